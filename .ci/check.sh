@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Formatting, lints, documentation, and that the layer alone stays small.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export CLIPPY_CONF_DIR="$PWD/.ci"
+
+echo '== format'
+cargo fmt --check
+
+echo '== the layer alone'
+crates=$(cargo tree --locked --no-default-features --features layer --edges normal --prefix none | sed 's/ (\*)$//' | sort -u | wc -l)
+echo "$crates crates with robot-detection itself"
+[ "$crates" -le 25 ] || { echo "error: the layer alone needs more than 24 other crates" >&2; exit 1; }
+cargo clippy --locked --no-default-features --features layer -- -D warnings
+
+echo '== no OpenSSL, no aws-lc'
+if cargo tree --locked --edges normal --prefix none | grep -E '^(openssl(-sys)?|native-tls|aws-lc.*) v'; then
+    echo "error: a dependency brings a second TLS library" >&2
+    exit 1
+fi
+
+echo '== lints'
+cargo clippy --locked --all-targets -- -D warnings
+
+echo '== documentation'
+RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps
