@@ -1,0 +1,10 @@
+//! Flat file of the Web Robots Database, read and written.
+
+mod fields;
+mod lines;
+mod record;
+mod robot;
+mod write;
+
+pub(super) use robot::read;
+pub use write::write_flat_file;

@@ -1,0 +1,196 @@
+//! Records of a flat file: runs of fields, apart by blank lines.
+
+use super::{
+    fields::{field, numbered, unglue},
+    lines::{Line, lines},
+};
+use crate::registry::text::cut;
+
+/// Bytes of a value that are read; the rest of it is not looked at.
+const MAX_VALUE_BYTES: usize = 16 * 1024;
+
+/// Fields that are kept; people's names and addresses are read over.
+const KEPT: &[&str] = &[
+    "robot-details-url",
+    "robot-exclusion",
+    "robot-exclusion-useragent",
+    "robot-host",
+    "robot-id",
+    "robot-name",
+    "robot-operator",
+    "robot-owner-name",
+    "robot-pattern",
+    "robot-purpose",
+    "robot-ranges-url",
+    "robot-unusable",
+    "robot-useragent",
+    "robot-useragent-kind",
+];
+
+/// Record of a flat file, its values as they stand.
+#[derive(Debug, Default)]
+pub(super) struct Record {
+    /// Line on which it begins, from 1.
+    pub(super) line: usize,
+    /// First line, if that is no field.
+    pub(super) heading: Option<String>,
+    fields: Vec<Field>,
+}
+
+#[derive(Debug)]
+struct Field {
+    name: &'static str,
+    number: usize,
+    value: String,
+}
+
+/// What a flat file is made of.
+#[derive(Debug)]
+pub(super) enum Item {
+    /// Record, or block of text that is none.
+    Record(Record),
+    /// Line that begins with `#`.
+    Comment,
+}
+
+/// Reads the records of a file, one after another.
+pub(super) fn records(bytes: &[u8], mut take: impl FnMut(Item)) {
+    let mut reader = Reader::default();
+    for line in lines(bytes) {
+        reader.line(&line, &mut take);
+    }
+    reader.end_record(&mut take);
+}
+
+impl Record {
+    /// Tells whether there is a field of this name, if only an empty one.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.fields.iter().any(|field| field.name == name)
+    }
+
+    /// Returns the first value of a field that is not empty, or an empty one.
+    pub(super) fn first(&self, name: &str) -> &str {
+        self.all(name)
+            .map(|(_, value)| value)
+            .next()
+            .unwrap_or_default()
+    }
+
+    /// Returns the value of a field of this number.
+    pub(super) fn of_number(&self, name: &str, number: usize) -> Option<&str> {
+        self.all(name)
+            .find(|&(found, _)| found == number)
+            .map(|(_, value)| value)
+    }
+
+    /// Returns numbers and values of a field, empty ones left out.
+    pub(super) fn all<'a>(&'a self, name: &str) -> impl Iterator<Item = (usize, &'a str)> {
+        self.fields
+            .iter()
+            .filter(move |field| field.name == name && !field.value.trim().is_empty())
+            .map(|field| (field.number, field.value.as_str()))
+    }
+
+    /// Takes a field; the first of its name and number wins, unless it was empty.
+    fn push(&mut self, name: &str, value: &str) {
+        let (base, number) = kind_of_number(name).unwrap_or_else(|| numbered(name));
+        let Some(&name) = KEPT.iter().find(|&&kept| kept == base) else {
+            return;
+        };
+        let value = value.trim();
+        let known = self
+            .fields
+            .iter_mut()
+            .find(|field| field.name == name && field.number == number);
+        match known {
+            Some(field) if field.value.is_empty() => value.clone_into(&mut field.value),
+            Some(_) => {}
+            None => self.fields.push(Field {
+                name,
+                number,
+                value: value.to_owned(),
+            }),
+        }
+    }
+}
+
+/// Lines so far: the record they make and the field that may go on.
+#[derive(Debug, Default)]
+struct Reader {
+    record: Option<Record>,
+    open: Option<(String, String)>,
+}
+
+impl Reader {
+    fn line(&mut self, line: &Line<'_>, take: &mut impl FnMut(Item)) {
+        let text = line.text.as_ref();
+        if text.trim().is_empty() {
+            self.end_record(take);
+        } else if text.starts_with('#') {
+            take(Item::Comment);
+        } else if text.starts_with(char::is_whitespace) && self.open.is_some() {
+            self.go_on(text.trim());
+        } else if let Some((name, value)) = field(text) {
+            if name == "robot-id"
+                && self
+                    .record
+                    .as_ref()
+                    .is_some_and(|record| record.has("robot-id"))
+            {
+                self.end_record(take);
+            }
+            self.end_field();
+            self.record_at(line.number);
+            let value = cut(value, MAX_VALUE_BYTES).to_owned();
+            if name == "robot-id" {
+                // Known at once, so that the next robot-id line ends this record.
+                self.record_at(line.number).push("robot-id", "");
+            }
+            self.open = Some((name, value));
+        } else {
+            self.end_field();
+            let record = self.record_at(line.number);
+            if record.fields.is_empty() && record.heading.is_none() {
+                record.heading = Some(cut(text.trim(), 200).to_owned());
+            }
+        }
+    }
+
+    /// Joins an indented line to the field before it, by one blank.
+    fn go_on(&mut self, text: &str) {
+        if let Some((_, value)) = &mut self.open {
+            let room = MAX_VALUE_BYTES.saturating_sub(value.len() + 1);
+            if room > 0 {
+                value.push(' ');
+                value.push_str(cut(text, room));
+            }
+        }
+    }
+
+    fn end_field(&mut self) {
+        if let Some((name, value)) = self.open.take() {
+            let record = self.record.get_or_insert_default();
+            unglue(&name, &value, |name, value| record.push(name, value));
+        }
+    }
+
+    fn end_record(&mut self, take: &mut impl FnMut(Item)) {
+        self.end_field();
+        if let Some(record) = self.record.take() {
+            take(Item::Record(record));
+        }
+    }
+
+    fn record_at(&mut self, line: usize) -> &mut Record {
+        self.record.get_or_insert_with(|| Record {
+            line,
+            ..Record::default()
+        })
+    }
+}
+
+/// Reads `robot-useragent2-kind` as `robot-useragent-kind` of number 2.
+fn kind_of_number(name: &str) -> Option<(&str, usize)> {
+    let (base, number) = numbered(name.strip_suffix("-kind")?);
+    (base == "robot-useragent").then_some(("robot-useragent-kind", number))
+}

@@ -1,0 +1,283 @@
+//! From a record to a robot.
+
+use super::record::{Item, Record, records};
+use crate::registry::{
+    Exclusion, NoPattern, Parsed, Pattern, PatternKind, Purpose, Robot, Source, Status,
+    collect::Collector,
+    text::{clean, clean_verbatim, cut, slug, starts_with_ignore_case},
+    useragent::{clean_useragent, normalise_clean, strip_useragent, without_version},
+};
+
+/// Bytes of the longest value that is kept.
+const MAX_BYTES: usize = 2048;
+/// Bytes of the longest id.
+const MAX_ID_BYTES: usize = 100;
+/// Bytes of the longest product token.
+const MAX_TOKEN_BYTES: usize = 100;
+/// Useragents, patterns or hosts of one robot that are read.
+const MAX_LIST: usize = 64;
+/// Words of a purpose from which it is prose.
+const PROSE_WORDS: usize = 6;
+
+/// Reads a flat file; `None` when no record has a `robot-id`.
+pub(in crate::registry) fn read(bytes: &[u8], source: &Source) -> Option<Parsed> {
+    let mut collector = Collector::default();
+    let mut has_ids = false;
+    records(bytes, |item| match item {
+        Item::Comment => collector.comment(),
+        Item::Record(record) => {
+            has_ids |= record.has("robot-id");
+            match robot(&record, source) {
+                Ok(robot) => collector.push(robot, record.line),
+                Err(reason) => collector.skip(record.line, &what(&record), reason),
+            }
+        }
+    });
+    has_ids.then(|| collector.finish())
+}
+
+/// Returns the patterns that the useragents give, or else the product token.
+pub(super) fn patterns_of(useragent: &str, product_token: &str) -> Result<Vec<Pattern>, NoPattern> {
+    normalise_clean(useragent).or_else(|error| normalise_clean(product_token).map_err(|_| error))
+}
+
+/// Returns a product token as robots.txt spells it; `None` for `*`, `no` and prose.
+pub(super) fn product_token(value: &str) -> Option<String> {
+    let clean = clean_useragent(value);
+    let mut token = clean.as_str();
+    loop {
+        let first = token.split(',').next().unwrap_or_default();
+        let first = first.split(" or ").next().unwrap_or_default();
+        let shorter = strip_useragent(without_version(first));
+        if shorter == token {
+            break;
+        }
+        token = shorter;
+    }
+    let says_nothing = matches!(
+        normalise_clean(token),
+        Err(NoPattern::Junk(_) | NoPattern::Sentence | NoPattern::Empty)
+    );
+    let names_file = token.eq_ignore_ascii_case("robots.txt") || token.contains("://");
+    let fits = !says_nothing && !names_file && token.len() <= MAX_TOKEN_BYTES;
+    fits.then(|| token.to_owned())
+}
+
+fn robot(record: &Record, source: &Source) -> Result<Robot, &'static str> {
+    if !record.has("robot-id") {
+        return Err("no robot-id");
+    }
+    let name = text(record.first("robot-name"));
+    let id = sane_id(&clean(record.first("robot-id")))
+        .or_else(|| Some(slug(&name)).filter(|slug| !slug.is_empty()))
+        .ok_or("neither robot-id nor robot-name")?;
+    let trusted = [Source::bundled(), Source::manual()].contains(source);
+    let mut robot = Robot::new(id, source.clone());
+    if !name.is_empty() {
+        robot.name = name;
+    }
+    robot.details_url = http_url(record.first("robot-details-url"));
+    robot.purpose = purpose(&clean(record.first("robot-purpose")));
+    robot.operator = operator(record, trusted);
+    robot.product_token = product_token(record.first("robot-exclusion-useragent"));
+    robot.exclusion = Exclusion::from_value(record.first("robot-exclusion"));
+    if trusted {
+        robot.host_suffixes = host_suffixes(record.first("robot-host"));
+        robot.ranges_url = http_url(record.first("robot-ranges-url"));
+    }
+    let useragents: Vec<String> = record
+        .all("robot-useragent")
+        .map(|(_, value)| clean_useragent(value))
+        .filter(|useragent| !useragent.is_empty())
+        .take(MAX_LIST)
+        .collect();
+    strip_useragent(cut(&useragents.join(" | "), MAX_BYTES)).clone_into(&mut robot.useragent);
+    match stated_or_derived(record) {
+        Ok(patterns) => robot.patterns = patterns,
+        Err(reason) => robot.status = Status::Unusable { reason },
+    }
+    Ok(robot)
+}
+
+/// Returns the patterns that a record states, or those its useragents give.
+fn stated_or_derived(record: &Record) -> Result<Vec<Pattern>, String> {
+    let reason = text(record.first("robot-unusable"));
+    if !reason.is_empty() {
+        return Err(reason);
+    }
+    let mut patterns = Vec::new();
+    for (_, value) in record.all("robot-pattern").take(MAX_LIST) {
+        let value = clean_verbatim(value);
+        let (word, text) = value.split_once(' ').unwrap_or((&value, ""));
+        add(&mut patterns, [stated(word, text)?]);
+    }
+    if !patterns.is_empty() {
+        return Ok(patterns);
+    }
+    let mut first_error = None;
+    for (number, value) in record.all("robot-useragent").take(MAX_LIST) {
+        let kind = record
+            .of_number("robot-useragent-kind", number)
+            .or_else(|| record.of_number("robot-useragent-kind", 1));
+        match kind {
+            Some(kind) => add(&mut patterns, stated_useragent(kind, value)?),
+            None => match normalise_clean(&clean_useragent(value)) {
+                Ok(derived) => add(&mut patterns, derived),
+                Err(error) => first_error = first_error.or(Some(error)),
+            },
+        }
+    }
+    if !patterns.is_empty() {
+        return Ok(patterns);
+    }
+    normalise_clean(&clean_useragent(record.first("robot-exclusion-useragent")))
+        .map_err(|_| first_error.unwrap_or(NoPattern::Empty).to_string())
+}
+
+fn add(patterns: &mut Vec<Pattern>, more: impl IntoIterator<Item = Pattern>) {
+    for pattern in more {
+        if patterns.len() < MAX_LIST && !patterns.contains(&pattern) {
+            patterns.push(pattern);
+        }
+    }
+}
+
+/// Returns the patterns of a useragent whose kind is stated.
+fn stated_useragent(kind: &str, value: &str) -> Result<Vec<Pattern>, String> {
+    let kind = clean(kind);
+    if kind == PatternKind::Regex.as_str() {
+        return Ok(vec![stated(&kind, &clean_verbatim(value))?]);
+    }
+    clean_useragent(value)
+        .split('|')
+        .map(str::trim)
+        .filter(|text| !text.is_empty())
+        .map(|text| stated(&kind, text))
+        .collect()
+}
+
+fn stated(word: &str, text: &str) -> Result<Pattern, String> {
+    let kind = PatternKind::from_word(&word.to_ascii_lowercase())
+        .ok_or_else(|| format!("{:?} is no kind of pattern", cut(word, 40)))?;
+    Pattern::stated(kind, text).map_err(|error| error.to_string())
+}
+
+fn operator(record: &Record, trusted: bool) -> Option<String> {
+    let stated = text(record.first("robot-operator"));
+    let owner = || {
+        if trusted {
+            text(record.first("robot-owner-name"))
+        } else {
+            String::new()
+        }
+    };
+    Some(stated)
+        .filter(|name| !name.is_empty())
+        .or_else(|| Some(owner()).filter(|name| !name.is_empty()))
+}
+
+/// Returns the purpose of which a list has the first known word.
+///
+/// `indexing` is search. The other words of the Web Robots Database
+/// (`maintenance`, `statistics`, `mirroring`) stay unknown: their robots are
+/// redirected like the rest, which those of `monitoring` are not.
+fn purpose(value: &str) -> Purpose {
+    let words: Vec<&str> = value
+        .split(|c: char| !c.is_ascii_alphanumeric() && c != '-')
+        .filter(|word| !word.is_empty())
+        .take(PROSE_WORDS)
+        .collect();
+    if words.len() >= PROSE_WORDS {
+        return Purpose::Unknown;
+    }
+    words
+        .into_iter()
+        .filter_map(|word| {
+            if word.eq_ignore_ascii_case("indexing") {
+                return Some(Purpose::Search);
+            }
+            Purpose::from_word(word)
+        })
+        .find(|&purpose| purpose != Purpose::Unknown)
+        .unwrap_or_default()
+}
+
+/// Returns the URL that a value begins with, if it is `http:` or `https:`.
+fn http_url(value: &str) -> Option<String> {
+    let value = clean(value);
+    let first = value
+        .split(' ')
+        .next()?
+        .trim_matches(['<', '>', '"', '\'', '(', ')', ',', ';']);
+    let behind = ["http://", "https://"]
+        .iter()
+        .find(|scheme| starts_with_ignore_case(first, scheme))
+        .and_then(|scheme| first.get(scheme.len()..))?;
+    let fits = first.len() <= MAX_BYTES
+        && behind.starts_with(|c: char| c.is_alphanumeric() || c == '[')
+        && !first.contains(['"', '<', '>', '\\', '`', '\'']);
+    fits.then(|| first.to_owned())
+}
+
+/// Returns the endings of host names in a list: `*.acme.example` is `acme.example`.
+fn host_suffixes(value: &str) -> Vec<String> {
+    let mut suffixes = Vec::new();
+    for word in clean(value).split([' ', ',', ';']).take(MAX_LIST) {
+        let suffix = word
+            .trim_start_matches(['*', '.'])
+            .trim_end_matches('.')
+            .to_ascii_lowercase();
+        let last = suffix.rsplit('.').next().unwrap_or_default();
+        let fits = suffix.contains('.')
+            && suffix.len() <= 253
+            && last.starts_with(|c: char| c.is_ascii_alphabetic())
+            && suffix
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'.');
+        if fits && !suffixes.contains(&suffix) {
+            suffixes.push(suffix);
+        }
+    }
+    suffixes
+}
+
+/// Returns an id in which what does not belong there became `-`.
+fn sane_id(id: &str) -> Option<String> {
+    let mut sane = String::new();
+    for c in id.chars() {
+        if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | ':') {
+            sane.push(c);
+        } else if !sane.is_empty() && !sane.ends_with('-') {
+            sane.push('-');
+        }
+    }
+    let sane = cut(&sane, MAX_ID_BYTES);
+    let sane = if id.len() == sane.len() {
+        sane
+    } else {
+        sane.trim_end_matches('-')
+    };
+    sane.contains(|c: char| c.is_ascii_alphanumeric())
+        .then(|| sane.to_owned())
+}
+
+fn text(value: &str) -> String {
+    cut(&clean(value), MAX_BYTES).trim_end().to_owned()
+}
+
+/// Returns a few words for a record that makes no robot; never an owner's name.
+fn what(record: &Record) -> String {
+    let name = clean(record.first("robot-name"));
+    let heading = record
+        .heading
+        .as_deref()
+        .filter(|heading| !heading.contains('@'));
+    if name.is_empty() {
+        heading.unwrap_or("a block of fields").to_owned()
+    } else {
+        name
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,126 @@
+//! Writes robots as a flat file that reads back as it was.
+
+use std::fmt::Write as _;
+
+use super::{
+    fields::holds_field,
+    robot::{patterns_of, product_token},
+};
+use crate::registry::{
+    Exclusion, Pattern, Purpose, Robot, Status,
+    text::{decode_entities, tidy},
+};
+
+/// Writes robots in the schema of the Web Robots Database, with our fields.
+///
+/// What it writes parses to the same robots, given the same source; robots in
+/// quarantine come back active. Patterns that the useragent does not give by
+/// itself are written one by one.
+#[must_use]
+pub fn write_flat_file<'a>(robots: impl IntoIterator<Item = &'a Robot>) -> String {
+    let mut file = String::new();
+    for robot in robots {
+        if !file.is_empty() {
+            file.push('\n');
+        }
+        write_robot(robot, &mut file);
+    }
+    file
+}
+
+fn write_robot(robot: &Robot, file: &mut String) {
+    let mut field = |name: &str, value: &str| {
+        // Writing to a string cannot fail.
+        let _ = writeln!(file, "robot-{name}: {}", protect(value));
+    };
+    field("id", &robot.id);
+    field("name", &robot.name);
+    if let Some(url) = &robot.details_url {
+        field("details-url", url);
+    }
+    if !robot.useragent.is_empty() {
+        field("useragent", &robot.useragent);
+    }
+    if robot.exclusion != Exclusion::Unknown {
+        field("exclusion", robot.exclusion.as_str());
+    }
+    if let Some(token) = &robot.product_token {
+        field("exclusion-useragent", token);
+    }
+    if robot.purpose != Purpose::Unknown {
+        field("purpose", robot.purpose.as_str());
+    }
+    if let Some(operator) = &robot.operator {
+        field("operator", operator);
+    }
+    if !robot.host_suffixes.is_empty() {
+        field("host", &robot.host_suffixes.join(", "));
+    }
+    if let Some(url) = &robot.ranges_url {
+        field("ranges-url", url);
+    }
+    write_patterns(robot, file);
+}
+
+/// Writes what the useragent and the product token do not give by themselves.
+fn write_patterns(robot: &Robot, file: &mut String) {
+    let token = robot.product_token.as_deref().and_then(product_token);
+    let derived = patterns_of(&robot.useragent, token.as_deref().unwrap_or_default());
+    match (&robot.status, derived) {
+        (Status::Unusable { reason }, derived) => {
+            if derived.map_err(|error| error.to_string()).as_ref() != Err(reason) {
+                let _ = writeln!(file, "robot-unusable: {}", protect(reason));
+            }
+        }
+        (Status::Active | Status::Quarantined { .. }, Ok(derived)) if derived == robot.patterns => {
+        }
+        (Status::Active | Status::Quarantined { .. }, _) => {
+            for (number, pattern) in (1_usize..).zip(&robot.patterns) {
+                write_pattern(number, pattern, file);
+            }
+        }
+    }
+}
+
+fn write_pattern(number: usize, pattern: &Pattern, file: &mut String) {
+    let number = if number == 1 {
+        String::new()
+    } else {
+        number.to_string()
+    };
+    let kind = pattern.kind.as_str();
+    let _ = writeln!(
+        file,
+        "robot-pattern{number}: {kind} {}",
+        protect_verbatim(&pattern.text)
+    );
+}
+
+/// Writes a value so that it reads back as itself.
+fn protect(value: &str) -> String {
+    protect_verbatim(&tidy(value))
+}
+
+/// Writes a value whose blanks count.
+fn protect_verbatim(value: &str) -> String {
+    let mut text = value.to_owned();
+    if decode_entities(&text) != text {
+        text = text.replace('&', "&amp;");
+    }
+    if holds_field(&text) {
+        for robot in ["robot-", "Robot-", "ROBOT-"] {
+            text = text.replace(robot, &robot.replace('-', "&#45;"));
+        }
+    }
+    if holds_field(&text) {
+        text = text.replace(':', "&#58;");
+    }
+    if let Some(blank) = text.chars().next_back().filter(|c| c.is_whitespace()) {
+        text.pop();
+        let _ = write!(text, "&#{};", u32::from(blank));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

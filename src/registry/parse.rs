@@ -1,0 +1,173 @@
+//! From bytes to robots, whatever the format.
+
+use super::{Format, Robot, Source, flat_file, import, text::starts_with_ignore_case};
+
+/// Bytes at the start of a file that are looked at to tell what it is.
+const SNIFF_BYTES: usize = 4096;
+
+/// Result of reading a registry.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Parsed {
+    /// Robots, usable or not, in the order of the file, ids unique.
+    pub robots: Vec<Robot>,
+    /// Records and blocks that made no robot; beyond 1,000 they are summed up.
+    pub skipped: Vec<Skipped>,
+    /// Records seen, robots and skipped ones.
+    pub records: usize,
+    /// Lines that begin with `#`.
+    pub comment_lines: usize,
+}
+
+/// Record that made no robot.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Skipped {
+    /// Line on which the record begins, from 1; 0 where the format has no lines.
+    pub line: usize,
+    /// The robot's id, or the first words of the record; control characters removed.
+    pub what: String,
+    /// Why it was skipped.
+    pub reason: String,
+}
+
+/// Error of bytes that are no registry at all.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ParseError {
+    /// The bytes are not of the format.
+    #[error("not a registry in the format {}: {reason}", format.as_str())]
+    NotThisFormat {
+        /// The format that was expected.
+        format: Format,
+        /// What was found instead.
+        reason: String,
+    },
+    /// The program was built without the feature `formats`.
+    #[error("the format {} needs the feature `formats`", .0.as_str())]
+    NotBuilt(Format),
+}
+
+/// Reads a registry.
+///
+/// # Errors
+///
+/// Fails only when the bytes as a whole are not of the format; a bad record is
+/// skipped and reported.
+pub fn parse(format: Format, bytes: &[u8], source: &Source) -> Result<Parsed, ParseError> {
+    let not_this = |reason: String| ParseError::NotThisFormat { format, reason };
+    if let Some(found) = what_else(bytes) {
+        return Err(not_this(found.to_owned()));
+    }
+    match format {
+        Format::WebRobotsDb => flat_file::read(bytes, source)
+            .ok_or_else(|| not_this(format!("no robot-id field in it{}", hint(format, bytes)))),
+        Format::List => Ok(import::list::read(bytes, source)),
+        #[cfg(feature = "formats")]
+        Format::CrawlerUserAgents => import::crawler_user_agents::read(bytes, source)
+            .map_err(|error| not_this(format!("{error}{}", hint(format, bytes)))),
+        #[cfg(feature = "formats")]
+        Format::AiRobotsTxt => import::ai_robots_txt::read(bytes, source)
+            .map_err(|error| not_this(format!("{error}{}", hint(format, bytes)))),
+        #[cfg(feature = "formats")]
+        Format::Matomo => import::matomo::read(bytes, source)
+            .map_err(|error| not_this(format!("{error}{}", hint(format, bytes)))),
+        #[cfg(not(feature = "formats"))]
+        Format::CrawlerUserAgents | Format::AiRobotsTxt | Format::Matomo => {
+            Err(ParseError::NotBuilt(format))
+        }
+    }
+}
+
+/// Says what the bytes are, if they cannot be a registry of any format.
+fn what_else(bytes: &[u8]) -> Option<&'static str> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let start = bytes.trim_ascii_start();
+    if start.is_empty() {
+        return Some("an empty file");
+    }
+    if start.starts_with(&[0x1f, 0x8b]) {
+        return Some("gzip data that was not unpacked");
+    }
+    let start = start.get(..SNIFF_BYTES).unwrap_or(start);
+    let controls = start
+        .iter()
+        .filter(|&&b| b < 0x20 && !b"\t\n\r\x0b\x0c\x1b".contains(&b))
+        .count();
+    if start.contains(&0) || controls * 20 > start.len() {
+        return Some("binary data");
+    }
+    let text = String::from_utf8_lossy(start);
+    let is_markup = [
+        "<!doctype html",
+        "<html",
+        "<head",
+        "<body",
+        "<title",
+        "<!--",
+    ]
+    .iter()
+    .any(|tag| starts_with_ignore_case(&text, tag));
+    match start.first() {
+        Some(b'<') if is_markup => Some("an HTML page"),
+        Some(b'<') => Some("XML or HTML"),
+        _ => None,
+    }
+}
+
+/// Says which format the bytes look like, if it is another one.
+fn hint(format: Format, bytes: &[u8]) -> String {
+    match Format::guess(bytes) {
+        Some(other) if other != format && other != Format::List => {
+            format!("; it looks like {}", other.as_str())
+        }
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reason(bytes: &[u8]) -> String {
+        match parse(Format::WebRobotsDb, bytes, &Source::web_robots_db()) {
+            Err(ParseError::NotThisFormat { reason, .. }) => reason,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_is_no_registry_is_named() {
+        assert_eq!(reason(b" \r\n\n"), "an empty file");
+        assert_eq!(
+            reason(b"\n<!DOCTYPE html>\n<html><pre>robot-id: x"),
+            "an HTML page"
+        );
+        assert_eq!(reason(b"<?xml version='1.0'?><rss/>"), "XML or HTML");
+        assert_eq!(
+            reason(b"\x1f\x8b\x08 robot-id: x"),
+            "gzip data that was not unpacked"
+        );
+        assert_eq!(reason(b"robot-id: x\0y"), "binary data");
+        assert_eq!(
+            reason(b"User-agent: *\nDisallow: /\n"),
+            "no robot-id field in it"
+        );
+        assert_eq!(
+            reason(b"[{\"pattern\": \"Acmebot\"}]"),
+            "no robot-id field in it; it looks like crawler-user-agents"
+        );
+    }
+
+    #[test]
+    fn a_registry_without_usable_records_is_still_one() {
+        let parsed = parse(
+            Format::WebRobotsDb,
+            b"robot-id:\n",
+            &Source::web_robots_db(),
+        )
+        .unwrap();
+        assert_eq!((parsed.robots.len(), parsed.records), (0, 1));
+        assert_eq!(parsed.skipped[0].reason, "neither robot-id nor robot-name");
+    }
+}

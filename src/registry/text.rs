@@ -1,0 +1,262 @@
+//! Text as registries hold it: encodings, entities, blanks, slugs.
+
+use std::borrow::Cow;
+
+/// What Windows-1252 has at 0x80 to 0x9F; `None` where it has nothing.
+const WINDOWS_1252: [Option<char>; 32] = [
+    Some('€'),
+    None,
+    Some('‚'),
+    Some('ƒ'),
+    Some('„'),
+    Some('…'),
+    Some('†'),
+    Some('‡'),
+    Some('ˆ'),
+    Some('‰'),
+    Some('Š'),
+    Some('‹'),
+    Some('Œ'),
+    None,
+    Some('Ž'),
+    None,
+    None,
+    Some('‘'),
+    Some('’'),
+    Some('“'),
+    Some('”'),
+    Some('•'),
+    Some('–'),
+    Some('—'),
+    Some('˜'),
+    Some('™'),
+    Some('š'),
+    Some('›'),
+    Some('œ'),
+    None,
+    Some('ž'),
+    Some('Ÿ'),
+];
+
+/// Entities by name, as far as descendants of the flat file hold them.
+const ENTITIES: &[(&str, char)] = &[
+    ("amp", '&'),
+    ("lt", '<'),
+    ("gt", '>'),
+    ("quot", '"'),
+    ("apos", '\''),
+    ("nbsp", '\u{a0}'),
+    ("copy", '©'),
+    ("reg", '®'),
+    ("auml", 'ä'),
+    ("ouml", 'ö'),
+    ("uuml", 'ü'),
+    ("Auml", 'Ä'),
+    ("Ouml", 'Ö'),
+    ("Uuml", 'Ü'),
+    ("szlig", 'ß'),
+    ("aacute", 'á'),
+    ("eacute", 'é'),
+    ("iacute", 'í'),
+    ("oacute", 'ó'),
+    ("uacute", 'ú'),
+    ("agrave", 'à'),
+    ("egrave", 'è'),
+    ("acirc", 'â'),
+    ("ecirc", 'ê'),
+    ("ocirc", 'ô'),
+    ("atilde", 'ã'),
+    ("otilde", 'õ'),
+    ("ntilde", 'ñ'),
+    ("ccedil", 'ç'),
+    ("aring", 'å'),
+    ("Aring", 'Å'),
+    ("aelig", 'æ'),
+    ("oslash", 'ø'),
+];
+
+/// Longest name or number between `&` and `;`.
+const MAX_ENTITY_BYTES: usize = 10;
+
+/// Decodes UTF-8, or else Windows-1252; never fails.
+///
+/// Bytes that Windows-1252 does not define are dropped.
+pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => Cow::Owned(bytes.iter().filter_map(|&b| windows_1252(b)).collect()),
+    }
+}
+
+/// Decodes entities, drops control characters and makes one blank of several.
+pub(super) fn clean(value: &str) -> String {
+    tidy(&decode_entities(value))
+}
+
+/// Drops control characters and makes one blank of several; entities stay.
+pub(super) fn tidy(value: &str) -> String {
+    let mut clean = String::with_capacity(value.len());
+    for c in value.chars() {
+        if c.is_whitespace() {
+            if !clean.is_empty() && !clean.ends_with(' ') {
+                clean.push(' ');
+            }
+        } else if !is_invisible(c) {
+            clean.push(c);
+        }
+    }
+    clean.truncate(clean.trim_end().len());
+    clean
+}
+
+/// Decodes entities and drops control characters, but keeps every blank.
+pub(super) fn clean_verbatim(value: &str) -> String {
+    decode_entities(value.trim())
+        .chars()
+        .filter(|&c| !is_invisible(c))
+        .collect()
+}
+
+/// Returns at most `max_bytes` of the text, cut between characters.
+pub(super) fn cut(text: &str, max_bytes: usize) -> &str {
+    if text.len() <= max_bytes {
+        return text;
+    }
+    let end = (0..=max_bytes)
+        .rev()
+        .find(|&end| text.is_char_boundary(end))
+        .unwrap_or(0);
+    text.get(..end).unwrap_or_default()
+}
+
+/// Decodes the entities of HTML that stand for characters.
+pub(super) fn decode_entities(value: &str) -> Cow<'_, str> {
+    if !value.contains('&') {
+        return Cow::Borrowed(value);
+    }
+    let mut decoded = String::with_capacity(value.len());
+    let mut rest = value;
+    while let Some((before, after)) = rest.split_once('&') {
+        decoded.push_str(before);
+        if let Some((c, behind)) = entity(after) {
+            decoded.push(c);
+            rest = behind;
+        } else {
+            decoded.push('&');
+            rest = after;
+        }
+    }
+    decoded.push_str(rest);
+    Cow::Owned(decoded)
+}
+
+/// Returns the text in lower-case letters, digits and `-`; empty if it has none.
+pub(super) fn slug(text: &str) -> String {
+    let mut slug = String::new();
+    for c in text.chars() {
+        if c.is_ascii_alphanumeric() {
+            slug.push(c.to_ascii_lowercase());
+        } else if !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
+        }
+    }
+    cut(&slug, 64).trim_end_matches('-').to_owned()
+}
+
+/// Tells whether two texts are the same but for ASCII case, up to the shorter one.
+pub(super) fn starts_with_ignore_case(text: &str, start: &str) -> bool {
+    text.as_bytes()
+        .get(..start.len())
+        .is_some_and(|head| head.eq_ignore_ascii_case(start.as_bytes()))
+}
+
+/// Returns the number of letters and digits.
+pub(super) fn alphanumerics(text: &str) -> usize {
+    text.chars().filter(|c| c.is_alphanumeric()).count()
+}
+
+fn windows_1252(byte: u8) -> Option<char> {
+    match byte {
+        0x80..=0x9f => WINDOWS_1252
+            .get(usize::from(byte - 0x80))
+            .copied()
+            .flatten(),
+        _ => Some(char::from(byte)),
+    }
+}
+
+/// Returns the character that stands behind an `&`, and what follows its `;`.
+fn entity(text: &str) -> Option<(char, &str)> {
+    let end = text
+        .bytes()
+        .take(MAX_ENTITY_BYTES + 1)
+        .position(|b| b == b';')?;
+    let (name, rest) = (text.get(..end)?, text.get(end + 1..)?);
+    let c = if let Some(number) = name.strip_prefix('#') {
+        let code = match number.strip_prefix(['x', 'X']) {
+            Some(hex) => u32::from_str_radix(hex, 16).ok()?,
+            None => number.parse().ok()?,
+        };
+        char::from_u32(code)?
+    } else {
+        ENTITIES.iter().find(|(known, _)| *known == name)?.1
+    };
+    Some((c, rest))
+}
+
+/// Tells whether a character has no place in a field: control and direction marks.
+fn is_invisible(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_that_are_not_utf_8_are_windows_1252() {
+        assert_eq!(decode(b"H\xe4m\xe4h\xe4kki"), "Hämähäkki");
+        assert_eq!(decode(b"\x93quoted\x94 \x80"), "“quoted” €");
+        assert_eq!(decode("Hämähäkki".as_bytes()), "Hämähäkki");
+        assert_eq!(decode(b"\xff\x81\x8d"), "ÿ");
+    }
+
+    #[test]
+    fn entities_are_decoded_once() {
+        assert_eq!(
+            clean("A &amp; B &lt;x&gt; &#65;&#x42;&uuml;"),
+            "A & B <x> ABü"
+        );
+        assert_eq!(clean("&amp;lt;"), "&lt;");
+        assert_eq!(
+            clean("a & b &unknown; &#xD800; &;"),
+            "a & b &unknown; &#xD800; &;"
+        );
+    }
+
+    #[test]
+    fn blanks_collapse_and_control_characters_go() {
+        assert_eq!(clean("  a \t\u{a0} b\u{1}\u{1b}[0m\u{202e}c  "), "a b[0mc");
+        assert_eq!(clean("\u{1} \u{2}"), "");
+        assert_eq!(clean_verbatim("  a  b\u{1} &#32;"), "a  b  ");
+    }
+
+    #[test]
+    fn a_slug_is_made_of_letters_digits_and_single_hyphens() {
+        assert_eq!(
+            slug("  The Wide-World   Räuber! 2.0 "),
+            "the-wide-world-r-uber-2-0"
+        );
+        assert_eq!(slug("???"), "");
+        assert!(slug(&"long name ".repeat(50)).len() <= 64);
+    }
+
+    #[test]
+    fn a_cut_never_splits_a_character() {
+        assert_eq!(cut("äöü", 3), "ä");
+        assert_eq!(cut("äöü", 0), "");
+        assert_eq!(cut("abc", 9), "abc");
+    }
+}

@@ -1,0 +1,227 @@
+//! Segments of a User-Agent that every browser sends.
+
+use super::{version, words};
+use crate::registry::text::starts_with_ignore_case;
+
+/// First words of segments that are of browsers, engines and systems.
+const PARTS: &[&str] = &[
+    "android",
+    "applecoremedia",
+    "applewebkit",
+    "arm",
+    "arm64",
+    "armv6l",
+    "armv7l",
+    "armv8l",
+    "aarch64",
+    "build",
+    "camino",
+    "chrome",
+    "chromium",
+    "compatible",
+    "cpu",
+    "cros",
+    "crios",
+    "darwin",
+    "debian",
+    "desktop",
+    "device",
+    "dalvik",
+    "edg",
+    "edga",
+    "edge",
+    "edgios",
+    "epiphany",
+    "fedora",
+    "firefox",
+    "freebsd",
+    "fxios",
+    "galeon",
+    "gecko",
+    "gnu",
+    "huawei",
+    "i386",
+    "i586",
+    "i686",
+    "icab",
+    "iemobile",
+    "infopath",
+    "intel",
+    "ios",
+    "ipad",
+    "iphone",
+    "ipod",
+    "khtml",
+    "konqueror",
+    "like",
+    "linux",
+    "linux-gnu",
+    "lynx",
+    "mac",
+    "mac_powerpc",
+    "macintosh",
+    "mac68k",
+    "macppc",
+    "media",
+    "midp",
+    "mobile",
+    "mozilla",
+    "ms-rtc",
+    "msie",
+    "navigator",
+    "netbsd",
+    "netscape",
+    "nexus",
+    "nokia",
+    "openbsd",
+    "opera",
+    "opr",
+    "os",
+    "phone",
+    "pixel",
+    "powerpc",
+    "ppc",
+    "presto",
+    "qtwebengine",
+    "redhat",
+    "rv",
+    "safari",
+    "samsung",
+    "samsungbrowser",
+    "seamonkey",
+    "slcc1",
+    "slcc2",
+    "solaris",
+    "sonyericsson",
+    "sun",
+    "sun4u",
+    "sunos",
+    "suse",
+    "sv1",
+    "symbianos",
+    "tablet",
+    "touch",
+    "trident",
+    "ubuntu",
+    "unix",
+    "version",
+    "vivaldi",
+    "webkit",
+    "wap",
+    "win",
+    "win16",
+    "win32",
+    "win3.1",
+    "win64",
+    "win95",
+    "win98",
+    "win9x",
+    "windows",
+    "winnt",
+    "wow64",
+    "wv",
+    "x11",
+    "x64",
+    "x86",
+    "x86_64",
+    "xbox",
+    ".net",
+    ".net4.0c",
+    ".net4.0e",
+];
+
+/// Months and days, as dates begin with.
+const CALENDAR: &[&str] = &[
+    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec", "mon",
+    "tue", "wed", "thu", "fri", "sat", "sun",
+];
+
+/// Tells whether a segment says nothing about who sends it.
+///
+/// Browser, engine, system, language, date, version, URL, address.
+pub(super) fn is_browser_part(segment: &str) -> bool {
+    let segment = segment.trim();
+    if is_contact(segment) {
+        return true;
+    }
+    if words::names_robot(segment) {
+        return false;
+    }
+    let first = segment.split(' ').next().unwrap_or_default();
+    let stem = first.split(['/', ':']).next().unwrap_or_default();
+    segment.chars().filter(|c| c.is_alphanumeric()).count() <= 1
+        || PARTS.iter().any(|part| part.eq_ignore_ascii_case(stem))
+        || is_language(segment)
+        || is_date(segment)
+        || segment.split(' ').all(version::is_word)
+}
+
+/// Tells whether a segment is a URL, a host or a mail address.
+pub(super) fn is_contact(segment: &str) -> bool {
+    let bare = segment.trim_start_matches(['+', '-', ' ']);
+    ["http:", "https:", "mailto:", "www."]
+        .iter()
+        .any(|start| starts_with_ignore_case(bare, start))
+        || segment.contains("://")
+        || (segment.contains('@') && segment.contains('.') && !segment.contains(' '))
+}
+
+/// Tells whether a segment is a language tag: `en`, `de-DE`, `zh_CN`.
+fn is_language(segment: &str) -> bool {
+    let (language, region) = segment.split_once(['-', '_']).unwrap_or((segment, "xx"));
+    [language, region]
+        .iter()
+        .all(|part| part.len() == 2 && part.bytes().all(|b| b.is_ascii_alphabetic()))
+}
+
+fn is_date(segment: &str) -> bool {
+    let first: String = segment.chars().take(3).collect();
+    segment.contains(|c: char| c.is_ascii_digit())
+        && segment.contains(' ')
+        && CALENDAR
+            .iter()
+            .any(|word| word.eq_ignore_ascii_case(&first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_browsers_are_known() {
+        for part in [
+            "Windows NT 5.1",
+            "en-US",
+            "U",
+            "Win95",
+            "rv:1.8.1",
+            "Linux 2.0.27",
+            "Gecko/20100101",
+            "Dec 31 1997 12:25:00",
+            "+http://acme.example/bot.html",
+            "bot@acme.example",
+            "MSIE 6.0",
+            "Chrome/W.X.Y.Z",
+            "en",
+            "",
+            "3.01",
+            "like Gecko",
+            ".NET CLR 2.0.50727",
+        ] {
+            assert!(is_browser_part(part), "{part}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_may_be_a_name() {
+        for name in [
+            "Acmebot/1.0",
+            "Windows Spider",
+            "PQRF",
+            "Ask Acme/Tundra",
+            "Gadfly 2.0",
+        ] {
+            assert!(!is_browser_part(name), "{name}");
+        }
+    }
+}

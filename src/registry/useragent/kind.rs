@@ -1,0 +1,116 @@
+//! How a name is compared: only as loosely as it is specific.
+
+use super::{name::Name, words};
+use crate::registry::{Pattern, PatternKind, text::alphanumerics};
+
+/// Letters and digits below which a name is never a token.
+const MIN_TOKEN: usize = 4;
+/// Letters and digits from which a word is specific that speaks of robots.
+const ROBOT_WORD: usize = 5;
+/// Letters and digits from which a word with `-`, `_`, `.` or `@` inside is specific.
+const JOINED_WORD: usize = 7;
+/// Letters and digits from which any single word is specific.
+const LONG_WORD: usize = 9;
+
+/// Chooses the pattern for a name with which the User-Agent starts.
+///
+/// `whole` is the cleaned useragent, for robots that only it can tell apart.
+pub(super) fn pattern_at_start(name: &Name, whole: &str) -> Option<Pattern> {
+    let text = name.text.as_str();
+    let size = alphanumerics(text);
+    if words::is_library(text) {
+        return Some(Pattern::new(PatternKind::Exact, whole));
+    }
+    if words::is_generic(text) {
+        return has_contact(whole).then(|| Pattern::new(PatternKind::Exact, whole));
+    }
+    if is_specific(text) {
+        return Some(Pattern::new(PatternKind::Token, text));
+    }
+    match name.separator {
+        Some(separator @ ('/' | '-' | '_' | 'V')) if size >= 2 => Some(Pattern::new(
+            PatternKind::Prefix,
+            format!("{text}{separator}"),
+        )),
+        _ if size >= MIN_TOKEN => Some(Pattern::new(PatternKind::Product, text)),
+        _ => Some(Pattern::new(PatternKind::Exact, whole)),
+    }
+}
+
+/// Chooses the pattern for a name inside a User-Agent that starts like a browser's.
+///
+/// `introduced` says that the name stood where robots put it, behind
+/// `compatible;`. What is too short or too vague is compared as a whole.
+pub(super) fn pattern_inside(name: &Name, whole: &str, introduced: bool) -> Option<Pattern> {
+    let text = name.text.as_str();
+    if words::is_generic(text) || words::is_library(text) {
+        return None;
+    }
+    let size = alphanumerics(text);
+    let fits = if introduced {
+        size >= MIN_TOKEN
+    } else {
+        size >= ROBOT_WORD
+    };
+    let (kind, text) = if fits {
+        (PatternKind::Token, text)
+    } else {
+        (PatternKind::Exact, whole)
+    };
+    Some(Pattern::new(kind, text))
+}
+
+/// Makes a token of a name that a list gives as one, if it is specific enough.
+pub(super) fn pattern_of_token(name: &Name) -> Option<Pattern> {
+    let text = name.text.as_str();
+    let fits =
+        alphanumerics(text) >= MIN_TOKEN && !words::is_generic(text) && !words::is_library(text);
+    fits.then(|| Pattern::new(PatternKind::Token, text))
+}
+
+/// Tells whether a name, which is not generic, may be looked for anywhere.
+fn is_specific(name: &str) -> bool {
+    let size = alphanumerics(name);
+    if name.contains(' ') {
+        return size >= MIN_TOKEN;
+    }
+    let joined = name
+        .trim_matches(|c: char| !c.is_alphanumeric())
+        .contains(['-', '_', '.', '@', '/']);
+    let speaks_of_robots = words::has_robot_part(name);
+    size >= LONG_WORD
+        || (joined && size >= JOINED_WORD)
+        || (speaks_of_robots && size >= ROBOT_WORD && !is_only_robot_word(name))
+}
+
+/// Tells whether a word is nothing but a word for robots: `grabber`, `walker`.
+fn is_only_robot_word(name: &str) -> bool {
+    const ALONE: &[&str] = &[
+        "catcher",
+        "checker",
+        "copier",
+        "crawl",
+        "downloader",
+        "explore",
+        "gatherer",
+        "grabber",
+        "harvester",
+        "linker",
+        "mirror",
+        "monitor",
+        "reaper",
+        "rover",
+        "scanner",
+        "searcher",
+        "seeker",
+        "validator",
+        "walker",
+        "wanderer",
+    ];
+    ALONE.iter().any(|word| word.eq_ignore_ascii_case(name))
+}
+
+/// Tells whether a useragent holds an address, which nobody else sends.
+fn has_contact(whole: &str) -> bool {
+    whole.contains('@') || whole.contains("://") || whole.contains("www.")
+}

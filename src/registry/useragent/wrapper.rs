@@ -1,0 +1,164 @@
+//! Useragents dressed as a browser's: the robot's name is somewhere inside.
+
+use super::{
+    browser::{is_browser_part, is_contact},
+    kind,
+    name::name_of,
+    version, words,
+};
+use crate::registry::{Pattern, text::starts_with_ignore_case};
+
+/// Segment of a useragent that may be a name.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct Segment<'a> {
+    text: &'a str,
+    place: Place,
+}
+
+/// Where a segment stood.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Place {
+    /// Right behind `compatible;`.
+    Introduced,
+    /// Later in the same parentheses.
+    Behind,
+    /// Anywhere else.
+    Elsewhere,
+}
+
+/// Tells whether a cleaned useragent starts as a browser's does.
+pub(super) fn is_wrapper(useragent: &str) -> bool {
+    ["mozilla", "opera"].iter().any(|word| {
+        starts_with_ignore_case(useragent, word)
+            && useragent
+                .as_bytes()
+                .get(word.len())
+                .is_none_or(|&next| !next.is_ascii_alphanumeric())
+    })
+}
+
+/// Returns the pattern of the name inside a useragent that starts as a browser's.
+pub(super) fn pattern_in_wrapper(useragent: &str) -> Option<Pattern> {
+    let segments = segments(useragent);
+    in_order_of_preference(&segments).find_map(|segment| {
+        let introduced = segment.place != Place::Elsewhere;
+        kind::pattern_inside(&name_of(segment.text)?, useragent, introduced)
+    })
+}
+
+/// Returns the pattern of a name behind `compatible;` in any other useragent.
+///
+/// Telephones whose User-Agent robots borrow do not start with Mozilla.
+pub(super) fn pattern_behind_compatible(useragent: &str) -> Option<Pattern> {
+    let segments = segments(useragent);
+    let introduced = segments
+        .iter()
+        .find(|segment| segment.place == Place::Introduced && words::names_robot(segment.text))?;
+    kind::pattern_inside(&name_of(introduced.text)?, useragent, true)
+}
+
+fn in_order_of_preference<'a>(
+    segments: &'a [Segment<'a>],
+) -> impl Iterator<Item = &'a Segment<'a>> {
+    let robots = |places: &'static [Place]| {
+        segments.iter().filter(move |segment| {
+            places.contains(&segment.place) && words::names_robot(segment.text)
+        })
+    };
+    let others = |places: &'static [Place]| {
+        segments
+            .iter()
+            .filter(move |segment| places.contains(&segment.place))
+    };
+    robots(&[Place::Introduced, Place::Behind])
+        .chain(others(&[Place::Introduced]))
+        .chain(robots(&[Place::Elsewhere]))
+        .chain(others(&[Place::Behind]))
+        .chain(others(&[Place::Elsewhere]))
+}
+
+/// Returns the segments that no browser sends, in order.
+fn segments(useragent: &str) -> Vec<Segment<'_>> {
+    let mut segments = Vec::new();
+    let mut depth = 0_usize;
+    let mut compatible = None;
+    for piece in useragent.split_inclusive(['(', ')', '[', ']', '{', '}', ';', ',']) {
+        let text = piece
+            .trim_end_matches(['(', ')', '[', ']', '{', '}', ';', ','])
+            .trim();
+        if depth == 0 {
+            push_phrases(text, &mut segments);
+        } else {
+            push_inside(text, &mut compatible, &mut segments);
+        }
+        match piece.chars().last() {
+            Some('(' | '[' | '{') => depth += 1,
+            Some(')' | ']' | '}') => {
+                depth = depth.saturating_sub(1);
+                compatible = None;
+            }
+            _ => {}
+        }
+    }
+    segments
+}
+
+/// Takes a segment inside parentheses; `compatible` may be glued to it.
+fn push_inside<'a>(text: &'a str, compatible: &mut Option<Place>, segments: &mut Vec<Segment<'a>>) {
+    let mut text = text;
+    if starts_with_ignore_case(text, "compatible") {
+        let rest = text.get("compatible".len()..).unwrap_or_default();
+        if rest.starts_with(|c: char| c.is_alphanumeric()) {
+            return;
+        }
+        *compatible = Some(Place::Introduced);
+        text = rest.trim_start_matches([' ', ':', '-']);
+        if text.is_empty() {
+            return;
+        }
+    }
+    let place = compatible.unwrap_or(Place::Elsewhere);
+    if compatible.is_some() {
+        *compatible = Some(Place::Behind);
+    }
+    if !is_browser_part(text) {
+        segments.push(Segment { text, place });
+    }
+}
+
+/// Takes the words outside parentheses, in phrases that end at a version.
+fn push_phrases<'a>(text: &'a str, segments: &mut Vec<Segment<'a>>) {
+    let mut start = None;
+    let mut end = 0;
+    let mut offset = 0;
+    for word in text.split_inclusive(' ') {
+        let bare = word.trim();
+        let versioned = bare
+            .split_once('/')
+            .is_some_and(|(_, v)| version::follows_slash(v));
+        let goes_on = !bare.is_empty() && !is_browser_part(bare) && !is_contact(bare);
+        if goes_on {
+            start = start.or(Some(offset));
+            end = offset + bare.len();
+        }
+        if !goes_on || versioned {
+            push_phrase(text, start.take(), end, segments);
+        }
+        offset += word.len();
+    }
+    push_phrase(text, start, end, segments);
+}
+
+fn push_phrase<'a>(
+    text: &'a str,
+    start: Option<usize>,
+    end: usize,
+    segments: &mut Vec<Segment<'a>>,
+) {
+    if let Some(text) = start.and_then(|start| text.get(start..end)) {
+        segments.push(Segment {
+            text,
+            place: Place::Elsewhere,
+        });
+    }
+}
