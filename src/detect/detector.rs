@@ -1,0 +1,247 @@
+//! Names the robot behind a User-Agent.
+
+use std::{collections::HashMap, ops::Range, sync::Arc};
+
+use super::matcher::{Builder, Entry, Limits, Matcher, Visitor};
+use crate::registry::{Pattern, Robot, Source};
+
+/// What one detector takes.
+const LIMITS: Limits = Limits {
+    dfa_bytes: 16 << 20,
+    literals_bytes: 4 << 20,
+    always: 64,
+};
+
+/// Most regular expressions that run on one User-Agent, beside those.
+const MAX_RUNS: usize = 64;
+
+/// Detector that knows the active robots of a registry.
+///
+/// It is immutable and shared freely; [`SharedDetector`](super::SharedDetector)
+/// exchanges one for another.
+#[derive(Debug, Default)]
+pub struct Detector {
+    robots: Vec<Arc<Robot>>,
+    rejected: Vec<Rejected>,
+    matcher: Option<Matcher>,
+}
+
+/// What a request says it is: the robot, the pattern and where it matched.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Claim<'d> {
+    /// The most specific robot that matched.
+    pub robot: &'d Arc<Robot>,
+    /// The pattern that matched.
+    pub pattern: &'d Pattern,
+    /// Bytes of the User-Agent that it matched.
+    pub range: Range<usize>,
+}
+
+/// Pattern of an active robot that the detector does not match.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Rejected {
+    /// The robot, which takes part if it has other patterns.
+    pub robot: Arc<Robot>,
+    /// The pattern.
+    pub pattern: Pattern,
+    /// Why, in a few words.
+    pub reason: String,
+}
+
+/// Error of patterns that no automaton can be built from.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// There are too many patterns, or they are too long.
+    #[error("the patterns do not fit an automaton: {0}")]
+    TooLarge(String),
+}
+
+impl Detector {
+    /// Builds a detector of the active robots among `robots`.
+    ///
+    /// Where several sources have a robot of the same id, the one of the best
+    /// source takes part: [`Source::precedence`], then the order. A pattern
+    /// that cannot be used is left out and told by [`Detector::rejected`]: a
+    /// literal that is empty or longer than 512 bytes, a regular expression
+    /// that does not compile in half a MiB, that matches an empty User-Agent,
+    /// or that is one too many of 64 that need no literal of three bytes.
+    ///
+    /// Takes milliseconds for a thousand patterns: build it off the request
+    /// path.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the literals have more than 4 MiB, or the automaton cannot
+    /// be addressed.
+    pub fn new(robots: impl IntoIterator<Item = Arc<Robot>>) -> Result<Self, BuildError> {
+        let mut builder = Builder::new(LIMITS);
+        let mut taking_part: Vec<Arc<Robot>> = Vec::new();
+        let mut rejected = Vec::new();
+        for robot in of_best_source(robots) {
+            let refused = builder.add(taking_part.len(), &robot);
+            let is_usable = refused.len() < robot.patterns.len();
+            rejected.extend(refused.into_iter().map(|(pattern, reason)| Rejected {
+                robot: Arc::clone(&robot),
+                pattern,
+                reason,
+            }));
+            if is_usable {
+                taking_part.push(robot);
+            }
+        }
+        Ok(Self {
+            robots: taking_part,
+            rejected,
+            matcher: Some(builder.build()?),
+        })
+    }
+
+    /// Returns the robot that a User-Agent names, if any.
+    ///
+    /// Of several, the most specific: a library's or driven browser's name
+    /// only where there is no other; then the longer literal, signs at its ends
+    /// not counted, the better source ([`Source::precedence`]), the order. A
+    /// regular expression counts as long as the shortest literal that it needs.
+    ///
+    /// Time is linear in the length, of which the first
+    /// [`MAX_USER_AGENT_BYTES`](super::MAX_USER_AGENT_BYTES) count, and does
+    /// not depend on the number of patterns. Literals never allocate; regular
+    /// expressions do so while they warm up. At most 64 of these run beside
+    /// those that always do.
+    #[must_use]
+    pub fn identify(&self, user_agent: &[u8]) -> Option<Claim<'_>> {
+        let mut best = MostSpecific::default();
+        self.matcher.as_ref()?.scan(user_agent, &mut best);
+        let hit = best.hit?;
+        let robot = self.robots.get(hit.robot)?;
+        Some(Claim {
+            robot,
+            pattern: robot.patterns.get(hit.pattern)?,
+            range: hit.range,
+        })
+    }
+
+    /// Returns the robots that take part.
+    #[must_use]
+    pub fn robots(&self) -> &[Arc<Robot>] {
+        &self.robots
+    }
+
+    /// Returns the patterns of active robots that are not matched, and why.
+    #[must_use]
+    pub fn rejected(&self) -> &[Rejected] {
+        &self.rejected
+    }
+
+    /// Returns how many patterns are matched.
+    #[must_use]
+    pub fn pattern_count(&self) -> usize {
+        self.matcher.as_ref().map_or(0, Matcher::pattern_count)
+    }
+
+    /// Returns the memory of the tables in bytes, robots and regular expressions apart.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.matcher.as_ref().map_or(0, Matcher::memory_bytes)
+    }
+}
+
+/// Drops the inactive, and those of which a better source has the id.
+fn of_best_source(robots: impl IntoIterator<Item = Arc<Robot>>) -> Vec<Arc<Robot>> {
+    let mut active: Vec<_> = robots
+        .into_iter()
+        .filter(|robot| robot.is_active())
+        .collect();
+    let mut best: HashMap<String, Source> = HashMap::new();
+    for robot in &active {
+        best.entry(robot.id.clone())
+            .and_modify(|source| {
+                if robot.source.precedence() < source.precedence() {
+                    source.clone_from(&robot.source);
+                }
+            })
+            .or_insert_with(|| robot.source.clone());
+    }
+    active.retain(|robot| best.get(&robot.id) == Some(&robot.source));
+    active
+}
+
+/// Visitor that keeps the most specific hit; of equal ones the leftmost.
+#[derive(Default)]
+struct MostSpecific {
+    hit: Option<Hit>,
+    /// Made at the first gate that opens, which few requests reach.
+    ran: Option<Ran>,
+}
+
+struct Hit {
+    rank: usize,
+    robot: usize,
+    pattern: usize,
+    range: Range<usize>,
+}
+
+impl Visitor for MostSpecific {
+    fn wants(&self, entry: &Entry) -> bool {
+        self.hit.as_ref().is_none_or(|hit| entry.rank < hit.rank)
+    }
+
+    fn may_run(&mut self, regex: usize) -> bool {
+        self.ran.get_or_insert_default().is_first(regex)
+    }
+
+    fn hit(&mut self, entry: &Entry, range: Range<usize>) {
+        self.hit = Some(Hit {
+            rank: entry.rank,
+            robot: entry.robot,
+            pattern: entry.pattern,
+            range,
+        });
+    }
+}
+
+/// The regular expressions that have run, without memory of their own.
+struct Ran {
+    regexes: [usize; MAX_RUNS],
+    count: usize,
+}
+
+impl Ran {
+    fn is_first(&mut self, regex: usize) -> bool {
+        let ran = self.regexes.get(..self.count).unwrap_or_default();
+        if ran.contains(&regex) {
+            return false;
+        }
+        let Some(free) = self.regexes.get_mut(self.count) else {
+            return false;
+        };
+        *free = regex;
+        self.count += 1;
+        true
+    }
+}
+
+impl Default for Ran {
+    fn default() -> Self {
+        Self {
+            regexes: [0; MAX_RUNS],
+            count: 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn regex_runs_once_and_only_so_many_run() {
+        let mut ran = Ran::default();
+        assert!((0..MAX_RUNS).all(|regex| ran.is_first(regex)));
+        assert!(!ran.is_first(0));
+        assert!(!ran.is_first(MAX_RUNS));
+    }
+}

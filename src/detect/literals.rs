@@ -1,0 +1,209 @@
+//! Which literals does a regular expression need?
+
+use regex_syntax::hir::{Class, Hir, HirKind, Repetition};
+
+/// Shortest literal that may decide whether a regular expression is run.
+const MIN_GATE_BYTES: usize = 3;
+
+/// Most literals that one regular expression puts into the automaton.
+const MAX_LITERALS: usize = 64;
+
+/// Longest literal that is put together from pieces.
+const MAX_JOINED_BYTES: usize = 256;
+
+/// Most bytes of a class that are written out.
+const MAX_CLASS: usize = 4;
+
+/// Most repetitions that are written out.
+const MAX_REPEATS: u32 = 4;
+
+/// What nearly every User-Agent has some of; poor gates, as they always open.
+const COMMON: &str = "mozilla/5.0 (compatible; ; http:// https:// +http://www. \
+    +https://www. .com .org .net .html mozilla/4.0 (compatible; msie \
+    (windows nt 10.0; win64; x64) applewebkit/537.36 (khtml, like gecko) \
+    chrome/ mobile safari/537.36 (x11; linux x86_64) (linux; android version/ \
+    (macintosh; intel mac os x 10_15_7) (iphone; cpu iphone os like mac os x) \
+    gecko/20100101 firefox/ edg/ browser user-agent bot/ /bot robot crawler spider";
+
+/// Literal that a regular expression matches or needs.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(super) struct Literal {
+    /// The bytes; letters of which the case does not matter in lower case.
+    pub(super) bytes: Vec<u8>,
+    /// Whether there are letters of which the case matters.
+    pub(super) cased: bool,
+    /// Whether there are letters of which the case does not matter.
+    pub(super) caseless: bool,
+}
+
+impl Literal {
+    fn from_byte(byte: u8, caseless: bool) -> Self {
+        Self {
+            bytes: vec![byte],
+            cased: byte.is_ascii_alphabetic() && !caseless,
+            caseless,
+        }
+    }
+
+    fn then(&self, next: &Self) -> Self {
+        Self {
+            bytes: [self.bytes.as_slice(), next.bytes.as_slice()].concat(),
+            cased: self.cased || next.cased,
+            caseless: self.caseless || next.caseless,
+        }
+    }
+
+    fn is_common(&self) -> bool {
+        let lower = self.bytes.to_ascii_lowercase();
+        COMMON
+            .as_bytes()
+            .windows(lower.len().max(1))
+            .any(|window| window == lower)
+    }
+}
+
+/// Returns all texts that an expression matches, if they are few.
+///
+/// Looks such as `^` and `\b` count as empty: the caller has dealt with them.
+pub(super) fn all_texts(hir: &Hir) -> Option<Vec<Literal>> {
+    match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) => Some(vec![Literal::default()]),
+        HirKind::Literal(literal) => {
+            let bytes = literal.0.to_vec();
+            let cased = bytes.iter().any(u8::is_ascii_alphabetic);
+            let caseless = false;
+            let fits = bytes.len() <= MAX_JOINED_BYTES;
+            fits.then(|| {
+                vec![Literal {
+                    bytes,
+                    cased,
+                    caseless,
+                }]
+            })
+        }
+        HirKind::Class(class) => class_texts(class),
+        HirKind::Capture(capture) => all_texts(&capture.sub),
+        HirKind::Repetition(repetition) => repeated_texts(repetition),
+        HirKind::Concat(parts) => parts
+            .iter()
+            .try_fold(vec![Literal::default()], |all, part| {
+                joined(&all, &all_texts(part)?)
+            }),
+        HirKind::Alternation(branches) => {
+            let mut all = Vec::new();
+            for branch in branches {
+                all.extend(all_texts(branch)?);
+                if all.len() > MAX_LITERALS {
+                    return None;
+                }
+            }
+            Some(all)
+        }
+    }
+}
+
+/// Returns literals one of which occurs in every text that an expression matches.
+///
+/// `None` when there are none, too many, or only short ones.
+pub(super) fn gates(hir: &Hir) -> Option<Vec<Literal>> {
+    if let Some(texts) = all_texts(hir) {
+        return usable(texts);
+    }
+    match hir.kind() {
+        HirKind::Capture(capture) => gates(&capture.sub),
+        HirKind::Repetition(repetition) if repetition.min > 0 => gates(&repetition.sub),
+        HirKind::Concat(parts) => concat_gates(parts),
+        HirKind::Alternation(branches) => {
+            let mut all = Vec::new();
+            for branch in branches {
+                all.extend(gates(branch)?);
+            }
+            usable(all)
+        }
+        _ => None,
+    }
+}
+
+fn usable(literals: Vec<Literal>) -> Option<Vec<Literal>> {
+    let long = shortest(&literals) >= MIN_GATE_BYTES;
+    (long && literals.len() <= MAX_LITERALS).then_some(literals)
+}
+
+/// Returns the length of the shortest literal; 0 when there is none.
+pub(super) fn shortest(literals: &[Literal]) -> usize {
+    let lengths = literals.iter().map(|literal| literal.bytes.len());
+    lengths.min().unwrap_or_default()
+}
+
+/// Joins neighbours as long as their texts are few, and takes the best of the
+/// joined ones and of the gates of parts in between.
+fn concat_gates(parts: &[Hir]) -> Option<Vec<Literal>> {
+    let mut candidates = Vec::new();
+    let mut run = vec![Literal::default()];
+    for part in parts {
+        let texts = all_texts(part);
+        if let Some(longer) = texts.as_ref().and_then(|texts| joined(&run, texts)) {
+            run = longer;
+            continue;
+        }
+        candidates.extend(usable(run));
+        run = texts.unwrap_or_else(|| {
+            candidates.extend(gates(part));
+            vec![Literal::default()]
+        });
+    }
+    candidates.extend(usable(run));
+    candidates.into_iter().max_by_key(|literals| {
+        let rare = !literals.iter().any(Literal::is_common);
+        (rare, shortest(literals), usize::MAX - literals.len())
+    })
+}
+
+fn joined(left: &[Literal], right: &[Literal]) -> Option<Vec<Literal>> {
+    let longest = |side: &[Literal]| side.iter().map(|l| l.bytes.len()).max().unwrap_or(0);
+    let few = left.len().saturating_mul(right.len()) <= MAX_LITERALS;
+    let short = longest(left) + longest(right) <= MAX_JOINED_BYTES;
+    (few && short).then(|| {
+        let pairs = left.iter().flat_map(|l| right.iter().map(|r| l.then(r)));
+        pairs.collect()
+    })
+}
+
+fn class_texts(class: &Class) -> Option<Vec<Literal>> {
+    let Class::Bytes(class) = class else {
+        return None;
+    };
+    let has = |byte: u8| {
+        let mut ranges = class.ranges().iter();
+        ranges.any(|range| (range.start()..=range.end()).contains(&byte))
+    };
+    let mut texts = Vec::new();
+    for byte in (0..=u8::MAX).filter(|&byte| has(byte)) {
+        let lower = byte.to_ascii_lowercase();
+        let upper = byte.to_ascii_uppercase();
+        let caseless = lower != upper && has(lower) && has(upper);
+        if !(caseless && byte == upper) {
+            texts.push(Literal::from_byte(byte, caseless));
+        }
+        if texts.len() > MAX_CLASS {
+            return None;
+        }
+    }
+    Some(texts)
+}
+
+fn repeated_texts(repetition: &Repetition) -> Option<Vec<Literal>> {
+    let max = repetition.max.filter(|&max| max <= MAX_REPEATS)?;
+    let once = all_texts(&repetition.sub)?;
+    let mut all = Vec::new();
+    let mut times = vec![Literal::default()];
+    for count in 0..=max {
+        if count >= repetition.min {
+            all.extend(times.iter().cloned());
+        }
+        if count < max {
+            times = joined(&times, &once)?;
+        }
+    }
+    (all.len() <= MAX_LITERALS).then_some(all)
+}

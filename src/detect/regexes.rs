@@ -1,0 +1,218 @@
+//! How a regular expression of an imported list is run, and how rarely.
+
+use regex::bytes::Regex;
+use regex_syntax::{
+    ParserBuilder,
+    hir::{Hir, HirKind, Look},
+};
+
+use crate::registry::compile_regex;
+
+use super::{
+    literals::{self, Literal},
+    rules::{Edge, Plain},
+};
+
+/// Longest text of a regular expression.
+const MAX_TEXT_BYTES: usize = 16 << 10;
+
+/// Deepest nesting of groups.
+const MAX_NESTING: u32 = 50;
+
+/// Way in which a regular expression is found.
+#[derive(Debug)]
+pub(super) enum Plan {
+    /// It says no more than that one of these literals occurs.
+    Literals(Vec<(Literal, Plain)>),
+    /// It is run where one of these literals occurs.
+    Gated(Regex, Vec<Literal>),
+    /// It is run on every User-Agent.
+    Always(Regex),
+}
+
+impl Plan {
+    /// Makes the plan for the text of a regular expression.
+    ///
+    /// Fails with the reason, in a few words, where it is refused.
+    pub(super) fn new(text: &str) -> Result<Self, String> {
+        if text.len() > MAX_TEXT_BYTES {
+            return Err(format!("longer than {MAX_TEXT_BYTES} bytes"));
+        }
+        let hir = ParserBuilder::new()
+            .unicode(false)
+            .utf8(false)
+            .nest_limit(MAX_NESTING)
+            .build()
+            .parse(text)
+            .map_err(|error| reason(&error))?;
+        if let Some(literals) = plain_literals(&hir) {
+            return Ok(Self::Literals(literals));
+        }
+        let regex = compile_regex(text).map_err(|error| error.to_string())?;
+        Ok(match literals::gates(&hir) {
+            Some(gates) => Self::Gated(regex, gates),
+            None => Self::Always(regex),
+        })
+    }
+}
+
+/// Returns the last line of an error's text, which is where the reason stands.
+fn reason(error: &dyn std::error::Error) -> String {
+    let text = error.to_string();
+    let last = text.lines().last().unwrap_or_default().trim();
+    let last = last.strip_prefix("error: ").unwrap_or(last);
+    last.trim_end_matches('.').to_owned()
+}
+
+/// Returns the literals that an expression amounts to, with their edges.
+///
+/// `None` where it is more than an alternation of literals, or matches nothing
+/// but an empty text somewhere.
+fn plain_literals(hir: &Hir) -> Option<Vec<(Literal, Plain)>> {
+    match hir.kind() {
+        HirKind::Capture(capture) => plain_literals(&capture.sub),
+        HirKind::Alternation(branches) => {
+            let mut all = Vec::new();
+            for branch in branches {
+                all.extend(plain_literals(branch)?);
+            }
+            Some(all)
+        }
+        HirKind::Concat(parts) => {
+            let (before, parts) = match parts.split_first() {
+                Some((first, rest)) if edge(first, Look::Start).is_some() => {
+                    (edge(first, Look::Start)?, rest)
+                }
+                _ => (Edge::Free, parts.as_slice()),
+            };
+            let (after, parts) = match parts.split_last() {
+                Some((last, rest)) if edge(last, Look::End).is_some() => {
+                    (edge(last, Look::End)?, rest)
+                }
+                _ => (Edge::Free, parts),
+            };
+            edged(&Hir::concat(parts.to_vec()), before, after)
+        }
+        _ => edged(hir, Edge::Free, Edge::Free),
+    }
+}
+
+fn edge(hir: &Hir, text: Look) -> Option<Edge> {
+    match hir.kind() {
+        HirKind::Look(look) if *look == text => Some(Edge::Text),
+        HirKind::Look(Look::WordAscii) => Some(Edge::Word),
+        _ => None,
+    }
+}
+
+fn edged(inner: &Hir, before: Edge, after: Edge) -> Option<Vec<(Literal, Plain)>> {
+    if !inner.properties().look_set().is_empty() {
+        return None;
+    }
+    let texts = literals::all_texts(inner)?;
+    let plain = |literal: Literal| {
+        let one_case = !(literal.cased && literal.caseless);
+        let spelled = literal.cased.then(|| literal.bytes.clone().into());
+        (one_case && !literal.bytes.is_empty()).then_some((
+            literal,
+            Plain {
+                before,
+                after,
+                spelled,
+            },
+        ))
+    };
+    texts.into_iter().map(plain).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Says in a few words how a regular expression is found.
+    fn plan(text: &str) -> String {
+        let join = |literals: Vec<String>| literals.join(" ");
+        let show = |literal: &Literal| String::from_utf8_lossy(&literal.bytes).into_owned();
+        match Plan::new(text) {
+            Ok(Plan::Literals(literals)) => {
+                let show = |(literal, plain): &(Literal, Plain)| {
+                    let mark = |edge| match edge {
+                        Edge::Free => "",
+                        Edge::Text => "|",
+                        Edge::Word => "~",
+                    };
+                    let case = if plain.spelled.is_some() { "=" } else { "" };
+                    let (before, after) = (mark(plain.before), mark(plain.after));
+                    format!("{case}{before}{}{after}", show(literal))
+                };
+                format!("literals {}", join(literals.iter().map(show).collect()))
+            }
+            Ok(Plan::Gated(_, gates)) => {
+                format!("gated {}", join(gates.iter().map(show).collect()))
+            }
+            Ok(Plan::Always(_)) => "always".to_owned(),
+            Err(reason) => format!("refused: {reason}"),
+        }
+    }
+
+    #[test]
+    fn regex_is_run_as_rarely_as_can_be() {
+        for (text, expected) in [
+            ("Googlebot", "literals =Googlebot"),
+            (r"Googlebot\/", "literals =Googlebot/"),
+            ("(?i)Googlebot", "literals googlebot"),
+            ("[Gg]oogle", "gated google"),
+            ("[wW]get[/]1", "gated wget/1"),
+            ("^Silk/", "literals =|Silk/"),
+            (r"(?i)\bfoo\b", "literals ~foo~"),
+            ("^a$|b$|^c", "literals =|a| =b| =|c"),
+            (
+                "(AdsBot|Media)-Google",
+                "literals =AdsBot-Google =Media-Google",
+            ),
+            ("Goog(le)?bot", "literals =Googbot =Googlebot"),
+            ("Google.*Bot", "gated Google"),
+            ("Foo(?:-Image)?/[0-9]+", "gated Foo/ Foo-Image/"),
+            (
+                "(?i)(?:^|[^a-z])yandex(?:bot|images)/",
+                "gated yandexbot/ yandeximages/",
+            ),
+            ("(?:alpha.x|beta.y)", "gated alpha beta"),
+            (r"Mozilla/5\.0 \(compatible; .*Zeal", "gated Zeal"),
+            (r"^Mozilla/5\.0 \(.*\)$", "gated Mozilla/5.0 ("),
+            ("(?:longname)+x*", "gated longname"),
+            ("(?:longname)?ab.", "always"),
+            ("(?:longname.)*ab", "always"),
+            ("(?:longname.)+ab", "gated longname"),
+            ("[0-9]{3}[a-z]{3}", "always"),
+            (
+                "[a-z]+",
+                "refused: the regular expression would match everybody",
+            ),
+            ("ab.cd", "always"),
+            ("", "refused: the regular expression would match everybody"),
+            (
+                "^$",
+                "refused: the regular expression would match everybody",
+            ),
+            (
+                "a?",
+                "refused: the regular expression would match everybody",
+            ),
+            ("(", "refused: unclosed group"),
+            (
+                "a(?=b)",
+                "refused: look-around, including look-ahead and look-behind, is not supported",
+            ),
+        ] {
+            assert_eq!(plan(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_would_take_too_much_memory_is_refused() {
+        for text in ["[a-z]{1000}{1000}", "(?:.{500}x){500}", &"x".repeat(20_000)] {
+            assert!(plan(text).starts_with("refused"), "{}", plan(text));
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! No pattern may hit a browser.
+
+use std::ops::Range;
+
+use super::matcher::{Builder, Entry, Limits, Visitor};
+use crate::registry::{Pattern, Robot, Source, Status};
+
+/// Robot that would take a browser for itself.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct BrowserHit<'r> {
+    /// The robot.
+    pub robot: &'r Robot,
+    /// Its pattern that hit.
+    pub pattern: &'r Pattern,
+    /// User-Agent of the browser that was hit.
+    pub browser: &'static str,
+}
+
+/// Returns the User-Agents of browsers that no pattern may hit.
+pub fn browsers() -> impl Iterator<Item = &'static str> {
+    include_str!("browsers.txt")
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+}
+
+/// Quarantines the robots of which a pattern hits a browser; returns how many.
+///
+/// Robots added by hand are quarantined by nobody: [`browser_hits`] tells of
+/// them too, so that the caller can warn. Robots that are quarantined or
+/// unusable already stay as they are.
+pub fn self_test(robots: &mut [Robot]) -> usize {
+    let mut quarantined = 0;
+    for hit in first_hits(robots) {
+        let Some(robot) = robots.get_mut(hit.robot) else {
+            continue;
+        };
+        let pattern = robot.patterns.get(hit.pattern);
+        if robot.status != Status::Active || robot.source == Source::manual() {
+            continue;
+        }
+        robot.status = Status::Quarantined {
+            pattern: pattern
+                .map(|pattern| pattern.text.clone())
+                .unwrap_or_default(),
+            browser: hit.browser.to_owned(),
+        };
+        quarantined += 1;
+    }
+    quarantined
+}
+
+/// Returns the robots of which a pattern hits a browser, each once, whatever their status.
+#[must_use]
+pub fn browser_hits(robots: &[Robot]) -> Vec<BrowserHit<'_>> {
+    let resolve = |hit: FirstHit| {
+        let robot = robots.get(hit.robot)?;
+        Some(BrowserHit {
+            robot,
+            pattern: robot.patterns.get(hit.pattern)?,
+            browser: hit.browser,
+        })
+    };
+    first_hits(robots).into_iter().filter_map(resolve).collect()
+}
+
+struct FirstHit {
+    robot: usize,
+    pattern: usize,
+    browser: &'static str,
+}
+
+/// Returns the first hit of each robot, in the order of the robots.
+fn first_hits(robots: &[Robot]) -> Vec<FirstHit> {
+    let mut builder = Builder::new(Limits::NONE);
+    for (number, robot) in robots.iter().enumerate() {
+        // Patterns that are refused here are refused by the detector too.
+        builder.add(number, robot);
+    }
+    // What cannot be addressed even so, the detector cannot hold either.
+    let Ok(matcher) = builder.build() else {
+        return Vec::new();
+    };
+    let mut hits: Vec<Option<FirstHit>> = robots.iter().map(|_| None).collect();
+    let mut ran = vec![false; matcher.regex_count()];
+    for browser in browsers() {
+        ran.fill(false);
+        let mut visitor = EveryRobot {
+            browser,
+            hits: &mut hits,
+            ran: &mut ran,
+        };
+        matcher.scan(browser.as_bytes(), &mut visitor);
+    }
+    hits.into_iter().flatten().collect()
+}
+
+/// Visitor that keeps a hit of every robot.
+struct EveryRobot<'h> {
+    browser: &'static str,
+    hits: &'h mut [Option<FirstHit>],
+    ran: &'h mut [bool],
+}
+
+impl Visitor for EveryRobot<'_> {
+    fn wants(&self, entry: &Entry) -> bool {
+        matches!(self.hits.get(entry.robot), Some(None))
+    }
+
+    fn may_run(&mut self, regex: usize) -> bool {
+        let ran = self.ran.get_mut(regex);
+        ran.is_some_and(|ran| !std::mem::replace(ran, true))
+    }
+
+    fn hit(&mut self, entry: &Entry, _range: Range<usize>) {
+        if let Some(hit) = self.hits.get_mut(entry.robot) {
+            *hit = Some(FirstHit {
+                robot: entry.robot,
+                pattern: entry.pattern,
+                browser: self.browser,
+            });
+        }
+    }
+}
