@@ -1,0 +1,45 @@
+//! What can be wrong with the settings of a policy.
+
+/// Error of a setting that makes no policy.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PolicyError {
+    /// A filter pattern is no glob of paths (`FilterPattern`).
+    #[error("filter pattern {pattern:?}: {reason}")]
+    FilterPattern {
+        /// The pattern as spelled.
+        pattern: String,
+        /// Why, and what to write instead.
+        reason: String,
+    },
+    /// The redirect URL leads nowhere robots may be sent (`RedirectURL`).
+    #[error("redirect URL {url:?}: {reason}")]
+    RedirectUrl {
+        /// The URL as spelled.
+        url: String,
+        /// Why, and what to write instead.
+        reason: String,
+    },
+    /// The status is none of a redirect.
+    #[error("redirect status {0}: use 301, 302, 303, 307 or 308")]
+    Status(u16),
+    /// The method is no token of HTTP (RFC 9110 §9.1).
+    #[error("method {0:?} is not an HTTP method name; use names such as GET and HEAD")]
+    Method(String),
+    /// A path that is never redirected is no path, or the whole site.
+    #[error("path {path:?} that is never redirected: {reason}")]
+    Never {
+        /// The path as spelled.
+        path: String,
+        /// Why, and what to write instead.
+        reason: String,
+    },
+    /// A name of this site is no host name.
+    #[error("host {host:?} of this site: {reason}")]
+    OwnHost {
+        /// The name as spelled.
+        host: String,
+        /// Why, and what to write instead.
+        reason: String,
+    },
+}

@@ -1,0 +1,437 @@
+//! Filter patterns: plain globs over whole paths.
+
+use std::str::Chars;
+
+use super::path::{decode, has_odd_segments, hex_digit};
+
+/// Patterns of one policy, at most.
+pub(super) const MAX_PATTERNS: usize = 256;
+/// Bytes of one pattern, at most.
+const MAX_PATTERN_BYTES: usize = 512;
+
+/// Filter pattern: a glob that matches a whole path in normal form.
+#[derive(Clone, Debug)]
+pub(super) struct FilterPattern {
+    spelled: Box<str>,
+    tokens: Box<[Token]>,
+}
+
+impl FilterPattern {
+    /// Reads a pattern; the error says why it is none and what to write.
+    pub(super) fn parse(pattern: &str) -> Result<Self, String> {
+        check(pattern)?;
+        let tokens = Parser::default().parse(pattern)?;
+        Ok(Self {
+            spelled: pattern.into(),
+            tokens: tokens.into(),
+        })
+    }
+
+    /// Returns the pattern as the settings spell it.
+    pub(super) fn as_str(&self) -> &str {
+        &self.spelled
+    }
+
+    /// Returns the text that every path matched starts with.
+    pub(super) fn literal_start(&self) -> &[u8] {
+        match self.tokens.first() {
+            Some(Token::Literal(text)) => text,
+            _ => b"",
+        }
+    }
+
+    /// Tells whether the pattern matches the whole path.
+    ///
+    /// Only the last `*` is ever retried, so the time is at most the length of
+    /// the path times that of the pattern.
+    pub(super) fn matches(&self, path: &[u8]) -> bool {
+        let mut tokens: &[Token] = &self.tokens;
+        let mut rest = path;
+        let mut retry: Option<(&[Token], &[u8])> = None;
+        loop {
+            match tokens {
+                [] if rest.is_empty() => return true,
+                [Token::AnyRun] => return true,
+                [Token::AnyRun, after @ ..] => {
+                    retry = Some((after, rest));
+                    tokens = after;
+                    continue;
+                }
+                [token, after @ ..] => {
+                    if let Some(behind) = token.strip(rest) {
+                        tokens = after;
+                        rest = behind;
+                        continue;
+                    }
+                }
+                [] => {}
+            }
+            let Some((after, from)) = retry else {
+                return false;
+            };
+            let Some((_, behind)) = split_char(from) else {
+                return false;
+            };
+            retry = Some((after, behind));
+            tokens = after;
+            rest = behind;
+        }
+    }
+}
+
+/// Splits a list at its commas, trims the items and skips the empty ones.
+///
+/// A backslash keeps the comma behind it.
+pub(super) fn split_csv(list: &str) -> impl Iterator<Item = &str> {
+    let mut is_escaped = false;
+    list.split(move |c| {
+        let splits = c == ',' && !is_escaped;
+        is_escaped = c == '\\' && !is_escaped;
+        splits
+    })
+    .map(str::trim)
+    .filter(|item| !item.is_empty())
+}
+
+#[derive(Clone, Debug, Eq, PartialEq)]
+enum Token {
+    /// These bytes.
+    Literal(Box<[u8]>),
+    /// `?`: one character, or one byte that is part of none.
+    AnyChar,
+    /// `*`: any run of bytes, slashes included.
+    AnyRun,
+    /// `[…]`: one character inside, or with `!` or `^` outside, of the ranges.
+    Set {
+        ranges: Box<[(char, char)]>,
+        is_negated: bool,
+    },
+}
+
+impl Token {
+    /// Returns what follows the token at the start of `path`, if it is there.
+    fn strip<'p>(&self, path: &'p [u8]) -> Option<&'p [u8]> {
+        match self {
+            Self::Literal(text) => path.strip_prefix(&**text),
+            Self::AnyRun => Some(path),
+            Self::AnyChar => split_char(path).map(|(_, behind)| behind),
+            Self::Set { ranges, is_negated } => {
+                let (found, behind) = split_char(path)?;
+                let is_inside = found.is_some_and(|found| {
+                    ranges
+                        .iter()
+                        .any(|&(first, last)| (first..=last).contains(&found))
+                });
+                (is_inside != *is_negated).then_some(behind)
+            }
+        }
+    }
+}
+
+/// Splits off one character, or as `None` one byte that is part of no character.
+fn split_char(bytes: &[u8]) -> Option<(Option<char>, &[u8])> {
+    let (&first, behind) = bytes.split_first()?;
+    if first.is_ascii() {
+        return Some((Some(char::from(first)), behind));
+    }
+    let head = bytes.get(..bytes.len().min(4))?;
+    let found = head.utf8_chunks().next()?.valid().chars().next();
+    let length = found.map_or(1, char::len_utf8);
+    Some((found, bytes.get(length..)?))
+}
+
+fn check(pattern: &str) -> Result<(), String> {
+    let problem = if pattern.len() > MAX_PATTERN_BYTES {
+        return Err(format!("it is longer than {MAX_PATTERN_BYTES} bytes"));
+    } else if pattern.starts_with("http://") || pattern.starts_with("https://") {
+        "it is a URL; write the path alone, such as /members-only-stuff/*"
+    } else if !pattern.starts_with(['/', '*']) {
+        "it starts with neither / nor *, so it matches no path; write it from the root"
+    } else if pattern.chars().any(char::is_control) {
+        "it holds a control character"
+    } else {
+        return Ok(());
+    };
+    Err(problem.to_owned())
+}
+
+#[derive(Default)]
+struct Parser {
+    tokens: Vec<Token>,
+    literal: Vec<u8>,
+}
+
+impl Parser {
+    fn parse(mut self, pattern: &str) -> Result<Vec<Token>, String> {
+        let mut rest = pattern.chars();
+        while let Some(c) = rest.next() {
+            match c {
+                '*' => self.token(Token::AnyRun),
+                '?' => self.token(Token::AnyChar),
+                '[' => {
+                    let set = parse_set(&mut rest)?;
+                    self.token(set);
+                }
+                '\\' => {
+                    let kept = rest.next().ok_or(
+                        "it ends in a lone backslash; write \\\\ for a backslash of the path",
+                    )?;
+                    self.literal_char(kept);
+                }
+                '%' => self.escape(&mut rest),
+                _ => self.literal_char(c),
+            }
+        }
+        self.end_literal();
+        self.check_segments()?;
+        Ok(self.tokens)
+    }
+
+    /// Adds a token that is no literal; stars in a row are one.
+    fn token(&mut self, token: Token) {
+        self.end_literal();
+        if token != Token::AnyRun || self.tokens.last() != Some(&Token::AnyRun) {
+            self.tokens.push(token);
+        }
+    }
+
+    fn literal_char(&mut self, c: char) {
+        self.literal
+            .extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+    }
+
+    /// Decodes an escape, so that a path copied from a browser is a pattern too.
+    fn escape(&mut self, rest: &mut Chars<'_>) {
+        let behind = rest.as_str().as_bytes();
+        if let [high, low, ..] = behind
+            && hex_digit(*high).is_some()
+            && hex_digit(*low).is_some()
+        {
+            self.literal.extend(decode(&[b'%', *high, *low]));
+            rest.next();
+            rest.next();
+        } else {
+            self.literal.push(b'%');
+        }
+    }
+
+    fn end_literal(&mut self) {
+        if !self.literal.is_empty() {
+            let literal = std::mem::take(&mut self.literal);
+            self.tokens.push(Token::Literal(literal.into()));
+        }
+    }
+
+    fn check_segments(&self) -> Result<(), String> {
+        for (at, token) in self.tokens.iter().enumerate() {
+            let Token::Literal(text) = token else {
+                continue;
+            };
+            let is_last = at + 1 == self.tokens.len();
+            // What follows a wildcard may yet be part of another segment.
+            let whole = match text.iter().rposition(|&byte| byte == b'/') {
+                Some(slash) if !is_last => text.get(..=slash).unwrap_or_default(),
+                _ => text,
+            };
+            if has_odd_segments(whole) {
+                return Err(
+                    "it holds //, /./ or /../, which paths no longer have when they are compared; leave them out"
+                        .to_owned(),
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads a set behind its `[`. A `]` that comes first stands for itself.
+fn parse_set(rest: &mut Chars<'_>) -> Result<Token, String> {
+    const UNCLOSED: &str =
+        "its [ has no ]; write \\[ for a bracket of the path, and \\, for a comma inside [ ]";
+    let is_negated = rest.as_str().starts_with(['!', '^']);
+    if is_negated {
+        rest.next();
+    }
+    let mut ranges = Vec::new();
+    loop {
+        let first = match rest.next().ok_or(UNCLOSED)? {
+            ']' if !ranges.is_empty() => break,
+            '\\' => rest.next().ok_or(UNCLOSED)?,
+            c => c,
+        };
+        let mut last = first;
+        let mut ahead = rest.clone();
+        if ahead.next() == Some('-')
+            && !ahead.as_str().is_empty()
+            && ahead.clone().next() != Some(']')
+        {
+            last = match ahead.next().ok_or(UNCLOSED)? {
+                '\\' => ahead.next().ok_or(UNCLOSED)?,
+                c => c,
+            };
+            *rest = ahead;
+        }
+        if first > last {
+            return Err(format!(
+                "its range {first}-{last} is upside down; write {last}-{first}"
+            ));
+        }
+        ranges.push((first, last));
+    }
+    Ok(Token::Set {
+        ranges: ranges.into(),
+        is_negated,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    macro_rules! cases {
+        ($($name:ident: $pattern:expr, $path:expr => $matches:expr;)*) => {
+            $(#[test] fn $name() {
+                let pattern = FilterPattern::parse($pattern).unwrap();
+                let path: &[u8] = $path.as_ref();
+                assert_eq!(pattern.matches(path), $matches);
+            })*
+        };
+    }
+
+    cases! {
+        star_is_any_run: "/m/*", "/m/a" => true;
+        star_is_nothing_too: "/m/*", "/m/" => true;
+        star_crosses_slashes: "/m/*", "/m/a/b/c" => true;
+        slash_before_a_star_is_required: "/m/*", "/m" => false;
+        star_without_slash_takes_the_directory_and_more: "/m*", "/m" => true;
+        star_without_slash_takes_longer_names: "/m*", "/more" => true;
+        pattern_is_anchored_at_the_start: "/m/*", "/a/m/b" => false;
+        pattern_is_anchored_at_the_end: "/m", "/m/a" => false;
+        star_at_the_start: "*.pdf", "/a/b.pdf" => true;
+        star_at_the_start_needs_the_end: "*.pdf", "/a/b.pdf.html" => false;
+        star_in_the_middle: "/a/*/c", "/a/x/y/c" => true;
+        later_star_is_retried: "/*ab*ab", "/ababxab" => true;
+        star_that_must_give_back: "/*aab", "/aaaaab" => true;
+        stars_in_a_row_are_one: "/**/*", "/a/b" => true;
+        star_alone_is_everything: "*", "/" => true;
+        question_mark_is_one_character: "/a?c", "/abc" => true;
+        question_mark_is_not_nothing: "/ac?", "/ac" => false;
+        question_mark_is_a_whole_character: "/caf?", "/café" => true;
+        question_mark_is_a_stray_byte: "/a?", b"/a\xff" => true;
+        question_marks_count_characters: "/*??", "/é" => false;
+        set: "/[abc]x", "/bx" => true;
+        set_without: "/[abc]x", "/dx" => false;
+        set_range: "/v[0-9]/*", "/v7/a" => true;
+        set_range_ends: "/[b-d]", "/e" => false;
+        set_negated_with_exclamation_mark: "/[!a-z]", "/A" => true;
+        set_negated_with_caret: "/[^a-z]", "/b" => false;
+        set_negated_takes_a_stray_byte: "/[!a]", b"/\xc3" => true;
+        set_takes_no_stray_byte: "/[\u{20}-\u{10ffff}]", b"/\xc3" => false;
+        set_behind_a_star_keeps_characters_whole: "/*[!é]", "/é" => false;
+        set_with_closing_bracket_first: "/[]x]", "/]" => true;
+        set_with_dash_last: "/[a-]", "/-" => true;
+        set_with_dash_first: "/[-a]", "/-" => true;
+        set_with_escape: "/[\\]\\-]", "/-" => true;
+        set_of_letters_beyond_ascii: "/[à-ü]", "/é" => true;
+        backslash_escapes: "/a\\*b", "/a*b" => true;
+        backslash_escapes_only_that: "/a\\*b", "/axb" => false;
+        case_matters: "/Members/*", "/members/a" => false;
+        escape_in_the_pattern_is_decoded: "/caf%C3%A9/*", "/café/a" => true;
+        escaped_star_is_a_star: "/a%2A", "/a*" => true;
+        percent_alone_is_itself: "/100%", "/100%" => true;
+        comma_is_kept_by_a_backslash: "/a\\,b", "/a,b" => true;
+        dots_behind_a_wildcard_are_a_name: "/a*./b", "/ax./b" => true;
+        nothing_matches_the_empty_path: "/", "" => false;
+    }
+
+    #[test]
+    fn bad_pattern_is_refused_with_a_hint() {
+        for (pattern, hint) in [
+            ("members/*", "from the root"),
+            ("?a", "from the root"),
+            ("http://example.com/a", "the path alone"),
+            ("/[abc", "write \\["),
+            ("/[", "write \\["),
+            ("/[]", "write \\["),
+            ("/[a-", "write \\["),
+            ("/[a\\", "write \\["),
+            ("/[z-a]", "write a-z"),
+            ("/a\\", "write \\\\"),
+            ("/a\u{7}", "control"),
+            ("//a/*", "leave them out"),
+            ("/a/../b", "leave them out"),
+            ("/a/./*", "leave them out"),
+            ("/a/..", "leave them out"),
+            ("/%2e%2e/a", "leave them out"),
+        ] {
+            let reason = FilterPattern::parse(pattern).unwrap_err();
+            assert!(reason.contains(hint), "{pattern:?}: {reason}");
+        }
+        let long = format!("/{}", "a".repeat(MAX_PATTERN_BYTES));
+        assert!(FilterPattern::parse(&long).is_err());
+    }
+
+    #[test]
+    fn list_is_split_at_commas() {
+        let items: Vec<_> = split_csv(" /a/* ,, /b\\,c,\t/d\\\\,/e ,").collect();
+        assert_eq!(items, ["/a/*", "/b\\,c", "/d\\\\", "/e"]);
+    }
+
+    #[test]
+    fn hostile_path_takes_no_exponential_time() {
+        let pattern = FilterPattern::parse(&format!("/{}b", "*a".repeat(100))).unwrap();
+        let path = format!("/{}", "a".repeat(4000));
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the time that the machine takes is what is tested"
+        )]
+        let start = std::time::Instant::now();
+        assert!(!pattern.matches(path.as_bytes()));
+        assert!(start.elapsed() < Duration::from_secs(5));
+    }
+
+    /// The rules again, written so simply that they are evident, and slow.
+    fn matches_naively(pattern: &[char], path: &[char]) -> bool {
+        match pattern {
+            [] => path.is_empty(),
+            ['*', after @ ..] => {
+                (0..=path.len()).any(|skipped| matches_naively(after, &path[skipped..]))
+            }
+            ['?', after @ ..] => !path.is_empty() && matches_naively(after, &path[1..]),
+            [c, after @ ..] => path.first() == Some(c) && matches_naively(after, &path[1..]),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn matches_like_the_naive_matcher(
+            pattern in "/[ab*?é]{0,8}",
+            path in "/[abé]{0,10}",
+        ) {
+            let spelled: Vec<char> = pattern.chars().collect();
+            let characters: Vec<char> = path.chars().collect();
+            prop_assert_eq!(
+                FilterPattern::parse(&pattern).unwrap().matches(path.as_bytes()),
+                matches_naively(&spelled, &characters)
+            );
+        }
+
+        #[test]
+        fn any_pattern_is_read_or_refused(pattern in ".{0,40}", path in any::<Vec<u8>>()) {
+            if let Ok(pattern) = FilterPattern::parse(&pattern) {
+                pattern.matches(&path);
+            }
+        }
+
+        #[test]
+        fn any_set_is_read_or_refused(set in "[\\]\\[a^!\\\\é-]{0,8}", path in "/[a\\]\\[\\\\é-]{0,2}") {
+            if let Ok(pattern) = FilterPattern::parse(&format!("/[{set}")) {
+                pattern.matches(path.as_bytes());
+            }
+        }
+    }
+}

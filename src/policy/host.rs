@@ -1,0 +1,141 @@
+//! Names of sites: host and port, compared as HTTP does.
+
+use std::net::Ipv6Addr;
+
+/// Host and port of a URL or of one's own site.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Host {
+    /// Lower case, without a dot at the end; IPv6 in brackets.
+    name: Box<str>,
+    port: Option<u16>,
+}
+
+impl Host {
+    /// Reads `name` or `name:port`; the error says why it is none.
+    pub(super) fn parse(host: &str) -> Result<Self, String> {
+        let (name, port) = split(host);
+        if host.contains('/') || !is_name(name) {
+            return Err(
+                "it is not a host name; write letters, digits, - and ., and names in other scripts as xn--…"
+                    .to_owned(),
+            );
+        }
+        let port = port
+            .map(|digits| match parse_port(digits) {
+                Some(port) if port > 0 => Ok(port),
+                _ => Err(format!("{digits:?} is not a port; write 1 to 65535")),
+            })
+            .transpose()?;
+        Ok(Self {
+            name: without_dot(name).to_ascii_lowercase().into(),
+            port,
+        })
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn port(&self) -> Option<u16> {
+        self.port
+    }
+
+    /// Tells whether a `Host` names this one; `default_port` goes without saying.
+    pub(super) fn is(&self, host: &str, default_port: u16) -> bool {
+        let (name, port) = split(host);
+        let port = match port {
+            None | Some("") => Some(default_port),
+            Some(digits) => parse_port(digits),
+        };
+        without_dot(name).eq_ignore_ascii_case(&self.name)
+            && port == Some(self.port.unwrap_or(default_port))
+    }
+}
+
+/// Splits at the colon before the port, not at one of an IPv6 address.
+fn split(host: &str) -> (&str, Option<&str>) {
+    match host.rsplit_once(':') {
+        Some((name, port)) if !port.ends_with(']') => (name, Some(port)),
+        _ => (host, None),
+    }
+}
+
+fn without_dot(name: &str) -> &str {
+    name.strip_suffix('.').unwrap_or(name)
+}
+
+fn parse_port(digits: &str) -> Option<u16> {
+    let are_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
+    are_digits.then(|| digits.parse().ok()).flatten()
+}
+
+fn is_name(name: &str) -> bool {
+    if let Some(address) = name.strip_prefix('[') {
+        return address
+            .strip_suffix(']')
+            .is_some_and(|address| address.parse::<Ipv6Addr>().is_ok());
+    }
+    let labels = without_dot(name);
+    labels.len() <= 253
+        && labels.split('.').all(|label| {
+            !label.is_empty()
+                && label
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    macro_rules! cases {
+        ($($name:ident: $host:expr, $port:expr, $header:expr => $is:expr;)*) => {
+            $(#[test] fn $name() {
+                assert_eq!(Host::parse($host).unwrap().is($header, $port), $is);
+            })*
+        };
+    }
+
+    cases! {
+        same_name: "example.com", 443, "example.com" => true;
+        case_does_not_matter: "Example.COM", 443, "eXample.com" => true;
+        dot_at_the_end_does_not_matter: "example.com.", 443, "example.com" => true;
+        dot_at_the_end_of_the_header_does_not_matter: "example.com", 443, "example.com.:443" => true;
+        other_name: "example.com", 443, "www.example.com" => false;
+        default_port_goes_without_saying: "example.com:443", 443, "example.com" => true;
+        default_port_may_be_said: "example.com", 80, "example.com:80" => true;
+        empty_port_is_the_default: "example.com", 80, "example.com:" => true;
+        other_port_is_another_site: "example.com", 443, "example.com:8443" => false;
+        port_that_is_not_said_is_the_default: "example.com:8080", 80, "example.com" => false;
+        same_port: "example.com:8080", 80, "example.com:8080" => true;
+        port_that_is_none: "example.com", 80, "example.com:80x" => false;
+        port_with_a_sign_is_none: "example.com", 80, "example.com:+80" => false;
+        ipv6_address: "[::1]:3000", 80, "[::1]:3000" => true;
+        ipv6_address_without_port: "[::1]", 80, "[::1]" => true;
+        empty_header: "example.com", 80, "" => false;
+    }
+
+    #[test]
+    fn bad_name_is_refused() {
+        for host in [
+            "",
+            ".",
+            "a..b",
+            "exa mple",
+            "a@b",
+            "é.example",
+            "[::1",
+            "[x]",
+            "::1",
+            "a:0",
+            "a:65536",
+            "a:",
+            "a:b",
+            "a/b",
+            "a%41",
+        ] {
+            assert!(Host::parse(host).is_err(), "{host:?}");
+        }
+    }
+}

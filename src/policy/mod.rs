@@ -1,0 +1,86 @@
+//! What to do with a request, and why.
+//!
+//! A [`Policy`] is plain data and plain functions: filter patterns, the
+//! redirect target, and the paths that are never redirected.
+//!
+//! # Filter patterns
+//!
+//! A filter pattern is a glob that has to match a path as a whole:
+//!
+//! | it holds | which stands for |
+//! | --- | --- |
+//! | `*` | any run of characters, slashes included, or nothing |
+//! | `?` | one character |
+//! | `[abc]`, `[a-z]` | one of these characters; `]` as itself comes first, `-` first or last |
+//! | `[!abc]`, `[^abc]` | one character that is none of these |
+//! | `\*` | the character behind the backslash; in a list `\,` is a comma |
+//! | `%C3%A9` | the bytes that the escapes stand for, so that a copied path is a pattern |
+//! | anything else | itself; upper and lower case are different |
+//!
+//! The path is compared without its query, percent-decoded once (`%2F` is a
+//! slash then), with doubled slashes merged and `.` and `..` resolved: what
+//! `/a/%2e%2e/b` and `//b` name is `/b`. A backslash is a character like others.
+//!
+//! `/members-only-stuff/*` does not match `/members-only-stuff`, which has no
+//! slash at the end; `/members-only-stuff*` does, and matches
+//! `/members-only-stuffing` too. Name both paths where that matters.
+//!
+//! # Robot heaven
+//!
+//! A request for the redirect URL is never redirected, nor is one for a path
+//! below it: `/robot-heaven/` covers `/robot-heaven` and `/robot-heaven/a/b`,
+//! not `/robot-heavenly`. A page such as `/heaven/index.html` covers itself, not its
+//! directory; where heaven has more pages under a pattern, name the directory.
+//! The root `/` covers the root page alone.
+//!
+//! An absolute URL covers these paths on its own host, ports and case compared
+//! as HTTP does, and on every host if its host is one of
+//! [`own_hosts`](PolicyBuilder::own_hosts).
+//!
+//! Never redirected are also `/robots.txt`, sitemaps at the root, `/.well-known/`,
+//! `/llms.txt`, `/favicon.ico`, and what [`never`](PolicyBuilder::never) adds.
+//!
+//! # Example
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use robot_detection::{
+//!     detect::Detector,
+//!     policy::{Decision, Policy, Request},
+//!     registry::{Pattern, PatternKind, Robot, Source},
+//! };
+//!
+//! let mut robot = Robot::new("examplebot", Source::manual());
+//! robot.patterns = vec![Pattern::new(PatternKind::Token, "ExampleBot")];
+//! let detector = Detector::new([Arc::new(robot)])?;
+//! let policy = Policy::builder().build()?;
+//!
+//! let request = Request { method: "GET", host: None, path: "/members-only-stuff/a" };
+//! let claim = detector.identify(b"ExampleBot/1.0");
+//! let Decision::Redirect(redirect) = policy.decide(&request, claim.as_ref()) else {
+//!     panic!("a robot is redirected");
+//! };
+//! assert_eq!((redirect.status, redirect.location.as_str()), (302, "/robot-heaven/"));
+//! for step in policy.explain(&request, claim.as_ref()).steps {
+//!     println!("{}: {}", step.name, step.text);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod builder;
+mod decision;
+mod error;
+mod glob;
+mod host;
+mod path;
+mod redirect;
+mod shared;
+mod trace;
+
+pub use builder::PolicyBuilder;
+pub use decision::{Decision, PassReason, Policy, Request};
+pub use error::PolicyError;
+pub use redirect::Redirect;
+pub use shared::SharedPolicy;
+pub use trace::{Explanation, Step};

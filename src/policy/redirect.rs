@@ -1,0 +1,291 @@
+//! The redirect URL, and the heaven that it leads to.
+
+use std::fmt::Write;
+
+use super::{
+    host::Host,
+    path::{Subtree, decode, has_odd_segments, hex_digit},
+};
+
+/// Bytes of a redirect URL, at most.
+const MAX_URL_BYTES: usize = 2048;
+
+/// Where a redirect leads, and with which status.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Redirect {
+    /// 301, 302, 303, 307 or 308.
+    pub status: u16,
+    /// Value of `Location`: visible ASCII; a path with one leading slash, or an http(s) URL.
+    pub location: String,
+}
+
+/// Reads a redirect URL: the `Location`, and the guard that knows its pages.
+///
+/// The error says why it is none and what to write.
+pub(super) fn parse(url: &str, own_hosts: &[Host]) -> Result<(String, Guard), String> {
+    check_characters(url)?;
+    if url.starts_with("//") {
+        return Err(
+            "with two leading slashes it names another site; write one slash, or https:// and the host"
+                .to_owned(),
+        );
+    }
+    if url.starts_with('/') {
+        let location = encode(url)?;
+        let pages = pages(&location)?;
+        return Ok((location, Guard { site: None, pages }));
+    }
+    parse_absolute(url, own_hosts)
+}
+
+fn parse_absolute(url: &str, own_hosts: &[Host]) -> Result<(String, Guard), String> {
+    let (scheme, default_port, rest) = split_scheme(url)?;
+    let path_start = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at_checked(path_start).unwrap_or((rest, ""));
+    if authority.contains('@') {
+        return Err("it holds a user name; leave out what stands before the @".to_owned());
+    }
+    let host = Host::parse(authority)?;
+    let slash = if path.starts_with('/') { "" } else { "/" };
+    let path = format!("{slash}{}", encode(path)?);
+    let is_own = own_hosts
+        .iter()
+        .any(|own| is_same_site(own, &host, default_port));
+    let guard = Guard {
+        pages: pages(&path)?,
+        site: Some(Site {
+            host,
+            default_port,
+            is_own,
+        }),
+    };
+    let authority = authority.to_ascii_lowercase();
+    Ok((format!("{scheme}://{authority}{path}"), guard))
+}
+
+/// Guard against loops: knows the pages of heaven.
+#[derive(Clone, Debug)]
+pub(super) struct Guard {
+    site: Option<Site>,
+    pages: Subtree,
+}
+
+/// Site that an absolute redirect URL names.
+#[derive(Clone, Debug)]
+struct Site {
+    host: Host,
+    default_port: u16,
+    /// One of the names under which this site is reached.
+    is_own: bool,
+}
+
+impl Guard {
+    /// Tells whether a request is for heaven already.
+    ///
+    /// Of an absolute redirect URL that is so on its own host; a request that
+    /// names no host might be for it, and counts.
+    pub(super) fn covers(&self, host: Option<&str>, path: &[u8]) -> bool {
+        self.pages.contains(path)
+            && self.site.as_ref().is_none_or(|site| {
+                site.is_own || host.is_none_or(|host| site.host.is(host, site.default_port))
+            })
+    }
+
+    /// Tells whether every path that starts with `text` is heaven, on whatever host is ours.
+    pub(super) fn covers_all(&self, text: &[u8]) -> bool {
+        let is_here = self.site.as_ref().is_none_or(|site| site.is_own);
+        // A text that ends inside a name may go on to a longer name.
+        is_here
+            && !self.pages.is_root()
+            && text
+                .iter()
+                .rposition(|&byte| byte == b'/')
+                .and_then(|slash| text.get(..slash))
+                .is_some_and(|directory| self.pages.contains(directory))
+    }
+}
+
+/// Tells whether one's own name stands for the URL's host; without a port, for every port.
+fn is_same_site(own: &Host, host: &Host, default_port: u16) -> bool {
+    own.name() == host.name()
+        && own
+            .port()
+            .is_none_or(|port| port == host.port().unwrap_or(default_port))
+}
+
+fn check_characters(url: &str) -> Result<(), String> {
+    let problem = if url.len() > MAX_URL_BYTES {
+        return Err(format!("it is longer than {MAX_URL_BYTES} bytes"));
+    } else if url.chars().any(char::is_control) {
+        "it holds a control character"
+    } else if url.chars().any(char::is_whitespace) {
+        "it holds a blank; write %20"
+    } else if url.contains('\\') {
+        "it holds a backslash, which browsers read as a slash; write / or %5C"
+    } else if url.contains('#') {
+        "it holds a fragment, which robots drop; leave out the # and what follows"
+    } else {
+        return Ok(());
+    };
+    Err(problem.to_owned())
+}
+
+/// Splits off the scheme; returns it in lower case with its default port.
+fn split_scheme(url: &str) -> Result<(&'static str, u16, &str), String> {
+    for (scheme, default_port) in [("http", 80), ("https", 443)] {
+        if let Some((start, rest)) = url.split_once("://")
+            && start.eq_ignore_ascii_case(scheme)
+        {
+            return Ok((scheme, default_port, rest));
+        }
+    }
+    Err(
+        "it is neither a path nor an http or https URL; write /robot-heaven/ or https://example.com/robot-heaven/"
+            .to_owned(),
+    )
+}
+
+/// Returns the path and query with everything encoded that has no place in a header.
+fn encode(path: &str) -> Result<String, String> {
+    let mut encoded = String::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let Some((&byte, behind)) = rest.split_first() {
+        rest = behind;
+        if byte == b'%' && !starts_with_two_digits(behind) {
+            return Err("it holds a % that starts no escape; write %25".to_owned());
+        }
+        if byte.is_ascii_graphic() && !b"\"<>^`{|}".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+    }
+    Ok(encoded)
+}
+
+fn starts_with_two_digits(bytes: &[u8]) -> bool {
+    matches!(bytes, [high, low, ..] if hex_digit(*high).is_some() && hex_digit(*low).is_some())
+}
+
+/// Returns the pages that the path of a redirect URL covers.
+fn pages(path_and_query: &str) -> Result<Subtree, String> {
+    let path = path_and_query.split('?').next().unwrap_or_default();
+    let decoded: Vec<u8> = decode(path.as_bytes()).collect();
+    if has_odd_segments(&decoded) {
+        return Err("its path holds //, /./ or /../; write the path that is meant".to_owned());
+    }
+    Ok(Subtree::new(path.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    macro_rules! covers {
+        ($($name:ident: $url:expr, $host:expr, $path:expr => $covers:expr;)*) => {
+            $(#[test] fn $name() {
+                let (_, guard) = parse($url, &[]).unwrap();
+                assert_eq!(guard.covers($host, $path.as_bytes()), $covers);
+            })*
+        };
+    }
+
+    covers! {
+        heaven_covers_itself: "/heaven/", None, "/heaven/" => true;
+        heaven_covers_what_is_below: "/heaven/", None, "/heaven/a/b" => true;
+        heaven_covers_itself_without_slash: "/heaven/", None, "/heaven" => true;
+        heaven_ends_at_a_segment: "/heaven", None, "/heavenly" => false;
+        heaven_without_slash_covers_what_is_below: "/heaven", None, "/heaven/a" => true;
+        page_covers_itself: "/heaven/index.html", None, "/heaven/index.html" => true;
+        page_covers_not_its_directory: "/heaven/index.html", None, "/heaven/a.html" => false;
+        script_is_covered_without_its_query: "/heaven?from=robot", None, "/heaven" => true;
+        escaped_heaven_is_covered: "/h%65aven/", None, "/heaven/a" => true;
+        root_covers_the_root_page: "/", None, "/" => true;
+        root_covers_nothing_else: "/", None, "/a" => false;
+        path_is_covered_on_every_host: "/heaven/", Some("a.example"), "/heaven/" => true;
+        url_is_covered_on_its_host: "https://a.example/heaven/", Some("A.example."), "/heaven/x" => true;
+        url_is_covered_on_its_default_port: "https://a.example/heaven/", Some("a.example:443"), "/heaven/" => true;
+        url_is_not_covered_on_another_port: "https://a.example/heaven/", Some("a.example:8443"), "/heaven/" => false;
+        url_is_not_covered_on_another_host: "https://a.example/heaven/", Some("b.example"), "/heaven/" => false;
+        url_is_covered_without_a_host: "https://a.example/heaven/", None, "/heaven/" => true;
+        url_without_path_covers_the_root_page: "https://a.example", Some("a.example"), "/" => true;
+        url_without_path_covers_nothing_else: "https://a.example", Some("a.example"), "/a" => false;
+    }
+
+    #[test]
+    fn url_of_an_own_host_is_covered_on_every_host() {
+        for (own, url, covers) in [
+            ("a.example", "https://a.example/heaven/", true),
+            ("A.Example.", "http://a.example:8080/heaven/", true),
+            ("a.example:443", "https://a.example/heaven/", true),
+            ("a.example:80", "https://a.example/heaven/", false),
+            ("b.example", "https://a.example/heaven/", false),
+        ] {
+            let own = Host::parse(own).unwrap();
+            let (_, guard) = parse(url, &[own]).unwrap();
+            assert_eq!(
+                guard.covers(Some("127.0.0.1:3000"), b"/heaven/a"),
+                covers,
+                "{url}"
+            );
+        }
+    }
+
+    #[test]
+    fn location_is_visible_ascii() {
+        for (url, location) in [
+            ("/robot-heaven/", "/robot-heaven/"),
+            ("/a?b=c&d", "/a?b=c&d"),
+            ("/café/<x>", "/caf%C3%A9/%3Cx%3E"),
+            ("HTTPS://Example.COM/A", "https://example.com/A"),
+            ("http://example.com", "http://example.com/"),
+            ("http://example.com?a", "http://example.com/?a"),
+            ("http://[::1]:3000/a", "http://[::1]:3000/a"),
+            ("/%C3%A9", "/%C3%A9"),
+        ] {
+            assert_eq!(parse(url, &[]).unwrap().0, location);
+        }
+    }
+
+    #[test]
+    fn bad_url_is_refused_with_a_hint() {
+        for (url, hint) in [
+            ("//evil.example/", "one slash"),
+            ("///a", "one slash"),
+            ("/\\evil.example", "backslash"),
+            ("\\\\evil.example", "backslash"),
+            ("/a\\b", "backslash"),
+            ("/a\r\nSet-Cookie: b", "control"),
+            ("/a\u{0}", "control"),
+            ("/a b", "%20"),
+            ("/a\u{a0}b", "%20"),
+            ("/a#b", "fragment"),
+            ("/a%zz", "%25"),
+            ("/a/../b", "that is meant"),
+            ("/a//b", "that is meant"),
+            ("/%2e%2e/b", "that is meant"),
+            ("/%2fevil.example", "that is meant"),
+            ("javascript:alert(1)", "neither"),
+            ("JAVASCRIPT://a/%0aalert(1)", "neither"),
+            ("data:text/html,a", "neither"),
+            ("ftp://example.com/", "neither"),
+            ("http:/example.com", "neither"),
+            ("https:example.com", "neither"),
+            ("robot-heaven/", "neither"),
+            ("http://", "host name"),
+            ("http:///a", "host name"),
+            ("http://user@example.com/", "user name"),
+            ("http://user:pw@example.com/", "user name"),
+            ("http://example.com@evil.example/", "user name"),
+            ("http://é.example/", "xn--"),
+            ("http://example.com:0/", "65535"),
+            ("http://example.com:99999/", "65535"),
+            ("http://exa%6dple.com/", "host name"),
+        ] {
+            let reason = parse(url, &[]).unwrap_err();
+            assert!(reason.contains(hint), "{url:?}: {reason}");
+        }
+        assert!(parse(&format!("/{}", "a".repeat(MAX_URL_BYTES)), &[]).is_err());
+    }
+}
