@@ -1,0 +1,140 @@
+//! What the layer costs a request, beside the service that it stands in front of.
+//!
+//! `inner` is the service alone; what a case costs more than it is the layer's.
+
+use std::{
+    convert::Infallible,
+    future::{Future, Ready, ready},
+    pin::pin,
+    sync::Arc,
+    task::{Context, Poll, Waker},
+};
+
+use divan::{AllocProfiler, Bencher, black_box};
+use http::{HeaderValue, Request, Response, header};
+use robot_detection::{
+    detect::{Detector, SharedDetector},
+    layer::RobotDetectionLayer,
+    policy::{Policy, SharedPolicy},
+    registry::{Pattern, PatternKind, Purpose, Robot, Source},
+};
+use tower_layer::Layer;
+use tower_service::Service;
+
+#[global_allocator]
+static ALLOCATOR: AllocProfiler = AllocProfiler::system();
+
+const GOOGLEBOT: &str = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)";
+const CHROME: &str = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 \
+     (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36";
+
+fn main() {
+    divan::main();
+}
+
+/// The application: it answers at once, with nothing.
+#[derive(Clone, Copy)]
+struct Inner;
+
+impl Service<Request<()>> for Inner {
+    type Response = Response<()>;
+    type Error = Infallible;
+    type Future = Ready<Result<Response<()>, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<()>) -> Self::Future {
+        black_box(request);
+        ready(Ok(Response::new(())))
+    }
+}
+
+/// A layer that knows 1,000 robots.
+fn layer() -> RobotDetectionLayer {
+    let robots = (0..1000).map(|number| match number {
+        0 => robot("googlebot", "Googlebot"),
+        _ => robot(&format!("robot{number}"), &format!("Robot{number}xyz")),
+    });
+    let detector = Detector::new(robots.map(Arc::new)).expect("a thousand robots fit");
+    let policy = Policy::builder().build().expect("the defaults are right");
+    RobotDetectionLayer::new(SharedDetector::new(detector), SharedPolicy::new(policy))
+}
+
+fn robot(id: &str, token: &str) -> Robot {
+    let mut robot = Robot::new(id, Source::manual());
+    robot.patterns = vec![Pattern::new(PatternKind::Token, token)];
+    robot.purpose = Purpose::Search;
+    robot
+}
+
+/// A request with the headers that a browser sends.
+fn request(path: &'static str, user_agent: &'static str) -> Request<()> {
+    let mut request = Request::new(());
+    *request.uri_mut() = http::Uri::from_static(path);
+    for (name, value) in [
+        (header::HOST, "www.example.com"),
+        (header::USER_AGENT, user_agent),
+        (header::ACCEPT, "text/html,*/*;q=0.8"),
+        (header::ACCEPT_LANGUAGE, "en"),
+        (header::ACCEPT_ENCODING, "gzip, br"),
+        (header::COOKIE, "session=0123456789abcdef"),
+    ] {
+        let value = HeaderValue::from_static(value);
+        request.headers_mut().insert(name, value);
+    }
+    request
+}
+
+fn run<S>(bencher: Bencher<'_, '_>, mut service: S, path: &'static str, user_agent: &'static str)
+where
+    S: Service<Request<()>, Response = Response<()>, Error = Infallible>,
+{
+    bencher
+        .with_inputs(|| request(path, user_agent))
+        .bench_local_values(|request| {
+            let future = pin!(service.call(request));
+            future.poll(&mut Context::from_waker(Waker::noop()))
+        });
+}
+
+#[divan::bench]
+fn inner(bencher: Bencher<'_, '_>) {
+    run(bencher, Inner, "/", CHROME);
+}
+
+#[divan::bench]
+fn person_passes(bencher: Bencher<'_, '_>) {
+    run(bencher, layer().layer(Inner), "/a/page.html", CHROME);
+}
+
+#[divan::bench]
+fn person_passes_with_a_path_that_is_rewritten(bencher: Bencher<'_, '_>) {
+    run(bencher, layer().layer(Inner), "/a%20b//./page.html", CHROME);
+}
+
+#[divan::bench]
+fn person_passes_on_a_filtered_path(bencher: Bencher<'_, '_>) {
+    run(
+        bencher,
+        layer().layer(Inner),
+        "/members-only-stuff/a",
+        CHROME,
+    );
+}
+
+#[divan::bench]
+fn robot_passes_identified(bencher: Bencher<'_, '_>) {
+    run(bencher, layer().layer(Inner), "/a/page.html", GOOGLEBOT);
+}
+
+#[divan::bench]
+fn robot_is_redirected(bencher: Bencher<'_, '_>) {
+    run(
+        bencher,
+        layer().layer(Inner),
+        "/members-only-stuff/a",
+        GOOGLEBOT,
+    );
+}

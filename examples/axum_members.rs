@@ -1,0 +1,244 @@
+//! An axum application whose members' pages robots cannot read, and a heaven for robots.
+//!
+//! ```console
+//! $ cargo run --example axum_members
+//! $ curl -si -A 'Googlebot/2.1' http://127.0.0.1:3000/members-only-stuff/     # 302 to heaven
+//! $ curl -si -A 'Firefox/140.0' http://127.0.0.1:3000/members-only-stuff/     # 303 to the login
+//! $ curl -s  -A 'Googlebot/2.1' http://127.0.0.1:3000/robot-heaven/           # made from the data
+//! ```
+//!
+//! Another address can be given as the first argument. In a browser, log in as
+//! `member` with the password `secret`.
+
+use std::{
+    collections::HashSet,
+    error::Error,
+    fmt::Write,
+    hash::{BuildHasher, RandomState},
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use axum::{
+    Extension, Router,
+    extract::{Path, Request, State},
+    http::{HeaderMap, StatusCode, header},
+    middleware::{self, Next},
+    response::{Html, IntoResponse, Redirect, Response},
+    routing::get,
+};
+use robot_detection::layer::{Identification, RobotDetectionLayer};
+use tokio::net::TcpListener;
+
+/// What the members' pages and heaven are both made from.
+struct Report {
+    slug: &'static str,
+    title: &'static str,
+    /// What everybody may know; robots index it.
+    summary: &'static str,
+    /// What members pay for.
+    text: &'static str,
+}
+
+/// A database would be here.
+const REPORTS: [Report; 2] = [
+    Report {
+        slug: "lighthouses",
+        title: "Lighthouses & their keepers",
+        summary: "How forty lighthouses of the north coast are kept, and by whom.",
+        text: "The keeper of the oldest one has never seen the sea from below.",
+    },
+    Report {
+        slug: "bridges",
+        title: "Bridges that nobody crosses",
+        summary: "A list of bridges with no road on either side, with photographs.",
+        text: "Three of them were delivered to the wrong river.",
+    },
+];
+
+#[derive(Clone, Default)]
+struct Members {
+    sessions: Arc<RwLock<HashSet<String>>>,
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    // The layer goes around everything, so that it answers robots before the
+    // login sends them to a form that they cannot fill in.
+    let detection = RobotDetectionLayer::builder()
+        .filter_patterns(["/members-only-stuff, /members-only-stuff/*"])
+        .redirect_url("/robot-heaven/")
+        .build()?;
+
+    let members = Members::default();
+    let members_only = Router::new()
+        .route("/members-only-stuff/", get(reports))
+        .route("/members-only-stuff/{slug}", get(report))
+        .route_layer(middleware::from_fn_with_state(
+            members.clone(),
+            login_required,
+        ));
+    let app = Router::new()
+        .route("/", get(home))
+        .route("/login", get(login_form).post(login))
+        .route("/robot-heaven/", get(heaven))
+        .route("/robot-heaven/{slug}", get(heaven_page))
+        .merge(members_only)
+        .with_state(members)
+        .layer(detection);
+
+    let address = std::env::args().nth(1);
+    let listener = TcpListener::bind(address.as_deref().unwrap_or("127.0.0.1:3000")).await?;
+    say(&format!("listening on http://{}", listener.local_addr()?));
+    axum::serve(listener, app).await?;
+    Ok(())
+}
+
+async fn home() -> Html<String> {
+    page(
+        "Reports",
+        "<p><a href=\"/members-only-stuff/\">For members</a></p>",
+    )
+}
+
+async fn reports() -> Html<String> {
+    page("Reports for members", &links("/members-only-stuff/"))
+}
+
+async fn report(Path(slug): Path<String>) -> Response {
+    match find(&slug) {
+        Some(report) => page(
+            report.title,
+            &format!(
+                "<p>{}</p><p>{}</p>",
+                escape(report.summary),
+                escape(report.text)
+            ),
+        )
+        .into_response(),
+        None => StatusCode::NOT_FOUND.into_response(),
+    }
+}
+
+/// The way into heaven: it greets the robot that the layer has identified.
+async fn heaven(robot: Option<Extension<Identification>>) -> Html<String> {
+    let greeting = match robot {
+        Some(Extension(found)) => format!("<p>Welcome, {}.</p>", escape(&found.robot.name)),
+        None => String::new(),
+    };
+    page(
+        "Reports, in short",
+        &format!("{greeting}{}", links("/robot-heaven/")),
+    )
+}
+
+async fn heaven_page(Path(slug): Path<String>) -> Response {
+    match find(&slug) {
+        Some(report) => page(
+            report.title,
+            &format!(
+                "<p>{}</p><p><a href=\"/members-only-stuff/{slug}\">All of it, for members</a></p>",
+                escape(report.summary)
+            ),
+        )
+        .into_response(),
+        None => StatusCode::NOT_FOUND.into_response(),
+    }
+}
+
+async fn login_form() -> Html<String> {
+    page(
+        "Log in",
+        "<form method=\"post\"><label>Name <input name=\"name\"></label>
+        <label>Password <input name=\"password\" type=\"password\"></label>
+        <button>Log in</button></form>",
+    )
+}
+
+/// Checks name and password; a demonstration, with one member.
+async fn login(State(members): State<Members>, form: String) -> Response {
+    let mut fields: Vec<&str> = form.split('&').collect();
+    fields.sort_unstable();
+    if fields != ["name=member", "password=secret"] {
+        return (StatusCode::FORBIDDEN, page("Wrong name or password", "")).into_response();
+    }
+    let session = new_session();
+    let cookie = format!("session={session}; Path=/; HttpOnly; SameSite=Lax");
+    members
+        .sessions
+        .write()
+        .unwrap_or_else(PoisonError::into_inner)
+        .insert(session);
+    (
+        [(header::SET_COOKIE, cookie)],
+        Redirect::to("/members-only-stuff/"),
+    )
+        .into_response()
+}
+
+/// Lets members pass and sends everybody else to the login.
+async fn login_required(
+    State(members): State<Members>,
+    headers: HeaderMap,
+    request: Request,
+    next: Next,
+) -> Response {
+    let is_member = headers
+        .get_all(header::COOKIE)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|cookies| cookies.split(';'))
+        .filter_map(|cookie| cookie.trim().strip_prefix("session="))
+        .any(|session| {
+            members
+                .sessions
+                .read()
+                .unwrap_or_else(PoisonError::into_inner)
+                .contains(session)
+        });
+    if is_member {
+        next.run(request).await
+    } else {
+        Redirect::to("/login").into_response()
+    }
+}
+
+/// Returns a session's id that is good enough for a demonstration.
+///
+/// Use a session crate, which takes it from the system's random numbers.
+fn new_session() -> String {
+    let random = || RandomState::new().hash_one("session");
+    format!("{:016x}{:016x}", random(), random())
+}
+
+fn find(slug: &str) -> Option<&'static Report> {
+    REPORTS.iter().find(|report| report.slug == slug)
+}
+
+fn links(directory: &str) -> String {
+    let mut list = String::from("<ul>");
+    for Report { slug, title, .. } in &REPORTS {
+        let title = escape(title);
+        let _ = write!(list, "<li><a href=\"{directory}{slug}\">{title}</a></li>");
+    }
+    list + "</ul>"
+}
+
+fn page(title: &str, body: &str) -> Html<String> {
+    let title = escape(title);
+    Html(format!(
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
+         <title>{title}</title><h1>{title}</h1>{body}</html>"
+    ))
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+}
+
+#[expect(clippy::print_stdout, reason = "the user is told where to look")]
+fn say(line: &str) {
+    println!("{line}");
+}

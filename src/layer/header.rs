@@ -1,0 +1,159 @@
+//! Headers that the layer reads, adds and removes.
+
+use std::fmt::Write;
+
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Request,
+    header::{HOST, USER_AGENT, VARY},
+};
+
+use crate::detect::{Claim, Detector};
+
+/// Bytes of a robot's id that the header for the upstream holds, at most.
+const MAX_ID_BYTES: usize = 128;
+
+/// Returns the claim of the first User-Agent header that makes one.
+pub(super) fn claim<'d>(detector: &'d Detector, headers: &HeaderMap) -> Option<Claim<'d>> {
+    headers
+        .get_all(USER_AGENT)
+        .iter()
+        .find_map(|value| detector.identify(value.as_bytes()))
+}
+
+/// Returns the authority of the target, else `Host` (RFC 9112 §3.2.2).
+pub(super) fn host<B>(request: &Request<B>) -> Option<&str> {
+    match request.uri().authority() {
+        Some(authority) => {
+            let authority = authority.as_str();
+            Some(
+                authority
+                    .rsplit_once('@')
+                    .map_or(authority, |(_, host)| host),
+            )
+        }
+        None => request.headers().get(HOST)?.to_str().ok(),
+    }
+}
+
+/// Adds `Vary: User-Agent` unless that is said already.
+pub(super) fn vary_by_user_agent(headers: &mut HeaderMap) {
+    let is_said = headers
+        .get_all(VARY)
+        .iter()
+        .flat_map(|value| value.as_bytes().split(|&byte| byte == b','))
+        .map(<[u8]>::trim_ascii)
+        .any(|name| name == b"*" || name.eq_ignore_ascii_case(b"user-agent"));
+    if !is_said {
+        headers.append(VARY, HeaderValue::from_static("User-Agent"));
+    }
+}
+
+/// Removes what a client sent under a name, or one that a server behind may take for it.
+///
+/// CGI and what descends from it make one sign of `-`, `_`, `.` and others.
+pub(super) fn remove_forged(headers: &mut HeaderMap, name: &HeaderName) {
+    while let Some(forged) = headers.keys().find(|key| is_taken_for(key, name)).cloned() {
+        headers.remove(forged);
+    }
+}
+
+/// Returns a robot's id as a header value: what is not visible ASCII is percent-encoded.
+pub(super) fn id_value(id: &str) -> Option<HeaderValue> {
+    let mut value = String::with_capacity(id.len());
+    for byte in id.bytes().take(MAX_ID_BYTES) {
+        if byte.is_ascii_graphic() && byte != b'%' {
+            value.push(char::from(byte));
+        } else {
+            let _ = write!(value, "%{byte:02X}");
+        }
+    }
+    HeaderValue::try_from(value).ok()
+}
+
+fn is_taken_for(key: &HeaderName, name: &HeaderName) -> bool {
+    let (key, name) = (key.as_str().as_bytes(), name.as_str().as_bytes());
+    key.len() == name.len()
+        && key
+            .iter()
+            .zip(name)
+            .all(|(a, b)| a == b || !(a.is_ascii_alphanumeric() || b.is_ascii_alphanumeric()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vary(values: &[&'static str]) -> Vec<String> {
+        let mut headers = HeaderMap::new();
+        for value in values {
+            headers.append(VARY, HeaderValue::from_static(value));
+        }
+        vary_by_user_agent(&mut headers);
+        headers
+            .get_all(VARY)
+            .iter()
+            .map(|value| value.to_str().unwrap().to_owned())
+            .collect()
+    }
+
+    #[test]
+    fn vary_is_said_once() {
+        assert_eq!(vary(&[]), ["User-Agent"]);
+        assert_eq!(vary(&["accept"]), ["accept", "User-Agent"]);
+        assert_eq!(vary(&["accept, user-AGENT"]), ["accept, user-AGENT"]);
+        assert_eq!(vary(&["a", " User-Agent ,b"]), ["a", " User-Agent ,b"]);
+        assert_eq!(vary(&["*"]), ["*"]);
+        assert_eq!(vary(&["x-user-agent"]), ["x-user-agent", "User-Agent"]);
+    }
+
+    #[test]
+    fn forged_headers_are_removed_however_spelled() {
+        let name = HeaderName::from_static("x-robot-detection");
+        let mut headers = HeaderMap::new();
+        for forged in [
+            "X-Robot-Detection",
+            "x-robot-detection",
+            "X_Robot_Detection",
+            "x.robot.detection",
+            "x~robot-detection",
+        ] {
+            let forged: HeaderName = forged.parse().unwrap();
+            headers.append(forged, HeaderValue::from_static("a"));
+        }
+        headers.append("x-robot-detections", HeaderValue::from_static("a"));
+        headers.append("xarobot-detection", HeaderValue::from_static("a"));
+        remove_forged(&mut headers, &name);
+        let mut left: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
+        left.sort_unstable();
+        assert_eq!(left, ["x-robot-detections", "xarobot-detection"]);
+    }
+
+    #[test]
+    fn id_is_made_safe() {
+        assert_eq!(id_value("googlebot").unwrap(), "googlebot");
+        assert_eq!(
+            id_value("a b\r\nc: é%").unwrap(),
+            "a%20b%0D%0Ac:%20%C3%A9%25"
+        );
+        assert_eq!(id_value("").unwrap(), "");
+        assert_eq!(id_value(&"a".repeat(1000)).unwrap().len(), MAX_ID_BYTES);
+    }
+
+    #[test]
+    fn host_is_the_target_s_before_the_header_s() {
+        let request = |target: &str| {
+            Request::builder()
+                .uri(target)
+                .header(HOST, "header.example")
+                .body(())
+                .unwrap()
+        };
+        assert_eq!(host(&request("/a")), Some("header.example"));
+        assert_eq!(
+            host(&request("http://a.example:81/a")),
+            Some("a.example:81")
+        );
+        assert_eq!(host(&request("http://u:p@a.example/a")), Some("a.example"));
+        assert_eq!(host(&Request::new(())), None);
+    }
+}

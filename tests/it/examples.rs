@@ -1,0 +1,173 @@
+//! The examples, started as a reader starts them.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "what helpers of a test cannot do fails the test"
+)]
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
+    path::PathBuf,
+    process::{Child, ChildStdout, Command, Stdio},
+    sync::Once,
+    time::Duration,
+};
+
+const GOOGLEBOT: &str = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)";
+const FIREFOX: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
+
+/// An example that runs until it is dropped.
+struct Example {
+    child: Child,
+    /// Kept open: a program that cannot print ends.
+    _stdout: BufReader<ChildStdout>,
+    address: String,
+}
+
+impl Example {
+    /// Starts an example on a port of its own and waits until it says which.
+    fn start(name: &str) -> Self {
+        let mut child = Command::new(program(name))
+            .arg("127.0.0.1:0")
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("listening on http://");
+        Self {
+            address: address.unwrap_or_else(|| panic!("{line:?}")).to_owned(),
+            _stdout: stdout,
+            child,
+        }
+    }
+
+    /// Returns the response, head and body.
+    fn send(&self, request: &str, user_agent: &str, rest: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_mins(1)))
+            .unwrap();
+        write!(
+            stream,
+            "{request} HTTP/1.1\r\nhost: site.example\r\nconnection: close\r\n\
+             user-agent: {user_agent}\r\n{rest}"
+        )
+        .unwrap();
+        let mut response = String::new();
+        stream.read_to_string(&mut response).unwrap();
+        response
+    }
+
+    fn get(&self, path: &str, user_agent: &str) -> String {
+        self.send(&format!("GET {path}"), user_agent, "\r\n")
+    }
+}
+
+impl Drop for Example {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Returns the example's program; builds the examples if only this test was asked for.
+fn program(name: &str) -> PathBuf {
+    static BUILT: Once = Once::new();
+    let test = std::env::current_exe().unwrap();
+    let profile = test.ancestors().nth(2).unwrap();
+    let program = profile
+        .join("examples")
+        .join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    BUILT.call_once(|| {
+        let is_release = profile.ends_with("release");
+        let mut cargo = Command::new(env!("CARGO"));
+        // What cargo tells a test of the package would make build scripts run again.
+        for (name, _) in std::env::vars_os() {
+            let name = name.to_string_lossy();
+            if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
+                cargo.env_remove(&*name);
+            }
+        }
+        let built = cargo
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .args(["build", "--quiet", "--examples"])
+            .args(is_release.then_some("--release"))
+            .arg("--target-dir")
+            .arg(profile.parent().unwrap())
+            .status();
+        assert!(built.unwrap().success());
+    });
+    program
+}
+
+fn has_line(response: &str, line: &str) -> bool {
+    response
+        .lines()
+        .any(|found| found.eq_ignore_ascii_case(line))
+}
+
+#[test]
+fn axum_application_keeps_robots_out_and_lets_members_in() {
+    let example = Example::start("axum_members");
+    for path in ["/members-only-stuff", "/members-only-stuff/lighthouses"] {
+        let robot = example.get(path, GOOGLEBOT);
+        assert!(robot.starts_with("HTTP/1.1 302 "), "{robot}");
+        assert!(has_line(&robot, "location: /robot-heaven/"), "{robot}");
+        assert!(has_line(&robot, "vary: User-Agent"), "{robot}");
+        assert!(has_line(&robot, "cache-control: no-store"), "{robot}");
+    }
+    let stranger = example.get("/members-only-stuff/lighthouses", FIREFOX);
+    assert!(stranger.starts_with("HTTP/1.1 303 "), "{stranger}");
+    assert!(has_line(&stranger, "location: /login"), "{stranger}");
+
+    let form = "content-length: 27\r\n\r\nname=member&password=secret";
+    let wrong = form.replace("secret", "secreT");
+    let refused = example.send("POST /login", FIREFOX, &wrong);
+    assert!(refused.starts_with("HTTP/1.1 403 "), "{refused}");
+    let welcome = example.send("POST /login", FIREFOX, form);
+    let cookie = welcome
+        .lines()
+        .find_map(|line| line.strip_prefix("set-cookie: ")?.split(';').next())
+        .unwrap_or_else(|| panic!("{welcome}"));
+    let cookie = format!("cookie: {cookie}\r\n\r\n");
+    let page = "GET /members-only-stuff/lighthouses";
+    let member = example.send(page, FIREFOX, &cookie);
+    assert!(member.starts_with("HTTP/1.1 200 "), "{member}");
+    assert!(
+        member.contains("Lighthouses &amp; their keepers"),
+        "{member}"
+    );
+    assert!(has_line(&member, "vary: User-Agent"), "{member}");
+}
+
+#[test]
+fn axum_application_makes_heaven_from_its_data() {
+    let example = Example::start("axum_members");
+    let heaven = example.get("/robot-heaven/", GOOGLEBOT);
+    assert!(heaven.starts_with("HTTP/1.1 200 "), "{heaven}");
+    assert!(heaven.contains("Welcome, "), "{heaven}");
+    assert!(heaven.contains("/robot-heaven/bridges"), "{heaven}");
+    let page = example.get("/robot-heaven/bridges", GOOGLEBOT);
+    assert!(page.contains("with photographs"), "{page}");
+    assert!(!page.contains("wrong river"), "{page}");
+    let home = example.get("/", GOOGLEBOT);
+    assert!(home.starts_with("HTTP/1.1 200 "), "{home}");
+}
+
+#[test]
+fn plain_service_redirects_robots() {
+    let example = Example::start("tower_hyper");
+    let robot = example.get("/members-only-stuff/a", GOOGLEBOT);
+    assert!(robot.starts_with("HTTP/1.1 302 "), "{robot}");
+    assert!(has_line(&robot, "location: /robot-heaven/"), "{robot}");
+    let person = example.get("/members-only-stuff/a", FIREFOX);
+    assert!(person.starts_with("HTTP/1.1 200 "), "{person}");
+    assert!(person.ends_with("A page for somebody.\n"), "{person}");
+    let heaven = example.get("/robot-heaven/", GOOGLEBOT);
+    assert!(heaven.starts_with("HTTP/1.1 200 "), "{heaven}");
+    let post = example.send("POST /members-only-stuff/a", GOOGLEBOT, "\r\n");
+    assert!(post.starts_with("HTTP/1.1 200 "), "{post}");
+}

@@ -1,0 +1,653 @@
+//! The layer in front of real servers over loopback, and around services that misbehave.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "what helpers of a test cannot do fails the test"
+)]
+
+use std::{
+    convert::Infallible,
+    fmt,
+    future::{Future, Ready, ready},
+    net::SocketAddr,
+    pin::pin,
+    sync::{Arc, atomic::Ordering},
+    task::{Context, Poll, Waker},
+};
+
+use axum::{
+    Extension, Router,
+    body::Body,
+    extract::State,
+    http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, header},
+    middleware,
+    response::IntoResponse,
+    routing::{any, get},
+};
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo},
+    server::conn::auto,
+    service::TowerToHyperService,
+};
+use robot_detection::{
+    detect::{Detector, SharedDetector},
+    layer::{Identification, RobotDetectionLayer},
+    policy::{Policy, PolicyBuilder, SharedPolicy},
+    registry::{Pattern, PatternKind, Purpose, Robot, Source},
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+};
+use tokio_util::task::TaskTracker;
+use tower::{Layer, Service, ServiceBuilder, ServiceExt, service_fn};
+
+const GOOGLEBOT: &str = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)";
+const FIREFOX: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
+const MEMBERS: &str = "/members-only-stuff/reports/";
+const HEADER: HeaderName = HeaderName::from_static("x-robot-detection");
+
+/// Response as it came over the wire.
+#[derive(Debug)]
+struct Reply {
+    status: u16,
+    headers: Vec<(String, String)>,
+    body: Vec<u8>,
+}
+
+impl Reply {
+    fn all(&self, name: &str) -> Vec<&str> {
+        self.headers
+            .iter()
+            .filter(|(found, _)| found == name)
+            .map(|(_, value)| value.as_str())
+            .collect()
+    }
+
+    fn body(&self) -> &str {
+        std::str::from_utf8(&self.body).unwrap()
+    }
+}
+
+/// Sends bytes on a connection of their own and reads to its end.
+async fn exchange(addr: SocketAddr, request: &[u8]) -> Reply {
+    let mut stream = TcpStream::connect(addr).await.unwrap();
+    stream.write_all(request).await.unwrap();
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).await.unwrap();
+    let end = bytes
+        .windows(4)
+        .position(|four| four == b"\r\n\r\n")
+        .unwrap();
+    let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
+    let mut lines = head.split("\r\n");
+    let status = lines.next().unwrap().split(' ').nth(1).unwrap();
+    Reply {
+        status: status.parse().unwrap(),
+        headers: lines
+            .map(|line| {
+                let (name, value) = line.split_once(": ").unwrap();
+                (name.to_ascii_lowercase(), value.to_owned())
+            })
+            .collect(),
+        body: bytes[end + 4..].to_vec(),
+    }
+}
+
+/// Sends a request with the header lines given, each ended by CRLF.
+async fn send(addr: SocketAddr, method: &str, target: &str, lines: &[u8]) -> Reply {
+    let mut request = format!("{method} {target} HTTP/1.1\r\nconnection: close\r\n").into_bytes();
+    if !lines.to_ascii_lowercase().starts_with(b"host:") {
+        request.extend_from_slice(b"host: site.example\r\n");
+    }
+    request.extend_from_slice(lines);
+    request.extend_from_slice(b"\r\n");
+    exchange(addr, &request).await
+}
+
+async fn visit(addr: SocketAddr, method: &str, target: &str, user_agent: &str) -> Reply {
+    let line = format!("user-agent: {user_agent}\r\n");
+    send(addr, method, target, line.as_bytes()).await
+}
+
+async fn serve(app: Router) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let addr = listener.local_addr().unwrap();
+    TaskTracker::new().spawn(axum::serve(listener, app).into_future());
+    addr
+}
+
+fn robot(id: &str, token: &str) -> Robot {
+    let mut robot = Robot::new(id, Source::manual());
+    robot.patterns = vec![Pattern::new(PatternKind::Token, token)];
+    robot.purpose = Purpose::Search;
+    robot
+}
+
+fn detector(robots: impl IntoIterator<Item = Robot>) -> Detector {
+    Detector::new(robots.into_iter().map(Arc::new)).unwrap()
+}
+
+fn layer(change: impl FnOnce(PolicyBuilder) -> PolicyBuilder) -> RobotDetectionLayer {
+    let mut curl = robot("curl", "curl");
+    curl.purpose = Purpose::Library;
+    let detector = detector([robot("googlebot", "Googlebot"), curl]);
+    let policy = change(Policy::builder()).build().unwrap();
+    RobotDetectionLayer::new(SharedDetector::new(detector), SharedPolicy::new(policy))
+}
+
+/// Says who it takes the visitor for, by extension and by header.
+async fn who(robot: Option<Extension<Identification>>, headers: HeaderMap) -> String {
+    let robot = robot.map_or_else(|| "nobody".to_owned(), |Extension(it)| it.robot.id.clone());
+    let told: Vec<_> = headers
+        .iter()
+        .filter(|(name, _)| name.as_str().contains("detection"))
+        .map(|(name, value)| format!("{name}={}", value.to_str().unwrap()))
+        .collect();
+    format!("{robot} {}", told.join(" "))
+}
+
+fn site(layer: RobotDetectionLayer) -> Router {
+    Router::new()
+        .route("/", any(who))
+        .route("/robot-heaven/", get(async || "static heaven"))
+        .route("/robot-heaven/{page}", get(who))
+        .route("/robots.txt", get(async || "User-agent: *\n"))
+        .fallback(any(who))
+        .layer(layer)
+}
+
+#[tokio::test]
+async fn robot_on_a_filtered_path_is_redirected_and_not_cached() {
+    let addr = serve(site(layer(|policy| policy))).await;
+    let reply = visit(addr, "GET", &format!("{MEMBERS}?a=b"), GOOGLEBOT).await;
+    assert_eq!(reply.status, 302);
+    assert_eq!(reply.all("location"), ["/robot-heaven/"]);
+    assert_eq!(reply.all("vary"), ["User-Agent"]);
+    assert_eq!(reply.all("cache-control"), ["no-store"]);
+    assert_eq!(reply.all("content-length"), ["0"]);
+    assert_eq!(reply.body(), "");
+}
+
+#[tokio::test]
+async fn person_on_a_filtered_path_gets_the_page_that_varies() {
+    let addr = serve(site(layer(|policy| policy))).await;
+    let reply = visit(addr, "GET", MEMBERS, FIREFOX).await;
+    assert_eq!(reply.status, 200);
+    assert_eq!(reply.body(), "nobody ");
+    assert_eq!(reply.all("vary"), ["User-Agent"]);
+    assert!(reply.all("cache-control").is_empty());
+}
+
+#[tokio::test]
+async fn elsewhere_robots_and_people_get_the_same_page_that_does_not_vary() {
+    let addr = serve(site(layer(|policy| policy))).await;
+    for user_agent in [GOOGLEBOT, FIREFOX] {
+        let reply = visit(addr, "GET", "/", user_agent).await;
+        assert_eq!(reply.status, 200);
+        assert!(reply.all("vary").is_empty());
+    }
+}
+
+#[tokio::test]
+async fn head_is_redirected_like_get_and_other_methods_pass() {
+    let addr = serve(site(layer(|policy| policy))).await;
+    let get = visit(addr, "GET", MEMBERS, GOOGLEBOT).await;
+    let head = visit(addr, "HEAD", MEMBERS, GOOGLEBOT).await;
+    assert_eq!((get.status, head.status), (302, 302));
+    let without_date = |reply: &Reply| {
+        let mut headers = reply.headers.clone();
+        headers.retain(|(name, _)| name != "date");
+        headers.sort();
+        headers
+    };
+    assert_eq!(without_date(&get), without_date(&head));
+    for method in [
+        "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "get",
+    ] {
+        let lines = format!("user-agent: {GOOGLEBOT}\r\ncontent-length: 0\r\n");
+        let reply = send(addr, method, MEMBERS, lines.as_bytes()).await;
+        assert_ne!(reply.status, 302, "{method}");
+        assert!(reply.all("vary").is_empty(), "{method}");
+    }
+}
+
+#[tokio::test]
+async fn paths_are_told_apart_as_they_are_decoded() {
+    let addr = serve(site(layer(|policy| policy))).await;
+    for (target, status) in [
+        ("/members-only-stuff", 200),
+        ("/members-only-stuff/", 302),
+        ("/%6dembers-only-stuff/a", 302),
+        ("//members-only-stuff/a", 302),
+        ("/./members-only-stuff/a", 302),
+        ("/a/../members-only-stuff/a", 302),
+        ("/members-only-stuff/../a", 200),
+        ("/members-only-stuff/%2e%2e/x", 200),
+        ("/members-only-stuff/%252e%252e/x", 302),
+        ("/members-only-stuff%2Fa", 302),
+        ("/members-only-stuff/%zz", 302),
+        ("/Members-Only-Stuff/a", 200),
+        ("http://other.example/members-only-stuff/a", 302),
+        ("/robots.txt", 200),
+    ] {
+        let reply = visit(addr, "GET", target, GOOGLEBOT).await;
+        assert_eq!(reply.status, status, "{target}");
+    }
+}
+
+#[tokio::test]
+async fn heaven_serves_robots_by_a_static_page_or_a_script() {
+    let addr = serve(site(layer(|policy| policy))).await;
+    let page = visit(addr, "GET", "/robot-heaven/", GOOGLEBOT).await;
+    assert_eq!((page.status, page.body()), (200, "static heaven"));
+    let script = visit(addr, "GET", "/robot-heaven/reports", GOOGLEBOT).await;
+    assert_eq!((script.status, script.body()), (200, "googlebot "));
+}
+
+#[tokio::test]
+async fn heaven_below_a_filter_pattern_is_no_loop() {
+    let addr = serve(site(layer(|policy| {
+        policy.filter_patterns(["*"]).redirect_url("/robot-heaven/")
+    })))
+    .await;
+    assert_eq!(visit(addr, "GET", "/", GOOGLEBOT).await.status, 302);
+    for target in ["/robot-heaven", "/robot-heaven/", "/robot-heaven/a"] {
+        assert_eq!(visit(addr, "GET", target, GOOGLEBOT).await.status, 200);
+    }
+    let reply = visit(addr, "GET", "/robot-heavenly", GOOGLEBOT).await;
+    assert_eq!(reply.status, 302);
+}
+
+#[tokio::test]
+async fn absolute_heaven_is_one_on_its_own_host_alone() {
+    let addr = serve(site(layer(|policy| {
+        policy
+            .filter_patterns(["*"])
+            .redirect_url("http://heaven.example/robot-heaven/")
+    })))
+    .await;
+    for (host, status) in [
+        ("heaven.example", 200),
+        ("Heaven.Example.:80", 200),
+        ("site.example", 302),
+        ("heaven.example:8080", 302),
+    ] {
+        let lines = format!("host: {host}\r\nuser-agent: {GOOGLEBOT}\r\n");
+        let reply = send(addr, "GET", "/robot-heaven/a", lines.as_bytes()).await;
+        assert_eq!(reply.status, status, "{host}");
+    }
+    let lines = format!("host: evil.example\r\nuser-agent: {GOOGLEBOT}\r\n");
+    let reply = send(addr, "GET", MEMBERS, lines.as_bytes()).await;
+    assert_eq!(
+        reply.all("location"),
+        ["http://heaven.example/robot-heaven/"]
+    );
+}
+
+#[tokio::test]
+async fn status_of_the_redirect_is_a_setting() {
+    for status in [301, 302, 303, 307, 308] {
+        let addr = serve(site(layer(|policy| policy.status(status)))).await;
+        assert_eq!(visit(addr, "GET", MEMBERS, GOOGLEBOT).await.status, status);
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_redirected_without_patterns_or_url() {
+    for layer in [
+        layer(|policy| policy.filter_patterns([""])),
+        layer(|policy| policy.redirect_url("")),
+    ] {
+        let addr = serve(site(layer)).await;
+        let reply = visit(addr, "GET", MEMBERS, GOOGLEBOT).await;
+        assert_eq!((reply.status, reply.body()), (200, "googlebot "));
+        assert!(reply.all("vary").is_empty());
+    }
+}
+
+#[tokio::test]
+async fn upstream_is_told_of_robots_and_clients_cannot_forge_it() {
+    let addr = serve(site(layer(|policy| policy).identification_header(HEADER))).await;
+    let forged = "X-Robot-Detection: forged\r\nx_robot_detection: forged\r\n\
+        X.Robot.Detection: forged\r\nx-robot_detection: forged\r\nx-robot-detection: again\r\n";
+    for (user_agent, body) in [
+        (GOOGLEBOT, "googlebot x-robot-detection=googlebot"),
+        (FIREFOX, "nobody "),
+    ] {
+        let lines = format!("user-agent: {user_agent}\r\n{forged}");
+        let reply = send(addr, "POST", MEMBERS, lines.as_bytes()).await;
+        assert_eq!(reply.body(), body);
+    }
+}
+
+#[tokio::test]
+async fn forged_identification_of_an_outer_service_is_removed() {
+    let claimed = detector([robot("forged", "x")]);
+    let mut outer = RobotDetectionLayer::new(
+        SharedDetector::new(claimed),
+        SharedPolicy::new(Policy::builder().build().unwrap()),
+    )
+    .layer(
+        layer(|policy| policy).layer(service_fn(async |request: Request<Body>| {
+            let is_known = request.extensions().get::<Identification>().is_some();
+            Ok::<_, Infallible>(Response::new(is_known.to_string()))
+        })),
+    );
+    let request = Request::builder()
+        .header(header::USER_AGENT, "x")
+        .body(Body::empty())
+        .unwrap();
+    let response = outer.ready().await.unwrap().call(request).await.unwrap();
+    assert_eq!(response.body(), "false");
+}
+
+#[tokio::test]
+async fn odd_user_agents_harm_nobody_and_match_nothing_by_accident() {
+    let layer = layer(|policy| policy);
+    let addr = serve(site(layer.clone())).await;
+    let long = format!("user-agent: {}\r\n", "a".repeat(64 << 10));
+    for lines in [
+        &b""[..],
+        b"user-agent:\r\n",
+        b"user-agent:    \r\n",
+        b"user-agent: \xff\xfe\x80\r\n",
+        b"user-agent: Google\xffbot\r\n",
+        b"user-agent: Google\tbot\r\n",
+        b"x-user-agent: Googlebot/2.1\r\n",
+        b"user_agent: Googlebot/2.1\r\n",
+        b"user-agent: Google\r\nuser-agent: bot\r\n",
+        long.as_bytes(),
+    ] {
+        let reply = send(addr, "GET", MEMBERS, lines).await;
+        assert_eq!(reply.status, 200, "{}", lines.escape_ascii());
+    }
+    assert_eq!(layer.stats().people.load(Ordering::Relaxed), 10);
+}
+
+#[tokio::test]
+async fn robot_is_seen_among_bytes_and_in_any_of_several_headers() {
+    let addr = serve(site(layer(|policy| policy))).await;
+    for lines in [
+        &b"user-agent: \xff Googlebot/2.1 \xfe\r\n"[..],
+        b"user-agent: gOOGLEBOT\r\n",
+        b"user-agent: Firefox\r\nuser-agent: Googlebot/2.1\r\n",
+        b"user-agent: Googlebot/2.1\r\nuser-agent: Firefox\r\n",
+        b"user-agent:\r\nuser-agent: Googlebot/2.1\r\n",
+    ] {
+        let reply = send(addr, "GET", MEMBERS, lines).await;
+        assert_eq!(reply.status, 302, "{}", lines.escape_ascii());
+    }
+}
+
+#[tokio::test]
+async fn robot_of_a_purpose_that_is_not_redirected_passes_identified() {
+    let addr = serve(site(layer(|policy| policy))).await;
+    let reply = visit(addr, "GET", MEMBERS, "curl/8.5.0").await;
+    assert_eq!((reply.status, reply.body()), (200, "curl "));
+    assert_eq!(reply.all("vary"), ["User-Agent"]);
+}
+
+#[tokio::test]
+async fn layer_outside_the_login_answers_before_it() {
+    async fn login(
+        State(()): State<()>,
+        request: axum::extract::Request,
+        next: middleware::Next,
+    ) -> axum::response::Response {
+        if request.headers().contains_key(header::COOKIE) {
+            next.run(request).await
+        } else {
+            (StatusCode::UNAUTHORIZED, "log in").into_response()
+        }
+    }
+    let app = Router::new()
+        .route("/members-only-stuff/{*page}", get(async || "for members"))
+        .route_layer(middleware::from_fn_with_state((), login))
+        .layer(layer(|policy| policy));
+    let addr = serve(app).await;
+    assert_eq!(visit(addr, "GET", MEMBERS, GOOGLEBOT).await.status, 302);
+    let person = visit(addr, "GET", MEMBERS, FIREFOX).await;
+    assert_eq!(person.status, 401);
+    assert_eq!(person.all("vary"), ["User-Agent"]);
+    let lines = format!("user-agent: {FIREFOX}\r\ncookie: session=1\r\n");
+    let member = send(addr, "GET", MEMBERS, lines.as_bytes()).await;
+    assert_eq!((member.status, member.body()), (200, "for members"));
+}
+
+#[tokio::test]
+async fn another_policy_or_detector_counts_from_the_next_request() {
+    let layer = layer(|policy| policy);
+    let addr = serve(site(layer.clone())).await;
+    let newbot = async || visit(addr, "GET", MEMBERS, "NewBot/1.0").await;
+    assert_eq!(newbot().await.status, 200);
+    layer.detector().replace(detector([robot("new", "NewBot")]));
+    assert_eq!(newbot().await.all("location"), ["/robot-heaven/"]);
+    assert_eq!(visit(addr, "GET", MEMBERS, GOOGLEBOT).await.status, 200);
+
+    let moved = Policy::builder()
+        .redirect_url("/elsewhere/")
+        .status(307)
+        .build();
+    layer.policy().replace(moved.unwrap());
+    let reply = newbot().await;
+    assert_eq!(
+        (reply.status, reply.all("location")),
+        (307, vec!["/elsewhere/"])
+    );
+
+    let disabled = Policy::builder().redirect_url("").build();
+    layer.policy().replace(disabled.unwrap());
+    assert_eq!(newbot().await.status, 200);
+}
+
+#[tokio::test]
+async fn visits_are_counted() {
+    let layer = layer(|policy| policy);
+    let addr = serve(site(layer.clone())).await;
+    for (target, user_agent) in [
+        (MEMBERS, GOOGLEBOT),
+        (MEMBERS, GOOGLEBOT),
+        ("/", GOOGLEBOT),
+        (MEMBERS, FIREFOX),
+        ("/", FIREFOX),
+        ("/", FIREFOX),
+    ] {
+        visit(addr, "GET", target, user_agent).await;
+    }
+    let stats = layer.stats();
+    assert_eq!(stats.robots_redirected.load(Ordering::Relaxed), 2);
+    assert_eq!(stats.robots_passed.load(Ordering::Relaxed), 1);
+    assert_eq!(stats.people.load(Ordering::Relaxed), 3);
+}
+
+#[tokio::test]
+async fn layer_for_itself_knows_the_bundled_robots() {
+    let layer = RobotDetectionLayer::builder()
+        .filter_patterns(["/members-only-stuff/*"])
+        .redirect_url("/robot-heaven/")
+        .never("/members-only-stuff/open")
+        .identification_header(HEADER)
+        .build()
+        .unwrap();
+    assert!(!layer.detector().load().robots().is_empty());
+    assert!(layer.policy().load().redirect().is_some());
+    let refused = RobotDetectionLayer::builder().redirect_url("//a").build();
+    assert!(refused.unwrap_err().to_string().contains("one slash"));
+}
+
+/// A service without axum: hyper's server, any body that has a default.
+async fn serve_hyper(layer: RobotDetectionLayer) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let addr = listener.local_addr().unwrap();
+    let tasks = TaskTracker::new();
+    let service = ServiceBuilder::new().layer(layer).service(service_fn(
+        async |request: Request<hyper::body::Incoming>| {
+            Ok::<_, Infallible>(Response::new(format!("page {}", request.uri().path())))
+        },
+    ));
+    tasks.clone().spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let service = TowerToHyperService::new(service.clone());
+            tasks.spawn(async move {
+                let _ = auto::Builder::new(TokioExecutor::new())
+                    .serve_connection(TokioIo::new(stream), service)
+                    .await;
+            });
+        }
+    });
+    addr
+}
+
+#[tokio::test]
+async fn plain_hyper_service_is_served_as_well() {
+    let addr = serve_hyper(layer(|policy| policy)).await;
+    let robot = visit(addr, "GET", MEMBERS, GOOGLEBOT).await;
+    assert_eq!(
+        (robot.status, robot.all("location")),
+        (302, vec!["/robot-heaven/"])
+    );
+    assert_eq!(robot.all("vary"), ["User-Agent"]);
+    assert_eq!(robot.all("cache-control"), ["no-store"]);
+    assert_eq!(robot.all("content-length"), ["0"]);
+    let head = visit(addr, "HEAD", MEMBERS, GOOGLEBOT).await;
+    assert_eq!((head.status, head.body()), (302, ""));
+    let person = visit(addr, "GET", MEMBERS, FIREFOX).await;
+    assert_eq!(
+        (person.status, person.all("vary")),
+        (200, vec!["User-Agent"])
+    );
+    let post = visit(addr, "POST", MEMBERS, GOOGLEBOT).await;
+    assert_eq!(post.status, 200);
+    let heaven = visit(addr, "GET", "/robot-heaven/", GOOGLEBOT).await;
+    assert_eq!(heaven.body(), "page /robot-heaven/");
+}
+
+#[tokio::test]
+async fn vary_of_the_application_is_kept_and_not_repeated() {
+    let app = Router::new()
+        .route(
+            "/members-only-stuff/accept",
+            get(async || [(header::VARY, "Accept")]),
+        )
+        .route(
+            "/members-only-stuff/both",
+            get(async || [(header::VARY, "accept, user-agent")]),
+        )
+        .layer(layer(|policy| policy));
+    let addr = serve(app).await;
+    let accept = visit(addr, "GET", "/members-only-stuff/accept", FIREFOX).await;
+    assert_eq!(accept.all("vary"), ["Accept", "User-Agent"]);
+    let both = visit(addr, "GET", "/members-only-stuff/both", FIREFOX).await;
+    assert_eq!(both.all("vary"), ["accept, user-agent"]);
+}
+
+/// Error of an application, neither boxed nor sendable by a server.
+#[derive(Debug, Eq, PartialEq)]
+struct OutOfPaper(u8);
+
+impl fmt::Display for OutOfPaper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("out of paper")
+    }
+}
+
+/// Service that is ready when told, and then fails.
+#[derive(Clone, Debug)]
+struct Printer {
+    readiness: Poll<Result<(), u8>>,
+}
+
+impl Service<Request<()>> for Printer {
+    type Response = Response<()>;
+    type Error = OutOfPaper;
+    type Future = Ready<Result<Response<()>, OutOfPaper>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), OutOfPaper>> {
+        self.readiness.map_err(OutOfPaper)
+    }
+
+    fn call(&mut self, _: Request<()>) -> Self::Future {
+        ready(Err(OutOfPaper(2)))
+    }
+}
+
+fn request(path: &str, user_agent: &'static str) -> Request<()> {
+    let mut request = Request::new(());
+    *request.uri_mut() = path.parse().unwrap();
+    let user_agent = HeaderValue::from_static(user_agent);
+    request.headers_mut().insert(header::USER_AGENT, user_agent);
+    request
+}
+
+fn poll_ready(readiness: Poll<Result<(), u8>>) -> Poll<Result<(), OutOfPaper>> {
+    let mut service = layer(|policy| policy).layer(Printer { readiness });
+    service.poll_ready(&mut Context::from_waker(Waker::noop()))
+}
+
+#[test]
+fn layer_is_ready_when_the_application_is() {
+    assert_eq!(poll_ready(Poll::Pending), Poll::Pending);
+    assert_eq!(poll_ready(Poll::Ready(Ok(()))), Poll::Ready(Ok(())));
+    assert_eq!(
+        poll_ready(Poll::Ready(Err(1))),
+        Poll::Ready(Err(OutOfPaper(1)))
+    );
+}
+
+#[tokio::test]
+async fn error_of_the_application_comes_through_as_it_is() {
+    let mut service = layer(|policy| policy).layer(Printer {
+        readiness: Poll::Ready(Ok(())),
+    });
+    let failed: Result<Response<()>, OutOfPaper> = service.call(request(MEMBERS, FIREFOX)).await;
+    assert_eq!(failed.unwrap_err(), OutOfPaper(2));
+    let redirected = service.call(request(MEMBERS, GOOGLEBOT)).await.unwrap();
+    assert_eq!(redirected.status(), StatusCode::FOUND);
+}
+
+/// Polls a response that is ready at once and counts the allocations it took.
+fn allocations<S>(service: &mut S, request: Request<()>) -> (u64, Response<()>)
+where
+    S: Service<Request<()>, Response = Response<()>, Error = Infallible>,
+{
+    let mut response = None;
+    let counted = allocation_counter::measure(|| {
+        let future = pin!(service.call(request));
+        let mut context = Context::from_waker(Waker::noop());
+        if let Poll::Ready(Ok(ready)) = future.poll(&mut context) {
+            response = Some(ready);
+        }
+    });
+    (counted.count_total, response.unwrap())
+}
+
+#[test]
+fn passing_person_costs_no_allocation() {
+    let mut service = layer(|policy| policy.never("/admin").filter_patterns(["/m/*,*.pdf"]))
+        .identification_header(HEADER)
+        .layer(service_fn(|_| ready(Ok(Response::new(())))));
+    // The first request of a thread signs it in with the pointers that are exchanged.
+    allocations(&mut service, request("/", FIREFOX));
+    for path in ["/", "/a%20b/../c//d?e", "/admin/%2e", "/robot-heaven/"] {
+        let (count, response) = allocations(&mut service, request(path, FIREFOX));
+        assert_eq!((count, response.status()), (0, StatusCode::OK), "{path}");
+    }
+    // The counter counts: here the response makes room for its first header.
+    let (count, response) = allocations(&mut service, request("/%6d/a", FIREFOX));
+    assert!(count > 0);
+    assert_eq!(response.headers()[header::VARY], "User-Agent");
+}
+
+#[test]
+fn redirect_and_identification_cost_few_allocations() {
+    let mut service = layer(|policy| policy).layer(service_fn(|_| ready(Ok(Response::new(())))));
+    let (first, _) = allocations(&mut service, request(MEMBERS, GOOGLEBOT));
+    let (second, response) = allocations(&mut service, request(MEMBERS, GOOGLEBOT));
+    assert_eq!(response.status(), StatusCode::FOUND);
+    assert!(second < first && second <= 2, "{first}, then {second}");
+    let (passed, response) = allocations(&mut service, request("/", GOOGLEBOT));
+    assert_eq!(response.status(), StatusCode::OK);
+    assert!(passed <= 5, "{passed}");
+}
