@@ -1,0 +1,109 @@
+//! Who holds the registry in memory hears when it changes.
+
+use std::time::Duration;
+
+use sqlx::postgres::PgListener;
+
+use super::{
+    Store, StoreError,
+    database::{Database, Pools},
+    postgres, sql,
+    statement::Statement,
+};
+
+/// How often SQLite is asked.
+const POLL: Duration = Duration::from_millis(250);
+
+/// How often PostgreSQL is asked, should notices be lost on the way.
+const SLOW_POLL: Duration = Duration::from_secs(30);
+
+/// Pause before a database that failed is tried again.
+const RETRY: Duration = Duration::from_secs(1);
+
+static LISTEN: Statement = Statement::new("listen for changes", "");
+
+impl Store {
+    /// Returns a number that grows with every change of the robots table.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn registry_version(&self) -> Result<i64, StoreError> {
+        let row = self.database.first::<(i64,)>(&sql::REGISTRY_VERSION, &[]);
+        match row.await? {
+            Some((version,)) => Ok(version),
+            None => Err(self.database.error(
+                &sql::REGISTRY_VERSION,
+                &sqlx::Error::Decode("no row".into()),
+            )),
+        }
+    }
+
+    /// Waits until the registry's version is not `seen`, and returns it.
+    ///
+    /// PostgreSQL tells at once, SQLite is asked every 250 ms. While the
+    /// database is away it is tried every second. The future may be dropped
+    /// at any time.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the store was closed, or for a cause that does not pass.
+    pub async fn registry_changed(&self, seen: i64) -> Result<i64, StoreError> {
+        loop {
+            match self.wait_for_change(seen).await {
+                Err(error) if error.is_passing() && !self.database.is_closed() => {
+                    tracing::debug!(%error, "waiting for the database: {error}");
+                    tokio::time::sleep(RETRY).await;
+                }
+                result => return result,
+            }
+        }
+    }
+
+    async fn wait_for_change(&self, seen: i64) -> Result<i64, StoreError> {
+        // Listening begins before the first look: no change falls between.
+        let mut notices = Notices::new(&self.database).await?;
+        loop {
+            let version = self.registry_version().await?;
+            if version != seen {
+                return Ok(version);
+            }
+            let next = notices.next().await;
+            next.map_err(|error| self.database.error(&LISTEN, &error))?;
+        }
+    }
+}
+
+enum Notices {
+    Poll,
+    Listen(PgListener),
+}
+
+impl Notices {
+    async fn new(database: &Database) -> Result<Self, StoreError> {
+        match &database.pools {
+            Pools::Sqlite { .. } => Ok(Self::Poll),
+            Pools::Postgres(pool) => match postgres::listen(pool).await {
+                Ok(listener) => Ok(Self::Listen(listener)),
+                Err(error) => Err(database.error(&LISTEN, &error)),
+            },
+        }
+    }
+
+    /// Waits for a reason to look at the version.
+    async fn next(&mut self) -> Result<(), sqlx::Error> {
+        match self {
+            Self::Poll => {
+                tokio::time::sleep(POLL).await;
+                Ok(())
+            }
+            // A notice, a new connection after a lost one, or enough time.
+            Self::Listen(listener) => {
+                match tokio::time::timeout(SLOW_POLL, listener.try_recv()).await {
+                    Ok(Err(error)) => Err(error),
+                    Ok(Ok(_)) | Err(_) => Ok(()),
+                }
+            }
+        }
+    }
+}

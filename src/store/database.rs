@@ -1,0 +1,333 @@
+//! Statements on either engine.
+//!
+//! The only file, beside those of the engines, that knows there are two.
+
+use std::{future::Future, time::Duration};
+
+use sqlx::{
+    Executor, FromRow, PgPool, Postgres, Sqlite, SqlitePool,
+    postgres::{PgArguments, PgRow},
+    sqlite::{SqliteArguments, SqliteRow},
+};
+
+use super::{
+    StoreError,
+    error::{Engine, Place},
+    postgres, sqlite,
+    statement::{Statement, Value, arguments},
+};
+
+/// Longest that one statement may take, waiting for a connection included.
+const STATEMENT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Database of either engine.
+#[derive(Debug)]
+pub(super) struct Database {
+    pub(super) pools: Pools,
+    pub(super) place: Place,
+}
+
+#[derive(Debug)]
+pub(super) enum Pools {
+    /// SQLite has one writer: its pool is a queue of one connection.
+    Sqlite {
+        read: SqlitePool,
+        write: SqlitePool,
+    },
+    Postgres(PgPool),
+}
+
+/// Row type that both engines can fill.
+pub(super) trait Record:
+    for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin
+{
+}
+
+impl<T> Record for T where
+    T: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin
+{
+}
+
+/// Transaction; dropped before [`Transaction::commit`], it changes nothing.
+pub(super) struct Transaction<'d> {
+    place: &'d Place,
+    what: &'static str,
+    open: OpenTransaction,
+}
+
+enum OpenTransaction {
+    Sqlite(sqlx::Transaction<'static, Sqlite>),
+    Postgres(sqlx::Transaction<'static, Postgres>),
+}
+
+impl Database {
+    /// Opens the database that the URL names, and brings its tables up to date.
+    pub(super) async fn open(url: &str) -> Result<Self, StoreError> {
+        let scheme = url.split_once(':').map_or("", |(scheme, _)| scheme);
+        match scheme {
+            "sqlite" => sqlite::open(url).await,
+            "postgres" | "postgresql" => postgres::open(url).await,
+            _ => Err(bad_scheme(url, scheme)),
+        }
+    }
+
+    pub(super) fn shown_url(url: &str) -> String {
+        match url.split_once(':') {
+            Some(("sqlite", _)) => url.to_owned(),
+            Some(("postgres" | "postgresql", _)) => postgres::shown_url(url),
+            Some((scheme, _)) => format!("{scheme}:…"),
+            None => "…".to_owned(),
+        }
+    }
+
+    /// Closes all connections, after those who use one have finished.
+    pub(super) async fn close(&self) {
+        match &self.pools {
+            Pools::Sqlite { read, write } => {
+                read.close().await;
+                write.close().await;
+            }
+            Pools::Postgres(pool) => pool.close().await,
+        }
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        match &self.pools {
+            Pools::Sqlite { write, .. } => write.is_closed(),
+            Pools::Postgres(pool) => pool.is_closed(),
+        }
+    }
+
+    /// Returns all rows of a statement that only reads.
+    pub(super) async fn rows<T: Record>(
+        &self,
+        statement: &Statement,
+        values: &[Value<'_>],
+    ) -> Result<Vec<T>, StoreError> {
+        let result = in_time(async {
+            match &self.pools {
+                Pools::Sqlite { read, .. } => {
+                    let arguments = arguments::<SqliteArguments>(values)?;
+                    let query = sqlx::query_as_with(statement.safe(), arguments);
+                    query.fetch_all(read).await
+                }
+                Pools::Postgres(pool) => {
+                    let arguments = arguments::<PgArguments>(values)?;
+                    let query = sqlx::query_as_with(statement.safe(), arguments);
+                    query.fetch_all(pool).await
+                }
+            }
+        });
+        result.await.map_err(|error| self.error(statement, &error))
+    }
+
+    /// Returns the first row of a statement that only reads.
+    pub(super) async fn first<T: Record>(
+        &self,
+        statement: &Statement,
+        values: &[Value<'_>],
+    ) -> Result<Option<T>, StoreError> {
+        let rows = self.rows(statement, values).await?;
+        Ok(rows.into_iter().next())
+    }
+
+    /// Carries out one statement that writes; returns the number of rows it changed.
+    pub(super) async fn execute(
+        &self,
+        statement: &Statement,
+        values: &[Value<'_>],
+    ) -> Result<u64, StoreError> {
+        let result = in_time(async {
+            match &self.pools {
+                Pools::Sqlite { write, .. } => {
+                    let arguments = arguments::<SqliteArguments>(values)?;
+                    let query = sqlx::query_with(statement.safe(), arguments);
+                    Ok(query.execute(write).await?.rows_affected())
+                }
+                Pools::Postgres(pool) => {
+                    let arguments = arguments::<PgArguments>(values)?;
+                    let query = sqlx::query_with(statement.safe(), arguments);
+                    Ok(query.execute(pool).await?.rows_affected())
+                }
+            }
+        });
+        result.await.map_err(|error| self.error(statement, &error))
+    }
+
+    /// Begins a transaction that writes.
+    ///
+    /// On SQLite it takes the write lock at once: a later upgrade could fail
+    /// without waiting.
+    pub(super) async fn begin(&self, what: &'static str) -> Result<Transaction<'_>, StoreError> {
+        self.begin_with(what, Mode::Write).await
+    }
+
+    /// Begins a transaction that reads twice and sees the same state.
+    pub(super) async fn begin_reading(
+        &self,
+        what: &'static str,
+    ) -> Result<Transaction<'_>, StoreError> {
+        self.begin_with(what, Mode::Read).await
+    }
+
+    async fn begin_with(
+        &self,
+        what: &'static str,
+        mode: Mode,
+    ) -> Result<Transaction<'_>, StoreError> {
+        let open = in_time(async {
+            Ok(match (&self.pools, mode) {
+                (Pools::Sqlite { write, .. }, Mode::Write) => {
+                    OpenTransaction::Sqlite(write.begin_with("BEGIN IMMEDIATE").await?)
+                }
+                (Pools::Sqlite { read, .. }, Mode::Read) => {
+                    OpenTransaction::Sqlite(read.begin().await?)
+                }
+                (Pools::Postgres(pool), Mode::Write) => {
+                    OpenTransaction::Postgres(pool.begin().await?)
+                }
+                (Pools::Postgres(pool), Mode::Read) => OpenTransaction::Postgres(
+                    pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                        .await?,
+                ),
+            })
+        });
+        let place = &self.place;
+        match open.await {
+            Ok(open) => Ok(Transaction { place, what, open }),
+            Err(error) => Err(StoreError::of_statement(what, place, &error)),
+        }
+    }
+
+    /// Has the engine compile a statement, and does not run it.
+    pub(super) async fn prepare(&self, statement: &Statement) -> Result<(), StoreError> {
+        let sql = sqlx::SqlSafeStr::into_sql_str(statement.safe());
+        let result = in_time(async {
+            match &self.pools {
+                Pools::Sqlite { write, .. } => write.prepare(sql).await.map(|_| ()),
+                Pools::Postgres(pool) => pool.prepare(sql).await.map(|_| ()),
+            }
+        });
+        result.await.map_err(|error| self.error(statement, &error))
+    }
+
+    pub(super) fn error(&self, statement: &Statement, error: &sqlx::Error) -> StoreError {
+        StoreError::of_statement(statement.what, &self.place, error)
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Mode {
+    Read,
+    Write,
+}
+
+impl Transaction<'_> {
+    /// Returns all rows of a statement.
+    pub(super) async fn rows<T: Record>(
+        &mut self,
+        statement: &Statement,
+        values: &[Value<'_>],
+    ) -> Result<Vec<T>, StoreError> {
+        let result = in_time(async {
+            match &mut self.open {
+                OpenTransaction::Sqlite(open) => {
+                    let arguments = arguments::<SqliteArguments>(values)?;
+                    let query = sqlx::query_as_with(statement.safe(), arguments);
+                    query.fetch_all(&mut **open).await
+                }
+                OpenTransaction::Postgres(open) => {
+                    let arguments = arguments::<PgArguments>(values)?;
+                    let query = sqlx::query_as_with(statement.safe(), arguments);
+                    query.fetch_all(&mut **open).await
+                }
+            }
+        });
+        let place = self.place;
+        let result = result.await;
+        result.map_err(|error| StoreError::of_statement(statement.what, place, &error))
+    }
+
+    /// Returns the first row of a statement, which must have one.
+    pub(super) async fn one<T: Record>(
+        &mut self,
+        statement: &Statement,
+        values: &[Value<'_>],
+    ) -> Result<T, StoreError> {
+        let rows = self.rows(statement, values).await?;
+        rows.into_iter().next().ok_or_else(|| {
+            let missing = sqlx::Error::Decode("a row is missing".into());
+            StoreError::of_statement(statement.what, self.place, &missing)
+        })
+    }
+
+    /// Carries out one statement; returns the number of rows it changed.
+    pub(super) async fn execute(
+        &mut self,
+        statement: &Statement,
+        values: &[Value<'_>],
+    ) -> Result<u64, StoreError> {
+        let result = in_time(async {
+            match &mut self.open {
+                OpenTransaction::Sqlite(open) => {
+                    let arguments = arguments::<SqliteArguments>(values)?;
+                    let query = sqlx::query_with(statement.safe(), arguments);
+                    Ok(query.execute(&mut **open).await?.rows_affected())
+                }
+                OpenTransaction::Postgres(open) => {
+                    let arguments = arguments::<PgArguments>(values)?;
+                    let query = sqlx::query_with(statement.safe(), arguments);
+                    Ok(query.execute(&mut **open).await?.rows_affected())
+                }
+            }
+        });
+        let place = self.place;
+        let result = result.await;
+        result.map_err(|error| StoreError::of_statement(statement.what, place, &error))
+    }
+
+    /// Tells which engine carries it out.
+    pub(super) fn engine(&self) -> Engine {
+        self.place.engine
+    }
+
+    /// Makes the changes last.
+    pub(super) async fn commit(self) -> Result<(), StoreError> {
+        let result = in_time(async {
+            match self.open {
+                OpenTransaction::Sqlite(open) => open.commit().await,
+                OpenTransaction::Postgres(open) => open.commit().await,
+            }
+        });
+        let result = result.await;
+        result.map_err(|error| StoreError::of_statement(self.what, self.place, &error))
+    }
+}
+
+/// Runs a statement, which a dead connection must not keep waiting for ever.
+async fn in_time<T>(
+    statement: impl Future<Output = Result<T, sqlx::Error>>,
+) -> Result<T, sqlx::Error> {
+    match tokio::time::timeout(STATEMENT_TIMEOUT, statement).await {
+        Ok(result) => result,
+        Err(_) => Err(sqlx::Error::Io(std::io::ErrorKind::TimedOut.into())),
+    }
+}
+
+fn bad_scheme(url: &str, scheme: &str) -> StoreError {
+    use super::StoreErrorKind::BadUrl;
+    if scheme.is_empty() || url.contains('@') && !url.contains("://") {
+        return StoreError::new(
+            BadUrl,
+            "the database URL has no scheme; write sqlite://robot-detection.db \
+             or postgres://user@host/database",
+        );
+    }
+    StoreError::new(
+        BadUrl,
+        format!(
+            "no database is known for URLs that begin with {scheme:?}; \
+             write sqlite://robot-detection.db or postgres://user@host/database"
+        ),
+    )
+}

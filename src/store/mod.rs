@@ -1,0 +1,47 @@
+//! The database: robots, refreshes, sources, the administrator's sessions.
+//!
+//! SQLite is the embedded default, a fleet shares PostgreSQL. Both run the
+//! same statements; times are milliseconds since 1970.
+//!
+//! # Example
+//!
+//! ```
+//! use robot_detection::{
+//!     registry::{Robot, Source},
+//!     store::Store,
+//! };
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), robot_detection::store::StoreError> {
+//! let store = Store::connect("sqlite::memory:").await?;
+//! let robot = Robot::new("examplebot", Source::manual());
+//! store.add_robot(&robot, 1_800_000_000_000).await?;
+//! assert!(store.robot_exists("examplebot").await?);
+//! # Ok(())
+//! # }
+//! ```
+
+mod admin;
+mod changes;
+mod database;
+mod error;
+mod leases;
+mod postgres;
+mod refreshes;
+mod replace;
+mod robots;
+mod row;
+mod sources;
+mod sql;
+mod sqlite;
+mod statement;
+#[expect(clippy::module_inception, reason = "the file is named for its type")]
+mod store;
+
+pub use error::{StoreError, StoreErrorKind};
+pub use refreshes::{RefreshOutcome, RefreshRecord};
+pub use replace::Changes;
+pub use robots::{RobotCount, RobotPage, RobotQuery, RobotSort};
+pub use row::StoredRobot;
+pub use sources::SourceState;
+pub use store::Store;

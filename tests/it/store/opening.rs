@@ -1,0 +1,264 @@
+//! A database is opened, or the reason why not is told in one line.
+
+use std::{collections::BTreeMap, fs, path::Path, str::FromStr as _};
+
+use robot_detection::store::{Store, StoreError, StoreErrorKind};
+use sqlx::{ConnectOptions as _, Executor as _, sqlite::SqliteConnectOptions};
+use tokio::task::JoinSet;
+
+use super::{Raw, TestDatabase, on_shared_engines, robot};
+
+on_shared_engines! {
+    sixty_first_connects_at_once_all_succeed,
+    tables_newer_than_the_program_are_refused,
+    a_migration_that_was_edited_is_refused,
+}
+
+async fn refused(url: &str) -> StoreError {
+    match Store::connect(url).await {
+        Ok(_) => panic!("{url} was opened"),
+        Err(error) => error,
+    }
+}
+
+async fn sixty_first_connects_at_once_all_succeed(database: TestDatabase) {
+    let mut starts = JoinSet::new();
+    for start in 0..60 {
+        let url = database.url.clone();
+        starts.spawn(async move {
+            let store = Store::connect(&url).await.unwrap();
+            let id = format!("robot{start}");
+            store.add_robot(&robot(&id), 1).await.unwrap();
+            store.close().await;
+        });
+    }
+    starts.join_all().await;
+    assert_eq!(database.store().await.robots().await.unwrap().len(), 60);
+}
+
+async fn tables_newer_than_the_program_are_refused(database: TestDatabase) {
+    database.store().await.close().await;
+    let mut raw = database.raw().await;
+    let checksum = match raw {
+        Raw::Sqlite(_) => "x'00'",
+        Raw::Postgres(_) => "'\\x00'",
+    };
+    raw.execute(&format!(
+        "INSERT INTO robot_detection_migrations \
+         (version, description, success, checksum, execution_time) \
+         VALUES (99990101000000, 'future', TRUE, {checksum}, 0)"
+    ))
+    .await;
+
+    let error = refused(&database.url).await;
+    assert_eq!(error.kind(), StoreErrorKind::Migration);
+    assert!(error.to_string().contains("upgrade the program"), "{error}");
+}
+
+async fn a_migration_that_was_edited_is_refused(database: TestDatabase) {
+    database.store().await.close().await;
+    let mut raw = database.raw().await;
+    let checksum = match raw {
+        Raw::Sqlite(_) => "x'00'",
+        Raw::Postgres(_) => "'\\x00'",
+    };
+    raw.execute(&format!(
+        "UPDATE robot_detection_migrations SET checksum = {checksum}"
+    ))
+    .await;
+
+    let error = refused(&database.url).await;
+    assert_eq!(error.kind(), StoreErrorKind::Migration);
+}
+
+#[test]
+fn both_engines_have_the_same_migrations() {
+    let list = |engine: &str| -> BTreeMap<String, Vec<String>> {
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("migrations")
+            .join(engine);
+        fs::read_dir(directory)
+            .unwrap()
+            .map(|entry| {
+                let path = entry.unwrap().path();
+                let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+                (name, columns(&fs::read_to_string(path).unwrap()))
+            })
+            .collect()
+    };
+    let sqlite = list("sqlite");
+    assert_eq!(sqlite, list("postgres"));
+    for name in sqlite.keys() {
+        let (version, _) = name.split_once('_').unwrap();
+        assert_eq!(version.len(), 14, "{name}");
+    }
+}
+
+/// First word of each line: tables, columns and indexes, without their types.
+fn columns(sql: &str) -> Vec<String> {
+    sql.lines()
+        .map(str::trim)
+        .filter(|line| !line.starts_with("--"))
+        .filter_map(|line| line.split([' ', ')']).next())
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+#[tokio::test]
+async fn a_url_of_no_known_database_is_refused() {
+    for url in [
+        "",
+        "robot-detection.db",
+        "mysql://localhost/robots",
+        "sqlite:",
+        "sqlite://",
+        "sqlite://?mode=rwc",
+        "sqlite://a.db?unknown=1",
+        "postgres://host:port/database",
+    ] {
+        let error = refused(url).await;
+        assert_eq!(error.kind(), StoreErrorKind::BadUrl, "{url}: {error}");
+        let text = error.to_string();
+        assert!(text.contains("write "), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_opened_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    fs::write(path("text"), "this is not a database\n".repeat(100)).unwrap();
+    fs::create_dir(path("directory")).unwrap();
+    Store::connect(&format!("sqlite://{}", path("good").display()))
+        .await
+        .unwrap()
+        .close()
+        .await;
+    for name in ["missing/robots.db", "directory", "text", "new?mode=rw"] {
+        let url = format!("sqlite://{}", path(name).display());
+        let error = refused(&url).await;
+        let text = error.to_string();
+        assert_eq!(error.kind(), StoreErrorKind::CannotOpen, "{text}");
+        assert!(text.contains(&url), "{text}");
+        assert!(text.contains("; check that its directory exists"), "{text}");
+        assert!(!text.contains('\n'), "{text}");
+    }
+    let untouched = fs::read_to_string(path("text")).unwrap();
+    assert!(untouched.starts_with("this is not a database"));
+}
+
+#[tokio::test]
+async fn a_file_that_another_program_holds_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let url = format!("sqlite://{}", directory.path().join("held.db").display());
+    let options = SqliteConnectOptions::from_str(&url).unwrap();
+    let mut holder = options.create_if_missing(true).connect().await.unwrap();
+    holder.execute("BEGIN EXCLUSIVE").await.unwrap();
+    let error = refused(&url).await;
+    assert_eq!(error.kind(), StoreErrorKind::Busy, "{error}");
+    assert!(error.to_string().contains("stop that process"), "{error}");
+}
+
+#[tokio::test]
+async fn a_file_that_is_read_only_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let url = format!("sqlite://{}", directory.path().join("new.db").display());
+    let store = Store::connect(&url).await.unwrap();
+    store.close().await;
+    let store = Store::connect(&format!("{url}?mode=ro")).await;
+    let error = match store {
+        Err(error) => error,
+        Ok(store) => store.add_robot(&robot("a"), 1).await.unwrap_err(),
+    };
+    assert_eq!(error.kind(), StoreErrorKind::CannotOpen, "{error}");
+}
+
+#[tokio::test]
+async fn the_file_has_a_write_ahead_log() {
+    let database = TestDatabase::on_a_file();
+    let store = database.store().await;
+    let mode = database.raw().await.text("PRAGMA journal_mode").await;
+    assert_eq!(mode, "wal");
+    drop(store);
+}
+
+#[tokio::test]
+async fn each_database_in_memory_is_another() {
+    let first = Store::connect("sqlite::memory:").await.unwrap();
+    let second = Store::connect("sqlite::memory:").await.unwrap();
+    first.add_robot(&robot("a"), 1).await.unwrap();
+    assert!(!second.robot_exists("a").await.unwrap());
+}
+
+#[tokio::test]
+async fn a_password_is_never_shown() {
+    for url in [
+        "postgres://somebody:pass%20word@127.0.0.1:1/robots",
+        "postgres://somebody@127.0.0.1:1/robots?password=pass%20word",
+        "postgres://somebody:pass%20word@127.0.0.1:port/robots",
+        "postgresql://somebody:pass%20word@[::1/robots",
+        "mysql://somebody:pass%20word@127.0.0.1/robots",
+        "somebody:pass%20word@127.0.0.1/robots",
+    ] {
+        let error = refused(url).await;
+        let shown = format!("{error} {error:?}");
+        assert!(!shown.contains("pass%20word"), "{shown}");
+        assert!(!shown.contains("pass word"), "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn what_postgres_refuses_is_explained() {
+    let database = TestDatabase::on_postgres().await;
+    let missing = database.url.replace("/test_", "/no_such_");
+    let error = refused(&missing).await;
+    assert_eq!(error.kind(), StoreErrorKind::CannotOpen);
+    assert!(error.to_string().contains("createdb"), "{error}");
+
+    let nobody = database.url.replace("user=postgres", "user=nobody_known");
+    let error = refused(&nobody).await;
+    assert_eq!(error.kind(), StoreErrorKind::CannotOpen);
+    assert!(error.to_string().contains("check user"), "{error}");
+
+    let mut raw = database.raw().await;
+    let name = raw.text("SELECT CAST(current_database() AS TEXT)").await;
+    let user = format!("reader_of_{name}");
+    raw.execute(&format!("CREATE ROLE {user} LOGIN")).await;
+    raw.execute("REVOKE ALL ON SCHEMA public FROM PUBLIC").await;
+    let reader = database
+        .url
+        .replace("user=postgres", &format!("user={user}"));
+    let error = refused(&reader).await;
+    assert!(error.to_string().contains("may create tables"), "{error}");
+}
+
+#[tokio::test]
+async fn the_url_may_name_another_schema_of_postgres() {
+    let database = TestDatabase::on_postgres().await;
+    let mut raw = database.raw().await;
+    raw.execute("CREATE SCHEMA robots").await;
+    let url = format!("{}&options=-c%20search_path%3Drobots", database.url);
+    let store = Store::connect(&url).await.unwrap();
+    store.add_robot(&robot("a"), 1).await.unwrap();
+    let id = raw.text("SELECT robot_id FROM robots.robots").await;
+    assert_eq!(id, "a");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_new_file_is_for_its_owner_only() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("new robots.db");
+    let mode = || fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+    let url = format!("sqlite://{}", path.display());
+    let store = Store::connect(&url).await.unwrap();
+    assert_eq!(mode(), 0o600);
+    store.close().await;
+
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    Store::connect(&url).await.unwrap().close().await;
+    assert_eq!(mode(), 0o640, "who widened it had a reason");
+}

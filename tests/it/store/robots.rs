@@ -1,0 +1,539 @@
+//! Robots go in and come out; a source is replaced as a whole.
+
+use robot_detection::{
+    registry::{Exclusion, Pattern, PatternKind, Purpose, Robot, Source, Status},
+    store::{RobotCount, RobotQuery, RobotSort, Store, StoreErrorKind},
+};
+use tokio::task::JoinSet;
+
+use super::{
+    TestDatabase, ids, named, on_each_engine, on_shared_engines, robot, state, web_robots,
+};
+
+on_each_engine! {
+    a_source_is_synchronised_exactly,
+    the_same_content_changes_nothing,
+    robots_added_by_hand_survive_a_refresh,
+    a_robot_that_fails_leaves_everything_as_it_was,
+    every_fact_of_a_robot_comes_back,
+    odd_texts_come_back_whole,
+    nul_bytes_are_left_out,
+    ids_may_differ_by_case_or_a_blank_only,
+    the_source_of_the_call_counts,
+    an_id_is_taken_once_by_hand,
+    only_robots_added_by_hand_are_removed,
+    a_dropped_source_leaves_the_others,
+    robots_of_an_id_come_in_order_of_precedence,
+    robots_are_counted_by_source_and_status,
+    a_search_finds_all_its_words,
+    wildcards_are_searched_for_as_they_are,
+    a_page_can_be_sorted_by_each_column,
+    pages_neither_overlap_nor_skip,
+    a_page_is_of_one_source_or_status,
+    ten_thousand_robots_fit,
+    every_statement_prepares,
+}
+
+mod shared {
+    use super::*;
+    on_shared_engines! {
+        readers_see_the_old_set_or_the_new_one,
+        replacements_at_once_do_not_mix,
+    }
+}
+
+async fn replace(store: &Store, robots: &[Robot], now_ms: i64) -> robot_detection::store::Changes {
+    store
+        .replace_source(&web_robots(), robots, &state(), now_ms)
+        .await
+        .unwrap()
+}
+
+async fn a_source_is_synchronised_exactly(database: TestDatabase) {
+    let store = database.store().await;
+    replace(
+        &store,
+        &[robot("stays"), robot("goes"), robot("moves")],
+        1_000,
+    )
+    .await;
+
+    let mut moved = robot("moves");
+    moved.useragent = "moves/2.0".into();
+    let changes = replace(&store, &[robot("new"), moved, robot("stays")], 2_000).await;
+
+    assert_eq!(changes.added, ["new"]);
+    assert_eq!(changes.changed, ["moves"]);
+    assert_eq!(changes.removed, ["goes"]);
+    assert_eq!(changes.unchanged, 1);
+    let dates: Vec<(String, i64, i64)> = store
+        .robots()
+        .await
+        .unwrap()
+        .into_iter()
+        .map(|stored| (stored.robot.id, stored.insertion_ms, stored.modified_ms))
+        .collect();
+    let expected = [
+        ("moves", 1_000, 2_000),
+        ("new", 2_000, 2_000),
+        ("stays", 1_000, 1_000),
+    ];
+    assert_eq!(dates, expected.map(|(id, i, m)| (id.to_owned(), i, m)));
+}
+
+async fn the_same_content_changes_nothing(database: TestDatabase) {
+    let store = database.store().await;
+    let mut quarantined = robot("b");
+    quarantined.status = Status::Quarantined {
+        pattern: "b".to_owned(),
+        browser: "Mozilla/5.0".to_owned(),
+    };
+    let robots = [robot("a"), quarantined];
+    replace(&store, &robots, 1_000).await;
+    let version = store.registry_version().await.unwrap();
+
+    let mut later = state();
+    later.succeeded_ms = Some(2_000);
+    let changes = store
+        .replace_source(&web_robots(), &robots, &later, 2_000)
+        .await
+        .unwrap();
+
+    assert!(changes.is_empty());
+    assert_eq!(changes.unchanged, 2);
+    assert_eq!(store.registry_version().await.unwrap(), version);
+    let state = store.source_state(&web_robots()).await.unwrap().unwrap();
+    assert_eq!(state.succeeded_ms, Some(2_000));
+    replace(&store, &robots[..1], 3_000).await;
+    assert!(store.registry_version().await.unwrap() > version);
+}
+
+async fn robots_added_by_hand_survive_a_refresh(database: TestDatabase) {
+    let store = database.store().await;
+    store.add_robot(&robot("mine"), 1_000).await.unwrap();
+    replace(&store, &[robot("mine"), robot("theirs")], 2_000).await;
+    let changes = replace(&store, &[], 3_000).await;
+
+    assert_eq!(changes.removed, ["mine", "theirs"]);
+    let robots = store.robots().await.unwrap();
+    assert_eq!(robots.len(), 1);
+    assert_eq!(robots[0].robot.id, "mine");
+    assert_eq!(robots[0].robot.source, Source::manual());
+    assert_eq!(robots[0].insertion_ms, 1_000);
+}
+
+async fn a_robot_that_fails_leaves_everything_as_it_was(database: TestDatabase) {
+    let store = database.store().await;
+    replace(&store, &[robot("old")], 1_000).await;
+    let before = store.robots().await.unwrap();
+    let version = store.registry_version().await.unwrap();
+
+    // Enough rows that several statements have succeeded when one fails.
+    let mut robots: Vec<Robot> = (0..500).map(|n| robot(&format!("new{n}"))).collect();
+    robots.push(robot("new7"));
+    let mut later = state();
+    later.etag = Some("\"2\"".to_owned());
+    let error = store
+        .replace_source(&web_robots(), &robots, &later, 2_000)
+        .await
+        .unwrap_err();
+
+    assert_eq!(error.kind(), StoreErrorKind::Conflict);
+    assert!(error.to_string().contains("\"new7\""), "{error}");
+    assert_eq!(store.robots().await.unwrap(), before);
+    assert_eq!(store.registry_version().await.unwrap(), version);
+    let state = store.source_state(&web_robots()).await.unwrap().unwrap();
+    assert_eq!(state.etag, None);
+    let changes = replace(&store, &[robot("old"), robot("new")], 3_000).await;
+    assert_eq!(changes.added, ["new"]);
+}
+
+async fn every_fact_of_a_robot_comes_back(database: TestDatabase) {
+    let store = database.store().await;
+    let mut full = Robot::new("full", web_robots());
+    full.name = "A \"Full\" Robot".into();
+    full.details_url = Some("https://example.org/robot?a=1&b=2".to_owned());
+    full.useragent = "Mozilla/5.0 (compatible; Full/1.0)".into();
+    full.patterns = PatternKind::ALL
+        .iter()
+        .map(|kind| Pattern::new(*kind, format!("{}\\d+ \"x\"", kind.as_str())))
+        .collect();
+    full.purpose = Purpose::AiTraining;
+    full.operator = Some("Example".to_owned());
+    full.product_token = Some("FullBot".to_owned());
+    full.exclusion = Exclusion::Partly;
+    full.host_suffixes = vec![".example.org".to_owned(), ".example.com".to_owned()];
+    full.ranges_url = Some("https://example.org/ranges.json".to_owned());
+    let mut quarantined = robot("quarantined");
+    quarantined.status = Status::Quarantined {
+        pattern: "safari".to_owned(),
+        browser: "Mozilla/5.0 Safari".to_owned(),
+    };
+    let mut unusable = Robot::new("unusable", web_robots());
+    unusable.status = Status::Unusable {
+        reason: "no useragent".to_owned(),
+    };
+    let robots = [full, quarantined, unusable];
+    replace(&store, &robots, 1_000).await;
+
+    let stored = store.robots().await.unwrap();
+    let stored: Vec<Robot> = stored.into_iter().map(|stored| stored.robot).collect();
+    assert_eq!(stored, robots);
+}
+
+async fn odd_texts_come_back_whole(database: TestDatabase) {
+    let store = database.store().await;
+    let mut useragent_of_107 = robot("a");
+    useragent_of_107.useragent = "x".repeat(107);
+    let mut useragent_of_10_kb = robot("b");
+    useragent_of_10_kb.useragent = "0123456789".repeat(1_024);
+    let mut nameless = robot("c");
+    nameless.name = String::new();
+    let mut foreign = robot("дом-机器人-🤖");
+    foreign.name = "Größe\u{301} 'quoted' \u{202e}\r\n\t--".into();
+    let robots = [useragent_of_107, useragent_of_10_kb, nameless, foreign];
+    replace(&store, &robots, 1_000).await;
+
+    let stored = store.robots().await.unwrap();
+    let stored: Vec<Robot> = stored.into_iter().map(|stored| stored.robot).collect();
+    assert_eq!(stored, robots);
+    assert_eq!(replace(&store, &robots, 2_000).await.unchanged, 4);
+}
+
+async fn nul_bytes_are_left_out(database: TestDatabase) {
+    let store = database.store().await;
+    let mut nul = named("a\0b", "\0");
+    nul.operator = Some("x\0".to_owned());
+    replace(&store, &[nul.clone()], 1_000).await;
+
+    let stored = store.robots_by_id("ab").await.unwrap();
+    assert_eq!(stored[0].robot.name, "");
+    assert_eq!(stored[0].robot.operator.as_deref(), Some("x"));
+    assert_eq!(replace(&store, &[nul], 2_000).await.unchanged, 1);
+    let query = RobotQuery {
+        search: "a\0b".to_owned(),
+        ..RobotQuery::default()
+    };
+    assert_eq!(store.robot_page(&query).await.unwrap().total, 1);
+}
+
+async fn ids_may_differ_by_case_or_a_blank_only(database: TestDatabase) {
+    let store = database.store().await;
+    let robots = ["bot", "BOT", "bot ", " bot", "bo t"].map(robot);
+    replace(&store, &robots, 1_000).await;
+
+    assert_eq!(ids(&store).await, [" bot", "BOT", "bo t", "bot", "bot "]);
+    assert_eq!(store.robots_by_id("bot").await.unwrap().len(), 1);
+    assert!(store.robot_exists("bot ").await.unwrap());
+    assert!(!store.robot_exists("Bot").await.unwrap());
+}
+
+async fn the_source_of_the_call_counts(database: TestDatabase) {
+    let store = database.store().await;
+    let source: Source = "other-list".parse().unwrap();
+    let robots = [robot("a")];
+    store
+        .replace_source(&source, &robots, &state(), 1_000)
+        .await
+        .unwrap();
+    assert_eq!(store.robots().await.unwrap()[0].robot.source, source);
+}
+
+async fn an_id_is_taken_once_by_hand(database: TestDatabase) {
+    let store = database.store().await;
+    replace(&store, &[robot("a")], 1_000).await;
+    store.add_robot(&robot("a"), 1_000).await.unwrap();
+    let version = store.registry_version().await.unwrap();
+
+    let error = store.add_robot(&robot("a"), 2_000).await.unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::Conflict);
+    assert!(error.to_string().contains("\"a\""), "{error}");
+    assert_eq!(store.registry_version().await.unwrap(), version);
+}
+
+async fn only_robots_added_by_hand_are_removed(database: TestDatabase) {
+    let store = database.store().await;
+    replace(&store, &[robot("a"), robot("b")], 1_000).await;
+    store.add_robot(&robot("a"), 1_000).await.unwrap();
+    let version = store.registry_version().await.unwrap();
+
+    store.remove_robot("a").await.unwrap();
+    assert!(store.registry_version().await.unwrap() > version);
+    for id in ["a", "b", "c"] {
+        let error = store.remove_robot(id).await.unwrap_err();
+        assert_eq!(error.kind(), StoreErrorKind::NotFound);
+    }
+    assert_eq!(ids(&store).await, ["a", "b"]);
+}
+
+async fn a_dropped_source_leaves_the_others(database: TestDatabase) {
+    let store = database.store().await;
+    replace(&store, &[robot("a"), robot("b")], 1_000).await;
+    let bundled = [robot("c")];
+    store
+        .replace_source(&Source::bundled(), &bundled, &state(), 1_000)
+        .await
+        .unwrap();
+    let version = store.registry_version().await.unwrap();
+
+    assert_eq!(store.drop_source(&web_robots()).await.unwrap(), 2);
+    assert!(store.registry_version().await.unwrap() > version);
+    assert_eq!(ids(&store).await, ["c"]);
+    assert_eq!(store.source_state(&web_robots()).await.unwrap(), None);
+    assert_eq!(store.drop_source(&web_robots()).await.unwrap(), 0);
+}
+
+async fn robots_of_an_id_come_in_order_of_precedence(database: TestDatabase) {
+    let store = database.store().await;
+    let robots = [robot("a")];
+    for source in ["a-list", "web-robots-db", "bundled", "manual"] {
+        let source: Source = source.parse().unwrap();
+        store
+            .replace_source(&source, &robots, &state(), 1_000)
+            .await
+            .unwrap();
+    }
+    let found = store.robots_by_id("a").await.unwrap();
+    let sources: Vec<&str> = found
+        .iter()
+        .map(|stored| stored.robot.source.as_str())
+        .collect();
+    assert_eq!(sources, ["manual", "bundled", "web-robots-db", "a-list"]);
+    assert!(store.robots_by_id("b").await.unwrap().is_empty());
+}
+
+async fn robots_are_counted_by_source_and_status(database: TestDatabase) {
+    let store = database.store().await;
+    assert!(store.robot_counts().await.unwrap().is_empty());
+    let mut unusable = robot("u");
+    unusable.status = Status::Unusable {
+        reason: "empty".to_owned(),
+    };
+    let mut quarantined = robot("q");
+    quarantined.status = Status::Quarantined {
+        pattern: "q".to_owned(),
+        browser: "Mozilla".to_owned(),
+    };
+    replace(&store, &[robot("a"), robot("b"), unusable, quarantined], 1).await;
+    store.add_robot(&robot("m"), 1).await.unwrap();
+
+    let count = |source, active, quarantined, unusable| RobotCount {
+        source,
+        active,
+        quarantined,
+        unusable,
+    };
+    assert_eq!(
+        store.robot_counts().await.unwrap(),
+        [
+            count(Source::manual(), 1, 0, 0),
+            count(web_robots(), 2, 1, 1)
+        ]
+    );
+}
+
+async fn page(store: &Store, query: RobotQuery) -> Vec<String> {
+    let page = store.robot_page(&query).await.unwrap();
+    page.robots
+        .into_iter()
+        .map(|stored| stored.robot.id)
+        .collect()
+}
+
+async fn search(store: &Store, words: &str) -> Vec<String> {
+    let query = RobotQuery {
+        search: words.to_owned(),
+        ..RobotQuery::default()
+    };
+    page(store, query).await
+}
+
+async fn a_search_finds_all_its_words(database: TestDatabase) {
+    let store = database.store().await;
+    let mut first = named("first", "Googlebot Images");
+    first.operator = Some("Example Größe".to_owned());
+    let mut second = named("second", "Googlebot");
+    second.useragent = "Mozilla/5.0 Second".into();
+    replace(&store, &[first, second], 1).await;
+
+    assert_eq!(search(&store, "").await, ["second", "first"]);
+    assert_eq!(search(&store, "  GOOGLE ").await, ["second", "first"]);
+    assert_eq!(search(&store, "images google").await, ["first"]);
+    assert_eq!(search(&store, "google größe").await, ["first"]);
+    assert_eq!(search(&store, "GRÖSSE").await, [""; 0]);
+    assert_eq!(search(&store, "GRÖßE").await, ["first"]);
+    assert_eq!(search(&store, "mozilla").await, ["second"]);
+    assert_eq!(search(&store, "SECOND google").await, ["second"]);
+    assert_eq!(search(&store, "google absent").await, [""; 0]);
+}
+
+async fn wildcards_are_searched_for_as_they_are(database: TestDatabase) {
+    let store = database.store().await;
+    let robots = [
+        named("percent", "100% robot"),
+        named("underscore", "my_robot"),
+        named("backslash", r"C:\robot"),
+        named("quote", "o'robot"),
+        named("plain", "robot"),
+    ];
+    replace(&store, &robots, 1).await;
+
+    assert_eq!(search(&store, "%").await, ["percent"]);
+    assert_eq!(search(&store, "y_r").await, ["underscore"]);
+    assert_eq!(search(&store, "_").await, ["underscore"]);
+    assert_eq!(search(&store, r"\").await, ["backslash"]);
+    assert_eq!(search(&store, "'").await, ["quote"]);
+    assert_eq!(search(&store, "' OR '1'='1").await, [""; 0]);
+    assert_eq!(search(&store, &"robot ".repeat(1_000)).await.len(), 5);
+}
+
+async fn a_page_can_be_sorted_by_each_column(database: TestDatabase) {
+    let store = database.store().await;
+    let mut search_engine = named("b", "zebra");
+    search_engine.purpose = Purpose::Search;
+    let mut archive = named("C", "Ape");
+    archive.purpose = Purpose::Archive;
+    archive.status = Status::Unusable {
+        reason: "empty".to_owned(),
+    };
+    replace(&store, &[archive.clone()], 1).await;
+    replace(&store, &[search_engine, archive], 2).await;
+    store.add_robot(&named("a", "ape"), 3).await.unwrap();
+
+    for (sort, up, down) in [
+        (RobotSort::Name, ["C", "a", "b"], ["b", "C", "a"]),
+        (RobotSort::Id, ["C", "a", "b"], ["b", "a", "C"]),
+        (RobotSort::Source, ["a", "C", "b"], ["C", "b", "a"]),
+        (RobotSort::Purpose, ["C", "b", "a"], ["a", "b", "C"]),
+        (RobotSort::Status, ["a", "b", "C"], ["C", "a", "b"]),
+        (RobotSort::Modified, ["C", "b", "a"], ["a", "b", "C"]),
+    ] {
+        for (descending, expected) in [(false, up), (true, down)] {
+            let query = RobotQuery {
+                sort,
+                descending,
+                ..RobotQuery::default()
+            };
+            let found = page(&store, query).await;
+            assert_eq!(found, expected, "{sort:?}, descending: {descending}");
+        }
+    }
+}
+
+async fn pages_neither_overlap_nor_skip(database: TestDatabase) {
+    let store = database.store().await;
+    let robots: Vec<Robot> = (0..25)
+        .map(|n| named(&format!("r{n:02}"), "the same name"))
+        .collect();
+    replace(&store, &robots, 1).await;
+
+    let mut seen = Vec::new();
+    for offset in [0, 10, 20, 30] {
+        let query = RobotQuery {
+            offset,
+            limit: 10,
+            ..RobotQuery::default()
+        };
+        let page = store.robot_page(&query).await.unwrap();
+        assert_eq!(page.total, 25);
+        seen.extend(page.robots.into_iter().map(|stored| stored.robot.id));
+    }
+    let expected: Vec<String> = (0..25).map(|n| format!("r{n:02}")).collect();
+    assert_eq!(seen, expected);
+    let query = RobotQuery {
+        offset: u64::MAX,
+        limit: u64::MAX,
+        ..RobotQuery::default()
+    };
+    assert_eq!(store.robot_page(&query).await.unwrap().total, 25);
+}
+
+async fn a_page_is_of_one_source_or_status(database: TestDatabase) {
+    let store = database.store().await;
+    let mut unusable = robot("unusable");
+    unusable.status = Status::Unusable {
+        reason: "empty".to_owned(),
+    };
+    replace(&store, &[robot("active"), unusable], 1).await;
+    store.add_robot(&robot("manual"), 1).await.unwrap();
+
+    let of = |source: Option<Source>, status: Option<&str>| RobotQuery {
+        source,
+        status: status.map(str::to_owned),
+        ..RobotQuery::default()
+    };
+    let manual = page(&store, of(Some(Source::manual()), None)).await;
+    assert_eq!(manual, ["manual"]);
+    let active = page(&store, of(None, Some("active"))).await;
+    assert_eq!(active, ["active", "manual"]);
+    let both = page(&store, of(Some(web_robots()), Some("unusable"))).await;
+    assert_eq!(both, ["unusable"]);
+    assert_eq!(page(&store, of(None, Some("no such"))).await, [""; 0]);
+}
+
+async fn ten_thousand_robots_fit(database: TestDatabase) {
+    let store = database.store().await;
+    let robots: Vec<Robot> = (0..10_000).map(|n| robot(&format!("robot{n}"))).collect();
+    assert_eq!(replace(&store, &robots, 1).await.added.len(), 10_000);
+    assert_eq!(store.robots().await.unwrap().len(), 10_000);
+    assert_eq!(search(&store, "robot9999").await, ["robot9999"]);
+}
+
+async fn every_statement_prepares(database: TestDatabase) {
+    let store = database.store().await;
+    store.check_statements().await.unwrap();
+    store.ping().await.unwrap();
+}
+
+async fn readers_see_the_old_set_or_the_new_one(database: TestDatabase) {
+    let store = database.store().await;
+    let old: Vec<Robot> = (0..300).map(|n| robot(&format!("old{n}"))).collect();
+    let new: Vec<Robot> = (0..400).map(|n| robot(&format!("new{n}"))).collect();
+    replace(&store, &old, 1).await;
+
+    let mut readers = JoinSet::new();
+    let (done, is_done) = tokio::sync::watch::channel(false);
+    for _ in 0..3 {
+        let store = database.store().await;
+        let is_done = is_done.clone();
+        readers.spawn(async move {
+            let mut reads = 0;
+            while !*is_done.borrow() {
+                let ids = ids(&store).await;
+                let olds = ids.iter().filter(|id| id.starts_with("old")).count();
+                let sets = (olds, ids.len() - olds);
+                assert!(sets == (300, 0) || sets == (0, 400), "{sets:?}");
+                let page = store.robot_page(&RobotQuery::default()).await.unwrap();
+                assert_eq!(page.robots.len(), usize::try_from(page.total).unwrap());
+                reads += 1;
+            }
+            reads
+        });
+    }
+    for now in 0..10 {
+        replace(&store, if now % 2 == 0 { &new } else { &old }, now).await;
+    }
+    done.send(true).unwrap();
+    for reads in readers.join_all().await {
+        assert!(reads > 0);
+    }
+}
+
+async fn replacements_at_once_do_not_mix(database: TestDatabase) {
+    let mut writers = JoinSet::new();
+    for writer in 0..8 {
+        let store = database.store().await;
+        writers.spawn(async move {
+            let robots: Vec<Robot> = (0..100).map(|n| robot(&format!("w{writer}-{n}"))).collect();
+            for now in 0..3 {
+                replace(&store, &robots, now).await;
+            }
+        });
+    }
+    writers.join_all().await;
+
+    let ids = ids(&database.store().await).await;
+    assert_eq!(ids.len(), 100);
+    let prefix = ids[0].split('-').next().unwrap();
+    assert!(ids.iter().all(|id| id.starts_with(prefix)), "{ids:?}");
+}

@@ -1,0 +1,140 @@
+//! A database that is locked, gone or damaged.
+
+use std::time::Duration;
+
+use robot_detection::{
+    registry::Status,
+    store::{Store, StoreErrorKind},
+};
+
+use super::{TestDatabase, ids, on_shared_engines, robot, state, web_robots};
+use crate::support::postgres::Cluster;
+
+on_shared_engines! {
+    a_locked_database_is_busy_and_recovers,
+    a_damaged_robot_is_unusable_and_hides_no_other,
+    a_row_without_a_valid_source_is_named,
+    a_damaged_refresh_is_named,
+    a_call_that_is_dropped_changes_nothing,
+}
+
+async fn a_locked_database_is_busy_and_recovers(database: TestDatabase) {
+    let store = database.store().await;
+    store.add_robot(&robot("a"), 1).await.unwrap();
+    let mut other = database.raw().await;
+    other.take_write_lock().await;
+
+    let error = store.add_robot(&robot("b"), 2).await.unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::Busy, "{error}");
+    assert!(error.to_string().contains("try again"), "{error}");
+    assert_eq!(ids(&store).await, ["a"], "readers do not wait");
+
+    other.close().await;
+    store.add_robot(&robot("b"), 3).await.unwrap();
+    assert_eq!(ids(&store).await, ["a", "b"]);
+}
+
+async fn a_damaged_robot_is_unusable_and_hides_no_other(database: TestDatabase) {
+    let store = database.store().await;
+    let robots = ["a", "b", "c", "d", "e", "f", "g"].map(robot);
+    let source = web_robots();
+    store
+        .replace_source(&source, &robots, &state(), 1)
+        .await
+        .unwrap();
+    let mut raw = database.raw().await;
+    for damage in [
+        "patterns = '[{\"kind\":' WHERE robot_id = 'a'",
+        "patterns = '[{\"kind\":\"new kind\",\"text\":\"b\"}]' WHERE robot_id = 'b'",
+        "status = 'asleep' WHERE robot_id = 'c'",
+        "status_detail = '7' WHERE robot_id = 'd'",
+        "facts = '' WHERE robot_id = 'g'",
+        "robot_details_url = 'javascript:alert(1)', purpose = 'unheard-of' WHERE robot_id = 'e'",
+    ] {
+        raw.execute(&format!("UPDATE robots SET {damage}")).await;
+    }
+
+    for stored in store.robots().await.unwrap() {
+        let damaged = matches!(stored.robot.id.as_str(), "a" | "b" | "c" | "d" | "g");
+        assert_eq!(stored.robot.is_active(), !damaged, "{stored:?}");
+        if damaged {
+            assert!(matches!(stored.robot.status, Status::Unusable { .. }));
+        }
+        assert_eq!(stored.robot.details_url, None);
+    }
+    let changes = store
+        .replace_source(&source, &robots, &state(), 2)
+        .await
+        .unwrap();
+    assert_eq!(
+        changes.changed,
+        ["a", "b", "c", "d", "e", "g"],
+        "it is repaired"
+    );
+    assert!(store.robots().await.unwrap()[0].robot.is_active());
+}
+
+async fn a_row_without_a_valid_source_is_named(database: TestDatabase) {
+    let store = database.store().await;
+    store.add_robot(&robot("lost"), 1).await.unwrap();
+    let mut raw = database.raw().await;
+    raw.execute("UPDATE robots SET source = 'No Source!'").await;
+    let error = store.robots().await.unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::Corrupt);
+    assert!(error.to_string().contains("\"lost\""), "{error}");
+}
+
+async fn a_damaged_refresh_is_named(database: TestDatabase) {
+    let store = database.store().await;
+    let mut raw = database.raw().await;
+    raw.execute(
+        "INSERT INTO refreshes (source, url, triggered_by, started_ms, finished_ms, outcome, \
+         error, records, added, changed, removed, skipped, quarantined, unusable, problems) \
+         VALUES ('bundled', '', '', 0, 0, 'odd', '', -1, 0, 0, 0, 0, 0, 0, '[]')",
+    )
+    .await;
+    let error = store.refreshes(10).await.unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::Corrupt);
+    assert!(error.to_string().contains("refresh 1 "), "{error}");
+}
+
+async fn a_call_that_is_dropped_changes_nothing(database: TestDatabase) {
+    let store = database.store().await;
+    store.add_robot(&robot("mine"), 1).await.unwrap();
+    let robots: Vec<_> = (0..2_000).map(|n| robot(&format!("r{n}"))).collect();
+    for millis in [0, 1, 2, 4, 8, 16, 32] {
+        let source = web_robots();
+        let state = state();
+        let call = store.replace_source(&source, &robots, &state, 1);
+        let result = tokio::time::timeout(Duration::from_millis(millis), call).await;
+        let left = ids(&store).await.len();
+        assert!(left == 1 || left == 2_001, "{left}");
+        if result.is_ok() {
+            break;
+        }
+    }
+    store.remove_robot("mine").await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn postgres_may_stop_and_come_back() {
+    let cluster = Cluster::start();
+    let store = Store::connect(&cluster.create_database().await)
+        .await
+        .unwrap();
+    store.add_robot(&robot("a"), 1).await.unwrap();
+
+    cluster.stop();
+    let error = store.robots().await.unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::Unavailable, "{error}");
+    let error = store.add_robot(&robot("b"), 1).await.unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::Unavailable, "{error}");
+    assert!(
+        error.to_string().contains("check that the server runs"),
+        "{error}"
+    );
+
+    cluster.resume();
+    assert_eq!(ids(&store).await, ["a"]);
+    store.add_robot(&robot("b"), 1).await.unwrap();
+}
