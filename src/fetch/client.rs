@@ -1,0 +1,96 @@
+//! The HTTP client: TLS, redirects, waits.
+
+use reqwest::{
+    Client,
+    redirect::{Action, Attempt, Policy},
+};
+use url::Url;
+
+use super::{FetchError, FetchLimits, error::innermost};
+
+const USER_AGENT: &str = concat!(
+    "robot-detection/",
+    env!("CARGO_PKG_VERSION"),
+    " (+https://crates.io/crates/robot-detection)"
+);
+
+/// Builds a client that obeys the limits.
+pub(super) fn build(limits: &FetchLimits) -> Result<Client, FetchError> {
+    // Another part of the program may have installed a provider already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    Client::builder()
+        .user_agent(USER_AGENT)
+        .timeout(limits.timeout)
+        .connect_timeout(limits.connect_timeout())
+        .read_timeout(limits.idle_timeout())
+        .redirect(redirects(limits.max_redirects))
+        .referer(false)
+        .build()
+        .map_err(|error| FetchError::NoCertificates {
+            reason: innermost(&error),
+        })
+}
+
+fn redirects(max: usize) -> Policy {
+    Policy::custom(move |attempt| decide(attempt, max))
+}
+
+fn decide(attempt: Attempt<'_>, max: usize) -> Action {
+    match refusal(attempt.previous(), attempt.url(), max) {
+        Some(reason) => attempt.error(reason),
+        None => attempt.follow(),
+    }
+}
+
+/// Returns why a redirect is not followed; `previous` begins with the first URL.
+fn refusal(previous: &[Url], next: &Url, max: usize) -> Option<String> {
+    if !matches!(next.scheme(), "http" | "https") {
+        return Some(format!("it leads to a {}: address", next.scheme()));
+    }
+    if previous.contains(next) {
+        return Some("it goes in a circle".to_owned());
+    }
+    if previous.len() > max {
+        return Some(format!("there are more than {max}"));
+    }
+    let secure = previous.last().is_some_and(|last| last.scheme() == "https");
+    (secure && next.scheme() == "http").then(|| "it leads from https to http".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(previous: &[&str], next: &str) -> Option<String> {
+        let previous: Vec<Url> = previous.iter().map(|url| url.parse().unwrap()).collect();
+        refusal(&previous, &next.parse().unwrap(), 2)
+    }
+
+    #[test]
+    fn redirects_stay_few_and_within_http_and_tls() {
+        assert_eq!(refused(&["http://a/"], "http://a/b"), None);
+        assert_eq!(refused(&["http://a/"], "https://a/"), None);
+        assert_eq!(refused(&["https://a/", "https://b/"], "https://c/"), None);
+        for (previous, next, reason) in [
+            (
+                &["http://a/"][..],
+                "file:///etc/passwd",
+                "it leads to a file: address",
+            ),
+            (&["http://a/"], "ftp://a/", "it leads to a ftp: address"),
+            (&["https://a/"], "http://a/", "it leads from https to http"),
+            (
+                &["http://a/", "http://b/"],
+                "http://a/",
+                "it goes in a circle",
+            ),
+            (
+                &["http://a/", "http://b/", "http://c/"],
+                "http://d/",
+                "there are more than 2",
+            ),
+        ] {
+            assert_eq!(refused(previous, next).as_deref(), Some(reason));
+        }
+    }
+}

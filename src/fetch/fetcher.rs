@@ -1,0 +1,316 @@
+//! One resource at a time, within limits.
+
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use reqwest::{
+    Client, Response, StatusCode,
+    header::{self, HeaderMap, HeaderName, HeaderValue},
+};
+use url::Url;
+
+use super::{
+    client,
+    error::{FetchError, classify},
+    shown_url,
+};
+
+/// Longest validator that is kept; a longer one is treated as absent.
+const MAX_VALIDATOR_BYTES: usize = 1024;
+
+/// Outbound HTTP client; clones share connections and limits.
+#[derive(Clone, Debug)]
+pub struct Fetcher {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    limits: FetchLimits,
+    client: OnceLock<Client>,
+}
+
+/// Limits of one fetch.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct FetchLimits {
+    /// Largest body, in bytes after decompression; 5,000,000 by default.
+    pub max_body_bytes: u64,
+    /// Longest time for all of it, redirects included; 60 seconds by default.
+    ///
+    /// Connecting and each wait for a byte get a sixth of it, at least one
+    /// second and at most ten and thirty seconds.
+    pub timeout: Duration,
+    /// Most redirects that are followed; 5 by default.
+    pub max_redirects: usize,
+}
+
+/// What the last fetch told of the resource's version, to ask for a newer one.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Conditions {
+    /// Sent as `If-None-Match` (RFC 9110 §13.1.2).
+    pub etag: Option<String>,
+    /// Sent as `If-Modified-Since` (RFC 9110 §13.1.3).
+    pub last_modified: Option<String>,
+}
+
+/// What came back.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Fetched {
+    /// The resource is the one that the conditions describe (304).
+    NotModified,
+    /// The resource (200).
+    Body {
+        /// The body, decompressed.
+        bytes: Vec<u8>,
+        /// `Content-Type` as received.
+        content_type: Option<String>,
+        /// `ETag`, for the next fetch.
+        etag: Option<String>,
+        /// `Last-Modified`, for the next fetch.
+        last_modified: Option<String>,
+    },
+}
+
+impl Fetcher {
+    /// Creates a fetcher; the client itself is set up by the first fetch.
+    ///
+    /// So a machine without root certificates can start and serve: only its
+    /// fetches fail, with [`FetchError::NoCertificates`].
+    ///
+    /// # Errors
+    ///
+    /// Fails when the size or the time limit is zero.
+    pub fn new(limits: FetchLimits) -> Result<Self, FetchError> {
+        if limits.max_body_bytes == 0 {
+            return Err(FetchError::ZeroLimit("max_body_bytes"));
+        }
+        if limits.timeout.is_zero() {
+            return Err(FetchError::ZeroLimit("timeout"));
+        }
+        let client = OnceLock::new();
+        Ok(Self {
+            inner: Arc::new(Inner { limits, client }),
+        })
+    }
+
+    /// Gets an `http:` or `https:` URL.
+    ///
+    /// `progress` hears the bytes so far, and the total where it is announced.
+    /// Dropping the future ends the transfer.
+    ///
+    /// # Errors
+    ///
+    /// Fails on every status but 200, and 304 where a condition was sent, on
+    /// every limit, and on every fault of the network: see [`FetchError`].
+    pub async fn fetch(
+        &self,
+        url: &str,
+        conditions: &Conditions,
+        progress: &(dyn Fn(u64, Option<u64>) + Send + Sync),
+    ) -> Result<Fetched, FetchError> {
+        let address = address(url)?;
+        let headers = conditions.headers();
+        let is_conditional = !headers.is_empty();
+        let response = self
+            .client()?
+            .get(address)
+            .headers(headers)
+            .send()
+            .await
+            .map_err(|error| self.classify(url, error))?;
+        match response.status() {
+            StatusCode::OK => self.body(url, response, progress).await,
+            StatusCode::NOT_MODIFIED if is_conditional => Ok(Fetched::NotModified),
+            status => Err(refused(url, status)),
+        }
+    }
+
+    /// Returns the limits that every fetch obeys.
+    #[must_use]
+    pub fn limits(&self) -> &FetchLimits {
+        &self.inner.limits
+    }
+
+    fn client(&self) -> Result<&Client, FetchError> {
+        if let Some(client) = self.inner.client.get() {
+            return Ok(client);
+        }
+        let client = client::build(&self.inner.limits)?;
+        Ok(self.inner.client.get_or_init(|| client))
+    }
+
+    async fn body(
+        &self,
+        url: &str,
+        mut response: Response,
+        progress: &(dyn Fn(u64, Option<u64>) + Send + Sync),
+    ) -> Result<Fetched, FetchError> {
+        let total = response.content_length();
+        self.check_size(url, total.unwrap_or(0))?;
+        let mut bytes = Vec::new();
+        while let Some(chunk) = response
+            .chunk()
+            .await
+            .map_err(|error| self.classify(url, error))?
+        {
+            let so_far = bytes.len().saturating_add(chunk.len()) as u64;
+            self.check_size(url, so_far)?;
+            bytes.extend_from_slice(&chunk);
+            progress(so_far, total);
+        }
+        let headers = response.headers();
+        Ok(Fetched::Body {
+            bytes,
+            content_type: text_of(headers, &header::CONTENT_TYPE),
+            etag: text_of(headers, &header::ETAG),
+            last_modified: text_of(headers, &header::LAST_MODIFIED),
+        })
+    }
+
+    fn check_size(&self, url: &str, size: u64) -> Result<(), FetchError> {
+        let max_body_bytes = self.inner.limits.max_body_bytes;
+        if size <= max_body_bytes {
+            return Ok(());
+        }
+        Err(FetchError::TooLarge {
+            url: shown_url(url),
+            max_body_bytes,
+        })
+    }
+
+    fn classify(&self, url: &str, error: reqwest::Error) -> FetchError {
+        let limits = &self.inner.limits;
+        classify(url, error, limits.timeout, limits.idle_timeout())
+    }
+}
+
+impl FetchLimits {
+    /// Returns the limit for setting up a connection.
+    pub(super) fn connect_timeout(&self) -> Duration {
+        self.part(Duration::from_secs(10))
+    }
+
+    /// Returns the limit for one wait without a byte.
+    pub(super) fn idle_timeout(&self) -> Duration {
+        self.part(Duration::from_secs(30))
+    }
+
+    fn part(&self, most: Duration) -> Duration {
+        (self.timeout / 6)
+            .clamp(Duration::from_secs(1), most)
+            .min(self.timeout)
+    }
+}
+
+impl Default for FetchLimits {
+    fn default() -> Self {
+        Self {
+            max_body_bytes: 5_000_000,
+            timeout: Duration::from_mins(1),
+            max_redirects: 5,
+        }
+    }
+}
+
+impl Conditions {
+    fn headers(&self) -> HeaderMap {
+        let pairs = [
+            (header::IF_NONE_MATCH, &self.etag),
+            (header::IF_MODIFIED_SINCE, &self.last_modified),
+        ];
+        pairs
+            .into_iter()
+            .filter_map(|(name, value)| {
+                let value = HeaderValue::from_str(value.as_deref()?).ok()?;
+                Some((name, value))
+            })
+            .collect()
+    }
+}
+
+fn address(url: &str) -> Result<Url, FetchError> {
+    let bad = |reason: String| FetchError::BadUrl {
+        url: shown_url(url),
+        reason,
+    };
+    let address = Url::parse(url).map_err(|error| bad(error.to_string()))?;
+    match address.scheme() {
+        "http" | "https" => Ok(address),
+        scheme => Err(bad(format!("{scheme}: is not fetched over HTTP"))),
+    }
+}
+
+fn refused(url: &str, status: StatusCode) -> FetchError {
+    let url = shown_url(url);
+    if status.is_redirection() && status != StatusCode::NOT_MODIFIED {
+        return FetchError::Redirect {
+            url,
+            reason: format!("the answer {} names no place to go to", status.as_u16()),
+        };
+    }
+    FetchError::Status {
+        url,
+        status: status.as_u16(),
+    }
+}
+
+fn text_of(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
+    let text = headers.get(name)?.to_str().ok()?.trim();
+    let fits = (1..=MAX_VALIDATOR_BYTES).contains(&text.len());
+    fits.then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_of_zero_is_refused() {
+        let none = FetchLimits {
+            max_body_bytes: 0,
+            ..FetchLimits::default()
+        };
+        assert!(Fetcher::new(none).is_err());
+        let instant = FetchLimits {
+            timeout: Duration::ZERO,
+            ..FetchLimits::default()
+        };
+        assert!(Fetcher::new(instant).is_err());
+    }
+
+    #[test]
+    fn parts_of_the_time_fit_into_the_whole() {
+        let limits = |timeout| FetchLimits {
+            timeout,
+            ..FetchLimits::default()
+        };
+        let short = limits(Duration::from_millis(200));
+        assert_eq!(short.idle_timeout(), Duration::from_millis(200));
+        let usual = limits(Duration::from_mins(1));
+        assert_eq!(usual.connect_timeout(), Duration::from_secs(10));
+        let long = limits(Duration::from_hours(1));
+        assert_eq!(long.idle_timeout(), Duration::from_secs(30));
+    }
+
+    #[test]
+    fn only_http_urls_are_fetched() {
+        for url in ["", "all.txt", "file:///etc/passwd", "ftp://h/", "http://"] {
+            assert!(
+                matches!(address(url), Err(FetchError::BadUrl { .. })),
+                "{url}"
+            );
+        }
+        assert!(address("HTTPS://h/").is_ok());
+    }
+
+    #[test]
+    fn a_validator_that_is_no_header_value_is_left_out() {
+        let conditions = Conditions {
+            etag: Some("\"a\"\r\nX: y".to_owned()),
+            last_modified: None,
+        };
+        assert!(conditions.headers().is_empty());
+    }
+}

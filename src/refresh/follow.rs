@@ -1,0 +1,53 @@
+//! What others change in the store is put in force here.
+
+use std::time::Duration;
+
+use tracing::{debug, warn};
+
+use super::{refresher::Refresher, shared::Shared};
+use crate::store::StoreError;
+
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LAST_PAUSE: Duration = Duration::from_mins(1);
+
+impl Refresher {
+    /// Follows the store until the program ends; serving goes on from memory.
+    pub(super) async fn follow(&self) {
+        let shared = &self.shared;
+        let mut pause = FIRST_PAUSE;
+        while let Some(result) = shared
+            .stop
+            .run_until_cancelled(Box::pin(shared.follow_once()))
+            .await
+        {
+            let Err(error) = result else {
+                shared.is_over("follow");
+                pause = FIRST_PAUSE;
+                continue;
+            };
+            let reason = error.to_string();
+            if shared.is_news("follow", &reason) {
+                warn!("changes of the registry are not seen, it serves on from memory: {reason}");
+            }
+            let sleep = tokio::time::sleep(pause);
+            shared.stop.run_until_cancelled(sleep).await;
+            pause = (pause * 2).min(LAST_PAUSE);
+        }
+    }
+}
+
+impl Shared {
+    /// Waits for one change and loads it.
+    async fn follow_once(&self) -> Result<(), StoreError> {
+        if let Some(use_bundled) = self.unprepared() {
+            self.prepare(use_bundled).await?;
+        }
+        self.drop_abandoned().await?;
+        let version = self.store.registry_changed(self.loaded()).await?;
+        if version != self.loaded() {
+            debug!(version, "the registry was changed elsewhere");
+            self.reload().await?;
+        }
+        Ok(())
+    }
+}

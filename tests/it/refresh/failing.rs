@@ -1,0 +1,208 @@
+//! A refresh that fails leaves all as it was, and says why.
+
+use std::time::Duration;
+
+use robot_detection::{
+    refresh::{RefreshError, RefreshOptions, Trigger},
+    registry::Source,
+    store::RefreshOutcome,
+};
+
+use super::house::{DOZEN, House, dozen, flat_file, spec};
+use crate::support::{
+    http::{Reply, TestServer},
+    log,
+};
+
+const BOMB: &[u8] = include_bytes!("../../data/refresh/bomb.gz");
+
+/// Everything that a source may do wrong, with a word of the reason.
+fn faults() -> Vec<(Reply, &'static str)> {
+    let truncated = format!(
+        "HTTP/1.1 200 OK\r\nContent-Length: 90000\r\n\r\n{}",
+        dozen()
+    );
+    vec![
+        (Reply::status(404), "404"),
+        (Reply::status(500), "500"),
+        (Reply::typed("text/html", dozen()), "web page"),
+        (Reply::text("<!DOCTYPE html><p>Not here"), "web page"),
+        (Reply::Raw(truncated.into_bytes()), "truncated"),
+        (Reply::text(""), "empty"),
+        (Reply::text("\r\n\r\n"), "empty"),
+        (Reply::text(b"robot-id: a\0b\n".as_slice()), "binary"),
+        (Reply::text(vec![b'#'; 6_000_000]), "over 5000000 bytes"),
+        (
+            Reply::text(BOMB).with("Content-Encoding", "gzip"),
+            "over 5000000 bytes",
+        ),
+        (Reply::text(BOMB), "gzip data"),
+        (Reply::text(flat_file(&DOZEN[..9])), "9 robots"),
+        (Reply::text("nothing like a registry\n"), "was read, but"),
+        (Reply::redirect("/again"), "circle"),
+        (Reply::redirect("file:///etc/passwd"), "redirect"),
+        (Reply::Reset, "cut off"),
+    ]
+}
+
+#[tokio::test]
+async fn the_old_rows_stay_and_the_reason_stands_until_the_next_success() {
+    let server = TestServer::new(Reply::text(dozen()).with("ETag", "\"1\""));
+    let house = House::new(&server.url("/again")).await;
+    house.replace().await;
+    let wrd = Source::web_robots_db();
+    let rows = house.ids(&wrd).await;
+    let state = house.store.source_state(&wrd).await.unwrap();
+    let version = house.store.registry_version().await.unwrap();
+
+    for (fault, word) in faults() {
+        server.set(fault.clone());
+        let record = house.fail().await;
+        assert!(record.error.contains(word), "{word}: {}", record.error);
+        assert_eq!(record.outcome, RefreshOutcome::Failed);
+        assert_eq!(house.ids(&wrd).await, rows, "{word}");
+        assert_eq!(
+            house.store.source_state(&wrd).await.unwrap(),
+            state,
+            "{word}"
+        );
+        assert_eq!(
+            house.store.registry_version().await.unwrap(),
+            version,
+            "{word}"
+        );
+        assert!(DOZEN.iter().all(|name| house.knows(name)), "{word}");
+        let standing = house.refresher.standing_failure(&wrd).await.unwrap();
+        assert_eq!(standing, Some(record), "{word}");
+    }
+
+    server.set(Reply::text(dozen()));
+    house.refresh().await.unwrap();
+    assert_eq!(house.refresher.standing_failure(&wrd).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_source_that_hangs_or_drips_ends_in_time() {
+    let drip = format!(
+        "HTTP/1.1 200 OK\r\nContent-Length: 90000\r\n\r\n{}",
+        dozen()
+    );
+    let drip = Reply::Drip(drip.into_bytes(), Duration::from_millis(20));
+    let server = TestServer::new(Reply::Hang);
+    let house = House::impatient(&server.url("/")).await;
+    for fault in [Reply::Hang, drip] {
+        server.set(fault);
+        let record = house.fail().await;
+        assert!(record.error.contains("took too long"), "{}", record.error);
+    }
+}
+
+#[tokio::test]
+async fn a_source_that_was_never_there_leaves_an_empty_table_and_a_reason() {
+    let house = House::new("http://127.0.0.1:1/all.txt").await;
+    let record = house.fail().await;
+    assert!(
+        record
+            .error
+            .contains("no connection to http://127.0.0.1:1/all.txt")
+    );
+    assert!(record.refresh_id > 0);
+    let history = house.store.refreshes(9).await.unwrap();
+    assert_eq!(history, [record]);
+}
+
+#[tokio::test]
+async fn under_half_of_the_robots_need_force() {
+    let all: Vec<String> = (0..40).map(|number| format!("Fetcher{number}x")).collect();
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    let server = TestServer::new(Reply::text(flat_file(&all)));
+    let house = House::new(&server.url("/")).await;
+    house.replace().await;
+
+    server.set(Reply::text(flat_file(&all[..19])));
+    let record = house.fail().await;
+    assert!(
+        record.error.contains("before it had 40"),
+        "{}",
+        record.error
+    );
+    assert_eq!(record.records, 19);
+    assert_eq!(house.force().await.unwrap().removed, 21);
+
+    server.set(Reply::text(flat_file(&all[..3])));
+    assert_eq!(house.force().await.unwrap().removed, 16);
+    // But none at all is refused even so.
+    server.set(Reply::text("# all gone\n"));
+    assert!(matches!(house.force().await, Err(RefreshError::Failed(_))));
+    assert_eq!(house.ids(&Source::web_robots_db()).await.len(), 3);
+}
+
+#[tokio::test]
+async fn bad_paths_are_told_by_name() {
+    let house = House::new("http://127.0.0.1:9/").await;
+    let room = house.path("");
+    for (url, said) in [
+        (room.display().to_string(), "directory"),
+        (house.path("none.txt").display().to_string(), "none.txt"),
+        ("/dev/zero".to_owned(), "no plain file"),
+        ("ftp://127.0.0.1/all.txt".to_owned(), "ftp:"),
+    ] {
+        let options = RefreshOptions::default();
+        let from = spec(&url);
+        let result = house
+            .refresher
+            .refresh_from(&from, Trigger::Command, options)
+            .await;
+        let Err(RefreshError::Failed(record)) = result else {
+            panic!("{url} cannot be read: {result:?}");
+        };
+        assert!(record.error.contains(said), "{}", record.error);
+    }
+}
+
+#[tokio::test]
+async fn a_mistyped_file_is_no_standing_failure_of_the_source() {
+    let server = TestServer::new(Reply::status(503));
+    let house = House::new(&server.url("/")).await;
+    let wrd = Source::web_robots_db();
+    let elsewhere = spec("/none/of/these");
+    let options = RefreshOptions::default();
+    let from = house
+        .refresher
+        .refresh_from(&elsewhere, Trigger::Command, options);
+    assert!(from.await.is_err());
+    assert_eq!(house.refresher.standing_failure(&wrd).await.unwrap(), None);
+    let record = house.fail().await;
+    assert_eq!(
+        house.refresher.standing_failure(&wrd).await.unwrap(),
+        Some(record)
+    );
+}
+
+#[tokio::test]
+async fn a_database_that_is_gone_is_an_error_and_serving_goes_on() {
+    let server = TestServer::new(Reply::text(dozen()));
+    let house = House::new(&server.url("/")).await;
+    house.replace().await;
+    house.store.close().await;
+    assert!(matches!(house.refresh().await, Err(RefreshError::Store(_))));
+    assert!(house.knows("Alphafetcher"));
+    let due = house.refresher.refresh_due(Trigger::Schedule).await;
+    assert!(matches!(due.as_slice(), [Err(RefreshError::Store(_))]));
+}
+
+#[tokio::test]
+async fn a_failure_that_lasts_is_logged_once() {
+    log::keep();
+    let server = TestServer::new(Reply::status(503));
+    let house = House::new(&server.url("/")).await;
+    for _ in 0..3 {
+        house.fail().await;
+    }
+    server.set(Reply::status(404));
+    house.fail().await;
+    let lines = log::lines_with(&server.url("/"));
+    let count = |text: &str| lines.iter().filter(|line| line.contains(text)).count();
+    assert_eq!(count("answered 503"), 1, "{lines:#?}");
+    assert_eq!(count("answered 404"), 1, "{lines:#?}");
+}
