@@ -1,0 +1,207 @@
+use std::net::{IpAddr, SocketAddr};
+
+use http::{HeaderMap, HeaderName, HeaderValue, header::FORWARDED};
+use ipnet::IpNet;
+
+use super::forwarded::{self, Element};
+
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+
+/// Address of the client: the TCP peer's, or what trusted proxies say.
+///
+/// A listener puts it into the extensions of each request. IPv4 addresses
+/// mapped into IPv6 (`::ffff:192.0.2.1`) are written as IPv4.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct ClientAddr {
+    /// Address of the client.
+    pub client: IpAddr,
+    /// Address and port of the TCP peer.
+    pub peer: SocketAddr,
+    /// The client is the peer, and no forwarding header came with the request.
+    pub direct: bool,
+    /// A trusted proxy says that the client came by HTTPS.
+    pub https: bool,
+    /// The peer is a trusted proxy.
+    pub trusted: bool,
+}
+
+/// Networks whose forwarding headers are believed; none by default.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct TrustedProxies {
+    networks: Vec<IpNet>,
+}
+
+/// Error of a trusted proxy that is neither an address nor a network.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error(
+    "trusted proxy {network:?} is neither an address nor a network; write 192.0.2.1, ::1 or 10.0.0.0/8"
+)]
+pub struct TrustedProxyError {
+    network: String,
+}
+
+impl TrustedProxies {
+    /// Parses addresses and networks: `::1`, `10.0.0.0/8`.
+    ///
+    /// # Errors
+    ///
+    /// Fails on the first text that is neither.
+    pub fn parse<S: AsRef<str>>(
+        networks: impl IntoIterator<Item = S>,
+    ) -> Result<Self, TrustedProxyError> {
+        networks
+            .into_iter()
+            .map(|text| parse_network(text.as_ref().trim()))
+            .collect::<Result<_, _>>()
+            .map(|networks| Self { networks })
+    }
+
+    /// Tells whether the address belongs to a trusted proxy.
+    #[must_use]
+    pub fn contains(&self, addr: IpAddr) -> bool {
+        let addr = addr.to_canonical();
+        self.networks.iter().any(|network| network.contains(&addr))
+    }
+
+    /// Returns the client's address for a peer and the headers of its request.
+    ///
+    /// From a trusted peer the lines of `X-Forwarded-For` are read as one
+    /// list, right to left, past the trusted addresses in it. What is not an
+    /// address (`unknown`, an obfuscated name, rubbish) stops the walk at the
+    /// address reached so far. Without that header, `Forwarded` (RFC 7239) is
+    /// read in the same way. With both, `X-Forwarded-For` decides: a trusted
+    /// proxy has to set or drop it.
+    #[must_use]
+    pub fn resolve(&self, peer: SocketAddr, headers: &HeaderMap) -> ClientAddr {
+        let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
+        let forwarded = headers.keys().any(is_forwarding);
+        let trusted = self.contains(peer.ip());
+        let mut addr = ClientAddr {
+            client: peer.ip(),
+            peer,
+            direct: !forwarded,
+            https: false,
+            trusted,
+        };
+        if trusted && forwarded {
+            if headers.contains_key(X_FORWARDED_FOR) {
+                self.follow_x_forwarded(headers, &mut addr);
+            } else {
+                self.follow_forwarded(headers, &mut addr);
+            }
+        }
+        addr
+    }
+
+    fn follow_x_forwarded(&self, headers: &HeaderMap, addr: &mut ClientAddr) {
+        let mut hops = 0_usize;
+        for entry in from_the_right(headers, &X_FORWARDED_FOR) {
+            let Some(hop) = forwarded::parse_node(entry) else {
+                break;
+            };
+            addr.client = hop;
+            if !self.contains(hop) {
+                break;
+            }
+            hops += 1;
+        }
+        addr.https = is_https(headers, hops);
+    }
+
+    fn follow_forwarded(&self, headers: &HeaderMap, addr: &mut ClientAddr) {
+        let mut elements = Vec::new();
+        for line in headers.get_all(FORWARDED) {
+            match forwarded::parse(line.as_bytes()) {
+                Some(line) => elements.extend(line),
+                None => elements.clear(),
+            }
+        }
+        let mut proto = None;
+        for Element { node, https } in elements.into_iter().rev() {
+            let Some(hop) = node else { break };
+            addr.client = hop;
+            proto = https;
+            if !self.contains(hop) {
+                break;
+            }
+        }
+        addr.https = proto.unwrap_or_else(|| is_https(headers, 0));
+    }
+}
+
+/// Scheme that belongs to the hop, counted from the right; one value is valid for all.
+fn is_https(headers: &HeaderMap, hop: usize) -> bool {
+    from_the_right(headers, &X_FORWARDED_PROTO)
+        .take(hop.saturating_add(1))
+        .last()
+        .is_some_and(|proto| {
+            proto.eq_ignore_ascii_case(b"https") || proto.eq_ignore_ascii_case(b"wss")
+        })
+}
+
+/// Members of a comma-separated list over all of its lines, the last one first.
+fn from_the_right<'a>(
+    headers: &'a HeaderMap,
+    name: &HeaderName,
+) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+    headers
+        .get_all(name)
+        .iter()
+        .rev()
+        .flat_map(|line: &HeaderValue| line.as_bytes().rsplit(|byte| *byte == b','))
+        .map(<[u8]>::trim_ascii)
+        .filter(|entry| !entry.is_empty())
+}
+
+/// Whether servers could read the header as forwarding.
+///
+/// CGI and what descends from it make one sign of `-`, `_`, `.` and others.
+pub(crate) fn is_forwarding(name: &HeaderName) -> bool {
+    let name = name.as_str().as_bytes();
+    match name.first() {
+        Some(b'f') => name == b"forwarded",
+        Some(b'x') => starts_folded(name, b"x-forwarded") || folded_eq(name, b"x-real-ip"),
+        _ => false,
+    }
+}
+
+fn starts_folded(name: &[u8], prefix: &[u8]) -> bool {
+    name.get(..prefix.len())
+        .is_some_and(|start| folded_eq(start, prefix))
+}
+
+fn folded_eq(name: &[u8], other: &[u8]) -> bool {
+    let fold = |byte: &u8| {
+        if byte.is_ascii_alphanumeric() {
+            *byte
+        } else {
+            b'-'
+        }
+    };
+    name.iter().map(fold).eq(other.iter().copied())
+}
+
+fn parse_network(text: &str) -> Result<IpNet, TrustedProxyError> {
+    let network = match text.parse::<IpAddr>() {
+        Ok(addr) => Ok(IpNet::from(addr.to_canonical())),
+        Err(_) => text.parse::<IpNet>().map(canonical_network),
+    };
+    network.map_err(|_| TrustedProxyError {
+        network: text.to_owned(),
+    })
+}
+
+/// `::ffff:10.0.0.0/104` is `10.0.0.0/8`: addresses are compared as IPv4.
+fn canonical_network(network: IpNet) -> IpNet {
+    let addr = network.addr().to_canonical();
+    if network.addr().is_ipv6() && addr.is_ipv4() && network.prefix_len() >= 96 {
+        IpNet::new(addr, network.prefix_len() - 96).unwrap_or(network)
+    } else {
+        network
+    }
+}
+
+#[cfg(test)]
+mod tests;

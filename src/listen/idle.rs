@@ -1,0 +1,234 @@
+use std::{
+    sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
+    time::Duration,
+};
+
+use tokio::time::Instant;
+
+/// What happens on a connection, counted without a clock.
+///
+/// One timer a connection looks at the counters ([`Watch`]); a timer for each
+/// request and each read costs more than the rest of a small request's I/O.
+#[derive(Debug, Default)]
+pub(super) struct Activity {
+    reads: AtomicU32,
+    writes: AtomicU32,
+    /// A write waits for the client to take what was sent.
+    blocked: AtomicBool,
+    requests: AtomicU32,
+    in_flight: AtomicU32,
+    /// `reads` when the last request ended.
+    reads_when_idle: AtomicU32,
+}
+
+impl Activity {
+    pub(super) fn read(&self) {
+        self.reads.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn wrote(&self) {
+        self.writes.fetch_add(1, Relaxed);
+        self.blocked.store(false, Relaxed);
+    }
+
+    pub(super) fn write_blocked(&self) {
+        self.blocked.store(true, Relaxed);
+    }
+
+    pub(super) fn request_begins(&self) {
+        self.requests.fetch_add(1, Relaxed);
+        self.in_flight.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn request_ends(&self) {
+        self.reads_when_idle
+            .store(self.reads.load(Relaxed), Relaxed);
+        self.in_flight.fetch_sub(1, Relaxed);
+    }
+
+    fn phase(&self, multiplexed: bool) -> Phase {
+        let requests = self.requests.load(Relaxed);
+        if self.blocked.load(Relaxed) {
+            return Phase::Stalled(self.writes.load(Relaxed));
+        }
+        if self.in_flight.load(Relaxed) > 0 {
+            return Phase::Busy;
+        }
+        let unread = self.reads.load(Relaxed) == self.reads_when_idle.load(Relaxed);
+        if requests == 0 || !(multiplexed || unread) {
+            Phase::Head(requests)
+        } else {
+            Phase::Idle(requests)
+        }
+    }
+}
+
+/// What a connection waits for; equal values mean that nothing has changed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Phase {
+    /// The rest of a request's head.
+    Head(u32),
+    /// The next request.
+    Idle(u32),
+    /// The client, to read what was sent.
+    Stalled(u32),
+    /// The service.
+    Busy,
+}
+
+/// Watch over one connection: decides when it has waited long enough.
+#[derive(Debug)]
+pub(super) struct Watch {
+    header_timeout: Duration,
+    idle_timeout: Duration,
+    multiplexed: bool,
+    phase: Phase,
+    since: Instant,
+}
+
+/// What to do with a connection.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Verdict {
+    Keep,
+    /// Nothing is in flight: say goodbye.
+    Close,
+    /// The client is too slow.
+    Cut,
+}
+
+impl Watch {
+    pub(super) fn new(
+        header_timeout: Duration,
+        idle_timeout: Duration,
+        multiplexed: bool,
+        now: Instant,
+    ) -> Self {
+        Self {
+            header_timeout,
+            idle_timeout,
+            multiplexed,
+            phase: Phase::Head(0),
+            since: now,
+        }
+    }
+
+    /// Time between two looks: a limit is kept to within a quarter.
+    pub(super) fn period(&self) -> Duration {
+        (self.header_timeout.min(self.idle_timeout) / 4)
+            .clamp(Duration::from_millis(10), Duration::from_secs(15))
+    }
+
+    pub(super) fn look(&mut self, activity: &Activity, now: Instant) -> Verdict {
+        let phase = activity.phase(self.multiplexed);
+        if phase != self.phase {
+            self.phase = phase;
+            self.since = now;
+            return Verdict::Keep;
+        }
+        let (limit, verdict) = match phase {
+            Phase::Head(_) => (self.header_timeout, Verdict::Cut),
+            Phase::Idle(_) => (self.idle_timeout, Verdict::Close),
+            Phase::Stalled(_) => (self.idle_timeout, Verdict::Cut),
+            Phase::Busy => return Verdict::Keep,
+        };
+        if now.duration_since(self.since) >= limit {
+            verdict
+        } else {
+            Verdict::Keep
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADER: Duration = Duration::from_secs(10);
+    const IDLE: Duration = Duration::from_mins(1);
+
+    struct Watched {
+        activity: Activity,
+        watch: Watch,
+        now: Instant,
+    }
+
+    impl Watched {
+        fn new(multiplexed: bool) -> Self {
+            let now = Instant::now();
+            Self {
+                activity: Activity::default(),
+                watch: Watch::new(HEADER, IDLE, multiplexed, now),
+                now,
+            }
+        }
+
+        /// Looks as often as the connection does, until something is to be done.
+        fn seconds_until_verdict(&mut self) -> Option<(u64, Verdict)> {
+            let start = self.now;
+            while self.now - start < Duration::from_mins(10) {
+                self.now += self.watch.period();
+                match self.watch.look(&self.activity, self.now) {
+                    Verdict::Keep => {}
+                    verdict => return Some(((self.now - start).as_secs(), verdict)),
+                }
+            }
+            None
+        }
+    }
+
+    #[test]
+    fn a_silent_client_is_cut_after_the_header_timeout() {
+        let mut watched = Watched::new(false);
+        assert_eq!(watched.seconds_until_verdict(), Some((10, Verdict::Cut)));
+    }
+
+    #[test]
+    fn a_head_sent_byte_by_byte_is_cut_too() {
+        let mut watched = Watched::new(false);
+        watched.activity.request_begins();
+        watched.activity.request_ends();
+        watched.activity.read();
+        let (seconds, verdict) = watched.seconds_until_verdict().unwrap();
+        assert_eq!(verdict, Verdict::Cut);
+        assert!((10..=13).contains(&seconds), "{seconds}");
+    }
+
+    #[test]
+    fn a_kept_connection_is_closed_after_the_idle_timeout() {
+        for multiplexed in [false, true] {
+            let mut watched = Watched::new(multiplexed);
+            watched.activity.read();
+            watched.activity.request_begins();
+            watched.activity.request_ends();
+            let (seconds, verdict) = watched.seconds_until_verdict().unwrap();
+            assert_eq!(verdict, Verdict::Close);
+            assert!((60..=63).contains(&seconds), "{seconds}");
+        }
+    }
+
+    #[test]
+    fn pings_of_http2_are_no_head() {
+        let mut watched = Watched::new(true);
+        watched.activity.request_begins();
+        watched.activity.request_ends();
+        watched.activity.read();
+        assert_eq!(watched.seconds_until_verdict().unwrap().1, Verdict::Close);
+    }
+
+    #[test]
+    fn a_slow_service_is_waited_for() {
+        let mut watched = Watched::new(false);
+        watched.activity.request_begins();
+        assert_eq!(watched.seconds_until_verdict(), None);
+    }
+
+    #[test]
+    fn a_client_that_does_not_read_is_cut() {
+        let mut watched = Watched::new(false);
+        watched.activity.request_begins();
+        watched.activity.write_blocked();
+        let (seconds, verdict) = watched.seconds_until_verdict().unwrap();
+        assert_eq!(verdict, Verdict::Cut);
+        assert!((60..=63).contains(&seconds), "{seconds}");
+    }
+}

@@ -1,0 +1,51 @@
+//! Listeners: accepting, limits, client address, drain. Knows no robots.
+//!
+//! A [`Listener`] serves HTTP/1.1 and HTTP/2 (prior knowledge) on one address
+//! with any Tower service. Each request carries a [`ClientAddr`] in its
+//! extensions: the one address that logs, rules and proofs use. Nobody's
+//! forwarding headers are believed but those of [`TrustedProxies`].
+//!
+//! # Example
+//!
+//! ```
+//! use std::{convert::Infallible, time::Duration};
+//!
+//! use http::{Request, Response};
+//! use hyper::body::Incoming;
+//! use robot_detection::listen::{ClientAddr, ListenSettings, Listener, TrustedProxies};
+//! use tokio_util::sync::CancellationToken;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let listener = Listener::bind(ListenSettings {
+//!     addr: "127.0.0.1:0".parse()?,
+//!     trusted_proxies: TrustedProxies::parse(["10.0.0.0/8", "::1"])?,
+//!     header_timeout: Duration::from_secs(10),
+//!     idle_timeout: Duration::from_secs(75),
+//!     max_connections: 10_000,
+//!     drain_timeout: Duration::from_secs(30),
+//! })
+//! .await?;
+//!
+//! let service = tower::service_fn(async |request: Request<Incoming>| {
+//!     let client = request.extensions().get::<ClientAddr>().map(|addr| addr.client);
+//!     Ok::<_, Infallible>(Response::new(format!("{client:?}")))
+//! });
+//! let stop = CancellationToken::new();
+//! # stop.cancel();
+//! listener.serve(service, stop).await;
+//! # Ok(())
+//! # }
+//! ```
+
+mod client_addr;
+mod connection;
+mod forwarded;
+mod idle;
+mod io;
+mod listener;
+mod service;
+
+pub(crate) use client_addr::is_forwarding;
+pub use client_addr::{ClientAddr, TrustedProxies, TrustedProxyError};
+pub use listener::{ListenSettings, Listener};

@@ -1,0 +1,142 @@
+use http::{
+    HeaderMap, HeaderValue, Response, StatusCode,
+    header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER},
+};
+
+use super::body::ProxyBody;
+
+/// Answer of the proxy's own to a request that it cannot forward.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Page {
+    /// The request breaks a rule of HTTP.
+    BadRequest,
+    /// The client did not send the rest of its request.
+    RequestTimeout,
+    /// The method is for another kind of proxy.
+    NotImplemented,
+    /// The upstream cannot be reached, or does not answer in HTTP.
+    BadGateway,
+    /// The upstream takes too long.
+    GatewayTimeout,
+    /// The request has been here before.
+    LoopDetected,
+}
+
+/// Seconds after which trying again is worth while.
+const RETRY_AFTER_SECONDS: &str = "10";
+
+impl Page {
+    pub(super) fn status(self) -> StatusCode {
+        match self {
+            Self::BadRequest => StatusCode::BAD_REQUEST,
+            Self::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
+            Self::NotImplemented => StatusCode::NOT_IMPLEMENTED,
+            Self::BadGateway => StatusCode::BAD_GATEWAY,
+            Self::GatewayTimeout => StatusCode::GATEWAY_TIMEOUT,
+            Self::LoopDetected => StatusCode::LOOP_DETECTED,
+        }
+    }
+
+    /// Returns the page in the form that the client takes.
+    pub(super) fn response(self, is_html: bool) -> Response<ProxyBody> {
+        let (kind, text) = if is_html {
+            ("text/html; charset=utf-8", self.html())
+        } else {
+            ("text/plain; charset=utf-8", self.text())
+        };
+        let mut response = Response::new(ProxyBody::page(text));
+        *response.status_mut() = self.status();
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if matches!(self, Self::BadGateway | Self::GatewayTimeout) {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_SECONDS));
+        }
+        response
+    }
+
+    fn title(self) -> String {
+        let status = self.status();
+        let reason = status.canonical_reason().unwrap_or("Error");
+        format!("{} {reason}", status.as_str())
+    }
+
+    /// What the visitor may know; the cause is for the log.
+    fn sentence(self) -> &'static str {
+        match self {
+            Self::BadRequest => "The request cannot be understood.",
+            Self::RequestTimeout => "The rest of the request did not arrive in time.",
+            Self::NotImplemented => "This method is not supported here.",
+            Self::BadGateway => "The upstream did not answer. Please try again in a few moments.",
+            Self::GatewayTimeout => {
+                "The upstream did not answer in time. Please try again in a few moments."
+            }
+            Self::LoopDetected => "The request came back to the server that forwards it.",
+        }
+    }
+
+    fn text(self) -> String {
+        format!("{}\n\n{}\n", self.title(), self.sentence())
+    }
+
+    /// Made of fixed text only, so that nothing has to be escaped.
+    fn html(self) -> String {
+        let (title, sentence) = (self.title(), self.sentence());
+        format!(
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width\">\n\
+             <meta name=\"robots\" content=\"noindex\">\n<title>{title}</title>\n\
+             <h1>{title}</h1>\n<p>{sentence}</p>\n</html>\n"
+        )
+    }
+}
+
+/// Tells whether the client takes HTML, as browsers say they do.
+pub(super) fn accepts_html(headers: &HeaderMap) -> bool {
+    headers.get_all(ACCEPT).iter().any(|line| {
+        line.as_bytes()
+            .split(|byte| *byte == b',')
+            .filter_map(|range| range.split(|byte| *byte == b';').next())
+            .any(|kind| kind.trim_ascii().eq_ignore_ascii_case(b"text/html"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn pages_are_not_stored_and_say_when_to_come_back() {
+        let response = Page::BadGateway.response(true);
+        assert_eq!(response.status(), 502);
+        assert_eq!(response.headers()["cache-control"], "no-store");
+        assert_eq!(response.headers()["retry-after"], "10");
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        let body = String::from_utf8(body.to_vec()).unwrap();
+        assert!(body.contains("<h1>502 Bad Gateway</h1>"), "{body}");
+        assert!(
+            !Page::BadRequest
+                .response(false)
+                .headers()
+                .contains_key("retry-after")
+        );
+    }
+
+    #[test]
+    fn html_is_for_those_who_ask_for_it() {
+        for (accept, expected) in [
+            ("text/html,application/xhtml+xml;q=0.9,*/*;q=0.8", true),
+            ("application/json, TEXT/HTML; q=0.5", true),
+            ("*/*", false),
+            ("application/json", false),
+            ("text/htmlx", false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT, accept.parse().unwrap());
+            assert_eq!(accepts_html(&headers), expected, "{accept}");
+        }
+        assert!(!accepts_html(&HeaderMap::new()));
+    }
+}

@@ -1,0 +1,348 @@
+//! What a request becomes on its way to the upstream.
+
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method, Uri, Version,
+    header::{
+        CONNECTION, CONTENT_LENGTH, COOKIE, EXPECT, HOST, TE, TRANSFER_ENCODING, UPGRADE, VIA,
+    },
+    request::Parts,
+    uri::Authority,
+};
+
+use crate::listen::ClientAddr;
+
+use super::{forwarding, headers, page::Page, upstream::Upstream};
+
+/// Proxies of ours that a request may pass, should an intermediary drop the marks.
+const MAX_PASSES: usize = 8;
+
+/// How requests are rewritten.
+#[derive(Clone, Debug)]
+pub(super) struct Rules {
+    pub(super) upstream: Upstream,
+    pub(super) preserve_host: bool,
+    /// Headers of this house, which a client's `Connection` cannot remove.
+    pub(super) kept: Vec<HeaderName>,
+    pub(super) via: Via,
+}
+
+/// Entry in `Via` by which a loop is seen.
+#[derive(Clone, Debug)]
+pub(super) struct Via {
+    /// Text that no other proxy has.
+    mark: String,
+    /// The entry for requests that came by HTTP/1.0, /1.1 and /2.
+    entries: [HeaderValue; 3],
+}
+
+/// What headers depend on, beside the head itself.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Traits {
+    /// There is no body.
+    pub(super) is_empty: bool,
+    pub(super) has_known_length: bool,
+    /// The server can hand the connection over.
+    pub(super) can_upgrade: bool,
+}
+
+/// Rewrites the head for the upstream; returns the protocol that it asks to switch to.
+///
+/// # Errors
+///
+/// Returns the page to answer with when the request must not be forwarded.
+pub(super) fn rewrite(
+    rules: &Rules,
+    parts: &mut Parts,
+    client: Option<&ClientAddr>,
+    traits: Traits,
+) -> Result<Option<HeaderValue>, Page> {
+    if parts.method == Method::CONNECT || parts.method == Method::TRACE {
+        return Err(Page::NotImplemented);
+    }
+    if headers::has_unknown_coding(&parts.headers) {
+        return Err(Page::NotImplemented);
+    }
+    if !has_usable_target(parts) {
+        return Err(Page::BadRequest);
+    }
+    let host = host(rules, parts)?;
+    rules.via.check(&parts.headers)?;
+    let protocol = upgrade(parts, traits);
+    let takes_trailers = headers::has_token(&parts.headers, &TE, "trailers");
+    let map = &mut parts.headers;
+    headers::strip_hop_by_hop(map, &rules.kept);
+    headers::strip_proxy_fields(map);
+    // The listener sends "100 Continue" when the upstream is ready for the body.
+    map.remove(EXPECT);
+    forwarding::rewrite(map, client, &host);
+    rules.via.add(map, parts.version);
+    join_cookies(map, parts.version);
+    frame(map, traits);
+    if takes_trailers {
+        headers::set(map, TE, "trailers");
+        headers::set(map, CONNECTION, "te");
+    }
+    if let Some(protocol) = &protocol {
+        headers::set(map, CONNECTION, "upgrade");
+        map.insert(UPGRADE, protocol.clone());
+    }
+    let host = if rules.preserve_host {
+        host
+    } else {
+        rules.upstream.host.clone()
+    };
+    map.insert(HOST, host);
+    parts.uri = rules.upstream.target(&parts.uri).ok_or(Page::BadRequest)?;
+    parts.version = Version::HTTP_11;
+    Ok(protocol)
+}
+
+/// Only `CONNECT` names a bare authority, and only `OPTIONS` asks for `*` (RFC 9112 §3.2).
+fn has_usable_target(parts: &Parts) -> bool {
+    match parts.uri.path() {
+        "" => false,
+        "*" => parts.method == Method::OPTIONS,
+        _ => true,
+    }
+}
+
+/// What the client asked for: the target's authority, or else `Host` (RFC 9112 §3.2.2, RFC 9113 §8.3.1).
+fn host(rules: &Rules, parts: &Parts) -> Result<HeaderValue, Page> {
+    let mut lines = parts.headers.get_all(HOST).iter();
+    let line = lines.next();
+    if lines.next().is_some() || line.is_some_and(|line| !is_host(line)) {
+        return Err(Page::BadRequest);
+    }
+    match (authority(&parts.uri)?, line) {
+        (Some(authority), Some(line))
+            if parts.version == Version::HTTP_2
+                && !authority.as_bytes().eq_ignore_ascii_case(line.as_bytes()) =>
+        {
+            Err(Page::BadRequest)
+        }
+        (Some(authority), _) => Ok(authority),
+        (None, Some(line)) => Ok(line.clone()),
+        (None, None) if parts.version == Version::HTTP_10 => Ok(rules.upstream.host.clone()),
+        (None, None) => Err(Page::BadRequest),
+    }
+}
+
+fn authority(uri: &Uri) -> Result<Option<HeaderValue>, Page> {
+    let Some(authority) = uri.authority() else {
+        return Ok(None);
+    };
+    HeaderValue::try_from(authority.as_str())
+        .ok()
+        .filter(is_host)
+        .map(Some)
+        .ok_or(Page::BadRequest)
+}
+
+/// A host and port without a user name: fit for `Host` and for a quoted string.
+fn is_host(value: &HeaderValue) -> bool {
+    !value.as_bytes().contains(&b'@')
+        && Authority::try_from(value.as_bytes()).is_ok_and(|authority| !authority.host().is_empty())
+}
+
+/// Protocol to switch to, when the request may ask for one.
+///
+/// HTTP/2 by upgrade would hide what follows from every check in front of the
+/// upstream, and a body would have to be sent before the protocols switch.
+fn upgrade(parts: &Parts, traits: Traits) -> Option<HeaderValue> {
+    let asks = parts.version == Version::HTTP_11
+        && traits.is_empty
+        && traits.can_upgrade
+        && parts.headers.contains_key(UPGRADE)
+        && headers::has_token(&parts.headers, &CONNECTION, "upgrade");
+    let mut lines = parts.headers.get_all(UPGRADE).iter();
+    let protocol = lines.next().filter(|_| asks)?;
+    let is_http = headers::tokens(&parts.headers, &UPGRADE).any(|protocol| {
+        let name = protocol
+            .split(|byte| *byte == b'/')
+            .next()
+            .unwrap_or_default();
+        [&b"h2c"[..], b"h2", b"http", b"tls"]
+            .iter()
+            .any(|http| name.eq_ignore_ascii_case(http))
+    });
+    (!is_http && lines.next().is_none()).then(|| protocol.clone())
+}
+
+/// Says how the body is framed; hyper takes bodies of `GET` for none unless told.
+fn frame(headers: &mut HeaderMap, traits: Traits) {
+    if !traits.is_empty && !traits.has_known_length {
+        headers.remove(CONTENT_LENGTH);
+        headers::set(headers, TRANSFER_ENCODING, "chunked");
+    }
+}
+
+/// HTTP/2 may part a cookie header; HTTP/1.1 has one line (RFC 9113 §8.2.3).
+fn join_cookies(headers: &mut HeaderMap, version: Version) {
+    if version != Version::HTTP_2 || headers.get_all(COOKIE).iter().nth(1).is_none() {
+        return;
+    }
+    let crumbs: Vec<_> = headers
+        .get_all(COOKIE)
+        .iter()
+        .map(HeaderValue::as_bytes)
+        .collect();
+    if let Ok(cookie) = HeaderValue::from_bytes(&crumbs.join(&b"; "[..])) {
+        headers.insert(COOKIE, cookie);
+    }
+}
+
+impl Via {
+    const NAME: &str = "robot-detection";
+
+    /// Creates the entry of one proxy; `id` tells it from others of the same name.
+    pub(super) fn new(id: u64) -> Self {
+        let mark = format!("({id:016x})");
+        let entries = ["1.0", "1.1", "2.0"].map(|version| {
+            HeaderValue::try_from(format!("{version} {} {mark}", Self::NAME))
+                .unwrap_or_else(|_| HeaderValue::from_static(Self::NAME))
+        });
+        Self { mark, entries }
+    }
+
+    /// A request with our own entry has been here already.
+    fn check(&self, headers: &HeaderMap) -> Result<(), Page> {
+        let mut passes = 0;
+        for line in headers.get_all(VIA) {
+            let line = String::from_utf8_lossy(line.as_bytes());
+            if line.contains(&self.mark) {
+                return Err(Page::LoopDetected);
+            }
+            passes += line.matches(Self::NAME).count();
+        }
+        if passes > MAX_PASSES {
+            return Err(Page::LoopDetected);
+        }
+        Ok(())
+    }
+
+    fn add(&self, headers: &mut HeaderMap, version: Version) {
+        let [http_1_0, http_1_1, http_2] = &self.entries;
+        let entry = match version {
+            Version::HTTP_10 => http_1_0,
+            Version::HTTP_2 => http_2,
+            _ => http_1_1,
+        };
+        headers.append(VIA, entry.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+
+    use super::*;
+
+    const BODILESS: Traits = Traits {
+        is_empty: true,
+        has_known_length: true,
+        can_upgrade: true,
+    };
+
+    fn rules() -> Rules {
+        Rules {
+            upstream: Upstream::parse("http://origin.example").unwrap(),
+            preserve_host: true,
+            kept: Vec::new(),
+            via: Via::new(7),
+        }
+    }
+
+    fn parts(version: Version, target: &str, lines: &[(&str, &str)]) -> Parts {
+        let mut request = Request::get(target).version(version);
+        for (name, value) in lines {
+            request = request.header(*name, *value);
+        }
+        request.body(()).unwrap().into_parts().0
+    }
+
+    fn rewritten(mut parts: Parts, traits: Traits) -> Result<Parts, Page> {
+        rewrite(&rules(), &mut parts, None, traits).map(|_| parts)
+    }
+
+    #[test]
+    fn the_host_is_the_authority_or_the_header() {
+        for (version, target, hosts, expected) in [
+            (Version::HTTP_11, "/", &["a.example"][..], Ok("a.example")),
+            (Version::HTTP_11, "/", &["a.example:81"], Ok("a.example:81")),
+            (Version::HTTP_11, "/", &["[::1]:81"], Ok("[::1]:81")),
+            (Version::HTTP_11, "/", &[], Err(Page::BadRequest)),
+            (Version::HTTP_11, "/", &["a", "a"], Err(Page::BadRequest)),
+            (Version::HTTP_11, "/", &["a b"], Err(Page::BadRequest)),
+            (Version::HTTP_11, "/", &["a/b"], Err(Page::BadRequest)),
+            (Version::HTTP_11, "/", &["a@b"], Err(Page::BadRequest)),
+            (Version::HTTP_11, "/", &["a\"b"], Err(Page::BadRequest)),
+            (Version::HTTP_11, "http://b/", &["a"], Ok("b")),
+            (
+                Version::HTTP_11,
+                "http://u@b/",
+                &["a"],
+                Err(Page::BadRequest),
+            ),
+            (Version::HTTP_10, "/", &[], Ok("origin.example")),
+            (Version::HTTP_10, "/", &["a"], Ok("a")),
+            (Version::HTTP_2, "http://b/", &[], Ok("b")),
+            (Version::HTTP_2, "http://b/", &["B"], Ok("b")),
+            (Version::HTTP_2, "http://b/", &["a"], Err(Page::BadRequest)),
+            (Version::HTTP_2, "/", &["a"], Ok("a")),
+        ] {
+            let lines: Vec<_> = hosts.iter().map(|host| ("host", *host)).collect();
+            let host = rewritten(parts(version, target, &lines), BODILESS)
+                .map(|parts| parts.headers[HOST].to_str().unwrap().to_owned());
+            assert_eq!(
+                host.as_deref().map_err(|page| *page),
+                expected,
+                "{target} {hosts:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn our_own_mark_and_too_many_passes_are_a_loop() {
+        let mark = &rules().via.mark;
+        let ours = format!("1.1 other, 1.1 robot-detection {mark}");
+        let others = "1.1 robot-detection (1)";
+        let passes = [others; MAX_PASSES].join(", ");
+        for (via, expected) in [
+            (others, None),
+            (&*passes, None),
+            (&*format!("{passes}, {others}"), Some(Page::LoopDetected)),
+            (&*ours, Some(Page::LoopDetected)),
+        ] {
+            let parts = parts(Version::HTTP_11, "/", &[("host", "a"), ("via", via)]);
+            assert_eq!(rewritten(parts, BODILESS).err(), expected, "{via}");
+        }
+    }
+
+    #[test]
+    fn a_body_of_unknown_length_is_chunked_even_with_a_length() {
+        let traits = Traits {
+            is_empty: false,
+            has_known_length: false,
+            ..BODILESS
+        };
+        let lines = [("host", "a"), ("content-length", "3")];
+        let headers = rewritten(parts(Version::HTTP_2, "/", &lines), traits)
+            .unwrap()
+            .headers;
+        assert_eq!(headers[TRANSFER_ENCODING], "chunked");
+        assert!(!headers.contains_key(CONTENT_LENGTH));
+    }
+
+    #[test]
+    fn cookies_are_joined_for_http2_only() {
+        let lines = [("host", "a"), ("cookie", "a=1"), ("cookie", "b=2")];
+        let cookies = |version| {
+            let headers = rewritten(parts(version, "/", &lines), BODILESS)
+                .unwrap()
+                .headers;
+            headers.get_all(COOKIE).iter().cloned().collect::<Vec<_>>()
+        };
+        assert_eq!(cookies(Version::HTTP_2), ["a=1; b=2"]);
+        assert_eq!(cookies(Version::HTTP_11), ["a=1", "b=2"]);
+    }
+}

@@ -1,0 +1,91 @@
+//! What the upstream's response becomes on its way to the client.
+
+use http::{
+    HeaderValue, Response, StatusCode, Version,
+    header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING, UPGRADE},
+};
+use hyper::body::Incoming;
+
+use super::headers;
+
+/// Removes what is between the upstream and us.
+///
+/// Returns whether the upstream closes the connection after the response;
+/// nothing when the response cannot be passed on.
+pub(super) fn clean(response: &mut Response<Incoming>) -> Option<bool> {
+    if headers::has_unknown_coding(response.headers()) {
+        return None;
+    }
+    let closes = match response.version() {
+        Version::HTTP_11 => headers::has_token(response.headers(), &CONNECTION, "close"),
+        _ => !headers::has_token(response.headers(), &CONNECTION, "keep-alive"),
+    };
+    // "Upgrade Required" is about the client's next request (RFC 9110 §15.5.22).
+    let upgrade = (response.status() == StatusCode::UPGRADE_REQUIRED)
+        .then(|| response.headers().get(UPGRADE).cloned())
+        .flatten();
+    if response.headers().contains_key(TRANSFER_ENCODING) {
+        // The chunks say where the body ends (RFC 9112 §6.3).
+        response.headers_mut().remove(CONTENT_LENGTH);
+    }
+    headers::strip_hop_by_hop(response.headers_mut(), &[]);
+    if let Some(protocol) = upgrade {
+        set_upgrade(response, protocol);
+    }
+    if matches!(
+        response.status(),
+        StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED
+    ) {
+        // Not needed here (RFC 9110 §8.6), and hyper sends no length without a body.
+        response.headers_mut().remove(CONTENT_LENGTH);
+    }
+    *response.version_mut() = Version::HTTP_11;
+    Some(closes)
+}
+
+/// Returns the protocol of a 101, when it is one that was asked for.
+pub(super) fn switched_to<B>(response: &Response<B>, asked: &HeaderValue) -> Option<HeaderValue> {
+    let mut lines = response.headers().get_all(UPGRADE).iter();
+    let protocol = lines.next().filter(|_| lines.next().is_none())?;
+    asked
+        .as_bytes()
+        .split(|byte| *byte == b',')
+        .any(|asked| asked.trim_ascii().eq_ignore_ascii_case(protocol.as_bytes()))
+        .then(|| protocol.clone())
+}
+
+/// Marks a response as one that switches, or asks to switch, protocols.
+pub(super) fn set_upgrade<B>(response: &mut Response<B>, protocol: HeaderValue) {
+    headers::set(response.headers_mut(), CONNECTION, "upgrade");
+    response.headers_mut().insert(UPGRADE, protocol);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_asked_for_is_switched_to() {
+        let asked = HeaderValue::from_static("websocket, foo/2");
+        for (answer, expected) in [
+            (&["WebSocket"][..], true),
+            (&["foo/2"], true),
+            (&["foo"], false),
+            (&["h2c"], false),
+            (&["websocket", "foo/2"], false),
+            (&[], false),
+        ] {
+            let mut response = Response::new(());
+            for protocol in answer {
+                response
+                    .headers_mut()
+                    .append(UPGRADE, HeaderValue::from_static(protocol));
+            }
+            assert_eq!(
+                switched_to(&response, &asked).is_some(),
+                expected,
+                "{answer:?}"
+            );
+        }
+    }
+}
