@@ -1,0 +1,183 @@
+//! Who asks, and whether that is enough.
+
+use axum::{
+    extract::{Request, State},
+    http::{Extensions, HeaderMap, StatusCode, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use sha2::{Digest, Sha256};
+use tower_sessions::Session;
+use tracing::warn;
+
+use super::{
+    assets,
+    page::{Place, encode},
+    problem::Problem,
+    session,
+    settings::Access,
+    state::AdminState,
+};
+
+/// Longest token that is looked up.
+const MAX_TOKEN_BYTES: usize = 512;
+
+/// Who asks; in the extensions of each request.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Visitor {
+    /// The application has let them in.
+    Open,
+    /// Logged in; the forms of the session carry the token.
+    Session { csrf: String },
+    /// Program with a bearer token; it sends no cookies, so nobody can forge its requests.
+    Bearer,
+    /// Not known.
+    Nobody,
+}
+
+impl Visitor {
+    pub(super) fn csrf(&self) -> Option<&str> {
+        match self {
+            Self::Session { csrf } => Some(csrf),
+            Self::Open | Self::Bearer | Self::Nobody => None,
+        }
+    }
+
+    /// Tells whether a form with this token was made for the visitor.
+    pub(super) fn accepts(&self, token: &str) -> bool {
+        match self {
+            Self::Session { csrf } => is_equal(csrf.as_bytes(), token.as_bytes()),
+            Self::Open | Self::Bearer | Self::Nobody => true,
+        }
+    }
+}
+
+/// Lets a request through to those who may see it.
+pub(super) async fn gate(
+    State(state): State<AdminState>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let place = place(request.extensions());
+    let session = request.extensions().get::<Session>().cloned();
+    let visitor = match recognise(&state, &place, request.headers(), session).await {
+        Ok(visitor) => visitor,
+        Err(problem) => return problem.into_response(),
+    };
+    if visitor == Visitor::Nobody && !is_public(&place) {
+        return turn_away(&place, request.method().is_safe());
+    }
+    request.extensions_mut().insert(visitor);
+    next.run(request).await
+}
+
+/// Tells whether a request for JSON brings a bearer token.
+pub(super) fn has_bearer(place: &Place, headers: &HeaderMap) -> bool {
+    place.is_api() && bearer(headers).is_some()
+}
+
+async fn recognise(
+    state: &AdminState,
+    place: &Place,
+    headers: &HeaderMap,
+    session: Option<Session>,
+) -> Result<Visitor, Problem> {
+    if state.admin().access == Access::Open {
+        return Ok(Visitor::Open);
+    }
+    // A request with a token is judged by that alone: its cookies do not count.
+    if place.is_api()
+        && let Some(token) = bearer(headers)
+    {
+        return by_token(state, token).await;
+    }
+    match session {
+        Some(session) if !place.is_asset() => session::csrf(&session)
+            .await
+            .map(|csrf| csrf.map_or(Visitor::Nobody, |csrf| Visitor::Session { csrf })),
+        _ => Ok(Visitor::Nobody),
+    }
+}
+
+async fn by_token(state: &AdminState, token: &str) -> Result<Visitor, Problem> {
+    if token.is_empty() || token.len() > MAX_TOKEN_BYTES {
+        return Ok(Visitor::Nobody);
+    }
+    let digest = assets::hex(&Sha256::digest(token));
+    let name = state.admin().store.admin_token_name(&digest).await?;
+    if name.is_none() {
+        warn!("a bearer token that is not known was refused");
+    }
+    Ok(name.map_or(Visitor::Nobody, |_| Visitor::Bearer))
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+fn is_public(place: &Place) -> bool {
+    place.path() == "/login" || place.is_asset()
+}
+
+fn turn_away(place: &Place, is_safe: bool) -> Response {
+    if place.is_api() {
+        return Problem::of_status(StatusCode::UNAUTHORIZED).into_response();
+    }
+    let wanted = place.local.trim_start_matches('/');
+    if is_safe && !wanted.is_empty() {
+        place.see_other(&format!("login?next={}", encode(wanted)))
+    } else {
+        place.see_other("login")
+    }
+}
+
+pub(super) fn place(extensions: &Extensions) -> Place {
+    extensions.get::<Place>().cloned().unwrap_or_default()
+}
+
+/// Compares without telling by the time taken where two tokens differ.
+fn is_equal(left: &[u8], right: &[u8]) -> bool {
+    left.len() == right.len()
+        && left
+            .iter()
+            .zip(right)
+            .fold(0, |difference, (l, r)| difference | (l ^ r))
+            == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    fn headers(authorization: &'static str) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert(
+            header::AUTHORIZATION,
+            HeaderValue::from_static(authorization),
+        );
+        headers
+    }
+
+    #[test]
+    fn a_form_needs_the_token_of_its_session() {
+        let session = Visitor::Session {
+            csrf: "abc".to_owned(),
+        };
+        assert!(session.accepts("abc"));
+        assert!(!session.accepts("abd"));
+        assert!(!session.accepts("abcd"));
+        assert!(!session.accepts(""));
+    }
+
+    #[test]
+    fn the_scheme_is_bearer_in_any_case() {
+        assert_eq!(bearer(&headers("Bearer abc")), Some("abc"));
+        assert_eq!(bearer(&headers("bearer  abc")), Some("abc"));
+        assert_eq!(bearer(&headers("Basic abc")), None);
+        assert_eq!(bearer(&headers("Bearer")), Some(""));
+    }
+}

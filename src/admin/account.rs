@@ -1,0 +1,122 @@
+//! Changing the password.
+
+use askama::Template;
+use axum::{extract::State, http::StatusCode, response::Response};
+use serde::Deserialize;
+use tower_sessions::Session;
+use tracing::info;
+
+use super::{
+    fields::{Fields, Params},
+    login::{Tried, refusal, try_password},
+    page::{Page, html, html_with},
+    password::{self, MAX_PASSWORD_BYTES, MIN_PASSWORD_CHARS},
+    problem::Problem,
+    session,
+    state::AdminState,
+};
+
+#[derive(Template)]
+#[template(path = "admin/account.html")]
+struct AccountPage {
+    page: Page,
+    is_changed: bool,
+    error: Option<String>,
+    min_chars: usize,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Note {
+    #[serde(default)]
+    note: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct PasswordForm {
+    #[serde(default)]
+    old: String,
+    #[serde(default)]
+    new: String,
+    #[serde(default)]
+    again: String,
+}
+
+/// Shows the form.
+pub(super) async fn form(page: Page, Params(params): Params<Note>) -> Response {
+    html(&account(page, params.note == "changed", None))
+}
+
+/// Sets another password and ends all other sessions.
+pub(super) async fn submit(
+    State(state): State<AdminState>,
+    session: Session,
+    page: Page,
+    Fields(form): Fields<PasswordForm>,
+) -> Result<Response, Problem> {
+    if let Err(reason) = is_fit(&form) {
+        let answer = account(page, false, Some(reason));
+        return Ok(html_with(StatusCode::UNPROCESSABLE_ENTITY, &answer));
+    }
+    let tried = try_password(&state, form.old).await?;
+    if tried != Tried::Right {
+        let (status, text) = refusal(tried);
+        return Ok(html_with(status, &account(page, false, Some(text))));
+    }
+    let hash = tokio::task::spawn_blocking(move || password::hash_password(&form.new))
+        .await
+        .map_err(|error| Problem::internal(&error.to_string()))?
+        .map_err(|error| Problem::internal(&error.to_string()))?;
+    let now_ms = state.now_ms();
+    let store = &state.admin().store;
+    store.set_admin_password_hash(&hash, now_ms).await?;
+    session::begin(&session, now_ms).await?;
+    info!("the administrator's password was changed; other sessions ended");
+    Ok(page.place.see_other("account?note=changed"))
+}
+
+fn account(page: Page, is_changed: bool, error: Option<String>) -> AccountPage {
+    AccountPage {
+        page,
+        is_changed,
+        error,
+        min_chars: MIN_PASSWORD_CHARS,
+    }
+}
+
+fn is_fit(form: &PasswordForm) -> Result<(), String> {
+    if form.new != form.again {
+        Err("The two new passwords differ.".to_owned())
+    } else if form.new.chars().count() < MIN_PASSWORD_CHARS {
+        Err(format!(
+            "The new password needs {MIN_PASSWORD_CHARS} characters or more."
+        ))
+    } else if form.new.len() > MAX_PASSWORD_BYTES {
+        Err(format!(
+            "The new password is longer than {MAX_PASSWORD_BYTES} bytes."
+        ))
+    } else {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fit(new: &str, again: &str) -> bool {
+        is_fit(&PasswordForm {
+            old: String::new(),
+            new: new.to_owned(),
+            again: again.to_owned(),
+        })
+        .is_ok()
+    }
+
+    #[test]
+    fn a_new_password_is_long_and_typed_twice() {
+        assert!(fit("long enough now", "long enough now"));
+        assert!(!fit("long enough now", "long enough not"));
+        assert!(!fit("short", "short"));
+        assert!(!fit(&"a".repeat(2_000), &"a".repeat(2_000)));
+    }
+}

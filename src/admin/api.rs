@@ -1,0 +1,177 @@
+//! The same as JSON, for programs.
+
+use axum::{
+    Json, Router,
+    extract::{Path, State},
+    http::{HeaderMap, StatusCode, Uri, header},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{
+    fields::{Authentic, Body, Params},
+    guard::host,
+    identify::{self, Question},
+    jobs,
+    listing::{ListParams, Listing},
+    manual::{self, RobotForm},
+    overview::{FilteringView, RobotsView},
+    page::{Page, encode},
+    problem::Problem,
+    refreshes::{self, RefreshPath},
+    robots::{self, RobotPath},
+    sources,
+    state::AdminState,
+};
+use crate::refresh::RefreshOptions;
+use crate::registry::Source;
+
+type Answer = Result<Json<serde_json::Value>, Problem>;
+
+/// Returns the routes below `/api`.
+pub(super) fn routes() -> Router<AdminState> {
+    Router::new()
+        .route("/status", get(status))
+        .route("/settings", get(settings))
+        .route("/robots", get(list).post(add))
+        .route(
+            "/robots/{robot_source}/{robot_id}",
+            get(robot).delete(remove),
+        )
+        .route("/refreshes", get(history))
+        .route("/refreshes/{refresh_id}", get(record))
+        .route("/refresh", get(progress).post(start))
+        .route("/identify", get(identify))
+}
+
+async fn status(State(state): State<AdminState>) -> Answer {
+    let views = sources::load(&state).await?;
+    Ok(Json(json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "database": state.admin().store.engine(),
+        "filtering": FilteringView::new(&state.admin().policy.load()),
+        "robots": RobotsView::new(&state, &views),
+        "bundled_only": sources::is_bundled_only(&views),
+        "refreshing": refreshes::current(&state).running,
+        "sources": views,
+    })))
+}
+
+async fn settings(State(state): State<AdminState>) -> Answer {
+    let settings: Vec<_> = state
+        .admin()
+        .settings
+        .load()
+        .iter()
+        .map(|setting| {
+            json!({
+                "key": setting.key,
+                "old_name": setting.old_name,
+                "value": setting.value,
+                "origin": setting.origin,
+                "help": setting.help,
+            })
+        })
+        .collect();
+    Ok(Json(json!({ "settings": settings })))
+}
+
+async fn list(State(state): State<AdminState>, Params(params): Params<ListParams>) -> Answer {
+    let found = Listing::parse(&params)?.load(&state).await?;
+    Ok(Json(json!({
+        "robots": found.robots,
+        "total": found.total,
+        "page": found.number,
+        "pages": found.pages,
+    })))
+}
+
+async fn robot(State(state): State<AdminState>, Path(path): Path<RobotPath>) -> Answer {
+    let robot = robots::find(&state, &path.robot_source, &path.robot_id).await?;
+    Ok(Json(json!({ "robot": robot })))
+}
+
+async fn add(
+    State(state): State<AdminState>,
+    page: Page,
+    Body(form): Body<RobotForm>,
+) -> Result<Response, Problem> {
+    let robot = manual::checked(&form).map_err(manual::Refusal::into_problem)?;
+    manual::store(&state, &robot).await?;
+    let location = format!("{}api/robots/manual/{}", page.root(), encode(&robot.id));
+    let robot = robots::find(&state, Source::manual().as_str(), &robot.id).await?;
+    let headers = [(header::LOCATION, location)];
+    Ok((
+        StatusCode::CREATED,
+        headers,
+        Json(json!({ "robot": robot })),
+    )
+        .into_response())
+}
+
+async fn remove(
+    State(state): State<AdminState>,
+    _meant: Authentic,
+    Path(path): Path<RobotPath>,
+) -> Result<StatusCode, Problem> {
+    robots::find(&state, &path.robot_source, &path.robot_id).await?;
+    if path.robot_source != Source::manual().as_str() {
+        return Err(Problem::new(
+            StatusCode::CONFLICT,
+            "not_by_hand",
+            "Only robots that were added by hand can be removed; the next refresh would bring this one back.",
+        ));
+    }
+    manual::unstore(&state, &path.robot_id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn history(State(state): State<AdminState>) -> Answer {
+    let refreshes = refreshes::history(&state, refreshes::HISTORY).await?;
+    Ok(Json(json!({ "refreshes": refreshes })))
+}
+
+async fn record(State(state): State<AdminState>, Path(path): Path<RefreshPath>) -> Answer {
+    let refresh = refreshes::find(&state, &path.refresh_id).await?;
+    Ok(Json(json!({ "refresh": refresh })))
+}
+
+async fn progress(State(state): State<AdminState>) -> Json<refreshes::JobView> {
+    Json(refreshes::current(&state))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StartBody {
+    source: Option<String>,
+    #[serde(default)]
+    force: bool,
+}
+
+async fn start(
+    State(state): State<AdminState>,
+    Body(body): Body<StartBody>,
+) -> Result<Response, Problem> {
+    let sources = refreshes::chosen(&state, &body.source.unwrap_or_default())?;
+    let options = RefreshOptions { force: body.force };
+    jobs::start(&state, sources, options).map_err(|jobs::AlreadyRunning| {
+        Problem::new(
+            StatusCode::CONFLICT,
+            "busy",
+            "A refresh is running already; see GET api/refresh.",
+        )
+    })?;
+    let job = refreshes::current(&state);
+    Ok((StatusCode::ACCEPTED, Json(job)).into_response())
+}
+
+async fn identify(
+    State(state): State<AdminState>,
+    Params(question): Params<Question>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Json<identify::Answer>, Problem> {
+    identify::answer(&state, &question, host(&uri, &headers)).map(Json)
+}

@@ -1,0 +1,194 @@
+//! Forms, JSON and queries as they come in, with our words for what is wrong.
+
+use std::time::Duration;
+
+use axum::{
+    Form, Json,
+    extract::{
+        FromRequest, FromRequestParts, Query, Request,
+        rejection::{FormRejection, JsonRejection},
+    },
+    http::{Extensions, StatusCode, request::Parts},
+};
+use serde::{Deserialize, de::DeserializeOwned};
+use tokio::time;
+
+use super::{access::Visitor, problem::Problem, state::AdminState};
+
+/// Header in which a program that uses a session sends its token.
+const TOKEN_HEADER: &str = "x-csrf-token";
+
+/// Time in which the whole body of a request has to come.
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Fields of a form that was made for this visitor.
+///
+/// A form of a session without the session's token is refused.
+#[derive(Debug)]
+pub(super) struct Fields<T>(pub(super) T);
+
+#[derive(Deserialize)]
+struct WithToken<T> {
+    #[serde(default)]
+    csrf: String,
+    #[serde(flatten)]
+    fields: T,
+}
+
+impl<T: DeserializeOwned> FromRequest<AdminState> for Fields<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &AdminState) -> Result<Self, Problem> {
+        let visitor = visitor(request.extensions());
+        let form: WithToken<T> = form(request, state).await?;
+        if visitor.accepts(&form.csrf) {
+            Ok(Self(form.fields))
+        } else {
+            Err(Problem::forged())
+        }
+    }
+}
+
+/// Fields of the login form; the password in it is the proof.
+#[derive(Debug)]
+pub(super) struct OpenFields<T>(pub(super) T);
+
+impl<T: DeserializeOwned> FromRequest<AdminState> for OpenFields<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &AdminState) -> Result<Self, Problem> {
+        form(request, state).await.map(Self)
+    }
+}
+
+/// JSON body of a program that has a bearer token, or its session's token.
+#[derive(Debug)]
+pub(super) struct Body<T>(pub(super) T);
+
+impl<T: DeserializeOwned> FromRequest<AdminState> for Body<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &AdminState) -> Result<Self, Problem> {
+        let (mut parts, body) = request.into_parts();
+        Authentic::from_request_parts(&mut parts, state).await?;
+        let Json(value) = in_time(Json::<T>::from_request(
+            Request::from_parts(parts, body),
+            state,
+        ))
+        .await?
+        .map_err(|rejection: JsonRejection| {
+            of_rejection(rejection.status(), &rejection.body_text())
+        })?;
+        Ok(Self(value))
+    }
+}
+
+/// Proof that a request with an effect and without a body is meant.
+#[derive(Debug)]
+pub(super) struct Authentic;
+
+impl FromRequestParts<AdminState> for Authentic {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &AdminState) -> Result<Self, Problem> {
+        let token = parts
+            .headers
+            .get(TOKEN_HEADER)
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default();
+        if visitor(&parts.extensions).accepts(token) {
+            Ok(Self)
+        } else {
+            Err(Problem::forged())
+        }
+    }
+}
+
+/// Parameters of the query.
+#[derive(Debug)]
+pub(super) struct Params<T>(pub(super) T);
+
+impl<T: DeserializeOwned> FromRequestParts<AdminState> for Params<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AdminState) -> Result<Self, Problem> {
+        Query::<T>::from_request_parts(parts, state)
+            .await
+            .map(|Query(value)| Self(value))
+            .map_err(|rejection| Problem::invalid(rejection.body_text()))
+    }
+}
+
+async fn form<T, S>(request: Request, state: &S) -> Result<T, Problem>
+where
+    T: DeserializeOwned,
+    S: Send + Sync,
+{
+    let Form(form) = in_time(Form::<T>::from_request(request, state))
+        .await?
+        .map_err(|rejection: FormRejection| {
+            of_rejection(rejection.status(), &rejection.body_text())
+        })?;
+    Ok(form)
+}
+
+/// Reads a body, which a client must not send as slowly as it likes.
+async fn in_time<F: Future>(reading: F) -> Result<F::Output, Problem> {
+    time::timeout(BODY_TIMEOUT, reading)
+        .await
+        .map_err(|_| Problem::of_status(StatusCode::REQUEST_TIMEOUT))
+}
+
+fn visitor(extensions: &Extensions) -> Visitor {
+    extensions
+        .get::<Visitor>()
+        .cloned()
+        .unwrap_or(Visitor::Nobody)
+}
+
+fn of_rejection(status: StatusCode, text: &str) -> Problem {
+    let told = Problem::of_status(status);
+    match status {
+        StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => {
+            Problem::new(status, told.code, text)
+        }
+        _ => told,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use axum::{body, http::header};
+    use futures_util::{StreamExt as _, stream};
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    struct Login {
+        password: String,
+    }
+
+    /// A form whose bytes come one by one, with a second after each.
+    fn slow(form: &'static str) -> Request {
+        let bytes = stream::iter(form.bytes()).then(async |byte| {
+            time::sleep(Duration::from_secs(1)).await;
+            Ok::<_, Infallible>(vec![byte])
+        });
+        Request::post("/login")
+            .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .body(body::Body::from_stream(bytes))
+            .unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_form_is_waited_for_but_not_for_ever() {
+        let form = form::<Login, _>(slow("password=abc"), &()).await.unwrap();
+        assert_eq!(form.password, "abc");
+        let problem = super::form::<Login, _>(slow("password=abcdefghijklmnopqrstuvwxyz"), &())
+            .await
+            .unwrap_err();
+        assert_eq!(problem.status, StatusCode::REQUEST_TIMEOUT);
+    }
+}

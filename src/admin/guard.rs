@@ -1,0 +1,182 @@
+//! What is refused before anybody looks at it, and the headers of every answer.
+
+use std::net::IpAddr;
+
+use axum::{
+    extract::{Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header, uri::Authority},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use tower::{Layer, ServiceExt};
+use tower_http::csrf::CsrfLayer;
+
+use super::{
+    access::{self, has_bearer},
+    page::Place,
+    problem::Problem,
+    state::AdminState,
+};
+
+/// Headers of every answer. The script may ask this site only (`connect-src`).
+const HEADERS: [(HeaderName, &str); 5] = [
+    (
+        header::CONTENT_SECURITY_POLICY,
+        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
+         img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    ),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "same-origin"),
+    (HeaderName::from_static("x-robots-tag"), "noindex"),
+    (
+        HeaderName::from_static("cross-origin-resource-policy"),
+        "same-origin",
+    ),
+];
+
+/// Notes where the request stands, makes pages of bare errors, adds the headers.
+pub(super) async fn dress(mut request: Request, next: Next) -> Response {
+    let place = Place::of(&request);
+    request.extensions_mut().insert(place.clone());
+    let response = next.run(request).await;
+    let mut response = match Problem::in_response(&response) {
+        Some(problem) => problem.dress(&place, response),
+        None => response,
+    };
+    let headers = response.headers_mut();
+    for (name, value) in HEADERS {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers
+        .entry(header::CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+/// Refuses names under which the site is not reached: DNS rebinding.
+pub(super) async fn known_host(
+    State(state): State<AdminState>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let host = host(request.uri(), request.headers());
+    if is_allowed(&state.admin().hosts, host) {
+        next.run(request).await
+    } else {
+        Problem::new(
+            StatusCode::FORBIDDEN,
+            "unknown_host",
+            "The admin pages do not answer to this host name. Add it to the hosts in the settings.",
+        )
+        .into_response()
+    }
+}
+
+/// Refuses requests with an effect that a page of another site set in motion.
+///
+/// A request for JSON with a bearer token brings nothing that a browser adds
+/// by itself, so it passes; the token is judged later, and alone.
+pub(super) async fn same_site(request: Request, next: Next) -> Response {
+    if has_bearer(&access::place(request.extensions()), request.headers()) {
+        return next.run(request).await;
+    }
+    let guarded = CsrfLayer::new()
+        .with_rejection_response(|_| Problem::forged().into_response())
+        .layer(next);
+    match guarded.oneshot(request).await {
+        Ok(response) => response,
+        Err(never) => match never {},
+    }
+}
+
+/// Returns the host that a request is for, with its port.
+pub(super) fn host<'r>(uri: &'r Uri, headers: &'r HeaderMap) -> Option<&'r str> {
+    uri.authority()
+        .map(Authority::as_str)
+        .or_else(|| headers.get(header::HOST)?.to_str().ok())
+}
+
+fn is_allowed(hosts: &[String], host: Option<&str>) -> bool {
+    if hosts.is_empty() {
+        return true;
+    }
+    let Some(host) = host else { return false };
+    let name = without_port(host);
+    is_loopback(name)
+        || hosts
+            .iter()
+            .any(|allowed| is_same(allowed, host) || is_same(allowed, name))
+}
+
+fn is_same(left: &str, right: &str) -> bool {
+    left.trim_end_matches('.')
+        .eq_ignore_ascii_case(right.trim_end_matches('.'))
+}
+
+fn is_loopback(name: &str) -> bool {
+    let literal = name.trim_start_matches('[').trim_end_matches(']');
+    is_same(name, "localhost")
+        || literal
+            .parse::<IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
+}
+
+fn without_port(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn allows(host: &str) -> bool {
+        is_allowed(
+            &["www.example.com".to_owned(), "other:8080".to_owned()],
+            Some(host),
+        )
+    }
+
+    #[test]
+    fn listed_hosts_and_loopback_are_answered() {
+        for host in [
+            "www.example.com",
+            "WWW.Example.COM.",
+            "www.example.com:8443",
+            "other:8080",
+            "localhost",
+            "localhost:1",
+            "127.0.0.1:8080",
+            "127.9.9.9",
+            "[::1]:8080",
+            "[::1]",
+        ] {
+            assert!(allows(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn other_hosts_are_refused() {
+        for host in [
+            "evil.example",
+            "www.example.com.evil.example",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "other",
+            "other:8081",
+            "10.0.0.1",
+            "",
+        ] {
+            assert!(!allows(host), "{host}");
+        }
+        assert!(!is_allowed(&["a".to_owned()], None));
+    }
+
+    #[test]
+    fn an_empty_list_allows_any() {
+        assert!(is_allowed(&[], Some("evil.example")));
+        assert!(is_allowed(&[], None));
+    }
+}

@@ -1,0 +1,230 @@
+//! Which robot is this User-Agent, and what happens to it?
+
+use askama::Template;
+use axum::{
+    extract::State,
+    http::{HeaderMap, Uri},
+    response::Response,
+};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    fields::Params,
+    guard::host,
+    page::{Page, html},
+    problem::Problem,
+    robot_view::link,
+    sources::title,
+    state::AdminState,
+};
+use crate::detect::Claim;
+use crate::policy::{Decision, Request};
+
+/// Longest User-Agent and path that are looked at.
+const MAX_BYTES: usize = 16 * 1024;
+const DEFAULT_PATH: &str = "/members-only-stuff/";
+
+#[derive(Template)]
+#[template(path = "admin/identify.html")]
+struct IdentifyPage {
+    page: Page,
+    user_agent: String,
+    path: String,
+    answer: Option<Answer>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Question {
+    #[serde(default)]
+    pub(super) user_agent: String,
+    #[serde(default)]
+    pub(super) path: String,
+}
+
+/// Robot that a User-Agent names, and what the policy does with it.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Answer {
+    pub(super) user_agent: String,
+    pub(super) path: String,
+    pub(super) robot: Option<ClaimView>,
+    /// "pass" or "redirect".
+    pub(super) decision: &'static str,
+    pub(super) location: Option<String>,
+    pub(super) status: Option<u16>,
+    pub(super) steps: Vec<StepView>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct ClaimView {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) source: String,
+    pub(super) source_title: String,
+    pub(super) purpose: &'static str,
+    pub(super) operator: Option<String>,
+    pub(super) pattern_kind: &'static str,
+    pub(super) pattern: String,
+    /// First byte of the match and the one behind it.
+    pub(super) start: usize,
+    pub(super) end: usize,
+    #[serde(skip)]
+    pub(super) before: String,
+    #[serde(skip)]
+    pub(super) matched: String,
+    #[serde(skip)]
+    pub(super) after: String,
+    #[serde(skip)]
+    pub(super) link: String,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct StepView {
+    pub(super) name: &'static str,
+    pub(super) text: String,
+}
+
+/// Shows the form, and the answer to what was asked.
+pub(super) async fn show(
+    State(state): State<AdminState>,
+    Params(question): Params<Question>,
+    uri: Uri,
+    headers: HeaderMap,
+    page: Page,
+) -> Result<Response, Problem> {
+    let has_asked = page.place.local.contains("user_agent=");
+    let answer = if has_asked {
+        Some(answer(&state, &question, host(&uri, &headers))?)
+    } else {
+        None
+    };
+    let path = match &answer {
+        Some(answer) => answer.path.clone(),
+        None => path_of(&question.path).to_owned(),
+    };
+    Ok(html(&IdentifyPage {
+        page,
+        user_agent: question.user_agent,
+        path,
+        answer,
+    }))
+}
+
+/// Asks the detector and the policy, as the layer does.
+pub(super) fn answer(
+    state: &AdminState,
+    question: &Question,
+    host: Option<&str>,
+) -> Result<Answer, Problem> {
+    if question.user_agent.len() > MAX_BYTES || question.path.len() > MAX_BYTES {
+        return Err(Problem::invalid(
+            "User-Agent and path may have 16 KiB each.",
+        ));
+    }
+    let path = path_of(&question.path);
+    let detector = state.admin().detector.load();
+    let policy = state.admin().policy.load();
+    let claim = detector.identify(question.user_agent.as_bytes());
+    let request = Request {
+        method: "GET",
+        host,
+        path,
+    };
+    let explanation = policy.explain(&request, claim.as_ref());
+    let redirect = match explanation.decision {
+        Decision::Redirect(redirect) => Some(redirect),
+        Decision::Pass(_) => None,
+    };
+    Ok(Answer {
+        user_agent: question.user_agent.clone(),
+        path: path.to_owned(),
+        robot: claim.map(|claim| ClaimView::new(&claim, &question.user_agent)),
+        decision: if redirect.is_some() {
+            "redirect"
+        } else {
+            "pass"
+        },
+        location: redirect.map(|redirect| redirect.location.clone()),
+        status: redirect.map(|redirect| redirect.status),
+        steps: explanation
+            .steps
+            .into_iter()
+            .map(|step| StepView {
+                name: step.name,
+                text: step.text,
+            })
+            .collect(),
+    })
+}
+
+impl ClaimView {
+    fn new(claim: &Claim<'_>, user_agent: &str) -> Self {
+        let robot = claim.robot;
+        let (before, matched, after) = cut(user_agent, claim.range.start, claim.range.end);
+        Self {
+            id: robot.id.clone(),
+            name: robot.name.clone(),
+            source: robot.source.to_string(),
+            source_title: title(&robot.source),
+            purpose: robot.purpose.as_str(),
+            operator: robot.operator.clone(),
+            pattern_kind: claim.pattern.kind.as_str(),
+            pattern: claim.pattern.text.clone(),
+            start: claim.range.start,
+            end: claim.range.end,
+            before,
+            matched,
+            after,
+            link: link(robot.source.as_str(), &robot.id),
+        }
+    }
+}
+
+/// Cuts text in three; positions inside a character or beyond the end do no harm.
+fn cut(text: &str, start: usize, end: usize) -> (String, String, String) {
+    let bytes = text.as_bytes();
+    let end = end.min(bytes.len());
+    let start = start.min(end);
+    let (head, after) = bytes.split_at(end);
+    let (before, matched) = head.split_at(start);
+    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    (text(before), text(matched), text(after))
+}
+
+/// Returns the path of what was typed: a path, or a whole URL.
+fn path_of(typed: &str) -> &str {
+    let typed = typed.trim();
+    let local = match typed.split_once("://") {
+        Some(("http" | "https", rest)) => {
+            rest.find('/').and_then(|at| rest.get(at..)).unwrap_or("/")
+        }
+        _ => typed,
+    };
+    let path = local.split(['?', '#']).next().unwrap_or_default();
+    if path.is_empty() { DEFAULT_PATH } else { path }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_or_a_whole_url_may_be_typed() {
+        assert_eq!(path_of("/a/b?x=1#y"), "/a/b");
+        assert_eq!(path_of(" https://example.com/a?b "), "/a");
+        assert_eq!(path_of("https://example.com"), "/");
+        assert_eq!(path_of("//a"), "//a");
+        assert_eq!(path_of(""), DEFAULT_PATH);
+    }
+
+    #[test]
+    fn the_match_is_cut_out() {
+        let parts = cut("Mozilla (Foo/1)", 9, 12);
+        assert_eq!(
+            parts,
+            ("Mozilla (".to_owned(), "Foo".to_owned(), "/1)".to_owned())
+        );
+        let beyond = cut("abc", 2, 99);
+        assert_eq!(beyond, ("ab".to_owned(), "c".to_owned(), String::new()));
+        assert_eq!(cut("é", 1, 1).1, "");
+    }
+}

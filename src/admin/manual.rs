@@ -1,0 +1,323 @@
+//! Robots that the administrator adds and removes.
+
+use askama::Template;
+use axum::{extract::State, http::StatusCode, response::Response};
+use serde::{Deserialize, Deserializer};
+use tracing::info;
+
+use super::{
+    fields::Fields,
+    page::{Page, html, html_with},
+    problem::Problem,
+    robot_view::{is_web_link, link},
+    state::AdminState,
+};
+use crate::detect::browser_hits;
+use crate::registry::{Purpose, Robot, Source, normalise};
+use crate::store::{StoreError, StoreErrorKind};
+
+/// Longest text of a field.
+const MAX_FIELD_CHARS: usize = 500;
+const MAX_ID_CHARS: usize = 100;
+
+#[derive(Template)]
+#[template(path = "admin/robot_new.html")]
+struct NewRobotPage<'f> {
+    page: Page,
+    form: &'f RobotForm,
+    purposes: &'static [Purpose],
+    errors: Vec<FieldError>,
+    browser: Option<String>,
+}
+
+/// Robot as it is typed in, in a form or as JSON.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(super) struct RobotForm {
+    #[serde(default)]
+    id: String,
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    useragent: String,
+    #[serde(default)]
+    purpose: String,
+    #[serde(default)]
+    operator: String,
+    #[serde(default)]
+    product_token: String,
+    #[serde(default)]
+    details_url: String,
+    /// The administrator wants it although it hits a browser.
+    #[serde(default, deserialize_with = "flag")]
+    accept_browser_hits: bool,
+}
+
+/// What is wrong with one field.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct FieldError {
+    field: &'static str,
+    message: String,
+}
+
+/// Why a robot is not added.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Refusal {
+    Fields(Vec<FieldError>),
+    /// It would be taken for this browser.
+    Browser(String),
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct RemoveForm {
+    #[serde(default)]
+    id: String,
+}
+
+/// Shows the empty form.
+pub(super) async fn form(page: Page) -> Response {
+    html(&NewRobotPage {
+        page,
+        form: &RobotForm::default(),
+        purposes: Purpose::ALL,
+        errors: Vec::new(),
+        browser: None,
+    })
+}
+
+/// Adds a robot, or shows what is wrong with it.
+pub(super) async fn add(
+    State(state): State<AdminState>,
+    page: Page,
+    Fields(form): Fields<RobotForm>,
+) -> Result<Response, Problem> {
+    let refusal = match checked(&form) {
+        Ok(robot) => match store(&state, &robot).await {
+            Ok(()) => {
+                let page_of_robot = link(robot.source.as_str(), &robot.id);
+                let mark = if page_of_robot.contains('?') {
+                    '&'
+                } else {
+                    '?'
+                };
+                let place = &page.place;
+                return Ok(place.see_other(&format!("{page_of_robot}{mark}note=added")));
+            }
+            Err(problem) if problem.status == StatusCode::CONFLICT => {
+                Refusal::Fields(vec![FieldError::new("id", problem.message)])
+            }
+            Err(problem) => return Err(problem),
+        },
+        Err(refusal) => refusal,
+    };
+    let (errors, browser) = match refusal {
+        Refusal::Fields(errors) => (errors, None),
+        Refusal::Browser(browser) => (Vec::new(), Some(browser)),
+    };
+    let answer = NewRobotPage {
+        page,
+        form: &form,
+        purposes: Purpose::ALL,
+        errors,
+        browser,
+    };
+    Ok(html_with(StatusCode::UNPROCESSABLE_ENTITY, &answer))
+}
+
+/// Removes a robot that was added by hand.
+pub(super) async fn remove(
+    State(state): State<AdminState>,
+    page: Page,
+    Fields(form): Fields<RemoveForm>,
+) -> Result<Response, Problem> {
+    unstore(&state, &form.id).await?;
+    Ok(page.place.see_other("robots?note=removed"))
+}
+
+/// Makes a robot of what was typed in.
+pub(super) fn checked(form: &RobotForm) -> Result<Robot, Refusal> {
+    let robot = parsed(form).map_err(Refusal::Fields)?;
+    match hit_browser(&robot) {
+        Some(browser) if !form.accept_browser_hits => Err(Refusal::Browser(browser)),
+        _ => Ok(robot),
+    }
+}
+
+/// Stores a robot and puts it in force.
+pub(super) async fn store(state: &AdminState, robot: &Robot) -> Result<(), Problem> {
+    let admin = state.admin();
+    admin
+        .store
+        .add_robot(robot, state.now_ms())
+        .await
+        .map_err(|error| not_stored(error, &robot.id))?;
+    admin.refresher.reload().await?;
+    info!(id = %robot.id, "an administrator added the robot {:?}", robot.id);
+    Ok(())
+}
+
+/// Removes a robot that was added by hand, at once.
+pub(super) async fn unstore(state: &AdminState, id: &str) -> Result<(), Problem> {
+    let admin = state.admin();
+    admin
+        .store
+        .remove_robot(id)
+        .await
+        .map_err(|error| not_removed(error, id))?;
+    admin.refresher.reload().await?;
+    info!(id, "an administrator removed the robot {id:?}");
+    Ok(())
+}
+
+impl Refusal {
+    pub(super) fn into_problem(self) -> Problem {
+        match self {
+            Self::Fields(errors) => {
+                let told: Vec<String> = errors
+                    .iter()
+                    .map(|error| format!("{}: {}", error.field, error.message))
+                    .collect();
+                Problem::invalid(told.join("; "))
+            }
+            Self::Browser(browser) => Problem::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "hits_browser",
+                format!(
+                    "The pattern hits the browser {browser:?}; with accept_browser_hits the robot is added all the same."
+                ),
+            ),
+        }
+    }
+}
+
+impl FieldError {
+    fn new(field: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            field,
+            message: message.into(),
+        }
+    }
+}
+
+impl NewRobotPage<'_> {
+    fn error(&self, field: &str) -> &str {
+        self.errors
+            .iter()
+            .find(|error| error.field == field)
+            .map_or("", |error| error.message.as_str())
+    }
+
+    fn is_chosen(&self, purpose: &str) -> bool {
+        let chosen = Purpose::from_word(&self.form.purpose).unwrap_or_default();
+        chosen.as_str() == purpose
+    }
+}
+
+fn parsed(form: &RobotForm) -> Result<Robot, Vec<FieldError>> {
+    let mut errors: Vec<FieldError> = form.errors();
+    let patterns = normalise(form.useragent.trim())
+        .map_err(|reason| errors.push(FieldError::new("useragent", format!("{reason}."))))
+        .unwrap_or_default();
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let mut robot = Robot::new(form.id.trim(), Source::manual());
+    if let Some(name) = filled(&form.name) {
+        robot.name = name;
+    }
+    form.useragent.trim().clone_into(&mut robot.useragent);
+    robot.patterns = patterns;
+    robot.purpose = Purpose::from_word(form.purpose.trim()).unwrap_or_default();
+    robot.operator = filled(&form.operator);
+    robot.product_token = filled(&form.product_token);
+    robot.details_url = filled(&form.details_url);
+    Ok(robot)
+}
+
+impl RobotForm {
+    fn errors(&self) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        let mut refuse_if = |is_wrong: bool, field, message: &str| {
+            if is_wrong {
+                errors.push(FieldError::new(field, message));
+            }
+        };
+        let id = self.id.trim();
+        let is_id = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_' | '+');
+        refuse_if(
+            id.is_empty() || !id.chars().all(is_id) || id.chars().count() > MAX_ID_CHARS,
+            "id",
+            "Use 1 to 100 letters, digits, '-', '.', '_' and '+'.",
+        );
+        for (field, value) in self.texts() {
+            refuse_if(
+                value.chars().count() > MAX_FIELD_CHARS || value.chars().any(char::is_control),
+                field,
+                "Use at most 500 characters, on one line.",
+            );
+        }
+        let purpose = self.purpose.trim();
+        refuse_if(
+            !purpose.is_empty() && Purpose::from_word(purpose).is_none(),
+            "purpose",
+            "Choose one of the purposes.",
+        );
+        let url = self.details_url.trim();
+        refuse_if(
+            !url.is_empty() && !is_web_link(url),
+            "details_url",
+            "Use an address that begins with http:// or https://.",
+        );
+        errors
+    }
+
+    fn texts(&self) -> [(&'static str, &str); 5] {
+        [
+            ("name", &self.name),
+            ("useragent", &self.useragent),
+            ("operator", &self.operator),
+            ("product_token", &self.product_token),
+            ("details_url", &self.details_url),
+        ]
+    }
+}
+
+/// Returns the first browser that would be taken for the robot.
+fn hit_browser(robot: &Robot) -> Option<String> {
+    let hits = browser_hits(std::slice::from_ref(robot));
+    hits.first().map(|hit| hit.browser.to_owned())
+}
+
+fn filled(value: &str) -> Option<String> {
+    Some(value.trim().to_owned()).filter(|value| !value.is_empty())
+}
+
+fn not_stored(error: StoreError, id: &str) -> Problem {
+    if error.kind() == StoreErrorKind::Conflict {
+        let message = format!("The id {id:?} is taken by another robot that was added by hand.");
+        Problem::new(StatusCode::CONFLICT, "conflict", message)
+    } else {
+        error.into()
+    }
+}
+
+fn not_removed(error: StoreError, id: &str) -> Problem {
+    if error.kind() == StoreErrorKind::NotFound {
+        Problem::not_found(format!("No robot with the id {id:?} was added by hand."))
+    } else {
+        error.into()
+    }
+}
+
+/// Reads a flag: `true` in JSON, any value in a form.
+fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Flag {
+        Json(bool),
+        Form(String),
+    }
+    Ok(match Flag::deserialize(deserializer)? {
+        Flag::Json(value) => value,
+        Flag::Form(value) => !matches!(value.as_str(), "" | "false" | "off" | "0"),
+    })
+}

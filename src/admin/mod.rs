@@ -1,0 +1,48 @@
+//! The administrator's pages and their JSON.
+//!
+//! [`router`] gives an axum router that can be nested anywhere: its links are
+//! relative. With [`Access::Login`] it asks for a password, with
+//! [`Access::Open`] an application has put it behind a login of its own.
+//! Either way it refuses requests that another site set in motion.
+//!
+//! Pages and JSON share their views: what `robots` shows, `api/robots` tells.
+//!
+//! # Example
+//!
+//! ```no_run
+//! # fn example(admin: robot_detection::admin::Admin) -> axum::Router {
+//! use robot_detection::admin;
+//!
+//! axum::Router::new().nest_service("/robot-detection/admin", admin::router(admin))
+//! # }
+//! ```
+
+mod access;
+mod account;
+mod api;
+mod assets;
+mod fields;
+mod guard;
+mod identify;
+mod jobs;
+mod listing;
+mod login;
+mod manual;
+mod moment;
+mod overview;
+mod page;
+mod password;
+mod problem;
+mod refreshes;
+mod robot_view;
+mod robots;
+mod router;
+mod session;
+mod settings;
+mod sources;
+mod state;
+mod throttle;
+
+pub use password::{PasswordError, generate_password, hash_password};
+pub use router::router;
+pub use settings::{Access, Admin, Setting, SharedSettings};

@@ -1,0 +1,213 @@
+//! Where a request stands, and what every page needs.
+
+use std::convert::Infallible;
+
+use askama::Template;
+use axum::{
+    extract::{FromRequestParts, OriginalUri, Request},
+    http::{HeaderValue, StatusCode, Uri, header, request::Parts},
+    response::{Html, IntoResponse, Response},
+};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::{access::Visitor, assets, problem::Problem, state::AdminState};
+
+/// Bytes that stay as they are in a path segment or a query value (RFC 3986 §2.3).
+const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
+/// Place of a request below the path that the router is nested at.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(super) struct Place {
+    /// Relative reference to the top of the router: `./`, `../`, `../../`.
+    pub(super) root: String,
+    /// Path that the router is nested at; empty at the root of a site.
+    pub(super) prefix: String,
+    /// Path below it, and the query.
+    pub(super) local: String,
+}
+
+impl Place {
+    pub(super) fn of(request: &Request) -> Self {
+        let original = request
+            .extensions()
+            .get::<OriginalUri>()
+            .map_or(request.uri(), |original| &original.0);
+        Self::new(original, request.uri())
+    }
+
+    fn new(original: &Uri, local: &Uri) -> Self {
+        let (original, path) = (original.path(), local.path());
+        let (prefix, root) = match original.strip_suffix(path) {
+            Some(prefix) => (prefix, up(path)),
+            // Nested at `/a/b` and asked for just that: one segment down.
+            None => (original, down(original)),
+        };
+        Self {
+            root,
+            prefix: prefix.to_owned(),
+            local: local
+                .path_and_query()
+                .map_or("/", |local| local.as_str())
+                .to_owned(),
+        }
+    }
+
+    pub(super) fn path(&self) -> &str {
+        self.local
+            .split_once('?')
+            .map_or(self.local.as_str(), |(path, _)| path)
+    }
+
+    pub(super) fn is_api(&self) -> bool {
+        matches!(self.path().strip_prefix("/api"), Some(rest) if rest.is_empty() || rest.starts_with('/'))
+    }
+
+    pub(super) fn is_asset(&self) -> bool {
+        self.path().starts_with("/assets/")
+    }
+
+    /// Redirects to a page of this router, given as `robots?q=x`.
+    pub(super) fn see_other(&self, page: &str) -> Response {
+        match HeaderValue::try_from(format!("{}{page}", self.root)) {
+            Ok(location) => (StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response(),
+            Err(_) => {
+                Problem::internal("the address of the next page is not valid").into_response()
+            }
+        }
+    }
+}
+
+fn up(path: &str) -> String {
+    match path.bytes().filter(|&byte| byte == b'/').count() {
+        0 | 1 => "./".to_owned(),
+        slashes => "../".repeat(slashes - 1),
+    }
+}
+
+fn down(original: &str) -> String {
+    let segment = original.rsplit('/').next().unwrap_or_default();
+    format!("./{segment}/")
+}
+
+/// What every page needs; an extractor.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Page {
+    /// Where the request stands.
+    pub(super) place: Place,
+    /// Token for the forms of a session.
+    pub(super) csrf: Option<String>,
+}
+
+impl Page {
+    /// Returns the way to the top, for links.
+    pub(super) fn root(&self) -> &str {
+        &self.place.root
+    }
+
+    /// Tells whether somebody can log out.
+    pub(super) fn has_session(&self) -> bool {
+        self.csrf.is_some()
+    }
+
+    /// Returns the link to an asset; it changes with the content.
+    pub(super) fn asset(&self, name: &str) -> String {
+        format!("{}{}", self.place.root, assets::link(name))
+    }
+
+    /// Tells whether a navigation entry leads to this page or the one above.
+    pub(super) fn is_below(&self, entry: &str) -> bool {
+        let path = self.place.path().trim_start_matches('/');
+        let first = path.split('/').next().unwrap_or_default();
+        match first {
+            "" => entry == "overview",
+            "refresh" => entry == "refreshes",
+            _ => first == entry,
+        }
+    }
+}
+
+impl FromRequestParts<AdminState> for Page {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        _: &AdminState,
+    ) -> Result<Self, Self::Rejection> {
+        let visitor = parts.extensions.get::<Visitor>();
+        Ok(Self {
+            place: parts.extensions.get::<Place>().cloned().unwrap_or_default(),
+            csrf: visitor.and_then(Visitor::csrf).map(str::to_owned),
+        })
+    }
+}
+
+/// Renders a page.
+pub(super) fn html(template: &impl Template) -> Response {
+    html_with(StatusCode::OK, template)
+}
+
+/// Renders a page that answers with another status.
+pub(super) fn html_with(status: StatusCode, template: &impl Template) -> Response {
+    match template.render() {
+        Ok(text) => (status, Html(text)).into_response(),
+        Err(error) => Problem::internal(&error.to_string()).into_response(),
+    }
+}
+
+/// Encodes text for one path segment or one query value.
+pub(super) fn encode(text: &str) -> String {
+    // A dot segment would be taken for "up" even when encoded (URL Standard §4.3).
+    utf8_percent_encode(text, UNRESERVED).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(original: &'static str, local: &'static str) -> Place {
+        Place::new(&Uri::from_static(original), &Uri::from_static(local))
+    }
+
+    #[test]
+    fn the_root_is_as_many_steps_up_as_the_page_is_deep() {
+        assert_eq!(place("/", "/").root, "./");
+        assert_eq!(place("/robots", "/robots").root, "./");
+        assert_eq!(place("/a/b/robots", "/robots").root, "./");
+        assert_eq!(place("/a/robots/web/x", "/robots/web/x").root, "../../");
+        assert_eq!(place("/a/refreshes/", "/refreshes/").root, "../");
+    }
+
+    #[test]
+    fn without_the_slash_the_root_is_one_step_down() {
+        let place = place("/a/b?x=1", "/?x=1");
+        assert_eq!(place.root, "./b/");
+        assert_eq!(place.prefix, "/a/b");
+    }
+
+    #[test]
+    fn the_prefix_is_what_the_router_was_nested_at() {
+        assert_eq!(place("/robots?q=/x", "/robots?q=/x").prefix, "");
+        assert_eq!(place("/a/b/robots", "/robots").prefix, "/a/b");
+        assert_eq!(place("/a/b/", "/").prefix, "/a/b");
+    }
+
+    #[test]
+    fn json_is_told_from_pages_by_its_path() {
+        assert!(place("/x/api/status", "/api/status").is_api());
+        assert!(place("/api", "/api").is_api());
+        assert!(!place("/apis", "/apis").is_api());
+        assert!(!place("/api/x", "/x").is_api());
+    }
+
+    #[test]
+    fn encoded_text_stays_in_its_segment() {
+        assert_eq!(
+            encode("a/b?c#d&e=f g+h%"),
+            "a%2Fb%3Fc%23d%26e%3Df%20g%2Bh%25"
+        );
+    }
+}

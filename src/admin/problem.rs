@@ -1,0 +1,174 @@
+//! Errors as pages and JSON tell them.
+
+use askama::Template;
+use axum::{
+    Json,
+    http::{HeaderValue, StatusCode, header},
+    response::{Html, IntoResponse, Response},
+};
+use serde_json::json;
+use tracing::error;
+
+use super::page::{Page, Place};
+use crate::store::StoreError;
+
+/// Reason why a request was not carried out.
+///
+/// As a response it is a bare status; [`Problem::dress`] turns it into a page
+/// or JSON, whichever the path asks for.
+#[derive(Clone, Debug)]
+pub(super) struct Problem {
+    pub(super) status: StatusCode,
+    pub(super) code: &'static str,
+    pub(super) message: String,
+}
+
+impl Problem {
+    pub(super) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            status,
+            code,
+            message: message.into(),
+        }
+    }
+
+    pub(super) fn not_found(what: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not_found", what)
+    }
+
+    pub(super) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", message)
+    }
+
+    pub(super) fn forged() -> Self {
+        Self::new(
+            StatusCode::FORBIDDEN,
+            "cross_site",
+            "The request did not come from a page of this site. Load the page again and repeat.",
+        )
+    }
+
+    /// Logs a fault of ours; the visitor is not told the details.
+    pub(super) fn internal(cause: &str) -> Self {
+        error!(cause, "an admin page could not be made: {cause}");
+        Self::of_status(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    /// Returns what is to say about a status that comes without a reason.
+    pub(super) fn of_status(status: StatusCode) -> Self {
+        let (code, message) = match status.as_u16() {
+            400 => ("bad_request", "The request cannot be understood."),
+            401 => ("unauthorized", "Log in, or send a bearer token."),
+            403 => ("forbidden", "That is not allowed."),
+            404 => ("not_found", "There is no such page."),
+            405 => (
+                "method_not_allowed",
+                "This address does not take that method.",
+            ),
+            408 => ("timeout", "The request took too long to arrive."),
+            413 => ("too_large", "The request is larger than 64 KiB."),
+            415 => ("unsupported_media_type", "Send a form, or JSON under api/."),
+            422 => ("invalid", "A field is missing or not valid."),
+            500 => ("internal", "Something went wrong; the log tells what."),
+            _ => ("failed", "The request failed."),
+        };
+        Self::new(status, code, message)
+    }
+
+    /// Returns the problem of a response that tells none to people or programs.
+    pub(super) fn in_response(response: &Response) -> Option<Self> {
+        let status = response.status();
+        if let Some(problem) = response.extensions().get::<Self>() {
+            return Some(problem.clone());
+        }
+        let is_told = response
+            .headers()
+            .get(header::CONTENT_TYPE)
+            .is_some_and(|kind| {
+                kind.as_bytes().starts_with(b"text/html")
+                    || kind.as_bytes().starts_with(b"application/json")
+            });
+        ((status.is_client_error() || status.is_server_error()) && !is_told)
+            .then(|| Self::of_status(status))
+    }
+
+    /// Turns the problem into a page or JSON; headers of the response stay.
+    pub(super) fn dress(self, place: &Place, mut response: Response) -> Response {
+        let dressed = if place.is_api() {
+            let body = json!({ "error": { "code": self.code, "message": self.message } });
+            (self.status, Json(body)).into_response()
+        } else {
+            self.page(place)
+        };
+        let (mut parts, body) = dressed.into_parts();
+        parts.headers.remove(header::CONTENT_LENGTH);
+        response.headers_mut().remove(header::CONTENT_LENGTH);
+        for (name, value) in &parts.headers {
+            response.headers_mut().insert(name, value.clone());
+        }
+        *response.status_mut() = parts.status;
+        *response.body_mut() = body;
+        response
+    }
+
+    fn page(&self, place: &Place) -> Response {
+        let page = ProblemPage {
+            page: Page {
+                place: place.clone(),
+                ..Page::default()
+            },
+            heading: heading(self.status),
+            message: &self.message,
+        };
+        match page.render() {
+            Ok(text) => (self.status, Html(text)).into_response(),
+            Err(_) => self.status.into_response(),
+        }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut response = self.status.into_response();
+        if self.status == StatusCode::UNAUTHORIZED {
+            response.headers_mut().insert(
+                header::WWW_AUTHENTICATE,
+                HeaderValue::from_static("Bearer realm=\"robot-detection\""),
+            );
+        }
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(cause: StoreError) -> Self {
+        error!(%cause, "the admin page cannot read or write the database: {cause}");
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "database",
+            "The database does not answer. Robots are still recognised from memory; the log tells more.",
+        )
+    }
+}
+
+fn heading(status: StatusCode) -> &'static str {
+    match status.as_u16() {
+        403 => "Refused",
+        404 => "Not found",
+        405 => "Not this way",
+        413 => "Too large",
+        429 => "Too often",
+        503 => "Not now",
+        500..600 => "Something went wrong",
+        _ => "That is not possible",
+    }
+}
+
+#[derive(Template)]
+#[template(path = "admin/problem.html")]
+struct ProblemPage<'p> {
+    page: Page,
+    heading: &'static str,
+    message: &'p str,
+}

@@ -1,0 +1,380 @@
+//! The history of refreshes, and the one under way.
+
+use askama::Template;
+use axum::{
+    extract::{Path, State},
+    response::Response,
+};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    fields::{Fields, Params},
+    jobs::{self, Job, JobStep, StepState},
+    moment::{Moment, duration_text},
+    page::{Page, html},
+    problem::Problem,
+    sources::title,
+    state::AdminState,
+};
+use crate::refresh::{Progress, RefreshOptions};
+use crate::registry::Source;
+use crate::store::{RefreshOutcome, RefreshRecord};
+
+/// Refreshes that the history keeps.
+pub(super) const HISTORY: u64 = 200;
+
+#[derive(Template)]
+#[template(path = "admin/refreshes.html")]
+struct RefreshesPage {
+    page: Page,
+    refreshes: Vec<RefreshView>,
+}
+
+#[derive(Template)]
+#[template(path = "admin/refresh_record.html")]
+struct RecordPage {
+    page: Page,
+    refresh: RefreshView,
+}
+
+#[derive(Template)]
+#[template(path = "admin/refresh.html")]
+struct ProgressPage {
+    page: Page,
+    job: JobView,
+    sources: Vec<String>,
+    was_busy: bool,
+}
+
+/// Entry of the history.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct RefreshView {
+    pub(super) id: i64,
+    pub(super) source: String,
+    pub(super) source_title: String,
+    pub(super) url: String,
+    pub(super) trigger: String,
+    pub(super) started: Moment,
+    pub(super) finished: Moment,
+    #[serde(skip)]
+    pub(super) took: String,
+    /// "replaced", "not-modified", "failed".
+    pub(super) outcome: &'static str,
+    #[serde(skip)]
+    pub(super) outcome_text: &'static str,
+    pub(super) error: String,
+    pub(super) records: u64,
+    pub(super) added: u64,
+    pub(super) changed: u64,
+    pub(super) removed: u64,
+    pub(super) skipped: u64,
+    pub(super) quarantined: u64,
+    pub(super) unusable: u64,
+    pub(super) problems: Vec<String>,
+}
+
+/// The job under way, or the last one.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct JobView {
+    pub(super) running: bool,
+    /// Where it stands, in one line.
+    pub(super) text: String,
+    pub(super) started: Option<Moment>,
+    pub(super) finished: Option<Moment>,
+    pub(super) sources: Vec<StepView>,
+    pub(super) bytes: Option<u64>,
+    pub(super) total_bytes: Option<u64>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct StepView {
+    pub(super) source: String,
+    pub(super) source_title: String,
+    /// "waiting", "running", "done", "failed".
+    pub(super) state: &'static str,
+    pub(super) text: String,
+    pub(super) refresh: Option<RefreshView>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct StartForm {
+    /// Empty: all sources.
+    #[serde(default)]
+    pub(super) source: String,
+    #[serde(default)]
+    pub(super) force: Option<String>,
+}
+
+/// Refresh that a path names.
+#[derive(Debug, Deserialize)]
+pub(super) struct RefreshPath {
+    pub(super) refresh_id: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Note {
+    #[serde(default)]
+    note: String,
+}
+
+/// Shows the history.
+pub(super) async fn list(State(state): State<AdminState>, page: Page) -> Result<Response, Problem> {
+    let refreshes = history(&state, HISTORY).await?;
+    Ok(html(&RefreshesPage { page, refreshes }))
+}
+
+/// Shows one refresh with what was wrong in the source.
+pub(super) async fn record(
+    State(state): State<AdminState>,
+    Path(path): Path<RefreshPath>,
+    page: Page,
+) -> Result<Response, Problem> {
+    let refresh = find(&state, &path.refresh_id).await?;
+    Ok(html(&RecordPage { page, refresh }))
+}
+
+/// Shows where the refresh stands, or what came of it.
+pub(super) async fn progress(
+    State(state): State<AdminState>,
+    Params(params): Params<Note>,
+    page: Page,
+) -> Response {
+    let job = current(&state);
+    html(&ProgressPage {
+        page,
+        sources: source_names(&state),
+        was_busy: params.note == "busy" && job.running,
+        job,
+    })
+}
+
+/// Starts a refresh and shows how it goes.
+pub(super) async fn start(
+    State(state): State<AdminState>,
+    page: Page,
+    Fields(form): Fields<StartForm>,
+) -> Result<Response, Problem> {
+    let sources = chosen(&state, &form.source)?;
+    let options = RefreshOptions {
+        force: form.force.is_some(),
+    };
+    Ok(match jobs::start(&state, sources, options) {
+        Ok(()) => page.place.see_other("refresh"),
+        Err(jobs::AlreadyRunning) => page.place.see_other("refresh?note=busy"),
+    })
+}
+
+/// Returns the sources that a request names; empty means all.
+pub(super) fn chosen(state: &AdminState, name: &str) -> Result<Vec<Source>, Problem> {
+    let mut sources: Vec<Source> = state
+        .admin()
+        .refresher
+        .sources()
+        .into_iter()
+        .map(|spec| spec.source)
+        .collect();
+    if !name.is_empty() {
+        sources.retain(|source| source.as_str() == name);
+    }
+    if sources.is_empty() {
+        let message = if name.is_empty() {
+            "No source is configured; set web_robots_db (WebRobotsDB).".to_owned()
+        } else {
+            format!("No source is named {name:?}.")
+        };
+        return Err(Problem::invalid(message));
+    }
+    Ok(sources)
+}
+
+/// Looks up one entry of the history.
+pub(super) async fn find(state: &AdminState, id: &str) -> Result<RefreshView, Problem> {
+    history(state, HISTORY)
+        .await?
+        .into_iter()
+        .find(|refresh| refresh.id.to_string() == id)
+        .ok_or_else(|| {
+            Problem::not_found(format!(
+                "The history has no such refresh; it keeps the last {HISTORY}."
+            ))
+        })
+}
+
+/// Returns the newest entries of the history.
+pub(super) async fn history(state: &AdminState, limit: u64) -> Result<Vec<RefreshView>, Problem> {
+    let now_ms = state.now_ms();
+    let records = state.admin().store.refreshes(limit).await?;
+    Ok(records
+        .into_iter()
+        .map(|record| RefreshView::new(record, now_ms))
+        .collect())
+}
+
+/// Returns the job under way, or the last one.
+pub(super) fn current(state: &AdminState) -> JobView {
+    let progress = state.admin().refresher.progress().borrow().clone();
+    JobView::new(state.jobs().last(), &progress, state.now_ms())
+}
+
+fn source_names(state: &AdminState) -> Vec<String> {
+    state
+        .admin()
+        .refresher
+        .sources()
+        .iter()
+        .map(|spec| spec.source.to_string())
+        .collect()
+}
+
+impl RefreshView {
+    pub(super) fn new(record: RefreshRecord, now_ms: i64) -> Self {
+        let (outcome, outcome_text) = match record.outcome {
+            RefreshOutcome::Replaced => ("replaced", "updated"),
+            RefreshOutcome::NotModified => ("not-modified", "unchanged"),
+            RefreshOutcome::Failed => ("failed", "failed"),
+        };
+        Self {
+            id: record.refresh_id,
+            source: record.source.to_string(),
+            source_title: title(&record.source),
+            url: record.url,
+            trigger: record.trigger,
+            started: Moment::new(record.started_ms, now_ms),
+            finished: Moment::new(record.finished_ms, now_ms),
+            took: duration_text(record.finished_ms.saturating_sub(record.started_ms)),
+            outcome,
+            outcome_text,
+            error: record.error,
+            records: record.records,
+            added: record.added,
+            changed: record.changed,
+            removed: record.removed,
+            skipped: record.skipped,
+            quarantined: record.quarantined,
+            unusable: record.unusable,
+            problems: record.problems,
+        }
+    }
+
+    pub(super) fn is_failed(&self) -> bool {
+        self.outcome == "failed"
+    }
+}
+
+impl JobView {
+    fn new(job: Option<Job>, progress: &Progress, now_ms: i64) -> Self {
+        let told = |at_ms| Moment::new(at_ms, now_ms);
+        let is_ours = job.as_ref().is_some_and(Job::is_running);
+        let is_busy = jobs::is_busy(progress);
+        let (bytes, total_bytes) = match progress {
+            Progress::Downloading { bytes, total, .. } => (Some(*bytes), *total),
+            _ => (None, None),
+        };
+        Self {
+            running: is_ours || is_busy,
+            text: headline(job.as_ref(), progress),
+            started: job.as_ref().map(|job| told(job.started_ms)),
+            finished: job.as_ref().and_then(|job| job.finished_ms).map(told),
+            sources: job
+                .map(|job| job.steps)
+                .unwrap_or_default()
+                .into_iter()
+                .map(|step| StepView::new(step, progress, now_ms))
+                .collect(),
+            bytes,
+            total_bytes,
+        }
+    }
+}
+
+impl StepView {
+    fn new(step: JobStep, progress: &Progress, now_ms: i64) -> Self {
+        let viewed = |record: Box<RefreshRecord>| RefreshView::new(*record, now_ms);
+        let (state, text, refresh) = match step.state {
+            StepState::Waiting => ("waiting", "waiting for its turn".to_owned(), None),
+            StepState::Running => ("running", step_text(&step.source, progress), None),
+            StepState::Done(record) => ("done", done_text(&record), Some(viewed(record))),
+            StepState::Failed { reason, record } => ("failed", reason, record.map(viewed)),
+        };
+        Self {
+            source: step.source.to_string(),
+            source_title: title(&step.source),
+            state,
+            text,
+            refresh,
+        }
+    }
+}
+
+fn headline(job: Option<&Job>, progress: &Progress) -> String {
+    let Some(job) = job.filter(|job| job.is_running() || !jobs::is_busy(progress)) else {
+        return match of_progress(progress) {
+            Some((source, text)) => format!("{}: {text}", title(source)),
+            None => "No refresh is under way.".to_owned(),
+        };
+    };
+    if let Some(step) = job
+        .steps
+        .iter()
+        .find(|step| matches!(step.state, StepState::Running))
+    {
+        return format!(
+            "{}: {}",
+            title(&step.source),
+            step_text(&step.source, progress)
+        );
+    }
+    let failed = job
+        .steps
+        .iter()
+        .filter(|step| matches!(step.state, StepState::Failed { .. }))
+        .count();
+    match (job.is_running(), failed, job.steps.len()) {
+        (true, _, _) => "The refresh is starting.".to_owned(),
+        (false, 0, _) => "The refresh is done.".to_owned(),
+        (false, failed, all) if failed == all => "The refresh failed.".to_owned(),
+        (false, failed, all) => format!("The refresh of {failed} of {all} sources failed."),
+    }
+}
+
+fn step_text(source: &Source, progress: &Progress) -> String {
+    match of_progress(progress) {
+        Some((under_way, text)) if under_way == source => text,
+        _ => "starting".to_owned(),
+    }
+}
+
+fn of_progress(progress: &Progress) -> Option<(&Source, String)> {
+    match progress {
+        Progress::Downloading {
+            source,
+            bytes,
+            total,
+        } => Some((source, downloading(*bytes, *total))),
+        Progress::Parsing { source } => Some((source, "reading the records".to_owned())),
+        Progress::Testing { source, robots } => Some((
+            source,
+            format!("testing the patterns of {robots} robots against browsers"),
+        )),
+        Progress::Storing { source, robots } => Some((source, format!("storing {robots} robots"))),
+        _ => None,
+    }
+}
+
+fn downloading(bytes: u64, total: Option<u64>) -> String {
+    let kib = |bytes: u64| bytes.div_ceil(1_024);
+    match total {
+        Some(total) => format!("downloading, {} of {} KiB", kib(bytes), kib(total)),
+        None => format!("downloading, {} KiB so far", kib(bytes)),
+    }
+}
+
+fn done_text(record: &RefreshRecord) -> String {
+    match record.outcome {
+        RefreshOutcome::NotModified => "has not changed since the last time".to_owned(),
+        _ => format!(
+            "{} added, {} changed, {} removed",
+            record.added, record.changed, record.removed
+        ),
+    }
+}

@@ -1,0 +1,158 @@
+//! A robot as pages and JSON show it.
+
+use serde::Serialize;
+
+use super::{moment::Moment, page::encode, sources::title};
+use crate::registry::{Robot, Source, Status};
+use crate::store::StoredRobot;
+
+/// Row of the robots table.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct RobotView {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) source: String,
+    pub(super) source_title: String,
+    pub(super) status: &'static str,
+    /// Why it is not active; empty otherwise.
+    pub(super) reason: String,
+    pub(super) useragent: String,
+    pub(super) patterns: Vec<PatternView>,
+    pub(super) purpose: &'static str,
+    pub(super) operator: Option<String>,
+    pub(super) product_token: Option<String>,
+    /// Whether it says to obey robots.txt; "unknown" where it says nothing.
+    pub(super) exclusion: &'static str,
+    /// Endings of the host names that its requests come from.
+    pub(super) host_suffixes: Vec<String>,
+    /// Always `http:` or `https:`.
+    pub(super) details_url: Option<String>,
+    pub(super) inserted: Moment,
+    pub(super) modified: Moment,
+    /// Pattern and browser of a quarantined robot.
+    pub(super) hit: Option<HitView>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct PatternView {
+    pub(super) kind: &'static str,
+    pub(super) text: String,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct HitView {
+    pub(super) pattern: String,
+    pub(super) browser: String,
+}
+
+impl RobotView {
+    pub(super) fn new(stored: &StoredRobot, now_ms: i64) -> Self {
+        let robot = &stored.robot;
+        let (reason, hit) = why(&robot.status);
+        Self {
+            id: robot.id.clone(),
+            name: shown_name(robot),
+            source: robot.source.to_string(),
+            source_title: title(&robot.source),
+            status: robot.status.as_str(),
+            reason,
+            useragent: robot.useragent.clone(),
+            patterns: robot
+                .patterns
+                .iter()
+                .map(|pattern| PatternView {
+                    kind: pattern.kind.as_str(),
+                    text: pattern.text.clone(),
+                })
+                .collect(),
+            purpose: robot.purpose.as_str(),
+            operator: robot.operator.clone(),
+            product_token: robot.product_token.clone(),
+            exclusion: robot.exclusion.as_str(),
+            host_suffixes: robot.host_suffixes.clone(),
+            details_url: robot.details_url.clone().filter(|url| is_web_link(url)),
+            inserted: Moment::new(stored.insertion_ms, now_ms),
+            modified: Moment::new(stored.modified_ms, now_ms),
+            hit,
+        }
+    }
+
+    /// Returns the path of the page about the robot, from the top of the router.
+    pub(super) fn link(&self) -> String {
+        link(&self.source, &self.id)
+    }
+
+    pub(super) fn is_manual(&self) -> bool {
+        self.source == Source::manual().as_str()
+    }
+}
+
+/// Returns the path of the page about a robot, from the top of the router.
+pub(super) fn link(source: &str, id: &str) -> String {
+    match id {
+        // Browsers take these for steps up, encoded or not (URL Standard §4.3).
+        "." | ".." => format!("robots/{}?id={id}", encode(source)),
+        _ => format!("robots/{}/{}", encode(source), encode(id)),
+    }
+}
+
+/// Tells whether a link leads to the web: no `javascript:`, no `data:`.
+pub(super) fn is_web_link(url: &str) -> bool {
+    let lower = url.get(..8).unwrap_or(url).to_ascii_lowercase();
+    (lower.starts_with("http://") || lower.starts_with("https://"))
+        && !url.chars().any(|c| c.is_control() || c == ' ')
+}
+
+fn shown_name(robot: &Robot) -> String {
+    if robot.name.trim().is_empty() {
+        robot.id.clone()
+    } else {
+        robot.name.clone()
+    }
+}
+
+fn why(status: &Status) -> (String, Option<HitView>) {
+    match status {
+        Status::Active => (String::new(), None),
+        Status::Quarantined { pattern, browser } => (
+            format!("its pattern {pattern:?} hits a browser"),
+            Some(HitView {
+                pattern: pattern.clone(),
+                browser: browser.clone(),
+            }),
+        ),
+        Status::Unusable { reason } => (reason.clone(), None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_web_addresses_become_links() {
+        assert!(is_web_link("http://example.com/"));
+        assert!(is_web_link("HTTPS://example.com/"));
+        for url in [
+            "javascript:alert(1)",
+            " http://example.com/",
+            "java\nscript:alert(1)",
+            "data:text/html,x",
+            "//example.com",
+            "http:example",
+            "",
+            "é",
+        ] {
+            assert!(!is_web_link(url), "{url}");
+        }
+    }
+
+    #[test]
+    fn any_id_has_a_page() {
+        assert_eq!(
+            link("web-robots-db", "a/b c"),
+            "robots/web-robots-db/a%2Fb%20c"
+        );
+        assert_eq!(link("manual", ".."), "robots/manual?id=..");
+    }
+}

@@ -1,0 +1,149 @@
+//! The robots table and the page about one robot.
+
+use askama::Template;
+use axum::{
+    extract::{Path, State},
+    response::Response,
+};
+use serde::Deserialize;
+
+use super::{
+    fields::Params,
+    listing::{Column, Found, ListParams, Listing, STATUSES},
+    page::{Page, html},
+    problem::Problem,
+    robot_view::RobotView,
+    sources::title,
+    state::AdminState,
+};
+use crate::registry::Source;
+
+#[derive(Template)]
+#[template(path = "admin/robots.html")]
+struct RobotsPage {
+    page: Page,
+    listing: Listing,
+    found: Found,
+    sources: Vec<SourceChoice>,
+    columns: Vec<Column>,
+    note: &'static str,
+}
+
+#[derive(Template)]
+#[template(path = "admin/robot.html")]
+struct RobotPage {
+    page: Page,
+    robot: RobotView,
+    note: &'static str,
+}
+
+struct SourceChoice {
+    name: String,
+    title: String,
+    is_chosen: bool,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct RobotParams {
+    #[serde(default)]
+    id: String,
+    #[serde(default)]
+    note: String,
+}
+
+/// Robot that a path names; the parameters of outer routers are left alone.
+#[derive(Debug, Deserialize)]
+pub(super) struct RobotPath {
+    pub(super) robot_source: String,
+    pub(super) robot_id: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct SourcePath {
+    robot_source: String,
+}
+
+/// Shows the table.
+pub(super) async fn list(
+    State(state): State<AdminState>,
+    Params(params): Params<ListParams>,
+    page: Page,
+) -> Result<Response, Problem> {
+    let mut listing = Listing::parse(&params)?;
+    let found = listing.load(&state).await?;
+    listing.number = found.number;
+    Ok(html(&RobotsPage {
+        page,
+        sources: choices(&state, listing.source.as_ref()).await?,
+        columns: listing.columns(),
+        listing,
+        found,
+        note: said(&params.note),
+    }))
+}
+
+/// Shows one robot.
+pub(super) async fn show(
+    State(state): State<AdminState>,
+    Path(path): Path<RobotPath>,
+    Params(params): Params<RobotParams>,
+    page: Page,
+) -> Result<Response, Problem> {
+    let robot = find(&state, &path.robot_source, &path.robot_id).await?;
+    let note = said(&params.note);
+    Ok(html(&RobotPage { page, robot, note }))
+}
+
+/// Shows a robot whose id cannot stand in a path.
+pub(super) async fn show_by_query(
+    State(state): State<AdminState>,
+    Path(path): Path<SourcePath>,
+    Params(params): Params<RobotParams>,
+    page: Page,
+) -> Result<Response, Problem> {
+    let robot = find(&state, &path.robot_source, &params.id).await?;
+    let note = said(&params.note);
+    Ok(html(&RobotPage { page, robot, note }))
+}
+
+/// Looks a robot up by its source and id.
+pub(super) async fn find(state: &AdminState, source: &str, id: &str) -> Result<RobotView, Problem> {
+    let now_ms = state.now_ms();
+    state
+        .admin()
+        .store
+        .robots_by_id(id)
+        .await?
+        .iter()
+        .find(|stored| stored.robot.source.as_str() == source)
+        .map(|stored| RobotView::new(stored, now_ms))
+        .ok_or_else(|| {
+            Problem::not_found(format!(
+                "The source {source:?} has no robot with the id {id:?}."
+            ))
+        })
+}
+
+async fn choices(
+    state: &AdminState,
+    chosen: Option<&Source>,
+) -> Result<Vec<SourceChoice>, Problem> {
+    let counts = state.admin().store.robot_counts().await?;
+    Ok(counts
+        .iter()
+        .map(|count| SourceChoice {
+            name: count.source.to_string(),
+            title: title(&count.source),
+            is_chosen: Some(&count.source) == chosen,
+        })
+        .collect())
+}
+
+/// Returns the words for what has just been done.
+fn said(note: &str) -> &'static str {
+    match note {
+        "added" => "The robot was added. It is recognised from now on.",
+        "removed" => "The robot was removed. It is recognised no longer.",
+        _ => "",
+    }
+}

@@ -1,0 +1,65 @@
+//! The addresses of the pages and of the JSON.
+
+use axum::{
+    Router,
+    extract::DefaultBodyLimit,
+    middleware::{from_fn, from_fn_with_state},
+    routing::{get, post},
+};
+
+use super::{
+    access, account, api, assets, guard, identify, login, manual, overview,
+    problem::Problem,
+    refreshes, robots, session,
+    settings::{Access, Admin},
+    state::AdminState,
+};
+
+/// Largest form or JSON body.
+const MAX_BODY_BYTES: usize = 64 * 1024;
+
+/// Creates the pages at `/` and the JSON under `/api`.
+///
+/// Links are relative, so the router works wherever it is nested. Prefer
+/// `nest_service`, which answers with and without the slash at the end.
+pub fn router(admin: Admin) -> Router {
+    let has_login = matches!(admin.access, Access::Login { .. });
+    let state = AdminState::new(admin);
+    let mut routes = pages().nest("/api", api::routes());
+    if has_login {
+        routes = routes.merge(login_pages());
+    }
+    // The last layer is the first to see a request.
+    routes
+        .fallback(async || Problem::not_found("There is no such page."))
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .layer(from_fn_with_state(state.clone(), access::gate))
+        .layer(from_fn_with_state(state.clone(), session::manage))
+        .layer(from_fn(guard::same_site))
+        .layer(from_fn_with_state(state.clone(), guard::known_host))
+        .layer(from_fn(guard::dress))
+        .with_state(state)
+}
+
+fn pages() -> Router<AdminState> {
+    Router::new()
+        .route("/", get(overview::top))
+        .route("/overview", get(overview::show))
+        .route("/robots", get(robots::list))
+        .route("/robots/new", get(manual::form).post(manual::add))
+        .route("/robots/remove", post(manual::remove))
+        .route("/robots/{robot_source}", get(robots::show_by_query))
+        .route("/robots/{robot_source}/{robot_id}", get(robots::show))
+        .route("/identify", get(identify::show))
+        .route("/refresh", get(refreshes::progress).post(refreshes::start))
+        .route("/refreshes", get(refreshes::list))
+        .route("/refreshes/{refresh_id}", get(refreshes::record))
+        .route("/assets/{asset_name}", get(assets::serve))
+}
+
+fn login_pages() -> Router<AdminState> {
+    Router::new()
+        .route("/login", get(login::form).post(login::submit))
+        .route("/logout", post(login::leave))
+        .route("/account", get(account::form).post(account::submit))
+}

@@ -1,0 +1,100 @@
+//! What the pages are made from.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use tokio_util::task::TaskTracker;
+
+use crate::clock::Clock;
+use crate::detect::SharedDetector;
+use crate::policy::SharedPolicy;
+use crate::refresh::Refresher;
+use crate::store::Store;
+
+/// Parameter in force and where it came from.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// Key as the configuration file spells it, such as `filter_pattern`.
+    pub key: String,
+    /// The original package's name, such as `FilterPattern`.
+    pub old_name: Option<String>,
+    /// Value in force.
+    pub value: String,
+    /// "default", "robot-detection.toml line 3", "environment `ROBOT_DETECTION_…`", "--listen".
+    pub origin: String,
+    /// What the parameter does, in one sentence.
+    pub help: String,
+}
+
+/// Parameters in force; they are exchanged as a whole when settings are reloaded.
+///
+/// Clones share them.
+#[derive(Clone, Debug, Default)]
+pub struct SharedSettings {
+    current: Arc<ArcSwap<Vec<Setting>>>,
+}
+
+impl SharedSettings {
+    /// Creates them with the parameters in force now.
+    #[must_use]
+    pub fn new(settings: Vec<Setting>) -> Self {
+        Self {
+            current: Arc::new(ArcSwap::from_pointee(settings)),
+        }
+    }
+
+    /// Returns the parameters in force.
+    #[must_use]
+    pub fn load(&self) -> Arc<Vec<Setting>> {
+        self.current.load_full()
+    }
+
+    /// Shows other parameters from now on.
+    pub fn replace(&self, settings: Vec<Setting>) {
+        self.current.store(Arc::new(settings));
+    }
+}
+
+impl From<Vec<Setting>> for SharedSettings {
+    fn from(settings: Vec<Setting>) -> Self {
+        Self::new(settings)
+    }
+}
+
+/// Who may see the pages.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Access {
+    /// Password and session, or bearer token.
+    Login {
+        /// Sends the session's cookie over https only.
+        secure_cookies: bool,
+    },
+    /// The application has put the router behind a login of its own.
+    Open,
+}
+
+/// What the pages show and set in motion.
+#[derive(Clone, Debug)]
+pub struct Admin {
+    /// Database.
+    pub store: Store,
+    /// Detector in force.
+    pub detector: SharedDetector,
+    /// Policy in force.
+    pub policy: SharedPolicy,
+    /// Keeps the registry up to date.
+    pub refresher: Refresher,
+    /// Parameters in force; those with an old name come first on the page.
+    pub settings: SharedSettings,
+    /// The time.
+    pub clock: Clock,
+    /// Who may see the pages.
+    pub access: Access,
+    /// Names under which the site is reached; empty allows any Host.
+    ///
+    /// Loopback names are always allowed. A name without a port allows all
+    /// ports.
+    pub hosts: Vec<String>,
+    /// Refreshes started from the page run on it and end at shutdown.
+    pub tasks: TaskTracker,
+}

@@ -1,0 +1,194 @@
+//! The registries that robots come from, and how old they are.
+
+use serde::Serialize;
+
+use super::{moment::Moment, state::AdminState};
+use crate::refresh::SourceSpec;
+use crate::registry::Source;
+use crate::store::{RobotCount, StoreError};
+
+/// One source on the overview.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct SourceView {
+    pub(super) source: String,
+    /// What it is, for people.
+    pub(super) title: String,
+    /// Where it is downloaded from; none for what is not downloaded.
+    pub(super) url: Option<String>,
+    pub(super) format: Option<&'static str>,
+    pub(super) interval_days: Option<u32>,
+    pub(super) active: u64,
+    pub(super) quarantined: u64,
+    pub(super) unusable: u64,
+    /// Last refresh that succeeded.
+    pub(super) refreshed: Option<Moment>,
+    pub(super) next_refresh: Option<Moment>,
+    /// Failure that no success has followed yet.
+    pub(super) failure: Option<FailureView>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct FailureView {
+    pub(super) refresh_id: i64,
+    pub(super) error: String,
+    pub(super) at: Moment,
+}
+
+impl SourceView {
+    pub(super) fn is_refreshable(&self) -> bool {
+        self.url.is_some()
+    }
+
+    pub(super) fn robots(&self) -> u64 {
+        self.active + self.quarantined + self.unusable
+    }
+}
+
+/// Returns configured sources and those that robots in the database come from.
+pub(super) async fn load(state: &AdminState) -> Result<Vec<SourceView>, StoreError> {
+    let counts = state.admin().store.robot_counts().await?;
+    let specs = state.admin().refresher.sources();
+    let mut views = Vec::new();
+    for source in names(&specs, &counts) {
+        let spec = specs.iter().find(|spec| spec.source == source);
+        let count = counts.iter().find(|count| count.source == source);
+        views.push(view(state, &source, spec, count).await?);
+    }
+    Ok(views)
+}
+
+/// Tells whether nothing but the bundled registry has come in yet.
+pub(super) fn is_bundled_only(views: &[SourceView]) -> bool {
+    let has_robots = |view: &SourceView| view.robots() > 0;
+    views.iter().any(SourceView::is_refreshable)
+        && !views
+            .iter()
+            .any(|view| view.is_refreshable() && has_robots(view))
+        && views
+            .iter()
+            .any(|view| view.source == Source::bundled().as_str() && has_robots(view))
+}
+
+/// Configured sources first, as configured; then the others by name.
+fn names(specs: &[SourceSpec], counts: &[RobotCount]) -> Vec<Source> {
+    let mut names: Vec<Source> = Vec::new();
+    let configured = specs.iter().map(|spec| &spec.source);
+    for source in configured.chain(counts.iter().map(|count| &count.source)) {
+        if !names.contains(source) {
+            names.push(source.clone());
+        }
+    }
+    names
+}
+
+async fn view(
+    state: &AdminState,
+    source: &Source,
+    spec: Option<&SourceSpec>,
+    count: Option<&RobotCount>,
+) -> Result<SourceView, StoreError> {
+    let admin = state.admin();
+    let now_ms = state.now_ms();
+    let told = |at_ms| Moment::new(at_ms, now_ms);
+    let remembered = admin.store.source_state(source).await?;
+    let (next_ms, failure) = match spec {
+        Some(_) => (
+            admin.refresher.next_due_ms(source).await?,
+            admin.refresher.standing_failure(source).await?,
+        ),
+        None => (None, None),
+    };
+    Ok(SourceView {
+        source: source.to_string(),
+        title: title(source),
+        url: spec.map(|spec| without_secrets(&spec.url)),
+        format: spec.map(|spec| spec.format.as_str()),
+        interval_days: spec.map(|spec| spec.interval_days),
+        active: count.map_or(0, |count| count.active),
+        quarantined: count.map_or(0, |count| count.quarantined),
+        unusable: count.map_or(0, |count| count.unusable),
+        refreshed: remembered.and_then(|state| state.succeeded_ms).map(told),
+        next_refresh: next_ms.map(told),
+        failure: failure.map(|record| FailureView {
+            refresh_id: record.refresh_id,
+            error: record.error,
+            at: told(record.finished_ms),
+        }),
+    })
+}
+
+/// Returns a URL without what may be a password or a key: user part and query.
+fn without_secrets(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.to_owned();
+    };
+    let shown = rest.split(['?', '#']).next().unwrap_or_default();
+    let (authority, path) = shown
+        .split_once('/')
+        .map_or((shown, None), |(authority, path)| (authority, Some(path)));
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    match path {
+        Some(path) => format!("{scheme}://{host}/{path}"),
+        None => format!("{scheme}://{host}"),
+    }
+}
+
+/// Returns what a source is called on the pages.
+pub(super) fn title(source: &Source) -> String {
+    match source.as_str() {
+        "manual" => "Added by hand".to_owned(),
+        "bundled" => "Bundled registry".to_owned(),
+        "web-robots-db" => "Web Robots Database".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(name: &str, url: Option<&str>, active: u64) -> SourceView {
+        SourceView {
+            source: name.to_owned(),
+            title: name.to_owned(),
+            url: url.map(str::to_owned),
+            format: None,
+            interval_days: None,
+            active,
+            quarantined: 0,
+            unusable: 0,
+            refreshed: None,
+            next_refresh: None,
+            failure: None,
+        }
+    }
+
+    #[test]
+    fn the_pages_show_no_password_of_a_source() {
+        for (url, shown) in [
+            (
+                "http://example.com/db/all.txt",
+                "http://example.com/db/all.txt",
+            ),
+            (
+                "https://u:p@example.com/a@b?key=1#x",
+                "https://example.com/a@b",
+            ),
+            ("https://u@example.com", "https://example.com"),
+            ("file:///srv/robots.txt", "file:///srv/robots.txt"),
+            ("/srv/robots?.txt", "/srv/robots?.txt"),
+        ] {
+            assert_eq!(without_secrets(url), shown);
+        }
+    }
+
+    #[test]
+    fn a_first_start_without_network_is_noticed() {
+        let bundled = source("bundled", None, 60);
+        let web = source("web-robots-db", Some("http://example.com/"), 0);
+        assert!(is_bundled_only(&[web.clone(), bundled.clone()]));
+        assert!(!is_bundled_only(std::slice::from_ref(&bundled)));
+        let arrived = SourceView { active: 1, ..web };
+        assert!(!is_bundled_only(&[arrived, bundled]));
+    }
+}

@@ -1,0 +1,11 @@
+//! The administrator's pages and JSON, over real HTTP and in a real browser.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod browser;
+mod guard;
+mod json;
+mod login;
+mod nesting;
+mod pages;
+mod site;

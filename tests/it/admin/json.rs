@@ -1,0 +1,283 @@
+//! The same as JSON.
+
+use reqwest::{Method, StatusCode, header};
+use robot_detection::{registry::Source, store::Store};
+use sha2::{Digest, Sha256};
+
+use super::site::{Client, NOW_MS, Plan, Site, encode, flat_file};
+use crate::support::http::Reply;
+
+const TOKEN: &str = "a-token-for-scripts-0123456789";
+
+async fn add_token(store: &Store) {
+    let bytes: [u8; 32] = Sha256::digest(TOKEN).into();
+    let digest = format!(
+        "{:032x}{:032x}",
+        u128::from_be_bytes(bytes[..16].try_into().unwrap()),
+        u128::from_be_bytes(bytes[16..].try_into().unwrap())
+    );
+    store
+        .add_admin_token("deploy", &digest, NOW_MS)
+        .await
+        .unwrap();
+}
+
+async fn script() -> (Site, Client) {
+    let site = Plan::default().start().await;
+    add_token(&site.store).await;
+    let client = site.client();
+    (site, client)
+}
+
+fn with_token(request: reqwest::RequestBuilder) -> reqwest::RequestBuilder {
+    request.header(header::AUTHORIZATION, format!("Bearer {TOKEN}"))
+}
+
+async fn ask(client: &Client, method: Method, path: &str, body: &str) -> super::site::Answer {
+    client
+        .send(with_token(client.json(method, path, body)))
+        .await
+}
+
+#[tokio::test]
+async fn a_token_opens_the_json_and_nothing_else() {
+    let (_site, client) = script().await;
+    let answer = ask(&client, Method::GET, "api/status", "").await;
+    assert_eq!(answer.status, StatusCode::OK);
+    assert_eq!(answer.json()["database"], "sqlite");
+    let page = ask(&client, Method::GET, "overview", "").await;
+    assert_eq!(page.status, StatusCode::SEE_OTHER);
+}
+
+#[tokio::test]
+async fn a_wrong_token_is_refused_even_with_a_session() {
+    let site = Plan::default().start().await;
+    let client = site.logged_in().await;
+    for token in [
+        "Bearer wrong",
+        "Bearer ",
+        &format!("Bearer {}", "x".repeat(4_000)),
+    ] {
+        let request = client.request(Method::GET, "api/status");
+        let answer = client
+            .send(request.header(header::AUTHORIZATION, token))
+            .await;
+        assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "{token}");
+    }
+    let other_scheme = client.request(Method::GET, "api/status");
+    let answer = client
+        .send(other_scheme.header(header::AUTHORIZATION, "Basic eDp5"))
+        .await;
+    assert_eq!(answer.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_token_needs_no_origin_but_a_session_needs_its_token() {
+    let (site, client) = script().await;
+    let body = r#"{"source":"web-robots-db"}"#;
+    let request = client.json(Method::POST, "api/refresh", body);
+    let foreign = with_token(request).header(header::ORIGIN, "http://tool.example");
+    assert_eq!(client.send(foreign).await.status, StatusCode::ACCEPTED);
+
+    let browser = site.logged_in().await;
+    browser.refresh_done().await;
+    let bare = browser.json(Method::POST, "api/refresh", body);
+    let refused = browser.send(bare).await;
+    assert_eq!(refused.status, StatusCode::FORBIDDEN);
+    assert_eq!(refused.json()["error"]["code"], "cross_site");
+    let token = browser.get("account").await.csrf();
+    let meant = browser.json(Method::POST, "api/refresh", body);
+    let answer = browser.send(meant.header("x-csrf-token", token)).await;
+    assert_eq!(answer.status, StatusCode::ACCEPTED);
+    browser.refresh_done().await;
+}
+
+#[tokio::test]
+async fn robots_are_listed_searched_and_shown() {
+    let (site, client) = script().await;
+    site.source.set(Reply::text(flat_file(150)));
+    site.refresh().await;
+    let all = ask(&client, Method::GET, "api/robots", "").await.json();
+    assert_eq!(all["total"], 150);
+    assert_eq!(all["pages"], 2);
+    assert_eq!(all["robots"].as_array().unwrap().len(), 100);
+    let last = ask(
+        &client,
+        Method::GET,
+        "api/robots?page=2&sort=id&dir=desc",
+        "",
+    )
+    .await;
+    assert_eq!(last.json()["robots"].as_array().unwrap().len(), 50);
+    assert_eq!(last.json()["robots"][49]["id"], "acme0001");
+    let found = ask(&client, Method::GET, "api/robots?q=acme0042walker", "").await;
+    assert_eq!(found.json()["total"], 1);
+    let robot = ask(
+        &client,
+        Method::GET,
+        "api/robots/web-robots-db/acme0042",
+        "",
+    )
+    .await;
+    let robot = &robot.json()["robot"];
+    assert_eq!(robot["name"], "Acme Robot 0042");
+    assert_eq!(robot["status"], "active");
+    assert_eq!(robot["inserted"], "2026-03-01T12:00:00Z");
+    assert_eq!(robot["details_url"], "http://robots.example/acme42");
+    assert!(!robot["patterns"].as_array().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_refresh_runs_and_tells_its_outcome() {
+    let (site, client) = script().await;
+    let started = ask(&client, Method::POST, "api/refresh", "{}").await;
+    assert_eq!(started.status, StatusCode::ACCEPTED);
+    let browser = site.logged_in().await;
+    let job = browser.refresh_done().await;
+    assert_eq!(job["sources"][0]["state"], "done");
+    assert_eq!(job["sources"][0]["refresh"]["added"], 12);
+    let history = ask(&client, Method::GET, "api/refreshes", "").await.json();
+    assert_eq!(history["refreshes"][0]["outcome"], "replaced");
+    assert_eq!(history["refreshes"][0]["trigger"], "admin");
+    let id = &history["refreshes"][0]["id"];
+    let one = ask(&client, Method::GET, &format!("api/refreshes/{id}"), "").await;
+    assert_eq!(one.json()["refresh"]["records"], 12);
+}
+
+#[tokio::test]
+async fn a_second_refresh_waits_for_the_first() {
+    let (site, client) = script().await;
+    site.source.set(Reply::Hang);
+    let first = ask(&client, Method::POST, "api/refresh", "{}").await;
+    assert_eq!(first.status, StatusCode::ACCEPTED);
+    let second = ask(&client, Method::POST, "api/refresh", "{}").await;
+    assert_eq!(second.status, StatusCode::CONFLICT);
+    assert_eq!(second.json()["error"]["code"], "busy");
+    let job = ask(&client, Method::GET, "api/refresh", "").await.json();
+    assert_eq!(job["running"], true);
+}
+
+#[tokio::test]
+async fn a_user_agent_is_identified() {
+    let (site, client) = script().await;
+    site.refresh().await;
+    let agent = encode("Mozilla/5.0 (compatible; Acme0007Walker/2.1)");
+    let path = format!("api/identify?user_agent={agent}&path=/members-only-stuff/a");
+    let answer = ask(&client, Method::GET, &path, "").await.json();
+    assert_eq!(answer["robot"]["id"], "acme0007");
+    assert_eq!(answer["decision"], "redirect");
+    assert_eq!(answer["location"], "/robot-heaven/");
+    let (start, end) = (&answer["robot"]["start"], &answer["robot"]["end"]);
+    assert_eq!((start.as_u64(), end.as_u64()), (Some(25), Some(39)));
+    let person = ask(&client, Method::GET, "api/identify?user_agent=Firefox", "").await;
+    assert!(person.json()["robot"].is_null());
+    assert_eq!(person.json()["decision"], "pass");
+}
+
+#[tokio::test]
+async fn a_robot_is_added_and_removed_by_hand() {
+    let (site, client) = script().await;
+    let body = r#"{"id":"xyzzy","useragent":"XyzzyFetch/1.0","purpose":"seo","details_url":"https://x.example/"}"#;
+    let added = ask(&client, Method::POST, "api/robots", body).await;
+    assert_eq!(added.status, StatusCode::CREATED, "{}", added.body);
+    assert_eq!(added.json()["robot"]["source"], "manual");
+    assert!(site.detector.load().identify(b"XyzzyFetch/2.0").is_some());
+    let again = ask(&client, Method::POST, "api/robots", body).await;
+    assert_eq!(again.status, StatusCode::CONFLICT);
+    let removed = ask(&client, Method::DELETE, "api/robots/manual/xyzzy", "").await;
+    assert_eq!(removed.status, StatusCode::NO_CONTENT);
+    assert!(site.detector.load().identify(b"XyzzyFetch/2.0").is_none());
+    let gone = ask(&client, Method::DELETE, "api/robots/manual/xyzzy", "").await;
+    assert_eq!(gone.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn a_robot_that_hits_a_browser_needs_a_second_word() {
+    let (site, client) = script().await;
+    let body = r#"{"id":"yandex","useragent":"YaBrowser/24.1"}"#;
+    let refused = ask(&client, Method::POST, "api/robots", body).await;
+    assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(refused.json()["error"]["code"], "hits_browser");
+    assert!(site.store.robots().await.unwrap().is_empty());
+    let body = r#"{"id":"yandex","useragent":"YaBrowser/24.1","accept_browser_hits":true}"#;
+    let added = ask(&client, Method::POST, "api/robots", body).await;
+    assert_eq!(added.status, StatusCode::CREATED);
+}
+
+#[tokio::test]
+async fn a_robot_of_a_refresh_is_not_removed_by_hand() {
+    let (site, client) = script().await;
+    site.refresh().await;
+    let path = "api/robots/web-robots-db/acme0001";
+    let refused = ask(&client, Method::DELETE, path, "").await;
+    assert_eq!(refused.status, StatusCode::CONFLICT);
+    assert_eq!(refused.json()["error"]["code"], "not_by_hand");
+}
+
+#[tokio::test]
+async fn errors_have_a_status_a_code_and_a_message() {
+    let (_site, client) = script().await;
+    for (method, path, body, status, code) in [
+        (Method::GET, "api/nowhere", "", 404, "not_found"),
+        (Method::GET, "api", "", 404, "not_found"),
+        (
+            Method::GET,
+            "api/robots/manual/nobody",
+            "",
+            404,
+            "not_found",
+        ),
+        (Method::GET, "api/refreshes/999", "", 404, "not_found"),
+        (Method::PUT, "api/robots", "{}", 405, "method_not_allowed"),
+        (Method::GET, "api/robots?sort=size", "", 422, "invalid"),
+        (
+            Method::POST,
+            "api/refresh",
+            r#"{"source":"none"}"#,
+            422,
+            "invalid",
+        ),
+        (
+            Method::POST,
+            "api/refresh",
+            r#"{"sauce":"x"}"#,
+            422,
+            "invalid",
+        ),
+        (Method::POST, "api/refresh", "{", 400, "bad_request"),
+        (
+            Method::POST,
+            "api/robots",
+            r#"{"id":"a b","useragent":""}"#,
+            422,
+            "invalid",
+        ),
+    ] {
+        let answer = ask(&client, method.clone(), path, body).await;
+        assert_eq!(answer.status, status, "{method} {path}: {}", answer.body);
+        let error = &answer.json()["error"];
+        assert_eq!(error["code"], code, "{method} {path}");
+        assert!(error["message"].as_str().unwrap().len() > 10);
+    }
+    let long = format!(r#"{{"id":"{}"}}"#, "a".repeat(70_000));
+    let answer = ask(&client, Method::POST, "api/robots", &long).await;
+    assert_eq!(answer.status, StatusCode::PAYLOAD_TOO_LARGE);
+    assert_eq!(answer.json()["error"]["code"], "too_large");
+}
+
+#[tokio::test]
+async fn settings_and_status_tell_what_the_overview_shows() {
+    let (site, client) = script().await;
+    site.refresh().await;
+    let settings = ask(&client, Method::GET, "api/settings", "").await.json();
+    assert_eq!(settings["settings"][1]["old_name"], "FilterPattern");
+    let origin = &settings["settings"][1]["origin"];
+    assert_eq!(origin, "robot-detection.toml line 3");
+    let status = ask(&client, Method::GET, "api/status", "").await.json();
+    assert_eq!(status["filtering"]["is_on"], true);
+    assert_eq!(status["robots"]["in_force"], 12);
+    let source = &status["sources"][0];
+    assert_eq!(source["source"], Source::web_robots_db().as_str());
+    assert_eq!(source["refreshed"], "2026-03-01T12:00:00Z");
+    assert_eq!(source["next_refresh"], "2026-03-31T12:00:00Z");
+}

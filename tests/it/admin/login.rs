@@ -1,0 +1,200 @@
+//! Logging in, staying in, getting out.
+
+use std::time::Duration;
+
+use reqwest::StatusCode;
+use robot_detection::admin::{self, Access};
+
+use super::site::{NOW_MS, PASSWORD, PREFIX, Plan};
+
+#[tokio::test]
+async fn pages_lead_to_the_login_and_from_there_back() {
+    let site = Plan::default().start().await;
+    let client = site.client();
+    let turned_away = client.get("robots?q=acme&page=2").await;
+    assert_eq!(turned_away.status, StatusCode::SEE_OTHER);
+    let location = turned_away.header("location");
+    assert_eq!(location, "./login?next=robots%3Fq%3Dacme%26page%3D2");
+    let form = client.get("login?next=robots%3Fq%3Dacme").await;
+    assert_eq!(form.status, StatusCode::OK);
+    assert!(form.body.contains(r#"value="robots?q=acme""#));
+    let fields = [("password", PASSWORD), ("next", "robots?q=acme")];
+    let entered = client.post_as_is("login", &fields).await;
+    assert_eq!(entered.header("location"), "./robots?q=acme");
+    assert_eq!(client.get("overview").await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn the_session_cookie_is_strict_and_stays_below_the_pages() {
+    let site = Plan::default().start().await;
+    let entered = site.client().log_in(PASSWORD).await;
+    let cookie = entered.header("set-cookie");
+    for attribute in [
+        "HttpOnly",
+        "SameSite=Strict",
+        &format!("Path={PREFIX}"),
+        "Max-Age=43200",
+    ] {
+        assert!(cookie.contains(attribute), "{attribute} in {cookie}");
+    }
+    assert!(!cookie.contains("Secure"), "{cookie}");
+}
+
+#[tokio::test]
+async fn the_cookie_is_secure_where_asked_for() {
+    let plan = Plan {
+        access: Access::Login {
+            secure_cookies: true,
+        },
+        ..Plan::default()
+    };
+    let site = plan.start().await;
+    let entered = site.client().log_in(PASSWORD).await;
+    assert!(entered.header("set-cookie").contains("Secure"));
+}
+
+#[tokio::test]
+async fn a_wrong_password_begins_no_session() {
+    let site = Plan::default().start().await;
+    let client = site.client();
+    let refused = client.log_in("wrong").await;
+    assert_eq!(refused.status, StatusCode::FORBIDDEN);
+    assert!(refused.body.contains("That is not the password."));
+    assert_eq!(refused.header("set-cookie"), "");
+    assert_eq!(client.get("overview").await.status, StatusCode::SEE_OTHER);
+}
+
+#[tokio::test]
+async fn many_wrong_passwords_make_everybody_wait_a_little() {
+    let site = Plan::default().start().await;
+    let client = site.client();
+    for _ in 0..5 {
+        assert_eq!(client.log_in("wrong").await.status, StatusCode::FORBIDDEN);
+    }
+    let refused = client.log_in(PASSWORD).await;
+    assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(refused.header("retry-after"), "1");
+    site.clock.advance(Duration::from_secs(1));
+    let entered = client.log_in(PASSWORD).await;
+    assert_eq!(entered.status, StatusCode::SEE_OTHER);
+}
+
+#[tokio::test]
+async fn without_a_password_the_page_says_how_to_get_one() {
+    let plan = Plan {
+        has_password: false,
+        ..Plan::default()
+    };
+    let site = plan.start().await;
+    let client = site.client();
+    let form = client.get("login").await;
+    assert!(form.text().contains("No password has been set yet."));
+    assert!(form.text().contains("robot-detection serve"));
+    assert!(!form.body.contains(r#"type="password""#));
+    assert_eq!(client.log_in("").await.status, StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn each_login_has_a_session_id_of_its_own() {
+    let site = Plan::default().start().await;
+    let client = site.logged_in().await;
+    let first = client.cookie.lock().unwrap().clone();
+    client.log_in(PASSWORD).await;
+    let second = client.cookie.lock().unwrap().clone();
+    assert_ne!(first, second);
+    assert_eq!(client.get("overview").await.status, StatusCode::OK);
+    *client.cookie.lock().unwrap() = first;
+    assert_eq!(client.get("overview").await.status, StatusCode::SEE_OTHER);
+}
+
+#[tokio::test]
+async fn a_session_id_that_was_planted_is_not_taken_over() {
+    let site = Plan::default().start().await;
+    let client = site.client();
+    let planted = "robot-detection-admin=AAAAAAAAAAAAAAAAAAAAAA";
+    *client.cookie.lock().unwrap() = Some(planted.to_owned());
+    client.log_in(PASSWORD).await;
+    assert_ne!(client.cookie.lock().unwrap().as_deref(), Some(planted));
+    *client.cookie.lock().unwrap() = Some(planted.to_owned());
+    assert_eq!(client.get("overview").await.status, StatusCode::SEE_OTHER);
+}
+
+#[tokio::test]
+async fn a_session_ends_after_twelve_hours() {
+    let site = Plan::default().start().await;
+    let client = site.logged_in().await;
+    site.clock.advance(Duration::from_secs(12 * 3_600 - 1));
+    assert_eq!(client.get("overview").await.status, StatusCode::OK);
+    site.clock.advance(Duration::from_secs(2));
+    assert_eq!(client.get("overview").await.status, StatusCode::SEE_OTHER);
+}
+
+#[tokio::test]
+async fn logging_out_ends_the_session_for_good() {
+    let site = Plan::default().start().await;
+    let client = site.logged_in().await;
+    let cookie = client.cookie.lock().unwrap().clone();
+    let left = client.post("logout", &[]).await;
+    assert_eq!(left.status, StatusCode::SEE_OTHER);
+    assert_eq!(left.header("location"), "./login");
+    assert_eq!(client.get("overview").await.status, StatusCode::SEE_OTHER);
+    *client.cookie.lock().unwrap() = cookie;
+    assert_eq!(client.get("overview").await.status, StatusCode::SEE_OTHER);
+}
+
+#[tokio::test]
+async fn a_new_password_ends_all_other_sessions() {
+    let site = Plan::default().start().await;
+    let client = site.logged_in().await;
+    let elsewhere = site.logged_in().await;
+    let new = "a password of my own";
+    let fields = [("old", PASSWORD), ("new", new), ("again", new)];
+    let changed = client.post("account", &fields).await;
+    assert_eq!(changed.status, StatusCode::SEE_OTHER, "{}", changed.body);
+    assert_eq!(client.get("overview").await.status, StatusCode::OK);
+    assert_eq!(
+        elsewhere.get("overview").await.status,
+        StatusCode::SEE_OTHER
+    );
+    let by_old = elsewhere.log_in(PASSWORD).await;
+    assert_eq!(by_old.status, StatusCode::FORBIDDEN);
+    let by_new = elsewhere.log_in(new).await;
+    assert_eq!(by_new.status, StatusCode::SEE_OTHER);
+}
+
+#[tokio::test]
+async fn a_password_is_changed_by_who_knows_it_only() {
+    let site = Plan::default().start().await;
+    let client = site.logged_in().await;
+    let new = "a password of my own";
+    let fields = [("old", "wrong"), ("new", new), ("again", new)];
+    let refused = client.post("account", &fields).await;
+    assert_eq!(refused.status, StatusCode::FORBIDDEN);
+    let fields = [("old", PASSWORD), ("new", "short"), ("again", "short")];
+    let refused = client.post("account", &fields).await;
+    assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
+    let entered = site.client().log_in(PASSWORD).await;
+    assert_eq!(entered.status, StatusCode::SEE_OTHER);
+}
+
+#[tokio::test]
+async fn a_generated_password_opens_the_pages() {
+    let site = Plan::default().start().await;
+    let password = admin::generate_password();
+    let hash = admin::hash_password(&password).unwrap();
+    let store = &site.store;
+    store.set_admin_password_hash(&hash, NOW_MS).await.unwrap();
+    let entered = site.client().log_in(&password).await;
+    assert_eq!(entered.status, StatusCode::SEE_OTHER);
+}
+
+#[tokio::test]
+async fn where_the_application_has_a_login_there_is_none_here() {
+    let site = Plan::open().start().await;
+    let client = site.client();
+    assert_eq!(client.get("overview").await.status, StatusCode::OK);
+    for path in ["login", "account"] {
+        assert_eq!(client.get(path).await.status, StatusCode::NOT_FOUND);
+    }
+    assert!(!client.get("overview").await.body.contains("Log out"));
+}

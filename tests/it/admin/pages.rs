@@ -1,0 +1,399 @@
+//! What the pages say.
+
+use reqwest::StatusCode;
+use robot_detection::registry::{Pattern, PatternKind, Robot, Source, Status};
+use robot_detection::store::{RefreshOutcome, RefreshRecord, SourceState};
+
+use super::site::{NOW_MS, Plan, Site, encode, flat_file};
+use crate::support::http::Reply;
+
+const HOSTILE: &str = "\"><script>alert('x')</script>&amp;{{7*7}}<img src=x onerror=alert(1)>";
+
+#[tokio::test]
+async fn the_overview_tells_what_is_filtered_and_where_it_was_set() {
+    let site = Plan::open().start().await;
+    site.refresh().await;
+    let text = site.client().get("overview").await.text();
+    for words in [
+        "Robots are redirected",
+        "/members-only-stuff/*",
+        "/robot-heaven/",
+        "WebRobotsDB",
+        "FilterPattern",
+        "RedirectURL",
+        "RefreshIntervalDays",
+        "robot-detection.toml line 3",
+        "environment ROBOT_DETECTION_REFRESH_INTERVAL_DAYS",
+        "server.listen",
+        "Web Robots Database",
+        "just now",
+        "in 30 days",
+    ] {
+        assert!(text.contains(words), "{words:?} is not in {text}");
+    }
+}
+
+#[tokio::test]
+async fn the_overview_says_plainly_that_nothing_is_filtered() {
+    let plan = Plan {
+        filter: "",
+        ..Plan::open()
+    };
+    let site = plan.start().await;
+    let text = site.client().get("overview").await.text();
+    assert!(text.contains("Nothing is filtered"), "{text}");
+    assert!(text.contains("filter_pattern (FilterPattern)"), "{text}");
+    assert!(!text.contains("Robots are redirected"));
+}
+
+#[tokio::test]
+async fn without_a_source_there_is_no_button_but_a_word() {
+    let plan = Plan {
+        has_source: false,
+        ..Plan::open()
+    };
+    let site = plan.start().await;
+    let client = site.client();
+    for page in ["overview", "refresh"] {
+        let answer = client.get(page).await;
+        assert!(!answer.body.contains(r#"<form method="post""#), "{page}");
+        assert!(answer.text().contains("set web_robots_db"), "{page}");
+    }
+    let refused = client.post_as_is("refresh", &[]).await;
+    assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
+}
+
+#[tokio::test]
+async fn ten_thousand_robots_are_shown_a_page_at_a_time() {
+    let site = Plan::open().start().await;
+    site.source.set(Reply::text(flat_file(10_000)));
+    site.refresh().await;
+    let last = site
+        .client()
+        .get("robots?page=100&sort=modified&dir=desc")
+        .await;
+    let text = last.text();
+    assert!(text.contains("9901 to 10000 of 10000 robots"), "{text}");
+    assert_eq!(last.body.matches("<th scope=\"row\">").count(), 100);
+    assert!(last.body.len() < 100_000, "{} bytes", last.body.len());
+}
+
+#[tokio::test]
+async fn a_first_start_without_network_is_told() {
+    let site = Plan::open().start().await;
+    site.refresher.prepare(true).await.unwrap();
+    let client = site.client();
+    let words = "the registry that comes with the program serves";
+    assert!(client.get("overview").await.text().contains(words));
+    site.refresh().await;
+    assert!(!client.get("overview").await.text().contains(words));
+}
+
+#[tokio::test]
+async fn a_failure_is_shown_until_the_next_success() {
+    let site = Plan::default().start().await;
+    let client = site.logged_in().await;
+    site.source.set(Reply::status(404));
+    client.post("refresh", &[]).await;
+    let job = client.refresh_done().await;
+    assert_eq!(job["sources"][0]["state"], "failed");
+    let page = client.get("refresh").await.text();
+    assert!(page.contains("The refresh failed."), "{page}");
+    assert!(page.contains("404"), "{page}");
+    let overview = client.get("overview").await.text();
+    assert!(
+        overview.contains("The refresh of Web Robots Database failed"),
+        "{overview}"
+    );
+    site.source.set(Reply::text(flat_file(12)));
+    client.post("refresh", &[]).await;
+    client.refresh_done().await;
+    let overview = client.get("overview").await.text();
+    assert!(!overview.contains("The refresh of Web Robots Database failed"));
+}
+
+#[tokio::test]
+async fn the_button_refreshes_and_the_outcome_is_shown() {
+    let site = Plan::default().start().await;
+    let client = site.logged_in().await;
+    let agent = b"Acme0003Walker/9";
+    assert!(site.detector.load().identify(agent).is_none());
+    let started = client.post("refresh", &[("source", "web-robots-db")]).await;
+    assert_eq!(started.status, StatusCode::SEE_OTHER);
+    assert_eq!(started.header("location"), "./refresh");
+    client.refresh_done().await;
+    let page = client.get("refresh").await.text();
+    assert!(page.contains("12 added, 0 changed, 0 removed"), "{page}");
+    assert!(site.detector.load().identify(agent).is_some());
+    let history = client.get("refreshes").await;
+    assert!(history.body.contains("refreshes/1"));
+    let record = client.get("refreshes/1").await.text();
+    assert!(record.contains("/db/all.txt"), "{record}");
+}
+
+#[tokio::test]
+async fn a_refresh_under_way_is_followed_without_a_script() {
+    let site = Plan::default().start().await;
+    let client = site.logged_in().await;
+    site.source.set(Reply::Hang);
+    client.post("refresh", &[]).await;
+    let page = client.get("refresh").await;
+    let meta = r#"<noscript><meta http-equiv="refresh" content="2"></noscript>"#;
+    assert!(page.body.contains(meta));
+    let again = client.post("refresh", &[]).await;
+    assert_eq!(again.header("location"), "./refresh?note=busy");
+    let told = client.get("refresh?note=busy").await.text();
+    assert!(told.contains("A refresh was running already"), "{told}");
+}
+
+#[tokio::test]
+async fn force_accepts_what_looks_damaged() {
+    let site = Plan::default().start().await;
+    let client = site.logged_in().await;
+    site.source.set(Reply::text(flat_file(3)));
+    client.post("refresh", &[]).await;
+    assert_eq!(client.refresh_done().await["sources"][0]["state"], "failed");
+    client.post("refresh", &[("force", "1")]).await;
+    assert_eq!(client.refresh_done().await["sources"][0]["state"], "done");
+}
+
+#[tokio::test]
+async fn robots_are_searched_sorted_and_paged() {
+    let site = Plan::open().start().await;
+    let client = site.client();
+    let empty = client.get("robots").await.text();
+    assert!(empty.contains("No robots registered."), "{empty}");
+    site.source.set(Reply::text(flat_file(250)));
+    site.refresh().await;
+    let first = client.get("robots").await;
+    assert!(first.text().contains("1 to 100 of 250 robots"));
+    assert!(
+        first
+            .body
+            .contains(r#"aria-sort="ascending"><a href="./robots?dir=desc""#)
+    );
+    let last = client.get("robots?page=3&dir=desc").await.text();
+    assert!(last.contains("201 to 250 of 250 robots"));
+    assert!(last.contains("Acme Robot 0001"));
+    let beyond = client.get("robots?page=999").await.text();
+    assert!(beyond.contains("Page 3 of 3"));
+    let found = client.get("robots?q=acme0123walker").await.text();
+    assert!(found.contains("1 to 1 of 1 robots"), "{found}");
+    let none = client
+        .get("robots?q=nobody&status=quarantined")
+        .await
+        .text();
+    assert!(none.contains("No robot fits."));
+    let wrong = client.get("robots?sort=size").await;
+    assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
+}
+
+#[tokio::test]
+async fn a_robot_is_shown_with_its_patterns_and_links() {
+    let site = Plan::open().start().await;
+    site.refresh().await;
+    let page = site.client().get("robots/web-robots-db/acme0005").await;
+    let link = r#"<a href="http://robots.example/acme5" rel="noopener noreferrer">"#;
+    assert!(page.body.contains(link));
+    for words in [
+        "Acme Robot 0005",
+        "acme0005",
+        "Acme0005Walker/1.0",
+        "active",
+        "2026-03-01 12:00 UTC",
+    ] {
+        assert!(page.text().contains(words), "{words}");
+    }
+    let none = site.client().get("robots/manual/acme0005").await;
+    assert_eq!(none.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn the_answer_shows_where_the_user_agent_matched_and_what_follows() {
+    let site = Plan::open().start().await;
+    site.refresh().await;
+    let agent = encode("Mozilla/5.0 (compatible; Acme0007Walker/2.1)");
+    let path = format!("identify?user_agent={agent}&path=%2Fmembers-only-stuff%2F");
+    let page = site.client().get(&path).await;
+    assert!(
+        page.body
+            .contains("compatible; <mark>Acme0007Walker</mark>/2.1")
+    );
+    assert!(page.text().contains("is redirected to"), "{}", page.text());
+    let person = site
+        .client()
+        .get("identify?user_agent=Firefox&path=/")
+        .await;
+    assert!(
+        person
+            .text()
+            .contains("No robot is known by that User-Agent")
+    );
+    let blank = site.client().get("identify").await.text();
+    assert!(!blank.contains("No robot is known"));
+}
+
+#[tokio::test]
+async fn a_robot_is_added_by_hand_checked_and_removed() {
+    let site = Plan::default().start().await;
+    let client = site.logged_in().await;
+    let wrong = [
+        ("id", "x y"),
+        ("useragent", ""),
+        ("details_url", "javascript:alert(1)"),
+    ];
+    let refused = client.post("robots/new", &wrong).await;
+    assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
+    for field in ["id-wrong", "useragent-wrong", "details_url-wrong"] {
+        assert!(refused.body.contains(&format!("id=\"{field}\"")), "{field}");
+    }
+    let right = [
+        ("id", "xyzzy"),
+        ("useragent", "XyzzyFetch/1.0"),
+        ("name", "Xyzzy"),
+    ];
+    let added = client.post("robots/new", &right).await;
+    assert_eq!(
+        added.header("location"),
+        "../robots/manual/xyzzy?note=added"
+    );
+    assert!(site.detector.load().identify(b"XyzzyFetch/7").is_some());
+    let page = client.get("robots/manual/xyzzy?note=added").await;
+    assert!(page.text().contains("The robot was added."));
+    assert!(page.text().contains("Remove this robot"));
+    site.refresh().await;
+    assert!(site.detector.load().identify(b"XyzzyFetch/7").is_some());
+    let removed = client.post("robots/remove", &[("id", "xyzzy")]).await;
+    assert_eq!(removed.header("location"), "../robots?note=removed");
+    assert!(site.detector.load().identify(b"XyzzyFetch/7").is_none());
+}
+
+#[tokio::test]
+async fn a_robot_that_hits_a_browser_is_added_on_a_second_word_only() {
+    let site = Plan::default().start().await;
+    let client = site.logged_in().await;
+    let robot = [("id", "odd"), ("useragent", "YaBrowser/24.1")];
+    let warned = client.post("robots/new", &robot).await;
+    assert_eq!(warned.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(
+        warned.text().contains("That would hit a browser"),
+        "{}",
+        warned.text()
+    );
+    let meant = [robot[0], robot[1], ("accept_browser_hits", "1")];
+    let added = client.post("robots/new", &meant).await;
+    assert_eq!(added.status, StatusCode::SEE_OTHER, "{}", added.text());
+}
+
+#[tokio::test]
+async fn a_database_that_is_gone_is_told_and_does_no_more_harm() {
+    let site = Plan::open().start().await;
+    site.refresh().await;
+    site.store.close().await;
+    let client = site.client();
+    let page = client.get("overview").await;
+    assert_eq!(page.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert!(page.text().contains("The database does not answer."));
+    let json = client.get("api/status").await;
+    assert_eq!(json.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(json.json()["error"]["code"], "database");
+    let identified = client.get("api/identify?user_agent=Acme0001Walker").await;
+    assert_eq!(identified.json()["robot"]["id"], "acme0001");
+}
+
+/// Puts hostile text into every column that is shown.
+async fn poison(site: &Site) -> i64 {
+    let mut robot = Robot::new(HOSTILE, Source::web_robots_db());
+    HOSTILE.clone_into(&mut robot.name);
+    HOSTILE.clone_into(&mut robot.useragent);
+    robot.details_url = Some("javascript:alert(1)".to_owned());
+    robot.operator = Some(HOSTILE.to_owned());
+    robot.product_token = Some(HOSTILE.to_owned());
+    robot.patterns = vec![Pattern::new(PatternKind::Exact, HOSTILE)];
+    let mut quarantined = robot.clone();
+    "quarantined".clone_into(&mut quarantined.id);
+    quarantined.status = Status::Quarantined {
+        pattern: HOSTILE.to_owned(),
+        browser: HOSTILE.to_owned(),
+    };
+    let mut unusable = robot.clone();
+    "unusable".clone_into(&mut unusable.id);
+    unusable.status = Status::Unusable {
+        reason: HOSTILE.to_owned(),
+    };
+    let state = SourceState {
+        url: HOSTILE.to_owned(),
+        ..SourceState::default()
+    };
+    let robots = [robot, quarantined, unusable];
+    let store = &site.store;
+    let source = Source::web_robots_db();
+    store
+        .replace_source(&source, &robots, &state, NOW_MS)
+        .await
+        .unwrap();
+    site.refresher.reload().await.unwrap();
+    store
+        .record_refresh(&RefreshRecord {
+            refresh_id: 0,
+            source,
+            url: HOSTILE.to_owned(),
+            trigger: "schedule".to_owned(),
+            started_ms: NOW_MS,
+            finished_ms: NOW_MS,
+            outcome: RefreshOutcome::Failed,
+            error: HOSTILE.to_owned(),
+            records: 3,
+            added: 0,
+            changed: 0,
+            removed: 0,
+            skipped: 1,
+            quarantined: 1,
+            unusable: 1,
+            problems: vec![HOSTILE.to_owned()],
+        })
+        .await
+        .unwrap()
+}
+
+#[tokio::test]
+async fn nothing_hostile_reaches_a_page_unescaped() {
+    let site = Plan::default().start().await;
+    let client = site.logged_in().await;
+    let refresh_id = poison(&site).await;
+    let hostile = encode(HOSTILE);
+    let fields = [("id", HOSTILE), ("useragent", HOSTILE), ("name", HOSTILE)];
+    let mut pages = vec![client.post("robots/new", &fields).await];
+    for path in [
+        "overview".to_owned(),
+        "robots".to_owned(),
+        format!("robots?q={hostile}"),
+        format!("robots?sort={hostile}"),
+        format!("robots/web-robots-db/{hostile}"),
+        "robots/web-robots-db/quarantined".to_owned(),
+        "robots/web-robots-db/unusable".to_owned(),
+        format!("robots/{hostile}/{hostile}"),
+        format!("identify?user_agent={hostile}&path={hostile}"),
+        "refreshes".to_owned(),
+        format!("refreshes/{refresh_id}"),
+        format!("refreshes/{hostile}"),
+        format!("refresh?note={hostile}"),
+        format!("account?note={hostile}"),
+        hostile.clone(),
+    ] {
+        pages.push(client.get(&path).await);
+    }
+    let stranger = site.client();
+    pages.push(stranger.get(&format!("login?next={hostile}")).await);
+    pages.push(stranger.post_as_is("login", &[("next", HOSTILE)]).await);
+    let mut escaped = 0;
+    for page in &pages {
+        assert!(page.header("content-type").starts_with("text/html"));
+        for bare in ["<script>", "<img src=x", "javascript:alert"] {
+            assert!(!page.body.contains(bare), "{bare} in {}", page.body);
+        }
+        escaped += usize::from(page.body.contains("&#60;script&#62;"));
+    }
+    // The test could not fail if the text did not reach the pages at all.
+    assert!(escaped >= 10, "{escaped} of {}", pages.len());
+}
