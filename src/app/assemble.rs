@@ -1,0 +1,293 @@
+//! From settings to a builder: what is wrong is told by its place in the file.
+
+use crate::admin::{Access, Setting};
+use crate::config::{ConfigErrors, Loaded, Settings, SourceSettings, Value, unknown_word};
+use crate::fetch::shown_url;
+use crate::policy::{Policy, PolicyBuilder, PolicyError};
+use crate::refresh::SourceSpec;
+use crate::registry::{Format, Purpose, Source};
+use crate::store::Store;
+
+use super::{RobotDetection, RobotDetectionBuilder};
+
+/// Returns the builder that the settings describe.
+///
+/// # Errors
+///
+/// Fails with the place of each wrong value.
+pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> {
+    let settings = loaded.settings();
+    policy(loaded)?;
+    check_web_robots_db(loaded, &settings)?;
+    let mut builder = RobotDetection::builder()
+        .policy(policy_builder(loaded, &settings)?)
+        .database_url(&settings.database_url)
+        .web_robots_db(&settings.web_robots_db)
+        .refresh_interval_days(settings.refresh_interval_days)
+        .bundled_registry(settings.bundled_registry)
+        .admin_access(Access::Login {
+            secure_cookies: settings.secure_cookies,
+        })
+        .admin_hosts(settings.hosts.iter())
+        .shown_settings(shown(loaded));
+    for source in sources(&settings)? {
+        builder = builder.source(source);
+    }
+    Ok(builder)
+}
+
+/// Returns the policy that the settings describe.
+///
+/// # Errors
+///
+/// Fails with the place of the wrong value.
+pub fn policy(loaded: &Loaded) -> Result<Policy, ConfigErrors> {
+    policy_builder(loaded, &loaded.settings())?
+        .build()
+        .map_err(|error| {
+            let key = match &error {
+                PolicyError::RedirectUrl { .. } => "redirect_url",
+                PolicyError::Status(_) => "redirect_status",
+                PolicyError::Method(_) => "redirect_methods",
+                _ => "filter_pattern",
+            };
+            loaded.wrong(key, error)
+        })
+}
+
+/// Settings that a running server takes over from its file.
+const RELOADED: [&str; 5] = [
+    "filter_pattern",
+    "redirect_url",
+    "redirect_status",
+    "redirect_methods",
+    "redirect_purposes",
+];
+
+/// Puts the filter and redirect settings in force in a running server.
+///
+/// # Errors
+///
+/// Fails with the place of the wrong value; then nothing changes.
+pub fn reload(robots: &RobotDetection, loaded: &Loaded) -> Result<(), ConfigErrors> {
+    robots.policy().replace(policy(loaded)?);
+    let fresh = shown(loaded);
+    let current = robots.shown_settings().load();
+    let merged = current.iter().map(|setting| {
+        let is_reloaded = RELOADED.contains(&setting.key.as_str());
+        let found = fresh
+            .iter()
+            .find(|fresh| is_reloaded && fresh.key == setting.key);
+        found.unwrap_or(setting).clone()
+    });
+    robots.shown_settings().replace(merged.collect());
+    Ok(())
+}
+
+fn policy_builder(loaded: &Loaded, settings: &Settings) -> Result<PolicyBuilder, ConfigErrors> {
+    let mut builder = Policy::builder()
+        .filter_patterns(&settings.filter_patterns)
+        .redirect_url(&settings.redirect_url)
+        .status(settings.redirect_status)
+        .methods(&settings.redirect_methods)
+        .own_hosts(&settings.hosts);
+    if settings.admin_enabled {
+        builder = builder.never(&settings.admin_path);
+    }
+    if settings.heaven_serve {
+        builder = builder.never(&settings.heaven_path);
+    }
+    if !settings.redirect_purposes.is_empty() {
+        builder = builder.purposes(purposes(loaded, &settings.redirect_purposes)?);
+    }
+    Ok(builder)
+}
+
+fn check_web_robots_db(loaded: &Loaded, settings: &Settings) -> Result<(), ConfigErrors> {
+    if settings.web_robots_db.is_empty() {
+        return Ok(());
+    }
+    let spec = SourceSpec {
+        source: Source::web_robots_db(),
+        url: settings.web_robots_db.clone(),
+        format: Format::WebRobotsDb,
+        interval_days: settings.refresh_interval_days,
+    };
+    spec.check_url()
+        .map_err(|reason| loaded.wrong("web_robots_db", reason))
+}
+
+fn purposes(loaded: &Loaded, words: &[String]) -> Result<Vec<Purpose>, ConfigErrors> {
+    words
+        .iter()
+        .map(|word| {
+            Purpose::from_word(word).ok_or_else(|| {
+                let words = Purpose::ALL.iter().map(|purpose| purpose.as_str());
+                loaded.wrong("redirect_purposes", unknown_word("purpose", word, words))
+            })
+        })
+        .collect()
+}
+
+fn sources(settings: &Settings) -> Result<Vec<SourceSpec>, ConfigErrors> {
+    let mut specs: Vec<SourceSpec> = Vec::new();
+    for source in &settings.sources {
+        let spec = source_spec(source, settings.refresh_interval_days)?;
+        if specs.iter().any(|other| other.source == spec.source) {
+            return Err(wrong(
+                source,
+                format!("two sources are named {:?}", source.name),
+            ));
+        }
+        specs.push(spec);
+    }
+    Ok(specs)
+}
+
+fn source_spec(settings: &SourceSettings, interval_days: u32) -> Result<SourceSpec, ConfigErrors> {
+    let source: Source = settings
+        .name
+        .parse()
+        .map_err(|error| wrong(settings, format!("name {:?}: {error}", settings.name)))?;
+    if source.precedence() < 3 {
+        return Err(wrong(
+            settings,
+            format!(
+                "the name {source:?} is taken by the program itself",
+                source = source.as_str()
+            ),
+        ));
+    }
+    let format = match settings.format.as_str() {
+        "" => Format::WebRobotsDb,
+        word => Format::from_word(word).ok_or_else(|| {
+            let words = Format::ALL.iter().map(|format| format.as_str());
+            wrong(settings, unknown_word("format", word, words))
+        })?,
+    };
+    let spec = SourceSpec {
+        source,
+        url: settings.url.clone(),
+        format,
+        interval_days: settings.interval_days.unwrap_or(interval_days),
+    };
+    spec.check_url().map_err(|reason| wrong(settings, reason))?;
+    Ok(spec)
+}
+
+fn wrong(source: &SourceSettings, message: String) -> ConfigErrors {
+    ConfigErrors::from(crate::config::ConfigError {
+        origin: source.origin.clone(),
+        message,
+    })
+}
+
+fn shown(loaded: &Loaded) -> Vec<Setting> {
+    loaded
+        .in_force()
+        .map(|(key, found)| Setting {
+            key: key.name.to_owned(),
+            old_name: key.old_name.map(str::to_owned),
+            value: shown_value(key.name, &found.value),
+            origin: found.origin.clone(),
+            help: key.help.replace('`', ""),
+        })
+        .collect()
+}
+
+/// Values as people read them, without passwords.
+fn shown_value(key: &str, value: &Value) -> String {
+    match value {
+        Value::Text(text) if key == "database.url" => Store::shown_url(text),
+        Value::Text(text) if key == "web_robots_db" => shown_url(text),
+        Value::Text(text) => text.clone(),
+        Value::List(items) => items.join(", "),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Loader;
+
+    fn error_of(text: &str) -> String {
+        let loaded = Loader::new().file("c.toml", text).load().unwrap();
+        assemble(&loaded).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn wrong_values_are_told_with_their_place() {
+        for (text, expected) in [
+            (
+                "\nredirect_url = '//evil.example/'",
+                "c.toml:2: redirect_url",
+            ),
+            ("filter_pattern = '/a/[b'", "c.toml:1: filter_pattern"),
+            ("redirect_status = 304", "c.toml:1: redirect_status"),
+            (
+                "redirect_purposes = ['serch']",
+                "c.toml:1: redirect_purposes: \"serch\" is no purpose; did you mean \"search\"?",
+            ),
+            (
+                "[[source]]\nname='x'\nurl='u'\nformat='matamo'",
+                "c.toml:1: \"matamo\" is no format; did you mean \"matomo\"?",
+            ),
+            (
+                "web_robots_db = 'gopher://u:geheim@x'",
+                "c.toml:1: web_robots_db: gopher://u:***@x cannot be read: gopher:",
+            ),
+            (
+                "[[source]]\nname='x'\nurl='htp://x/'",
+                "c.toml:1: htp://x/ cannot be read: htp: is none of http:, https: and file:",
+            ),
+            (
+                "[[source]]\nname='manual'\nurl='u'",
+                "c.toml:1: the name \"manual\" is taken",
+            ),
+            (
+                "[[source]]\nname='x'\nurl='u'\n[[source]]\nname='x'\nurl='v'",
+                "c.toml:4: two sources are named \"x\"",
+            ),
+        ] {
+            let error = error_of(text);
+            assert!(error.starts_with(expected), "{text:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn passwords_are_not_shown() {
+        for text in [
+            "database.url = 'postgres://u:geheim@h/db'",
+            "database.url = 'postgres://u@h/db?password=geheim'",
+            "database.url = 'postgres://h/db?user=u&password=geheim'",
+            "database.url = 'postgresql://u:ge@heim:geheim@:/db'",
+            "database.url = 'postgres://u:geheim@h:port/db'",
+            "database.url = 'mysql://u:geheim@h/db'",
+            "web_robots_db = 'http://u:geheim@h/all.txt'",
+        ] {
+            let loaded = Loader::new().file("c.toml", text).load().unwrap();
+            let shown = shown(&loaded);
+            assert!(
+                shown
+                    .iter()
+                    .all(|setting| !setting.value.contains("geheim")),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_database_is_shown_by_its_place() {
+        for (url, place) in [
+            ("postgres://u:p@h/db", "postgres://u@h:5432/db"),
+            ("sqlite://a.db", "sqlite://a.db"),
+            ("sqlite::memory:", "sqlite::memory:"),
+        ] {
+            assert_eq!(
+                shown_value("database.url", &Value::Text(url.to_owned())),
+                place
+            );
+        }
+    }
+}

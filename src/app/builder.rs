@@ -1,0 +1,251 @@
+//! Builds the handle: policy, database, registry, jobs.
+
+use std::sync::Arc;
+
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tracing::warn;
+
+use crate::admin::{Access, Setting};
+use crate::clock::Clock;
+use crate::detect::SharedDetector;
+use crate::fetch::{FetchError, FetchLimits, Fetcher};
+use crate::policy::{Policy, PolicyBuilder, PolicyError, SharedPolicy};
+use crate::refresh::{Refresher, SourceSpec};
+use crate::registry::{Format, Source};
+use crate::store::{Store, StoreError};
+
+use super::{RobotDetection, handle::Inner};
+
+/// Flat file of the Web Robots Database at its last known address.
+const WEB_ROBOTS_DB: &str = "http://www.robotstxt.org/db/all.txt";
+
+/// Builder of a [`RobotDetection`].
+///
+/// The defaults are those of the original package.
+///
+/// # Example
+///
+/// ```
+/// use robot_detection::app::RobotDetection;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # tokio::runtime::Runtime::new()?.block_on(async {
+/// let robots = RobotDetection::builder()
+///     .database_url("sqlite::memory:")
+///     .web_robots_db("") // the bundled registry alone
+///     .build()
+///     .await?;
+/// let claim = robots.detector().load().identify(b"Googlebot/2.1").map(|claim| claim.robot.id.clone());
+/// assert_eq!(claim.as_deref(), Some("googlebot"));
+/// robots.shutdown().await;
+/// # Ok(())
+/// # })
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct RobotDetectionBuilder {
+    policy: PolicyBuilder,
+    database_url: String,
+    web_robots_db: String,
+    interval_days: u32,
+    sources: Vec<SourceSpec>,
+    bundled: bool,
+    access: Access,
+    hosts: Vec<String>,
+    settings: Vec<Setting>,
+    clock: Clock,
+    limits: FetchLimits,
+}
+
+/// Error of a handle that cannot be built.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// A pattern, the redirect URL or another rule is wrong.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// The database cannot be opened.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The client for downloads cannot be made.
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
+}
+
+impl RobotDetectionBuilder {
+    pub(super) fn new() -> Self {
+        Self {
+            policy: Policy::builder(),
+            database_url: "sqlite://robot-detection.db".to_owned(),
+            web_robots_db: WEB_ROBOTS_DB.to_owned(),
+            interval_days: 30,
+            sources: Vec::new(),
+            bundled: true,
+            access: Access::Open,
+            hosts: Vec::new(),
+            settings: Vec::new(),
+            clock: Clock::system(),
+            limits: FetchLimits::default(),
+        }
+    }
+
+    /// Sets the paths on which robots are redirected: globs (`FilterPattern`).
+    pub fn filter_patterns<S: AsRef<str>>(mut self, patterns: impl IntoIterator<Item = S>) -> Self {
+        self.policy = self.policy.filter_patterns(patterns);
+        self
+    }
+
+    /// Sets where robots are sent: a path or an http(s) URL (`RedirectURL`).
+    pub fn redirect_url(mut self, url: impl Into<String>) -> Self {
+        self.policy = self.policy.redirect_url(url);
+        self
+    }
+
+    /// Replaces the whole policy.
+    pub fn policy(mut self, policy: PolicyBuilder) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// Sets the database: `sqlite://FILE`, `sqlite::memory:` or `postgres://…`.
+    pub fn database_url(mut self, url: impl Into<String>) -> Self {
+        self.database_url = url.into();
+        self
+    }
+
+    /// Sets URL or path of the flat file; empty: not used (`WebRobotsDB`).
+    pub fn web_robots_db(mut self, url: impl Into<String>) -> Self {
+        self.web_robots_db = url.into();
+        self
+    }
+
+    /// Sets the days between two refreshes (`RefreshIntervalDays`); default 30.
+    pub fn refresh_interval_days(mut self, days: u32) -> Self {
+        self.interval_days = days.max(1);
+        self
+    }
+
+    /// Adds a registry beside the Web Robots Database.
+    pub fn source(mut self, source: SourceSpec) -> Self {
+        self.sources.push(source);
+        self
+    }
+
+    /// Sets whether the bundled registry is used; default `true`.
+    pub fn bundled_registry(mut self, bundled: bool) -> Self {
+        self.bundled = bundled;
+        self
+    }
+
+    /// Sets who may see the admin pages.
+    ///
+    /// The default, [`Access::Open`], is for an application that puts
+    /// [`RobotDetection::admin_router`] behind a login of its own.
+    pub fn admin_access(mut self, access: Access) -> Self {
+        self.access = access;
+        self
+    }
+
+    /// Sets the names under which the admin pages may be asked for; empty: any.
+    pub fn admin_hosts<S: Into<String>>(mut self, hosts: impl IntoIterator<Item = S>) -> Self {
+        self.hosts = hosts.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets the parameters that the admin page shows, with their origins.
+    pub fn shown_settings(mut self, settings: Vec<Setting>) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// Sets the clock; tests move it.
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Sets limits of downloads.
+    pub fn fetch_limits(mut self, limits: FetchLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Opens the database, loads the registry and starts the jobs.
+    ///
+    /// Needs a Tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// Fails when a setting is wrong or the database cannot be opened. A
+    /// source that cannot be reached is no error; nor is a database that goes
+    /// away after it was opened: the bundled registry serves until it is back.
+    pub async fn build(self) -> Result<RobotDetection, BuildError> {
+        let bundled = self.bundled;
+        let robots = self.open().await?;
+        if let Err(error) = robots.refresher().prepare(bundled).await {
+            warn!(%error, "the database does not answer, the bundled registry serves until it does");
+        }
+        robots.start_jobs();
+        Ok(robots)
+    }
+
+    /// Opens the database and loads the registry, but starts no job.
+    ///
+    /// It is for commands: the rows of a server on the same database stay as
+    /// they are, only an empty table gets the bundled registry.
+    ///
+    /// # Errors
+    ///
+    /// Fails when a setting is wrong, or the database cannot be opened or read.
+    pub async fn build_idle(self) -> Result<RobotDetection, BuildError> {
+        let bundled = self.bundled;
+        let robots = self.open().await?;
+        if robots.store().robot_counts().await?.is_empty() {
+            robots.refresher().prepare(bundled).await?;
+        } else {
+            robots.refresher().reload().await?;
+        }
+        Ok(robots)
+    }
+
+    async fn open(self) -> Result<RobotDetection, BuildError> {
+        let sources = self.all_sources();
+        let policy = SharedPolicy::new(self.policy.build()?);
+        let fetcher = Fetcher::new(self.limits)?;
+        let store = Store::connect(&self.database_url).await?;
+        let detector = SharedDetector::default();
+        let refresher = Refresher::new(
+            store.clone(),
+            fetcher,
+            detector.clone(),
+            self.clock.clone(),
+            sources,
+        );
+        Ok(RobotDetection::new(Arc::new(Inner {
+            store,
+            detector,
+            policy,
+            refresher,
+            clock: self.clock,
+            access: self.access,
+            hosts: self.hosts,
+            settings: self.settings.into(),
+            tasks: TaskTracker::new(),
+            stop: CancellationToken::new(),
+        })))
+    }
+
+    fn all_sources(&self) -> Vec<SourceSpec> {
+        let web_robots_db = (!self.web_robots_db.is_empty()).then(|| SourceSpec {
+            source: Source::web_robots_db(),
+            url: self.web_robots_db.clone(),
+            format: Format::WebRobotsDb,
+            interval_days: self.interval_days,
+        });
+        web_robots_db
+            .into_iter()
+            .chain(self.sources.iter().cloned())
+            .collect()
+    }
+}

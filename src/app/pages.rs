@@ -1,0 +1,237 @@
+//! Pages that come with the program: robot heaven's default, the demonstration site.
+
+use axum::{
+    body::Body,
+    http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header},
+};
+use tower::ServiceExt as _;
+use tower_http::services::ServeDir;
+
+/// Page: path below the root, content type, content.
+type Page = (&'static str, &'static str, &'static str);
+
+const HTML: &str = "text/html; charset=utf-8";
+const CSS: &str = "text/css; charset=utf-8";
+
+const HEAVEN: &[Page] = &[
+    ("/", HTML, include_str!("../../robot-heaven/index.html")),
+    (
+        "/heaven.css",
+        CSS,
+        include_str!("../../robot-heaven/heaven.css"),
+    ),
+];
+
+const DEMO: &[Page] = &[
+    ("/", HTML, include_str!("demo/index.html")),
+    ("/about.html", HTML, include_str!("demo/about.html")),
+    ("/demo.css", CSS, include_str!("demo/demo.css")),
+    (
+        "/members-only-stuff/",
+        HTML,
+        include_str!("demo/members-only-stuff/index.html"),
+    ),
+    (
+        "/members-only-stuff/reports/",
+        HTML,
+        include_str!("demo/members-only-stuff/reports/index.html"),
+    ),
+];
+
+/// Robot heaven: the built-in page, or a directory of the site's own.
+#[derive(Clone, Debug)]
+pub(super) struct Heaven {
+    /// Path with a slash at both ends.
+    path: String,
+    directory: Option<ServeDir>,
+}
+
+impl Heaven {
+    pub(super) fn new(path: &str, directory: &str) -> Self {
+        Self {
+            path: format!("/{}/", path.trim_matches('/')),
+            directory: (!directory.is_empty()).then(|| ServeDir::new(directory)),
+        }
+    }
+
+    /// Tells whether a path is robot heaven or below it.
+    pub(super) fn contains(&self, path: &str) -> bool {
+        path.starts_with(&self.path) || self.path.strip_suffix('/') == Some(path)
+    }
+
+    pub(super) async fn answer(&self, request: Request<Body>) -> Response<Body> {
+        let below = request
+            .uri()
+            .path()
+            .get(self.path.len() - 1..)
+            .unwrap_or_default();
+        if below.is_empty() {
+            return redirect(&self.path);
+        }
+        match &self.directory {
+            None => answer(HEAVEN, request.method(), below),
+            Some(directory) => {
+                let below = below.to_owned();
+                self.answer_from(directory.clone(), request, &below).await
+            }
+        }
+    }
+
+    async fn answer_from(
+        &self,
+        directory: ServeDir,
+        mut request: Request<Body>,
+        below: &str,
+    ) -> Response<Body> {
+        let Ok(uri) = below.parse::<Uri>() else {
+            return status(StatusCode::BAD_REQUEST);
+        };
+        *request.uri_mut() = uri;
+        match directory.oneshot(request).await {
+            Ok(response) => self.with_prefix(response.map(Body::new)),
+            Err(never) => match never {},
+        }
+    }
+
+    /// `ServeDir` redirects `/sub` to `/sub/`; visitors know it under our path.
+    fn with_prefix(&self, mut response: Response<Body>) -> Response<Body> {
+        if !response.status().is_redirection() {
+            return response;
+        }
+        let prefixed = response
+            .headers()
+            .get(header::LOCATION)
+            .and_then(|location| location.to_str().ok())
+            .filter(|location| location.starts_with('/'))
+            .and_then(|location| {
+                let prefix = self.path.trim_end_matches('/');
+                HeaderValue::from_str(&format!("{prefix}{location}")).ok()
+            });
+        if let Some(location) = prefixed {
+            response.headers_mut().insert(header::LOCATION, location);
+        }
+        response
+    }
+}
+
+/// Answers as the demonstration site does.
+pub(super) fn demo(request: &Request<Body>) -> Response<Body> {
+    answer(DEMO, request.method(), request.uri().path())
+}
+
+fn answer(pages: &[Page], method: &Method, path: &str) -> Response<Body> {
+    if method != Method::GET && method != Method::HEAD {
+        return demo_post(method);
+    }
+    let path = path.strip_suffix("index.html").unwrap_or(path);
+    if let Some((_, content_type, content)) = pages.iter().find(|(page, ..)| *page == path) {
+        return page(StatusCode::OK, content_type, content);
+    }
+    let with_slash = format!("{path}/");
+    if pages.iter().any(|(page, ..)| *page == with_slash) {
+        return redirect(&format!("{}/", path.rsplit('/').next().unwrap_or_default()));
+    }
+    status(StatusCode::NOT_FOUND)
+}
+
+fn demo_post(method: &Method) -> Response<Body> {
+    if method == Method::POST {
+        return page(StatusCode::OK, "text/plain; charset=utf-8", "received\n");
+    }
+    let mut response = status(StatusCode::METHOD_NOT_ALLOWED);
+    response
+        .headers_mut()
+        .insert(header::ALLOW, HeaderValue::from_static("GET, HEAD, POST"));
+    response
+}
+
+fn redirect(location: &str) -> Response<Body> {
+    let mut response = status(StatusCode::MOVED_PERMANENTLY);
+    if let Ok(location) = HeaderValue::from_str(location) {
+        response.headers_mut().insert(header::LOCATION, location);
+    }
+    response
+}
+
+/// A short plain-text answer that says its status.
+pub(super) fn status(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Body::from(format!("{status}\n")));
+    *response.status_mut() = status;
+    response.headers_mut().insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("text/plain; charset=utf-8"),
+    );
+    response
+}
+
+fn page(status: StatusCode, content_type: &'static str, content: &'static str) -> Response<Body> {
+    let mut response = Response::new(Body::from(content));
+    *response.status_mut() = status;
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn get(path: &str) -> Request<Body> {
+        Request::get(path).body(Body::empty()).unwrap()
+    }
+
+    #[test]
+    fn the_demonstration_site_has_a_members_area() {
+        assert_eq!(demo(&get("/members-only-stuff/reports/")).status(), 200);
+        assert_eq!(demo(&get("/members-only-stuff/index.html")).status(), 200);
+        assert_eq!(demo(&get("/nowhere")).status(), 404);
+        let moved = demo(&get("/members-only-stuff/reports"));
+        assert_eq!(moved.status(), 301);
+        assert_eq!(moved.headers()["location"], "reports/");
+    }
+
+    #[tokio::test]
+    async fn heaven_knows_its_own_paths_and_no_others() {
+        let heaven = Heaven::new("/robot-heaven", "");
+        assert!(heaven.contains("/robot-heaven"));
+        assert!(heaven.contains("/robot-heaven/a"));
+        assert!(!heaven.contains("/robot-heavenly"));
+        assert_eq!(heaven.answer(get("/robot-heaven/")).await.status(), 200);
+        assert_eq!(
+            heaven
+                .answer(get("/robot-heaven/heaven.css"))
+                .await
+                .status(),
+            200
+        );
+        let moved = heaven.answer(get("/robot-heaven")).await;
+        assert_eq!(moved.headers()["location"], "/robot-heaven/");
+    }
+
+    #[tokio::test]
+    async fn a_directory_of_the_site_takes_the_place_of_the_built_in_page() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("sub")).unwrap();
+        std::fs::write(directory.path().join("index.html"), "our own").unwrap();
+        std::fs::write(directory.path().join("sub/index.html"), "below").unwrap();
+        let heaven = Heaven::new("/h/", &directory.path().to_string_lossy());
+        assert_eq!(heaven.answer(get("/h/")).await.status(), 200);
+        assert_eq!(heaven.answer(get("/h/sub/")).await.status(), 200);
+        assert_eq!(
+            heaven.answer(get("/h/sub")).await.headers()["location"],
+            "/h/sub/"
+        );
+        assert_eq!(
+            heaven.answer(get("/h/../../etc/passwd")).await.status(),
+            404
+        );
+        assert_eq!(
+            heaven
+                .answer(get("/h/%2e%2e/%2e%2e/etc/passwd"))
+                .await
+                .status(),
+            404
+        );
+    }
+}

@@ -1,0 +1,87 @@
+//! `admin`: the administrator's password and tokens.
+
+use std::{
+    fmt::Write as _,
+    io::{self, Read as _},
+    process::ExitCode,
+};
+
+use sha2::{Digest as _, Sha256};
+
+use crate::admin::{generate_password, hash_password};
+use crate::clock::Clock;
+use crate::store::Store;
+
+use super::{Cli, args::AdminCommand, context, output, run::WrongUsage};
+
+/// Shortest password that is taken.
+const MIN_PASSWORD_CHARS: usize = 12;
+
+pub(super) async fn run(cli: &Cli, command: &AdminCommand) -> anyhow::Result<ExitCode> {
+    if let AdminCommand::Token { name, .. } = command
+        && name.trim().is_empty()
+    {
+        anyhow::bail!(WrongUsage(
+            "the token's name is empty; name what will use it, such as monitoring".to_owned()
+        ));
+    }
+    let settings = context::load(cli)?.settings();
+    let store = Store::connect(&settings.database_url).await?;
+    let now_ms = Clock::system().now_ms();
+    match command {
+        AdminCommand::Password { generate } => {
+            let password = if *generate {
+                generate_password()
+            } else {
+                read_password()?
+            };
+            store
+                .set_admin_password_hash(&hash_password(&password)?, now_ms)
+                .await?;
+            if *generate {
+                output::line(&password)?;
+            }
+            output::note("the password is set; all sessions have ended");
+        }
+        AdminCommand::Token { name, remove: true } => {
+            store.remove_admin_token(name).await?;
+            output::note(&format!("the token {name:?} is removed"));
+        }
+        AdminCommand::Token {
+            name,
+            remove: false,
+        } => {
+            let token = generate_password();
+            store
+                .add_admin_token(name, &sha256_hex(&token), now_ms)
+                .await?;
+            output::line(&token)?;
+            output::note(
+                "shown this once; use it as `Authorization: Bearer TOKEN`, end it with --remove",
+            );
+        }
+    }
+    store.close().await;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn read_password() -> anyhow::Result<String> {
+    let mut text = String::new();
+    io::stdin().take(4_096).read_to_string(&mut text)?;
+    let password = text.lines().next().unwrap_or_default();
+    if password.chars().count() < MIN_PASSWORD_CHARS {
+        anyhow::bail!(WrongUsage(format!(
+            "the password on standard input has fewer than {MIN_PASSWORD_CHARS} characters; --generate makes one"
+        )));
+    }
+    Ok(password.to_owned())
+}
+
+fn sha256_hex(text: &str) -> String {
+    Sha256::digest(text.as_bytes())
+        .iter()
+        .fold(String::new(), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
+}

@@ -1,0 +1,253 @@
+//! What the commands are called and what they take.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Tells robots from people on the way into a web site.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "robot-detection", version, about, max_term_width = 100)]
+pub(super) struct Cli {
+    /// Configuration file [default: robot-detection.toml, if it is there]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+    /// Database: `sqlite://FILE` or `postgres://USER@HOST/NAME`
+    #[arg(long, global = true, value_name = "URL")]
+    pub(super) database: Option<String>,
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+/// Commands.
+#[derive(Clone, Debug, Subcommand)]
+pub(super) enum Command {
+    /// Serves: proxy, detection, robot heaven and admin page
+    Serve(ServeArgs),
+    /// Shows and changes the robots table
+    #[command(subcommand)]
+    Registry(RegistryCommand),
+    /// Names the robot of each User-Agent: `-` or the robot's id, one line each
+    Identify(IdentifyArgs),
+    /// Tells what would be done with a request, and why
+    Explain(ExplainArgs),
+    /// Sets the administrator's password, makes tokens for scripts
+    #[command(subcommand)]
+    Admin(AdminCommand),
+    /// Writes a commented configuration file
+    Init(InitArgs),
+    /// Checks configuration, database, sources and upstream
+    Doctor(DoctorArgs),
+    /// Prints completions for a shell
+    Completions(CompletionsArgs),
+}
+
+/// Arguments of `serve`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    after_help = "Example: robot-detection serve --listen 0.0.0.0:80 --upstream http://127.0.0.1:3000"
+)]
+pub(super) struct ServeArgs {
+    /// Address and port that visitors reach [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) listen: Option<String>,
+    /// Server behind the proxy; without it a demonstration site is served
+    #[arg(long, value_name = "URL", conflicts_with = "demo")]
+    pub(super) upstream: Option<String>,
+    /// Serves a demonstration site from memory: no configuration or database file, no network
+    #[arg(long)]
+    pub(super) demo: bool,
+}
+
+/// Commands of `registry`.
+#[derive(Clone, Debug, Subcommand)]
+pub(super) enum RegistryCommand {
+    /// Downloads and reparses the sources now
+    #[command(
+        after_help = "Example: robot-detection registry refresh --from all.txt --format web-robots-db"
+    )]
+    Refresh(RefreshArgs),
+    /// Lists robots
+    #[command(after_help = "Example: robot-detection registry list --status quarantined")]
+    List(ListArgs),
+    /// Shows one robot
+    #[command(after_help = "Example: robot-detection registry show googlebot")]
+    Show {
+        /// The robot's id
+        id: String,
+        /// Prints JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Adds a robot by hand; it survives every refresh
+    #[command(
+        after_help = "Example: robot-detection registry add housebot --useragent HouseBot/1.0"
+    )]
+    Add(AddArgs),
+    /// Removes a robot that was added by hand
+    #[command(after_help = "Example: robot-detection registry remove housebot")]
+    Remove {
+        /// The robot's id
+        id: String,
+    },
+    /// Prints the robots as a flat file of the Web Robots Database's schema
+    #[command(
+        after_help = "Example: robot-detection registry export --source bundled > robots.txt"
+    )]
+    Export(ListArgs),
+}
+
+/// Arguments of `registry refresh`.
+#[derive(Args, Clone, Debug)]
+pub(super) struct RefreshArgs {
+    /// URL or file to read in place of the configured one
+    #[arg(long, value_name = "URL|FILE")]
+    pub(super) from: Option<String>,
+    /// Format: web-robots-db, crawler-user-agents, ai-robots-txt, matomo, list
+    #[arg(long, value_name = "FORMAT", requires = "from")]
+    pub(super) format: Option<String>,
+    /// Source: the one to refresh, or the one to fill with --from [default: all; with --from by its format]
+    #[arg(long, value_name = "NAME")]
+    pub(super) source: Option<String>,
+    /// Accepts fewer than 10 records, or under half of the previous count
+    #[arg(long)]
+    pub(super) force: bool,
+    /// Prints JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// Arguments of `registry list` and `registry export`.
+#[derive(Args, Clone, Debug)]
+pub(super) struct ListArgs {
+    /// Words that id, name, useragent or operator contain
+    pub(super) search: Vec<String>,
+    /// Robots of one source only
+    #[arg(long, value_name = "NAME")]
+    pub(super) source: Option<String>,
+    /// Robots of one status only: active, quarantined, unusable
+    #[arg(long, value_name = "STATUS", value_parser = ["active", "quarantined", "unusable"])]
+    pub(super) status: Option<String>,
+    /// Prints JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// Arguments of `registry add`.
+#[derive(Args, Clone, Debug)]
+pub(super) struct AddArgs {
+    /// The robot's id
+    pub(super) id: String,
+    /// User agent, as the robot sends it
+    #[arg(long, value_name = "UA")]
+    pub(super) useragent: String,
+    /// Name for people [default: the id]
+    #[arg(long, value_name = "NAME")]
+    pub(super) name: Option<String>,
+    /// Page about the robot, http or https
+    #[arg(long, value_name = "URL")]
+    pub(super) details_url: Option<String>,
+    /// Purpose, such as search, ai-training or monitoring
+    #[arg(long, value_name = "PURPOSE")]
+    pub(super) purpose: Option<String>,
+}
+
+/// Arguments of `identify`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    after_help = "Example: cut -d'\"' -f6 access.log | robot-detection identify | sort | uniq -c"
+)]
+pub(super) struct IdentifyArgs {
+    /// User agents; without any, standard input is read, one a line
+    #[arg(value_name = "UA")]
+    pub(super) user_agents: Vec<String>,
+    /// Prints one JSON object a line: id, name, purpose, pattern, where it matched
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Uses the registry that comes with the program, not the database's
+    #[arg(long)]
+    pub(super) bundled: bool,
+}
+
+/// Arguments of `explain`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    after_help = "Example: robot-detection explain --path /members-only-stuff/a --user-agent Googlebot/2.1"
+)]
+pub(super) struct ExplainArgs {
+    /// Path, as requested
+    #[arg(long)]
+    pub(super) path: String,
+    /// User agent
+    #[arg(long, value_name = "UA")]
+    pub(super) user_agent: String,
+    /// Method
+    #[arg(long, default_value = "GET")]
+    pub(super) method: String,
+    /// Host
+    #[arg(long)]
+    pub(super) host: Option<String>,
+    /// Client address; proofs of claims come with verification
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) ip: Option<std::net::IpAddr>,
+    /// Prints JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// Commands of `admin`.
+#[derive(Clone, Debug, Subcommand)]
+pub(super) enum AdminCommand {
+    /// Sets the password, read from standard input; ends all sessions
+    #[command(after_help = "Example: robot-detection admin password < password.txt")]
+    Password {
+        /// Makes a password and prints it
+        #[arg(long)]
+        generate: bool,
+    },
+    /// Makes a token for scripts and prints it once
+    #[command(after_help = "Example: robot-detection admin token monitoring")]
+    Token {
+        /// Name of the token
+        name: String,
+        /// Removes it
+        #[arg(long)]
+        remove: bool,
+    },
+}
+
+/// Arguments of `init`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Example: robot-detection init && $EDITOR robot-detection.toml")]
+pub(super) struct InitArgs {
+    /// File to write
+    #[arg(default_value = "robot-detection.toml")]
+    pub(super) file: PathBuf,
+    /// Prints it on standard output
+    #[arg(long)]
+    pub(super) stdout: bool,
+    /// Writes over a file that is there
+    #[arg(long)]
+    pub(super) force: bool,
+}
+
+/// Arguments of `doctor`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Example: robot-detection --config robot-detection.toml doctor")]
+pub(super) struct DoctorArgs {
+    /// Leaves out what needs the network: sources
+    #[arg(long)]
+    pub(super) offline: bool,
+    /// Prints JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// Arguments of `completions`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    after_help = "Example: robot-detection completions bash > /etc/bash_completion.d/robot-detection"
+)]
+pub(super) struct CompletionsArgs {
+    /// Shell
+    pub(super) shell: clap_complete::Shell,
+}

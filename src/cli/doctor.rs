@@ -1,0 +1,183 @@
+//! `doctor`: checks everything that `serve` will need, and says what to do.
+
+use std::{path::Path, process::ExitCode};
+
+use serde_json::json;
+
+use crate::app::{self, ServerSettings};
+use crate::config::{ConfigErrors, Loaded, Settings};
+use crate::fetch::{Conditions, FetchLimits, Fetcher};
+use crate::policy::Policy;
+use crate::proxy::{Proxy, ProxySettings};
+use crate::store::Store;
+
+use super::{Cli, args::DoctorArgs, context, output, run::WRONG_USAGE};
+
+/// Result of one check.
+struct Check {
+    name: String,
+    result: Result<String, String>,
+}
+
+pub(super) async fn run(cli: &Cli, args: &DoctorArgs) -> anyhow::Result<ExitCode> {
+    let loaded = context::load(cli)?;
+    let settings = loaded.settings();
+    let configured = configuration(&loaded);
+    let is_configured = configured.result.is_ok();
+    let mut checks = vec![configured];
+    if let Ok(server) = ServerSettings::new(&loaded, false) {
+        checks.push(check("listen", bind(server).await));
+        checks.push(check("upstream", upstream(&settings).await));
+    }
+    checks.push(check("database", database(&settings).await));
+    if !args.offline {
+        for (name, url) in sources(&settings) {
+            checks.push(check(format!("source {name}"), source(&url).await));
+        }
+    }
+    let is_well = checks.iter().all(|check| check.result.is_ok());
+    if args.json {
+        let checks = checks.iter().map(Check::object).collect::<Vec<_>>();
+        output::json(&json!({"ok": is_well, "checks": checks}))?;
+    } else {
+        for check in &checks {
+            let (mark, text) = match &check.result {
+                Ok(text) => ("ok  ", text),
+                Err(text) => ("FAIL", text),
+            };
+            output::line(&format!("{mark}  {}: {}", check.name, output::clean(text)))?;
+        }
+    }
+    Ok(match (is_well, is_configured) {
+        (true, _) => ExitCode::SUCCESS,
+        (false, true) => ExitCode::FAILURE,
+        (false, false) => ExitCode::from(WRONG_USAGE),
+    })
+}
+
+impl Check {
+    fn object(&self) -> serde_json::Value {
+        let (text, ok) = match &self.result {
+            Ok(text) => (text, true),
+            Err(text) => (text, false),
+        };
+        json!({"check": self.name, "ok": ok, "text": text})
+    }
+}
+
+fn check(name: impl Into<String>, result: Result<String, String>) -> Check {
+    Check {
+        name: name.into(),
+        result,
+    }
+}
+
+fn configuration(loaded: &Loaded) -> Check {
+    let result = judge(loaded).map(|policy| {
+        if policy.is_disabled() {
+            "nothing is filtered: set filter_pattern and redirect_url".to_owned()
+        } else {
+            let patterns = policy.filter_patterns().collect::<Vec<_>>().join(", ");
+            format!("robots are redirected on {patterns}")
+        }
+    });
+    check("configuration", result.map_err(|error| error.to_string()))
+}
+
+/// Judges all that `serve` would judge before it opens anything.
+fn judge(loaded: &Loaded) -> Result<Policy, ConfigErrors> {
+    context::log_settings(loaded)?;
+    ServerSettings::new(loaded, false)?;
+    app::assemble(loaded).and_then(|_| app::policy(loaded))
+}
+
+async fn bind(server: ServerSettings) -> Result<String, String> {
+    let server = server.bind().await.map_err(|error| error.to_string())?;
+    Ok(format!("{} is free", server.local_addr()))
+}
+
+/// A missing file is not made here: it would belong to whoever asks, not to who serves.
+async fn database(settings: &Settings) -> Result<String, String> {
+    if let Some(file) = context::sqlite_file(&settings.database_url)
+        && !file.exists()
+    {
+        return missing_file(file);
+    }
+    let store = Store::connect(&settings.database_url)
+        .await
+        .map_err(|error| error.to_string())?;
+    let counts = store
+        .robot_counts()
+        .await
+        .map_err(|error| error.to_string())?;
+    let active = counts.iter().map(|count| count.active).sum::<u64>();
+    let engine = store.engine();
+    store.close().await;
+    Ok(match active {
+        0 => format!("{engine}, no robots yet: the first `serve` brings in those of the program"),
+        _ => format!("{engine}, {active} active robots"),
+    })
+}
+
+fn missing_file(file: &Path) -> Result<String, String> {
+    let directory = match file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    if directory.is_dir() {
+        let file = file.display();
+        Ok(format!(
+            "{file} is not there yet: the first `serve` makes it"
+        ))
+    } else {
+        let directory = directory.display();
+        Err(format!(
+            "there is no directory {directory} for it: make it, for the user of `serve` to write in"
+        ))
+    }
+}
+
+async fn upstream(settings: &Settings) -> Result<String, String> {
+    if settings.upstream.is_empty() {
+        return Ok("none: the demonstration site is served; set server.upstream".to_owned());
+    }
+    let proxy = Proxy::new(ProxySettings {
+        upstream: settings.upstream.clone(),
+        connect_timeout: settings.connect_timeout,
+        response_timeout: settings.response_timeout,
+        preserve_host: settings.preserve_host,
+    })
+    .map_err(|error| error.to_string())?;
+    proxy.check().await.map_err(|error| error.to_string())?;
+    Ok(format!("{} accepts connections", settings.upstream))
+}
+
+fn sources(settings: &Settings) -> Vec<(String, String)> {
+    let web_robots_db = ("web-robots-db".to_owned(), settings.web_robots_db.clone());
+    std::iter::once(web_robots_db)
+        .chain(
+            settings
+                .sources
+                .iter()
+                .map(|source| (source.name.clone(), source.url.clone())),
+        )
+        .filter(|(_, url)| !url.is_empty())
+        .collect()
+}
+
+async fn source(url: &str) -> Result<String, String> {
+    let path = url.strip_prefix("file://").unwrap_or(url);
+    if !url.starts_with("http://") && !url.starts_with("https://") {
+        let size = std::fs::metadata(path)
+            .map_err(|error| format!("{path}: {error}"))?
+            .len();
+        return Ok(format!("{path}, {size} bytes"));
+    }
+    let fetcher = Fetcher::new(FetchLimits::default()).map_err(|error| error.to_string())?;
+    match fetcher.fetch(url, &Conditions::default(), &|_, _| {}).await {
+        Ok(_) => Ok(format!("{url} answers")),
+        Err(error) => Err(format!(
+            "{error}; until it answers, the rows of the last refresh and the bundled registry serve"
+        )),
+    }
+}

@@ -1,0 +1,29 @@
+//! The command line.
+//!
+//! Each command is a thin user of the library: it reads its arguments, calls
+//! one function of a room, and prints the result for people or, with `--json`,
+//! for programs. Exit codes: 0 done, 1 failed, 2 wrong usage or configuration.
+//!
+//! # Example
+//!
+//! ```no_run
+//! fn main() -> std::process::ExitCode {
+//!     robot_detection::cli::main()
+//! }
+//! ```
+
+mod admin;
+mod args;
+mod context;
+mod doctor;
+mod explain;
+mod identify;
+mod init;
+mod output;
+mod registry;
+mod run;
+mod serve;
+
+use args::{Cli, Command};
+
+pub use run::main;

@@ -1,0 +1,54 @@
+//! Printing: standard output for results, standard error for the rest.
+
+use std::io::{self, Write as _};
+
+use serde_json::Value;
+
+/// Prints a line on standard output; a closed pipe ends the printing quietly.
+pub(super) fn line(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{text}")
+}
+
+/// Prints a line on standard error.
+pub(super) fn note(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
+/// Prints a JSON value, indented, on standard output.
+pub(super) fn json(value: &Value) -> io::Result<()> {
+    line(&format!("{value:#}"))
+}
+
+/// Returns text without control characters: nothing a registry says reaches the terminal raw.
+pub(super) fn clean(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect()
+}
+
+/// Prints rows in columns as wide as their widest cell; the last one ragged.
+pub(super) fn table(header: &[&str], rows: &[Vec<String>]) -> io::Result<()> {
+    let widths = (0..header.len())
+        .map(|column| {
+            let cells = rows.iter().filter_map(|row| row.get(column));
+            let widest = cells.map(|cell| cell.chars().count()).max().unwrap_or(0);
+            let name = header.get(column).map_or(0, |name| name.len());
+            widest.max(name).min(48)
+        })
+        .collect::<Vec<_>>();
+    let header = header
+        .iter()
+        .map(|name| (*name).to_owned())
+        .collect::<Vec<_>>();
+    let mut out = io::stdout().lock();
+    for row in std::iter::once(&header).chain(rows) {
+        let cells = row
+            .iter()
+            .zip(&widths)
+            .map(|(cell, width)| format!("{cell:<width$}"))
+            .collect::<Vec<_>>();
+        writeln!(out, "{}", cells.join("  ").trim_end())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,214 @@
+//! `registry refresh`: reads sources anew, one after the other.
+
+use std::{io::IsTerminal as _, path::Path, process::ExitCode, time::Duration};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+
+use crate::app::RobotDetection;
+use crate::cli::{args::RefreshArgs, output, run::WrongUsage};
+use crate::config::unknown_word;
+use crate::refresh::{Progress, RefreshError, RefreshOptions, SourceSpec, Trigger};
+use crate::registry::{Format, Source};
+use crate::store::{RefreshOutcome, RefreshRecord};
+
+pub(super) async fn refresh(
+    robots: &RobotDetection,
+    args: &RefreshArgs,
+) -> anyhow::Result<ExitCode> {
+    let specs = specs(robots, args)?;
+    if specs.is_empty() {
+        output::note("nothing to refresh: set web_robots_db or a [[source]], or use --from");
+        return Ok(ExitCode::FAILURE);
+    }
+    let mut code = ExitCode::SUCCESS;
+    let mut records = Vec::new();
+    for spec in specs {
+        match refresh_one(robots, &spec, args.force).await {
+            Ok(record) => {
+                if !args.json {
+                    print_record(&record)?;
+                }
+                records.push(record_object(&record));
+            }
+            Err(error) => {
+                code = ExitCode::FAILURE;
+                output::note(&format!(
+                    "error: {}: {}",
+                    spec.source,
+                    output::clean(&error.to_string())
+                ));
+                records.push(json!({"source": spec.source.as_str(), "outcome": "failed", "error": error.to_string()}));
+            }
+        }
+    }
+    if args.json {
+        output::json(&Value::Array(records))?;
+    }
+    Ok(code)
+}
+
+fn specs(robots: &RobotDetection, args: &RefreshArgs) -> anyhow::Result<Vec<SourceSpec>> {
+    let configured = robots.refresher().sources();
+    if let Some(from) = &args.from {
+        return Ok(vec![spec_from(from, args)?]);
+    }
+    let Some(name) = &args.source else {
+        return Ok(configured);
+    };
+    let names = configured
+        .iter()
+        .map(|spec| spec.source.to_string())
+        .collect::<Vec<_>>();
+    let found = configured
+        .into_iter()
+        .filter(|spec| spec.source.as_str() == name)
+        .collect::<Vec<_>>();
+    if found.is_empty() {
+        let names = names.iter().map(String::as_str);
+        anyhow::bail!(WrongUsage(unknown_word("configured source", name, names)));
+    }
+    Ok(found)
+}
+
+fn spec_from(from: &str, args: &RefreshArgs) -> anyhow::Result<SourceSpec> {
+    let format = match &args.format {
+        None => Format::WebRobotsDb,
+        Some(word) => Format::from_word(word).ok_or_else(|| {
+            let words = Format::ALL.iter().map(|format| format.as_str());
+            WrongUsage(unknown_word("format", word, words))
+        })?,
+    };
+    let source = args.source.as_deref().unwrap_or(format.as_str());
+    let source: Source = source
+        .parse()
+        .map_err(|error| WrongUsage(format!("--source {source:?}: {error}")))?;
+    if source == Source::manual() || source == Source::bundled() {
+        anyhow::bail!(WrongUsage(format!(
+            "--source {source}: the name is taken by the program itself"
+        )));
+    }
+    let is_url = from.contains("://") || from.starts_with("file:");
+    let url = if is_url || Path::new(from).is_absolute() {
+        from.to_owned()
+    } else {
+        format!("./{from}")
+    };
+    Ok(SourceSpec {
+        source,
+        url,
+        format,
+        interval_days: 30,
+    })
+}
+
+async fn refresh_one(
+    robots: &RobotDetection,
+    spec: &SourceSpec,
+    force: bool,
+) -> Result<RefreshRecord, RefreshError> {
+    let refresher = robots.refresher();
+    let mut progress = refresher.progress();
+    let options = RefreshOptions { force };
+    let work = refresher.refresh_from(spec, Trigger::Command, options);
+    tokio::pin!(work);
+    let bar = std::io::stderr().is_terminal().then(progress_bar);
+    loop {
+        tokio::select! {
+            result = &mut work => {
+                if let Some(bar) = bar {
+                    bar.finish_and_clear();
+                }
+                return result;
+            }
+            Ok(()) = progress.changed() => {
+                if let Some(bar) = &bar {
+                    show_progress(bar, &progress.borrow_and_update());
+                }
+            }
+        }
+    }
+}
+
+fn progress_bar() -> ProgressBar {
+    let bar = ProgressBar::new_spinner();
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(120));
+    bar
+}
+
+fn show_progress(bar: &ProgressBar, progress: &Progress) {
+    let message = match progress {
+        Progress::Downloading {
+            source,
+            bytes,
+            total: Some(total),
+        } => {
+            format!(
+                "{source}: downloading, {} of {} KiB",
+                bytes / 1024,
+                total / 1024
+            )
+        }
+        Progress::Downloading {
+            source,
+            bytes,
+            total: None,
+        } => {
+            format!("{source}: downloading, {} KiB", bytes / 1024)
+        }
+        Progress::Parsing { source } => format!("{source}: parsing"),
+        Progress::Testing { source, robots } => {
+            format!("{source}: testing {robots} robots against browsers")
+        }
+        Progress::Storing { source, robots } => format!("{source}: storing {robots} robots"),
+        _ => return,
+    };
+    bar.set_message(message);
+}
+
+fn print_record(record: &RefreshRecord) -> std::io::Result<()> {
+    if record.outcome == RefreshOutcome::NotModified {
+        return output::line(&format!(
+            "{}: not modified since the last refresh",
+            record.source
+        ));
+    }
+    let active = record
+        .records
+        .saturating_sub(record.skipped + record.quarantined + record.unusable);
+    output::line(&format!(
+        "{}: {} records, {active} robots active, {} quarantined, {} unusable, {} skipped",
+        record.source, record.records, record.quarantined, record.unusable, record.skipped
+    ))?;
+    output::line(&format!(
+        "{}: {} added, {} changed, {} removed",
+        record.source, record.added, record.changed, record.removed
+    ))?;
+    for problem in &record.problems {
+        output::line(&format!("  {}", output::clean(problem)))?;
+    }
+    Ok(())
+}
+
+fn record_object(record: &RefreshRecord) -> Value {
+    json!({
+        "source": record.source.as_str(),
+        "url": record.url,
+        "outcome": match record.outcome {
+            RefreshOutcome::NotModified => "not-modified",
+            RefreshOutcome::Replaced => "replaced",
+            _ => "failed",
+        },
+        "records": record.records,
+        "added": record.added,
+        "changed": record.changed,
+        "removed": record.removed,
+        "skipped": record.skipped,
+        "quarantined": record.quarantined,
+        "unusable": record.unusable,
+        "problems": record.problems,
+    })
+}

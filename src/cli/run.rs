@@ -1,0 +1,94 @@
+//! Runs a command and turns its result into an exit code.
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::app::BuildError;
+use crate::config::ConfigErrors;
+use crate::store::{StoreError, StoreErrorKind};
+
+use super::{Cli, Command, admin, doctor, explain, identify, init, output, registry, serve};
+
+/// Exit code of wrong usage or configuration.
+pub(super) const WRONG_USAGE: u8 = 2;
+
+/// Runs the program.
+#[must_use]
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    // Ring is the only provider in the tree; a second call finds it installed.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    match run(&cli) {
+        Ok(code) => code,
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::note(&format!("error: {}", text(&error)));
+            if is_wrong_usage(&error) {
+                ExitCode::from(WRONG_USAGE)
+            } else {
+                ExitCode::FAILURE
+            }
+        }
+    }
+}
+
+/// Error of arguments that fit their types but not each other or the program.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct WrongUsage(pub(super) String);
+
+fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
+    match &cli.command {
+        Command::Identify(args) => identify::run(cli, args),
+        Command::Init(args) => init::run(args),
+        Command::Completions(args) => {
+            init::completions(args);
+            Ok(ExitCode::SUCCESS)
+        }
+        command => tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()?
+            .block_on(run_async(cli, command)),
+    }
+}
+
+async fn run_async(cli: &Cli, command: &Command) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Serve(args) => serve::run(cli, args).await,
+        Command::Registry(command) => registry::run(cli, command).await,
+        Command::Explain(args) => explain::run(cli, args).await,
+        Command::Admin(command) => admin::run(cli, command).await,
+        Command::Doctor(args) => doctor::run(cli, args).await,
+        Command::Identify(_) | Command::Init(_) | Command::Completions(_) => Ok(ExitCode::SUCCESS),
+    }
+}
+
+fn is_wrong_usage(error: &anyhow::Error) -> bool {
+    let is_bad_url = |cause: &StoreError| cause.kind() == StoreErrorKind::BadUrl;
+    error.is::<ConfigErrors>()
+        || error.is::<WrongUsage>()
+        || error.downcast_ref().is_some_and(is_bad_url)
+        || matches!(error.downcast_ref(), Some(BuildError::Store(cause)) if is_bad_url(cause))
+}
+
+/// The whole chain on one line; several wrong settings, a line each.
+fn text(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain() {
+        let cause = cause.to_string();
+        if !text.contains(&cause) {
+            if !text.is_empty() {
+                text.push_str(": ");
+            }
+            text.push_str(&cause);
+        }
+    }
+    text
+}
+
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error
+        .downcast_ref::<std::io::Error>()
+        .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+}

@@ -1,0 +1,89 @@
+//! A configuration file to begin with.
+
+use std::fmt::Write as _;
+
+use super::{KEYS, Key, Kind, Value};
+
+/// Returns a configuration file in which every key stands with its help and default, commented out.
+#[must_use]
+pub fn commented_configuration() -> String {
+    let mut text = String::from(
+        "# Configuration of robot-detection. Every key is optional; what stands\n\
+         # behind `#` is its default. Flags win over environment variables, these\n\
+         # over this file.\n",
+    );
+    let mut table = "";
+    for key in KEYS {
+        let (key_table, name) = key.name.split_once('.').unwrap_or(("", key.name));
+        if key_table != table {
+            table = key_table;
+            let _ = write!(text, "\n[{table}]\n");
+        }
+        let _ = write!(text, "\n{}#{name} = {}\n", help(key), default(key));
+    }
+    text.push_str(SOURCES);
+    text
+}
+
+const SOURCES: &str = "
+# More registries. format: web-robots-db, crawler-user-agents, ai-robots-txt, matomo or list.
+#[[source]]
+#name = \"crawler-user-agents\"
+#url = \"https://raw.githubusercontent.com/monperrus/crawler-user-agents/master/crawler-user-agents.json\"
+#format = \"crawler-user-agents\"
+#interval_days = 7
+";
+
+fn help(key: &Key) -> String {
+    let old = key
+        .old_name
+        .map(|old| format!(" ({old})"))
+        .unwrap_or_default();
+    format!("# {}{old}.\n# Environment: {}\n", key.help, key.variable())
+}
+
+fn default(key: &Key) -> String {
+    Value::parse(key.kind, key.default).map_or_else(
+        |_| String::new(),
+        |value| match (key.kind, value) {
+            (Kind::List, Value::List(items)) => Value::List(items).to_string(),
+            (_, value) => value.to_string(),
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Loader;
+    use super::*;
+
+    #[test]
+    fn the_file_loads_as_it_is_and_with_every_default_uncommented() {
+        let text = commented_configuration();
+        assert!(Loader::new().file("f", &text).load().is_ok());
+        let live = text
+            .lines()
+            .map(|line| match line.strip_prefix('#') {
+                Some(rest) if !rest.starts_with(' ') => rest,
+                _ => line,
+            })
+            .collect::<Vec<_>>()
+            .join("\n");
+        let loaded = Loader::new().file("f", &live).load().unwrap();
+        for (key, found) in loaded.in_force() {
+            assert_eq!(
+                found.value,
+                Value::parse(key.kind, key.default).unwrap(),
+                "{}",
+                key.name
+            );
+            assert!(
+                found.origin.starts_with("f:"),
+                "{} from {}",
+                key.name,
+                found.origin
+            );
+        }
+        assert_eq!(loaded.settings().sources.len(), 1);
+    }
+}

@@ -1,0 +1,281 @@
+//! Every setting, in one table: names, kinds, defaults, help.
+
+/// Setting: what it is called, what it may be, what it is without being set.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// Name in the file; a dot stands between table and key.
+    pub name: &'static str,
+    /// Name in the original package, accepted as well.
+    pub old_name: Option<&'static str>,
+    /// What its value may be.
+    pub kind: Kind,
+    /// Default, as an environment variable would spell it.
+    pub default: &'static str,
+    /// Meaning, with units.
+    pub help: &'static str,
+}
+
+impl Key {
+    /// Returns the environment variable that sets it.
+    #[must_use]
+    pub fn variable(&self) -> String {
+        let name = self.name.replace('.', "_").to_ascii_uppercase();
+        format!("ROBOT_DETECTION_{name}")
+    }
+
+    /// Returns the key of that name or old name.
+    #[must_use]
+    pub fn find(name: &str) -> Option<&'static Self> {
+        KEYS.iter()
+            .find(|key| key.name == name || key.old_name == Some(name))
+    }
+}
+
+/// Kind of a value.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Kind {
+    /// Text.
+    Text,
+    /// Whole number in a range.
+    Integer {
+        /// Smallest.
+        min: i64,
+        /// Largest.
+        max: i64,
+    },
+    /// `true` or `false`.
+    Bool,
+    /// List of texts, or one text with commas.
+    List,
+}
+
+impl Kind {
+    /// Returns words for an error: "is not …".
+    #[must_use]
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::Text => "a text in quotes",
+            Self::Integer { .. } => "a whole number",
+            Self::Bool => "true or false",
+            Self::List => "a list of texts, or one text with commas",
+        }
+    }
+}
+
+const SECONDS: Kind = Kind::Integer {
+    min: 1,
+    max: 86_400,
+};
+
+const fn key(name: &'static str, kind: Kind, default: &'static str, help: &'static str) -> Key {
+    Key {
+        name,
+        old_name: None,
+        kind,
+        default,
+        help,
+    }
+}
+
+const fn old(old_name: &'static str, key: Key) -> Key {
+    Key {
+        old_name: Some(old_name),
+        ..key
+    }
+}
+
+/// Every setting, in the order of the documentation.
+pub const KEYS: &[Key] = &[
+    old(
+        "WebRobotsDB",
+        key(
+            "web_robots_db",
+            Kind::Text,
+            "http://www.robotstxt.org/db/all.txt",
+            "URL or path of the Web Robots Database's flat file; empty: not used",
+        ),
+    ),
+    old(
+        "FilterPattern",
+        key(
+            "filter_pattern",
+            Kind::List,
+            "/members-only-stuff/*",
+            "Paths on which robots are redirected: globs, `*` crosses `/`; empty: nothing is filtered",
+        ),
+    ),
+    old(
+        "RedirectURL",
+        key(
+            "redirect_url",
+            Kind::Text,
+            "/robot-heaven/",
+            "Where robots are sent: a path of this site or an http(s) URL; empty: nothing is filtered",
+        ),
+    ),
+    old(
+        "RefreshIntervalDays",
+        key(
+            "refresh_interval_days",
+            Kind::Integer { min: 1, max: 3_650 },
+            "30",
+            "Days between two refreshes of the robots table",
+        ),
+    ),
+    key(
+        "redirect_status",
+        Kind::Integer { min: 301, max: 308 },
+        "302",
+        "Status of the redirect: 301, 302, 303, 307 or 308",
+    ),
+    key(
+        "redirect_methods",
+        Kind::List,
+        "GET, HEAD",
+        "Methods on which robots are redirected; others pass",
+    ),
+    key(
+        "redirect_purposes",
+        Kind::List,
+        "",
+        "Purposes of robots that are redirected; empty: all but library, automation, monitoring and preview",
+    ),
+    key(
+        "bundled_registry",
+        Kind::Bool,
+        "true",
+        "Whether the registry that comes with the program is used beside the others",
+    ),
+    key(
+        "database.url",
+        Kind::Text,
+        "sqlite://robot-detection.db",
+        "Database: sqlite://FILE or postgres://USER@HOST/NAME",
+    ),
+    key(
+        "server.listen",
+        Kind::Text,
+        "127.0.0.1:8080",
+        "Address and port that visitors reach",
+    ),
+    key(
+        "server.upstream",
+        Kind::Text,
+        "",
+        "Server behind the proxy: http(s)://HOST:PORT; empty: the demonstration site",
+    ),
+    key(
+        "server.hosts",
+        Kind::List,
+        "",
+        "Names of this site: an absolute redirect_url on one of them is no loop, and the admin page answers to them alone; empty: any",
+    ),
+    key(
+        "server.trusted_proxies",
+        Kind::List,
+        "",
+        "Networks whose X-Forwarded-For and Forwarded are believed, such as 10.0.0.0/8; empty: nobody's",
+    ),
+    key(
+        "server.preserve_host",
+        Kind::Bool,
+        "true",
+        "Whether the upstream gets the visitor's Host; false: its own",
+    ),
+    key(
+        "server.connect_timeout_seconds",
+        SECONDS,
+        "5",
+        "Seconds to connect to the upstream",
+    ),
+    key(
+        "server.response_timeout_seconds",
+        SECONDS,
+        "60",
+        "Seconds until the upstream's response begins",
+    ),
+    key(
+        "server.header_timeout_seconds",
+        SECONDS,
+        "10",
+        "Seconds in which a visitor's request head must be complete",
+    ),
+    key(
+        "server.idle_timeout_seconds",
+        SECONDS,
+        "75",
+        "Seconds after which an idle connection is closed",
+    ),
+    key(
+        "server.drain_timeout_seconds",
+        SECONDS,
+        "30",
+        "Seconds that requests under way get to end at shutdown",
+    ),
+    key(
+        "server.max_connections",
+        Kind::Integer {
+            min: 1,
+            max: 1_000_000,
+        },
+        "10000",
+        "Connections at the same time; further ones wait",
+    ),
+    key(
+        "heaven.serve",
+        Kind::Bool,
+        "true",
+        "Whether this program serves the pages of robot heaven; false: the upstream does",
+    ),
+    key(
+        "heaven.path",
+        Kind::Text,
+        "/robot-heaven/",
+        "Path under which they are served",
+    ),
+    key(
+        "heaven.directory",
+        Kind::Text,
+        "",
+        "Directory of the pages; empty: the page that comes with the program",
+    ),
+    key(
+        "admin.path",
+        Kind::Text,
+        "/robot-detection/admin",
+        "Path of the admin page",
+    ),
+    key(
+        "admin.enabled",
+        Kind::Bool,
+        "true",
+        "Whether there is an admin page",
+    ),
+    key(
+        "admin.listen",
+        Kind::Text,
+        "",
+        "Address and port of a listener for the admin page, /healthz, /readyz and /metrics alone; empty: they are on server.listen, the last three for direct requests from this machine only",
+    ),
+    key(
+        "admin.secure_cookies",
+        Kind::Bool,
+        "false",
+        "Whether the session cookie is sent over https only; set it when the site has https",
+    ),
+    key(
+        "log.level",
+        Kind::Text,
+        "info",
+        "Level of the log: error, warn, info, debug, trace, or a filter such as robot_detection=debug",
+    ),
+    key(
+        "log.format",
+        Kind::Text,
+        "text",
+        "Format of the log: text or json",
+    ),
+];
+
+/// Keys of a `[[source]]` table.
+pub(super) const SOURCE_KEYS: &[&str] = &["name", "url", "format", "interval_days"];

@@ -1,0 +1,247 @@
+//! Defaults, file, environment and flags become one set of values.
+
+use std::collections::BTreeMap;
+
+use super::{
+    ConfigError, ConfigErrors, KEYS, Key, Settings, SourceSettings, Value,
+    error::nearest,
+    file::{self, FileContent, SourceTable},
+};
+
+/// Prefix of the environment's variables.
+const PREFIX: &str = "ROBOT_DETECTION_";
+
+/// Collects what file, environment and flags say.
+#[derive(Clone, Debug, Default)]
+pub struct Loader {
+    file: Option<(String, FileContent)>,
+    environment: Vec<(String, String)>,
+    flags: Vec<(&'static str, &'static str, String)>,
+}
+
+/// A setting in force and where it came from.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct InForce {
+    /// The value.
+    pub value: Value,
+    /// `default`, `robot-detection.toml:3`, `environment …` or the flag.
+    pub origin: String,
+}
+
+/// Settings that have been read, each with its origin.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    values: BTreeMap<&'static str, InForce>,
+    sources: Vec<SourceSettings>,
+}
+
+impl Loader {
+    /// Creates a loader that knows the defaults only.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds the text of a configuration file; `name` is what errors call it.
+    #[must_use]
+    pub fn file(mut self, name: &str, text: &str) -> Self {
+        self.file = Some((name.to_owned(), file::read(text)));
+        self
+    }
+
+    /// Adds the process's environment variables, those of our prefix.
+    #[must_use]
+    pub fn process_environment(self) -> Self {
+        let variables = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
+            .filter(|(name, _)| name.starts_with(PREFIX))
+            .map(|(name, value)| (name, value.to_string_lossy().into_owned()))
+            .collect::<Vec<_>>();
+        self.environment(variables)
+    }
+
+    /// Adds environment variables.
+    #[must_use]
+    pub fn environment(mut self, variables: impl IntoIterator<Item = (String, String)>) -> Self {
+        self.environment.extend(variables);
+        self
+    }
+
+    /// Adds a flag's value; `flag` is what errors call it.
+    #[must_use]
+    pub fn flag(mut self, key: &'static str, flag: &'static str, value: Option<String>) -> Self {
+        if let Some(value) = value {
+            self.flags.push((key, flag, value));
+        }
+        self
+    }
+
+    /// Returns the settings in force.
+    ///
+    /// # Errors
+    ///
+    /// Fails with everything that is wrong, each with its place.
+    pub fn load(self) -> Result<Loaded, ConfigErrors> {
+        let mut errors = Vec::new();
+        let mut values = defaults();
+        let mut sources = Vec::new();
+        if let Some((name, content)) = &self.file {
+            errors.extend(content.errors(name));
+            for (key, value, line) in &content.values {
+                let origin = format!("{name}:{line}");
+                values.insert(
+                    key.name,
+                    InForce {
+                        value: value.clone(),
+                        origin,
+                    },
+                );
+            }
+            for table in &content.sources {
+                match source(name, table) {
+                    Ok(source) => sources.push(source),
+                    Err(error) => errors.push(error),
+                }
+            }
+        }
+        for (name, text) in &self.environment {
+            set(
+                &mut values,
+                &mut errors,
+                variable(name),
+                text,
+                format!("environment variable {name}"),
+            );
+        }
+        for (name, flag, text) in &self.flags {
+            set(
+                &mut values,
+                &mut errors,
+                Key::find(name),
+                text,
+                (*flag).to_owned(),
+            );
+        }
+        if errors.is_empty() {
+            Ok(Loaded { values, sources })
+        } else {
+            Err(ConfigErrors(errors))
+        }
+    }
+}
+
+impl Loaded {
+    /// Returns the settings as typed values.
+    #[must_use]
+    pub fn settings(&self) -> Settings {
+        Settings::new(&self.values, self.sources.clone())
+    }
+
+    /// Returns each key with its value and origin, in the order of the documentation.
+    pub fn in_force(&self) -> impl Iterator<Item = (&'static Key, &InForce)> {
+        KEYS.iter()
+            .filter_map(|key| Some((key, self.values.get(key.name)?)))
+    }
+
+    /// Returns where a setting came from.
+    #[must_use]
+    pub fn origin(&self, key: &str) -> &str {
+        self.values
+            .get(key)
+            .map_or("default", |found| &found.origin)
+    }
+
+    /// Creates the error of a value that turned out wrong later.
+    #[must_use]
+    pub fn wrong(&self, key: &str, reason: impl std::fmt::Display) -> ConfigErrors {
+        ConfigErrors::from(ConfigError {
+            origin: self.origin(key).to_owned(),
+            message: format!("{key}: {reason}"),
+        })
+    }
+}
+
+fn defaults() -> BTreeMap<&'static str, InForce> {
+    KEYS.iter()
+        .filter_map(|key| {
+            let value = Value::parse(key.kind, key.default).ok()?;
+            Some((
+                key.name,
+                InForce {
+                    value,
+                    origin: "default".to_owned(),
+                },
+            ))
+        })
+        .collect()
+}
+
+fn variable(name: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|key| key.variable() == name)
+}
+
+fn set(
+    values: &mut BTreeMap<&'static str, InForce>,
+    errors: &mut Vec<ConfigError>,
+    key: Option<&'static Key>,
+    text: &str,
+    origin: String,
+) {
+    let Some(key) = key else {
+        errors.push(unknown_variable(origin));
+        return;
+    };
+    match Value::parse(key.kind, text) {
+        Ok(value) => {
+            values.insert(key.name, InForce { value, origin });
+        }
+        Err(reason) => errors.push(ConfigError {
+            origin,
+            message: format!("{}: {reason}", key.name),
+        }),
+    }
+}
+
+fn unknown_variable(origin: String) -> ConfigError {
+    let name = origin.rsplit(' ').next().unwrap_or_default();
+    let variables = KEYS.iter().map(Key::variable).collect::<Vec<_>>();
+    let message = nearest(name, variables.iter().map(String::as_str)).map_or_else(
+        || "no setting has this name; `robot-detection init --stdout` prints every key".to_owned(),
+        |near| format!("no setting has this name; did you mean {near}?"),
+    );
+    ConfigError { origin, message }
+}
+
+fn source(file: &str, table: &SourceTable) -> Result<SourceSettings, ConfigError> {
+    let mut source = SourceSettings {
+        origin: format!("{file}:{}", table.line),
+        ..SourceSettings::default()
+    };
+    for (name, value, line) in &table.values {
+        let wrong = |reason: String| ConfigError {
+            origin: format!("{file}:{line}"),
+            message: format!("source.{name}: {reason}"),
+        };
+        match (name.as_str(), value) {
+            ("name", Value::Text(text)) => source.name.clone_from(text),
+            ("url", Value::Text(text)) => source.url.clone_from(text),
+            ("format", Value::Text(text)) => source.format.clone_from(text),
+            ("interval_days", Value::Integer(days)) => {
+                source.interval_days = Some(
+                    u32::try_from(*days)
+                        .ok()
+                        .filter(|days| (1..=3_650).contains(days))
+                        .ok_or_else(|| wrong(format!("{days} is not between 1 and 3650")))?,
+                );
+            }
+            (_, value) => return Err(wrong(format!("{value} does not fit"))),
+        }
+    }
+    if source.name.is_empty() || source.url.is_empty() {
+        return Err(ConfigError {
+            origin: source.origin,
+            message: "a [[source]] needs a name and a url".to_owned(),
+        });
+    }
+    Ok(source)
+}

@@ -1,0 +1,36 @@
+//! Settings as file, environment and flags spell them.
+//!
+//! Nobody else reads any of the three. Flags win over the environment, the
+//! environment over the file, the file over the defaults; every value
+//! remembers where it came from, so that an error and the admin page can say so.
+//!
+//! # Example
+//!
+//! ```
+//! use robot_detection::config::{Loader, Settings};
+//!
+//! let loaded = Loader::new()
+//!     .file("robot-detection.toml", "FilterPattern = '/private/*'")
+//!     .load()?;
+//! let settings: Settings = loaded.settings();
+//! assert_eq!(settings.filter_patterns, ["/private/*"]);
+//! assert_eq!(loaded.origin("filter_pattern"), "robot-detection.toml:1");
+//! # Ok::<(), robot_detection::config::ConfigErrors>(())
+//! ```
+
+mod error;
+mod file;
+mod init;
+mod key;
+mod load;
+mod settings;
+#[cfg(test)]
+mod tests;
+mod value;
+
+pub use error::{ConfigError, ConfigErrors, unknown_word};
+pub use init::commented_configuration;
+pub use key::{KEYS, Key, Kind};
+pub use load::{InForce, Loaded, Loader};
+pub use settings::{Settings, SourceSettings};
+pub use value::Value;

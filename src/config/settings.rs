@@ -1,0 +1,180 @@
+//! Settings as typed values.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use super::{InForce, Value};
+
+macro_rules! settings {
+    ($($(#[doc = $doc:literal])* $field:ident: $type:ty = $key:literal,)*) => {
+        /// Settings in force.
+        ///
+        /// What a value means beyond its kind (a glob, an address, a purpose)
+        /// is for the room that uses it to judge.
+        #[derive(Clone, Debug)]
+        #[non_exhaustive]
+        pub struct Settings {
+            $($(#[doc = $doc])* pub $field: $type,)*
+            /// Registries beside the Web Robots Database (`[[source]]`).
+            pub sources: Vec<SourceSettings>,
+        }
+
+        impl Settings {
+            pub(super) fn new(
+                values: &BTreeMap<&'static str, InForce>,
+                sources: Vec<SourceSettings>,
+            ) -> Self {
+                Self {
+                    $($field: FromValue::from_value(values.get($key).map(|found| &found.value)),)*
+                    sources,
+                }
+            }
+        }
+    };
+}
+
+settings! {
+    /// Flat file of the Web Robots Database; empty: not used (`WebRobotsDB`).
+    web_robots_db: String = "web_robots_db",
+    /// Globs of paths on which robots are redirected (`FilterPattern`).
+    filter_patterns: Vec<String> = "filter_pattern",
+    /// Where robots are sent (`RedirectURL`).
+    redirect_url: String = "redirect_url",
+    /// Days between two refreshes (`RefreshIntervalDays`).
+    refresh_interval_days: u32 = "refresh_interval_days",
+    /// Status of the redirect.
+    redirect_status: u16 = "redirect_status",
+    /// Methods on which robots are redirected.
+    redirect_methods: Vec<String> = "redirect_methods",
+    /// Purposes of robots that are redirected; empty: the default ones.
+    redirect_purposes: Vec<String> = "redirect_purposes",
+    /// Whether the bundled registry is used.
+    bundled_registry: bool = "bundled_registry",
+    /// Database URL.
+    database_url: String = "database.url",
+    /// Address that visitors reach.
+    listen: String = "server.listen",
+    /// Server behind the proxy; empty: none.
+    upstream: String = "server.upstream",
+    /// Names of this site.
+    hosts: Vec<String> = "server.hosts",
+    /// Networks whose forwarding headers are believed.
+    trusted_proxies: Vec<String> = "server.trusted_proxies",
+    /// Whether the upstream gets the visitor's Host.
+    preserve_host: bool = "server.preserve_host",
+    /// Time to connect to the upstream.
+    connect_timeout: Duration = "server.connect_timeout_seconds",
+    /// Time until the upstream's response begins.
+    response_timeout: Duration = "server.response_timeout_seconds",
+    /// Time in which a request head must be complete.
+    header_timeout: Duration = "server.header_timeout_seconds",
+    /// Time after which an idle connection is closed.
+    idle_timeout: Duration = "server.idle_timeout_seconds",
+    /// Time that requests under way get at shutdown.
+    drain_timeout: Duration = "server.drain_timeout_seconds",
+    /// Connections at the same time.
+    max_connections: usize = "server.max_connections",
+    /// Whether we serve robot heaven.
+    heaven_serve: bool = "heaven.serve",
+    /// Path of robot heaven.
+    heaven_path: String = "heaven.path",
+    /// Directory of robot heaven's pages; empty: built in.
+    heaven_directory: String = "heaven.directory",
+    /// Path of the admin page.
+    admin_path: String = "admin.path",
+    /// Whether there is an admin page.
+    admin_enabled: bool = "admin.enabled",
+    /// Address of the admin listener; empty: none.
+    admin_listen: String = "admin.listen",
+    /// Whether session cookies need https.
+    secure_cookies: bool = "admin.secure_cookies",
+    /// Level or filter of the log.
+    log_level: String = "log.level",
+    /// Format of the log.
+    log_format: String = "log.format",
+}
+
+/// One `[[source]]`.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct SourceSettings {
+    /// Name, unique.
+    pub name: String,
+    /// URL or path.
+    pub url: String,
+    /// Word for the format; empty: that of the Web Robots Database.
+    pub format: String,
+    /// Days between two refreshes; `None`: `refresh_interval_days`.
+    pub interval_days: Option<u32>,
+    /// Where it stands, for errors.
+    pub origin: String,
+}
+
+/// Conversion of a value that already is of the right kind and range.
+trait FromValue {
+    fn from_value(value: Option<&Value>) -> Self;
+}
+
+impl FromValue for String {
+    fn from_value(value: Option<&Value>) -> Self {
+        match value {
+            Some(Value::Text(text)) => text.trim().to_owned(),
+            _ => Self::new(),
+        }
+    }
+}
+
+impl FromValue for Vec<String> {
+    fn from_value(value: Option<&Value>) -> Self {
+        match value {
+            Some(Value::List(items)) => items.clone(),
+            _ => Self::new(),
+        }
+    }
+}
+
+impl FromValue for bool {
+    fn from_value(value: Option<&Value>) -> Self {
+        matches!(value, Some(Value::Bool(true)))
+    }
+}
+
+impl FromValue for Duration {
+    fn from_value(value: Option<&Value>) -> Self {
+        Self::from_secs(number(value))
+    }
+}
+
+macro_rules! from_number {
+    ($($type:ty)*) => {$(
+        impl FromValue for $type {
+            fn from_value(value: Option<&Value>) -> Self {
+                Self::try_from(number(value)).unwrap_or(Self::MAX)
+            }
+        }
+    )*};
+}
+
+from_number! { u16 u32 usize }
+
+fn number(value: Option<&Value>) -> u64 {
+    match value {
+        Some(Value::Integer(number)) => u64::try_from(*number).unwrap_or_default(),
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{KEYS, Loader};
+
+    #[test]
+    fn every_key_reaches_a_field() {
+        let settings = Loader::new().load().unwrap().settings();
+        let fields = format!("{settings:?}").matches(": ").count();
+        assert!(fields > KEYS.len(), "{fields} fields, {} keys", KEYS.len());
+        assert_eq!(settings.filter_patterns, ["/members-only-stuff/*"]);
+        assert_eq!(settings.redirect_url, "/robot-heaven/");
+        assert_eq!(settings.refresh_interval_days, 30);
+        assert_eq!(settings.redirect_methods, ["GET", "HEAD"]);
+        assert_eq!(settings.connect_timeout.as_secs(), 5);
+    }
+}

@@ -1,0 +1,156 @@
+//! What goes wrong with a configuration, and who wins.
+
+use super::*;
+
+fn errors(text: &str) -> Vec<String> {
+    match Loader::new().file("c.toml", text).load() {
+        Ok(_) => Vec::new(),
+        Err(ConfigErrors(errors)) => errors.iter().map(ToString::to_string).collect(),
+    }
+}
+
+#[test]
+fn flags_win_over_environment_over_file_over_defaults() {
+    let load = |flag: Option<&str>, variable: Option<&str>| {
+        Loader::new()
+            .file("c.toml", "[server]\nlisten = 'file:1'")
+            .environment(
+                variable.map(|v| ("ROBOT_DETECTION_SERVER_LISTEN".to_owned(), v.to_owned())),
+            )
+            .flag("server.listen", "--listen", flag.map(str::to_owned))
+            .load()
+            .unwrap()
+    };
+    for (flag, variable, listen, origin) in [
+        (None, None, "file:1", "c.toml:2"),
+        (
+            None,
+            Some("env:1"),
+            "env:1",
+            "environment variable ROBOT_DETECTION_SERVER_LISTEN",
+        ),
+        (Some("flag:1"), Some("env:1"), "flag:1", "--listen"),
+    ] {
+        let loaded = load(flag, variable);
+        assert_eq!(loaded.settings().listen, listen);
+        assert_eq!(loaded.origin("server.listen"), origin);
+        assert_eq!(loaded.origin("redirect_url"), "default");
+    }
+}
+
+#[test]
+fn the_original_names_work() {
+    let loaded = Loader::new()
+        .file(
+            "c.toml",
+            "WebRobotsDB = 'db.txt'\nFilterPattern = '/a/*, /b/*'\nRedirectURL = '/h/'\nRefreshIntervalDays = 7",
+        )
+        .load()
+        .unwrap();
+    let settings = loaded.settings();
+    assert_eq!(settings.web_robots_db, "db.txt");
+    assert_eq!(settings.filter_patterns, ["/a/*", "/b/*"]);
+    assert_eq!(settings.redirect_url, "/h/");
+    assert_eq!(settings.refresh_interval_days, 7);
+}
+
+#[test]
+fn a_list_and_a_text_with_commas_are_the_same() {
+    let patterns = |text| {
+        Loader::new()
+            .file("c", text)
+            .load()
+            .unwrap()
+            .settings()
+            .filter_patterns
+    };
+    assert_eq!(patterns("filter_pattern = ' /a/* ,, /b '"), ["/a/*", "/b"]);
+    assert_eq!(patterns("filter_pattern = ['/a/*', '/b']"), ["/a/*", "/b"]);
+    assert!(patterns("filter_pattern = ''").is_empty());
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_line_and_the_nearest_right_name() {
+    for (text, expected) in [
+        (
+            "\nfilter_patern = '/x'",
+            "c.toml:2: unknown key \"filter_patern\"; did you mean \"filter_pattern\"?",
+        ),
+        (
+            "[server]\nlissten = 'x'",
+            "c.toml:2: unknown key \"server.lissten\"; did you mean \"server.listen\"?",
+        ),
+        (
+            "[server]\nfilter_pattern = '/x'",
+            "c.toml:2: unknown key \"server.filter_pattern\"; write filter_pattern above the first table, not in [server]",
+        ),
+        (
+            "[serverr]\nlisten = 'x'",
+            "c.toml:1: unknown key \"serverr\"",
+        ),
+        (
+            "refresh_interval_days = 0",
+            "c.toml:1: refresh_interval_days: 0 is not between 1 and 3650",
+        ),
+        (
+            "refresh_interval_days = '30'",
+            "c.toml:1: refresh_interval_days: \"30\" is not a whole number",
+        ),
+        (
+            "filter_pattern = [1]",
+            "c.toml:1: filter_pattern: a list holds texts, not integer values",
+        ),
+        (
+            "redirect_url = 2026-01-01",
+            "c.toml:1: redirect_url: a datetime fits no setting",
+        ),
+        ("a = 'x", "c.toml:1: "),
+        (
+            "[[source]]\nurl = 'x'",
+            "c.toml:1: a [[source]] needs a name and a url",
+        ),
+        (
+            "[[source]]\nname='a'\nurl='x'\nfromat='list'",
+            "c.toml:4: unknown key \"fromat\" in [[source]]; did you mean \"format\"?",
+        ),
+        (
+            "[[source]]\nname='a'\nurl='x'\ninterval_days=0",
+            "c.toml:4: source.interval_days: 0 is not between 1 and 3650",
+        ),
+        ("source = 1", "c.toml:1: unknown key \"source\""),
+    ] {
+        let found = errors(text);
+        assert!(
+            found
+                .first()
+                .is_some_and(|error| error.starts_with(expected)),
+            "{text:?}: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn everything_that_is_wrong_is_told_at_once() {
+    assert_eq!(errors("a = 1\nb = 2\nredirect_status = 900").len(), 3);
+}
+
+#[test]
+fn an_unknown_variable_of_our_prefix_is_refused() {
+    let error = Loader::new()
+        .environment([("ROBOT_DETECTION_REDIRECT_URI".to_owned(), "/x".to_owned())])
+        .load()
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "environment variable ROBOT_DETECTION_REDIRECT_URI: no setting has this name; \
+         did you mean ROBOT_DETECTION_REDIRECT_URL?"
+    );
+}
+
+#[test]
+fn no_two_keys_share_a_variable() {
+    let mut variables = KEYS.iter().map(Key::variable).collect::<Vec<_>>();
+    variables.sort();
+    variables.dedup();
+    assert_eq!(variables.len(), KEYS.len());
+}

@@ -1,0 +1,103 @@
+//! Values, and how they are read from a string.
+
+use std::fmt;
+
+use super::Kind;
+
+/// Value of one setting.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Value {
+    /// Text.
+    Text(String),
+    /// Whole number.
+    Integer(i64),
+    /// Yes or no.
+    Bool(bool),
+    /// Several texts.
+    List(Vec<String>),
+}
+
+impl Value {
+    /// Reads a value of a kind from an environment variable or a flag.
+    ///
+    /// # Errors
+    ///
+    /// Returns what would be right, when the text is not of the kind.
+    pub fn parse(kind: Kind, text: &str) -> Result<Self, String> {
+        match kind {
+            Kind::Text => Ok(Self::Text(text.to_owned())),
+            Kind::Integer { .. } => text
+                .trim()
+                .parse()
+                .map_err(|_| format!("{text:?} is not a whole number"))
+                .and_then(|number| Self::Integer(number).fit(kind)),
+            Kind::Bool => match text.trim().to_ascii_lowercase().as_str() {
+                "true" | "yes" | "on" | "1" => Ok(Self::Bool(true)),
+                "false" | "no" | "off" | "0" => Ok(Self::Bool(false)),
+                _ => Err(format!("{text:?} is neither true nor false")),
+            },
+            Kind::List => Ok(Self::List(comma_separated(text))),
+        }
+    }
+
+    /// Returns the value if it is of the kind; a text becomes a list where one is wanted.
+    ///
+    /// # Errors
+    ///
+    /// Returns what would be right, when it is not.
+    pub fn fit(self, kind: Kind) -> Result<Self, String> {
+        match (kind, self) {
+            (Kind::Integer { min, max }, Self::Integer(number)) if number < min || number > max => {
+                Err(format!("{number} is not between {min} and {max}"))
+            }
+            (Kind::List, Self::Text(text)) => Ok(Self::List(comma_separated(&text))),
+            (Kind::Text, value @ Self::Text(_))
+            | (Kind::Integer { .. }, value @ Self::Integer(_))
+            | (Kind::Bool, value @ Self::Bool(_))
+            | (Kind::List, value @ Self::List(_)) => Ok(value),
+            (kind, value) => Err(format!("{value} is not {}", kind.describe())),
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => write!(f, "{text:?}"),
+            Self::Integer(number) => number.fmt(f),
+            Self::Bool(flag) => flag.fmt(f),
+            Self::List(items) => f.debug_list().entries(items).finish(),
+        }
+    }
+}
+
+/// Splits at commas; items are trimmed, empty ones skipped.
+fn comma_separated(text: &str) -> Vec<String> {
+    text.split(',')
+        .map(str::trim)
+        .filter(|item| !item.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_trimmed_and_skip_what_is_empty() {
+        assert_eq!(
+            Value::parse(Kind::List, " /a/* ,, /b/* ,"),
+            Ok(Value::List(vec!["/a/*".into(), "/b/*".into()]))
+        );
+    }
+
+    #[test]
+    fn numbers_keep_to_their_range() {
+        let kind = Kind::Integer { min: 1, max: 9 };
+        assert_eq!(Value::parse(kind, "9"), Ok(Value::Integer(9)));
+        assert!(Value::parse(kind, "10").is_err());
+        assert!(Value::parse(kind, "ten").is_err());
+        assert!(Value::Text("9".into()).fit(kind).is_err());
+    }
+}

@@ -1,0 +1,42 @@
+//! Tells robots from people on the way into a web site.
+//!
+//! A Tower layer matches the `User-Agent` header of each request against a
+//! registry of robots and redirects hits on configured paths to *robot
+//! heaven*: pages made for robots. The registry is downloaded and reparsed on
+//! a schedule, kept in SQLite or PostgreSQL, and served from memory. The same
+//! engine stands in a reverse proxy and behind the administrator's pages.
+//!
+//! With `default-features = false, features = ["layer"]` only the layer and
+//! the detector are built.
+
+#[cfg(feature = "admin")]
+pub mod admin;
+#[cfg(feature = "admin")]
+pub mod app;
+#[cfg(feature = "server")]
+pub mod cli;
+pub mod clock;
+#[cfg(feature = "server")]
+pub mod config;
+pub mod detect;
+#[cfg(feature = "fetch")]
+pub mod fetch;
+#[cfg(feature = "layer")]
+pub mod layer;
+#[cfg(feature = "proxy")]
+pub mod listen;
+pub mod policy;
+#[cfg(feature = "proxy")]
+pub mod proxy;
+#[cfg(feature = "refresh")]
+pub mod refresh;
+pub mod registry;
+#[cfg(feature = "store")]
+pub mod store;
+#[cfg(feature = "server")]
+pub mod telemetry;
+
+/// The README's code, run as a test.
+#[cfg(all(doctest, feature = "server"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,7 @@
+//! The program: a thin user of the library.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    robot_detection::cli::main()
+}

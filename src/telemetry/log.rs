@@ -1,0 +1,109 @@
+//! Where log lines go and what they look like.
+
+use std::{io::IsTerminal as _, str::FromStr};
+
+use tracing_subscriber::{EnvFilter, fmt, layer::SubscriberExt as _, util::SubscriberInitExt as _};
+
+/// Format of log lines.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum LogFormat {
+    /// Lines for people, coloured on a terminal.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+impl FromStr for LogFormat {
+    type Err = LogError;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        match word {
+            "text" => Ok(Self::Text),
+            "json" => Ok(Self::Json),
+            _ => Err(LogError(format!("{word:?} is neither text nor json"))),
+        }
+    }
+}
+
+/// Error of a log that cannot be set up.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{0}")]
+pub struct LogError(String);
+
+/// Proves that a filter can be read, and starts nothing.
+///
+/// # Errors
+///
+/// Fails when it cannot.
+pub fn check_log_filter(filter: &str) -> Result<(), LogError> {
+    parse(filter).map(|_| ())
+}
+
+/// Starts the log of the process; a second call changes nothing.
+///
+/// # Errors
+///
+/// Fails when the filter cannot be read.
+pub fn start_log(filter: &str, format: LogFormat) -> Result<(), LogError> {
+    let filter = parse(filter)?;
+    let registry = tracing_subscriber::registry().with(filter);
+    let started = match format {
+        LogFormat::Text => registry
+            .with(
+                fmt::layer()
+                    .with_writer(std::io::stderr)
+                    .with_ansi(std::io::stderr().is_terminal())
+                    .with_target(false),
+            )
+            .try_init(),
+        LogFormat::Json => registry
+            .with(
+                fmt::layer()
+                    .json()
+                    .flatten_event(true)
+                    .with_writer(std::io::stderr),
+            )
+            .try_init(),
+    };
+    drop(started);
+    Ok(())
+}
+
+fn parse(filter: &str) -> Result<EnvFilter, LogError> {
+    EnvFilter::builder()
+        .parse(quiet_libraries(filter))
+        .map_err(|error| {
+            LogError(format!(
+                "log filter {filter:?}: {error}; write info, or info,sqlx=debug"
+            ))
+        })
+}
+
+/// A bare level is ours; the libraries below us speak from `warn` on.
+fn quiet_libraries(filter: &str) -> String {
+    let level = ["error", "warn", "info", "debug", "trace"]
+        .into_iter()
+        .find(|level| filter.eq_ignore_ascii_case(level));
+    match level {
+        Some("error") => "error".to_owned(),
+        Some(level) => format!("warn,robot_detection={level}"),
+        None => filter.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bare_level_is_for_our_own_lines() {
+        assert_eq!(quiet_libraries("debug"), "warn,robot_detection=debug");
+        assert_eq!(quiet_libraries("hyper=trace"), "hyper=trace");
+    }
+
+    #[test]
+    fn a_format_that_is_neither_is_refused() {
+        assert!("xml".parse::<LogFormat>().is_err());
+    }
+}

@@ -1,0 +1,668 @@
+//! The program as a user meets it: arguments, output, exit codes, a running server.
+
+use std::{
+    fs,
+    io::Write as _,
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::Stdio,
+};
+
+use serde_json::Value;
+
+use crate::support::program::{
+    self, CHROME, FIREFOX, GOOGLEBOT, Server, eventually, request, run, succeed,
+};
+
+fn data(name: &str) -> String {
+    let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests/data/registry", name]
+        .iter()
+        .collect();
+    path.to_string_lossy().into_owned()
+}
+
+fn directory() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+/// A configuration that touches no network.
+fn offline(directory: &Path, more: &str) {
+    let text = format!("web_robots_db = ''\n{more}");
+    fs::write(directory.join("robot-detection.toml"), text).unwrap();
+}
+
+#[test]
+fn the_demonstration_redirects_robots_and_lets_people_pass() {
+    let directory = directory();
+    let server = Server::start(directory.path(), &["serve", "--demo"]);
+    let members = "/members-only-stuff/reports/";
+
+    let robot = server.get(members, GOOGLEBOT);
+    assert_eq!(robot.status, 302);
+    assert_eq!(robot.header("location"), "/robot-heaven/");
+    assert_eq!(robot.header("vary"), "User-Agent");
+    assert_eq!(robot.header("cache-control"), "no-store");
+
+    for person in [CHROME, FIREFOX] {
+        let answer = server.get(members, person);
+        assert_eq!(answer.status, 200);
+        assert!(answer.text().contains("</html>"));
+        assert!(answer.header("vary").contains("User-Agent"));
+    }
+    for path in ["/robot-heaven/", "/", "/about.html"] {
+        assert_eq!(server.get(path, GOOGLEBOT).status, 200, "{path}");
+    }
+    let head = request(server.addr, "HEAD", members, &[("User-Agent", GOOGLEBOT)]);
+    assert_eq!(
+        (head.status, head.header("location")),
+        (302, "/robot-heaven/".into())
+    );
+    assert!(head.body.is_empty());
+    let post = request(server.addr, "POST", members, &[("User-Agent", GOOGLEBOT)]);
+    assert_eq!(post.status, 200);
+    assert!(
+        !directory.path().join("robot-detection.db").exists(),
+        "the demonstration leaves no file"
+    );
+}
+
+#[test]
+fn a_path_in_another_spelling_is_the_same_path() {
+    let directory = directory();
+    let server = Server::start(directory.path(), &["serve", "--demo"]);
+    for (path, filtered) in [
+        ("/members-only-stuff/a", true),
+        ("/members-only-stuff/", true),
+        ("/members-only-stuff", false),
+        ("/%6dembers-only-stuff/a", true),
+        ("//members-only-stuff/a", true),
+        ("/./members-only-stuff/a", true),
+        ("/x/../members-only-stuff/a", true),
+        ("/members-only-stuff/./a", true),
+        ("/members-only-stuff/%2e%2e/x", false),
+        ("/members-only-stuff/../x", false),
+        ("/members-only-stuff%2Fa", true),
+        ("/members-only-stuff/a?b=c", true),
+        ("/x?/members-only-stuff/a", false),
+        ("/Members-Only-Stuff/a", false),
+        ("/members-only-stuffing", false),
+        ("/robots.txt", false),
+        ("/robot-heaven/", false),
+    ] {
+        let is_redirected = server.get(path, GOOGLEBOT).status == 302;
+        assert_eq!(is_redirected, filtered, "{path}");
+    }
+}
+
+#[test]
+fn user_agents_of_every_shape_do_no_harm() {
+    let directory = directory();
+    let server = Server::start(directory.path(), &["serve", "--demo"]);
+    let path = "/members-only-stuff/";
+    let long = "x".repeat(48 * 1024);
+    let too_long = "x".repeat(64 * 1024);
+    assert_eq!(request(server.addr, "GET", path, &[]).status, 200, "absent");
+    assert_eq!(server.get(path, "").status, 200, "empty");
+    assert_eq!(server.get(path, &long).status, 200, "48 KiB");
+    assert_eq!(
+        server.get(path, &too_long).status,
+        431,
+        "more than a head may have"
+    );
+    let repeated = [("User-Agent", FIREFOX), ("User-Agent", GOOGLEBOT)];
+    assert_eq!(
+        request(server.addr, "GET", path, &repeated).status,
+        302,
+        "repeated"
+    );
+    let bytes = b"GET /members-only-stuff/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\nUser-Agent: \xff\xfe\xa0\r\n\r\n";
+    assert_eq!(
+        program::exchange(server.addr, bytes).status,
+        200,
+        "not UTF-8"
+    );
+}
+
+#[test]
+fn operations_answer_to_this_machine_directly_and_to_nobody_through_a_proxy() {
+    let directory = directory();
+    let server = Server::start(directory.path(), &["serve", "--demo"]);
+    let here = [("Host", "127.0.0.1")];
+    let get = |path: &str| request(server.addr, "GET", path, &here).text();
+    assert_eq!(get("/healthz"), "ok\n");
+    let ready: Value = serde_json::from_str(&get("/readyz")).unwrap();
+    assert_eq!(ready["ready"], true);
+    assert!(ready["robots"].as_u64().unwrap() >= 60);
+    server.get("/members-only-stuff/", GOOGLEBOT);
+    let metrics = get("/metrics");
+    let line = r#"robot_detection_requests{visitor="robot",decision="redirect"} 1"#;
+    let reversed = r#"robot_detection_requests{decision="redirect",visitor="robot"} 1"#;
+    assert!(
+        metrics.contains(line) || metrics.contains(reversed),
+        "{metrics}"
+    );
+    for header in ["X-Forwarded-For", "Forwarded", "X_Forwarded_For", "Via"] {
+        let headers = [("Host", "127.0.0.1"), (header, "203.0.113.9")];
+        let forwarded = request(server.addr, "GET", "/metrics", &headers);
+        assert_eq!(forwarded.status, 404, "{header}");
+    }
+    let named = request(
+        server.addr,
+        "GET",
+        "/metrics",
+        &[("Host", "www.example.org")],
+    );
+    assert_eq!(
+        named.status, 404,
+        "a proxy that says nothing but its visitor's Host"
+    );
+}
+
+#[test]
+fn the_admin_listener_has_the_admin_page_and_operations_to_itself() {
+    let directory = directory();
+    offline(directory.path(), "[admin]\nlisten = '127.0.0.1:0'");
+    let server = Server::start(directory.path(), &["serve"]);
+    let admin = server.admin.unwrap();
+    assert_ne!(admin, server.addr);
+    let here = [("Host", "127.0.0.1")];
+    for (path, status) in [
+        ("/metrics", 200),
+        ("/robot-detection/admin/login", 200),
+        ("/", 404),
+    ] {
+        assert_eq!(request(admin, "GET", path, &here).status, status, "{path}");
+    }
+    for path in ["/metrics", "/robot-detection/admin/login"] {
+        assert_eq!(
+            request(server.addr, "GET", path, &here).status,
+            404,
+            "{path}"
+        );
+    }
+}
+
+#[test]
+fn a_wrong_configuration_is_refused_with_its_line_and_the_nearest_name() {
+    let directory = directory();
+    fs::write(
+        directory.path().join("robot-detection.toml"),
+        "\nredirect_uri = '/x/'\n",
+    )
+    .unwrap();
+    let output = run(directory.path(), &["serve"]);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        error.contains(
+            "robot-detection.toml:2: unknown key \"redirect_uri\"; did you mean \"redirect_url\"?"
+        ),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_port_in_use_and_a_database_that_cannot_be_opened_are_one_line_and_exit_code_1() {
+    let directory = directory();
+    offline(directory.path(), "");
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = taken.local_addr().unwrap().to_string();
+    let no_directory = "sqlite:///nonexistent/directory/robots.db";
+    for arguments in [
+        vec!["serve", "--listen", &addr],
+        vec![
+            "--database",
+            no_directory,
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+        ],
+    ] {
+        let output = run(directory.path(), &arguments);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{error}");
+        let errors = error
+            .lines()
+            .filter(|line| line.starts_with("error: "))
+            .count();
+        assert_eq!((errors, error.lines().count()), (1, 1), "{error}");
+    }
+}
+
+#[test]
+fn identify_answers_a_line_with_a_line() {
+    let directory = directory();
+    let mut child = program::command(directory.path())
+        .arg("identify")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let writer = std::thread::spawn(move || {
+        for _ in 0..1_000 {
+            writeln!(stdin, "{GOOGLEBOT}\n{FIREFOX}\n").unwrap();
+        }
+    });
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    let lines = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(lines, "googlebot\n-\n-\n".repeat(1_000));
+    assert!(
+        !directory.path().join("robot-detection.db").exists(),
+        "reading makes no database"
+    );
+
+    let json = succeed(
+        directory.path(),
+        &["identify", "--json", GOOGLEBOT, FIREFOX],
+    );
+    let mut answers = json
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let robot = answers.next().unwrap();
+    assert_eq!(robot["robot"], "googlebot");
+    let from = usize::try_from(robot["matched"]["from"].as_u64().unwrap()).unwrap();
+    assert!(GOOGLEBOT[from..].starts_with("Googlebot"));
+    assert_eq!(answers.next().unwrap()["robot"], Value::Null);
+}
+
+#[test]
+fn explain_gives_the_servers_decision_with_its_reasons() {
+    let directory = directory();
+    offline(directory.path(), "");
+    let explain = |path: &str, user_agent: &str| {
+        let arguments = [
+            "explain",
+            "--json",
+            "--path",
+            path,
+            "--user-agent",
+            user_agent,
+        ];
+        serde_json::from_str::<Value>(&succeed(directory.path(), &arguments)).unwrap()
+    };
+    let redirected = explain("/members-only-stuff/a?b", GOOGLEBOT);
+    assert_eq!(redirected["decision"], "redirect 302 /robot-heaven/");
+    assert_eq!(redirected["claim"]["robot"], "googlebot");
+    assert!(redirected["steps"].as_array().unwrap().len() > 1);
+    assert_eq!(
+        explain("/members-only-stuff/a", FIREFOX)["decision"],
+        "pass"
+    );
+    assert_eq!(explain("/elsewhere", GOOGLEBOT)["decision"], "pass");
+}
+
+#[test]
+fn explain_refuses_a_path_that_no_request_has() {
+    let directory = directory();
+    let arguments = ["explain", "--path", "members", "--user-agent", "x"];
+    assert_eq!(run(directory.path(), &arguments).status.code(), Some(2));
+}
+
+#[test]
+fn a_refresh_from_a_file_is_exact_and_takes_effect_in_a_running_server_at_once() {
+    let directory = directory();
+    offline(directory.path(), "bundled_registry = false");
+    let server = Server::start(directory.path(), &["serve"]);
+    let refresh = |file: &str| {
+        let arguments = ["registry", "refresh", "--json", "--from", &data(file)];
+        let records: Value = serde_json::from_str(&succeed(directory.path(), &arguments)).unwrap();
+        records[0].clone()
+    };
+    let first = refresh("era1.txt");
+    assert_eq!(first["outcome"], "replaced");
+    assert_eq!(first["removed"], 0);
+    let (gone, new) = eras();
+    let status = |ua: &str| server.get("/members-only-stuff/", ua).status;
+    eventually("the first era is known", || status(&gone) == 302);
+    assert_eq!(status(&new), 200);
+
+    let second = refresh("era2.txt");
+    assert_eq!(
+        (&second["added"], &second["removed"], &second["changed"]),
+        (&16.into(), &3.into(), &1.into())
+    );
+    eventually("the second era is known", || status(&new) == 302);
+    assert_eq!(status(&gone), 200);
+
+    assert_eq!(refresh("era2.txt")["outcome"], "not-modified");
+}
+
+/// User agents of a robot that only the first era has, and of one that only the second has.
+fn eras() -> (String, String) {
+    let useragents = |file: &str| {
+        fs::read(data(file))
+            .unwrap()
+            .split(|b| *b == b'\n')
+            .filter_map(|line| {
+                let line = String::from_utf8_lossy(line).trim().to_owned();
+                line.strip_prefix("robot-useragent:")
+                    .map(|ua| ua.trim().to_owned())
+            })
+            .filter(|ua| ua.contains('/') && ua.len() > 8 && !ua.contains(' '))
+            .collect::<Vec<_>>()
+    };
+    let (first, second) = (useragents("era1.txt"), useragents("era2.txt"));
+    let only = |these: &[String], those: &[String]| {
+        these.iter().find(|ua| !those.contains(ua)).unwrap().clone()
+    };
+    (only(&first, &second), only(&second, &first))
+}
+
+#[test]
+fn a_source_that_cannot_be_read_leaves_the_rows_and_says_why() {
+    let directory = directory();
+    offline(directory.path(), "");
+    let before = succeed(directory.path(), &["registry", "list", "--json"]);
+    let html = directory.path().join("page.html");
+    fs::write(&html, "<!doctype html><title>404</title>").unwrap();
+    for from in [
+        html.to_str().unwrap(),
+        "missing.txt",
+        "http://127.0.0.1:1/all.txt",
+    ] {
+        let output = run(directory.path(), &["registry", "refresh", "--from", from]);
+        assert_eq!(output.status.code(), Some(1), "{from}");
+        assert!(
+            String::from_utf8_lossy(&output.stderr).starts_with("error: "),
+            "{from}"
+        );
+    }
+    assert_eq!(
+        succeed(directory.path(), &["registry", "list", "--json"]),
+        before
+    );
+}
+
+#[test]
+fn a_robot_added_by_hand_survives_a_refresh_and_can_be_removed() {
+    let directory = directory();
+    offline(directory.path(), "");
+    let add = [
+        "registry",
+        "add",
+        "housebot",
+        "--useragent",
+        "HouseBot/1.0",
+        "--purpose",
+        "search",
+    ];
+    succeed(directory.path(), &add);
+    assert_eq!(run(directory.path(), &add).status.code(), Some(1), "twice");
+    succeed(
+        directory.path(),
+        &["registry", "refresh", "--from", &data("era1.txt")],
+    );
+    assert_eq!(
+        succeed(directory.path(), &["identify", "HouseBot/2.0"]),
+        "housebot\n"
+    );
+    assert!(succeed(directory.path(), &["registry", "show", "housebot"]).contains("manual"));
+    let exported = succeed(
+        directory.path(),
+        &["registry", "export", "--source", "manual"],
+    );
+    assert!(exported.contains("robot-id: housebot"), "{exported}");
+    succeed(directory.path(), &["registry", "remove", "housebot"]);
+    assert_eq!(
+        succeed(directory.path(), &["identify", "HouseBot/2.0"]),
+        "-\n"
+    );
+    assert_eq!(
+        run(directory.path(), &["registry", "remove", "googlebot"])
+            .status
+            .code(),
+        Some(1)
+    );
+    let junk = run(
+        directory.path(),
+        &["registry", "add", "x", "--useragent", "none"],
+    );
+    assert_eq!(junk.status.code(), Some(2));
+}
+
+#[test]
+fn a_refresh_tells_of_each_unusable_robot_once() {
+    let directory = directory();
+    offline(directory.path(), "");
+    let file = (1..=12).fold(String::new(), |file, i| {
+        file + &format!("robot-id: good{i}\nrobot-useragent: Goodrobot{i}/1.0\n\n")
+    });
+    let file = file + "robot-id: nameless\nrobot-useragent:\n";
+    fs::write(directory.path().join("all.txt"), file).unwrap();
+    let printed = succeed(
+        directory.path(),
+        &["registry", "refresh", "--from", "all.txt"],
+    );
+    assert_eq!(printed.matches("nameless").count(), 1, "{printed}");
+}
+
+#[test]
+fn a_search_that_finds_no_robot_says_so_beside_the_output() {
+    let directory = directory();
+    offline(directory.path(), "");
+    for command in ["list", "export"] {
+        let output = run(directory.path(), &["registry", command, "zzzzzz"]);
+        let note = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{note}");
+        assert_eq!(output.stdout, b"", "{command}");
+        assert!(note.starts_with("no robot is found"), "{note}");
+    }
+}
+
+#[test]
+fn a_token_without_a_name_is_wrong_usage() {
+    let directory = directory();
+    let output = run(directory.path(), &["admin", "token", " "]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn without_network_the_bundled_registry_serves_and_the_log_says_so() {
+    let directory = directory();
+    fs::write(
+        directory.path().join("robot-detection.toml"),
+        "web_robots_db = 'http://127.0.0.1:1/all.txt'",
+    )
+    .unwrap();
+    let server = Server::start(directory.path(), &["serve"]);
+    assert_eq!(server.get("/members-only-stuff/", GOOGLEBOT).status, 302);
+    eventually("the log tells of the failed refresh", || {
+        let log = fs::read_to_string(directory.path().join("stderr.log")).unwrap();
+        log.contains("127.0.0.1:1")
+    });
+}
+
+#[test]
+fn a_hangup_reloads_the_filter_and_a_bad_file_changes_nothing() {
+    let directory = directory();
+    offline(directory.path(), "filter_pattern = '/old/*'");
+    let server = Server::start(directory.path(), &["serve"]);
+    assert_eq!(server.get("/old/a", GOOGLEBOT).status, 302);
+    offline(directory.path(), "filter_pattern = '/new/*'");
+    server.signal("HUP");
+    eventually("the new pattern is in force", || {
+        server.get("/new/a", GOOGLEBOT).status == 302
+    });
+    assert_eq!(server.get("/old/a", GOOGLEBOT).status, 404);
+    offline(directory.path(), "filter_pattern = '/[x'");
+    server.signal("HUP");
+    eventually("the log says why", || {
+        let log = fs::read_to_string(directory.path().join("stderr.log")).unwrap();
+        log.contains("robot-detection.toml:2: filter_pattern")
+    });
+    assert_eq!(server.get("/new/a", GOOGLEBOT).status, 302);
+    offline(directory.path(), "filter_pattern = ''");
+    server.signal("HUP");
+    eventually("the log warns that nothing is filtered", || {
+        let log = fs::read_to_string(directory.path().join("stderr.log")).unwrap();
+        log.contains("nothing is filtered")
+    });
+}
+
+#[test]
+fn a_termination_signal_ends_the_server_well() {
+    let directory = directory();
+    let server = Server::start(directory.path(), &["serve", "--demo"]);
+    server.signal("TERM");
+    assert!(server.wait());
+}
+
+#[test]
+fn the_password_is_printed_at_the_first_start_only() {
+    let directory = directory();
+    offline(directory.path(), "");
+    let first = Server::start(directory.path(), &["serve"]);
+    assert!(
+        first
+            .password
+            .as_ref()
+            .is_some_and(|password| password.len() >= 20)
+    );
+    drop(first);
+    assert_eq!(Server::start(directory.path(), &["serve"]).password, None);
+}
+
+#[test]
+fn a_token_opens_the_api_until_it_is_removed() {
+    let directory = directory();
+    offline(directory.path(), "");
+    let token = succeed(directory.path(), &["admin", "token", "monitoring"]);
+    let bearer = format!("Bearer {}", token.trim());
+    let server = Server::start(directory.path(), &["serve"]);
+    let ask = || {
+        let headers = [("Host", "127.0.0.1"), ("Authorization", bearer.as_str())];
+        request(
+            server.addr,
+            "GET",
+            "/robot-detection/admin/api/status",
+            &headers,
+        )
+    };
+    assert_eq!(ask().status, 200, "{}", ask().text());
+    succeed(
+        directory.path(),
+        &["admin", "token", "monitoring", "--remove"],
+    );
+    assert_eq!(ask().status, 401);
+}
+
+#[test]
+fn init_writes_a_file_that_serve_accepts_and_never_over_another() {
+    let directory = directory();
+    succeed(directory.path(), &["init"]);
+    assert_eq!(run(directory.path(), &["init"]).status.code(), Some(1));
+    succeed(directory.path(), &["init", "--force"]);
+    let free = [
+        "--config",
+        "robot-detection.toml",
+        "doctor",
+        "--offline",
+        "--json",
+    ];
+    let mut doctor = program::command(directory.path());
+    doctor
+        .args(free)
+        .env("ROBOT_DETECTION_SERVER_LISTEN", "127.0.0.1:0");
+    let output = doctor.output().unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["ok"], true, "{report}");
+}
+
+#[test]
+fn doctor_tells_what_fails() {
+    let directory = directory();
+    offline(
+        directory.path(),
+        "[server]\nupstream = 'http://127.0.0.1:1'\nlisten = '127.0.0.1:0'",
+    );
+    let output = run(directory.path(), &["doctor"]);
+    assert_eq!(output.status.code(), Some(1));
+    let report = String::from_utf8_lossy(&output.stdout);
+    assert!(report.contains("ok    database"), "{report}");
+    assert!(report.contains("FAIL  upstream"), "{report}");
+}
+
+#[test]
+fn doctor_makes_no_database() {
+    let directory = directory();
+    offline(directory.path(), "[server]\nlisten = '127.0.0.1:0'");
+    let report = succeed(directory.path(), &["doctor"]);
+    assert!(report.contains("not there yet"), "{report}");
+    assert!(!directory.path().join("robot-detection.db").exists());
+    let no_directory = ["--database", "sqlite://nowhere/x.db", "doctor"];
+    let output = run(directory.path(), &no_directory);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("no directory nowhere"));
+}
+
+#[test]
+fn doctor_refuses_the_configurations_that_serve_refuses() {
+    let directory = directory();
+    for (wrong, key) in [
+        ("filter_pattern = '/[x'", "filter_pattern"),
+        ("[log]\nformat = 'xml'", "log.format"),
+        ("[log]\nlevel = 'a=b=c'", "log.level"),
+        ("[server]\nlisten = 'x'", "server.listen"),
+        ("[server]\nupstream = 'ftp://x'", "server.upstream"),
+        ("[admin]\npath = 'x'", "admin.path"),
+    ] {
+        offline(directory.path(), wrong);
+        for command in [vec!["serve"], vec!["doctor", "--offline"]] {
+            let output = run(directory.path(), &command);
+            let told = [output.stdout, output.stderr].concat();
+            let told = String::from_utf8_lossy(&told);
+            assert_eq!(output.status.code(), Some(2), "{command:?} {wrong}: {told}");
+            assert!(told.contains(key), "{command:?} {wrong}: {told}");
+        }
+    }
+}
+
+#[test]
+fn a_file_or_database_url_that_cannot_be_is_wrong_usage() {
+    let directory = directory();
+    for arguments in [
+        ["--config", "missing.toml", "registry", "list"],
+        ["--database", "mysql://u:geheim@h/x", "registry", "list"],
+        [
+            "--database",
+            "postgres://u:geheim@h:x/y",
+            "admin",
+            "password",
+        ],
+    ] {
+        let output = run(directory.path(), &arguments);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
+        assert!(!error.contains("geheim"), "{error}");
+    }
+}
+
+#[test]
+fn every_command_has_help_with_an_example() {
+    let directory = directory();
+    for command in [
+        "serve",
+        "identify",
+        "explain",
+        "init",
+        "doctor",
+        "completions",
+        "registry refresh",
+        "registry list",
+        "registry show",
+        "registry add",
+        "registry remove",
+        "registry export",
+        "admin password",
+        "admin token",
+    ] {
+        let mut arguments = command.split(' ').collect::<Vec<_>>();
+        arguments.push("--help");
+        let help = succeed(directory.path(), &arguments);
+        assert!(help.contains("Example: "), "{command}: {help}");
+    }
+    assert!(succeed(directory.path(), &["completions", "bash"]).contains("robot-detection"));
+    assert_eq!(run(directory.path(), &["srve"]).status.code(), Some(2));
+}

@@ -1,0 +1,22 @@
+//! Black-box tests: real HTTP over loopback, real databases, a real browser.
+
+#![expect(
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
+mod admin;
+mod arrows;
+mod cli;
+mod detect;
+mod examples;
+mod layer;
+mod parity;
+mod policy;
+mod proxy;
+mod refresh;
+mod registry;
+mod store;
+mod support;

@@ -1,0 +1,209 @@
+//! A real browser.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::Duration,
+};
+
+use fantoccini::{Client, ClientBuilder, Locator, elements::Element};
+use hyper_util::client::legacy::connect::HttpConnector;
+use serde_json::json;
+use tokio::{
+    io::{AsyncBufReadExt, BufReader},
+    process::{Child, Command},
+};
+
+/// A busy machine starts a browser in 20 seconds.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// Browser without a window; it ends with the test.
+pub(crate) struct Browser {
+    pub(crate) client: Client,
+    driver: Child,
+    driver_url: String,
+    screen: Screen,
+    _profile: tempfile::TempDir,
+}
+
+/// Size of a screen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Screen {
+    width: u64,
+    height: u64,
+    is_phone: bool,
+}
+
+impl Screen {
+    pub(crate) const DESK: Self = Self {
+        width: 1280,
+        height: 900,
+        is_phone: false,
+    };
+    pub(crate) const PHONE: Self = Self {
+        width: 390,
+        height: 844,
+        is_phone: true,
+    };
+}
+
+impl Browser {
+    /// Starts Chromium through its driver, both found on the PATH.
+    pub(crate) async fn start() -> Self {
+        let mut driver = Command::new("chromedriver")
+            .arg("--port=0")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap_or_else(|error| {
+                panic!(
+                    "chromedriver does not start ({error}): tests/run installs chromium and chromium-driver"
+                )
+            });
+        let driver_url = format!("http://127.0.0.1:{}", port(&mut driver).await);
+        let profile = tempfile::tempdir().expect("a temporary directory can be made");
+        let client = ClientBuilder::new(HttpConnector::new())
+            .capabilities(capabilities(profile.path()))
+            .connect(&driver_url)
+            .await
+            .unwrap_or_else(|error| {
+                panic!("the browser does not start ({error}): tests/run installs chromium")
+            });
+        Self {
+            client,
+            driver,
+            driver_url,
+            screen: Screen::DESK,
+            _profile: profile,
+        }
+    }
+
+    /// Shows pages in the size of a window or a phone, light or dark.
+    pub(crate) async fn look(&mut self, screen: Screen, scheme: &str) {
+        self.screen = screen;
+        self.resize(screen.height).await;
+        let media = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
+        self.devtools("Emulation.setEmulatedMedia", media).await;
+    }
+
+    /// Keeps a picture of the whole page among the artefacts.
+    pub(crate) async fn keep_screenshot(&self, name: &str) {
+        let script = "return document.documentElement.scrollHeight;";
+        let height = self.client.execute(script, Vec::new()).await;
+        let height = height.ok().and_then(|height| height.as_u64());
+        self.resize(height.unwrap_or(self.screen.height)).await;
+        let picture = self.client.screenshot().await;
+        self.resize(self.screen.height).await;
+        let directory = artefacts();
+        std::fs::create_dir_all(&directory).expect("the directory of artefacts can be made");
+        let path = directory.join(format!("{name}.png"));
+        std::fs::write(path, picture.expect("a picture is taken")).expect("it can be written");
+    }
+
+    /// Waits for an element; a busy machine is given time.
+    pub(crate) async fn find(&self, css: &str) -> Element {
+        self.client
+            .wait()
+            .at_most(PATIENCE)
+            .for_element(Locator::Css(css))
+            .await
+            .unwrap_or_else(|error| panic!("{css} does not appear: {error}"))
+    }
+
+    /// Waits until an element says something.
+    pub(crate) async fn wait_for_text(&self, css: &str, words: &str) -> String {
+        let found = tokio::time::timeout(PATIENCE, async {
+            loop {
+                // The element may be replaced between finding and reading it.
+                if let Ok(element) = self.client.find(Locator::Css(css)).await
+                    && let Ok(text) = element.text().await
+                    && text.contains(words)
+                {
+                    return text;
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        });
+        found
+            .await
+            .unwrap_or_else(|_| panic!("{css} never says {words:?}"))
+    }
+
+    /// Ends the browser.
+    pub(crate) async fn end(mut self) {
+        self.client.clone().close().await.ok();
+        self.driver.kill().await.ok();
+    }
+
+    async fn resize(&self, height: u64) {
+        let metrics = json!({
+            "width": self.screen.width,
+            "height": height,
+            "deviceScaleFactor": if self.screen.is_phone { 2 } else { 1 },
+            "mobile": self.screen.is_phone,
+        });
+        self.devtools("Emulation.setDeviceMetricsOverride", metrics)
+            .await;
+    }
+
+    async fn devtools(&self, command: &str, params: serde_json::Value) {
+        let session = self.client.session_id().await.ok().flatten();
+        let url = format!(
+            "{}/session/{}/goog/cdp/execute",
+            self.driver_url,
+            session.expect("the browser has a session")
+        );
+        let body = json!({ "cmd": command, "params": params }).to_string();
+        let http = reqwest::Client::builder()
+            .build()
+            .expect("a client can be built");
+        let answer = http.post(url).body(body).send().await;
+        let answer = answer.expect("the driver answers");
+        assert!(answer.status().is_success(), "{command}: {answer:?}");
+    }
+}
+
+fn capabilities(profile: &Path) -> serde_json::Map<String, serde_json::Value> {
+    let arguments = [
+        "--headless".to_owned(),
+        "--no-sandbox".to_owned(),
+        "--disable-gpu".to_owned(),
+        "--disable-quic".to_owned(),
+        "--disable-dev-shm-usage".to_owned(),
+        "--no-first-run".to_owned(),
+        "--disable-background-networking".to_owned(),
+        "--disable-component-update".to_owned(),
+        "--disable-sync".to_owned(),
+        "--no-proxy-server".to_owned(),
+        format!("--user-data-dir={}", profile.display()),
+    ];
+    let options = json!({ "goog:chromeOptions": { "args": arguments } });
+    options.as_object().cloned().unwrap_or_default()
+}
+
+/// Reads the port that the driver chose from what it prints.
+async fn port(driver: &mut Child) -> u16 {
+    let output = driver.stdout.take().expect("its output is piped");
+    let mut lines = BufReader::new(output).lines();
+    let found = tokio::time::timeout(PATIENCE, async {
+        while let Ok(Some(line)) = lines.next_line().await {
+            let port = line
+                .split_once("on port ")
+                .and_then(|(_, rest)| rest.trim_end_matches('.').parse().ok())
+                .filter(|port| *port != 0);
+            if let Some(port) = port {
+                return port;
+            }
+        }
+        panic!("chromedriver ended before it said its port");
+    });
+    found.await.expect("chromedriver says its port in time")
+}
+
+fn artefacts() -> PathBuf {
+    std::env::var_os("CI_ARTEFACTS").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/artefacts"),
+        PathBuf::from,
+    )
+}

@@ -1,0 +1,9 @@
+//! What several tests share.
+
+pub(crate) mod browser;
+pub(crate) mod front;
+pub(crate) mod http;
+pub(crate) mod log;
+pub(crate) mod postgres;
+pub(crate) mod program;
+pub(crate) mod raw;

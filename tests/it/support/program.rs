@@ -1,0 +1,223 @@
+//! The program as a user runs it, and requests whose bytes are exactly ours.
+
+use std::{
+    fmt::Write as _,
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::{SocketAddr, TcpStream},
+    path::Path,
+    process::{Child, ChildStdout, Command, Output, Stdio},
+    time::{Duration, Instant},
+};
+
+pub(crate) const GOOGLEBOT: &str =
+    "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)";
+pub(crate) const FIREFOX: &str =
+    "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
+pub(crate) const CHROME: &str = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 \
+     (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36";
+
+/// How long anything may take before a test gives up.
+pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
+
+/// Command of the program in a directory of its own, away from the caller's settings.
+pub(crate) fn command(directory: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_robot-detection"));
+    command.current_dir(directory);
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("ROBOT_DETECTION_") {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+/// Runs the program to its end.
+pub(crate) fn run(directory: &Path, arguments: &[&str]) -> Output {
+    command(directory)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+/// Runs the program, expects success, and returns its standard output.
+pub(crate) fn succeed(directory: &Path, arguments: &[&str]) -> String {
+    let output = run(directory, arguments);
+    assert!(
+        output.status.success(),
+        "{arguments:?}: {}\n{}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A running `serve`; killed when it goes out of scope.
+#[derive(Debug)]
+pub(crate) struct Server {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+    pub(crate) addr: SocketAddr,
+    pub(crate) admin: Option<SocketAddr>,
+    pub(crate) password: Option<String>,
+}
+
+impl Server {
+    /// Starts `serve` on a free port and waits until it says where it is.
+    pub(crate) fn start(directory: &Path, arguments: &[&str]) -> Self {
+        #[expect(
+            clippy::zombie_processes,
+            reason = "`Drop` waits; a test that panics here is over"
+        )]
+        let mut child = command(directory)
+            .args(arguments)
+            .args(["--listen", "127.0.0.1:0"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(std::fs::File::create(directory.join("stderr.log")).unwrap())
+            .spawn()
+            .unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut password = None;
+        let mut admin = None;
+        loop {
+            let mut line = String::new();
+            let read = stdout.read_line(&mut line).unwrap();
+            let log = || std::fs::read_to_string(directory.join("stderr.log")).unwrap_or_default();
+            assert!(read > 0, "the server ended: {}", log());
+            if let Some(text) = line.strip_prefix("admin password, shown this once: ") {
+                password = Some(text.trim().to_owned());
+            }
+            if let Some(url) = line.strip_prefix("admin page: http://") {
+                admin = url.split('/').next().and_then(|addr| addr.parse().ok());
+            }
+            if let Some((_, url)) = line.split_once(" on http://") {
+                let addr = url.trim().trim_end_matches('/').parse().unwrap();
+                return Self {
+                    child,
+                    stdout,
+                    addr,
+                    admin,
+                    password,
+                };
+            }
+        }
+    }
+
+    pub(crate) fn get(&self, path: &str, user_agent: &str) -> Answer {
+        request(self.addr, "GET", path, &[("User-Agent", user_agent)])
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        let status = Command::new("kill")
+            .args([format!("-{name}"), self.child.id().to_string()])
+            .status()
+            .unwrap();
+        assert!(status.success());
+    }
+
+    /// Waits for the end; returns whether it ended well.
+    pub(crate) fn wait(mut self) -> bool {
+        let mut rest = String::new();
+        let _ = self.stdout.read_to_string(&mut rest);
+        self.child.wait().unwrap().success()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Answer to a request.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Answer {
+    /// Values of a header, joined by commas; empty when it is absent.
+    pub(crate) fn header(&self, name: &str) -> String {
+        self.headers
+            .iter()
+            .filter(|(header, _)| header.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.as_str())
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+}
+
+/// Sends a request on a connection of its own; the path goes out as it is.
+pub(crate) fn request(
+    addr: SocketAddr,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+) -> Answer {
+    let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
+    if !headers
+        .iter()
+        .any(|(name, _)| name.eq_ignore_ascii_case("host"))
+    {
+        head.push_str("Host: example.org\r\n");
+    }
+    for (name, value) in headers {
+        let _ = write!(head, "{name}: {value}\r\n");
+    }
+    if method == "POST" {
+        head.push_str("Content-Length: 0\r\n");
+    }
+    head.push_str("\r\n");
+    exchange(addr, head.as_bytes())
+}
+
+/// Sends bytes, reads the whole answer.
+pub(crate) fn exchange(addr: SocketAddr, bytes: &[u8]) -> Answer {
+    let mut stream = TcpStream::connect(addr).unwrap();
+    stream.set_read_timeout(Some(DEADLINE)).unwrap();
+    stream.write_all(bytes).unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    let end = answer
+        .windows(4)
+        .position(|window| window == b"\r\n\r\n")
+        .unwrap_or_else(|| panic!("no head in {:?}", String::from_utf8_lossy(&answer)));
+    let head = String::from_utf8_lossy(&answer[..end]).into_owned();
+    let mut lines = head.split("\r\n");
+    let status = lines
+        .next()
+        .unwrap()
+        .split(' ')
+        .nth(1)
+        .unwrap()
+        .parse()
+        .unwrap();
+    let headers = lines
+        .filter_map(|line| line.split_once(':'))
+        .map(|(name, value)| (name.to_owned(), value.trim().to_owned()))
+        .collect();
+    Answer {
+        status,
+        headers,
+        body: answer[end + 4..].to_vec(),
+    }
+}
+
+/// Asks again until the answer is the one that is waited for.
+pub(crate) fn eventually(what: &str, mut ask: impl FnMut() -> bool) {
+    #[expect(clippy::disallowed_methods, reason = "a deadline on real time")]
+    let now = Instant::now;
+    let deadline = now() + DEADLINE;
+    while !ask() {
+        assert!(now() < deadline, "waited in vain: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
