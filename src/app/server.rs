@@ -86,6 +86,12 @@ impl ServerSettings {
         matches!(self.site, Site::Demo)
     }
 
+    /// Returns the address that visitors are to reach.
+    #[must_use]
+    pub fn addr(&self) -> SocketAddr {
+        self.listen.addr
+    }
+
     /// Binds the addresses.
     ///
     /// # Errors

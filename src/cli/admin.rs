@@ -12,7 +12,7 @@ use crate::admin::{generate_password, hash_password};
 use crate::clock::Clock;
 use crate::store::Store;
 
-use super::{Cli, args::AdminCommand, context, output, run::WrongUsage};
+use super::{Cli, args::AdminCommand, context, output, usage::WrongUsage};
 
 /// Shortest password that is taken.
 const MIN_PASSWORD_CHARS: usize = 12;

@@ -8,7 +8,7 @@ use crate::registry::bundled;
 use crate::store::Store;
 use crate::telemetry::{LogFormat, check_log_filter};
 
-use super::{Cli, run::WrongUsage};
+use super::{Cli, usage::WrongUsage};
 
 /// File that is read when none is named.
 pub(super) const DEFAULT_FILE: &str = "robot-detection.toml";

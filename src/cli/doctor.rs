@@ -1,17 +1,17 @@
 //! `doctor`: checks everything that `serve` will need, and says what to do.
 
-use std::{path::Path, process::ExitCode};
+use std::{net::SocketAddr, path::Path, process::ExitCode};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::app::{self, ServerSettings};
 use crate::config::{ConfigErrors, Loaded, Settings};
-use crate::fetch::{Conditions, FetchLimits, Fetcher};
+use crate::fetch::{Conditions, FetchLimits, Fetched, Fetcher};
 use crate::policy::Policy;
 use crate::proxy::{Proxy, ProxySettings};
 use crate::store::Store;
 
-use super::{Cli, args::DoctorArgs, context, output, run::WRONG_USAGE};
+use super::{Cli, args::DoctorArgs, context, output, usage::WRONG_USAGE};
 
 /// Result of one check.
 struct Check {
@@ -56,7 +56,7 @@ pub(super) async fn run(cli: &Cli, args: &DoctorArgs) -> anyhow::Result<ExitCode
 }
 
 impl Check {
-    fn object(&self) -> serde_json::Value {
+    fn object(&self) -> Value {
         let (text, ok) = match &self.result {
             Ok(text) => (text, true),
             Err(text) => (text, false),
@@ -91,9 +91,28 @@ fn judge(loaded: &Loaded) -> Result<Policy, ConfigErrors> {
     app::assemble(loaded).and_then(|_| app::policy(loaded))
 }
 
+/// An address that is in use is well where this program itself serves there.
 async fn bind(server: ServerSettings) -> Result<String, String> {
-    let server = server.bind().await.map_err(|error| error.to_string())?;
-    Ok(format!("{} is free", server.local_addr()))
+    let addr = server.addr();
+    match server.bind().await {
+        Ok(server) => Ok(format!("{} is free", server.local_addr())),
+        Err(_) if serves(addr).await => Ok(format!("robot-detection serves on {addr} already")),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+async fn serves(addr: SocketAddr) -> bool {
+    let url = format!("http://localhost:{}/readyz", addr.port());
+    let Ok(fetcher) = Fetcher::new(FetchLimits::default()) else {
+        return false;
+    };
+    let ready = fetcher
+        .fetch(&url, &Conditions::default(), &|_, _| {})
+        .await;
+    let Ok(Fetched::Body { bytes, .. }) = ready else {
+        return false;
+    };
+    serde_json::from_slice::<Value>(&bytes).is_ok_and(|answer| answer.get("ready").is_some())
 }
 
 /// A missing file is not made here: it would belong to whoever asks, not to who serves.

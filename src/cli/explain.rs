@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::app;
 use crate::policy::{Decision, Request};
 
-use super::{Cli, args::ExplainArgs, context, identify, output, run::WrongUsage};
+use super::{Cli, args::ExplainArgs, context, identify, output, usage::WrongUsage};
 
 pub(super) async fn run(cli: &Cli, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
     if !args.path.starts_with('/') {

@@ -23,6 +23,7 @@ mod output;
 mod registry;
 mod run;
 mod serve;
+mod usage;
 
 use args::{Cli, Command};
 

@@ -8,10 +8,10 @@ use crate::app::BuildError;
 use crate::config::ConfigErrors;
 use crate::store::{StoreError, StoreErrorKind};
 
-use super::{Cli, Command, admin, doctor, explain, identify, init, output, registry, serve};
-
-/// Exit code of wrong usage or configuration.
-pub(super) const WRONG_USAGE: u8 = 2;
+use super::{
+    Cli, Command, admin, doctor, explain, identify, init, output, registry, serve,
+    usage::{WRONG_USAGE, WrongUsage},
+};
 
 /// Runs the program.
 #[must_use]
@@ -32,11 +32,6 @@ pub fn main() -> ExitCode {
         }
     }
 }
-
-/// Error of arguments that fit their types but not each other or the program.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("{0}")]
-pub(super) struct WrongUsage(pub(super) String);
 
 fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     match &cli.command {

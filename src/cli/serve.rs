@@ -9,7 +9,7 @@ use tracing::{error, info, warn};
 
 use crate::admin::{generate_password, hash_password};
 use crate::app::{self, RobotDetection, Server, ServerSettings};
-use crate::config::{Loaded, Loader};
+use crate::config::{Loaded, Loader, Settings};
 use crate::telemetry::start_log;
 
 use super::{Cli, args::ServeArgs, context, output};
@@ -31,7 +31,10 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
     let (cli, args, reloaded) = (cli.clone(), args.clone(), robots.clone());
     let signals = watch_signals(stop.clone(), move || reload(&cli, &args, &reloaded))?;
     announce(&server, &robots, &settings, is_demo)?;
-    tokio::join!(signals, server.run(&robots, stop));
+    tokio::select! {
+        () = server.run(&robots, stop) => {}
+        () = signals => info!("stopping at once"),
+    }
     robots.shutdown().await;
     info!("stopped");
     Ok(ExitCode::SUCCESS)
@@ -77,7 +80,7 @@ async fn print_first_password(robots: &RobotDetection) -> anyhow::Result<()> {
 fn announce(
     server: &Server,
     robots: &RobotDetection,
-    settings: &crate::config::Settings,
+    settings: &Settings,
     is_demo: bool,
 ) -> anyhow::Result<()> {
     let addr = server.local_addr();
@@ -113,7 +116,7 @@ fn reachable(addr: SocketAddr) -> SocketAddr {
     }
 }
 
-/// Cancels `stop` on SIGINT or SIGTERM; calls `reload` on SIGHUP.
+/// Cancels `stop` on SIGINT or SIGTERM and ends at the second; calls `reload` on SIGHUP.
 fn watch_signals(
     stop: CancellationToken,
     reload: impl Fn(),
@@ -124,13 +127,19 @@ fn watch_signals(
     Ok(async move {
         loop {
             tokio::select! {
-                _ = interrupt.recv() => break,
-                _ = terminate.recv() => break,
-                _ = hangup.recv() => reload(),
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+                _ = hangup.recv() => {
+                    reload();
+                    continue;
+                }
             }
+            if stop.is_cancelled() {
+                return;
+            }
+            info!("stopping: requests under way are finished first; a second signal ends them");
+            stop.cancel();
         }
-        info!("stopping: requests under way are finished first");
-        stop.cancel();
     })
 }
 

@@ -640,6 +640,44 @@ fn a_file_or_database_url_that_cannot_be_is_wrong_usage() {
 }
 
 #[test]
+fn doctor_knows_a_server_that_runs_already() {
+    let directory = directory();
+    offline(directory.path(), "");
+    let server = Server::start(directory.path(), &["serve"]);
+    let mut doctor = program::command(directory.path());
+    doctor.args(["doctor", "--offline"]);
+    doctor.env("ROBOT_DETECTION_SERVER_LISTEN", server.addr.to_string());
+    let output = doctor.output().unwrap();
+    let report = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        report.contains("serves on") && output.status.success(),
+        "{report}"
+    );
+}
+
+#[test]
+fn a_second_signal_does_not_wait_for_requests_under_way() {
+    let directory = directory();
+    let upstream = TcpListener::bind("127.0.0.1:0").unwrap();
+    let server = format!("upstream = 'http://{}'", upstream.local_addr().unwrap());
+    let times = "drain_timeout_seconds = 86400\nresponse_timeout_seconds = 86400";
+    offline(directory.path(), &format!("[server]\n{server}\n{times}"));
+    let server = Server::start(directory.path(), &["serve"]);
+    let mut client = std::net::TcpStream::connect(server.addr).unwrap();
+    client
+        .write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        .unwrap();
+    let (_never_answers, _) = upstream.accept().unwrap();
+    server.signal("TERM");
+    eventually("it begins to stop", || {
+        let log = fs::read_to_string(directory.path().join("stderr.log")).unwrap();
+        log.contains("a second signal")
+    });
+    server.signal("TERM");
+    assert!(server.wait());
+}
+
+#[test]
 fn every_command_has_help_with_an_example() {
     let directory = directory();
     for command in [

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use crate::app::RobotDetection;
-use crate::cli::{args::AddArgs, output, run::WrongUsage};
+use crate::cli::{args::AddArgs, output, usage::WrongUsage};
 use crate::config::unknown_word;
 use crate::detect::browser_hits;
 use crate::registry::{Purpose, Robot, Source, normalise};

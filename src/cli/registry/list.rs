@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use crate::app::RobotDetection;
-use crate::cli::{args::ListArgs, output, run::WrongUsage};
+use crate::cli::{args::ListArgs, output, usage::WrongUsage};
 use crate::registry::{Source, write_flat_file};
 use crate::store::{RobotQuery, StoredRobot};
 

@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
 use crate::app::RobotDetection;
-use crate::cli::{args::RefreshArgs, output, run::WrongUsage};
+use crate::cli::{args::RefreshArgs, output, usage::WrongUsage};
 use crate::config::unknown_word;
 use crate::refresh::{Progress, RefreshError, RefreshOptions, SourceSpec, Trigger};
 use crate::registry::{Format, Source};

@@ -56,7 +56,7 @@ pub(crate) fn succeed(directory: &Path, arguments: &[&str]) -> String {
 #[derive(Debug)]
 pub(crate) struct Server {
     child: Child,
-    stdout: BufReader<ChildStdout>,
+    _stdout: BufReader<ChildStdout>,
     pub(crate) addr: SocketAddr,
     pub(crate) admin: Option<SocketAddr>,
     pub(crate) password: Option<String>,
@@ -95,7 +95,7 @@ impl Server {
                 let addr = url.trim().trim_end_matches('/').parse().unwrap();
                 return Self {
                     child,
-                    stdout,
+                    _stdout: stdout,
                     addr,
                     admin,
                     password,
@@ -118,9 +118,12 @@ impl Server {
 
     /// Waits for the end; returns whether it ended well.
     pub(crate) fn wait(mut self) -> bool {
-        let mut rest = String::new();
-        let _ = self.stdout.read_to_string(&mut rest);
-        self.child.wait().unwrap().success()
+        let mut status = None;
+        eventually("the server ends", || {
+            status = self.child.try_wait().unwrap();
+            status.is_some()
+        });
+        status.unwrap().success()
     }
 }
 
