@@ -191,6 +191,7 @@ fn http1_builder() -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder
         .writev(false)
+        .title_case_headers(true) // As other servers spell them; some old clients insist.
         .max_buf_size(MAX_HEAD_BYTES)
         .header_read_timeout(None); // `Watch` does it without a timer for each request.
     builder
