@@ -122,7 +122,7 @@ async fn metrics(State(state): State<Operations>) -> impl IntoResponse {
 
 fn describe() {
     describe_counter!(
-        "robot_detection_requests",
+        "robot_detection_requests_total",
         Unit::Count,
         "Requests by visitor and decision"
     );
@@ -161,7 +161,7 @@ fn requests(robots: &RobotDetection) {
         ("robot", "pass", &stats.robots_passed),
         ("robot", "redirect", &stats.robots_redirected),
     ] {
-        counter!("robot_detection_requests", "visitor" => visitor, "decision" => decision)
+        counter!("robot_detection_requests_total", "visitor" => visitor, "decision" => decision)
             .absolute(number.load(Ordering::Relaxed));
     }
     let active = robots.detector().load().robots().len();

@@ -135,8 +135,8 @@ fn operations_answer_to_this_machine_directly_and_to_nobody_through_a_proxy() {
     assert!(ready["robots"].as_u64().unwrap() >= 60);
     server.get("/members-only-stuff/", GOOGLEBOT);
     let metrics = get("/metrics");
-    let line = r#"robot_detection_requests{visitor="robot",decision="redirect"} 1"#;
-    let reversed = r#"robot_detection_requests{decision="redirect",visitor="robot"} 1"#;
+    let line = r#"robot_detection_requests_total{visitor="robot",decision="redirect"} 1"#;
+    let reversed = r#"robot_detection_requests_total{decision="redirect",visitor="robot"} 1"#;
     assert!(
         metrics.contains(line) || metrics.contains(reversed),
         "{metrics}"
