@@ -59,12 +59,12 @@ impl Front {
         if let Some(router) = &self.rooms.operations
             && operations::is_ours(&request)
         {
-            return oneshot(router.clone(), request.map(Body::new)).await;
+            return oneshot(router.clone(), request).await;
         }
         if let Some((prefix, router)) = &self.rooms.admin
             && is_below(path, prefix)
         {
-            return oneshot(router.clone(), request.map(Body::new)).await;
+            return oneshot(router.clone(), request).await;
         }
         if let Some(heaven) = &self.rooms.heaven
             && heaven.contains(path)
@@ -96,32 +96,13 @@ impl Service<Request<Incoming>> for Front {
     }
 }
 
-/// Serves a router on a listener of its own.
-#[derive(Clone, Debug)]
-pub(super) struct RouterFront(pub(super) Router);
-
-impl Service<Request<Incoming>> for RouterFront {
-    type Response = Response<Body>;
-    type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<Incoming>) -> Self::Future {
-        let router = self.0.clone();
-        Box::pin(async move { Ok(oneshot(router, request.map(Body::new)).await) })
-    }
-}
-
 /// Tells whether a path is `prefix` or below it.
 fn is_below(path: &str, prefix: &str) -> bool {
     path.strip_prefix(prefix)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-async fn oneshot(router: Router, request: Request<Body>) -> Response<Body> {
+async fn oneshot(router: Router, request: Request<Incoming>) -> Response<Body> {
     match router.oneshot(request).await {
         Ok(response) => response,
         Err(never) => match never {},

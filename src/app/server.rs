@@ -13,7 +13,7 @@ use crate::proxy::{Proxy, ProxySettings};
 
 use super::{
     RobotDetection,
-    front::{Front, Rooms, RouterFront, Site},
+    front::{Front, Rooms, Site},
     operations,
     pages::Heaven,
 };
@@ -140,7 +140,7 @@ impl Server {
                 .into_iter()
                 .flatten()
                 .fold(Router::new(), Router::merge);
-            tasks.spawn(listener.serve(RouterFront(router), stop.clone()));
+            tasks.spawn(listener.serve(router, stop.clone()));
         }
         let rooms = Rooms {
             admin,
