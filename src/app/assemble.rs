@@ -18,19 +18,18 @@ use super::{RobotDetection, RobotDetectionBuilder};
 pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> {
     let settings = loaded.settings();
     policy(loaded)?;
-    check_web_robots_db(loaded, &settings)?;
+    let sources = sources(loaded)?;
     let mut builder = RobotDetection::builder()
         .policy(policy_builder(loaded, &settings)?)
         .database_url(&settings.database_url)
-        .web_robots_db(&settings.web_robots_db)
-        .refresh_interval_days(settings.refresh_interval_days)
+        .web_robots_db("") // Where it is used it is one of the sources.
         .bundled_registry(settings.bundled_registry)
         .admin_access(Access::Login {
             secure_cookies: settings.secure_cookies,
         })
         .admin_hosts(settings.hosts.iter())
         .shown_settings(shown(loaded));
-    for source in sources(&settings)? {
+    for source in sources {
         builder = builder.source(source);
     }
     Ok(builder)
@@ -53,6 +52,32 @@ pub fn policy(loaded: &Loaded) -> Result<Policy, ConfigErrors> {
             };
             loaded.wrong(key, error)
         })
+}
+
+/// Returns the registries that are refreshed, the Web Robots Database first.
+///
+/// # Errors
+///
+/// Fails with the place of the wrong value.
+pub fn sources(loaded: &Loaded) -> Result<Vec<SourceSpec>, ConfigErrors> {
+    let settings = loaded.settings();
+    let interval_days = settings.refresh_interval_days;
+    let mut specs = Vec::new();
+    if !settings.web_robots_db.is_empty() {
+        let spec = SourceSpec::web_robots_db(&settings.web_robots_db, interval_days);
+        spec.check_url()
+            .map_err(|reason| loaded.wrong("web_robots_db", reason))?;
+        specs.push(spec);
+    }
+    for source in &settings.sources {
+        let spec = source_spec(source, interval_days)?;
+        if specs.iter().any(|other| other.source == spec.source) {
+            let message = format!("two sources are named {:?}", source.name);
+            return Err(wrong(source, message));
+        }
+        specs.push(spec);
+    }
+    Ok(specs)
 }
 
 /// Settings that a running server takes over from its file.
@@ -103,20 +128,6 @@ fn policy_builder(loaded: &Loaded, settings: &Settings) -> Result<PolicyBuilder,
     Ok(builder)
 }
 
-fn check_web_robots_db(loaded: &Loaded, settings: &Settings) -> Result<(), ConfigErrors> {
-    if settings.web_robots_db.is_empty() {
-        return Ok(());
-    }
-    let spec = SourceSpec {
-        source: Source::web_robots_db(),
-        url: settings.web_robots_db.clone(),
-        format: Format::WebRobotsDb,
-        interval_days: settings.refresh_interval_days,
-    };
-    spec.check_url()
-        .map_err(|reason| loaded.wrong("web_robots_db", reason))
-}
-
 fn purposes(loaded: &Loaded, words: &[String]) -> Result<Vec<Purpose>, ConfigErrors> {
     words
         .iter()
@@ -127,21 +138,6 @@ fn purposes(loaded: &Loaded, words: &[String]) -> Result<Vec<Purpose>, ConfigErr
             })
         })
         .collect()
-}
-
-fn sources(settings: &Settings) -> Result<Vec<SourceSpec>, ConfigErrors> {
-    let mut specs: Vec<SourceSpec> = Vec::new();
-    for source in &settings.sources {
-        let spec = source_spec(source, settings.refresh_interval_days)?;
-        if specs.iter().any(|other| other.source == spec.source) {
-            return Err(wrong(
-                source,
-                format!("two sources are named {:?}", source.name),
-            ));
-        }
-        specs.push(spec);
-    }
-    Ok(specs)
 }
 
 fn source_spec(settings: &SourceSettings, interval_days: u32) -> Result<SourceSpec, ConfigErrors> {

@@ -11,7 +11,6 @@ use crate::detect::SharedDetector;
 use crate::fetch::{FetchError, FetchLimits, Fetcher};
 use crate::policy::{Policy, PolicyBuilder, PolicyError, SharedPolicy};
 use crate::refresh::{Refresher, SourceSpec};
-use crate::registry::{Format, Source};
 use crate::store::{Store, StoreError};
 
 use super::{RobotDetection, handle::Inner};
@@ -237,12 +236,8 @@ impl RobotDetectionBuilder {
     }
 
     fn all_sources(&self) -> Vec<SourceSpec> {
-        let web_robots_db = (!self.web_robots_db.is_empty()).then(|| SourceSpec {
-            source: Source::web_robots_db(),
-            url: self.web_robots_db.clone(),
-            format: Format::WebRobotsDb,
-            interval_days: self.interval_days,
-        });
+        let web_robots_db = (!self.web_robots_db.is_empty())
+            .then(|| SourceSpec::web_robots_db(&self.web_robots_db, self.interval_days));
         web_robots_db
             .into_iter()
             .chain(self.sources.iter().cloned())

@@ -34,7 +34,7 @@ mod pages;
 mod server;
 
 #[cfg(feature = "server")]
-pub use assemble::{assemble, policy, reload};
+pub use assemble::{assemble, policy, reload, sources};
 pub use builder::{BuildError, RobotDetectionBuilder};
 pub use handle::RobotDetection;
 #[cfg(feature = "server")]

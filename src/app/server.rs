@@ -9,7 +9,7 @@ use tower_layer::Layer as _;
 use crate::config::{ConfigErrors, Loaded, Settings};
 use crate::layer::RobotDetectionLayer;
 use crate::listen::{ListenSettings, Listener, TrustedProxies};
-use crate::proxy::{Proxy, ProxySettings};
+use crate::proxy::{Proxy, ProxyError, ProxySettings};
 
 use super::{
     RobotDetection,
@@ -90,6 +90,14 @@ impl ServerSettings {
     #[must_use]
     pub fn addr(&self) -> SocketAddr {
         self.listen.addr
+    }
+
+    /// Proves that the upstream accepts connections; `None` without one.
+    pub async fn check_upstream(&self) -> Option<Result<(), ProxyError>> {
+        match &self.site {
+            Site::Upstream(proxy) => Some(proxy.check().await),
+            Site::Demo => None,
+        }
     }
 
     /// Binds the addresses.

@@ -8,7 +8,7 @@ use crate::app::{self, ServerSettings};
 use crate::config::{ConfigErrors, Loaded, Settings};
 use crate::fetch::{Conditions, FetchLimits, Fetched, Fetcher};
 use crate::policy::Policy;
-use crate::proxy::{Proxy, ProxySettings};
+use crate::refresh::SourceSpec;
 use crate::store::Store;
 
 use super::{Cli, args::DoctorArgs, context, output, usage::WRONG_USAGE};
@@ -26,13 +26,15 @@ pub(super) async fn run(cli: &Cli, args: &DoctorArgs) -> anyhow::Result<ExitCode
     let is_configured = configured.result.is_ok();
     let mut checks = vec![configured];
     if let Ok(server) = ServerSettings::new(&loaded, false) {
+        checks.push(check("upstream", upstream(&server, &settings).await));
         checks.push(check("listen", bind(server).await));
-        checks.push(check("upstream", upstream(&settings).await));
     }
     checks.push(check("database", database(&settings).await));
     if !args.offline {
-        for (name, url) in sources(&settings) {
-            checks.push(check(format!("source {name}"), source(&url).await));
+        // Those that are wrong are told with the configuration.
+        for spec in app::sources(&loaded).unwrap_or_default() {
+            let name = format!("source {}", spec.source);
+            checks.push(check(name, source(&spec).await));
         }
     }
     let is_well = checks.iter().all(|check| check.result.is_ok());
@@ -156,47 +158,19 @@ fn missing_file(file: &Path) -> Result<String, String> {
     }
 }
 
-async fn upstream(settings: &Settings) -> Result<String, String> {
-    if settings.upstream.is_empty() {
-        return Ok("none: the demonstration site is served; set server.upstream".to_owned());
+async fn upstream(server: &ServerSettings, settings: &Settings) -> Result<String, String> {
+    match server.check_upstream().await {
+        None => Ok("none: the demonstration site is served; set server.upstream".to_owned()),
+        Some(Ok(())) => Ok(format!("{} accepts connections", settings.upstream)),
+        Some(Err(error)) => Err(error.to_string()),
     }
-    let proxy = Proxy::new(ProxySettings {
-        upstream: settings.upstream.clone(),
-        connect_timeout: settings.connect_timeout,
-        response_timeout: settings.response_timeout,
-        preserve_host: settings.preserve_host,
-    })
-    .map_err(|error| error.to_string())?;
-    proxy.check().await.map_err(|error| error.to_string())?;
-    Ok(format!("{} accepts connections", settings.upstream))
 }
 
-fn sources(settings: &Settings) -> Vec<(String, String)> {
-    let web_robots_db = ("web-robots-db".to_owned(), settings.web_robots_db.clone());
-    std::iter::once(web_robots_db)
-        .chain(
-            settings
-                .sources
-                .iter()
-                .map(|source| (source.name.clone(), source.url.clone())),
-        )
-        .filter(|(_, url)| !url.is_empty())
-        .collect()
-}
-
-async fn source(url: &str) -> Result<String, String> {
-    let path = url.strip_prefix("file://").unwrap_or(url);
-    if !url.starts_with("http://") && !url.starts_with("https://") {
-        let size = std::fs::metadata(path)
-            .map_err(|error| format!("{path}: {error}"))?
-            .len();
-        return Ok(format!("{path}, {size} bytes"));
-    }
+async fn source(spec: &SourceSpec) -> Result<String, String> {
     let fetcher = Fetcher::new(FetchLimits::default()).map_err(|error| error.to_string())?;
-    match fetcher.fetch(url, &Conditions::default(), &|_, _| {}).await {
-        Ok(_) => Ok(format!("{url} answers")),
-        Err(error) => Err(format!(
+    spec.probe(&fetcher).await.map_err(|error| {
+        format!(
             "{error}; until it answers, the rows of the last refresh and the bundled registry serve"
-        )),
-    }
+        )
+    })
 }

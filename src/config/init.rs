@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{KEYS, Key, Kind, Value};
+use super::{KEYS, Key, Value};
 
 /// Returns a configuration file in which every key stands with its help and default, commented out.
 #[must_use]
@@ -43,13 +43,9 @@ fn help(key: &Key) -> String {
 }
 
 fn default(key: &Key) -> String {
-    Value::parse(key.kind, key.default).map_or_else(
-        |_| String::new(),
-        |value| match (key.kind, value) {
-            (Kind::List, Value::List(items)) => Value::List(items).to_string(),
-            (_, value) => value.to_string(),
-        },
-    )
+    Value::parse(key.kind, key.default)
+        .map(|value| value.to_string())
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! What to refresh, and on whose behalf.
 
-use crate::registry::{Format, Source};
-
 use super::origin::Origin;
+use crate::fetch::{Conditions, Fetched, Fetcher, shown_url};
+use crate::registry::{Format, Source};
 
 /// Registry that is refreshed.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -18,6 +18,17 @@ pub struct SourceSpec {
 }
 
 impl SourceSpec {
+    /// Creates that of the Web Robots Database.
+    #[must_use]
+    pub fn web_robots_db(url: impl Into<String>, interval_days: u32) -> Self {
+        Self {
+            source: Source::web_robots_db(),
+            url: url.into(),
+            format: Format::WebRobotsDb,
+            interval_days,
+        }
+    }
+
     /// Proves that the URL is of a kind that a refresh can read, and reads nothing.
     ///
     /// # Errors
@@ -25,6 +36,24 @@ impl SourceSpec {
     /// Fails with what is wrong, the password left out.
     pub fn check_url(&self) -> Result<(), String> {
         Origin::parse(&self.url).map(|_| ())
+    }
+
+    /// Reads the source as a refresh does, and keeps nothing of it.
+    ///
+    /// Returns its place and size in a few words, the password left out.
+    ///
+    /// # Errors
+    ///
+    /// Fails with why it cannot be read.
+    pub async fn probe(&self, fetcher: &Fetcher) -> Result<String, String> {
+        let origin = Origin::parse(&self.url)?;
+        let conditions = Conditions::default();
+        let read = origin.read(fetcher, &conditions, &|_, _| {}).await?;
+        let place = shown_url(&self.url);
+        Ok(match read {
+            Fetched::Body { bytes, .. } => format!("{place}, {} bytes", bytes.len()),
+            Fetched::NotModified => format!("{place} answers"),
+        })
     }
 }
 

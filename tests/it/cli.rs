@@ -585,6 +585,43 @@ fn doctor_tells_what_fails() {
 }
 
 #[test]
+fn doctor_reads_sources_as_a_refresh_does() {
+    let directory = directory();
+    let site = Server::start(directory.path(), &["serve", "--demo"]);
+    let here = directory.path();
+    fs::write(here.join("a list.txt"), "QuillBot").unwrap();
+    let source = |name: &str, url: &str| format!("[[source]]\nname = '{name}'\nurl = '{url}'\n");
+    let sources = [
+        source(
+            "escaped",
+            &format!("file://{}/a%20list.txt", here.display()),
+        ),
+        source("relative", "a list.txt"),
+        source("folder", "."),
+        source(
+            "web",
+            &format!("http://user:secret@{}/about.html", site.addr),
+        ),
+    ]
+    .concat();
+    offline(
+        here,
+        &format!("[server]\nlisten = '127.0.0.1:0'\n{sources}"),
+    );
+    let output = run(here, &["doctor"]);
+    let report = String::from_utf8_lossy(&output.stdout);
+    for line in [
+        "ok    source escaped",
+        "ok    source relative",
+        "FAIL  source folder",
+        "ok    source web",
+    ] {
+        assert!(report.contains(line), "{line}: {report}");
+    }
+    assert!(!report.contains("secret"), "{report}");
+}
+
+#[test]
 fn doctor_makes_no_database() {
     let directory = directory();
     offline(directory.path(), "[server]\nlisten = '127.0.0.1:0'");
