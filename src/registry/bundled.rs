@@ -2,8 +2,30 @@
 
 use super::{Format, Parsed, Source, parse};
 
+/// Joins flat files into one, a blank line between each two.
+macro_rules! flat_files {
+    ($($file:literal)*) => {
+        concat!($(include_str!(concat!("bundled/", $file)), "\n"),*)
+    };
+}
+
 /// Flat file of the bundled registry, in the schema of the Web Robots Database.
-const FLAT_FILE: &str = include_str!("bundled.txt");
+const FLAT_FILE: &str = flat_files! {
+    "schema.txt"
+    "operators.txt"
+    "search.txt"
+    "ai.txt"
+    "seo.txt"
+    "monitoring.txt"
+    "preview.txt"
+    "feed.txt"
+    "archive.txt"
+    "academic.txt"
+    "advertising.txt"
+    "scanner.txt"
+    "library.txt"
+    "automation.txt"
+};
 
 /// Returns the bundled registry.
 ///
