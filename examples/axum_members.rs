@@ -122,7 +122,7 @@ async fn report(Path(slug): Path<String>) -> Response {
 /// The way into heaven: it greets the robot that the layer has identified.
 async fn heaven(robot: Option<Extension<Identification>>) -> Html<String> {
     let greeting = match robot {
-        Some(Extension(found)) => format!("<p>Welcome, {}.</p>", escape(&found.robot.name)),
+        Some(Extension(found)) => format!("<p>Welcome, {}.</p>", escape(found.id())),
         None => String::new(),
     };
     page(

@@ -56,7 +56,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 /// Answers every path; the redirect of robots is not its business.
 async fn answer(request: Request<Incoming>) -> Result<Response<String>, Infallible> {
     let visitor = match request.extensions().get::<Identification>() {
-        Some(found) => found.robot.name.as_str(),
+        Some(found) => found.id(),
         None => "somebody",
     };
     let mut response = Response::new(String::new());

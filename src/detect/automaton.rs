@@ -3,31 +3,28 @@
 use std::fmt;
 
 use aho_corasick::{
-    Anchored, MatchKind, StartKind,
-    automaton::{Automaton as Walk, StateID},
-    dfa::DFA,
+    Anchored, MatchKind,
+    automaton::{Automaton as _, StateID},
     nfa::{contiguous, noncontiguous},
 };
 
-/// Automaton over literals that differ in more than ASCII case.
-pub(super) struct Automaton {
-    /// Gives the bytes that occur in literals numbers from 1, both cases of a
-    /// letter the same, and all other bytes 0. That halves the alphabet.
-    fold: Box<[u8; 256]>,
-    engine: Engine,
-}
+use super::{
+    table::Table,
+    walk::{Machine, Shortcuts, walk},
+};
 
-enum Engine {
-    Dfa(DFA),
-    Nfa(contiguous::NFA),
+/// Automaton over literals that differ in more than ASCII case.
+pub(super) enum Automaton {
+    Table(Table, Shortcuts<u32>),
+    Sparse(Box<Sparse>, Shortcuts<StateID>),
 }
 
 impl Automaton {
-    /// Builds one over lower-case `literals`, as a DFA if that takes at most
-    /// `max_dfa_bytes`.
+    /// Builds one over lower-case `literals`, as a table if building it takes
+    /// at most `max_table_bytes`.
     pub(super) fn build(
         literals: &[&[u8]],
-        max_dfa_bytes: usize,
+        max_table_bytes: usize,
     ) -> Result<Self, aho_corasick::BuildError> {
         let (fold, alphabet) = fold(literals);
         let folded = literals.iter().map(|literal| {
@@ -38,51 +35,48 @@ impl Automaton {
             .match_kind(MatchKind::Standard)
             .prefilter(false)
             .build(folded)?;
-        let engine = if dfa_bytes(literals, alphabet) <= max_dfa_bytes {
-            Engine::Dfa(
-                DFA::builder()
-                    .match_kind(MatchKind::Standard)
-                    .start_kind(StartKind::Unanchored)
-                    .prefilter(false)
-                    .build_from_noncontiguous(&base)?,
-            )
-        } else {
-            Engine::Nfa(
-                contiguous::NFA::builder()
-                    .match_kind(MatchKind::Standard)
-                    .prefilter(false)
-                    .build_from_noncontiguous(&base)?,
-            )
-        };
-        Ok(Self { fold, engine })
+        if table_bytes(literals, alphabet) <= max_table_bytes
+            && let Some(table) = Table::new(&base, fold.clone())
+        {
+            let shortcuts = Shortcuts::new(&table);
+            return Ok(Self::Table(table, shortcuts));
+        }
+        let nfa = contiguous::NFA::builder()
+            .match_kind(MatchKind::Standard)
+            .prefilter(false)
+            .build_from_noncontiguous(&base)?;
+        let sparse = Sparse { fold, nfa };
+        let shortcuts = Shortcuts::new(&sparse);
+        Ok(Self::Sparse(Box::new(sparse), shortcuts))
     }
 
-    /// Calls `found` with the index and the end of each occurrence, ends ascending.
+    /// Calls `found` with the index and the end of each occurrence, in any order.
+    ///
+    /// Of literals that end at one place the next is told only if it says `true`.
     ///
     /// Takes time linear in the text, and one call per occurrence: at most as
     /// many at one end as there are lengths of literals.
-    pub(super) fn for_each(&self, text: &[u8], found: impl FnMut(usize, usize)) {
-        match &self.engine {
-            Engine::Dfa(dfa) => walk(dfa, &self.fold, text, found),
-            Engine::Nfa(nfa) => walk(nfa, &self.fold, text, found),
+    pub(super) fn for_each(&self, text: &[u8], found: impl FnMut(usize, usize) -> bool) {
+        match self {
+            Self::Table(table, shortcuts) => walk(table, shortcuts, text, found),
+            Self::Sparse(sparse, shortcuts) => walk(&**sparse, shortcuts, text, found),
         }
     }
 
     /// Returns the memory that the tables take.
     pub(super) fn memory_bytes(&self) -> usize {
-        let engine = match &self.engine {
-            Engine::Dfa(dfa) => dfa.memory_usage(),
-            Engine::Nfa(nfa) => nfa.memory_usage(),
-        };
-        engine + size_of_val(&*self.fold)
+        match self {
+            Self::Table(table, _) => table.memory_bytes(),
+            Self::Sparse(sparse, _) => sparse.nfa.memory_usage() + size_of_val(&*sparse.fold),
+        }
     }
 }
 
 impl fmt::Debug for Automaton {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let engine = match &self.engine {
-            Engine::Dfa(_) => "dfa",
-            Engine::Nfa(_) => "nfa",
+        let engine = match self {
+            Self::Table(..) => "table",
+            Self::Sparse(..) => "sparse",
         };
         f.debug_struct("Automaton")
             .field("engine", &engine)
@@ -91,28 +85,38 @@ impl fmt::Debug for Automaton {
     }
 }
 
-/// Walks through the text, one step a byte.
-fn walk(automaton: &impl Walk, fold: &[u8; 256], text: &[u8], mut found: impl FnMut(usize, usize)) {
-    let Ok(mut state) = automaton.start_state(Anchored::No) else {
-        return;
-    };
-    for (at, &byte) in text.iter().enumerate() {
-        state = automaton.next_state(Anchored::No, state, look_up(fold, byte));
-        if automaton.is_special(state) && automaton.is_match(state) {
-            report(automaton, state, at + 1, &mut found);
-        }
-    }
+/// Machine of few bytes, in which a step takes longer.
+pub(super) struct Sparse {
+    fold: Box<[u8; 256]>,
+    nfa: contiguous::NFA,
 }
 
-/// Reports the literals that end here.
-///
-/// Kept out of the loop, which would else hold its state in memory instead of a
-/// register, at twice the time.
-#[cold]
-#[inline(never)]
-fn report(automaton: &impl Walk, state: StateID, end: usize, found: &mut impl FnMut(usize, usize)) {
-    for index in 0..automaton.match_len(state) {
-        found(automaton.match_pattern(state, index).as_usize(), end);
+impl Machine for Sparse {
+    type State = StateID;
+
+    fn start(&self) -> StateID {
+        self.nfa.start_state(Anchored::No).unwrap_or_default()
+    }
+
+    fn step(&self, state: StateID, byte: u8) -> StateID {
+        self.nfa
+            .next_state(Anchored::No, state, look_up(&self.fold, byte))
+    }
+
+    fn is_match(&self, state: StateID) -> bool {
+        self.nfa.is_match(state)
+    }
+
+    fn for_each_literal(&self, state: StateID, mut found: impl FnMut(usize) -> bool) {
+        for index in 0..self.nfa.match_len(state) {
+            if !found(self.nfa.match_pattern(state, index).as_usize()) {
+                return;
+            }
+        }
+    }
+
+    fn length(&self, literal: usize) -> usize {
+        aho_corasick::PatternID::new(literal).map_or(0, |literal| self.nfa.pattern_len(literal))
     }
 }
 
@@ -146,20 +150,21 @@ fn fold(literals: &[&[u8]]) -> (Box<[u8; 256]>, usize) {
     (fold, usize::from(next) + 1)
 }
 
-/// Estimates a DFA's table: a state for each different beginning of a literal,
-/// a four-byte transition for each number, rounded up to a power of two.
-fn dfa_bytes(literals: &[&[u8]], alphabet: usize) -> usize {
+/// Estimates what building a table takes: a state for each different beginning
+/// of a literal, four bytes for each number of the alphabet, rounded up.
+fn table_bytes(literals: &[&[u8]], alphabet: usize) -> usize {
     let mut sorted = literals.to_vec();
     sorted.sort_unstable();
     let mut previous: &[u8] = &[];
-    let mut states = 4;
+    let mut states = 1;
     for literal in sorted {
         let shared = previous.iter().zip(literal).take_while(|(a, b)| a == b);
         states += literal.len() - shared.count();
         previous = literal;
     }
-    let stride = (alphabet + 1).next_power_of_two();
-    states.saturating_mul(stride).saturating_mul(4)
+    states
+        .saturating_mul(alphabet.next_power_of_two())
+        .saturating_mul(4)
 }
 
 #[cfg(test)]
@@ -168,7 +173,10 @@ mod tests {
 
     fn occurrences(automaton: &Automaton, text: &[u8]) -> Vec<(usize, usize)> {
         let mut all = Vec::new();
-        automaton.for_each(text, |literal, end| all.push((literal, end)));
+        automaton.for_each(text, |literal, end| {
+            all.push((literal, end));
+            true
+        });
         all.sort_unstable();
         all
     }
@@ -176,8 +184,8 @@ mod tests {
     #[test]
     fn overlapping_and_nested_literals_are_all_found_by_both_engines() {
         let literals: [&[u8]; 4] = [b"abcd", b"bc", b"c", b"cdx"];
-        for max_dfa_bytes in [usize::MAX, 0] {
-            let automaton = Automaton::build(&literals, max_dfa_bytes).unwrap();
+        for max_table_bytes in [usize::MAX, 0] {
+            let automaton = Automaton::build(&literals, max_table_bytes).unwrap();
             assert_eq!(
                 occurrences(&automaton, b"-ABcdX\xffz"),
                 [(0, 5), (1, 4), (2, 4), (3, 6)]
@@ -186,18 +194,52 @@ mod tests {
     }
 
     #[test]
-    fn estimate_is_the_size_of_the_table() {
+    fn literals_across_the_borders_of_parts_are_found_once() {
+        let literals: [&[u8]; 6] = [
+            b"a",
+            b"ab",
+            b"ba",
+            b"aabab",
+            b"abababababab",
+            b"bbbbbbbbbbbbbbbbbbbb",
+        ];
+        for max_table_bytes in [usize::MAX, 0] {
+            let automaton = Automaton::build(&literals, max_table_bytes).unwrap();
+            for length in 0..120_usize {
+                for seed in 0..8_usize {
+                    let letter = |n: usize| {
+                        if (n * n / 7 + n * seed / 3) % 5 < seed.div_ceil(2) {
+                            b'b'
+                        } else {
+                            b'a'
+                        }
+                    };
+                    let text: Vec<u8> = (0..length).map(letter).collect();
+                    let mut expected = Vec::new();
+                    for (index, literal) in literals.iter().enumerate() {
+                        let ends = text.windows(literal.len()).enumerate();
+                        let ends = ends.filter(|(_, window)| window == literal);
+                        expected.extend(ends.map(|(at, _)| (index, at + literal.len())));
+                    }
+                    assert_eq!(occurrences(&automaton, &text), expected, "{text:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn table_is_smaller_than_a_row_for_each_state_would_be() {
         let literals: Vec<String> = (0..500)
             .map(|n| format!("robot{n}-{}", n * 7919 % 1000))
             .collect();
         let literals: Vec<&[u8]> = literals.iter().map(String::as_bytes).collect();
-        let automaton = Automaton::build(&literals, usize::MAX).unwrap();
+        let table = Automaton::build(&literals, usize::MAX).unwrap();
         let (_, alphabet) = fold(&literals);
-        let estimate = dfa_bytes(&literals, alphabet);
-        let actual = automaton.memory_bytes();
+        let rows = table_bytes(&literals, alphabet);
         assert!(
-            estimate <= actual && actual - estimate < actual / 4,
-            "estimated {estimate}, took {actual}"
+            table.memory_bytes() < rows / 2,
+            "{} of {rows}",
+            table.memory_bytes()
         );
     }
 

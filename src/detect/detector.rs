@@ -2,12 +2,16 @@
 
 use std::{collections::HashMap, ops::Range, sync::Arc};
 
-use super::matcher::{Builder, Entry, Limits, Matcher, Visitor};
+use super::{
+    Claim, Listed, MAX_USER_AGENT_BYTES,
+    matcher::{Builder, Entry, Limits, Matcher, Visitor},
+    unlisted::{self, MARKS, Marks},
+};
 use crate::registry::{Pattern, Robot, Source};
 
 /// What one detector takes.
-const LIMITS: Limits = Limits {
-    dfa_bytes: 16 << 20,
+pub(super) const LIMITS: Limits = Limits {
+    table_bytes: 64 << 20,
     literals_bytes: 4 << 20,
     always: 64,
 };
@@ -17,25 +21,15 @@ const MAX_RUNS: usize = 64;
 
 /// Detector that knows the active robots of a registry.
 ///
-/// It is immutable and shared freely; [`SharedDetector`](super::SharedDetector)
-/// exchanges one for another.
-#[derive(Debug, Default)]
+/// It is immutable and shared freely; clones share its tables.
+/// [`SharedDetector`](super::SharedDetector) exchanges one for another.
+#[derive(Clone, Debug, Default)]
 pub struct Detector {
     robots: Vec<Arc<Robot>>,
+    patterns: Arc<Patterns>,
     rejected: Vec<Rejected>,
-    matcher: Option<Matcher>,
-}
-
-/// What a request says it is: the robot, the pattern and where it matched.
-#[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct Claim<'d> {
-    /// The most specific robot that matched.
-    pub robot: &'d Arc<Robot>,
-    /// The pattern that matched.
-    pub pattern: &'d Pattern,
-    /// Bytes of the User-Agent that it matched.
-    pub range: Range<usize>,
+    matcher: Option<Arc<Matcher>>,
+    recognises_unlisted: bool,
 }
 
 /// Pattern of an active robot that the detector does not match.
@@ -92,15 +86,34 @@ impl Detector {
                 taking_part.push(robot);
             }
         }
+        builder.add_marks(MARKS);
         Ok(Self {
+            patterns: Arc::new(Patterns::of(&taking_part)),
             robots: taking_part,
             rejected,
-            matcher: Some(builder.build()?),
+            matcher: Some(Arc::new(builder.build()?)),
+            recognises_unlisted: false,
         })
+    }
+
+    /// Sets whether robots that no registry lists are recognised; not so by default.
+    ///
+    /// See the [room](super#unlisted-robots) for the rule.
+    #[must_use]
+    pub fn recognise_unlisted(mut self, recognise: bool) -> Self {
+        self.recognises_unlisted = recognise;
+        self
+    }
+
+    /// Tells whether robots that no registry lists are recognised.
+    #[must_use]
+    pub fn recognises_unlisted(&self) -> bool {
+        self.recognises_unlisted
     }
 
     /// Returns the robot that a User-Agent names, if any.
     ///
+    /// A robot of the registry goes before an unlisted one.
     /// Of several, the most specific: a library's or driven browser's name
     /// only where there is no other; then the longer literal, signs at its ends
     /// not counted, the better source ([`Source::precedence`]), the order. A
@@ -115,13 +128,24 @@ impl Detector {
     pub fn identify(&self, user_agent: &[u8]) -> Option<Claim<'_>> {
         let mut best = MostSpecific::default();
         self.matcher.as_ref()?.scan(user_agent, &mut best);
-        let hit = best.hit?;
+        let Some(hit) = best.hit else {
+            return self.unlisted(user_agent, &best.marks);
+        };
         let robot = self.robots.get(hit.robot)?;
-        Some(Claim {
+        Some(Claim::Listed(Listed {
             robot,
-            pattern: robot.patterns.get(hit.pattern)?,
+            pattern: self.patterns.get(hit.robot, hit.pattern)?,
             range: hit.range,
-        })
+        }))
+    }
+
+    fn unlisted(&self, user_agent: &[u8], marks: &Marks) -> Option<Claim<'_>> {
+        if !self.recognises_unlisted {
+            return None;
+        }
+        let text = user_agent.get(..MAX_USER_AGENT_BYTES).unwrap_or(user_agent);
+        let unlisted = unlisted::find(text, marks)?;
+        Some(Claim::Unlisted(unlisted))
     }
 
     /// Returns the robots that take part.
@@ -139,18 +163,46 @@ impl Detector {
     /// Returns how many patterns are matched.
     #[must_use]
     pub fn pattern_count(&self) -> usize {
-        self.matcher.as_ref().map_or(0, Matcher::pattern_count)
+        self.matcher.as_deref().map_or(0, Matcher::pattern_count)
     }
 
     /// Returns the memory of the tables in bytes, robots and regular expressions apart.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        self.matcher.as_ref().map_or(0, Matcher::memory_bytes)
+        self.matcher.as_deref().map_or(0, Matcher::memory_bytes)
+    }
+}
+
+/// The patterns of all robots beside each other, so that to name one its robot
+/// need not be fetched from memory.
+#[derive(Debug, Default)]
+struct Patterns {
+    all: Box<[Pattern]>,
+    /// Where those of each robot begin.
+    starts: Box<[usize]>,
+}
+
+impl Patterns {
+    fn of(robots: &[Arc<Robot>]) -> Self {
+        let mut all = Vec::new();
+        let starts = robots.iter().map(|robot| {
+            all.extend(robot.patterns.iter().cloned());
+            all.len() - robot.patterns.len()
+        });
+        let starts = starts.collect();
+        Self {
+            all: all.into(),
+            starts,
+        }
+    }
+
+    fn get(&self, robot: usize, pattern: usize) -> Option<&Pattern> {
+        self.all.get(self.starts.get(robot)? + pattern)
     }
 }
 
 /// Drops the inactive, and those of which a better source has the id.
-fn of_best_source(robots: impl IntoIterator<Item = Arc<Robot>>) -> Vec<Arc<Robot>> {
+pub(super) fn of_best_source(robots: impl IntoIterator<Item = Arc<Robot>>) -> Vec<Arc<Robot>> {
     let mut active: Vec<_> = robots
         .into_iter()
         .filter(|robot| robot.is_active())
@@ -175,6 +227,7 @@ struct MostSpecific {
     hit: Option<Hit>,
     /// Made at the first gate that opens, which few requests reach.
     ran: Option<Ran>,
+    marks: Marks,
 }
 
 struct Hit {
@@ -185,8 +238,12 @@ struct Hit {
 }
 
 impl Visitor for MostSpecific {
+    fn wants_rank(&self, rank: usize) -> bool {
+        self.hit.as_ref().is_none_or(|hit| rank <= hit.rank)
+    }
+
     fn wants(&self, entry: &Entry) -> bool {
-        self.hit.as_ref().is_none_or(|hit| entry.rank < hit.rank)
+        self.wants_rank(entry.rank)
     }
 
     fn may_run(&mut self, regex: usize) -> bool {
@@ -194,12 +251,20 @@ impl Visitor for MostSpecific {
     }
 
     fn hit(&mut self, entry: &Entry, range: Range<usize>) {
+        let is_behind = |hit: &Hit| hit.rank == entry.rank && hit.range.start <= range.start;
+        if self.hit.as_ref().is_some_and(is_behind) {
+            return;
+        }
         self.hit = Some(Hit {
             rank: entry.rank,
             robot: entry.robot,
             pattern: entry.pattern,
             range,
         });
+    }
+
+    fn mark(&mut self, mark: usize, range: Range<usize>) {
+        self.marks.push(mark, range);
     }
 }
 

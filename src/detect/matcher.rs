@@ -1,5 +1,8 @@
 //! The patterns of many robots, found in one pass over a User-Agent.
 
+#[cfg(feature = "formats")]
+mod ranked;
+
 use std::{
     collections::{HashMap, hash_map},
     ops::Range,
@@ -13,14 +16,24 @@ use super::{
     regexes::Plan,
     rules::Rule,
     specificity::{Specificity, name, shortest_name},
+    unlisted::Mark,
 };
 use crate::registry::{Pattern, PatternKind, Robot};
+
+#[cfg(feature = "formats")]
+pub(super) use ranked::Ranked;
 
 /// Bytes of a User-Agent within which a hit must end; the rest is not looked at.
 pub const MAX_USER_AGENT_BYTES: usize = 8 << 10;
 
 /// Longest literal of a pattern.
 const MAX_LITERAL_BYTES: usize = 512;
+
+/// Bytes of a literal that the automaton knows: its last ones.
+///
+/// What is long begins as browsers do, `Mozilla/5.0 (`, and the automaton would
+/// be deep inside of it for much of every text.
+const MAX_GATE_BYTES: usize = 16;
 
 /// Automaton, rules and regular expressions of many robots.
 #[derive(Debug)]
@@ -42,6 +55,8 @@ pub(super) struct Entry {
     pub(super) robot: usize,
     /// Index among the robot's patterns.
     pub(super) pattern: usize,
+    /// What stands before the end of the literal that the automaton knows.
+    head: Box<[u8]>,
     test: Test,
 }
 
@@ -50,23 +65,35 @@ pub(super) struct Entry {
 enum Test {
     Rule(Rule),
     Regex(usize),
+    /// Nothing yet: whether a mark counts is asked when no robot is found.
+    Mark,
 }
 
-/// Entries that share a literal, the most specific first.
+/// Entries that share the end of their literals, the most specific first.
 #[derive(Debug)]
 struct Bucket {
     length: usize,
-    entries: Range<usize>,
+    /// That of the most specific entry.
+    rank: usize,
+    /// Which is kept here, as there mostly is no other.
+    first: Entry,
+    others: Range<usize>,
 }
 
 /// What a scan asks about entries, and tells of hits.
 pub(super) trait Visitor {
+    /// Tells whether a hit of an entry from this rank on would matter.
+    fn wants_rank(&self, _rank: usize) -> bool {
+        true
+    }
     /// Tells whether a hit of the entry would matter.
     fn wants(&self, entry: &Entry) -> bool;
     /// Tells whether a regular expression may run; asked at each opened gate.
     fn may_run(&mut self, regex: usize) -> bool;
     /// Takes a hit.
     fn hit(&mut self, entry: &Entry, range: Range<usize>);
+    /// Takes an occurrence of a mark, whose rule is still to be asked.
+    fn mark(&mut self, _mark: usize, _range: Range<usize>) {}
 }
 
 impl Matcher {
@@ -77,7 +104,7 @@ impl Matcher {
             .get(..=MAX_USER_AGENT_BYTES)
             .unwrap_or(user_agent);
         self.automaton.for_each(text, |literal, end| {
-            self.occurrence(literal, end, text, visitor);
+            self.occurrence(literal, end, text, visitor)
         });
         for entry in &self.always {
             self.test(entry, &(0..0), text, visitor);
@@ -102,14 +129,40 @@ impl Matcher {
             + size_of_val(&*self.always)
     }
 
-    fn occurrence(&self, literal: usize, end: usize, text: &[u8], visitor: &mut impl Visitor) {
+    /// Tells `visitor` of an occurrence; returns whether it might want one of a
+    /// higher index, whose entries are less specific.
+    fn occurrence(
+        &self,
+        literal: usize,
+        end: usize,
+        text: &[u8],
+        visitor: &mut impl Visitor,
+    ) -> bool {
         let Some(bucket) = self.literals.get(literal) else {
-            return;
+            return false;
         };
+        if !visitor.wants_rank(bucket.rank) {
+            return false;
+        }
         let range = end.saturating_sub(bucket.length)..end;
-        let entries = self.entries.get(bucket.entries.clone());
-        for entry in entries.unwrap_or_default() {
-            self.test(entry, &range, text, visitor);
+        self.test_or_mark(&bucket.first, &range, text, visitor);
+        let others = self.entries.get(bucket.others.clone());
+        for entry in others.unwrap_or_default() {
+            self.test_or_mark(entry, &range, text, visitor);
+        }
+        true
+    }
+
+    fn test_or_mark(
+        &self,
+        entry: &Entry,
+        range: &Range<usize>,
+        text: &[u8],
+        visitor: &mut impl Visitor,
+    ) {
+        match entry.test {
+            Test::Mark => visitor.mark(entry.pattern, range.clone()),
+            _ => self.test(entry, range, text, visitor),
         }
     }
 
@@ -118,13 +171,13 @@ impl Matcher {
             return;
         }
         let hit = match &entry.test {
-            Test::Rule(rule) => rule.holds(text, range).then(|| range.clone()),
+            Test::Rule(rule) => whole(entry, range, text).filter(|range| rule.holds(text, range)),
             Test::Regex(regex) if visitor.may_run(*regex) => self
                 .regexes
                 .get(*regex)
                 .and_then(|regex| regex.find(text))
                 .map(|found| found.range()),
-            Test::Regex(_) => None,
+            Test::Regex(_) | Test::Mark => None,
         };
         if let Some(range) = hit.filter(|range| range.end <= MAX_USER_AGENT_BYTES) {
             visitor.hit(entry, range);
@@ -132,11 +185,22 @@ impl Matcher {
     }
 }
 
+/// Returns the range of an entry's whole literal, of which the end is at `range`.
+fn whole(entry: &Entry, range: &Range<usize>, text: &[u8]) -> Option<Range<usize>> {
+    if entry.head.is_empty() {
+        return Some(range.clone());
+    }
+    let start = range.start.checked_sub(entry.head.len())?;
+    let head = text.get(start..range.start)?;
+    head.eq_ignore_ascii_case(&entry.head)
+        .then_some(start..range.end)
+}
+
 /// How much a [`Matcher`] takes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// Largest table of a DFA; what needs more becomes an NFA.
-    pub(super) dfa_bytes: usize,
+    /// Most bytes to build a table with; what needs more is kept sparse.
+    pub(super) table_bytes: usize,
     /// Most bytes of all literals together.
     pub(super) literals_bytes: usize,
     /// Most regular expressions that run on every User-Agent.
@@ -146,7 +210,7 @@ pub(super) struct Limits {
 impl Limits {
     /// Takes everything, in an automaton that is built fast.
     pub(super) const NONE: Self = Self {
-        dfa_bytes: 0,
+        table_bytes: 0,
         literals_bytes: usize::MAX,
         always: usize::MAX,
     };
@@ -198,25 +262,41 @@ impl Builder {
         refused
     }
 
+    /// Adds the marks of unlisted robots, which are told by their indexes.
+    pub(super) fn add_marks(&mut self, marks: &[Mark]) {
+        for (index, mark) in marks.iter().enumerate() {
+            self.drafts.push(Draft {
+                literal: Some(mark.literal.as_bytes().to_vec()),
+                specificity: Specificity::of_mark(index),
+                test: Test::Mark,
+            });
+        }
+    }
+
     /// Builds the matcher.
     pub(super) fn build(mut self) -> Result<Matcher, BuildError> {
+        self.check_size()?;
         self.settle_weakness();
         self.drafts.sort_by_key(|draft| draft.specificity);
         let mut groups: Vec<(Vec<u8>, Vec<Entry>)> = Vec::new();
         let mut places = HashMap::new();
         let mut always = Vec::new();
         for (rank, draft) in self.drafts.into_iter().enumerate() {
+            let is_always = draft.literal.is_none();
+            let mut head = draft.literal.unwrap_or_default();
+            let gate = head.split_off(head.len().saturating_sub(MAX_GATE_BYTES));
             let entry = Entry {
                 rank,
                 robot: draft.specificity.robot,
                 pattern: draft.specificity.pattern,
+                head: head.into(),
                 test: draft.test,
             };
-            let Some(literal) = draft.literal else {
+            if is_always {
                 always.push(entry);
                 continue;
-            };
-            match places.entry(literal) {
+            }
+            match places.entry(gate) {
                 hash_map::Entry::Vacant(place) => {
                     groups.push((place.key().clone(), vec![entry]));
                     place.insert(groups.len() - 1);
@@ -228,19 +308,25 @@ impl Builder {
                 }
             }
         }
-        let automaton = automaton(&groups, self.limits)?;
+        let gates: Vec<&[u8]> = groups.iter().map(|(gate, _)| &**gate).collect();
+        let automaton = Automaton::build(&gates, self.limits.table_bytes)
+            .map_err(|error| BuildError::TooLarge(error.to_string()))?;
         let mut entries = Vec::new();
-        let literals = groups.into_iter().map(|(literal, group)| {
+        let buckets = groups.into_iter().filter_map(|(gate, group)| {
             let start = entries.len();
+            let mut group = group.into_iter();
+            let first = group.next()?;
             entries.extend(group);
-            Bucket {
-                length: literal.len(),
-                entries: start..entries.len(),
-            }
+            Some(Bucket {
+                length: gate.len(),
+                rank: first.rank,
+                first,
+                others: start..entries.len(),
+            })
         });
         Ok(Matcher {
             automaton,
-            literals: literals.collect(),
+            literals: buckets.collect(),
             entries: entries.into(),
             regexes: self.regexes.into(),
             always: always.into(),
@@ -248,12 +334,27 @@ impl Builder {
         })
     }
 
+    fn check_size(&self) -> Result<(), BuildError> {
+        let literals = self
+            .drafts
+            .iter()
+            .filter_map(|draft| draft.literal.as_ref());
+        let bytes: usize = literals.map(Vec::len).sum();
+        if bytes > self.limits.literals_bytes {
+            return Err(BuildError::TooLarge(format!(
+                "{bytes} bytes of literals, more than {}",
+                self.limits.literals_bytes
+            )));
+        }
+        Ok(())
+    }
+
     /// Lets the best source of a name say whether it is a library's: another
     /// list may know `curl` too, and not what it is.
     fn settle_weakness(&mut self) {
         let mut best: HashMap<Vec<u8>, (u8, bool)> = HashMap::new();
         for draft in &self.drafts {
-            let Some(literal) = &draft.literal else {
+            let (Some(literal), false) = (&draft.literal, draft.specificity.is_mark) else {
                 continue;
             };
             let Specificity { source, weak, .. } = draft.specificity;
@@ -333,19 +434,6 @@ impl Builder {
             test,
         });
     }
-}
-
-fn automaton(groups: &[(Vec<u8>, Vec<Entry>)], limits: Limits) -> Result<Automaton, BuildError> {
-    let literals: Vec<&[u8]> = groups.iter().map(|(literal, _)| &**literal).collect();
-    let bytes: usize = literals.iter().map(|literal| literal.len()).sum();
-    if bytes > limits.literals_bytes {
-        return Err(BuildError::TooLarge(format!(
-            "{bytes} bytes of literals, more than {}",
-            limits.literals_bytes
-        )));
-    }
-    Automaton::build(&literals, limits.dfa_bytes)
-        .map_err(|error| BuildError::TooLarge(error.to_string()))
 }
 
 #[cfg(test)]

@@ -17,6 +17,21 @@
 //! 0x80 on, is a boundary. Literals are compared without regard to ASCII case.
 //! Hits end within the first [`MAX_USER_AGENT_BYTES`]; what follows is unread.
 //!
+//! # Unlisted robots
+//!
+//! A User-Agent that no pattern matches may still be a robot's. The generic
+//! rule, which [`Detector::recognise_unlisted`] switches, takes it for one by
+//! a [`Sign`]: a word that robots call themselves (`bot` at the end of a word,
+//! `crawler`, `monitor`), a URL or an e-mail address, `compatible;` where no
+//! browser says it, an attack on the server, a library's name at the start, or
+//! a program's name with nothing of a browser, a system or a device beside it.
+//! Names of devices are no signs: what the first comment of an Android browser
+//! says (`CUBOT`, `M bot 54`, `Spider 8`) does not count, nor do the URLs that
+//! old browsers and telephones' profiles carry.
+//!
+//! The answer is [`Claim::Unlisted`], with the id [`UNLISTED`], so that a site
+//! can treat these robots apart. Its marks are found in the same pass.
+//!
 //! # Example
 //!
 //! ```
@@ -32,13 +47,17 @@
 //! let detector = Detector::new([Arc::new(robot)])?;
 //!
 //! let claim = detector.identify(b"Mozilla/5.0 (compatible; examplebot/2.1)");
-//! assert_eq!(claim.map(|claim| claim.range), Some(25..35));
+//! assert_eq!(claim.map(|claim| claim.range()), Some(25..35));
 //! assert_eq!(detector.identify(b"Mozilla/5.0 (X11; Linux x86_64)"), None);
 //! # Ok::<(), robot_detection::detect::BuildError>(())
 //! ```
 
 mod automaton;
+mod claim;
 mod detector;
+mod duplicates;
+#[cfg(feature = "formats")]
+mod export;
 mod literals;
 mod matcher;
 mod regexes;
@@ -46,8 +65,16 @@ mod rules;
 mod self_test;
 mod shared;
 mod specificity;
+mod table;
+mod unlisted;
+mod walk;
 
-pub use detector::{BuildError, Claim, Detector, Rejected};
+pub use claim::{Claim, Listed, UNLISTED};
+pub use detector::{BuildError, Detector, Rejected};
+pub use duplicates::Duplicates;
+#[cfg(feature = "formats")]
+pub use export::export;
 pub use matcher::MAX_USER_AGENT_BYTES;
 pub use self_test::{BrowserHit, browser_hits, browsers, self_test};
 pub use shared::SharedDetector;
+pub use unlisted::{Sign, Unlisted};

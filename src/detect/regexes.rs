@@ -56,6 +56,22 @@ impl Plan {
     }
 }
 
+/// Returns texts in the own case of an expression, one of which stands in each that it matches.
+///
+/// `None` where it needs no such text, or cannot be used.
+pub(super) fn probes(text: &str) -> Option<Vec<Vec<u8>>> {
+    match Plan::new(text).ok()? {
+        Plan::Literals(literals) => Some(
+            literals
+                .into_iter()
+                .map(|(literal, _)| literal.bytes)
+                .collect(),
+        ),
+        Plan::Gated(_, gates) => Some(gates.into_iter().map(|gate| gate.bytes).collect()),
+        Plan::Always(_) => None,
+    }
+}
+
 /// Returns the last line of an error's text, which is where the reason stands.
 fn reason(error: &dyn std::error::Error) -> String {
     let text = error.to_string();

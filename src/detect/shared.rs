@@ -33,6 +33,23 @@ impl SharedDetector {
     pub fn replace(&self, detector: Detector) {
         self.current.store(Arc::new(detector));
     }
+
+    /// Puts a detector of other robots in force.
+    ///
+    /// What the one before does about unlisted robots, it does too.
+    pub fn replace_robots(&self, detector: &Detector) {
+        self.current.rcu(|current| {
+            detector
+                .clone()
+                .recognise_unlisted(current.recognises_unlisted())
+        });
+    }
+
+    /// Sets whether robots that no registry lists are recognised.
+    pub fn recognise_unlisted(&self, recognise: bool) {
+        self.current
+            .rcu(|current| Detector::clone(current).recognise_unlisted(recognise));
+    }
 }
 
 impl fmt::Debug for SharedDetector {
@@ -40,5 +57,26 @@ impl fmt::Debug for SharedDetector {
         f.debug_struct("SharedDetector")
             .field("robots", &self.load().robots().len())
             .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::{Pattern, PatternKind, Robot, Source};
+
+    #[test]
+    fn other_robots_do_not_change_what_is_done_about_unlisted_ones() {
+        let mut robot = Robot::new("a", Source::manual());
+        robot.patterns = vec![Pattern::new(PatternKind::Token, "ABot")];
+        let fresh = Detector::new([Arc::new(robot)]).unwrap();
+        let shared = SharedDetector::default();
+        shared.recognise_unlisted(true);
+        shared.replace_robots(&fresh);
+        assert!(shared.load().recognises_unlisted());
+        assert_eq!(shared.load().robots().len(), 1);
+        shared.recognise_unlisted(false);
+        assert!(!shared.load().recognises_unlisted());
+        assert_eq!(shared.load().robots().len(), 1);
     }
 }

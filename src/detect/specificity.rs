@@ -11,6 +11,8 @@ use crate::registry::{Purpose, Robot};
 /// its ends: `Googlebot` and `Googlebot/` of two sources are one name.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) struct Specificity {
+    /// A mark of unlisted robots, which every robot's name goes before.
+    pub(super) is_mark: bool,
     pub(super) weak: bool,
     length: Reverse<usize>,
     pub(super) source: u8,
@@ -22,11 +24,24 @@ impl Specificity {
     /// Creates that of a robot's pattern, by their numbers; its length is not known yet.
     pub(super) fn new(robot: &Robot, number: usize, pattern: usize) -> Self {
         Self {
+            is_mark: false,
             weak: matches!(robot.purpose, Purpose::Library | Purpose::Automation),
             length: Reverse(0),
             source: robot.source.precedence(),
             robot: number,
             pattern,
+        }
+    }
+
+    /// Creates that of a mark of unlisted robots, by its place among them.
+    pub(super) fn of_mark(mark: usize) -> Self {
+        Self {
+            is_mark: true,
+            weak: true,
+            length: Reverse(0),
+            source: u8::MAX,
+            robot: usize::MAX,
+            pattern: mark,
         }
     }
 

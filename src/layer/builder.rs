@@ -35,6 +35,7 @@ use super::RobotDetectionLayer;
 pub struct LayerBuilder {
     policy: PolicyBuilder,
     robots: Option<Vec<Robot>>,
+    ignores_unlisted: bool,
     identification_header: Option<HeaderName>,
 }
 
@@ -100,10 +101,26 @@ impl LayerBuilder {
         self
     }
 
+    /// Replaces the whole policy, with its rules and lists of robots.
+    #[must_use]
+    pub fn policy(mut self, policy: PolicyBuilder) -> Self {
+        self.policy = policy;
+        self
+    }
+
     /// Replaces the robots that are known; by default those of the bundled registry.
     #[must_use]
     pub fn robots(mut self, robots: impl IntoIterator<Item = Robot>) -> Self {
         self.robots = Some(robots.into_iter().collect());
+        self
+    }
+
+    /// Sets whether robots that no registry lists are recognised too, as they are by default.
+    ///
+    /// See [`detect`](crate::detect#unlisted-robots) for the rule.
+    #[must_use]
+    pub fn unlisted_robots(mut self, recognise: bool) -> Self {
+        self.ignores_unlisted = !recognise;
         self
     }
 
@@ -125,7 +142,8 @@ impl LayerBuilder {
     pub fn build(self) -> Result<RobotDetectionLayer, LayerError> {
         let policy: Policy = self.policy.build()?;
         let robots = self.robots.unwrap_or_else(|| bundled().robots);
-        let detector = Detector::new(robots.into_iter().map(Arc::new))?;
+        let detector = Detector::new(robots.into_iter().map(Arc::new))?
+            .recognise_unlisted(!self.ignores_unlisted);
         let layer =
             RobotDetectionLayer::new(SharedDetector::new(detector), SharedPolicy::new(policy));
         Ok(match self.identification_header {

@@ -2,8 +2,8 @@
 
 use std::{ops::Range, sync::Arc};
 
-use crate::detect::Claim;
-use crate::registry::{Pattern, Robot};
+use crate::detect::{Claim, UNLISTED, Unlisted};
+use crate::registry::{Pattern, Purpose, Robot};
 
 /// Identification of the robot that a request claims to come from.
 ///
@@ -11,8 +11,17 @@ use crate::registry::{Pattern, Robot};
 /// comes from nowhere but the layer: in axum, take
 /// `Option<Extension<Identification>>`. It is a claim, not a proof.
 #[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Identification {
+    /// A robot of the registry.
+    Listed(ListedRobot),
+    /// A robot that no registry lists.
+    Unlisted(Unlisted),
+}
+
+/// Robot of the registry, and how its User-Agent named it.
+#[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Identification {
+pub struct ListedRobot {
     /// The robot.
     pub robot: Arc<Robot>,
     /// The pattern that its User-Agent matched.
@@ -21,12 +30,41 @@ pub struct Identification {
     pub range: Range<usize>,
 }
 
+impl Identification {
+    /// Returns the robot's id, [`UNLISTED`] where no registry lists it.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        self.robot().map_or(UNLISTED, |robot| &robot.id)
+    }
+
+    /// Returns the robot, `None` where no registry lists it.
+    #[must_use]
+    pub fn robot(&self) -> Option<&Arc<Robot>> {
+        match self {
+            Self::Listed(listed) => Some(&listed.robot),
+            Self::Unlisted(_) => None,
+        }
+    }
+
+    /// Returns what the robot is for.
+    #[must_use]
+    pub fn purpose(&self) -> Purpose {
+        match self {
+            Self::Listed(listed) => listed.robot.purpose,
+            Self::Unlisted(unlisted) => unlisted.sign.purpose(),
+        }
+    }
+}
+
 impl From<&Claim<'_>> for Identification {
     fn from(claim: &Claim<'_>) -> Self {
-        Self {
-            robot: Arc::clone(claim.robot),
-            pattern: claim.pattern.clone(),
-            range: claim.range.clone(),
+        match claim {
+            Claim::Listed(listed) => Self::Listed(ListedRobot {
+                robot: Arc::clone(listed.robot),
+                pattern: listed.pattern.clone(),
+                range: listed.range.clone(),
+            }),
+            Claim::Unlisted(unlisted) => Self::Unlisted(unlisted.clone()),
         }
     }
 }

@@ -8,7 +8,7 @@ use tower_layer::Layer;
 use crate::detect::SharedDetector;
 use crate::policy::SharedPolicy;
 
-use super::{LayerBuilder, RobotDetectionService, Stats, redirect::PreparedRedirect};
+use super::{LayerBuilder, RobotDetectionService, Stats, redirect::PreparedRedirects};
 
 /// Layer that redirects robots on filtered paths and identifies them elsewhere.
 ///
@@ -24,7 +24,7 @@ pub(super) struct Shared {
     pub(super) detector: SharedDetector,
     pub(super) policy: SharedPolicy,
     pub(super) identification_header: Option<HeaderName>,
-    pub(super) redirect: Arc<PreparedRedirect>,
+    pub(super) redirects: Arc<PreparedRedirects>,
     pub(super) stats: Arc<Stats>,
 }
 
@@ -37,7 +37,7 @@ impl RobotDetectionLayer {
                 detector,
                 policy,
                 identification_header: None,
-                redirect: Arc::default(),
+                redirects: Arc::default(),
                 stats: Arc::default(),
             }),
         }

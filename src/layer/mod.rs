@@ -36,7 +36,7 @@
 //!
 //! async fn heaven(robot: Option<Extension<Identification>>) -> String {
 //!     match robot {
-//!         Some(Extension(found)) => format!("Welcome, {}.", found.robot.name),
+//!         Some(Extension(found)) => format!("Welcome, {}.", found.id()),
 //!         None => "Welcome, whoever you are.".to_owned(),
 //!     }
 //! }
@@ -71,7 +71,7 @@ mod stats;
 
 pub use builder::{LayerBuilder, LayerError};
 pub use future::ResponseFuture;
-pub use identification::Identification;
+pub use identification::{Identification, ListedRobot};
 pub use layer::RobotDetectionLayer;
 pub use service::RobotDetectionService;
 pub use stats::Stats;

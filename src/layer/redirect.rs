@@ -1,6 +1,6 @@
 //! The response to a hit.
 
-use std::sync::Arc;
+use std::{ptr, sync::Arc};
 
 use arc_swap::ArcSwapOption;
 use http::{
@@ -10,48 +10,71 @@ use http::{
 
 use crate::policy::{Policy, Redirect};
 
-/// Head of the redirect, made once for each policy.
+/// Heads of the redirects, made once for each policy.
 #[derive(Debug, Default)]
-pub(super) struct PreparedRedirect {
-    prepared: ArcSwapOption<Head>,
+pub(super) struct PreparedRedirects {
+    prepared: ArcSwapOption<Heads>,
+}
+
+#[derive(Debug)]
+struct Heads {
+    /// The policy they were made for; kept, so that no other gets its address.
+    policy: Arc<Policy>,
+    /// One for each of its redirects, in their order.
+    heads: Vec<Option<Head>>,
 }
 
 #[derive(Debug)]
 struct Head {
-    /// The policy it was made for; kept, so that no other gets its address.
-    policy: Arc<Policy>,
     status: StatusCode,
     headers: HeaderMap,
 }
 
-impl PreparedRedirect {
-    /// Returns the response that `policy` redirects with, if it redirects.
-    pub(super) fn response<B: Default>(&self, policy: &Arc<Policy>) -> Option<Response<B>> {
-        if let Some(head) = &*self.prepared.load()
-            && Arc::ptr_eq(&head.policy, policy)
+impl PreparedRedirects {
+    /// Returns the response to a redirect that `policy` decided on.
+    ///
+    /// There is none if the redirect is another policy's.
+    pub(super) fn response<B: Default>(
+        &self,
+        policy: &Arc<Policy>,
+        redirect: &Redirect,
+    ) -> Option<Response<B>> {
+        if let Some(heads) = &*self.prepared.load()
+            && Arc::ptr_eq(&heads.policy, policy)
         {
-            return Some(head.response());
+            return heads.response(redirect);
         }
-        let head = Head::new(policy)?;
-        let response = head.response();
-        self.prepared.store(Some(Arc::new(head)));
-        Some(response)
+        let heads = Heads::new(policy);
+        let response = heads.response(redirect);
+        self.prepared.store(Some(Arc::new(heads)));
+        response
+    }
+}
+
+impl Heads {
+    #[cold]
+    fn new(policy: &Arc<Policy>) -> Self {
+        Self {
+            policy: Arc::clone(policy),
+            heads: policy.redirects().map(Head::new).collect(),
+        }
+    }
+
+    fn response<B: Default>(&self, redirect: &Redirect) -> Option<Response<B>> {
+        let mut redirects = self.policy.redirects();
+        let index = redirects.position(|known| ptr::eq(known, redirect))?;
+        Some(self.heads.get(index)?.as_ref()?.response())
     }
 }
 
 impl Head {
-    #[cold]
-    fn new(policy: &Arc<Policy>) -> Option<Self> {
-        let Redirect {
-            status, location, ..
-        } = policy.redirect()?;
+    fn new(redirect: &Redirect) -> Option<Self> {
         let mut headers = HeaderMap::with_capacity(4);
-        headers.insert(LOCATION, HeaderValue::try_from(location).ok()?);
+        headers.insert(LOCATION, HeaderValue::try_from(&redirect.location).ok()?);
         headers.insert(VARY, HeaderValue::from_static("User-Agent"));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         Some(Self {
-            policy: Arc::clone(policy),
-            status: StatusCode::from_u16(*status).ok()?,
+            status: StatusCode::from_u16(redirect.status).ok()?,
             headers,
         })
     }

@@ -51,8 +51,8 @@ where
         let claim = claim(&detector, request.headers());
         let policy = shared.policy.load();
         let decision = policy.decide(&parts(&request), claim.as_ref());
-        if let Decision::Redirect(_) = decision
-            && let Some(response) = shared.redirect.response(&policy)
+        if let Decision::Redirect(redirect) = decision
+            && let Some(response) = shared.redirects.response(&policy, redirect)
         {
             Stats::count(&shared.stats.robots_redirected);
             return ResponseFuture::redirected(response);
@@ -85,7 +85,7 @@ fn identify<B>(request: &mut Request<B>, claim: Option<&Claim<'_>>, shared: &Sha
     let Some(claim) = claim else { return };
     request.extensions_mut().insert(Identification::from(claim));
     if let Some(name) = &shared.identification_header
-        && let Some(value) = id_value(&claim.robot.id)
+        && let Some(value) = id_value(claim.id())
     {
         request.headers_mut().insert(name.clone(), value);
     }

@@ -31,6 +31,7 @@
 //! | `robot-operator` | [`Robot::operator`] |
 //! | `robot-owner-name` | [`Robot::operator`], of bundled and manual robots only |
 //! | `robot-host`, `robot-ranges-url` | [`Robot::host_suffixes`], [`Robot::ranges_url`], of bundled and manual robots only |
+//! | `robot-checked` | [`Robot::checked`], of bundled and manual robots only |
 //!
 //! A kept field holds at most 2,048 bytes, a file at most 50,000 robots.
 //!
@@ -48,6 +49,8 @@
 
 mod bundled;
 mod collect;
+#[cfg(feature = "formats")]
+mod export;
 mod flat_file;
 mod format;
 mod import;
@@ -60,6 +63,11 @@ mod text;
 mod useragent;
 
 pub use bundled::bundled;
+#[cfg(feature = "formats")]
+pub use export::{
+    ExportFormat, Exported, Expression, LeftOut, write_ai_robots_txt, write_crawler_user_agents,
+    write_haproxy, write_list, write_matomo, write_nginx, write_robots_txt,
+};
 pub use flat_file::write_flat_file;
 pub use format::Format;
 pub use parse::{ParseError, Parsed, Skipped, parse};

@@ -8,7 +8,7 @@ use super::{
 };
 
 /// Bytes of the longest pattern.
-const MAX_BYTES: usize = 2048;
+pub(super) const MAX_BYTES: usize = 2048;
 
 /// Pattern that recognises one robot.
 ///

@@ -32,6 +32,9 @@ pub struct Robot {
     pub host_suffixes: Vec<String>,
     /// Published list of its address ranges (bundled and manual only).
     pub ranges_url: Option<String>,
+    /// Day on which its facts were compared with the operator's page, as
+    /// `2026-11-21` (bundled and manual only, `robot-checked`).
+    pub checked: Option<String>,
     /// Registry that it came from.
     pub source: Source,
     /// Whether it takes part in detection, and if not, why.
@@ -54,6 +57,7 @@ impl Robot {
             exclusion: Exclusion::Unknown,
             host_suffixes: Vec::new(),
             ranges_url: None,
+            checked: None,
             source,
             status: Status::Active,
         }

@@ -139,7 +139,7 @@ fn layer(change: impl FnOnce(PolicyBuilder) -> PolicyBuilder) -> RobotDetectionL
 
 /// Says who it takes the visitor for, by extension and by header.
 async fn who(robot: Option<Extension<Identification>>, headers: HeaderMap) -> String {
-    let robot = robot.map_or_else(|| "nobody".to_owned(), |Extension(it)| it.robot.id.clone());
+    let robot = robot.map_or_else(|| "nobody".to_owned(), |Extension(it)| it.id().to_owned());
     let told: Vec<_> = headers
         .iter()
         .filter(|(name, _)| name.as_str().contains("detection"))

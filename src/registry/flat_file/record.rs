@@ -11,6 +11,7 @@ const MAX_VALUE_BYTES: usize = 16 * 1024;
 
 /// Fields that are kept; people's names and addresses are read over.
 const KEPT: &[&str] = &[
+    "robot-checked",
     "robot-details-url",
     "robot-exclusion",
     "robot-exclusion-useragent",

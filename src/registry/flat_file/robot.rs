@@ -84,6 +84,7 @@ fn robot(record: &Record, source: &Source) -> Result<Robot, &'static str> {
     if trusted {
         robot.host_suffixes = host_suffixes(record.first("robot-host"));
         robot.ranges_url = http_url(record.first("robot-ranges-url"));
+        robot.checked = date(record.first("robot-checked"));
     }
     let useragents: Vec<String> = record
         .all("robot-useragent")
@@ -208,7 +209,8 @@ fn http_url(value: &str) -> Option<String> {
     let first = value
         .split(' ')
         .next()?
-        .trim_matches(['<', '>', '"', '\'', '(', ')', ',', ';']);
+        .trim_start_matches(['<', '>', '"', '\'', '(', ')', ',', ';']);
+    let first = without_end(first);
     let behind = ["http://", "https://"]
         .iter()
         .find(|scheme| starts_with_ignore_case(first, scheme))
@@ -217,6 +219,19 @@ fn http_url(value: &str) -> Option<String> {
         && behind.starts_with(|c: char| c.is_alphanumeric() || c == '[')
         && !first.contains(['"', '<', '>', '\\', '`', '\'']);
     fits.then(|| first.to_owned())
+}
+
+/// Returns a URL without the signs of the text around it; `fetch(3)` ends with its own.
+fn without_end(url: &str) -> &str {
+    let mut url = url;
+    loop {
+        let shorter = url.trim_end_matches(['<', '>', '"', '\'', ',', ';']);
+        let opened = shorter.matches('(').count();
+        url = match shorter.strip_suffix(')') {
+            Some(inside) if inside.matches(')').count() >= opened => inside,
+            _ => return shorter,
+        };
+    }
 }
 
 /// Returns the endings of host names in a list: `*.acme.example` is `acme.example`.
@@ -239,6 +254,26 @@ fn host_suffixes(value: &str) -> Vec<String> {
         }
     }
     suffixes
+}
+
+/// Returns a day of the calendar, if a value is one: `2026-11-21`.
+fn date(value: &str) -> Option<String> {
+    let day = clean(value);
+    let mut parts = day.splitn(3, '-');
+    let mut number = |digits: usize| {
+        let part = parts.next().filter(|part| part.len() == digits)?;
+        let is_number = part.bytes().all(|b| b.is_ascii_digit());
+        is_number.then(|| part.parse::<u16>().ok()).flatten()
+    };
+    let (year, month, of_month) = (number(4)?, number(2)?, number(2)?);
+    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let days = match month {
+        2 => 28 + u16::from(is_leap),
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => 0,
+    };
+    (1..=days).contains(&of_month).then_some(day)
 }
 
 /// Returns an id in which what does not belong there became `-`.

@@ -59,6 +59,9 @@ fn write_robot(robot: &Robot, file: &mut String) {
     if let Some(url) = &robot.ranges_url {
         field("ranges-url", url);
     }
+    if let Some(day) = &robot.checked {
+        field("checked", day);
+    }
     write_patterns(robot, file);
 }
 
@@ -101,9 +104,9 @@ fn protect(value: &str) -> String {
     protect_verbatim(&tidy(value))
 }
 
-/// Writes a value whose blanks count.
+/// Writes a value whose blanks count; control characters are never read back.
 fn protect_verbatim(value: &str) -> String {
-    let mut text = value.to_owned();
+    let mut text: String = value.chars().filter(|c| !c.is_control()).collect();
     if decode_entities(&text) != text {
         text = text.replace('&', "&amp;");
     }

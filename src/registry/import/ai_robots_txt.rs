@@ -66,8 +66,21 @@ fn operator_name(text: &str) -> Option<String> {
     (!says_nothing).then_some(name)
 }
 
-/// Returns the purpose that a few words in a list's own terms stand for.
+/// Returns words that stand for a purpose.
+pub(in crate::registry) fn function(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::AiTraining => "Gathers text to train models.",
+        Purpose::AiSearch => "Builds the index that an assistant searches.",
+        Purpose::AiUser => "Fetches what the user of an assistant asks for.",
+        other => other.as_str(),
+    }
+}
+
+/// Returns the purpose that its own word, or a few in a list's own terms, stand for.
 fn purpose(function: &str) -> Purpose {
+    if let Some(purpose) = Purpose::from_word(function.trim()) {
+        return purpose;
+    }
     let function = function.to_ascii_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| function.contains(word));
     if says(&["train", "scrap", "dataset", "data provider"]) {

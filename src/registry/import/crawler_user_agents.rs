@@ -83,6 +83,13 @@ fn purpose(tag: &str) -> Option<Purpose> {
         .filter(|&purpose| purpose != Purpose::Unknown)
 }
 
+/// Returns the tag that stands for a purpose.
+pub(in crate::registry) fn tag(purpose: Purpose) -> &'static str {
+    TAGS.iter()
+        .find(|&&(_, known)| known == purpose)
+        .map_or(purpose.as_str(), |&(tag, _)| tag)
+}
+
 /// Returns the first long run of an expression that stands for itself, or the longest.
 fn literal(regex: &str) -> String {
     let mut longest = String::new();

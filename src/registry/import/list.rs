@@ -1,5 +1,7 @@
 //! Plain list: one token a line.
 
+#[cfg(feature = "formats")]
+use crate::registry::Pattern;
 use crate::registry::{
     Parsed, Robot, Source,
     collect::{Collector, Numbers},
@@ -45,6 +47,15 @@ pub(in crate::registry) fn read(bytes: &[u8], source: &Source) -> Parsed {
         }
     }
     collector.finish()
+}
+
+/// Returns the token of a line, if it is one.
+#[cfg(feature = "formats")]
+pub(in crate::registry) fn token_of_line(line: &str) -> Option<Pattern> {
+    if line.len() > MAX_LINE_BYTES || line.contains(['\n', '\r']) {
+        return None;
+    }
+    token(&clean(without_comment(line))).ok()
 }
 
 fn without_comment(line: &str) -> &str {

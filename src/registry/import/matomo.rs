@@ -68,6 +68,22 @@ fn bounded(regex: &str) -> Result<Pattern, InvalidPattern> {
     Pattern::stated(PatternKind::Regex, &format!("{BOUNDARY}{regex})"))
 }
 
+/// Returns the expression of a pattern that this importer made, without the boundary.
+pub(in crate::registry) fn inner(pattern: &Pattern) -> Option<&str> {
+    let is_regex = pattern.kind == PatternKind::Regex;
+    let inner = pattern.text.strip_prefix(BOUNDARY)?.strip_suffix(')')?;
+    // A pattern that merely begins like ours has a group that ends sooner.
+    (is_regex && bounded(inner).is_ok()).then_some(inner)
+}
+
+/// Returns the category that stands for a purpose.
+pub(in crate::registry) fn category(purpose: Purpose) -> &'static str {
+    CATEGORIES
+        .iter()
+        .find(|&&(_, known)| known == purpose)
+        .map_or(purpose.as_str(), |&(category, _)| category)
+}
+
 fn robot(pattern: Pattern, name: &str, entry: &Value, source: &Source) -> Robot {
     let slug = slug(name);
     let id = if slug.is_empty() { "robot" } else { &slug };
@@ -84,6 +100,7 @@ fn robot(pattern: Pattern, name: &str, entry: &Value, source: &Source) -> Robot 
         .iter()
         .find(|(known, _)| known.eq_ignore_ascii_case(category))
         .map(|&(_, purpose)| purpose)
+        .or_else(|| Purpose::from_word(category))
         .unwrap_or_default();
     robot.useragent = clean(entry.field("regex").as_text());
     robot.patterns = vec![pattern];

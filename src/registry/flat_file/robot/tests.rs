@@ -274,6 +274,14 @@ fn a_long_useragent_is_kept_whole() {
 fn only_http_urls_are_details() {
     let url = |value: &str| one(format!("robot-id: a\nrobot-details-url: {value}\n")).details_url;
     assert_eq!(
+        url("(http://acme.example/man?fetch(3))").as_deref(),
+        Some("http://acme.example/man?fetch(3)")
+    );
+    assert_eq!(
+        url("http://acme.example/x),").as_deref(),
+        Some("http://acme.example/x")
+    );
+    assert_eq!(
         url("http://acme.example/bot.html (in German)").as_deref(),
         Some("http://acme.example/bot.html")
     );

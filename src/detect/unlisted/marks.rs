@@ -1,0 +1,318 @@
+//! What may give a robot away anywhere in a User-Agent, found in the one pass
+//! of the detector.
+
+use std::ops::Range;
+
+use super::{
+    Sign, Unlisted,
+    platform::has_platform,
+    words::{Words, has_any, words},
+};
+
+/// Text that gives a robot away where its rule holds.
+#[derive(Debug)]
+pub(in crate::detect) struct Mark {
+    pub(in crate::detect) literal: &'static str,
+    pub(in crate::detect) sign: Sign,
+    rule: Rule,
+}
+
+/// What must stand around the literal of a mark.
+#[derive(Clone, Copy, Debug)]
+enum Rule {
+    /// Anything.
+    Anywhere,
+    /// No letter behind it, but for a plural or a new word: `bots`, `botCheck`.
+    EndOfWord,
+    /// A host name behind it, and not the address of a device's profile.
+    Url,
+    /// A name before it and a domain behind it.
+    Address,
+    /// No browser that calls itself compatible.
+    Compatible,
+    /// A name behind the engine that is none of a browser or a device.
+    Engine,
+    /// A domain behind it, and no name before it.
+    Domain,
+    /// A site's name before it, which ends here, behind what a browser says first.
+    Site,
+}
+
+const fn mark(literal: &'static str, sign: Sign, rule: Rule) -> Mark {
+    Mark {
+        literal,
+        sign,
+        rule,
+    }
+}
+
+const fn word(literal: &'static str) -> Mark {
+    mark(literal, Sign::Word, Rule::Anywhere)
+}
+
+const fn attack(literal: &'static str) -> Mark {
+    mark(literal, Sign::Attack, Rule::Anywhere)
+}
+
+/// The marks of robots, those first that say most.
+pub(in crate::detect) const MARKS: &[Mark] = &[
+    mark("bot", Sign::Word, Rule::EndOfWord),
+    word("robot"),
+    word("crawl"),
+    word("spider"),
+    word("scraper"),
+    word("scrapy"),
+    word("scraping"),
+    word("fetch"),
+    word("indexer"),
+    word("indexing"),
+    word("archiver"),
+    word("archive"),
+    word("slurp"),
+    word("harvest"),
+    word("checker"),
+    mark("check", Sign::Word, Rule::EndOfWord),
+    word("checking"),
+    word("monitor"),
+    word("validator"),
+    word("validation"),
+    mark("scan", Sign::Word, Rule::EndOfWord),
+    word("scanner"),
+    word("scanning"),
+    word("parser"),
+    word("extractor"),
+    word("sitemap"),
+    word("analyzer"),
+    word("analyser"),
+    word("screenshot"),
+    word("uptime"),
+    word("optimizer"),
+    word("thumbnail"),
+    word("headless"),
+    word("resolver"),
+    word("synthetic"),
+    word("research"),
+    word("measurement"),
+    word("verification"),
+    word("shorten"),
+    word("generator"),
+    word("diagnostics"),
+    word("http client"),
+    mark("www.", Sign::Url, Rule::Url),
+    mark(".com", Sign::Url, Rule::Site),
+    mark(".net", Sign::Url, Rule::Site),
+    mark(".org", Sign::Url, Rule::Site),
+    mark(".io", Sign::Url, Rule::Site),
+    mark("(at)", Sign::Address, Rule::Address),
+    mark("[at]", Sign::Address, Rule::Address),
+    mark(" at ", Sign::Address, Rule::Address),
+    attack("${"),
+    attack("() {"),
+    attack("<script"),
+    attack("<?"),
+    attack("/bin/"),
+    attack("../"),
+    attack("select("),
+    mark("compatible;", Sign::Compatible, Rule::Compatible),
+    mark("like gecko; ", Sign::Compatible, Rule::Engine),
+    mark("like gecko, ", Sign::Compatible, Rule::Engine),
+];
+
+/// Marks that stand in many robots' User-Agents, and are looked for only where
+/// no robot is found: by a byte that few browsers have, and how many are behind it.
+const LATE_MARKS: [(u8, usize, &[Mark]); 3] = [
+    (
+        b':',
+        2,
+        &[
+            mark("https://", Sign::Url, Rule::Url),
+            mark("http://", Sign::Url, Rule::Url),
+        ],
+    ),
+    (b'+', 0, &[mark("+", Sign::Url, Rule::Domain)]),
+    (b'@', 0, &[mark("@", Sign::Address, Rule::Address)]),
+];
+
+/// Returns the first of the late marks that gives a robot away.
+pub(super) fn find_late(text: &[u8]) -> Option<Unlisted> {
+    memchr::memchr3_iter(b':', b'+', b'@', text).find_map(|at| {
+        let byte = text.get(at)?;
+        let (_, behind, marks) = LATE_MARKS.iter().find(|(known, ..)| known == byte)?;
+        let end = at + 1 + behind;
+        let before = text.get(..end)?;
+        let mark = marks
+            .iter()
+            .find(|mark| ends_with(before, mark.literal.as_bytes()))?;
+        let range = end - mark.literal.len()..end;
+        mark.holds(text, &range).then_some(Unlisted {
+            sign: mark.sign,
+            range,
+        })
+    })
+}
+
+impl Mark {
+    /// Tells whether the literal at `range` of `text` gives a robot away.
+    pub(in crate::detect) fn holds(&self, text: &[u8], range: &Range<usize>) -> bool {
+        let before = text.get(..range.start).unwrap_or_default();
+        let after = text.get(range.end..).unwrap_or_default();
+        match self.rule {
+            Rule::Anywhere => !is_device(text, before, self.literal),
+            Rule::EndOfWord => {
+                let literal = text.get(range.clone()).unwrap_or_default();
+                ends_word(literal, after) && !is_device(text, before, self.literal)
+            }
+            Rule::Url => is_contact_url(text, before, after),
+            Rule::Address => is_address(text, before, after),
+            Rule::Compatible => is_compatible_without_browser(before, after),
+            Rule::Engine => {
+                let rest = after.split(|&byte| byte == b')').next().unwrap_or_default();
+                after.first().is_some_and(u8::is_ascii_alphabetic) && !has_platform(rest)
+            }
+            Rule::Site => is_site(text, before, after),
+            Rule::Domain => !before.last().copied().is_some_and(is_name) && is_domain(after),
+        }
+    }
+}
+
+/// Tells whether a word ends: with no letter behind it, or an `s` and no
+/// letter, or a capital letter where it was written small.
+fn ends_word(literal: &[u8], after: &[u8]) -> bool {
+    let was_small = literal.last().is_some_and(u8::is_ascii_lowercase);
+    match after {
+        [b's' | b'S', rest @ ..] => !rest.first().is_some_and(u8::is_ascii_alphabetic),
+        [next, ..] if next.is_ascii_uppercase() => was_small,
+        [next, ..] => !next.is_ascii_alphabetic(),
+        [] => true,
+    }
+}
+
+static ANDROID: Words = Words::new(|| words(&["android", "andr0id"]));
+static COMPATIBLE: Words = Words::new(|| words(&["compatible"]));
+static ENGINE: Words = Words::new(|| words(&["like gecko"]));
+static PROFILES: Words = Words::new(|| words(&["wap-profile", "uaprof", "docomo"]));
+
+/// Tells whether a word belongs to the name of a device: `CUBOT`, `M bot 54`,
+/// `Spider 8`.
+///
+/// Android's browsers name the device in their first comment.
+fn is_device(text: &[u8], before: &[u8], literal: &str) -> bool {
+    if literal == "bot" && ends_with(before, b"cu") {
+        return true;
+    }
+    let is_in_first_comment = !before.contains(&b')');
+    is_in_first_comment
+        && starts_with(text, b"Mozilla/")
+        && has_any(&ANDROID, before)
+        && !has_any(&COMPATIBLE, before)
+}
+
+/// Tells whether what follows is the host of a URL that tells of a robot.
+fn is_contact_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
+    let has_host = after.first().is_some_and(u8::is_ascii_alphanumeric);
+    if !has_host || is_device(text, before, "http") {
+        return false;
+    }
+    if is_mozilla(text) {
+        return !is_browser_s_url(text, before, after);
+    }
+    !is_people_s(text)
+}
+
+/// Tells whether a browser's own URL or that of its device's profile follows.
+fn is_browser_s_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
+    let host = |name: &[u8]| starts_with(after.strip_prefix(b"www.").unwrap_or(after), name);
+    ends_with(before, b"from: ")
+        || host(b"bsalsa.com")
+        || host(b"qtweb.net")
+        || host(b"whatsapp.com")
+        || host(b"instapaper.com")
+        || has_any(&PROFILES, text)
+}
+
+/// Tells whether a browser's User-Agent goes on with the name of a site.
+fn is_site(text: &[u8], before: &[u8], after: &[u8]) -> bool {
+    let label = before
+        .rsplit(|byte| !byte.is_ascii_alphanumeric() && *byte != b'-')
+        .next()
+        .unwrap_or_default();
+    let host = before.get(..before.len() - label.len()).unwrap_or_default();
+    label.len() >= 2
+        && label.first().is_some_and(u8::is_ascii_alphabetic)
+        && matches!(host.last(), Some(b' ' | b'(' | b';' | b','))
+        && !after.first().copied().is_some_and(is_name)
+        && before.contains(&b')')
+        && is_mozilla(text)
+}
+
+/// Tells whether an e-mail address has its sign here.
+fn is_address(text: &[u8], before: &[u8], after: &[u8]) -> bool {
+    before.last().copied().is_some_and(is_name)
+        && is_domain(after)
+        && !is_device(text, before, "@")
+        && (is_mozilla(text) || !is_people_s(text))
+}
+
+fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"._+-".contains(&byte)
+}
+
+/// Tells whether a text starts with a domain: labels, and a last one of letters.
+fn is_domain(text: &[u8]) -> bool {
+    let len = text
+        .iter()
+        .take_while(|byte| byte.is_ascii_alphanumeric() || b".-".contains(byte))
+        .count();
+    let mut labels = text
+        .get(..len)
+        .unwrap_or_default()
+        .rsplit(|&byte| byte == b'.');
+    let top = labels.next().unwrap_or_default();
+    labels.next().is_some_and(|label| !label.is_empty())
+        && top.len() >= 2
+        && top.iter().all(u8::is_ascii_alphabetic)
+}
+
+/// Tells whether `compatible;` is said where no browser says it: behind the
+/// engine, in a second comment, or without any platform.
+fn is_compatible_without_browser(before: &[u8], after: &[u8]) -> bool {
+    let name = after.trim_ascii_start();
+    let is_ie = starts_with(name, b"msie") || starts_with(name, b"ms ");
+    let is_first = before
+        .strip_suffix(b"(")
+        .is_some_and(|product| !product.contains(&b'('));
+    if is_ie || name.is_empty() {
+        return false;
+    }
+    if is_first {
+        return name.iter().any(u8::is_ascii_alphabetic) && !has_platform(after);
+    }
+    has_any(&ENGINE, before) && (ends_with(before, b"; ") || ends_with(before, b"("))
+}
+
+/// Tells whether a User-Agent without `Mozilla/` comes from an app that people use.
+fn is_people_s(text: &[u8]) -> bool {
+    static WORDS: Words = Words::new(|| {
+        words(&[
+            "android", "ios", "iphone", "ipad", "podcast", "watch", "mac os", "macos", "darwin",
+            "windows", "symbian", "ucweb", "xbmc", "kodi",
+        ])
+    });
+    has_any(&WORDS, text)
+}
+
+pub(super) fn is_mozilla(text: &[u8]) -> bool {
+    starts_with(text, b"Mozilla/") || starts_with(text, b"Opera/")
+}
+
+pub(super) fn starts_with(text: &[u8], start: &[u8]) -> bool {
+    text.get(..start.len())
+        .is_some_and(|found| found.eq_ignore_ascii_case(start))
+}
+
+pub(super) fn ends_with(text: &[u8], end: &[u8]) -> bool {
+    text.len()
+        .checked_sub(end.len())
+        .and_then(|at| text.get(at..))
+        .is_some_and(|found| found.eq_ignore_ascii_case(end))
+}

