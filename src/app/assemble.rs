@@ -1,9 +1,11 @@
 //! From settings to a builder: what is wrong is told by its place in the file.
 
 use crate::admin::{Access, Setting};
-use crate::config::{ConfigErrors, Loaded, Settings, SourceSettings, Value, unknown_word};
+use crate::config::{
+    ConfigErrors, Loaded, RuleSettings, Settings, SourceSettings, Value, unknown_word,
+};
 use crate::fetch::shown_url;
-use crate::policy::{Policy, PolicyBuilder, PolicyError};
+use crate::policy::{Action, Policy, PolicyBuilder, PolicyError, Rule, RuleBuilder};
 use crate::refresh::SourceSpec;
 use crate::registry::{Format, Purpose, Source};
 use crate::store::Store;
@@ -24,6 +26,7 @@ pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> 
         .database_url(&settings.database_url)
         .web_robots_db("") // Where it is used it is one of the sources.
         .bundled_registry(settings.bundled_registry)
+        .unlisted_robots(settings.unlisted_robots)
         .admin_access(Access::Login {
             secure_cookies: settings.secure_cookies,
         })
@@ -41,17 +44,24 @@ pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> 
 ///
 /// Fails with the place of the wrong value.
 pub fn policy(loaded: &Loaded) -> Result<Policy, ConfigErrors> {
-    policy_builder(loaded, &loaded.settings())?
-        .build()
-        .map_err(|error| {
-            let key = match &error {
-                PolicyError::RedirectUrl { .. } => "redirect_url",
-                PolicyError::Status(_) => "redirect_status",
-                PolicyError::Method(_) => "redirect_methods",
-                _ => "filter_pattern",
-            };
-            loaded.wrong(key, error)
-        })
+    let settings = loaded.settings();
+    policy_builder(loaded, &settings)?.build().map_err(|error| {
+        let key = match &error {
+            PolicyError::RedirectUrl { .. } => "redirect_url",
+            PolicyError::Status(_) => "redirect_status",
+            PolicyError::Method(_) => "redirect_methods",
+            PolicyError::NowhereToRedirect => "deny_robots",
+            PolicyError::Rule {
+                number,
+                key,
+                reason,
+            } if let Some(rule) = settings.rules.get(number - 1) => {
+                return rule.wrong(key, reason);
+            }
+            _ => "filter_pattern",
+        };
+        loaded.wrong(key, error)
+    })
 }
 
 /// Returns the registries that are refreshed, the Web Robots Database first.
@@ -81,21 +91,26 @@ pub fn sources(loaded: &Loaded) -> Result<Vec<SourceSpec>, ConfigErrors> {
 }
 
 /// Settings that a running server takes over from its file.
-const RELOADED: [&str; 5] = [
+const RELOADED: [&str; 8] = [
     "filter_pattern",
     "redirect_url",
     "redirect_status",
     "redirect_methods",
     "redirect_purposes",
+    "allow_robots",
+    "deny_robots",
+    "unlisted_robots",
 ];
 
-/// Puts the filter and redirect settings in force in a running server.
+/// Puts filter and redirect settings, rules and lists of robots in force in a running server.
 ///
 /// # Errors
 ///
 /// Fails with the place of the wrong value; then nothing changes.
 pub fn reload(robots: &RobotDetection, loaded: &Loaded) -> Result<(), ConfigErrors> {
     robots.policy().replace(policy(loaded)?);
+    let recognise = loaded.settings().unlisted_robots;
+    robots.detector().recognise_unlisted(recognise);
     let fresh = shown(loaded);
     let current = robots.shown_settings().load();
     let merged = current.iter().map(|setting| {
@@ -115,6 +130,8 @@ fn policy_builder(loaded: &Loaded, settings: &Settings) -> Result<PolicyBuilder,
         .redirect_url(&settings.redirect_url)
         .status(settings.redirect_status)
         .methods(&settings.redirect_methods)
+        .allow_robots(&settings.allow_robots)
+        .deny_robots(&settings.deny_robots)
         .own_hosts(&settings.hosts);
     if settings.admin_enabled {
         builder = builder.never(&settings.admin_path);
@@ -123,21 +140,61 @@ fn policy_builder(loaded: &Loaded, settings: &Settings) -> Result<PolicyBuilder,
         builder = builder.never(&settings.heaven_path);
     }
     if !settings.redirect_purposes.is_empty() {
-        builder = builder.purposes(purposes(loaded, &settings.redirect_purposes)?);
+        let purposes = purposes(&settings.redirect_purposes);
+        builder =
+            builder.purposes(purposes.map_err(|reason| loaded.wrong("redirect_purposes", reason))?);
+    }
+    for settings in &settings.rules {
+        builder = builder.rule(rule(settings)?);
     }
     Ok(builder)
 }
 
-fn purposes(loaded: &Loaded, words: &[String]) -> Result<Vec<Purpose>, ConfigErrors> {
-    words
-        .iter()
-        .map(|word| {
-            Purpose::from_word(word).ok_or_else(|| {
-                let words = Purpose::ALL.iter().map(|purpose| purpose.as_str());
-                loaded.wrong("redirect_purposes", unknown_word("purpose", word, words))
-            })
+fn rule(settings: &RuleSettings) -> Result<RuleBuilder, ConfigErrors> {
+    let action = Action::from_word(&settings.action).ok_or_else(|| {
+        let words = Action::ALL.iter().map(|action| action.as_str());
+        settings.wrong("action", unknown_word("action", &settings.action, words))
+    })?;
+    let mut rule = Rule::builder(action)
+        .name(&settings.name)
+        .origin(&settings.origin);
+    if let Some(paths) = &settings.paths {
+        rule = rule.paths(paths);
+    }
+    if let Some(robots) = &settings.robots {
+        rule = rule.robots(robots);
+    }
+    if let Some(words) = &settings.purposes {
+        let purposes = purposes(words);
+        rule = rule.purposes(purposes.map_err(|reason| settings.wrong("purposes", reason))?);
+    }
+    if let Some(operators) = &settings.operators {
+        rule = rule.operators(operators);
+    }
+    if let Some(names) = &settings.sources {
+        let sources = names.iter().map(|name| {
+            let source = name.trim().parse::<Source>();
+            source.map_err(|error| settings.wrong("sources", format!("{name:?}: {error}")))
+        });
+        rule = rule.sources(sources.collect::<Result<Vec<_>, _>>()?);
+    }
+    if let Some(unlisted) = settings.unlisted {
+        rule = rule.unlisted(unlisted);
+    }
+    if let Some(url) = &settings.redirect_url {
+        rule = rule.redirect_url(url);
+    }
+    Ok(rule)
+}
+
+fn purposes(words: &[String]) -> Result<Vec<Purpose>, String> {
+    let parse = |word: &String| {
+        Purpose::from_word(word.trim()).ok_or_else(|| {
+            let words = Purpose::ALL.iter().map(|purpose| purpose.as_str());
+            unknown_word("purpose", word, words)
         })
-        .collect()
+    };
+    words.iter().map(parse).collect()
 }
 
 fn source_spec(settings: &SourceSettings, interval_days: u32) -> Result<SourceSpec, ConfigErrors> {
@@ -205,7 +262,7 @@ fn shown_value(key: &str, value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Loader;
+    use crate::config::{Loader, commented_configuration};
 
     fn error_of(text: &str) -> String {
         let loaded = Loader::new().file("c.toml", text).load().unwrap();
@@ -249,6 +306,19 @@ mod tests {
             let error = error_of(text);
             assert!(error.starts_with(expected), "{text:?}: {error}");
         }
+    }
+
+    #[test]
+    fn the_example_that_init_writes_is_right() {
+        let text = commented_configuration();
+        let lines = text.lines().map(|line| match line.strip_prefix('#') {
+            Some(rest) if !rest.starts_with(' ') => rest,
+            _ => line,
+        });
+        let live = lines.collect::<Vec<_>>().join("\n");
+        let loaded = Loader::new().file("c.toml", &live).load().unwrap();
+        assert!(assemble(&loaded).is_ok());
+        assert_eq!(policy(&loaded).unwrap().rules().count(), 1);
     }
 
     #[test]

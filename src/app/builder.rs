@@ -7,7 +7,7 @@ use tracing::warn;
 
 use crate::admin::{Access, Setting};
 use crate::clock::Clock;
-use crate::detect::SharedDetector;
+use crate::detect::{Detector, SharedDetector};
 use crate::fetch::{FetchError, FetchLimits, Fetcher};
 use crate::policy::{Policy, PolicyBuilder, PolicyError, SharedPolicy};
 use crate::refresh::{Refresher, SourceSpec};
@@ -34,7 +34,7 @@ const WEB_ROBOTS_DB: &str = "http://www.robotstxt.org/db/all.txt";
 ///     .web_robots_db("") // the bundled registry alone
 ///     .build()
 ///     .await?;
-/// let claim = robots.detector().load().identify(b"Googlebot/2.1").map(|claim| claim.robot.id.clone());
+/// let claim = robots.detector().load().identify(b"Googlebot/2.1").map(|claim| claim.id().to_owned());
 /// assert_eq!(claim.as_deref(), Some("googlebot"));
 /// robots.shutdown().await;
 /// # Ok(())
@@ -50,6 +50,7 @@ pub struct RobotDetectionBuilder {
     interval_days: u32,
     sources: Vec<SourceSpec>,
     bundled: bool,
+    unlisted: bool,
     access: Access,
     hosts: Vec<String>,
     settings: Vec<Setting>,
@@ -81,6 +82,7 @@ impl RobotDetectionBuilder {
             interval_days: 30,
             sources: Vec::new(),
             bundled: true,
+            unlisted: true,
             access: Access::Open,
             hosts: Vec::new(),
             settings: Vec::new(),
@@ -128,6 +130,14 @@ impl RobotDetectionBuilder {
     /// Adds a registry beside the Web Robots Database.
     pub fn source(mut self, source: SourceSpec) -> Self {
         self.sources.push(source);
+        self
+    }
+
+    /// Sets whether robots that no registry lists are recognised; default `true`.
+    ///
+    /// See [`detect`](crate::detect#unlisted-robots) for the rule.
+    pub fn unlisted_robots(mut self, recognise: bool) -> Self {
+        self.unlisted = recognise;
         self
     }
 
@@ -213,7 +223,8 @@ impl RobotDetectionBuilder {
         let policy = SharedPolicy::new(self.policy.build()?);
         let fetcher = Fetcher::new(self.limits)?;
         let store = Store::connect(&self.database_url).await?;
-        let detector = SharedDetector::default();
+        let detector = Detector::default().recognise_unlisted(self.unlisted);
+        let detector = SharedDetector::new(detector);
         let refresher = Refresher::new(
             store.clone(),
             fetcher,

@@ -11,12 +11,14 @@ use crate::policy::Policy;
 use crate::refresh::SourceSpec;
 use crate::store::Store;
 
-use super::{Cli, args::DoctorArgs, context, output, usage::WRONG_USAGE};
+use super::{Cli, args::DoctorArgs, context, doubts::doubts, output, usage::WRONG_USAGE};
 
 /// Result of one check.
 struct Check {
     name: String,
     result: Result<String, String>,
+    /// The text is of something that may be meant, and may be a slip.
+    is_doubtful: bool,
 }
 
 pub(super) async fn run(cli: &Cli, args: &DoctorArgs) -> anyhow::Result<ExitCode> {
@@ -29,7 +31,17 @@ pub(super) async fn run(cli: &Cli, args: &DoctorArgs) -> anyhow::Result<ExitCode
         checks.push(check("upstream", upstream(&server, &settings).await));
         checks.push(check("listen", bind(server).await));
     }
-    checks.push(check("database", database(&settings).await));
+    let database = check("database", database(&settings).await);
+    let is_readable = database.result.is_ok();
+    checks.push(database);
+    if let (Ok(policy), true) = (app::policy(&loaded), is_readable) {
+        let robots = context::robots(&loaded).await?;
+        let doubts = doubts(&settings, &policy, &robots);
+        checks.extend(doubts.into_iter().map(|text| Check {
+            is_doubtful: true,
+            ..check("rules", Ok(text))
+        }));
+    }
     if !args.offline {
         // Those that are wrong are told with the configuration.
         for spec in app::sources(&loaded).unwrap_or_default() {
@@ -44,6 +56,7 @@ pub(super) async fn run(cli: &Cli, args: &DoctorArgs) -> anyhow::Result<ExitCode
     } else {
         for check in &checks {
             let (mark, text) = match &check.result {
+                Ok(text) if check.is_doubtful => ("warn", text),
                 Ok(text) => ("ok  ", text),
                 Err(text) => ("FAIL", text),
             };
@@ -63,7 +76,7 @@ impl Check {
             Ok(text) => (text, true),
             Err(text) => (text, false),
         };
-        json!({"check": self.name, "ok": ok, "text": text})
+        json!({"check": self.name, "ok": ok, "warning": self.is_doubtful, "text": text})
     }
 }
 
@@ -71,6 +84,7 @@ fn check(name: impl Into<String>, result: Result<String, String>) -> Check {
     Check {
         name: name.into(),
         result,
+        is_doubtful: false,
     }
 }
 
@@ -79,8 +93,13 @@ fn configuration(loaded: &Loaded) -> Check {
         if policy.is_disabled() {
             "nothing is filtered: set filter_pattern and redirect_url".to_owned()
         } else {
-            let patterns = policy.filter_patterns().collect::<Vec<_>>().join(", ");
-            format!("robots are redirected on {patterns}")
+            let mut places: Vec<_> = policy.filter_patterns().map(str::to_owned).collect();
+            places.extend(match policy.rules().count() {
+                0 => None,
+                1 => Some("by 1 rule".to_owned()),
+                rules => Some(format!("by {rules} rules")),
+            });
+            format!("robots are redirected on {}", places.join(", "))
         }
     });
     check("configuration", result.map_err(|error| error.to_string()))

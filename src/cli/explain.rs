@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use crate::app;
+use crate::detect::Claim;
 use crate::policy::{Decision, Request};
 
 use super::{Cli, args::ExplainArgs, context, identify, output, usage::WrongUsage};
@@ -27,9 +28,9 @@ pub(super) async fn run(cli: &Cli, args: &ExplainArgs) -> anyhow::Result<ExitCod
     };
     let claim = detector.identify(args.user_agent.as_bytes());
     let explanation = policy.explain(&request, claim.as_ref());
-    let decision = match explanation.decision {
-        Decision::Pass(_) => "pass".to_owned(),
-        Decision::Redirect(to) => format!("redirect {} {}", to.status, to.location),
+    let (decision, reason) = match explanation.decision {
+        Decision::Pass(reason) => ("pass".to_owned(), Some(reason.as_str())),
+        Decision::Redirect(to) => (format!("redirect {} {}", to.status, to.location), None),
     };
     if args.json {
         let steps = explanation
@@ -39,14 +40,31 @@ pub(super) async fn run(cli: &Cli, args: &ExplainArgs) -> anyhow::Result<ExitCod
             .collect::<Vec<_>>();
         output::json(&json!({
             "decision": decision,
+            "pass_reason": reason,
             "claim": claim.as_ref().map(identify::object),
             "steps": steps,
         }))?;
     } else {
+        if let Some(claim) = &claim {
+            let found = found(claim, args.user_agent.as_bytes());
+            output::line(&format!("{:<8}  {found}", "claim"))?;
+        }
         for step in &explanation.steps {
             output::line(&format!("{:<8}  {}", step.name, output::clean(&step.text)))?;
         }
         output::line(&format!("{:<8}  {decision}", "decision"))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says which robot is claimed, and by what of the User-Agent.
+fn found(claim: &Claim<'_>, user_agent: &[u8]) -> String {
+    let by = match claim {
+        Claim::Listed(_) => claim.to_string(),
+        Claim::Unlisted(unlisted) => {
+            let text = user_agent.get(claim.range()).unwrap_or_default();
+            format!("{} {:?}", unlisted.sign, String::from_utf8_lossy(text))
+        }
+    };
+    output::clean(&format!("{}, by {by}", claim.id()))
 }

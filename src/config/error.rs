@@ -44,10 +44,8 @@ impl From<ConfigError> for ConfigErrors {
 }
 
 /// Returns the candidate that is spelled most like `word`, if one comes near.
-pub(super) fn nearest<'c>(
-    word: &str,
-    candidates: impl IntoIterator<Item = &'c str>,
-) -> Option<&'c str> {
+#[must_use]
+pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let plain = simplify(word);
     candidates
         .into_iter()

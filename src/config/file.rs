@@ -5,21 +5,26 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use super::{ConfigError, KEYS, Key, Value, error::nearest, key::SOURCE_KEYS};
+use super::{
+    ConfigError, KEYS, Key, Value,
+    error::nearest,
+    key::{TABLES, TableKind},
+};
 
 /// What a file says.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FileContent {
     pub(super) values: Vec<(&'static Key, Value, usize)>,
-    pub(super) sources: Vec<SourceTable>,
+    pub(super) tables: Vec<Table>,
     pub(super) errors: Vec<(usize, String)>,
 }
 
-/// One `[[source]]`, as spelled.
-#[derive(Clone, Debug, Default)]
-pub(super) struct SourceTable {
+/// One `[[source]]` or `[[rule]]`: each value is of the right kind.
+#[derive(Clone, Debug)]
+pub(super) struct Table {
+    pub(super) kind: &'static TableKind,
     pub(super) line: usize,
-    pub(super) values: Vec<(String, Value, usize)>,
+    pub(super) values: Vec<(&'static str, Value, usize)>,
 }
 
 /// Reads a configuration file; errors carry their line, from 1.
@@ -55,12 +60,13 @@ fn read_table(prefix: &str, table: &DeTable<'_>, lines: Lines<'_>, content: &mut
     for (name, value) in table {
         let line = lines.at(name.span().start);
         let full = format!("{prefix}{}", name.get_ref());
-        match (value.get_ref(), Key::find(&full)) {
-            (DeValue::Array(tables), None) if full == "source" => {
-                for table in tables {
-                    read_source(table, lines, content);
-                }
+        if let (DeValue::Array(tables), Some(kind)) = (value.get_ref(), TableKind::find(&full)) {
+            for table in tables {
+                read_one_of(kind, table, lines, content);
             }
+            continue;
+        }
+        match (value.get_ref(), Key::find(&full)) {
             (DeValue::Table(inner), None) if prefix.is_empty() && is_table(&full) => {
                 read_table(&format!("{full}."), inner, lines, content);
             }
@@ -73,36 +79,40 @@ fn read_table(prefix: &str, table: &DeTable<'_>, lines: Lines<'_>, content: &mut
     }
 }
 
-fn read_source(table: &Spanned<DeValue<'_>>, lines: Lines<'_>, content: &mut FileContent) {
-    let mut source = SourceTable {
+fn read_one_of(
+    kind: &'static TableKind,
+    table: &Spanned<DeValue<'_>>,
+    lines: Lines<'_>,
+    content: &mut FileContent,
+) {
+    let mut found = Table {
+        kind,
         line: lines.at(table.span().start),
         values: Vec::new(),
     };
+    let kind_name = kind.name;
     let Some(entries) = table.get_ref().as_table() else {
-        content.errors.push((
-            source.line,
-            "source is not a table: write [[source]]".to_owned(),
-        ));
+        let message = format!("{kind_name} is not a table: write [[{kind_name}]]");
+        content.errors.push((found.line, message));
         return;
     };
     for (name, value) in entries {
         let line = lines.at(name.span().start);
         let name = name.get_ref().as_ref();
-        if !SOURCE_KEYS.contains(&name) {
-            let hint = hint(nearest(name, SOURCE_KEYS.iter().copied()));
-            content
-                .errors
-                .push((line, format!("unknown key {name:?} in [[source]]{hint}")));
+        let Some((name, value_kind)) = kind.keys.iter().find(|(known, _)| *known == name) else {
+            let hint = hint(nearest(name, kind.names()));
+            let message = format!("unknown key {name:?} in [[{kind_name}]]{hint}");
+            content.errors.push((line, message));
             continue;
-        }
-        match convert(value.get_ref()) {
-            Ok(value) => source.values.push((name.to_owned(), value, line)),
+        };
+        match convert(value.get_ref()).and_then(|value| value.fit(*value_kind)) {
+            Ok(value) => found.values.push((name, value, line)),
             Err(reason) => content
                 .errors
-                .push((line, format!("source.{name}: {reason}"))),
+                .push((line, format!("{kind_name}.{name}: {reason}"))),
         }
     }
-    content.sources.push(source);
+    content.tables.push(found);
 }
 
 fn convert(value: &DeValue<'_>) -> Result<Value, String> {
@@ -135,17 +145,11 @@ fn is_table(name: &str) -> bool {
 
 /// Message for an unknown key, with the nearest right name.
 pub(super) fn unknown(name: &str) -> String {
-    let names = KEYS
-        .iter()
-        .flat_map(|key| [Some(key.name), key.old_name])
-        .flatten()
-        .chain([
-            "source",
-            "source.name",
-            "source.url",
-            "source.format",
-            "source.interval_days",
-        ]);
+    if TableKind::find(name).is_some() {
+        return format!(
+            "unknown key {name:?}; write it as a table that may be repeated: [[{name}]]"
+        );
+    }
     if let Some((table, key)) = name.split_once('.')
         && let Some(key) = Key::find(key)
     {
@@ -154,6 +158,16 @@ pub(super) fn unknown(name: &str) -> String {
             "unknown key {name:?}; write {key} above the first table, not in [{table}]"
         );
     }
+    let tables = TABLES.iter().flat_map(|table| {
+        let of_table = table.names().map(|key| format!("{}.{key}", table.name));
+        of_table.chain([table.name.to_owned()])
+    });
+    let tables: Vec<String> = tables.collect();
+    let names = KEYS
+        .iter()
+        .flat_map(|key| [Some(key.name), key.old_name])
+        .flatten()
+        .chain(tables.iter().map(String::as_str));
     format!("unknown key {name:?}{}", hint(nearest(name, names)))
 }
 

@@ -22,6 +22,7 @@ pub fn commented_configuration() -> String {
         let _ = write!(text, "\n{}#{name} = {}\n", help(key), default(key));
     }
     text.push_str(SOURCES);
+    text.push_str(RULES);
     text
 }
 
@@ -32,6 +33,24 @@ const SOURCES: &str = "
 #url = \"https://raw.githubusercontent.com/monperrus/crawler-user-agents/master/crawler-user-agents.json\"
 #format = \"crawler-user-agents\"
 #interval_days = 7
+";
+
+const RULES: &str = "
+# Rules about robots, asked in their order after allow_robots and deny_robots: the
+# first whose conditions all hold decides; behind the last comes redirect_purposes.
+# All conditions are optional, each is a list of which one has to fit:
+#   path       globs; without it: filter_pattern
+#   robots     ids, and unlisted for all that no registry lists
+#   purposes   words such as search, ai-training, seo, unknown
+#   operators  names, in any case
+#   sources    bundled, web-robots-db, manual, or the name of a [[source]]
+#   unlisted   true: only robots that no registry lists; false: only the others
+# action: pass, or redirect (to redirect_url, by default the site's).
+#[[rule]]
+#name = \"partners may read\"
+#path = [\"/members-only-stuff/partners/*\"]
+#robots = [\"googlebot\", \"bingbot\"]
+#action = \"pass\"
 ";
 
 fn help(key: &Key) -> String {
@@ -81,5 +100,6 @@ mod tests {
             );
         }
         assert_eq!(loaded.settings().sources.len(), 1);
+        assert_eq!(loaded.settings().rules.len(), 1);
     }
 }

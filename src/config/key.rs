@@ -110,7 +110,7 @@ pub const KEYS: &[Key] = &[
             "redirect_url",
             Kind::Text,
             "/robot-heaven/",
-            "Where robots are sent: a path of this site or an http(s) URL; empty: nothing is filtered",
+            "Where robots are sent: a path of this site or an http(s) URL; empty: nothing is filtered but by rules with one of their own",
         ),
     ),
     old(
@@ -138,13 +138,31 @@ pub const KEYS: &[Key] = &[
         "redirect_purposes",
         Kind::List,
         "",
-        "Purposes of robots that are redirected; empty: all but library, automation, monitoring and preview",
+        "Purposes of robots that are redirected; unknown: those that say none, as most unlisted ones; empty: all but library, automation, monitoring and preview",
+    ),
+    key(
+        "allow_robots",
+        Kind::List,
+        "",
+        "Ids of robots that always pass, before any rule; unlisted: all that no registry lists",
+    ),
+    key(
+        "deny_robots",
+        Kind::List,
+        "",
+        "Ids of robots that are redirected on every filtered path whatever their purpose, unless allowed",
     ),
     key(
         "bundled_registry",
         Kind::Bool,
         "true",
         "Whether the registry that comes with the program is used beside the others",
+    ),
+    key(
+        "unlisted_robots",
+        Kind::Bool,
+        "true",
+        "Whether robots that no registry lists are recognised by what they have in common",
     ),
     key(
         "database.url",
@@ -277,5 +295,48 @@ pub const KEYS: &[Key] = &[
     ),
 ];
 
-/// Keys of a `[[source]]` table.
-pub(super) const SOURCE_KEYS: &[&str] = &["name", "url", "format", "interval_days"];
+/// Table that may stand several times in the file, `[[source]]` or `[[rule]]`.
+#[derive(Debug)]
+pub(super) struct TableKind {
+    pub(super) name: &'static str,
+    /// Names and kinds of its keys.
+    pub(super) keys: &'static [(&'static str, Kind)],
+}
+
+impl TableKind {
+    pub(super) fn find(name: &str) -> Option<&'static Self> {
+        TABLES.iter().copied().find(|table| table.name == name)
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.keys.iter().map(|(name, _)| *name)
+    }
+}
+
+/// Every table that may stand several times.
+pub(super) const TABLES: &[&TableKind] = &[&SOURCE, &RULE];
+
+pub(super) const SOURCE: TableKind = TableKind {
+    name: "source",
+    keys: &[
+        ("name", Kind::Text),
+        ("url", Kind::Text),
+        ("format", Kind::Text),
+        ("interval_days", Kind::Integer { min: 1, max: 3_650 }),
+    ],
+};
+
+pub(super) const RULE: TableKind = TableKind {
+    name: "rule",
+    keys: &[
+        ("name", Kind::Text),
+        ("path", Kind::List),
+        ("robots", Kind::List),
+        ("purposes", Kind::List),
+        ("operators", Kind::List),
+        ("sources", Kind::List),
+        ("unlisted", Kind::Bool),
+        ("action", Kind::Text),
+        ("redirect_url", Kind::Text),
+    ],
+};

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::{
-    ConfigError, ConfigErrors, KEYS, Key, Settings, SourceSettings, Value,
+    ConfigError, ConfigErrors, KEYS, Key, RuleSettings, Settings, SourceSettings, Value,
     error::nearest,
-    file::{self, FileContent, SourceTable},
+    file::{self, FileContent},
+    key::{RULE, SOURCE, TABLES},
 };
 
 /// Prefix of the environment's variables.
@@ -33,6 +34,7 @@ pub struct InForce {
 pub struct Loaded {
     values: BTreeMap<&'static str, InForce>,
     sources: Vec<SourceSettings>,
+    rules: Vec<RuleSettings>,
 }
 
 impl Loader {
@@ -84,7 +86,7 @@ impl Loader {
     pub fn load(self) -> Result<Loaded, ConfigErrors> {
         let mut errors = Vec::new();
         let mut values = defaults();
-        let mut sources = Vec::new();
+        let (mut sources, mut rules) = (Vec::new(), Vec::new());
         if let Some((name, content)) = &self.file {
             errors.extend(content.errors(name));
             for (key, value, line) in &content.values {
@@ -97,11 +99,17 @@ impl Loader {
                     },
                 );
             }
-            for table in &content.sources {
-                match source(name, table) {
-                    Ok(source) => sources.push(source),
-                    Err(error) => errors.push(error),
-                }
+            for table in &content.tables {
+                let added = match table.kind.name {
+                    of if of == SOURCE.name => {
+                        SourceSettings::new(name, table).map(|source| sources.push(source))
+                    }
+                    of if of == RULE.name => {
+                        RuleSettings::new(name, table).map(|rule| rules.push(rule))
+                    }
+                    _ => Ok(()),
+                };
+                errors.extend(added.err());
             }
         }
         for (name, text) in &self.environment {
@@ -123,7 +131,11 @@ impl Loader {
             );
         }
         if errors.is_empty() {
-            Ok(Loaded { values, sources })
+            Ok(Loaded {
+                values,
+                sources,
+                rules,
+            })
         } else {
             Err(ConfigErrors(errors))
         }
@@ -134,7 +146,7 @@ impl Loaded {
     /// Returns the settings as typed values.
     #[must_use]
     pub fn settings(&self) -> Settings {
-        Settings::new(&self.values, self.sources.clone())
+        Settings::new(&self.values, self.sources.clone(), self.rules.clone())
     }
 
     /// Returns each key with its value and origin, in the order of the documentation.
@@ -204,44 +216,20 @@ fn set(
 
 fn unknown_variable(origin: String) -> ConfigError {
     let name = origin.rsplit(' ').next().unwrap_or_default();
+    let table = name.strip_prefix(PREFIX).and_then(|rest| {
+        let first = rest.split('_').next()?;
+        let mut tables = TABLES.iter();
+        tables.find(|table| table.name.eq_ignore_ascii_case(first))
+    });
+    if let Some(table) = table {
+        let table = table.name;
+        let message = format!("[[{table}]] has no variable; write it into the configuration file");
+        return ConfigError { origin, message };
+    }
     let variables = KEYS.iter().map(Key::variable).collect::<Vec<_>>();
     let message = nearest(name, variables.iter().map(String::as_str)).map_or_else(
         || "no setting has this name; `robot-detection init --stdout` prints every key".to_owned(),
         |near| format!("no setting has this name; did you mean {near}?"),
     );
     ConfigError { origin, message }
-}
-
-fn source(file: &str, table: &SourceTable) -> Result<SourceSettings, ConfigError> {
-    let mut source = SourceSettings {
-        origin: format!("{file}:{}", table.line),
-        ..SourceSettings::default()
-    };
-    for (name, value, line) in &table.values {
-        let wrong = |reason: String| ConfigError {
-            origin: format!("{file}:{line}"),
-            message: format!("source.{name}: {reason}"),
-        };
-        match (name.as_str(), value) {
-            ("name", Value::Text(text)) => source.name.clone_from(text),
-            ("url", Value::Text(text)) => source.url.clone_from(text),
-            ("format", Value::Text(text)) => source.format.clone_from(text),
-            ("interval_days", Value::Integer(days)) => {
-                source.interval_days = Some(
-                    u32::try_from(*days)
-                        .ok()
-                        .filter(|days| (1..=3_650).contains(days))
-                        .ok_or_else(|| wrong(format!("{days} is not between 1 and 3650")))?,
-                );
-            }
-            (_, value) => return Err(wrong(format!("{value} does not fit"))),
-        }
-    }
-    if source.name.is_empty() || source.url.is_empty() {
-        return Err(ConfigError {
-            origin: source.origin,
-            message: "a [[source]] needs a name and a url".to_owned(),
-        });
-    }
-    Ok(source)
 }

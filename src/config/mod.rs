@@ -24,13 +24,15 @@ mod init;
 mod key;
 mod load;
 mod settings;
+mod table;
 #[cfg(test)]
 mod tests;
 mod value;
 
-pub use error::{ConfigError, ConfigErrors, unknown_word};
+pub use error::{ConfigError, ConfigErrors, nearest, unknown_word};
 pub use init::commented_configuration;
 pub use key::{KEYS, Key, Kind};
 pub use load::{InForce, Loaded, Loader};
-pub use settings::{Settings, SourceSettings};
+pub use settings::Settings;
+pub use table::{RuleSettings, SourceSettings};
 pub use value::Value;

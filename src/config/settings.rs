@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use super::{InForce, Value};
+use super::{InForce, RuleSettings, SourceSettings, Value};
 
 macro_rules! settings {
     ($($(#[doc = $doc:literal])* $field:ident: $type:ty = $key:literal,)*) => {
@@ -16,16 +16,20 @@ macro_rules! settings {
             $($(#[doc = $doc])* pub $field: $type,)*
             /// Registries beside the Web Robots Database (`[[source]]`).
             pub sources: Vec<SourceSettings>,
+            /// Rules, in their order (`[[rule]]`).
+            pub rules: Vec<RuleSettings>,
         }
 
         impl Settings {
             pub(super) fn new(
                 values: &BTreeMap<&'static str, InForce>,
                 sources: Vec<SourceSettings>,
+                rules: Vec<RuleSettings>,
             ) -> Self {
                 Self {
                     $($field: FromValue::from_value(values.get($key).map(|found| &found.value)),)*
                     sources,
+                    rules,
                 }
             }
         }
@@ -47,8 +51,14 @@ settings! {
     redirect_methods: Vec<String> = "redirect_methods",
     /// Purposes of robots that are redirected; empty: the default ones.
     redirect_purposes: Vec<String> = "redirect_purposes",
+    /// Ids of robots that always pass.
+    allow_robots: Vec<String> = "allow_robots",
+    /// Ids of robots that are redirected on every filtered path.
+    deny_robots: Vec<String> = "deny_robots",
     /// Whether the bundled registry is used.
     bundled_registry: bool = "bundled_registry",
+    /// Whether robots that no registry lists are recognised.
+    unlisted_robots: bool = "unlisted_robots",
     /// Database URL.
     database_url: String = "database.url",
     /// Address that visitors reach.
@@ -91,21 +101,6 @@ settings! {
     log_level: String = "log.level",
     /// Format of the log.
     log_format: String = "log.format",
-}
-
-/// One `[[source]]`.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct SourceSettings {
-    /// Name, unique.
-    pub name: String,
-    /// URL or path.
-    pub url: String,
-    /// Word for the format; empty: that of the Web Robots Database.
-    pub format: String,
-    /// Days between two refreshes; `None`: `refresh_interval_days`.
-    pub interval_days: Option<u32>,
-    /// Where it stands, for errors.
-    pub origin: String,
 }
 
 /// Conversion of a value that already is of the right kind and range.

@@ -1,15 +1,24 @@
 //! From settings to a policy.
 
+use std::{collections::HashSet, sync::Arc};
+
 use crate::registry::Purpose;
 
 use super::{
-    Policy, PolicyError, Redirect,
-    decision::Heaven,
-    glob::{FilterPattern, MAX_PATTERNS, split_csv},
+    Policy, PolicyError, Rule, RuleBuilder,
+    condition::RobotSet,
+    glob::parse_patterns,
+    heaven::{Heaven, Heavens},
     host::Host,
     path::{Subtree, has_odd_segments},
-    redirect,
 };
+
+/// Rules of one policy, at most.
+const MAX_RULES: usize = 256;
+
+/// What is wrong with a redirect that leads nowhere.
+const NO_REDIRECT_URL: &str =
+    "there is none to send robots to; set redirect_url of the rule or of the site";
 
 /// Purposes that are not redirected unless a setting names them.
 ///
@@ -48,6 +57,9 @@ pub struct PolicyBuilder {
     purposes: Vec<Purpose>,
     never: Vec<String>,
     own_hosts: Vec<String>,
+    allowed: Vec<String>,
+    denied: Vec<String>,
+    rules: Vec<RuleBuilder>,
 }
 
 impl PolicyBuilder {
@@ -65,7 +77,7 @@ impl PolicyBuilder {
     /// Sets where robots are sent, `/robot-heaven/` by default (`RedirectURL`).
     ///
     /// It is a path with one leading slash, or an http or https URL. Empty
-    /// means that nothing is redirected.
+    /// means that nothing is redirected but by rules with a URL of their own.
     #[must_use]
     pub fn redirect_url(mut self, url: impl Into<String>) -> Self {
         self.redirect_url = url.into();
@@ -117,6 +129,40 @@ impl PolicyBuilder {
         self
     }
 
+    /// Replaces the robots that always pass, whatever rules say; none by default.
+    ///
+    /// They are named by their ids; `unlisted` stands for all that are not
+    /// listed. An id that no registry has is no error: a refresh may bring it.
+    #[must_use]
+    pub fn allow_robots<S: AsRef<str>>(mut self, ids: impl IntoIterator<Item = S>) -> Self {
+        self.allowed = owned(ids);
+        self
+    }
+
+    /// Replaces the robots that are redirected on every filtered path; none by default.
+    ///
+    /// They are so whatever their purpose and whatever rules say, but not if
+    /// they are [allowed](Self::allow_robots) too.
+    #[must_use]
+    pub fn deny_robots<S: AsRef<str>>(mut self, ids: impl IntoIterator<Item = S>) -> Self {
+        self.denied = owned(ids);
+        self
+    }
+
+    /// Adds a rule behind the others; the first that matches decides.
+    #[must_use]
+    pub fn rule(mut self, rule: RuleBuilder) -> Self {
+        self.rules.push(rule);
+        self
+    }
+
+    /// Replaces the rules, of which the first that matches decides; none by default.
+    #[must_use]
+    pub fn rules(mut self, rules: impl IntoIterator<Item = RuleBuilder>) -> Self {
+        self.rules = rules.into_iter().collect();
+        self
+    }
+
     /// Builds the policy.
     ///
     /// # Errors
@@ -124,23 +170,38 @@ impl PolicyBuilder {
     /// Fails on the first setting that is none, saying why and what to write:
     /// a pattern that can match no path, a redirect URL that is neither a path
     /// nor an http(s) URL or that covers all that is filtered, another status,
-    /// a method that is no token.
+    /// a method that is no token, a rule that can never match or leads nowhere.
     pub fn build(self) -> Result<Policy, PolicyError> {
-        let patterns = parse_patterns(&self.filter_patterns)?;
+        let patterns = parse_patterns(&self.filter_patterns)
+            .map_err(|(pattern, reason)| PolicyError::FilterPattern { pattern, reason })?;
         let methods = parse_methods(&self.methods)?;
         let never = parse_never(&self.never)?;
         let own_hosts = parse_hosts(&self.own_hosts)?;
         if !matches!(self.status, 301 | 302 | 303 | 307 | 308) {
             return Err(PolicyError::Status(self.status));
         }
-        let heaven = parse_heaven(&self.redirect_url, self.status, &patterns, &own_hosts)?;
-        Ok(Policy {
+        let mut heavens = Heavens::default();
+        let heaven = parse_heaven(&self.redirect_url, self.status, &own_hosts, &mut heavens)?;
+        let (own, status) = (heaven.as_ref(), self.status);
+        let rules = build_rules(self.rules, &mut heavens, own, status, &own_hosts)?;
+        let denied = RobotSet::new(&self.denied);
+        if heaven.is_none() && !denied.is_empty() {
+            return Err(PolicyError::NowhereToRedirect);
+        }
+        let policy = Policy {
             patterns,
-            heaven,
             methods,
             purposes: self.purposes,
             never,
-        })
+            heavens,
+            heaven,
+            allowed: RobotSet::new(&self.allowed),
+            denied,
+            rules,
+            idle: None,
+        };
+        check_paths(&policy)?;
+        Ok(policy.with_idle())
     }
 }
 
@@ -158,6 +219,9 @@ impl Default for PolicyBuilder {
                 .collect(),
             never: Vec::new(),
             own_hosts: Vec::new(),
+            allowed: Vec::new(),
+            denied: Vec::new(),
+            rules: Vec::new(),
         }
     }
 }
@@ -167,24 +231,6 @@ fn owned<S: AsRef<str>>(items: impl IntoIterator<Item = S>) -> Vec<String> {
         .into_iter()
         .map(|item| item.as_ref().to_owned())
         .collect()
-}
-
-fn parse_patterns(items: &[String]) -> Result<Vec<FilterPattern>, PolicyError> {
-    let mut patterns = Vec::new();
-    for spelled in items.iter().flat_map(|item| split_csv(item)) {
-        let pattern = if patterns.len() < MAX_PATTERNS {
-            FilterPattern::parse(spelled)
-        } else {
-            Err(format!(
-                "there are more than {MAX_PATTERNS} patterns; join some with *"
-            ))
-        };
-        patterns.push(pattern.map_err(|reason| PolicyError::FilterPattern {
-            pattern: spelled.to_owned(),
-            reason,
-        })?);
-    }
-    Ok(patterns)
 }
 
 fn parse_methods(items: &[String]) -> Result<Vec<String>, PolicyError> {
@@ -240,30 +286,82 @@ fn parse_hosts(hosts: &[String]) -> Result<Vec<Host>, PolicyError> {
 fn parse_heaven(
     url: &str,
     status: u16,
-    patterns: &[FilterPattern],
     own_hosts: &[Host],
-) -> Result<Option<Heaven>, PolicyError> {
+    heavens: &mut Heavens,
+) -> Result<Option<Arc<Heaven>>, PolicyError> {
     let url = url.trim();
     if url.is_empty() {
         return Ok(None);
     }
-    let refuse = |reason| PolicyError::RedirectUrl {
+    let added = heavens.add(url, status, own_hosts);
+    added.map(Some).map_err(|reason| PolicyError::RedirectUrl {
         url: url.to_owned(),
         reason,
-    };
-    let (location, guard) = redirect::parse(url, own_hosts).map_err(refuse)?;
-    let is_all_heaven = !patterns.is_empty()
-        && patterns
-            .iter()
-            .all(|pattern| guard.covers_all(pattern.literal_start()));
-    if is_all_heaven {
-        return Err(refuse(
-            "all filtered paths lie below it, so that nothing would be redirected; name another place"
-                .to_owned(),
-        ));
+    })
+}
+
+/// Builds the rules; where they send robots becomes heaven too.
+fn build_rules(
+    rules: Vec<RuleBuilder>,
+    heavens: &mut Heavens,
+    own: Option<&Arc<Heaven>>,
+    status: u16,
+    own_hosts: &[Host],
+) -> Result<Vec<Rule>, PolicyError> {
+    let mut names = HashSet::new();
+    let mut built = Vec::new();
+    for (rule, number) in rules.into_iter().zip(1..) {
+        if number > MAX_RULES {
+            let reason = format!("there are more than {MAX_RULES} rules; join some");
+            return Err(PolicyError::rule(number, "name", reason));
+        }
+        if let Some(name) = rule.own_name()
+            && !names.insert(name.to_owned())
+        {
+            let reason = format!("another rule is named {name:?} too; tell them apart");
+            return Err(PolicyError::rule(number, "name", reason));
+        }
+        built.push(rule.build(number, |url| match (url, own) {
+            (Some(url), _) => heavens.add(url.trim(), status, own_hosts),
+            (None, Some(own)) => Ok(Arc::clone(own)),
+            (None, None) => Err(NO_REDIRECT_URL.to_owned()),
+        })?);
     }
-    Ok(Some(Heaven {
-        redirect: Redirect { status, location },
-        guard,
-    }))
+    Ok(built)
+}
+
+/// Refuses paths that all lie in heaven or are exempt: nobody is ever redirected there.
+fn check_paths(policy: &Policy) -> Result<(), PolicyError> {
+    for (rule, number) in policy.rules.iter().zip(1..) {
+        if let Some(paths) = &rule.paths {
+            let reason = if let Some(heaven) = policy.heavens.covering_all(paths) {
+                let location = &heaven.redirect.location;
+                format!("all of it lies below the redirect URL {location}, where all robots pass")
+            } else if paths.iter().all(|path| policy.is_never(path)) {
+                "all of it is never redirected".to_owned()
+            } else {
+                continue;
+            };
+            let reason = format!("{reason}, so that the rule never matches; name another place");
+            return Err(PolicyError::rule(number, "path", reason));
+        }
+    }
+    let Some(heaven) = policy.heavens.covering_all(&policy.patterns) else {
+        return Ok(());
+    };
+    let leads_there = |rule: &Rule| rule.redirect() == Some(&heaven.redirect);
+    let reason =
+        "all filtered paths lie below it, so that nothing would be redirected; name another place";
+    let is_own = policy.redirect() == Some(&heaven.redirect);
+    match policy.rules.iter().position(leads_there) {
+        Some(index) if !is_own => Err(PolicyError::rule(
+            index + 1,
+            "redirect_url",
+            reason.to_owned(),
+        )),
+        _ => Err(PolicyError::RedirectUrl {
+            url: heaven.redirect.location.clone(),
+            reason: reason.to_owned(),
+        }),
+    }
 }

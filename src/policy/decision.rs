@@ -1,14 +1,17 @@
 //! What to do with a request, and why.
 
+use std::sync::Arc;
+
 use crate::detect::Claim;
 use crate::registry::Purpose;
 
 use super::{
-    Explanation, PolicyBuilder, Redirect,
+    Explanation, PolicyBuilder, Redirect, Rule,
+    condition::RobotSet,
     glob::FilterPattern,
-    path::{Subtree, is_for_robots, with_normal_path},
-    redirect::Guard,
-    trace::{Silent, Trace, quoted},
+    heaven::{Heaven, Heavens},
+    path::Subtree,
+    trace::Silent,
 };
 
 /// Policy that says which requests of robots are redirected, and where.
@@ -18,17 +21,18 @@ use super::{
 #[derive(Clone, Debug)]
 pub struct Policy {
     pub(super) patterns: Vec<FilterPattern>,
-    pub(super) heaven: Option<Heaven>,
     pub(super) methods: Vec<String>,
     pub(super) purposes: Vec<Purpose>,
     pub(super) never: Vec<Subtree>,
-}
-
-/// Where robots are sent.
-#[derive(Clone, Debug)]
-pub(super) struct Heaven {
-    pub(super) redirect: Redirect,
-    pub(super) guard: Guard,
+    /// Every place where robots are sent, the rules' too.
+    pub(super) heavens: Heavens,
+    /// Where robots are sent unless a rule says otherwise.
+    pub(super) heaven: Option<Arc<Heaven>>,
+    pub(super) allowed: RobotSet,
+    pub(super) denied: RobotSet,
+    pub(super) rules: Vec<Rule>,
+    /// Why nothing is ever redirected, where that is so.
+    pub(super) idle: Option<&'static str>,
 }
 
 /// Parts of a request that a decision looks at.
@@ -57,10 +61,10 @@ impl Decision<'_> {
     /// The response to such a request needs `Vary: User-Agent`.
     #[must_use]
     pub fn depends_on_user_agent(&self) -> bool {
-        matches!(
-            self,
-            Self::Redirect(_) | Self::Pass(PassReason::NotARobot | PassReason::Purpose)
-        )
+        match self {
+            Self::Redirect(_) => true,
+            Self::Pass(reason) => reason.depends_on_user_agent(),
+        }
     }
 }
 
@@ -70,7 +74,7 @@ impl Decision<'_> {
 pub enum PassReason {
     /// There is no filter pattern, no redirect URL, or nobody to redirect.
     NothingFiltered,
-    /// No filter pattern matches the path.
+    /// No filter pattern matches the path, nor does a rule redirect any robot on it.
     PathNotFiltered,
     /// The method is not redirected.
     Method,
@@ -80,6 +84,12 @@ pub enum PassReason {
     Heaven,
     /// The User-Agent names no known robot.
     NotARobot,
+    /// The robot is one of those that always pass.
+    Allowed,
+    /// A rule lets the robot pass.
+    Rule,
+    /// No rule is about the robot on a path that no filter pattern matches.
+    NoRule,
     /// Robots of this purpose are not redirected.
     Purpose,
 }
@@ -95,7 +105,22 @@ impl PassReason {
             Self::NeverFiltered => "never-filtered",
             Self::Heaven => "heaven",
             Self::NotARobot => "not-a-robot",
+            Self::Allowed => "allowed",
+            Self::Rule => "rule",
+            Self::NoRule => "no-rule",
             Self::Purpose => "purpose",
+        }
+    }
+
+    /// Tells whether the User-Agent was looked at, because some robot might be redirected.
+    fn depends_on_user_agent(self) -> bool {
+        match self {
+            Self::NothingFiltered
+            | Self::PathNotFiltered
+            | Self::Method
+            | Self::NeverFiltered
+            | Self::Heaven => false,
+            Self::NotARobot | Self::Allowed | Self::Rule | Self::NoRule | Self::Purpose => true,
         }
     }
 }
@@ -135,10 +160,11 @@ impl Policy {
     /// Tells whether nothing is ever redirected.
     ///
     /// So it is without patterns, without a redirect URL, and when no method
-    /// or no purpose is to be redirected.
+    /// or no purpose is to be redirected, unless a rule or the list of denied
+    /// robots redirects.
     #[must_use]
     pub fn is_disabled(&self) -> bool {
-        self.missing().is_some()
+        self.idle.is_some()
     }
 
     /// Returns the filter patterns as the settings spell them.
@@ -146,10 +172,30 @@ impl Policy {
         self.patterns.iter().map(FilterPattern::as_str)
     }
 
-    /// Returns where robots are sent, if anywhere.
+    /// Returns where robots are sent that no rule sends elsewhere, if anywhere.
     #[must_use]
     pub fn redirect(&self) -> Option<&Redirect> {
         self.heaven.as_ref().map(|heaven| &heaven.redirect)
+    }
+
+    /// Returns every place where robots are sent, each once.
+    ///
+    /// The redirect of a decision is one of these very objects.
+    pub fn redirects(&self) -> impl Iterator<Item = &Redirect> {
+        self.heavens.redirects()
+    }
+
+    /// Returns the rules, in the order in which they are asked.
+    pub fn rules(&self) -> impl Iterator<Item = &Rule> {
+        self.rules.iter()
+    }
+
+    /// Returns the rules that never decide, each with the earlier one that always does.
+    pub fn shadowed_rules(&self) -> impl Iterator<Item = (&Rule, &Rule)> {
+        self.rules.iter().enumerate().filter_map(|(index, rule)| {
+            let mut earlier = self.rules.iter().take(index);
+            Some((rule, earlier.find(|earlier| earlier.includes(rule))?))
+        })
     }
 
     /// Returns the methods that are redirected.
@@ -161,152 +207,4 @@ impl Policy {
     pub fn purposes(&self) -> impl Iterator<Item = Purpose> {
         self.purposes.iter().copied()
     }
-
-    /// Takes the steps, those first that cost least and let most requests pass.
-    fn judge(
-        &self,
-        request: &Request<'_>,
-        claim: Option<&Claim<'_>>,
-        trace: &mut impl Trace,
-    ) -> Decision<'_> {
-        let heaven = match (&self.heaven, self.missing()) {
-            (Some(heaven), None) => heaven,
-            (_, missing) => {
-                let missing = missing.unwrap_or_default();
-                trace.step("settings", || format!("Nothing is filtered: {missing}."));
-                return Decision::Pass(PassReason::NothingFiltered);
-            }
-        };
-        let judged = self
-            .judge_method(request.method, trace)
-            .and_then(|()| self.judge_path(heaven, request, trace))
-            .and_then(|()| self.judge_claim(claim, trace));
-        if let Err(reason) = judged {
-            return Decision::Pass(reason);
-        }
-        let Redirect { status, location } = &heaven.redirect;
-        trace.step("redirect", || {
-            format!("The answer is {status} to {location}.")
-        });
-        Decision::Redirect(&heaven.redirect)
-    }
-
-    /// Returns what is missing for anything to be redirected.
-    fn missing(&self) -> Option<&'static str> {
-        if self.patterns.is_empty() {
-            Some("there is no filter pattern")
-        } else if self.heaven.is_none() {
-            Some("there is no redirect URL")
-        } else if self.methods.is_empty() {
-            Some("no method is redirected")
-        } else if self.purposes.is_empty() {
-            Some("no purpose is redirected")
-        } else {
-            None
-        }
-    }
-
-    fn judge_method(&self, method: &str, trace: &mut impl Trace) -> Result<(), PassReason> {
-        let is_redirected = self.methods.iter().any(|redirected| redirected == method);
-        trace.step("method", || {
-            let method = quoted(method.as_bytes());
-            let not = if is_redirected { "" } else { "not " };
-            let methods = self.methods.join(", ");
-            format!("The method {method} is {not}one of those redirected: {methods}.")
-        });
-        require(is_redirected, PassReason::Method)
-    }
-
-    fn judge_path(
-        &self,
-        heaven: &Heaven,
-        request: &Request<'_>,
-        trace: &mut impl Trace,
-    ) -> Result<(), PassReason> {
-        with_normal_path(request.path, |path| {
-            self.judge_patterns(path, trace)?;
-            self.judge_never(path, trace)?;
-            judge_heaven(heaven, request.host, path, trace)
-        })
-    }
-
-    fn judge_patterns(&self, path: &[u8], trace: &mut impl Trace) -> Result<(), PassReason> {
-        let pattern = if path.is_empty() {
-            None
-        } else {
-            self.patterns.iter().find(|pattern| pattern.matches(path))
-        };
-        trace.step("path", || match pattern {
-            Some(pattern) => format!(
-                "The path, read as {}, matches the filter pattern {}.",
-                quoted(path),
-                pattern.as_str()
-            ),
-            None if path.is_empty() => "The request names no path.".to_owned(),
-            None => format!(
-                "The path, read as {}, matches no filter pattern.",
-                quoted(path)
-            ),
-        });
-        require(pattern.is_some(), PassReason::PathNotFiltered)
-    }
-
-    fn judge_never(&self, path: &[u8], trace: &mut impl Trace) -> Result<(), PassReason> {
-        let is_exempt =
-            is_for_robots(path) || self.never.iter().any(|subtree| subtree.contains(path));
-        trace.step("never", || {
-            if is_exempt {
-                "The path is one that is never redirected.".to_owned()
-            } else {
-                "The path is none of those that are never redirected.".to_owned()
-            }
-        });
-        require(!is_exempt, PassReason::NeverFiltered)
-    }
-
-    fn judge_claim(
-        &self,
-        claim: Option<&Claim<'_>>,
-        trace: &mut impl Trace,
-    ) -> Result<(), PassReason> {
-        let Some(claim) = claim else {
-            trace.step("robot", || {
-                "The User-Agent names no known robot.".to_owned()
-            });
-            return Err(PassReason::NotARobot);
-        };
-        let purpose = claim.robot.purpose;
-        trace.step("robot", || {
-            let id = quoted(claim.robot.id.as_bytes());
-            format!(
-                "The User-Agent names the robot {id} by the {}.",
-                claim.pattern
-            )
-        });
-        let is_redirected = self.purposes.contains(&purpose);
-        trace.step("purpose", || {
-            let not = if is_redirected { "" } else { "not " };
-            format!("Its purpose, {purpose}, is {not}one of those redirected.")
-        });
-        require(is_redirected, PassReason::Purpose)
-    }
-}
-
-fn judge_heaven(
-    heaven: &Heaven,
-    host: Option<&str>,
-    path: &[u8],
-    trace: &mut impl Trace,
-) -> Result<(), PassReason> {
-    let is_heaven = heaven.guard.covers(host, path);
-    trace.step("heaven", || {
-        let not = if is_heaven { "" } else { "not " };
-        let location = &heaven.redirect.location;
-        format!("The path is {not}part of robot heaven, {location}.")
-    });
-    require(!is_heaven, PassReason::Heaven)
-}
-
-fn require(holds: bool, otherwise: PassReason) -> Result<(), PassReason> {
-    if holds { Ok(()) } else { Err(otherwise) }
 }

@@ -42,4 +42,27 @@ pub enum PolicyError {
         /// Why, and what to write instead.
         reason: String,
     },
+    /// Robots are denied, and there is no redirect URL to send them to.
+    #[error("there is nowhere to send the denied robots; set a redirect URL")]
+    NowhereToRedirect,
+    /// A rule is wrong, or can never match.
+    #[error("rule {number}: {key}: {reason}")]
+    Rule {
+        /// Its number, from 1.
+        number: usize,
+        /// The setting that is wrong, as a configuration file spells it.
+        key: &'static str,
+        /// Why, and what to write instead.
+        reason: String,
+    },
+}
+
+impl PolicyError {
+    pub(super) fn rule(number: usize, key: &'static str, reason: String) -> Self {
+        Self::Rule {
+            number,
+            key,
+            reason,
+        }
+    }
 }

@@ -4,8 +4,8 @@ use std::str::Chars;
 
 use super::path::{decode, has_odd_segments, hex_digit};
 
-/// Patterns of one policy, at most.
-pub(super) const MAX_PATTERNS: usize = 256;
+/// Patterns of one list, at most.
+const MAX_PATTERNS: usize = 256;
 /// Bytes of one pattern, at most.
 const MAX_PATTERN_BYTES: usize = 512;
 
@@ -37,6 +37,14 @@ impl FilterPattern {
         match self.tokens.first() {
             Some(Token::Literal(text)) => text,
             _ => b"",
+        }
+    }
+
+    /// Returns the one path that it matches, if it holds no wildcard.
+    pub(super) fn only_path(&self) -> Option<&[u8]> {
+        match &*self.tokens {
+            [Token::Literal(text)] => Some(text),
+            _ => None,
         }
     }
 
@@ -79,10 +87,26 @@ impl FilterPattern {
     }
 }
 
+/// Reads lists of patterns; the error is the pattern that is none, and why.
+pub(super) fn parse_patterns(items: &[String]) -> Result<Vec<FilterPattern>, (String, String)> {
+    let mut patterns = Vec::new();
+    for spelled in items.iter().flat_map(|item| split_csv(item)) {
+        let pattern = if patterns.len() < MAX_PATTERNS {
+            FilterPattern::parse(spelled)
+        } else {
+            Err(format!(
+                "there are more than {MAX_PATTERNS} patterns; join some with *"
+            ))
+        };
+        patterns.push(pattern.map_err(|reason| (spelled.to_owned(), reason))?);
+    }
+    Ok(patterns)
+}
+
 /// Splits a list at its commas, trims the items and skips the empty ones.
 ///
 /// A backslash keeps the comma behind it.
-pub(super) fn split_csv(list: &str) -> impl Iterator<Item = &str> {
+fn split_csv(list: &str) -> impl Iterator<Item = &str> {
     let mut is_escaped = false;
     list.split(move |c| {
         let splits = c == ',' && !is_escaped;

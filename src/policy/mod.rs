@@ -1,7 +1,7 @@
 //! What to do with a request, and why.
 //!
 //! A [`Policy`] is plain data and plain functions: filter patterns, the
-//! redirect target, and the paths that are never redirected.
+//! redirect target, the paths that are never redirected, and rules.
 //!
 //! # Filter patterns
 //!
@@ -40,6 +40,26 @@
 //! Never redirected are also `/robots.txt`, sitemaps at the root, `/.well-known/`,
 //! `/llms.txt`, `/favicon.ico`, and what [`never`](PolicyBuilder::never) adds.
 //!
+//! # Rules
+//!
+//! Who is redirected, where and on which paths can be said robot by robot. A
+//! person always passes. About a robot the first of these decides that has
+//! something to say:
+//!
+//! 1. paths that are never redirected, and robot heaven: the robot passes;
+//! 2. [`allow_robots`](PolicyBuilder::allow_robots): it passes;
+//! 3. [`deny_robots`](PolicyBuilder::deny_robots), on paths of the filter
+//!    patterns: it is redirected;
+//! 4. the [rules](PolicyBuilder::rule) in their order: the first whose
+//!    conditions all hold decides;
+//! 5. on paths of the filter patterns, its purpose: whether it is one of those
+//!    [redirected](PolicyBuilder::purposes).
+//!
+//! A [`Rule`] without paths of its own is about those of the filter patterns;
+//! one with paths is about these alone, filtered otherwise or not. Where a rule
+//! redirects to is heaven as well, for all rules: no robot is sent on from there.
+//! Methods and paths that are never redirected hold for rules too.
+//!
 //! # Example
 //!
 //! ```
@@ -69,12 +89,17 @@
 //! ```
 
 mod builder;
+mod condition;
 mod decision;
 mod error;
 mod glob;
+mod heaven;
 mod host;
+mod judge;
 mod path;
 mod redirect;
+mod rule;
+mod rule_builder;
 mod shared;
 mod trace;
 
@@ -82,5 +107,7 @@ pub use builder::PolicyBuilder;
 pub use decision::{Decision, PassReason, Policy, Request};
 pub use error::PolicyError;
 pub use redirect::Redirect;
+pub use rule::{Action, Rule};
+pub use rule_builder::RuleBuilder;
 pub use shared::SharedPolicy;
 pub use trace::{Explanation, Step};

@@ -92,6 +92,17 @@ impl Subtree {
             _ => false,
         }
     }
+
+    /// Tells whether every path that starts with `text` is the top or lies below it.
+    pub(super) fn contains_all(&self, text: &[u8]) -> bool {
+        // A text that ends inside a name may go on to a longer name.
+        !self.is_root()
+            && text
+                .iter()
+                .rposition(|&byte| byte == b'/')
+                .and_then(|slash| text.get(..slash))
+                .is_some_and(|directory| self.contains(directory))
+    }
 }
 
 /// Iterator that decodes each `%XX`, once.
@@ -129,13 +140,16 @@ pub(super) fn hex_digit(byte: u8) -> Option<u8> {
 fn is_normal(target: &[u8]) -> bool {
     let mut previous = b'a';
     for &byte in target {
-        let rewrites = match byte {
-            b'%' | b'?' | b'#' => true,
-            b'/' | b'.' => previous == b'/',
-            _ => false,
-        };
-        if rewrites {
-            return false;
+        // Letters are most of a path, and all stand behind these signs.
+        if byte <= b'?' {
+            let rewrites = match byte {
+                b'%' | b'?' | b'#' => true,
+                b'/' | b'.' => previous == b'/',
+                _ => false,
+            };
+            if rewrites {
+                return false;
+            }
         }
         previous = byte;
     }

@@ -95,14 +95,7 @@ impl Guard {
     /// Tells whether every path that starts with `text` is heaven, on whatever host is ours.
     pub(super) fn covers_all(&self, text: &[u8]) -> bool {
         let is_here = self.site.as_ref().is_none_or(|site| site.is_own);
-        // A text that ends inside a name may go on to a longer name.
-        is_here
-            && !self.pages.is_root()
-            && text
-                .iter()
-                .rposition(|&byte| byte == b'/')
-                .and_then(|slash| text.get(..slash))
-                .is_some_and(|directory| self.pages.contains(directory))
+        is_here && self.pages.contains_all(text)
     }
 }
 

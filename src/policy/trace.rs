@@ -19,7 +19,8 @@ pub struct Explanation<'p> {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Step {
-    /// "settings", "method", "path", "never", "heaven", "robot", "purpose" or "redirect".
+    /// "settings", "method", "path", "rules", "never", "heaven", "robot",
+    /// "allow", "deny", "rule", "purpose" or "redirect".
     pub name: &'static str,
     /// What was found, as a sentence.
     pub text: String,

@@ -272,7 +272,7 @@ impl Attempt {
         if let Err(error) = self.shared.reload().await {
             // The rows are in: what was built of them serves until they can be read.
             warn!("the new registry serves, but could not be read back: {error}");
-            self.shared.detector.replace(detector);
+            self.shared.detector.replace_robots(&detector);
         }
         Ok(RefreshOutcome::Replaced)
     }

@@ -10,7 +10,7 @@ use crate::registry::Format;
 ///
 /// A release may bring other rules or browsers: rows of another release are
 /// made anew from the source, even where it did not change.
-const RULES: &str = concat!(env!("CARGO_PKG_VERSION"), "-1");
+const RULES: &str = concat!(env!("CARGO_PKG_VERSION"), "-2");
 
 /// What the rows of a source were made from, as kept beside them.
 ///

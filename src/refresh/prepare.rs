@@ -121,7 +121,7 @@ impl Shared {
     async fn serve_from_memory(&self, bundled: Vec<Robot>, error: &StoreError) {
         if self.detector.load().robots().is_empty() {
             match self.build(bundled).await {
-                Ok(detector) => self.detector.replace(detector),
+                Ok(detector) => self.detector.replace_robots(&detector),
                 Err(reason) => debug!("the bundled registry cannot serve: {reason}"),
             }
         }

@@ -25,7 +25,7 @@ impl Shared {
                     robots = detector.robots().len(),
                     version, "the detector holds version {version} of the registry"
                 );
-                self.detector.replace(detector);
+                self.detector.replace_robots(&detector);
             }
             Err(reason) => error!(
                 version,

@@ -1,0 +1,114 @@
+//! `[[source]]` and `[[rule]]` as typed values.
+
+use std::collections::BTreeMap;
+
+use super::{ConfigError, ConfigErrors, Value, file::Table};
+
+/// One `[[source]]`.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct SourceSettings {
+    /// Name, unique.
+    pub name: String,
+    /// URL or path.
+    pub url: String,
+    /// Word for the format; empty: that of the Web Robots Database.
+    pub format: String,
+    /// Days between two refreshes; `None`: `refresh_interval_days`.
+    pub interval_days: Option<u32>,
+    /// Where it stands, for errors.
+    pub origin: String,
+}
+
+/// One `[[rule]]`; a list that is `None` was not set.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct RuleSettings {
+    /// Name; empty: none.
+    pub name: String,
+    /// Globs of paths.
+    pub paths: Option<Vec<String>>,
+    /// Ids of robots.
+    pub robots: Option<Vec<String>>,
+    /// Words for purposes.
+    pub purposes: Option<Vec<String>>,
+    /// Names of operators.
+    pub operators: Option<Vec<String>>,
+    /// Names of registries.
+    pub sources: Option<Vec<String>>,
+    /// Unlisted robots only, or listed ones only.
+    pub unlisted: Option<bool>,
+    /// Word for the action.
+    pub action: String,
+    /// Where robots are sent.
+    pub redirect_url: Option<String>,
+    /// Where it stands, for errors and reasons.
+    pub origin: String,
+    /// Where each of its keys stands.
+    origins: BTreeMap<&'static str, String>,
+}
+
+impl SourceSettings {
+    pub(super) fn new(file: &str, table: &Table) -> Result<Self, ConfigError> {
+        let mut source = Self {
+            origin: format!("{file}:{}", table.line),
+            ..Self::default()
+        };
+        for (name, value, _) in &table.values {
+            match (*name, value) {
+                ("name", Value::Text(text)) => source.name.clone_from(text),
+                ("url", Value::Text(text)) => source.url.clone_from(text),
+                ("format", Value::Text(text)) => source.format.clone_from(text),
+                ("interval_days", Value::Integer(days)) => {
+                    source.interval_days = u32::try_from(*days).ok();
+                }
+                _ => {}
+            }
+        }
+        if source.name.is_empty() || source.url.is_empty() {
+            return Err(ConfigError {
+                origin: source.origin,
+                message: "a [[source]] needs a name and a url".to_owned(),
+            });
+        }
+        Ok(source)
+    }
+}
+
+impl RuleSettings {
+    pub(super) fn new(file: &str, table: &Table) -> Result<Self, ConfigError> {
+        let mut rule = Self {
+            origin: format!("{file}:{}", table.line),
+            ..Self::default()
+        };
+        for (name, value, line) in &table.values {
+            rule.origins.insert(name, format!("{file}:{line}"));
+            match (*name, value.clone()) {
+                ("name", Value::Text(text)) => rule.name = text,
+                ("path", Value::List(items)) => rule.paths = Some(items),
+                ("robots", Value::List(items)) => rule.robots = Some(items),
+                ("purposes", Value::List(items)) => rule.purposes = Some(items),
+                ("operators", Value::List(items)) => rule.operators = Some(items),
+                ("sources", Value::List(items)) => rule.sources = Some(items),
+                ("unlisted", Value::Bool(unlisted)) => rule.unlisted = Some(unlisted),
+                ("action", Value::Text(text)) => rule.action = text,
+                ("redirect_url", Value::Text(text)) => rule.redirect_url = Some(text),
+                _ => {}
+            }
+        }
+        if rule.action.is_empty() {
+            return Err(ConfigError {
+                origin: rule.origin,
+                message: "a [[rule]] needs an action, such as action = \"pass\"".to_owned(),
+            });
+        }
+        Ok(rule)
+    }
+
+    /// Creates the error of a value that turned out wrong later.
+    #[must_use]
+    pub fn wrong(&self, key: &str, reason: impl std::fmt::Display) -> ConfigErrors {
+        ConfigErrors::from(ConfigError {
+            origin: self.origins.get(key).unwrap_or(&self.origin).clone(),
+            message: format!("rule.{key}: {reason}"),
+        })
+    }
+}

@@ -1,0 +1,275 @@
+//! Which robots a rule is about.
+
+use std::collections::HashSet;
+
+use crate::detect::{Claim, UNLISTED};
+use crate::registry::{Purpose, Source};
+
+use super::trace::quoted;
+
+/// Conditions on the robot: all that are set have to hold.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Conditions {
+    pub(super) robots: Option<RobotSet>,
+    pub(super) purposes: Option<Vec<Purpose>>,
+    pub(super) operators: Option<NameSet>,
+    pub(super) sources: Option<Vec<Source>>,
+    /// Unlisted robots only, or listed ones only.
+    pub(super) unlisted: Option<bool>,
+}
+
+/// Condition that does not hold.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Mismatch {
+    Path,
+    Robot,
+    Purpose,
+    Operator,
+    Source,
+    Unlisted,
+}
+
+impl Conditions {
+    /// Returns the first condition that does not hold, if any.
+    pub(super) fn mismatch(&self, claim: &Claim<'_>) -> Option<Mismatch> {
+        let robot = claim.robot();
+        let fails = |holds: bool, mismatch| (!holds).then_some(mismatch);
+        let unlisted = self.unlisted.and_then(|unlisted| {
+            let holds = unlisted == robot.is_none();
+            fails(holds, Mismatch::Unlisted)
+        });
+        unlisted
+            .or_else(|| fails(self.robots.as_ref()?.contains(claim), Mismatch::Robot))
+            .or_else(|| {
+                let holds = self.purposes.as_ref()?.contains(&claim.purpose());
+                fails(holds, Mismatch::Purpose)
+            })
+            .or_else(|| {
+                let operators = self.operators.as_ref()?;
+                let operator = robot.and_then(|robot| robot.operator.as_deref());
+                let holds = operator.is_some_and(|operator| operators.contains(operator));
+                fails(holds, Mismatch::Operator)
+            })
+            .or_else(|| {
+                let sources = self.sources.as_ref()?;
+                let holds = robot.is_some_and(|robot| sources.contains(&robot.source));
+                fails(holds, Mismatch::Source)
+            })
+    }
+
+    /// Tells whether every robot is meant.
+    pub(super) fn is_empty(&self) -> bool {
+        self.robots.is_none()
+            && self.purposes.is_none()
+            && self.operators.is_none()
+            && self.sources.is_none()
+            && self.unlisted.is_none()
+    }
+
+    /// Tells whether every robot that `other` is about is meant here too.
+    pub(super) fn include(&self, other: &Self) -> bool {
+        includes(
+            self.robots.as_ref(),
+            other.robots.as_ref(),
+            RobotSet::includes,
+        ) && includes(self.purposes.as_deref(), other.purposes.as_deref(), has_all)
+            && includes(
+                self.operators.as_ref(),
+                other.operators.as_ref(),
+                NameSet::includes,
+            )
+            && includes(self.sources.as_deref(), other.sources.as_deref(), has_all)
+            && includes(
+                self.unlisted.as_ref(),
+                other.unlisted.as_ref(),
+                |ours, theirs| ours == theirs,
+            )
+    }
+
+    /// Finds a condition that contradicts another: its key, and why.
+    pub(super) fn contradiction(&self) -> Option<(&'static str, &'static str)> {
+        let robots = self.robots.as_ref();
+        let are_unlisted = robots.is_some_and(|robots| robots.ids.is_empty());
+        if self.unlisted == Some(false) && are_unlisted {
+            Some((
+                "unlisted",
+                "it is false, and robots names nothing but the unlisted",
+            ))
+        } else if self.unlisted == Some(true) && robots.is_some_and(|robots| !robots.unlisted) {
+            Some((
+                "unlisted",
+                "it is true, and robots names nothing but listed ones",
+            ))
+        } else if self.unlisted != Some(true) && !are_unlisted {
+            None
+        } else if self.operators.is_some() {
+            Some(("operators", "nobody knows who operates an unlisted robot"))
+        } else if self.sources.is_some() {
+            Some(("sources", "an unlisted robot comes from no source"))
+        } else {
+            None
+        }
+    }
+}
+
+impl Mismatch {
+    /// Says how the robot is other than the rule would have it.
+    pub(super) fn reason(self, claim: &Claim<'_>) -> String {
+        let robot = claim.robot();
+        match self {
+            Self::Path => "the path is none of its paths".to_owned(),
+            Self::Robot => format!("the robot is {}", quoted(claim.id().as_bytes())),
+            Self::Purpose => format!("the purpose is {}", claim.purpose()),
+            Self::Operator => match robot.and_then(|robot| robot.operator.as_deref()) {
+                Some(operator) => format!("the operator is {}", quoted(operator.as_bytes())),
+                None => "the operator is not known".to_owned(),
+            },
+            Self::Source => match robot {
+                Some(robot) => format!("the source is {}", robot.source),
+                None => "no source lists the robot".to_owned(),
+            },
+            Self::Unlisted => match robot {
+                Some(_) => "the robot is listed".to_owned(),
+                None => "the robot is unlisted".to_owned(),
+            },
+        }
+    }
+}
+
+/// Set of robots by their ids, and whether the unlisted are among them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RobotSet {
+    ids: HashSet<Box<str>>,
+    unlisted: bool,
+}
+
+impl RobotSet {
+    /// Creates a set; blanks around an id do not count, nor do empty ids.
+    pub(super) fn new(ids: &[String]) -> Self {
+        let ids = ids.iter().map(|id| id.trim());
+        let mut ids: HashSet<Box<str>> = ids.filter(|id| !id.is_empty()).map(Box::from).collect();
+        // A robot whose source calls it so is not one of the unlisted.
+        let unlisted = ids.remove(UNLISTED);
+        Self { ids, unlisted }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.ids.is_empty() && !self.unlisted
+    }
+
+    pub(super) fn contains(&self, claim: &Claim<'_>) -> bool {
+        match claim.robot() {
+            Some(robot) => self.ids.contains(robot.id.as_str()),
+            None => self.unlisted,
+        }
+    }
+
+    fn includes(&self, other: &Self) -> bool {
+        self.ids.is_superset(&other.ids) && (self.unlisted || !other.unlisted)
+    }
+}
+
+/// Set of names that are the same in upper and lower case.
+#[derive(Clone, Debug, Default)]
+pub(super) struct NameSet {
+    /// Lower case, in order.
+    names: Vec<Box<str>>,
+}
+
+impl NameSet {
+    /// Creates a set; blanks around a name do not count, nor do empty names.
+    pub(super) fn new(names: &[String]) -> Self {
+        let names = names.iter().map(|name| name.trim());
+        let mut names: Vec<Box<str>> = names
+            .filter(|name| !name.is_empty())
+            .map(|name| lower(name).collect::<String>().into())
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        Self { names }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// Tells whether a name is one of them, without an allocation.
+    pub(super) fn contains(&self, name: &str) -> bool {
+        self.names
+            .binary_search_by(|known| known.chars().cmp(lower(name.trim())))
+            .is_ok()
+    }
+
+    fn includes(&self, other: &Self) -> bool {
+        let mut theirs = other.names.iter();
+        theirs.all(|name| self.names.binary_search(name).is_ok())
+    }
+}
+
+fn lower(name: &str) -> impl Iterator<Item = char> {
+    name.chars().flat_map(char::to_lowercase)
+}
+
+/// Tells whether a condition includes another; one that is not set includes all.
+fn includes<T: ?Sized>(
+    ours: Option<&T>,
+    theirs: Option<&T>,
+    holds: impl Fn(&T, &T) -> bool,
+) -> bool {
+    match (ours, theirs) {
+        (None, _) => true,
+        (Some(_), None) => false,
+        (Some(ours), Some(theirs)) => holds(ours, theirs),
+    }
+}
+
+fn has_all<T: PartialEq>(ours: &[T], theirs: &[T]) -> bool {
+    theirs.iter().all(|item| ours.contains(item))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(items: &[&str]) -> Vec<String> {
+        items.iter().map(|&item| item.to_owned()).collect()
+    }
+
+    #[test]
+    fn names_are_found_in_any_case_and_script() {
+        let names = NameSet::new(&texts(&["Google ", "ÖKO", "google", "яндекс", " "]));
+        for name in ["GOOGLE", "google", "Öko", "öKO", "ЯНДЕКС", " Google"] {
+            assert!(names.contains(name), "{name}");
+        }
+        for name in ["", "Goog", "Google LLC", "oko"] {
+            assert!(!names.contains(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_set_of_blanks_is_empty() {
+        assert!(RobotSet::new(&texts(&["", " "])).is_empty());
+        assert!(!RobotSet::new(&texts(&["unlisted"])).is_empty());
+        assert!(NameSet::new(&texts(&[" "])).is_empty());
+    }
+
+    #[test]
+    fn wider_conditions_include_narrower_ones() {
+        let robots = |ids: &[&str]| Conditions {
+            robots: Some(RobotSet::new(&texts(ids))),
+            ..Conditions::default()
+        };
+        let any = Conditions::default();
+        assert!(any.include(&robots(&["a"])));
+        assert!(!robots(&["a"]).include(&any));
+        assert!(robots(&["a", "b", "unlisted"]).include(&robots(&["b"])));
+        assert!(!robots(&["a"]).include(&robots(&["a", "unlisted"])));
+        let narrower = Conditions {
+            purposes: Some(vec![Purpose::Seo]),
+            unlisted: Some(false),
+            ..robots(&["a"])
+        };
+        assert!(robots(&["a"]).include(&narrower));
+        assert!(!narrower.include(&robots(&["a"])));
+    }
+}

@@ -1,0 +1,64 @@
+//! Where robots are sent, and the guard against loops.
+
+use std::sync::Arc;
+
+use super::{
+    Redirect,
+    glob::FilterPattern,
+    host::Host,
+    redirect::{self, Guard},
+};
+
+/// Where robots are sent.
+#[derive(Clone, Debug)]
+pub(super) struct Heaven {
+    pub(super) redirect: Redirect,
+    guard: Guard,
+}
+
+/// All places where robots are sent; none of them is ever redirected.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Heavens {
+    places: Vec<Arc<Heaven>>,
+}
+
+impl Heavens {
+    /// Adds the place that a redirect URL names; the error says why it names none.
+    pub(super) fn add(
+        &mut self,
+        url: &str,
+        status: u16,
+        own_hosts: &[Host],
+    ) -> Result<Arc<Heaven>, String> {
+        let (location, guard) = redirect::parse(url, own_hosts)?;
+        let redirect = Redirect { status, location };
+        if let Some(known) = self.places.iter().find(|known| known.redirect == redirect) {
+            return Ok(Arc::clone(known));
+        }
+        let heaven = Arc::new(Heaven { redirect, guard });
+        self.places.push(Arc::clone(&heaven));
+        Ok(heaven)
+    }
+
+    /// Returns the place that a request is for, if it is for one.
+    pub(super) fn covering(&self, host: Option<&str>, path: &[u8]) -> Option<&Heaven> {
+        self.places
+            .iter()
+            .map(|heaven| &**heaven)
+            .find(|heaven| heaven.guard.covers(host, path))
+    }
+
+    /// Returns a place below which paths lie, if each of them lies below one.
+    pub(super) fn covering_all(&self, patterns: &[FilterPattern]) -> Option<&Heaven> {
+        let mut found = None;
+        for pattern in patterns {
+            let covers = |heaven: &&Arc<Heaven>| heaven.guard.covers_all(pattern.literal_start());
+            found = Some(&**self.places.iter().find(covers)?);
+        }
+        found
+    }
+
+    pub(super) fn redirects(&self) -> impl Iterator<Item = &Redirect> {
+        self.places.iter().map(|heaven| &heaven.redirect)
+    }
+}
