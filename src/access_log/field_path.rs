@@ -1,0 +1,81 @@
+//! Names of fields in objects within objects.
+
+use std::str::FromStr;
+
+/// Most bytes of a path, and so the depth to which objects are entered.
+const MAX_BYTES: usize = 256;
+
+/// Path of a field in a JSON object, names joined by dots.
+///
+/// A name matches in any case of ASCII letters, and may itself hold dots:
+/// `a.b` is both `{"a": {"b": 1}}` and `{"a.b": 1}`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct FieldPath(Box<[u8]>);
+
+/// Error of a path that is empty, too long, or has an empty name.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("the path of a field is names joined by dots, at most {MAX_BYTES} bytes")]
+pub struct InvalidFieldPath;
+
+impl FieldPath {
+    /// Returns the names under which the User-Agent usually stands, best first.
+    #[must_use]
+    pub fn usual_user_agents() -> Vec<Self> {
+        usual(&[
+            "http_user_agent",
+            "user_agent",
+            "userAgent",
+            "agent",
+            "request.headers.User-Agent",
+            "request_User-Agent",
+            "user_agent.original",
+        ])
+    }
+
+    /// Returns the names under which the bytes sent usually stand, best first.
+    #[must_use]
+    pub fn usual_bytes() -> Vec<Self> {
+        usual(&[
+            "body_bytes_sent",
+            "bytes_sent",
+            "bytes",
+            "size",
+            "DownstreamContentSize",
+        ])
+    }
+
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl FromStr for FieldPath {
+    type Err = InvalidFieldPath;
+
+    fn from_str(path: &str) -> Result<Self, Self::Err> {
+        let fits = path.len() <= MAX_BYTES && path.split('.').all(|name| !name.is_empty());
+        fits.then(|| Self(path.as_bytes().into()))
+            .ok_or(InvalidFieldPath)
+    }
+}
+
+fn usual(paths: &[&str]) -> Vec<FieldPath> {
+    paths.iter().filter_map(|path| path.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_have_names_and_an_end() {
+        for path in ["a", "a.b", "request.headers.User-Agent", "a b", "\u{e9}"] {
+            assert!(path.parse::<FieldPath>().is_ok(), "{path}");
+        }
+        for path in ["", ".", "a.", ".a", "a..b", &"a".repeat(257)] {
+            assert_eq!(path.parse::<FieldPath>(), Err(InvalidFieldPath), "{path}");
+        }
+        assert_eq!(FieldPath::usual_user_agents().len(), 7);
+        assert_eq!(FieldPath::usual_bytes().len(), 5);
+    }
+}

@@ -1,0 +1,287 @@
+//! Lines that are JSON objects, read for two of their fields.
+
+use super::{
+    FieldPath,
+    combined::{RawEntry, number},
+    scanner::{Raw, Scanner},
+};
+
+/// Most paths of which each field is looked for.
+const MAX_PATHS: usize = 8;
+
+/// Reader of two fields of an object.
+#[derive(Clone, Debug)]
+pub(super) struct Fields {
+    user_agents: Vec<FieldPath>,
+    bytes: Vec<FieldPath>,
+}
+
+/// What is left of each path on the way to here; `None` off the way.
+#[derive(Clone, Copy, Debug, Default)]
+struct Wanted<'p> {
+    user_agents: [Option<&'p [u8]>; MAX_PATHS],
+    bytes: [Option<&'p [u8]>; MAX_PATHS],
+}
+
+/// What was found, with the place of its path in the list.
+#[derive(Clone, Copy, Debug, Default)]
+struct Found<'a> {
+    user_agent: Option<(usize, Raw<'a>)>,
+    bytes: Option<(usize, u64)>,
+}
+
+/// Paths that a name goes on with.
+struct Step<'p> {
+    user_agent: Option<usize>,
+    bytes: Option<usize>,
+    below: Option<Wanted<'p>>,
+}
+
+impl Fields {
+    /// Creates a reader; of each list the first path that is found counts.
+    pub(super) fn new(mut user_agents: Vec<FieldPath>, mut bytes: Vec<FieldPath>) -> Self {
+        user_agents.truncate(MAX_PATHS);
+        bytes.truncate(MAX_PATHS);
+        Self { user_agents, bytes }
+    }
+
+    /// Reads a line; `None` when it is not one whole object.
+    pub(super) fn read<'a>(&self, line: &'a [u8]) -> Option<RawEntry<'a>> {
+        let mut scanner = Scanner::new(line);
+        let mut found = Found::default();
+        let wanted = Wanted {
+            user_agents: paths(&self.user_agents),
+            bytes: paths(&self.bytes),
+        };
+        object(&mut scanner, &wanted, &mut found)?;
+        if scanner.peek().is_some() {
+            return None;
+        }
+        Some(RawEntry {
+            user_agent: found.user_agent.unwrap_or_default().1.0,
+            bytes: found.bytes.unwrap_or_default().1,
+        })
+    }
+}
+
+fn paths(paths: &[FieldPath]) -> [Option<&[u8]>; MAX_PATHS] {
+    std::array::from_fn(|index| paths.get(index).map(FieldPath::as_bytes))
+}
+
+/// Reads an object; those within it only as deep as a path goes.
+fn object<'a>(scanner: &mut Scanner<'a>, wanted: &Wanted<'_>, found: &mut Found<'a>) -> Option<()> {
+    if !scanner.take(b'{') {
+        return None;
+    }
+    if scanner.take(b'}') {
+        return Some(());
+    }
+    loop {
+        let name = scanner.string()?;
+        if !scanner.take(b':') {
+            return None;
+        }
+        value(scanner, &wanted.step(name.0), found)?;
+        if !scanner.take(b',') {
+            return scanner.take(b'}').then_some(());
+        }
+    }
+}
+
+fn value<'a>(scanner: &mut Scanner<'a>, step: &Step<'_>, found: &mut Found<'a>) -> Option<()> {
+    if let Some(below) = &step.below
+        && scanner.peek() == Some(b'{')
+    {
+        return object(scanner, below, found);
+    }
+    let mut copy = *scanner;
+    scanner.skip()?;
+    if let Some(place) = step.user_agent
+        && found.user_agent.is_none_or(|(best, _)| place < best)
+        && let Some(text) = text(&mut copy)
+    {
+        found.user_agent = Some((place, text));
+    } else if let Some(place) = step.bytes
+        && found.bytes.is_none_or(|(best, _)| place < best)
+        && let Some(count) = count(&mut copy)
+    {
+        found.bytes = Some((place, count));
+    }
+    Some(())
+}
+
+/// Returns a string, or the first one of an array: so Caddy writes headers.
+fn text<'a>(scanner: &mut Scanner<'a>) -> Option<Raw<'a>> {
+    scanner.take(b'[');
+    scanner.string()
+}
+
+/// Returns the whole part of a number, which may stand in quotes.
+fn count(scanner: &mut Scanner<'_>) -> Option<u64> {
+    let text = match scanner.peek()? {
+        b'"' => scanner.string()?.0,
+        _ => scanner.scalar()?,
+    };
+    number(text.split(|byte| *byte == b'.').next()?)
+}
+
+impl<'p> Wanted<'p> {
+    fn step(&self, name: &[u8]) -> Step<'p> {
+        let mut below = Self::default();
+        let (user_agent, deeper) = follow(&self.user_agents, name, &mut below.user_agents);
+        let (bytes, deeper_too) = follow(&self.bytes, name, &mut below.bytes);
+        Step {
+            user_agent,
+            bytes,
+            below: (deeper || deeper_too).then_some(below),
+        }
+    }
+}
+
+/// Returns the first path that ends with the name, and whether others go on below it.
+fn follow<'p>(
+    paths: &[Option<&'p [u8]>; MAX_PATHS],
+    name: &[u8],
+    below: &mut [Option<&'p [u8]>; MAX_PATHS],
+) -> (Option<usize>, bool) {
+    let mut end = None;
+    let mut is_deeper = false;
+    for (place, (path, below)) in paths.iter().zip(below).enumerate() {
+        let Some((head, rest)) = path.and_then(|path| path.split_at_checked(name.len())) else {
+            continue;
+        };
+        if !head.eq_ignore_ascii_case(name) {
+            continue;
+        }
+        if rest.is_empty() {
+            end = end.or(Some(place));
+        } else if let Some(rest) = rest.strip_prefix(b".") {
+            *below = Some(rest);
+            is_deeper = true;
+        }
+    }
+    (end, is_deeper)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn usual(line: &str) -> Option<(String, u64)> {
+        let fields = Fields::new(FieldPath::usual_user_agents(), FieldPath::usual_bytes());
+        read(&fields, line)
+    }
+
+    fn read(fields: &Fields, line: &str) -> Option<(String, u64)> {
+        let entry = fields.read(line.as_bytes())?;
+        let user_agent = String::from_utf8(entry.user_agent.to_vec()).unwrap();
+        Some((user_agent, entry.bytes))
+    }
+
+    fn named(user_agent: &str, bytes: &str, line: &str) -> Option<(String, u64)> {
+        let fields = Fields::new(
+            vec![user_agent.parse().unwrap()],
+            vec![bytes.parse().unwrap()],
+        );
+        read(&fields, line)
+    }
+
+    #[test]
+    fn usual_names_are_found() {
+        for (line, user_agent, bytes) in [
+            ("{}", "", 0),
+            (
+                r#"{"http_user_agent":"A/1","body_bytes_sent":12}"#,
+                "A/1",
+                12,
+            ),
+            (r#"{"user_agent":"A/1","bytes_sent":"12"}"#, "A/1", 12),
+            (r#" { "userAgent" : "A/1" , "bytes" : 12.0 } "#, "A/1", 12),
+            (r#"{"agent":"A/1","size":0}"#, "A/1", 0),
+            (
+                r#"{"request":{"uri":"/","headers":{"Accept":["*/*"],"User-Agent":["A/1","B/2"]}},"size":12}"#,
+                "A/1",
+                12,
+            ),
+            (
+                r#"{"request_User-Agent":"A/1","DownstreamContentSize":12}"#,
+                "A/1",
+                12,
+            ),
+            (r#"{"user_agent":{"original":"A/1","name":"B"}}"#, "A/1", 0),
+            (r#"{"user_agent.original":"A/1"}"#, "A/1", 0),
+            (r#"{"HTTP_USER_AGENT":"A/1"}"#, "A/1", 0),
+            (r#"{"request":{"headers":{"user-agent":"A/1"}}}"#, "A/1", 0),
+        ] {
+            assert_eq!(usual(line), Some((user_agent.to_owned(), bytes)), "{line}");
+        }
+    }
+
+    #[test]
+    fn first_of_the_list_wins_wherever_it_stands() {
+        let both = Some(("A".to_owned(), 1));
+        assert_eq!(
+            usual(r#"{"agent":"B","bytes":2,"http_user_agent":"A","body_bytes_sent":1}"#),
+            both
+        );
+        assert_eq!(
+            usual(r#"{"http_user_agent":"A","body_bytes_sent":1,"agent":"B","bytes":2}"#),
+            both
+        );
+    }
+
+    #[test]
+    fn value_of_another_kind_is_no_value() {
+        for line in [
+            r#"{"user_agent":null,"bytes":null}"#,
+            r#"{"user_agent":5,"bytes":"-"}"#,
+            r#"{"user_agent":[],"bytes":-4}"#,
+            r#"{"user_agent":{},"bytes":[4]}"#,
+            r#"{"user_agent":[["A"]],"bytes":""}"#,
+            r#"{"request":"user_agent","x":{"user_agent":"A","bytes":4}}"#,
+            r#"{"request":{"headers":["User-Agent"]}}"#,
+        ] {
+            assert_eq!(usual(line), Some((String::new(), 0)), "{line}");
+        }
+    }
+
+    #[test]
+    fn path_leads_through_objects_and_names_with_dots() {
+        let found = Some(("A/1".to_owned(), 7));
+        let line = r#"{"a":{"b":{"c":"A/1"}},"n":{"sent":"7"}}"#;
+        assert_eq!(named("a.b.c", "n.sent", line), found);
+        let line = r#"{"a.b":{"c":"A/1"},"n.sent":7}"#;
+        assert_eq!(named("a.b.c", "n.sent", line), found);
+        assert_eq!(named("a.b", "n", line), Some((String::new(), 0)));
+        assert_eq!(named("a.b.c.d", "n.s", line), Some((String::new(), 0)));
+    }
+
+    #[test]
+    fn what_is_not_one_object_is_unreadable() {
+        for line in [
+            "",
+            "x",
+            "[]",
+            "\"user_agent\"",
+            "{",
+            r#"{"user_agent":"A"#,
+            r#"{"user_agent":"A""#,
+            r#"{"user_agent":"A"}}"#,
+            r#"{"user_agent":"A"} {"user_agent":"B"}"#,
+            r#"{"user_agent" "A"}"#,
+            r#"{"user_agent":}"#,
+            r#"{user_agent:"A"}"#,
+            r#"{"user_agent":"A","#,
+            r#"{"user_agent":"A",}"#,
+            r#"192.0.2.1 - - [x] "GET / HTTP/1.1" 200 1"#,
+        ] {
+            assert_eq!(usual(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn escapes_stay_for_the_caller() {
+        let line = r#"{"agent":"say \"hi\" \\"}"#;
+        assert_eq!(usual(line), Some((r#"say \"hi\" \\"#.to_owned(), 0)));
+    }
+}

@@ -1,0 +1,178 @@
+//! One reader for all forms of lines.
+
+use memchr::memchr;
+
+use super::{
+    FieldPath,
+    combined::{self, RawEntry},
+    escapes::unescape,
+    json::Fields,
+};
+
+/// Reader of a log's lines, one after the other.
+#[derive(Clone, Debug)]
+pub struct Parser {
+    form: Form,
+    /// User-Agent without its escapes; the memory is used again.
+    unescaped: Vec<u8>,
+}
+
+/// What one line of a log says.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Entry<'a> {
+    /// The User-Agent as it was sent; none where it is absent, empty or `-`.
+    pub user_agent: Option<&'a [u8]>,
+    /// Bytes sent; 0 where the line does not say.
+    pub bytes: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Form {
+    UserAgents,
+    Combined,
+    Json(Fields),
+}
+
+impl Parser {
+    /// Creates a reader of lines that are User-Agents and nothing else.
+    #[must_use]
+    pub fn user_agents() -> Self {
+        Self::new(Form::UserAgents)
+    }
+
+    /// Creates a reader of the common and the combined form.
+    #[must_use]
+    pub fn combined() -> Self {
+        Self::new(Form::Combined)
+    }
+
+    /// Creates a reader of JSON objects, given where User-Agent and bytes stand.
+    ///
+    /// Of each list the first path that is found counts; at most 8 are looked for.
+    #[must_use]
+    pub fn json(user_agents: Vec<FieldPath>, bytes: Vec<FieldPath>) -> Self {
+        Self::new(Form::Json(Fields::new(user_agents, bytes)))
+    }
+
+    fn new(form: Form) -> Self {
+        Self {
+            form,
+            unescaped: Vec::new(),
+        }
+    }
+
+    /// Reads a line; `None` when it is not of the form.
+    ///
+    /// Takes time linear in the line.
+    pub fn read<'a>(&'a mut self, line: &'a [u8]) -> Option<Entry<'a>> {
+        let raw = match &self.form {
+            Form::UserAgents => {
+                return Some(Entry {
+                    user_agent: said(line),
+                    bytes: 0,
+                });
+            }
+            Form::Combined => combined::read(line)?,
+            Form::Json(fields) => fields.read(line)?,
+        };
+        Some(self.entry(raw))
+    }
+
+    fn entry<'a>(&'a mut self, raw: RawEntry<'a>) -> Entry<'a> {
+        let mut user_agent = raw.user_agent;
+        if memchr(b'\\', user_agent).is_some() {
+            self.unescaped.clear();
+            unescape(user_agent, &mut self.unescaped);
+            user_agent = &self.unescaped;
+        }
+        Entry {
+            user_agent: said(user_agent),
+            bytes: raw.bytes,
+        }
+    }
+}
+
+/// Servers write `-` for a header that was not sent.
+fn said(user_agent: &[u8]) -> Option<&[u8]> {
+    (!matches!(user_agent, b"" | b"-")).then_some(user_agent)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn parsers() -> [Parser; 3] {
+        let json = Parser::json(FieldPath::usual_user_agents(), FieldPath::usual_bytes());
+        [Parser::user_agents(), Parser::combined(), json]
+    }
+
+    fn user_agent(parser: &mut Parser, line: &str) -> Option<String> {
+        let user_agent = parser.read(line.as_bytes()).unwrap().user_agent?;
+        Some(String::from_utf8_lossy(user_agent).into_owned())
+    }
+
+    #[test]
+    fn user_agent_is_what_was_sent() {
+        let [mut plain, mut combined, mut json] = parsers();
+        for (escaped, sent) in [
+            ("A/1 (x; y)", Some("A/1 (x; y)")),
+            ("-", None),
+            ("", None),
+            (r"A\x22B\\", Some("A\"B\\")),
+            (r"\xD0\xA4/1", Some("\u{424}/1")),
+        ] {
+            let sent = sent.map(str::to_owned);
+            let line = format!("192.0.2.1 - - [t] \"GET / HTTP/1.1\" 200 1 \"-\" \"{escaped}\"");
+            assert_eq!(user_agent(&mut combined, &line), sent, "{line}");
+            let line = format!(r#"{{"agent":"{escaped}"}}"#);
+            assert_eq!(user_agent(&mut json, &line), sent, "{line}");
+        }
+        let line = r"A\x22B\\";
+        assert_eq!(user_agent(&mut plain, line).as_deref(), Some(line));
+        assert_eq!(user_agent(&mut plain, "-"), None);
+        assert_eq!(user_agent(&mut plain, ""), None);
+    }
+
+    /// Bytes that the forms are made of, more often than others.
+    fn line() -> impl Strategy<Value = Vec<u8>> {
+        let telling = b"\"\\ []{}:,-x019u".to_vec();
+        let byte = prop_oneof![proptest::sample::select(telling), any::<u8>()];
+        proptest::collection::vec(byte, 0..120)
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(line in line()) {
+            for mut parser in parsers() {
+                if let Some(Entry { user_agent: Some(user_agent), .. }) = parser.read(&line) {
+                    prop_assert!(!user_agent.is_empty());
+                    prop_assert!(user_agent.len() <= line.len());
+                }
+            }
+        }
+
+        #[test]
+        fn any_user_agent_comes_back_from_both_servers_escapes(sent in proptest::collection::vec(any::<u8>(), 1..80)) {
+            prop_assume!(sent != b"-");
+            let escape = |byte: &u8, upper: bool| match byte {
+                b'"' if !upper => "\\\"".to_owned(),
+                b'\\' if !upper => "\\\\".to_owned(),
+                b'\n' if !upper => "\\n".to_owned(),
+                b'"' | b'\\' | ..=0x1f | 0x7f.. if upper => format!("\\x{byte:02X}"),
+                ..=0x1f | 0x7f.. => format!("\\x{byte:02x}"),
+                byte => char::from(*byte).to_string(),
+            };
+            for upper in [false, true] {
+                let escaped: String = sent.iter().map(|byte| escape(byte, upper)).collect();
+                let line = format!("2001:db8::1 - - [t] \"GET / HTTP/1.1\" 200 34 \"{escaped}\" \"{escaped}\" \"-\"");
+                let mut parser = Parser::combined();
+                let entry = parser.read(line.as_bytes()).unwrap();
+                prop_assert_eq!(entry.user_agent, Some(sent.as_slice()));
+                prop_assert_eq!(entry.bytes, 34);
+            }
+        }
+    }
+}

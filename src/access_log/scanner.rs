@@ -1,0 +1,143 @@
+//! JSON read in place: just enough of it to find a field.
+
+use memchr::memchr2;
+
+/// Place in a JSON text.
+///
+/// Values that nobody asks for are read over, not checked: only strings and
+/// brackets count in them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scanner<'a> {
+    rest: &'a [u8],
+}
+
+/// String as it stands between its quotes.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) struct Raw<'a>(pub(super) &'a [u8]);
+
+impl<'a> Scanner<'a> {
+    pub(super) fn new(text: &'a [u8]) -> Self {
+        Self {
+            rest: text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text),
+        }
+    }
+
+    /// Returns the next byte that is no blank, without taking it.
+    pub(super) fn peek(&mut self) -> Option<u8> {
+        self.rest = self.rest.trim_ascii_start();
+        self.rest.first().copied()
+    }
+
+    /// Takes a byte if it comes next.
+    pub(super) fn take(&mut self, byte: u8) -> bool {
+        let is_next = self.peek() == Some(byte);
+        if is_next {
+            self.advance(1);
+        }
+        is_next
+    }
+
+    /// Takes a string.
+    pub(super) fn string(&mut self) -> Option<Raw<'a>> {
+        if !self.take(b'"') {
+            return None;
+        }
+        let mut from = 0;
+        loop {
+            let at = from + memchr2(b'"', b'\\', self.rest.get(from..)?)?;
+            if self.rest.get(at) == Some(&b'"') {
+                let raw = self.rest.get(..at)?;
+                self.advance(at + 1);
+                return Some(Raw(raw));
+            }
+            from = at + 2;
+        }
+    }
+
+    /// Takes a number or a word.
+    pub(super) fn scalar(&mut self) -> Option<&'a [u8]> {
+        self.peek()?;
+        let is_end = |byte: &u8| matches!(byte, b',' | b'}' | b']' | b':' | b'"' | b'{' | b'[');
+        let end = self
+            .rest
+            .iter()
+            .position(|byte| is_end(byte) || byte.is_ascii_whitespace())
+            .unwrap_or(self.rest.len());
+        let scalar = self.rest.get(..end).filter(|scalar| !scalar.is_empty())?;
+        self.advance(end);
+        Some(scalar)
+    }
+
+    /// Takes a value of any kind, however deep.
+    pub(super) fn skip(&mut self) -> Option<()> {
+        let mut depth = 0_usize;
+        loop {
+            match self.peek()? {
+                b'"' => {
+                    self.string()?;
+                }
+                b'{' | b'[' => {
+                    depth += 1;
+                    self.advance(1);
+                    continue;
+                }
+                b'}' | b']' => {
+                    depth = depth.checked_sub(1)?;
+                    self.advance(1);
+                }
+                b',' | b':' if depth > 0 => {
+                    self.advance(1);
+                    continue;
+                }
+                _ => {
+                    self.scalar()?;
+                }
+            }
+            if depth == 0 {
+                return Some(());
+            }
+        }
+    }
+
+    fn advance(&mut self, bytes: usize) {
+        self.rest = self.rest.get(bytes..).unwrap_or_default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_value_is_skipped_and_no_more() {
+        for value in [
+            "1",
+            "-1.5e3",
+            "null",
+            r#""a \" } b""#,
+            "{}",
+            "[]",
+            r#"{"a": [1, {"b": "]"}], "c": {}}"#,
+            r#"[[[["x"]]]]"#,
+        ] {
+            let text = format!(" {value} , rest");
+            let mut scanner = Scanner::new(text.as_bytes());
+            assert_eq!(scanner.skip(), Some(()), "{value}");
+            assert!(scanner.take(b','), "{value}");
+            assert_eq!(scanner.scalar(), Some(&b"rest"[..]));
+        }
+    }
+
+    #[test]
+    fn value_that_is_cut_off_is_none() {
+        for value in ["", " ", "\"", "\"a\\", "\"a\\\"", "{", "[1,", "}", "]", ","] {
+            assert_eq!(Scanner::new(value.as_bytes()).skip(), None, "{value}");
+        }
+    }
+
+    #[test]
+    fn depth_takes_no_stack() {
+        let text = [b"[".repeat(1 << 20), b"]".repeat(1 << 20)].concat();
+        assert_eq!(Scanner::new(&text).skip(), Some(()));
+    }
+}

@@ -1,0 +1,208 @@
+//! Files and standard input, one after the other.
+
+use std::{
+    fmt,
+    fs::File,
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+use indicatif::ProgressBar;
+
+use crate::access_log::{Entry, Lines, Parser, open};
+use crate::cli::output;
+
+/// Taker of what the lines of logs say.
+pub(super) trait Sink {
+    /// Takes a line; `None` is one that is not of the form.
+    fn entry(&mut self, entry: Option<Entry<'_>>) -> io::Result<()>;
+
+    /// Is told when reading the next line may take a while.
+    fn pause(&mut self) -> io::Result<()>;
+}
+
+/// What was seen on the way through.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Seen {
+    pub(super) lines: u64,
+    pub(super) unreadable: u64,
+    pub(super) without_user_agent: u64,
+    /// Inputs that could not be read to their end.
+    pub(super) failed: u64,
+}
+
+/// Where lines come from.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Input {
+    Stdin,
+    File(PathBuf),
+}
+
+impl Input {
+    /// Returns the inputs that arguments name: `-` and none are standard input.
+    pub(super) fn named(files: &[PathBuf]) -> Vec<Self> {
+        if files.is_empty() {
+            return vec![Self::Stdin];
+        }
+        let named = |file: &PathBuf| match file.to_str() {
+            Some("-") => Self::Stdin,
+            _ => Self::File(file.clone()),
+        };
+        files.iter().map(named).collect()
+    }
+
+    /// Returns the bytes of a regular file.
+    pub(super) fn size_bytes(&self) -> Option<u64> {
+        let Self::File(path) = self else {
+            return None;
+        };
+        let metadata = path.metadata().ok()?;
+        metadata.is_file().then_some(metadata.len())
+    }
+
+    fn reader(&self, bar: &ProgressBar) -> io::Result<Box<dyn Read>> {
+        match self {
+            Self::Stdin => open(bar.wrap_read(io::stdin().lock())),
+            Self::File(path) => open(bar.wrap_read(File::open(path)?)),
+        }
+    }
+}
+
+impl fmt::Display for Input {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stdin => f.write_str("standard input"),
+            Self::File(path) => f.write_str(&output::clean(&Path::display(path).to_string())),
+        }
+    }
+}
+
+/// Reads all inputs; one that fails is told, and the next is read.
+pub(super) fn read_all(
+    inputs: &[Input],
+    parser: &mut Parser,
+    sink: &mut impl Sink,
+    bar: &ProgressBar,
+) -> io::Result<Seen> {
+    let mut seen = Seen::default();
+    for input in inputs {
+        let failure = match input.reader(bar) {
+            Ok(reader) => read(reader, parser, sink, &mut seen)?,
+            Err(error) => Some(error),
+        };
+        if let Some(error) = failure {
+            seen.failed += 1;
+            bar.suspend(|| output::note(&format!("error: cannot read {input}: {error}")));
+        }
+    }
+    Ok(seen)
+}
+
+/// Reads one input; returns the error that ended it, fails where the sink does.
+fn read(
+    reader: impl Read,
+    parser: &mut Parser,
+    sink: &mut impl Sink,
+    seen: &mut Seen,
+) -> io::Result<Option<io::Error>> {
+    let mut lines = Lines::new(reader);
+    loop {
+        while let Some(line) = lines.next_line() {
+            let entry = parser.read(line);
+            seen.lines += 1;
+            match entry {
+                None => seen.unreadable += 1,
+                Some(entry) if entry.user_agent.is_none() => seen.without_user_agent += 1,
+                Some(_) => {}
+            }
+            sink.entry(entry)?;
+        }
+        sink.pause()?;
+        match lines.fill() {
+            Ok(true) => {}
+            Ok(false) => return Ok(None),
+            Err(error) => return Ok(Some(error)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::access_log::{FieldPath, MAX_LINE_BYTES};
+    use crate::cli::{context, identify::answer::Answers};
+    use crate::detect::Detector;
+
+    fn answers(detector: &Detector, mut parser: Parser, input: &[u8], is_json: bool) -> String {
+        let mut out = Vec::new();
+        let mut seen = Seen::default();
+        let mut sink = Answers::new(detector, &mut out, is_json);
+        assert!(
+            read(input, &mut parser, &mut sink, &mut seen)
+                .unwrap()
+                .is_none()
+        );
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text.lines().count() as u64, seen.lines);
+        text
+    }
+
+    fn user_agents(input: &[u8]) -> String {
+        let detector = context::bundled_detector(true).unwrap();
+        answers(&detector, Parser::user_agents(), input, false)
+    }
+
+    #[test]
+    fn every_line_gets_one_line() {
+        let input =
+            b"Mozilla/5.0 (compatible; Googlebot/2.1)\r\n\nMozilla/5.0 (X11)\nGooglebot/2.1";
+        assert_eq!(user_agents(input), "googlebot\n-\n-\ngooglebot\n");
+        assert_eq!(user_agents(b""), "");
+    }
+
+    #[test]
+    fn a_line_without_end_is_not_kept_in_memory() {
+        let mut input = vec![b'x'; 30 * MAX_LINE_BYTES];
+        input.extend(b"\nGooglebot/2.1\n");
+        assert_eq!(user_agents(&input), "-\ngooglebot\n");
+    }
+
+    #[test]
+    fn inputs_are_standard_input_or_files() {
+        let files = ["-", "./-", "a.log"].map(PathBuf::from);
+        let [stdin, dash, log] = Input::named(&files).try_into().unwrap();
+        assert_eq!(stdin, Input::Stdin);
+        assert_eq!(dash, Input::File("./-".into()));
+        assert_eq!(log.to_string(), "a.log");
+        assert_eq!(Input::named(&[]), [Input::Stdin]);
+        assert_eq!(Input::File("a\x1b[2J".into()).to_string(), "a\u{fffd}[2J");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn any_bytes_give_a_line_for_a_line(
+            input in proptest::collection::vec(
+                prop_oneof![Just(b'\n'), Just(b'"'), Just(b'\\'), Just(b' '), any::<u8>()],
+                0..400,
+            ),
+        ) {
+            let detector = Detector::default();
+            let json = Parser::json(FieldPath::usual_user_agents(), FieldPath::usual_bytes());
+            let ended = input.strip_suffix(b"\n").unwrap_or(&input);
+            let lines = match input.len() {
+                0 => 0,
+                _ => ended.split(|byte| *byte == b'\n').count(),
+            };
+            for parser in [Parser::user_agents(), Parser::combined(), json] {
+                for is_json in [false, true] {
+                    let text = answers(&detector, parser.clone(), &input, is_json);
+                    prop_assert_eq!(text.lines().count(), lines);
+                }
+            }
+        }
+    }
+}

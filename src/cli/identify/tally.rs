@@ -1,0 +1,293 @@
+//! Hits and bytes, by robot; the figures of every summary.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    io,
+    sync::Arc,
+};
+
+use crate::access_log::Entry;
+use crate::cli::args::By;
+use crate::detect::{Claim, Detector, UNLISTED};
+use crate::registry::{Purpose, Robot};
+
+use super::{input::Sink, unlisted::UnlistedNames};
+
+/// Hits, and the bytes that were sent for them.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) struct Count {
+    pub(super) hits: u64,
+    pub(super) bytes: u64,
+}
+
+/// Counter that grows with the registry, not with the log.
+#[derive(Debug)]
+pub(super) struct Tally<'d> {
+    detector: &'d Detector,
+    /// By id, which unlisted robots have none of, and purpose.
+    claims: HashMap<(Option<&'d str>, Purpose), Claimed<'d>>,
+    unlisted: UnlistedNames,
+    people: Count,
+    no_user_agent: Count,
+    unreadable: Count,
+}
+
+/// What was counted for one robot.
+#[derive(Debug)]
+struct Claimed<'d> {
+    /// `None` for robots that no registry lists.
+    robot: Option<&'d Robot>,
+    purpose: Purpose,
+    count: Count,
+}
+
+/// Rows of a table, most hits first.
+#[derive(Debug)]
+pub(super) struct Rows {
+    /// Names of the cells.
+    pub(super) columns: &'static [&'static str],
+    pub(super) rows: Vec<Row>,
+}
+
+/// Row of a table; `None` is a cell of which nothing is known.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Row {
+    pub(super) cells: Vec<Option<String>>,
+    pub(super) count: Count,
+}
+
+impl Count {
+    pub(super) fn hit(&mut self, bytes: u64) {
+        self.add(Self { hits: 1, bytes });
+    }
+
+    pub(super) fn add(&mut self, other: Self) {
+        self.hits += other.hits;
+        self.bytes = self.bytes.saturating_add(other.bytes);
+    }
+
+    /// Returns the shares of hits and bytes; those of nothing are 0.
+    pub(super) fn shares_of(self, all: Self) -> (f64, f64) {
+        (share(self.hits, all.hits), share(self.bytes, all.bytes))
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a share is shown with six digits"
+)]
+fn share(part: u64, all: u64) -> f64 {
+    if all == 0 {
+        return 0.0;
+    }
+    part as f64 / all as f64
+}
+
+impl<'d> Tally<'d> {
+    pub(super) fn new(detector: &'d Detector) -> Self {
+        Self {
+            detector,
+            claims: HashMap::new(),
+            unlisted: UnlistedNames::default(),
+            people: Count::default(),
+            no_user_agent: Count::default(),
+            unreadable: Count::default(),
+        }
+    }
+
+    /// Returns the count of all lines, read or not.
+    pub(super) fn all(&self) -> Count {
+        let mut all = Count::default();
+        for (_, count) in self.totals() {
+            all.add(count);
+        }
+        all
+    }
+
+    /// Returns the count of each kind of line; every line is of one kind.
+    pub(super) fn totals(&self) -> [(&'static str, Count); 5] {
+        let (mut robots, mut unlisted) = (Count::default(), Count::default());
+        for claimed in self.claims.values() {
+            match claimed.robot {
+                Some(_) => robots.add(claimed.count),
+                None => unlisted.add(claimed.count),
+            }
+        }
+        [
+            ("people", self.people),
+            ("robots", robots),
+            ("unlisted", unlisted),
+            ("no-user-agent", self.no_user_agent),
+            ("unreadable", self.unreadable),
+        ]
+    }
+
+    /// Returns the rows of a table.
+    pub(super) fn rows(&self, by: By) -> Rows {
+        let (columns, rows) = match by {
+            By::Robot => (
+                ["robot", "name", "operator", "purpose", "source"].as_slice(),
+                self.claims.values().map(robot_row).collect(),
+            ),
+            By::Operator => (
+                ["operator"].as_slice(),
+                self.grouped(|claimed| claimed.robot?.operator.as_deref()),
+            ),
+            By::Purpose => (
+                ["purpose"].as_slice(),
+                self.grouped(|claimed| Some(claimed.purpose.as_str())),
+            ),
+            By::Source => (
+                ["source"].as_slice(),
+                self.grouped(|claimed| Some(claimed.robot?.source.as_str())),
+            ),
+            By::Unlisted => (["user_agent"].as_slice(), self.unlisted.rows()),
+            By::Total => (["total"].as_slice(), self.total_rows()),
+        };
+        let mut rows = Rows { columns, rows };
+        if by != By::Total {
+            rows.sort();
+        }
+        rows
+    }
+
+    fn grouped<'t>(&'t self, name: impl Fn(&'t Claimed<'d>) -> Option<&'t str>) -> Vec<Row> {
+        let mut groups = BTreeMap::<_, Count>::new();
+        for claimed in self.claims.values() {
+            groups.entry(name(claimed)).or_default().add(claimed.count);
+        }
+        let row = |(name, count): (Option<&str>, Count)| Row {
+            cells: vec![name.map(str::to_owned)],
+            count,
+        };
+        groups.into_iter().map(row).collect()
+    }
+
+    fn total_rows(&self) -> Vec<Row> {
+        let row = |(name, count): (&str, Count)| Row {
+            cells: vec![Some(name.to_owned())],
+            count,
+        };
+        let all = [("all", self.all())];
+        self.totals().into_iter().chain(all).map(row).collect()
+    }
+
+    fn claim(&mut self, claim: &Claim<'d>, user_agent: &[u8], bytes: u64) {
+        let robot = claim.robot();
+        if robot.is_none() {
+            self.unlisted.hit(user_agent, bytes);
+        }
+        let key = (robot.map(|robot| robot.id.as_str()), claim.purpose());
+        let claimed = self.claims.entry(key).or_insert(Claimed {
+            robot: robot.map(Arc::as_ref),
+            purpose: claim.purpose(),
+            count: Count::default(),
+        });
+        claimed.count.hit(bytes);
+    }
+}
+
+impl Sink for Tally<'_> {
+    fn entry(&mut self, entry: Option<Entry<'_>>) -> io::Result<()> {
+        let Some(entry) = entry else {
+            self.unreadable.hit(0);
+            return Ok(());
+        };
+        let Some(user_agent) = entry.user_agent else {
+            self.no_user_agent.hit(entry.bytes);
+            return Ok(());
+        };
+        match self.detector.identify(user_agent) {
+            Some(claim) => self.claim(&claim, user_agent, entry.bytes),
+            None => self.people.hit(entry.bytes),
+        }
+        Ok(())
+    }
+
+    fn pause(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Rows {
+    /// Cuts the rows to so many, 0 being all; returns how many went, and their count.
+    pub(super) fn cut(&mut self, top: usize) -> (usize, Count) {
+        let mut rest = Count::default();
+        if top == 0 || self.rows.len() <= top {
+            return (0, rest);
+        }
+        let gone = self.rows.split_off(top);
+        for row in &gone {
+            rest.add(row.count);
+        }
+        (gone.len(), rest)
+    }
+
+    fn sort(&mut self) {
+        self.rows.sort_by(|a, b| {
+            let most = |row: &Row| std::cmp::Reverse((row.count.hits, row.count.bytes));
+            most(a).cmp(&most(b)).then_with(|| a.cells.cmp(&b.cells))
+        });
+    }
+}
+
+fn robot_row(claimed: &Claimed<'_>) -> Row {
+    let robot = claimed.robot;
+    let id = robot.map_or(UNLISTED, |robot| &robot.id);
+    Row {
+        cells: vec![
+            Some(id.to_owned()),
+            robot.map(|robot| robot.name.clone()),
+            robot.and_then(|robot| robot.operator.clone()),
+            Some(claimed.purpose.as_str().to_owned()),
+            robot.map(|robot| robot.source.to_string()),
+        ],
+        count: claimed.count,
+    }
+}
+
+/// A detector and a log of which every figure is known.
+#[cfg(test)]
+pub(super) mod sample {
+    use super::*;
+    use crate::access_log::Parser;
+    use crate::registry::{Pattern, PatternKind, Source};
+
+    pub(in crate::cli::identify) fn detector() -> Detector {
+        let robot = |id: &str, operator: Option<&str>, purpose| {
+            let mut robot = Robot::new(id, Source::bundled());
+            robot.patterns.push(Pattern::new(PatternKind::Token, id));
+            robot.operator = operator.map(str::to_owned);
+            robot.purpose = purpose;
+            Arc::new(robot)
+        };
+        Detector::new([
+            robot("alphabot", Some("Alpha"), Purpose::Search),
+            robot("alphapreview", Some("Alpha"), Purpose::Preview),
+            robot("betabot", Some("=Beta, \"B\""), Purpose::Search),
+            robot("gammabot", None, Purpose::Search),
+        ])
+        .unwrap()
+    }
+
+    pub(in crate::cli::identify) fn fill(tally: &mut Tally<'_>) {
+        let mut parser = Parser::combined();
+        for (user_agent, bytes, times) in [
+            ("alphabot/1", 100, 4),
+            ("alphapreview/1", 10, 1),
+            ("betabot/1", 300, 1),
+            ("gammabot/1", 0, 2),
+            ("Firefox", 1_000, 10),
+            ("-", 5, 1),
+        ] {
+            let line = format!("a - - [t] \"GET /\" 200 {bytes} \"-\" \"{user_agent}\"");
+            for _ in 0..times {
+                tally.entry(parser.read(line.as_bytes())).unwrap();
+            }
+        }
+        tally.entry(None).unwrap();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+use super::{
+    sample::{detector, fill},
+    *,
+};
+use crate::detect::{Sign, Unlisted};
+
+fn rows(by: By) -> Vec<(String, u64, u64)> {
+    let detector = detector();
+    let mut tally = Tally::new(&detector);
+    fill(&mut tally);
+    let rows = tally.rows(by).rows.into_iter();
+    rows.map(|row| {
+        let name = row.cells[0].clone().unwrap_or_default();
+        (name, row.count.hits, row.count.bytes)
+    })
+    .collect()
+}
+
+#[track_caller]
+fn assert_rows(by: By, expected: &[(&str, u64, u64)]) {
+    let expected: Vec<_> = expected
+        .iter()
+        .map(|(name, hits, bytes)| ((*name).to_owned(), *hits, *bytes))
+        .collect();
+    assert_eq!(rows(by), expected);
+}
+
+#[test]
+fn most_hits_come_first_then_most_bytes_then_the_name() {
+    assert_rows(
+        By::Robot,
+        &[
+            ("alphabot", 4, 400),
+            ("gammabot", 2, 0),
+            ("betabot", 1, 300),
+            ("alphapreview", 1, 10),
+        ],
+    );
+}
+
+#[test]
+fn groups_are_the_sums_of_their_robots() {
+    assert_rows(
+        By::Operator,
+        &[("Alpha", 5, 410), ("", 2, 0), ("=Beta, \"B\"", 1, 300)],
+    );
+    assert_rows(By::Purpose, &[("search", 7, 700), ("preview", 1, 10)]);
+    assert_rows(By::Source, &[("bundled", 8, 710)]);
+}
+
+#[test]
+fn every_line_is_of_one_kind() {
+    assert_rows(
+        By::Total,
+        &[
+            ("people", 10, 10_000),
+            ("robots", 8, 710),
+            ("unlisted", 0, 0),
+            ("no-user-agent", 1, 5),
+            ("unreadable", 1, 0),
+            ("all", 20, 10_715),
+        ],
+    );
+}
+
+#[test]
+fn unlisted_robots_are_counted_apart_by_purpose_and_by_user_agent() {
+    let detector = detector();
+    let mut tally = Tally::new(&detector);
+    for (sign, user_agent) in [
+        (Sign::Library, "fetcher/1"),
+        (Sign::Word, "x-robot"),
+        (Sign::Word, "x-robot"),
+    ] {
+        let claim = Claim::Unlisted(Unlisted { sign, range: 0..1 });
+        tally.claim(&claim, user_agent.as_bytes(), 5);
+    }
+    let first = |by| -> Vec<_> {
+        let rows = tally.rows(by).rows.into_iter();
+        rows.map(|row| (row.cells[0].clone(), row.count.hits))
+            .collect()
+    };
+    let some = |name: &str| Some(name.to_owned());
+    assert_eq!(
+        first(By::Unlisted),
+        [(some("x-robot"), 2), (some("fetcher/1"), 1)]
+    );
+    assert_eq!(first(By::Robot), [(some(UNLISTED), 2), (some(UNLISTED), 1)]);
+    assert_eq!(
+        first(By::Purpose),
+        [(some("unknown"), 2), (some("library"), 1)]
+    );
+    assert_eq!(first(By::Operator), [(None, 3)]);
+    assert_eq!(first(By::Source), [(None, 3)]);
+    assert_eq!(tally.totals()[2].1, Count { hits: 3, bytes: 15 });
+    assert_eq!(tally.totals()[1].1, Count::default());
+}
+
+#[test]
+fn rows_that_are_cut_are_counted() {
+    let detector = detector();
+    let mut tally = Tally::new(&detector);
+    fill(&mut tally);
+    let mut rows = tally.rows(By::Robot);
+    assert_eq!(rows.cut(0).0, 0);
+    assert_eq!(rows.cut(4).0, 0);
+    let (gone, count) = rows.cut(1);
+    assert_eq!((gone, rows.rows.len()), (3, 1));
+    assert_eq!(
+        count,
+        Count {
+            hits: 4,
+            bytes: 310
+        }
+    );
+}
+
+#[test]
+fn bytes_do_not_overflow() {
+    let mut count = Count::default();
+    count.hit(u64::MAX);
+    count.hit(1);
+    assert_eq!((count.hits, count.bytes), (2, u64::MAX));
+    assert_eq!(Count::default().shares_of(Count::default()), (0.0, 0.0));
+}
