@@ -9,6 +9,8 @@
 //! With `default-features = false, features = ["layer"]` only the layer and
 //! the detector are built.
 
+#[cfg(feature = "access-log")]
+pub mod access_log;
 #[cfg(feature = "admin")]
 pub mod admin;
 #[cfg(feature = "admin")]

@@ -22,6 +22,7 @@ use super::{
     problem::Problem,
     refreshes::{self, RefreshPath},
     robots::{self, RobotPath},
+    rules::RuleView,
     sources,
     state::AdminState,
 };
@@ -75,7 +76,8 @@ async fn settings(State(state): State<AdminState>) -> Answer {
             })
         })
         .collect();
-    Ok(Json(json!({ "settings": settings })))
+    let rules = RuleView::all(&state.admin().policy.load());
+    Ok(Json(json!({ "settings": settings, "rules": rules })))
 }
 
 async fn list(State(state): State<AdminState>, Params(params): Params<ListParams>) -> Answer {

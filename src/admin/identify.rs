@@ -17,7 +17,7 @@ use super::{
     sources::title,
     state::AdminState,
 };
-use crate::detect::Claim;
+use crate::detect::{Claim, Listed};
 use crate::policy::{Decision, Request};
 
 /// Longest User-Agent and path that are looked at.
@@ -57,13 +57,12 @@ pub(super) struct Answer {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ClaimView {
     pub(super) id: String,
-    pub(super) name: String,
-    pub(super) source: String,
-    pub(super) source_title: String,
     pub(super) purpose: &'static str,
-    pub(super) operator: Option<String>,
-    pub(super) pattern_kind: &'static str,
-    pub(super) pattern: String,
+    /// What its User-Agent gave away: a pattern, or the sign of an unlisted robot.
+    pub(super) evidence: String,
+    /// What the registry knows; nothing of an unlisted robot.
+    #[serde(flatten)]
+    pub(super) listed: Option<ListedView>,
     /// First byte of the match and the one behind it.
     pub(super) start: usize,
     pub(super) end: usize,
@@ -73,6 +72,16 @@ pub(super) struct ClaimView {
     pub(super) matched: String,
     #[serde(skip)]
     pub(super) after: String,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct ListedView {
+    pub(super) name: String,
+    pub(super) source: String,
+    pub(super) source_title: String,
+    pub(super) operator: Option<String>,
+    pub(super) pattern_kind: &'static str,
+    pub(super) pattern: String,
     #[serde(skip)]
     pub(super) link: String,
 }
@@ -158,22 +167,35 @@ pub(super) fn answer(
 
 impl ClaimView {
     fn new(claim: &Claim<'_>, user_agent: &str) -> Self {
-        let robot = claim.robot;
-        let (before, matched, after) = cut(user_agent, claim.range.start, claim.range.end);
+        let range = claim.range();
+        let (before, matched, after) = cut(user_agent, range.start, range.end);
         Self {
-            id: robot.id.clone(),
-            name: robot.name.clone(),
-            source: robot.source.to_string(),
-            source_title: title(&robot.source),
-            purpose: robot.purpose.as_str(),
-            operator: robot.operator.clone(),
-            pattern_kind: claim.pattern.kind.as_str(),
-            pattern: claim.pattern.text.clone(),
-            start: claim.range.start,
-            end: claim.range.end,
+            id: claim.id().to_owned(),
+            purpose: claim.purpose().as_str(),
+            evidence: claim.to_string(),
+            listed: match claim {
+                Claim::Listed(listed) => Some(ListedView::new(listed)),
+                Claim::Unlisted(_) => None,
+            },
+            start: range.start,
+            end: range.end,
             before,
             matched,
             after,
+        }
+    }
+}
+
+impl ListedView {
+    fn new(listed: &Listed<'_>) -> Self {
+        let robot = listed.robot;
+        Self {
+            name: robot.name.clone(),
+            source: robot.source.to_string(),
+            source_title: title(&robot.source),
+            operator: robot.operator.clone(),
+            pattern_kind: listed.pattern.kind.as_str(),
+            pattern: listed.pattern.text.clone(),
             link: link(robot.source.as_str(), &robot.id),
         }
     }

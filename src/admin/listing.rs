@@ -1,11 +1,12 @@
 //! Which robots a table shows: search, order and page.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, sync::Arc};
 
 use serde::Deserialize;
 
 use super::{page::encode, problem::Problem, robot_view::RobotView, state::AdminState};
-use crate::registry::Source;
+use crate::detect::Duplicates;
+use crate::registry::{ExportFormat, Robot, Source};
 use crate::store::{RobotQuery, RobotSort};
 
 /// Rows of one page.
@@ -116,16 +117,31 @@ impl Listing {
             found = store.robot_page(&self.query(number)).await?;
         }
         let now_ms = state.now_ms();
+        let detector = state.admin().detector.load();
+        let duplicates = Duplicates::new(&detector);
         Ok(Found {
             robots: found
                 .robots
                 .iter()
-                .map(|stored| RobotView::new(stored, now_ms))
+                .map(|stored| RobotView::new(stored, &duplicates, now_ms))
                 .collect(),
             total: found.total,
             pages,
             number,
         })
+    }
+
+    /// Loads all robots that are asked for, by source and id.
+    pub(super) async fn all(&self, state: &AdminState) -> Result<Vec<Arc<Robot>>, Problem> {
+        let query = RobotQuery {
+            sort: RobotSort::Source,
+            descending: false,
+            limit: 0,
+            ..self.query(1)
+        };
+        let found = state.admin().store.robot_page(&query).await?;
+        let robots = found.robots.into_iter();
+        Ok(robots.map(|stored| Arc::new(stored.robot)).collect())
     }
 
     fn query(&self, number: u64) -> RobotQuery {
@@ -174,6 +190,18 @@ impl Listing {
             ..self.clone()
         }
         .link()
+    }
+
+    /// Returns the formats in which the listing can be had, with their links.
+    pub(super) fn exports(&self) -> Vec<(&'static str, String)> {
+        let formats = ExportFormat::ALL.iter().map(|format| {
+            let word = format.as_str();
+            let search = self.at(1);
+            let search = search.split_once('?').map_or("", |(_, search)| search);
+            let mark = if search.is_empty() { "" } else { "&" };
+            (word, format!("robots/export?format={word}{mark}{search}"))
+        });
+        formats.collect()
     }
 
     /// Returns the link to this listing from the top of the router.

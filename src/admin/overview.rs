@@ -8,6 +8,7 @@ use super::{
     page::{Page, html},
     problem::Problem,
     refreshes::{self, RefreshView},
+    rules::RuleView,
     settings::Setting,
     sources::{self, SourceView},
     state::AdminState,
@@ -46,6 +47,8 @@ pub(super) struct FilteringView {
     pub(super) passing_purposes: Vec<&'static str>,
     /// What to set before anything is filtered.
     pub(super) missing: Vec<&'static str>,
+    /// Asked before the purposes, in this order.
+    pub(super) rules: Vec<RuleView>,
 }
 
 /// How many robots are known.
@@ -113,6 +116,7 @@ impl FilteringView {
                 .collect(),
             purposes,
             missing,
+            rules: RuleView::all(policy),
         }
     }
 }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::{moment::Moment, page::encode, sources::title};
+use crate::detect::Duplicates;
 use crate::registry::{Robot, Source, Status};
 use crate::store::StoredRobot;
 
@@ -27,10 +28,25 @@ pub(super) struct RobotView {
     pub(super) host_suffixes: Vec<String>,
     /// Always `http:` or `https:`.
     pub(super) details_url: Option<String>,
+    /// List of the addresses that it uses; always `http:` or `https:`.
+    pub(super) ranges_url: Option<String>,
+    /// Day on which its facts were compared with the operator's page.
+    pub(super) checked: Option<String>,
     pub(super) inserted: Moment,
     pub(super) modified: Moment,
     /// Pattern and browser of a quarantined robot.
     pub(super) hit: Option<HitView>,
+    /// Robot of a better source that is named in its place.
+    pub(super) duplicate_of: Option<OtherView>,
+}
+
+/// Robot that another page is about.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct OtherView {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) source: String,
+    pub(super) source_title: String,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -46,7 +62,7 @@ pub(super) struct HitView {
 }
 
 impl RobotView {
-    pub(super) fn new(stored: &StoredRobot, now_ms: i64) -> Self {
+    pub(super) fn new(stored: &StoredRobot, duplicates: &Duplicates<'_>, now_ms: i64) -> Self {
         let robot = &stored.robot;
         let (reason, hit) = why(&robot.status);
         Self {
@@ -71,9 +87,12 @@ impl RobotView {
             exclusion: robot.exclusion.as_str(),
             host_suffixes: robot.host_suffixes.clone(),
             details_url: robot.details_url.clone().filter(|url| is_web_link(url)),
+            ranges_url: robot.ranges_url.clone().filter(|url| is_web_link(url)),
+            checked: robot.checked.clone(),
             inserted: Moment::new(stored.insertion_ms, now_ms),
             modified: Moment::new(stored.modified_ms, now_ms),
             hit,
+            duplicate_of: duplicates.winner(robot).map(|other| OtherView::new(other)),
         }
     }
 
@@ -84,6 +103,22 @@ impl RobotView {
 
     pub(super) fn is_manual(&self) -> bool {
         self.source == Source::manual().as_str()
+    }
+}
+
+impl OtherView {
+    fn new(robot: &Robot) -> Self {
+        Self {
+            id: robot.id.clone(),
+            name: shown_name(robot),
+            source: robot.source.to_string(),
+            source_title: title(&robot.source),
+        }
+    }
+
+    /// Returns the path of the page about the robot, from the top of the router.
+    pub(super) fn link(&self) -> String {
+        link(&self.source, &self.id)
     }
 }
 

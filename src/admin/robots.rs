@@ -16,6 +16,7 @@ use super::{
     sources::title,
     state::AdminState,
 };
+use crate::detect::Duplicates;
 use crate::registry::Source;
 
 #[derive(Template)]
@@ -109,14 +110,12 @@ pub(super) async fn show_by_query(
 /// Looks a robot up by its source and id.
 pub(super) async fn find(state: &AdminState, source: &str, id: &str) -> Result<RobotView, Problem> {
     let now_ms = state.now_ms();
-    state
-        .admin()
-        .store
-        .robots_by_id(id)
-        .await?
+    let found = state.admin().store.robots_by_id(id).await?;
+    let detector = state.admin().detector.load();
+    found
         .iter()
         .find(|stored| stored.robot.source.as_str() == source)
-        .map(|stored| RobotView::new(stored, now_ms))
+        .map(|stored| RobotView::new(stored, &Duplicates::new(&detector), now_ms))
         .ok_or_else(|| {
             Problem::not_found(format!(
                 "The source {source:?} has no robot with the id {id:?}."

@@ -8,7 +8,7 @@ use axum::{
 };
 
 use super::{
-    access, account, api, assets, guard, identify, login, manual, overview,
+    access, account, api, assets, export, guard, identify, login, manual, overview,
     problem::Problem,
     refreshes, robots, session,
     settings::{Access, Admin},
@@ -46,6 +46,7 @@ fn pages() -> Router<AdminState> {
         .route("/", get(overview::top))
         .route("/overview", get(overview::show))
         .route("/robots", get(robots::list))
+        .route("/robots/export", get(export::download))
         .route("/robots/new", get(manual::form).post(manual::add))
         .route("/robots/remove", post(manual::remove))
         .route("/robots/{robot_source}", get(robots::show_by_query))

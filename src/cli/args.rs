@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::access_log::FieldPath;
 
 /// Tells robots from people on the way into a web site.
 #[derive(Clone, Debug, Parser)]
@@ -26,7 +28,7 @@ pub(super) enum Command {
     /// Shows and changes the robots table
     #[command(subcommand)]
     Registry(RegistryCommand),
-    /// Names the robot of each User-Agent: `-` or the robot's id, one line each
+    /// Names the robot of each User-Agent or line of a log, or sums logs up
     Identify(IdentifyArgs),
     /// Tells what would be done with a request, and why
     Explain(ExplainArgs),
@@ -89,11 +91,11 @@ pub(super) enum RegistryCommand {
         /// The robot's id
         id: String,
     },
-    /// Prints the robots as a flat file of the Web Robots Database's schema
+    /// Prints robots for other programs: a registry, an nginx or HAProxy map, a robots.txt
     #[command(
-        after_help = "Example: robot-detection registry export --source bundled > robots.txt"
+        after_help = "Example: robot-detection registry export --format nginx --output /etc/nginx/robots.conf"
     )]
-    Export(ListArgs),
+    Export(ExportArgs),
 }
 
 /// Arguments of `registry refresh`.
@@ -116,9 +118,38 @@ pub(super) struct RefreshArgs {
     pub(super) json: bool,
 }
 
-/// Arguments of `registry list` and `registry export`.
+/// Arguments of `registry list`.
 #[derive(Args, Clone, Debug)]
 pub(super) struct ListArgs {
+    #[command(flatten)]
+    pub(super) select: SelectArgs,
+    /// Only robots in whose place one of a better source is named
+    #[arg(long)]
+    pub(super) duplicates: bool,
+    /// Prints JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// Arguments of `registry export`.
+#[derive(Args, Clone, Debug)]
+pub(super) struct ExportArgs {
+    #[command(flatten)]
+    pub(super) select: SelectArgs,
+    /// Format: web-robots-db, crawler-user-agents, ai-robots-txt, matomo, list, nginx, haproxy, robots-txt, json [default: web-robots-db]
+    #[arg(long, value_name = "FORMAT")]
+    pub(super) format: Option<String>,
+    /// File to write, replaced as a whole [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+    /// Prints JSON, as --format json
+    #[arg(long, conflicts_with = "format")]
+    pub(super) json: bool,
+}
+
+/// Arguments that say which robots of the table are meant.
+#[derive(Args, Clone, Debug)]
+pub(super) struct SelectArgs {
     /// Words that id, name, useragent or operator contain
     pub(super) search: Vec<String>,
     /// Robots of one source only
@@ -127,9 +158,15 @@ pub(super) struct ListArgs {
     /// Robots of one status only: active, quarantined, unusable
     #[arg(long, value_name = "STATUS", value_parser = ["active", "quarantined", "unusable"])]
     pub(super) status: Option<String>,
-    /// Prints JSON
+    /// Robots of these purposes only, such as ai-training,ai-search
+    #[arg(long, value_name = "PURPOSE", value_delimiter = ',')]
+    pub(super) purpose: Vec<String>,
+    /// Robots of one operator only, ignoring case
+    #[arg(long, value_name = "NAME")]
+    pub(super) operator: Option<String>,
+    /// The robots that come with the program; needs no database
     #[arg(long)]
-    pub(super) json: bool,
+    pub(super) bundled: bool,
 }
 
 /// Arguments of `registry add`.
@@ -154,18 +191,112 @@ pub(super) struct AddArgs {
 /// Arguments of `identify`.
 #[derive(Args, Clone, Debug)]
 #[command(
-    after_help = "Example: cut -d'\"' -f6 access.log | robot-detection identify | sort | uniq -c"
+    after_help = "Example: robot-detection identify --format combined --summary --input access.log access.log.*.gz
+Example: robot-detection identify --format json --summary=csv --by operator < access.json
+Example: tail -f access.log | robot-detection identify --format combined"
 )]
 pub(super) struct IdentifyArgs {
-    /// User agents; without any, standard input is read, one a line
-    #[arg(value_name = "UA")]
+    /// User agents; without any, lines are read
+    #[arg(value_name = "UA", conflicts_with_all = ["input", "format", "summary"])]
     pub(super) user_agents: Vec<String>,
-    /// Prints one JSON object a line: id, name, purpose, pattern, where it matched
+    /// Form of the lines
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
+    pub(super) format: LogFormat,
+    /// Files to read, gzip or not; `-` is standard input [default: standard input]
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub(super) input: Vec<PathBuf>,
+    /// User-Agent's field in JSON lines, such as `request.headers.User-Agent` [default: the usual names]
+    #[arg(long, value_name = "NAME")]
+    pub(super) field: Option<FieldPath>,
+    /// Field of the bytes sent in JSON lines [default: the usual names]
+    #[arg(long, value_name = "NAME")]
+    pub(super) bytes_field: Option<FieldPath>,
+    /// Prints hits, bytes and shares instead of a line for each line; table where no form is named
+    #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "table")]
+    pub(super) summary: Option<SummaryForm>,
+    /// What the summary adds up by [default: robot, operator and purpose; csv: robot; json: all]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHAT",
+        value_delimiter = ',',
+        requires = "summary"
+    )]
+    pub(super) by: Vec<By>,
+    /// Rows of each table, 0 for all [default: 20; csv and json: 0]
+    #[arg(long, value_name = "N", requires = "summary")]
+    pub(super) top: Option<usize>,
+    /// Prints one JSON object a line: id, name, purpose, pattern, where it matched; or the summary as JSON
     #[arg(long)]
     pub(super) json: bool,
     /// Uses the registry that comes with the program, not the database's
     #[arg(long)]
     pub(super) bundled: bool,
+}
+
+/// Form of the lines that `identify` reads.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
+pub(super) enum LogFormat {
+    /// A User-Agent a line
+    #[default]
+    UserAgents,
+    /// Common and combined logs of Apache and nginx, with a virtual host or without
+    Combined,
+    /// A JSON object a line, as of nginx, Caddy and Traefik
+    Json,
+}
+
+impl LogFormat {
+    /// Returns the word for it.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::UserAgents => "user-agents",
+            Self::Combined => "combined",
+            Self::Json => "json",
+        }
+    }
+}
+
+/// Form of the summary that `identify` prints.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(super) enum SummaryForm {
+    /// Aligned columns, for people
+    Table,
+    /// One table, for spreadsheets
+    Csv,
+    /// One object, for programs
+    Json,
+}
+
+/// What the summary adds up by.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(super) enum By {
+    /// Robots
+    Robot,
+    /// Companies and projects that run them
+    Operator,
+    /// What they are for
+    Purpose,
+    /// Registries that they are known from
+    Source,
+    /// User-Agents of unlisted robots, the first 10,000
+    Unlisted,
+    /// People, robots, unlisted robots, lines without User-Agent, unreadable lines
+    Total,
+}
+
+impl By {
+    /// Returns the name of an array of them.
+    pub(super) fn plural(self) -> &'static str {
+        match self {
+            Self::Robot => "robots",
+            Self::Operator => "operators",
+            Self::Purpose => "purposes",
+            Self::Source => "sources",
+            Self::Unlisted => "unlisted",
+            Self::Total => "totals",
+        }
+    }
 }
 
 /// Arguments of `explain`.

@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use crate::config::{ConfigErrors, Loaded, Loader};
 use crate::detect::Detector;
-use crate::registry::bundled;
+use crate::registry::{Robot, bundled};
 use crate::store::Store;
 use crate::telemetry::{LogFormat, check_log_filter};
 
@@ -49,24 +49,30 @@ pub(super) fn log_settings(loaded: &Loaded) -> Result<(String, LogFormat), Confi
 
 /// Returns a detector of the database's robots, or of the bundled ones where there is no database yet.
 pub(super) async fn detector(loaded: &Loaded) -> anyhow::Result<Detector> {
+    let robots = robots(loaded).await?;
+    let detector = Detector::new(robots.into_iter().map(Arc::new))?;
+    Ok(detector.recognise_unlisted(loaded.settings().unlisted_robots))
+}
+
+/// Returns the database's robots, or the bundled ones where there is no database yet.
+pub(super) async fn robots(loaded: &Loaded) -> anyhow::Result<Vec<Robot>> {
     let settings = loaded.settings();
     if !database_exists(&settings.database_url) {
-        return bundled_detector();
+        return Ok(bundled().robots);
     }
     let store = Store::connect(&settings.database_url).await?;
-    let robots = store.robots().await?;
+    let rows = store.robots().await?;
     store.close().await;
-    if robots.is_empty() {
-        return bundled_detector();
+    if rows.is_empty() {
+        return Ok(bundled().robots);
     }
-    Ok(Detector::new(
-        robots.into_iter().map(|row| Arc::new(row.robot)),
-    )?)
+    Ok(rows.into_iter().map(|row| row.robot).collect())
 }
 
 /// Returns a detector of the bundled robots.
-pub(super) fn bundled_detector() -> anyhow::Result<Detector> {
-    Ok(Detector::new(bundled().robots.into_iter().map(Arc::new))?)
+pub(super) fn bundled_detector(unlisted: bool) -> anyhow::Result<Detector> {
+    let detector = Detector::new(bundled().robots.into_iter().map(Arc::new))?;
+    Ok(detector.recognise_unlisted(unlisted))
 }
 
 /// A command that only reads makes no database file.

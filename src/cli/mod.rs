@@ -16,6 +16,7 @@ mod admin;
 mod args;
 mod context;
 mod doctor;
+mod doubts;
 mod explain;
 mod identify;
 mod init;

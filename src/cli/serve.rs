@@ -143,11 +143,13 @@ fn watch_signals(
     })
 }
 
-/// Puts the filter settings of the file in force; a bad file changes nothing.
+/// Puts filter settings and rules of the file in force; a bad file changes nothing.
 fn reload(cli: &Cli, args: &ServeArgs, robots: &RobotDetection) {
     match load(cli, args).and_then(|loaded| Ok(app::reload(robots, &loaded)?)) {
         Ok(()) => {
-            info!("reloaded filter_pattern and redirect settings; other settings need a restart");
+            info!(
+                "reloaded filter_pattern, redirect settings, rules and lists of robots; other settings need a restart"
+            );
             warn_if_disabled(robots);
         }
         Err(error) => error!("the configuration is not reloaded, the old one stays: {error:#}"),

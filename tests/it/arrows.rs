@@ -15,6 +15,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("clock", &[]),
     ("config", &[]),
     ("telemetry", &[]),
+    ("access_log", &[]),
     ("registry", &[]),
     ("robots_txt", &[]),
     ("description", &[]),

@@ -294,6 +294,19 @@ fn explain_gives_the_servers_decision_with_its_reasons() {
 }
 
 #[test]
+fn explain_shows_what_gives_a_robot_away() {
+    let directory = directory();
+    for (user_agent, claim) in [
+        ("examplebot/1", r#"unlisted, by robot word "bot""#),
+        ("Googlebot/2.1", r#"googlebot, by token "Googlebot""#),
+    ] {
+        let arguments = ["explain", "--path", "/", "--user-agent", user_agent];
+        let answer = succeed(directory.path(), &arguments);
+        assert!(answer.contains(claim), "{answer}");
+    }
+}
+
+#[test]
 fn explain_refuses_a_path_that_no_request_has() {
     let directory = directory();
     let arguments = ["explain", "--path", "members", "--user-agent", "x"];
@@ -303,7 +316,10 @@ fn explain_refuses_a_path_that_no_request_has() {
 #[test]
 fn a_refresh_from_a_file_is_exact_and_takes_effect_in_a_running_server_at_once() {
     let directory = directory();
-    offline(directory.path(), "bundled_registry = false");
+    offline(
+        directory.path(),
+        "bundled_registry = false\nunlisted_robots = false",
+    );
     let server = Server::start(directory.path(), &["serve"]);
     let refresh = |file: &str| {
         let arguments = ["registry", "refresh", "--json", "--from", &data(file)];
@@ -407,7 +423,8 @@ fn a_robot_added_by_hand_survives_a_refresh_and_can_be_removed() {
     succeed(directory.path(), &["registry", "remove", "housebot"]);
     assert_eq!(
         succeed(directory.path(), &["identify", "HouseBot/2.0"]),
-        "-\n"
+        "unlisted\n",
+        "its name still says what it is"
     );
     assert_eq!(
         run(directory.path(), &["registry", "remove", "googlebot"])

@@ -9,14 +9,19 @@
 
 mod admin;
 mod arrows;
+mod bundled;
 mod cli;
 mod detect;
 mod examples;
+mod export;
+mod identify;
 mod layer;
 mod parity;
 mod policy;
 mod proxy;
 mod refresh;
 mod registry;
+mod rules;
 mod store;
 mod support;
+mod unlisted;

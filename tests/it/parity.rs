@@ -81,6 +81,7 @@ async fn site(
         .database_url(format!("sqlite://{}/robots.db", directory.path().display()))
         .web_robots_db(format!("http://{source}/all.txt"))
         .bundled_registry(false)
+        .unlisted_robots(false)
         .clock(clock.clone());
     let robots = settings(builder).build().await.unwrap();
     let application = Router::new()

@@ -1,76 +1,60 @@
-//! `registry list` and `registry export`: the robots table, or what a search leaves of it.
+//! `registry list`: the robots table by name, or what a search leaves of it.
 
 use std::process::ExitCode;
 
-use crate::app::RobotDetection;
-use crate::cli::{args::ListArgs, output, usage::WrongUsage};
-use crate::registry::{Source, write_flat_file};
-use crate::store::{RobotQuery, StoredRobot};
+use crate::cli::{args::ListArgs, output};
 
-use super::show::{patterns, robot_object};
+use super::{
+    select::{Row, Selection, mark_duplicates},
+    show::{named, patterns, robot_object},
+};
 
-pub(super) async fn list(robots: &RobotDetection, args: &ListArgs) -> anyhow::Result<ExitCode> {
-    let rows = query(robots, args).await?;
+pub(super) const NONE: &str = "no robot is found; `robot-detection registry list` shows all";
+
+pub(super) fn list(mut rows: Vec<Row>, args: &ListArgs) -> anyhow::Result<ExitCode> {
+    let selection = Selection::parse(&args.select)?;
+    mark_duplicates(&mut rows)?;
+    let mut rows = selection.of(rows);
+    rows.sort_by_cached_key(|row| {
+        let robot = &row.robot;
+        let name = robot.name.to_ascii_lowercase();
+        (name, robot.id.clone(), robot.source.clone())
+    });
+    if args.duplicates {
+        rows.retain(|row| row.duplicate_of.is_some());
+    }
     if args.json {
         output::json(&rows.iter().map(robot_object).collect())?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    if rows.is_empty() {
-        output::note("no robot is found; `robot-detection registry list` shows all");
-        return Ok(ExitCode::SUCCESS);
-    }
-    let cells = rows
-        .iter()
-        .map(|row| {
-            let robot = &row.robot;
-            [
-                robot.id.as_str(),
-                robot.source.as_str(),
-                robot.purpose.as_str(),
-                robot.status.as_str(),
-                &robot.name,
-                &patterns(robot),
-            ]
-            .map(output::clean)
-            .to_vec()
-        })
-        .collect::<Vec<_>>();
-    output::table(
-        &["ID", "SOURCE", "PURPOSE", "STATUS", "NAME", "PATTERNS"],
-        &cells,
-    )?;
-    Ok(ExitCode::SUCCESS)
-}
-
-async fn query(robots: &RobotDetection, args: &ListArgs) -> anyhow::Result<Vec<StoredRobot>> {
-    let source = args
-        .source
-        .as_deref()
-        .map(|name| {
-            name.parse::<Source>()
-                .map_err(|error| WrongUsage(format!("--source {name:?}: {error}")))
-        })
-        .transpose()?;
-    let query = RobotQuery {
-        search: args.search.join(" "),
-        source,
-        status: args.status.clone(),
-        limit: 1_000_000,
-        ..RobotQuery::default()
-    };
-    Ok(robots.store().robot_page(&query).await?.robots)
-}
-
-pub(super) async fn export(robots: &RobotDetection, args: &ListArgs) -> anyhow::Result<ExitCode> {
-    if args.json {
-        return list(robots, args).await;
-    }
-    let rows = query(robots, args).await?;
-    let robots = rows.into_iter().map(|row| row.robot).collect::<Vec<_>>();
-    if robots.is_empty() {
-        output::note("no robot is found; `robot-detection registry list` shows all");
+    } else if rows.is_empty() {
+        output::note(NONE);
     } else {
-        output::line(write_flat_file(&robots).trim_end())?;
+        print_table(&rows)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the rows; what they are duplicates of only where one is.
+fn print_table(rows: &[Row]) -> std::io::Result<()> {
+    let has_duplicates = rows.iter().any(|row| row.duplicate_of.is_some());
+    let mut header = vec!["ID", "SOURCE", "PURPOSE", "STATUS", "NAME", "PATTERNS"];
+    if has_duplicates {
+        header.insert(4, "DUPLICATE OF");
+    }
+    let cells = rows.iter().map(|row| {
+        let robot = &row.robot;
+        let mut cells = vec![
+            robot.id.clone(),
+            robot.source.to_string(),
+            robot.purpose.to_string(),
+            robot.status.as_str().to_owned(),
+            robot.name.clone(),
+            patterns(robot),
+        ];
+        if has_duplicates {
+            let other = row.duplicate_of.as_deref();
+            cells.insert(4, other.map_or_else(|| "-".to_owned(), named));
+        }
+        cells.iter().map(|cell| output::clean(cell)).collect()
+    });
+    output::table(&header, &cells.collect::<Vec<_>>())
 }

@@ -1,9 +1,12 @@
 //! `registry`: shows and changes the robots table.
 
 mod change;
+mod export;
+mod file;
 mod list;
 mod refresh;
 mod run;
+mod select;
 mod show;
 
 pub(super) use run::run;

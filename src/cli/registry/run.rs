@@ -8,23 +8,41 @@ use crate::telemetry::{LogFormat, start_log};
 
 use super::{
     change::{add, remove},
-    list::{export, list},
+    export::export,
+    list::list,
     refresh::refresh,
+    select::{bundled_rows, stored_rows},
     show::show,
 };
 
 pub(in crate::cli) async fn run(cli: &Cli, command: &RegistryCommand) -> anyhow::Result<ExitCode> {
+    match command {
+        RegistryCommand::List(args) if args.select.bundled => return list(bundled_rows(), args),
+        RegistryCommand::Export(args) if args.select.bundled => {
+            return export(bundled_rows(), args);
+        }
+        _ => {}
+    }
     let loaded = context::load(cli)?;
     // What a refresh has to say is printed as its result, not logged beside it.
     start_log("error", LogFormat::Text)?;
     let robots = app::assemble(&loaded)?.build_idle().await?;
     let code = match command {
         RegistryCommand::Refresh(args) => refresh(&robots, args).await,
-        RegistryCommand::List(args) => list(&robots, args).await,
-        RegistryCommand::Show { id, json } => show(&robots, id, *json).await,
+        RegistryCommand::List(args) => {
+            let rows = stored_rows(robots.store()).await;
+            rows.and_then(|rows| list(rows, args))
+        }
+        RegistryCommand::Show { id, json } => {
+            let rows = stored_rows(robots.store()).await;
+            rows.and_then(|rows| show(rows, id, *json))
+        }
         RegistryCommand::Add(args) => add(&robots, args).await,
         RegistryCommand::Remove { id } => remove(&robots, id).await,
-        RegistryCommand::Export(args) => export(&robots, args).await,
+        RegistryCommand::Export(args) => {
+            let rows = stored_rows(robots.store()).await;
+            rows.and_then(|rows| export(rows, args))
+        }
     };
     robots.shutdown().await;
     code

@@ -4,17 +4,15 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
-use crate::app::RobotDetection;
 use crate::cli::output;
-use crate::registry::{Robot, Status};
-use crate::store::StoredRobot;
+use crate::registry::{Exclusion, Robot, Status};
 
-pub(super) async fn show(
-    robots: &RobotDetection,
-    id: &str,
-    json: bool,
-) -> anyhow::Result<ExitCode> {
-    let rows = robots.store().robots_by_id(id).await?;
+use super::select::{Row, mark_duplicates};
+
+pub(super) fn show(mut rows: Vec<Row>, id: &str, json: bool) -> anyhow::Result<ExitCode> {
+    mark_duplicates(&mut rows)?;
+    rows.retain(|row| row.robot.id == id);
+    rows.sort_by_key(|row| row.robot.source.precedence());
     if rows.is_empty() {
         output::note(&format!(
             "error: no robot has the id {id:?}; `registry list WORD` searches"
@@ -26,51 +24,55 @@ pub(super) async fn show(
         return Ok(ExitCode::SUCCESS);
     }
     for row in &rows {
-        let robot = &row.robot;
-        let mut lines = vec![
-            ("id", robot.id.clone()),
-            ("name", robot.name.clone()),
-            ("source", robot.source.to_string()),
-            (
-                "status",
-                format!("{} {}", robot.status.as_str(), reason(&robot.status)),
-            ),
-            ("purpose", robot.purpose.to_string()),
-            ("useragent", robot.useragent.clone()),
-        ];
-        lines.extend(
-            robot
-                .patterns
-                .iter()
-                .map(|pattern| ("pattern", pattern.to_string())),
-        );
-        lines.extend(
-            robot
-                .operator
-                .iter()
-                .map(|operator| ("operator", operator.clone())),
-        );
-        lines.extend(
-            robot
-                .product_token
-                .iter()
-                .map(|token| ("robots.txt", token.clone())),
-        );
-        lines.extend(robot.details_url.iter().map(|url| ("details", url.clone())));
-        for (name, text) in lines {
-            output::line(format!("{name:<10}  {}", output::clean(&text)).trim_end())?;
+        for (name, text) in lines(row) {
+            output::line(format!("{name:<12}  {}", output::clean(&text)).trim_end())?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) fn robot_object(row: &StoredRobot) -> Value {
+fn lines(row: &Row) -> Vec<(&'static str, String)> {
+    let robot = &row.robot;
+    let status = format!("{} {}", robot.status.as_str(), reason(&robot.status));
+    let mut lines = vec![
+        ("id", robot.id.clone()),
+        ("name", robot.name.clone()),
+        ("source", robot.source.to_string()),
+        ("status", status),
+    ];
+    let mut more = |name, texts: Vec<String>| {
+        lines.extend(texts.into_iter().map(|text| (name, text)));
+    };
+    more(
+        "duplicate of",
+        row.duplicate_of.iter().map(|other| named(other)).collect(),
+    );
+    more("purpose", vec![robot.purpose.to_string()]);
+    more("useragent", vec![robot.useragent.clone()]);
+    more(
+        "pattern",
+        robot.patterns.iter().map(ToString::to_string).collect(),
+    );
+    more("operator", robot.operator.iter().cloned().collect());
+    more("robots.txt", robot.product_token.iter().cloned().collect());
+    if robot.exclusion != Exclusion::Unknown {
+        more("obeys it", vec![robot.exclusion.as_str().to_owned()]);
+    }
+    more("host", robot.host_suffixes.clone());
+    more("ranges", robot.ranges_url.iter().cloned().collect());
+    more("details", robot.details_url.iter().cloned().collect());
+    more("checked", robot.checked.iter().cloned().collect());
+    lines
+}
+
+pub(super) fn robot_object(row: &Row) -> Value {
     let robot = &row.robot;
     let patterns = robot
         .patterns
         .iter()
         .map(|pattern| json!({"kind": pattern.kind.as_str(), "text": pattern.text}))
         .collect::<Vec<_>>();
+    let other = row.duplicate_of.as_deref();
     json!({
         "robot_id": robot.id,
         "robot_name": robot.name,
@@ -79,13 +81,23 @@ pub(super) fn robot_object(row: &StoredRobot) -> Value {
         "source": robot.source.as_str(),
         "status": robot.status.as_str(),
         "reason": reason(&robot.status),
+        "duplicate_of": other.map(|it| json!({"source": it.source.as_str(), "robot_id": it.id})),
         "purpose": robot.purpose.as_str(),
         "operator": robot.operator,
         "product_token": robot.product_token,
+        "exclusion": robot.exclusion.as_str(),
+        "host_suffixes": robot.host_suffixes,
+        "ranges_url": robot.ranges_url,
+        "checked": robot.checked,
         "patterns": patterns,
-        "insertion_ms": row.insertion_ms,
-        "modified_ms": row.modified_ms,
+        "insertion_ms": row.dates_ms.map(|(insertion_ms, _)| insertion_ms),
+        "modified_ms": row.dates_ms.map(|(_, modified_ms)| modified_ms),
     })
+}
+
+/// Returns a robot's source and id.
+pub(super) fn named(robot: &Robot) -> String {
+    format!("{}:{}", robot.source, robot.id)
 }
 
 /// Why a robot is not active.

@@ -185,7 +185,7 @@ pub(super) fn knows(detector: &SharedDetector, name: &str) -> bool {
     let detector = detector.load();
     detector
         .identify(user_agent.as_bytes())
-        .is_some_and(|claim| claim.robot.id == name.to_lowercase())
+        .is_some_and(|claim| claim.id() == name.to_lowercase())
 }
 
 /// Waits until something holds; fails the test after half a minute.

@@ -1,0 +1,56 @@
+//! The robots as a file for other programs.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::State,
+    http::header,
+    response::{IntoResponse, Response},
+};
+use serde::Deserialize;
+
+use super::{
+    fields::Params,
+    listing::{ListParams, Listing},
+    problem::Problem,
+    state::AdminState,
+};
+use crate::detect;
+use crate::registry::{ExportFormat, Format, Robot};
+
+/// What the query of a download says beside that of the table.
+#[derive(Debug, Deserialize)]
+pub(super) struct ExportParams {
+    #[serde(default)]
+    format: String,
+}
+
+/// Hands out the robots that a search finds, in one of the formats.
+pub(super) async fn download(
+    State(state): State<AdminState>,
+    Params(params): Params<ExportParams>,
+    Params(search): Params<ListParams>,
+) -> Result<Response, Problem> {
+    let format = ExportFormat::from_word(&params.format).ok_or_else(|| {
+        let words = ExportFormat::ALL.iter().map(|format| format.as_str());
+        let words: Vec<_> = words.collect();
+        Problem::invalid(format!("format: use one of {}", words.join(", ")))
+    })?;
+    let robots: Vec<Arc<Robot>> = Listing::parse(&search)?.all(&state).await?;
+    // Thousands of expressions take a while to order.
+    let exported = tokio::task::spawn_blocking(move || detect::export(format, &robots))
+        .await
+        .map_err(|_| Problem::internal("the export ended early"))?;
+    let kind = match format {
+        ExportFormat::Registry(Format::CrawlerUserAgents | Format::AiRobotsTxt) => {
+            "application/json"
+        }
+        _ => "text/plain; charset=utf-8",
+    };
+    let name = format!("attachment; filename=\"{}\"", format.file_name());
+    let headers = [
+        (header::CONTENT_TYPE, kind.to_owned()),
+        (header::CONTENT_DISPOSITION, name),
+    ];
+    Ok((headers, exported.text).into_response())
+}

@@ -1,0 +1,120 @@
+//! What in rules and lists of robots may be meant, and may be a slip.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::config::{RuleSettings, Settings, nearest};
+use crate::detect::UNLISTED;
+use crate::policy::{Policy, Rule};
+use crate::registry::{Robot, Source};
+
+/// Returns a sentence about each name that is not known, and each rule that never decides.
+///
+/// None of these is an error: the next refresh may bring what is not there yet.
+pub(super) fn doubts(settings: &Settings, policy: &Policy, robots: &[Robot]) -> Vec<String> {
+    let own = [Source::bundled(), Source::manual(), Source::web_robots_db()];
+    let names = Names::new(settings, robots, &own);
+    let mut doubts = Vec::new();
+    for (list, ids) in [
+        ("allow_robots", &settings.allow_robots),
+        ("deny_robots", &settings.deny_robots),
+    ] {
+        doubts.extend(ids.iter().filter_map(|id| names.about_id(list, id)));
+    }
+    let denied = settings.deny_robots.iter();
+    let both = denied.filter(|id| settings.allow_robots.contains(id));
+    doubts.extend(both.map(|id| {
+        format!("deny_robots names {id:?}, which allow_robots lets pass; leave it out of one")
+    }));
+    let has_patterns = policy.filter_patterns().next().is_some();
+    if !settings.deny_robots.is_empty() && !has_patterns {
+        doubts.push("deny_robots has no effect: filter_pattern is empty".to_owned());
+    }
+    for (settings, rule) in settings.rules.iter().zip(policy.rules()) {
+        doubts.extend(names.about_rule(settings, rule));
+        if settings.paths.is_none() && !has_patterns {
+            let label = rule.label();
+            doubts.push(format!(
+                "{label} never matches: it has no path, and filter_pattern is empty"
+            ));
+        }
+    }
+    doubts.extend(policy.shadowed_rules().map(|(rule, earlier)| {
+        let (rule, earlier) = (rule.label(), earlier.label());
+        format!("{rule} never decides: {earlier} comes first and matches all that it would")
+    }));
+    doubts
+}
+
+/// Names that are known, to compare those of the settings with.
+struct Names<'r> {
+    ids: BTreeSet<&'r str>,
+    /// By their lower case, as they are spelled.
+    operators: BTreeMap<String, &'r str>,
+    sources: BTreeSet<&'r str>,
+    has_unlisted: bool,
+}
+
+impl<'r> Names<'r> {
+    fn new(settings: &'r Settings, robots: &'r [Robot], own: &'r [Source]) -> Self {
+        let operators = robots.iter().filter_map(|robot| robot.operator.as_deref());
+        let of_robots = robots.iter().map(|robot| robot.source.as_str());
+        let configured = settings.sources.iter().map(|source| source.name.as_str());
+        Self {
+            ids: robots.iter().map(|robot| robot.id.as_str()).collect(),
+            operators: operators.map(|name| (name.to_lowercase(), name)).collect(),
+            sources: of_robots
+                .chain(configured)
+                .chain(own.iter().map(Source::as_str))
+                .collect(),
+            has_unlisted: settings.unlisted_robots,
+        }
+    }
+
+    fn about_rule(&self, settings: &RuleSettings, rule: &Rule) -> Vec<String> {
+        let label = rule.label();
+        let ids = settings.robots.iter().flatten();
+        let operators = settings.operators.iter().flatten();
+        let sources = settings.sources.iter().flatten();
+        let mut doubts: Vec<_> = ids
+            .filter_map(|id| self.about_id(label, id))
+            .chain(operators.filter_map(|name| self.about_operator(label, name)))
+            .chain(sources.filter_map(|name| self.about_source(label, name)))
+            .collect();
+        if settings.unlisted == Some(true) && !self.has_unlisted {
+            doubts.push(not_recognised(label));
+        }
+        doubts
+    }
+
+    fn about_id(&self, who: &str, id: &str) -> Option<String> {
+        if id == UNLISTED {
+            return (!self.has_unlisted).then(|| not_recognised(who));
+        }
+        (!self.ids.contains(id)).then(|| {
+            let near = did_you_mean(id, self.ids.iter().copied());
+            format!("{who} names the robot {id:?}, which no source has{near}")
+        })
+    }
+
+    fn about_operator(&self, who: &str, name: &str) -> Option<String> {
+        (!self.operators.contains_key(&name.to_lowercase())).then(|| {
+            let near = did_you_mean(name, self.operators.values().copied());
+            format!("{who} names the operator {name:?}, which no robot has{near}")
+        })
+    }
+
+    fn about_source(&self, who: &str, name: &str) -> Option<String> {
+        (!self.sources.contains(name)).then(|| {
+            let near = did_you_mean(name, self.sources.iter().copied());
+            format!("{who} names the source {name:?}, which is not there{near}")
+        })
+    }
+}
+
+fn not_recognised(who: &str) -> String {
+    format!("{who} names unlisted robots, which are not recognised: unlisted_robots is false")
+}
+
+fn did_you_mean<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> String {
+    nearest(name, known).map_or_else(String::new, |near| format!("; did you mean {near:?}?"))
+}

@@ -1,0 +1,74 @@
+//! `registry export`: robots in the formats of other programs.
+
+use std::{process::ExitCode, sync::Arc};
+
+use crate::cli::{args::ExportArgs, output, usage::WrongUsage};
+use crate::config::unknown_word;
+use crate::detect;
+use crate::registry::{ExportFormat, Format};
+
+use super::{
+    file::write_file,
+    list::NONE,
+    select::{Row, Selection, mark_duplicates},
+    show::robot_object,
+};
+
+/// Format that is no format of a registry: what `--json` prints everywhere.
+const JSON: &str = "json";
+
+pub(super) fn export(mut rows: Vec<Row>, args: &ExportArgs) -> anyhow::Result<ExitCode> {
+    let format = format(args)?;
+    let selection = Selection::parse(&args.select)?;
+    if format.is_none() {
+        mark_duplicates(&mut rows)?;
+    }
+    let rows = selection.of(rows);
+    if rows.is_empty() && (format.is_some() || args.output.is_some()) {
+        output::note(NONE);
+        let Some(file) = &args.output else {
+            return Ok(ExitCode::SUCCESS);
+        };
+        output::note(&format!("{} stays as it is", file.display()));
+        return Ok(ExitCode::FAILURE);
+    }
+    let text = match format {
+        Some(format) => text(format, rows),
+        None => format!(
+            "{:#}\n",
+            rows.iter().map(robot_object).collect::<serde_json::Value>()
+        ),
+    };
+    match &args.output {
+        Some(file) => write_file(file, &text)?,
+        None => output::line(text.trim_end_matches('\n'))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the format; `None` for JSON.
+fn format(args: &ExportArgs) -> anyhow::Result<Option<ExportFormat>> {
+    let word = match &args.format {
+        None if args.json => JSON,
+        None => Format::WebRobotsDb.as_str(),
+        Some(word) => word,
+    };
+    if word == JSON {
+        return Ok(None);
+    }
+    let format = ExportFormat::from_word(word).ok_or_else(|| {
+        let words = ExportFormat::ALL.iter().map(|format| format.as_str());
+        WrongUsage(unknown_word("format", word, words.chain([JSON])))
+    })?;
+    Ok(Some(format))
+}
+
+/// Returns the text, and tells how many robots are left out.
+fn text(format: ExportFormat, rows: Vec<Row>) -> String {
+    let robots: Vec<Arc<_>> = rows.into_iter().map(|row| row.robot).collect();
+    let exported = detect::export(format, &robots);
+    for (reason, count) in exported.reasons() {
+        output::note(&format!("left out, {reason}: {count}"));
+    }
+    exported.text
+}

@@ -1,0 +1,89 @@
+//! Writes `crawler-user-agents.json`.
+
+use std::borrow::Borrow;
+
+use serde::Serialize;
+
+use super::{exported::Exported, expression::spelled_out, text::one_line};
+use crate::registry::{Pattern, PatternKind, Purpose, Robot, import::cua_tag, pattern::MAX_BYTES};
+
+#[derive(Serialize)]
+struct Entry {
+    pattern: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
+    tags: Vec<&'static str>,
+    description: String,
+    /// The format asks for them; a registry knows names, no User-Agents.
+    instances: [String; 0],
+}
+
+/// Writes the active robots as a list in the format of crawler-user-agents.
+///
+/// A robot is one entry, its patterns the branches of one expression, which
+/// needs no flag, so that every language of the list's users can read it. Read
+/// back, a robot has the id `cua:` and the slug of its first name, that name,
+/// the same details, purpose and hits; what is lost is the id, operator,
+/// product token, exclusion, hosts and ranges. Expressions of such lists come
+/// back as they were.
+#[must_use]
+pub fn write_crawler_user_agents<R: Borrow<Robot>>(robots: &[R]) -> Exported {
+    let mut exported = Exported::default();
+    let mut entries = Vec::new();
+    for robot in exported.active(robots) {
+        let robot = robot.borrow();
+        let said: Vec<String> = robot.patterns.iter().filter_map(expression).collect();
+        if said.len() < robot.patterns.len() {
+            exported.leave_out(robot, "with an expression that others cannot read");
+        }
+        exported.robots += usize::from(!said.is_empty());
+        entries.extend(branches(said).into_iter().map(|text| entry(robot, text)));
+    }
+    exported.text = serde_json::to_string_pretty(&entries).unwrap_or_default() + "\n";
+    exported
+}
+
+fn entry(robot: &Robot, pattern: String) -> Entry {
+    let description = match &robot.operator {
+        Some(operator) => format!("{}, of {operator}", robot.name),
+        None => robot.name.clone(),
+    };
+    Entry {
+        pattern,
+        url: robot.details_url.as_deref().map(one_line),
+        tags: (robot.purpose != Purpose::Unknown)
+            .then(|| cua_tag(robot.purpose))
+            .into_iter()
+            .collect(),
+        description: one_line(&description),
+        instances: [],
+    }
+}
+
+/// Returns a pattern as an expression without flags, as it stands where it has none.
+fn expression(pattern: &Pattern) -> Option<String> {
+    let has_flags = |text: &str| {
+        let groups = text.match_indices("(?").map(|(at, _)| text.get(at + 2..));
+        groups.flatten().any(|rest| !rest.starts_with(':'))
+    };
+    let is_fine = |text: &str| !has_flags(text) && !text.contains(char::is_control);
+    let text = if pattern.kind == PatternKind::Regex && is_fine(&pattern.text) {
+        pattern.text.clone()
+    } else {
+        spelled_out(pattern)?
+    };
+    (text.len() <= MAX_BYTES).then_some(text)
+}
+
+/// Joins expressions to one, or keeps them apart where that would be too long.
+fn branches(said: Vec<String>) -> Vec<String> {
+    if said.len() < 2 {
+        return said;
+    }
+    let joined = format!("(?:{})", said.join("|"));
+    if joined.len() <= MAX_BYTES {
+        vec![joined]
+    } else {
+        said
+    }
+}

@@ -1,0 +1,34 @@
+//! The tokens of robots, for formats that hold nothing else.
+
+use std::{borrow::Borrow, collections::HashSet};
+
+use super::exported::Exported;
+use crate::registry::{Pattern, PatternKind, Robot, import::list_token};
+
+/// Returns the tokens of the active robots, each once, that read back as tokens.
+pub(super) fn tokens<'r, R: Borrow<Robot>>(
+    exported: &mut Exported,
+    robots: &'r [R],
+) -> Vec<(&'r Robot, &'r str)> {
+    let mut seen = HashSet::new();
+    let mut tokens = Vec::new();
+    for robot in exported.active(robots) {
+        let robot = robot.borrow();
+        let (fit, unfit): (Vec<&Pattern>, Vec<_>) =
+            robot.patterns.iter().partition(|pattern| is_token(pattern));
+        if !unfit.is_empty() {
+            exported.leave_out(robot, "with a pattern that is no token of four letters");
+        }
+        exported.robots += usize::from(!fit.is_empty());
+        let new = fit
+            .into_iter()
+            .filter(|pattern| seen.insert(pattern.text.to_ascii_lowercase()));
+        tokens.extend(new.map(|pattern| (robot, pattern.text.as_str())));
+    }
+    tokens
+}
+
+/// Tells whether a pattern's text alone says what it is.
+fn is_token(pattern: &Pattern) -> bool {
+    pattern.kind == PatternKind::Token && list_token(&pattern.text).as_ref() == Some(pattern)
+}

@@ -1,0 +1,83 @@
+//! Downloads for other programs, and robots that several sources have.
+
+use reqwest::StatusCode;
+use robot_detection::registry::{ExportFormat, Pattern, PatternKind, Robot, Source};
+
+use super::site::{NOW_MS, Plan, Site};
+
+/// Site with the twelve robots of its source, one of them added by hand as well.
+async fn site() -> Site {
+    let site = Plan::open().start().await;
+    let mut robot = Robot::new("house", Source::manual());
+    robot.name = String::from("House Robot");
+    robot.patterns = vec![Pattern::new(PatternKind::Token, "Acme0001Walker")];
+    site.store.add_robot(&robot, NOW_MS).await.unwrap();
+    site.refresh().await;
+    site
+}
+
+#[tokio::test]
+async fn every_format_can_be_downloaded_and_the_table_links_it() {
+    let site = site().await;
+    let client = site.client();
+    let table = client.get("robots?q=acme0002").await;
+    for format in ExportFormat::ALL {
+        let word = format.as_str();
+        let link = format!("robots/export?format={word}&amp;q=acme0002");
+        let escaped = link.replace("&amp;", "&#38;");
+        assert!(
+            table.body.contains(&link) || table.body.contains(&escaped),
+            "{link}"
+        );
+        let answer = client.get(&link.replace("&amp;", "&")).await;
+        assert_eq!(answer.status, StatusCode::OK, "{word}");
+        let name = format!("attachment; filename=\"{}\"", format.file_name());
+        assert_eq!(answer.header("content-disposition"), name);
+        assert!(!answer.body.contains("Acme0003"), "{}", answer.body);
+        let is_named = answer.body.to_lowercase().contains("acme0002walker");
+        let has_place = *format != ExportFormat::RobotsTxt;
+        // The letters of that list's expressions stand in classes.
+        let is_spelled = answer.body.contains("0002[Ww]");
+        assert_eq!(is_named || is_spelled, has_place, "{}", answer.body);
+    }
+}
+
+#[tokio::test]
+async fn a_format_that_nobody_knows_is_refused_with_the_choices() {
+    let site = site().await;
+    let refused = site.client().get("robots/export?format=apache").await;
+    assert!(refused.status.is_client_error(), "{}", refused.status);
+    assert!(
+        refused.text().contains("nginx, haproxy"),
+        "{}",
+        refused.text()
+    );
+}
+
+#[tokio::test]
+async fn nobody_downloads_without_a_login() {
+    let site = Plan::default().start().await;
+    let answer = site.client().get("robots/export?format=nginx").await;
+    assert_eq!(answer.status, StatusCode::SEE_OTHER);
+    assert!(!answer.body.contains("map "), "{}", answer.body);
+}
+
+#[tokio::test]
+async fn a_duplicate_is_marked_and_leads_to_the_robot_that_is_named() {
+    let site = site().await;
+    let client = site.client();
+    let table = client.get("robots").await.text();
+    assert_eq!(table.matches("duplicate of").count(), 1, "{table}");
+    assert!(table.contains("duplicate of house"), "{table}");
+    let page = client.get("robots/web-robots-db/acme0001").await;
+    assert!(
+        page.text().contains("Duplicate: House Robot"),
+        "{}",
+        page.text()
+    );
+    assert!(page.body.contains("robots/manual/house"), "{}", page.body);
+    let json = client.get("api/robots/web-robots-db/acme0001").await.json();
+    assert_eq!(json["robot"]["duplicate_of"]["id"], "house");
+    let json = client.get("api/robots/manual/house").await.json();
+    assert!(json["robot"]["duplicate_of"].is_null(), "{json}");
+}

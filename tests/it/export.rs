@@ -1,0 +1,676 @@
+//! The registry for other programs: what they read hits what detection hits.
+
+use std::{collections::HashSet, fs, path::Path, sync::Arc};
+
+use proptest::prelude::*;
+use regex::bytes::{RegexSet, RegexSetBuilder};
+use robot_detection::{
+    detect::{Detector, browsers, export},
+    registry::{
+        ExportFormat, Exported, Format, Parsed, Pattern, PatternKind, Purpose, Robot, Source,
+        Status, bundled, parse, write_ai_robots_txt, write_crawler_user_agents, write_list,
+        write_matomo, write_robots_txt,
+    },
+};
+use serde_json::Value;
+
+use crate::support::program::{run, succeed};
+
+const NGINX: ExportFormat = ExportFormat::Nginx;
+const HAPROXY: ExportFormat = ExportFormat::HaProxy;
+
+fn import(format: Format, name: &str) -> Vec<Robot> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data/registry")
+        .join(name);
+    let source = "test".parse().unwrap();
+    parse(format, &fs::read(path).unwrap(), &source)
+        .unwrap()
+        .robots
+}
+
+/// Robots of the registry that comes with the program, and of lists in every format.
+///
+/// Of the first every sixteenth, and Google's: so many expressions take their time.
+fn robots() -> Vec<Arc<Robot>> {
+    let lists = [
+        import(Format::WebRobotsDb, "era2.txt"),
+        import(Format::CrawlerUserAgents, "crawler-user-agents.json"),
+        import(Format::AiRobotsTxt, "robots.json"),
+        import(Format::Matomo, "bots.yml"),
+        import(Format::List, "list.txt"),
+        every_kind(),
+    ];
+    let bundled = bundled().robots.into_iter().enumerate();
+    bundled
+        .filter(|(number, robot)| number % 16 == 0 || robot.id.contains("google"))
+        .map(|(_, robot)| robot)
+        .chain(lists.into_iter().flatten())
+        .map(Arc::new)
+        .collect()
+}
+
+/// Robots with a pattern of each kind, and expressions of many shapes.
+fn every_kind() -> Vec<Robot> {
+    let kinds = [
+        (PatternKind::Token, "Mallow Robot"),
+        (PatternKind::Prefix, "burnet/"),
+        (PatternKind::Product, "comfrey"),
+        (
+            PatternKind::Exact,
+            "Dock (a robot; $1 {2} [3] \"4\" #5 \\6)",
+        ),
+        (PatternKind::Regex, r"^Tansy\/[0-9]+(?:\.[0-9]+)*"),
+        (PatternKind::Regex, "(?i)yarrow(-image|-video)?bot"),
+        (PatternKind::Regex, "[wW]oad ?(Fetch|Get)er"),
+        (PatternKind::Regex, r"\bAlkanet\b|Borage$|^Chervil"),
+        (PatternKind::Regex, "Dill[^a-z0-9_]{2,4}(?P<n>x|yy)+?"),
+    ];
+    let robot = |(number, (kind, text)): (usize, &(PatternKind, &str))| {
+        let mut robot = Robot::new(format!("kind-{number}"), Source::manual());
+        robot.patterns.push(Pattern::stated(*kind, text).unwrap());
+        robot
+    };
+    kinds.iter().enumerate().map(robot).collect()
+}
+
+/// User-Agents that name the robots in several ways, nearly name them, or are browsers'.
+fn user_agents(robots: &[Arc<Robot>]) -> Vec<String> {
+    let mut all: Vec<String> = browsers().map(str::to_owned).collect();
+    for (number, pattern) in robots.iter().flat_map(|robot| &robot.patterns).enumerate() {
+        let name = pattern.text.trim_end_matches('/');
+        all.push(format!("{name}/1.0"));
+        all.push(match number % 8 {
+            0 => name.to_owned(),
+            1 => format!("Mozilla/5.0 (compatible; {name}/1.0; +http://x.example)"),
+            2 => format!("x{name} 1"),
+            3 => format!("{name}x"),
+            4 => format!("-{name}_"),
+            5 => name.to_uppercase(),
+            6 => format!("{} (x)", name.to_lowercase()),
+            _ => format!("{name} 2.0"),
+        });
+    }
+    let more = [
+        "Tansy/1",
+        "Tansy/x",
+        "xTansy/1.0",
+        "tansy/1.0",
+        "Yarrow-ImageBot/1",
+        "yarrowbotx",
+        "woadGeter",
+        "Woad Fetcher",
+        "WOAD Geter",
+        "AlkanetX",
+        "an Alkanet (x)",
+        "x_Alkanet",
+        "a Borage",
+        "Borages",
+        "Chervil",
+        "a Chervil",
+        "Dill--xyy",
+        "Dill-x",
+        "Dillaaxx",
+        "Dock (a robot; $1 {2} [3] \"4\" #5 \\6)",
+        "Dock (a robot",
+        "burnet/",
+        "burnet",
+        "comfrey_2",
+        "comfrey 2",
+        "comfrey x",
+        "comfreys",
+        "Mallow Robot2",
+        "Mallow Robots",
+        "MALLOW ROBOT",
+    ];
+    all.extend(more.map(str::to_owned));
+    all
+}
+
+/// Expressions in their order, and the ids that stand beside them.
+struct Map {
+    expressions: RegexSet,
+    ids: Vec<String>,
+}
+
+impl Map {
+    fn new(lines: Vec<(String, String)>) -> Self {
+        let (expressions, ids): (Vec<_>, _) = lines.into_iter().unzip();
+        let expressions = RegexSetBuilder::new(expressions)
+            .unicode(false)
+            .size_limit(1 << 28)
+            .dfa_size_limit(1 << 28)
+            .build()
+            .unwrap();
+        Self { expressions, ids }
+    }
+
+    /// Returns the id beside the first expression that matches.
+    fn first(&self, user_agent: &str) -> Option<&str> {
+        let first = self.expressions.matches(user_agent.as_bytes()).iter().min();
+        first.map(|at| self.ids[at].as_str())
+    }
+}
+
+/// Reads the expressions and ids of a map of nginx.
+fn nginx_lines(text: &str) -> Vec<(String, String)> {
+    let lines = text.lines().filter(|line| line.starts_with("    \""));
+    lines.map(|line| nginx_line(line).unwrap()).collect()
+}
+
+/// Reads the expressions and ids of a map of HAProxy, where a blank ends an expression.
+fn haproxy_lines(text: &str) -> Vec<(String, String)> {
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let pair = |line: &str| {
+        let (expression, id) = line.split_once(' ').unwrap();
+        (expression.replace("\\x20", " "), id.to_owned())
+    };
+    lines.map(pair).collect()
+}
+
+/// Reads `    "~*expression" "id";` with nginx's rules for quotation marks.
+fn nginx_line(line: &str) -> Option<(String, String)> {
+    let rest = line.strip_prefix("    \"")?;
+    let mut key = String::new();
+    let mut chars = rest.chars();
+    loop {
+        match chars.next()? {
+            '"' => break,
+            '\\' => match chars.next()? {
+                c @ ('\\' | '"' | '\'') => key.push(c),
+                't' | 'r' | 'n' => return None,
+                c => key.extend(['\\', c]),
+            },
+            c => key.push(c),
+        }
+    }
+    let id = chars.as_str().strip_prefix(" \"")?.strip_suffix("\";")?;
+    let expression = match key.strip_prefix("~*") {
+        Some(caseless) => format!("(?i){caseless}"),
+        None => key.strip_prefix('~')?.to_owned(),
+    };
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._:-".contains(c);
+    (!id.is_empty() && id.chars().all(is_plain)).then(|| (expression, id.to_owned()))
+}
+
+#[test]
+fn proxies_name_the_robots_that_detection_names() {
+    let robots = robots();
+    let detector = Detector::new(robots.iter().cloned()).unwrap();
+    let (nginx, haproxy) = (export(NGINX, &robots), export(HAPROXY, &robots));
+    let lines = nginx_lines(&nginx.text);
+    assert_eq!(haproxy_lines(&haproxy.text), lines);
+    let map = Map::new(lines);
+    let user_agents = user_agents(&robots);
+    assert!(user_agents.len() > 2_000, "{}", user_agents.len());
+    let mut hits = 0;
+    for user_agent in &user_agents {
+        let named = detector
+            .identify(user_agent.as_bytes())
+            .map(|claim| claim.id());
+        assert_eq!(map.first(user_agent), named, "{user_agent}");
+        hits += usize::from(named.is_some());
+    }
+    assert!(hits > 300, "{hits}");
+    let written = robots.iter().filter(|robot| robot.is_active()).count();
+    assert_eq!((nginx.robots, haproxy.robots), (written, written));
+    assert!(nginx.text.is_ascii() && haproxy.text.is_ascii());
+}
+
+#[test]
+fn lists_that_are_read_back_hit_what_they_hit_before() {
+    let robots = robots();
+    let detector = |robots: &[Arc<Robot>]| Detector::new(robots.iter().cloned()).unwrap();
+    let before = detector(&robots);
+    let again = |format: Format| {
+        let exported = export(ExportFormat::Registry(format), &robots);
+        let source = "test".parse().unwrap();
+        let parsed = parse(format, exported.text.as_bytes(), &source).unwrap();
+        assert_eq!(parsed.skipped, [], "{format:?}");
+        let back: Vec<_> = parsed.robots.into_iter().map(Arc::new).collect();
+        (exported, detector(&back))
+    };
+    let (cua, by_cua) = again(Format::CrawlerUserAgents);
+    let (_, by_matomo) = again(Format::Matomo);
+    let (list, by_list) = again(Format::List);
+    let (_, by_ai) = again(Format::AiRobotsTxt);
+    assert!(
+        cua.left_out
+            .iter()
+            .all(|it| it.reason == "without a pattern"),
+        "{:?}",
+        cua.left_out
+    );
+    assert!(list.robots > 100, "{}", list.robots);
+    for user_agent in user_agents(&robots) {
+        let hits = |detector: &Detector| detector.identify(user_agent.as_bytes()).is_some();
+        let is_hit = hits(&before);
+        assert_eq!(hits(&by_cua), is_hit, "crawler-user-agents: {user_agent}");
+        // A sign before a name, and an expression in the middle of a word, are what Matomo
+        // does not know.
+        let is_inside = user_agent.starts_with(['-', 'x']);
+        assert!(
+            is_inside || hits(&by_matomo) == is_hit,
+            "matomo: {user_agent}"
+        );
+        assert!(!hits(&by_matomo) || is_hit, "matomo: {user_agent}");
+        assert!(!hits(&by_list) || is_hit, "list: {user_agent}");
+        assert_eq!(hits(&by_list), hits(&by_ai), "ai-robots-txt: {user_agent}");
+    }
+}
+
+/// What is compared of robots that were written and read back.
+fn facts(robots: &[Robot]) -> Vec<(&str, &[Pattern], Purpose, Option<&str>)> {
+    let facts = robots.iter().map(|robot| {
+        (
+            robot.id.as_str(),
+            robot.patterns.as_slice(),
+            robot.purpose,
+            robot.details_url.as_deref(),
+        )
+    });
+    facts.collect()
+}
+
+#[test]
+fn a_list_comes_back_in_its_own_format_as_it_was() {
+    type Write = fn(&[Robot]) -> Exported;
+    let formats: [(Format, &str, Write); 4] = [
+        (
+            Format::CrawlerUserAgents,
+            "crawler-user-agents.json",
+            write_crawler_user_agents,
+        ),
+        (Format::AiRobotsTxt, "robots.json", write_ai_robots_txt),
+        (Format::Matomo, "bots.yml", write_matomo),
+        (Format::List, "list.txt", write_list),
+    ];
+    for (format, name, write) in formats {
+        let robots = import(format, name);
+        let exported = write(&robots);
+        assert_eq!(exported.left_out, [], "{format:?}");
+        assert_eq!(exported.robots, robots.len());
+        let source = "test".parse().unwrap();
+        let again = parse(format, exported.text.as_bytes(), &source).unwrap();
+        assert_eq!(facts(&again.robots), facts(&robots), "{format:?}");
+        assert_eq!(again.skipped, []);
+        if format == Format::AiRobotsTxt {
+            assert_eq!(again.robots, robots);
+        }
+    }
+}
+
+#[test]
+fn purposes_survive_where_a_format_can_hold_them() {
+    let robots: Vec<Robot> = Purpose::ALL
+        .iter()
+        .map(|&purpose| {
+            let mut robot = Robot::new(format!("{purpose}bot"), Source::bundled());
+            robot.patterns = vec![Pattern::new(PatternKind::Token, format!("{purpose}Robot"))];
+            robot.purpose = purpose;
+            robot
+        })
+        .collect();
+    for (format, exported) in [
+        (
+            Format::CrawlerUserAgents,
+            write_crawler_user_agents(&robots),
+        ),
+        (Format::AiRobotsTxt, write_ai_robots_txt(&robots)),
+        (Format::Matomo, write_matomo(&robots)),
+    ] {
+        let parsed = parse(format, exported.text.as_bytes(), &Source::bundled()).unwrap();
+        let mut again: Vec<_> = parsed.robots.iter().map(|robot| robot.purpose).collect();
+        again.sort_unstable();
+        let mut purposes = Purpose::ALL.to_vec();
+        purposes.sort_unstable();
+        assert_eq!(again, purposes, "{format:?}");
+    }
+}
+
+#[test]
+fn robots_that_are_not_matched_are_left_out_and_told() {
+    let mut quarantined = every_kind().swap_remove(0);
+    quarantined.status = Status::Quarantined {
+        pattern: "x".to_owned(),
+        browser: "y".to_owned(),
+    };
+    let unusable = Robot::new("unusable", Source::manual());
+    let mut outdone = every_kind().swap_remove(1);
+    outdone.source = Source::bundled();
+    let kept = every_kind().swap_remove(1);
+    let robots = [quarantined, unusable, outdone, kept].map(Arc::new);
+    for format in [NGINX, HAPROXY] {
+        let exported = export(format, &robots);
+        assert_eq!(exported.robots, 1);
+        assert_eq!(exported.text.matches("burnet/").count(), 1);
+        assert!(!exported.text.contains("Mallow"), "{}", exported.text);
+        let reasons: Vec<_> = exported.reasons().into_iter().collect();
+        assert_eq!(
+            reasons,
+            [
+                ("in quarantine", 1),
+                ("with an id that a better source has", 1),
+                ("without a pattern", 1)
+            ]
+        );
+    }
+}
+
+#[test]
+fn a_robots_txt_shuts_out_the_robots_that_were_chosen_and_nobody_else() {
+    let named = |id: &str, token: Option<&str>, operator: Option<&str>| {
+        let mut robot = Robot::new(id, Source::manual());
+        robot.patterns = vec![Pattern::new(PatternKind::Token, id)];
+        robot.product_token = token.map(str::to_owned);
+        robot.operator = operator.map(str::to_owned);
+        robot
+    };
+    let robots = [
+        named("one", Some("OneBot"), Some("Acme\nUser-agent: *")),
+        named("two", Some("Two_Robot 2.0!"), Some("Acme\nUser-agent: *")),
+        named("same", Some("onebot"), Some("Other")),
+        named("all", Some("*"), None),
+        named("lines", Some("A\nAllow: /"), None),
+        named("comment", Some("A # b"), None),
+        named("colon", Some("A: b"), None),
+        named("blank", Some(" "), None),
+        named("none", None, None),
+        named("alone", Some("alone"), None),
+    ];
+    let exported = write_robots_txt(&robots);
+    assert_eq!(
+        exported.text,
+        "# Acme User-agent: *\nUser-agent: OneBot\nUser-agent: Two_Robot 2.0!\nDisallow: /\n\n\
+         # No operator known\nUser-agent: alone\nDisallow: /\n"
+    );
+    assert_eq!((exported.robots, exported.left_out.len()), (4, 6));
+}
+
+/// Text that would end a string, a comment, a line or a block somewhere.
+fn hostile() -> impl Strategy<Value = String> {
+    let piece = prop::sample::select(vec![
+        "\n",
+        "\r",
+        "\"",
+        "'",
+        "\\",
+        "$",
+        "$x",
+        "{",
+        "}",
+        ";",
+        "#",
+        " #",
+        "*",
+        "/",
+        "(",
+        ")",
+        "[",
+        "]",
+        ": ",
+        "- ",
+        "\0",
+        "\u{1b}[0m",
+        "\u{2028}",
+        "\u{85}",
+        "\u{202e}",
+        "ä",
+        "<b>",
+        "](",
+        "%",
+        "|",
+        "^",
+        "?",
+        "+",
+        ".",
+        "Acme",
+        "bot",
+        "a",
+        "7",
+        " ",
+        "  ",
+        "\t",
+        "&amp;",
+        "robot-id: x",
+        "http://x.example/",
+        "default",
+        "include",
+    ]);
+    prop::collection::vec(piece, 1..12).prop_map(|pieces| pieces.concat())
+}
+
+fn any_robot() -> impl Strategy<Value = Robot> {
+    let kind = prop::sample::select(PatternKind::ALL);
+    let patterns = prop::collection::vec((kind, hostile()), 1..3);
+    let more = (hostile(), hostile(), hostile(), hostile());
+    (hostile(), patterns, more).prop_map(|(id, patterns, (name, url, operator, token))| {
+        let mut robot = Robot::new(format!("a{id}"), Source::manual());
+        let patterns = patterns
+            .into_iter()
+            .map(|(kind, text)| Pattern::new(kind, text));
+        robot.patterns = patterns.collect();
+        robot.useragent.clone_from(&name);
+        robot.name = name;
+        robot.details_url = Some(format!("http://{url}"));
+        robot.operator = Some(operator);
+        robot.product_token = Some(token);
+        robot
+    })
+}
+
+fn is_robots_txt_line(line: &str) -> bool {
+    let mut token = line.strip_prefix("User-agent: ").unwrap_or("*").chars();
+    line.is_empty()
+        || line.starts_with("# ")
+        || line == "Disallow: /"
+        || token.all(|c| c.is_ascii_alphanumeric() || " _-.!".contains(c))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_text_of_a_registry_breaks_out_of_its_place(robots in prop::collection::vec(any_robot(), 1..5)) {
+        let robots: Vec<_> = robots.into_iter().map(Arc::new).collect();
+        let exported = |format| export(format, &robots).text;
+        let no_control = |text: &str| !text.contains(|c: char| c != '\n' && c.is_control());
+        for &format in ExportFormat::ALL {
+            prop_assert!(no_control(&exported(format)), "{format:?}");
+        }
+        let nginx = exported(NGINX);
+        let body = nginx.split_once("    default \"\";\n").unwrap().1.strip_suffix("}\n").unwrap();
+        for line in body.lines() {
+            prop_assert!(nginx_line(line).is_some(), "{line}");
+        }
+        for line in exported(HAPROXY).lines() {
+            prop_assert!(line.starts_with("# ") || line.starts_with("#  ") || line.split(' ').count() == 2, "{line}");
+        }
+        for line in exported(ExportFormat::RobotsTxt).lines() {
+            prop_assert!(is_robots_txt_line(line), "{line}");
+        }
+        for format in [Format::CrawlerUserAgents, Format::AiRobotsTxt, Format::Matomo, Format::List] {
+            let export = export(ExportFormat::Registry(format), &robots);
+            if export.robots == 0 {
+                continue;
+            }
+            let parsed = parse(format, export.text.as_bytes(), &Source::bundled());
+            let Ok(Parsed { robots: again, records, .. }) = parsed else {
+                panic!("{format:?}: {parsed:?}\n{}", export.text);
+            };
+            let written: usize = robots.iter().map(|robot| robot.patterns.len()).sum();
+            prop_assert!(records <= written, "{format:?}: {}", export.text);
+            for robot in &again {
+                let url = robot.details_url.as_deref().unwrap_or("http://");
+                prop_assert!(url.starts_with("http://"), "{url}");
+            }
+        }
+    }
+}
+
+fn directory() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let config = directory.path().join("robot-detection.toml");
+    fs::write(config, "web_robots_db = \"\"\n").unwrap();
+    directory
+}
+
+#[test]
+fn the_bundled_registry_is_exported_without_a_database() {
+    let directory = directory();
+    let path = directory.path();
+    for &format in ExportFormat::ALL {
+        let command = [
+            "registry",
+            "export",
+            "--bundled",
+            "--format",
+            format.as_str(),
+        ];
+        assert!(succeed(path, &command).len() > 1000, "{format:?}");
+    }
+    let json = succeed(
+        path,
+        &["registry", "export", "--bundled", "--format", "json"],
+    );
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json.as_array().unwrap().len(), bundled().robots.len());
+    let files: Vec<_> = fs::read_dir(path).unwrap().collect();
+    assert_eq!(files.len(), 1, "the configuration is alone: {files:?}");
+}
+
+#[test]
+fn robots_are_chosen_by_purpose_and_operator() {
+    let directory = directory();
+    let list = |more: &[&str]| {
+        let arguments = [&["registry", "list", "--bundled", "--json"], more].concat();
+        let json = succeed(directory.path(), &arguments);
+        let robots: Vec<Value> = serde_json::from_str(&json).unwrap();
+        let words = |robot: &Value, key: &str| robot[key].as_str().unwrap_or_default().to_owned();
+        let words = robots
+            .iter()
+            .map(|robot| (words(robot, "purpose"), words(robot, "operator")));
+        words.collect::<HashSet<_>>()
+    };
+    let chosen = list(&["--purpose", "ai-training,ai-search", "--purpose", "AI-user"]);
+    let purposes: HashSet<_> = chosen.iter().map(|(purpose, _)| purpose.as_str()).collect();
+    assert_eq!(
+        purposes,
+        HashSet::from(["ai-training", "ai-search", "ai-user"])
+    );
+    let chosen = list(&["--operator", "openai", "--purpose", "ai-training"]);
+    assert_eq!(
+        chosen,
+        HashSet::from([("ai-training".to_owned(), "OpenAI".to_owned())])
+    );
+    for (flag, word, hint) in [
+        ("--purpose", "ai-trainin", "ai-training"),
+        ("--format", "ngin", "nginx"),
+    ] {
+        let wrong = run(
+            directory.path(),
+            &["registry", "export", "--bundled", flag, word],
+        );
+        let text = String::from_utf8_lossy(&wrong.stderr).into_owned();
+        assert_eq!(wrong.status.code(), Some(2), "{text}");
+        assert!(text.contains(hint), "{text}");
+    }
+}
+
+#[test]
+fn a_file_is_written_as_a_whole_or_left_as_it_is() {
+    let directory = directory();
+    let file = directory.path().join("robots.conf");
+    let export = |word: &str| {
+        let arguments = [
+            "registry",
+            "export",
+            word,
+            "--bundled",
+            "--format",
+            "nginx",
+            "--output",
+            "robots.conf",
+        ];
+        run(directory.path(), &arguments)
+    };
+    let output = export("googlebot");
+    assert!(
+        output.status.success() && output.stdout.is_empty(),
+        "{output:?}"
+    );
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(
+        text.contains("Googlebot") && text.ends_with("}\n"),
+        "{text}"
+    );
+    assert_eq!(export("zzzzzz").status.code(), Some(1));
+    assert_eq!(fs::read_to_string(&file).unwrap(), text);
+}
+
+#[test]
+fn what_an_export_leaves_out_is_said_beside_it() {
+    let directory = directory();
+    let path = directory.path();
+    let list = "Sogou\nAgrimonyBot\n".to_owned() + &"#\n".repeat(3);
+    fs::write(path.join("list.txt"), list).unwrap();
+    let refresh = [
+        "registry", "refresh", "--from", "list.txt", "--format", "list", "--force",
+    ];
+    succeed(path, &refresh);
+    let arguments = [
+        "registry", "export", "--source", "list", "--format", "nginx",
+    ];
+    let output = run(path, &arguments);
+    let note = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(note.trim_end(), "left out, in quarantine: 1");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        text.contains("AgrimonyBot") && !text.contains("Sogou"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_robot_that_a_better_source_has_is_shown_as_its_duplicate() {
+    let directory = directory();
+    let path = directory.path();
+    fs::write(path.join("list.txt"), "Googlebot\nAgrimonyBot\n").unwrap();
+    let refresh = [
+        "registry", "refresh", "--from", "list.txt", "--format", "list", "--force",
+    ];
+    succeed(path, &refresh);
+    let table = succeed(path, &["registry", "list", "--duplicates"]);
+    let lines: Vec<&str> = table.lines().collect();
+    assert_eq!(lines.len(), 2, "{table}");
+    assert!(lines[1].starts_with("list:googlebot") && lines[1].contains("bundled:googlebot"));
+    let shown = succeed(path, &["registry", "show", "list:googlebot"]);
+    assert!(
+        shown.contains("duplicate of  bundled:googlebot\n"),
+        "{shown}"
+    );
+    let json = succeed(path, &["registry", "list", "--json", "--source", "list"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let other = serde_json::json!({"source": "bundled", "robot_id": "googlebot"});
+    let of = |id: &str| {
+        let mut robots = json.as_array().unwrap().iter();
+        robots.find(|robot| robot["robot_id"] == id).unwrap()["duplicate_of"].clone()
+    };
+    assert_eq!(
+        (of("list:googlebot"), of("list:agrimonybot")),
+        (other, Value::Null)
+    );
+}
+
+#[test]
+fn show_tells_what_is_known_of_a_robot() {
+    let directory = directory();
+    let shown = succeed(directory.path(), &["registry", "show", "googlebot"]);
+    for line in [
+        "obeys it      yes\n",
+        "host          googlebot.com\n",
+        "ranges        https://",
+    ] {
+        assert!(shown.contains(line), "{shown}");
+    }
+}
