@@ -126,6 +126,16 @@ fn no_browser_of_the_self_test_is_a_robot() {
 }
 
 #[test]
+fn a_hostile_text_is_given_up_after_sixteen_contacts() {
+    let contacts = |count| {
+        let device = "a@b.example ".repeat(count);
+        format!("Mozilla/5.0 (Linux; Android 14; {device}) x@y.example")
+    };
+    assert_eq!(sign(&contacts(15)), Some((Sign::Address, "@")));
+    assert_eq!(sign(&contacts(16)), None);
+}
+
+#[test]
 fn listed_robots_go_before_unlisted_ones() {
     let mut robot = Robot::new("ex", Source::manual());
     robot.patterns = vec![Pattern::new(PatternKind::Token, "Ex")];

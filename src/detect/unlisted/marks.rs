@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::{
     Sign, Unlisted,
+    occurrences::MAX_OCCURRENCES,
     platform::has_platform,
     words::{Words, has_any, words},
 };
@@ -120,7 +121,7 @@ pub(in crate::detect) const MARKS: &[Mark] = &[
 
 /// Marks that stand in many robots' User-Agents, and are looked for only where
 /// no robot is found: by a byte that few browsers have, and how many are behind it.
-const LATE_MARKS: [(u8, usize, &[Mark]); 3] = [
+static LATE_MARKS: [(u8, usize, &[Mark]); 3] = [
     (
         b':',
         2,
@@ -135,20 +136,26 @@ const LATE_MARKS: [(u8, usize, &[Mark]); 3] = [
 
 /// Returns the first of the late marks that gives a robot away.
 pub(super) fn find_late(text: &[u8]) -> Option<Unlisted> {
-    memchr::memchr3_iter(b':', b'+', b'@', text).find_map(|at| {
-        let byte = text.get(at)?;
-        let (_, behind, marks) = LATE_MARKS.iter().find(|(known, ..)| known == byte)?;
-        let end = at + 1 + behind;
-        let before = text.get(..end)?;
-        let mark = marks
-            .iter()
-            .find(|mark| ends_with(before, mark.literal.as_bytes()))?;
-        let range = end - mark.literal.len()..end;
-        mark.holds(text, &range).then_some(Unlisted {
+    memchr::memchr3_iter(b':', b'+', b'@', text)
+        .filter_map(|at| late_mark(text, at))
+        .take(MAX_OCCURRENCES)
+        .find(|(mark, range)| mark.holds(text, range))
+        .map(|(mark, range)| Unlisted {
             sign: mark.sign,
             range,
         })
-    })
+}
+
+/// Returns the late mark that the byte at `at` belongs to, and where it stands.
+fn late_mark(text: &[u8], at: usize) -> Option<(&'static Mark, Range<usize>)> {
+    let byte = text.get(at)?;
+    let (_, behind, marks) = LATE_MARKS.iter().find(|(known, ..)| known == byte)?;
+    let end = at + 1 + behind;
+    let before = text.get(..end)?;
+    let mark = marks
+        .iter()
+        .find(|mark| ends_with(before, mark.literal.as_bytes()))?;
+    Some((mark, end - mark.literal.len()..end))
 }
 
 impl Mark {
@@ -157,10 +164,11 @@ impl Mark {
         let before = text.get(..range.start).unwrap_or_default();
         let after = text.get(range.end..).unwrap_or_default();
         match self.rule {
-            Rule::Anywhere => !is_device(text, before, self.literal),
+            Rule::Anywhere => !is_device(text, before),
             Rule::EndOfWord => {
                 let literal = text.get(range.clone()).unwrap_or_default();
-                ends_word(literal, after) && !is_device(text, before, self.literal)
+                let is_cubot = self.literal == "bot" && ends_with(before, b"cu");
+                ends_word(literal, after) && !is_cubot && !is_device(text, before)
             }
             Rule::Url => is_contact_url(text, before, after),
             Rule::Address => is_address(text, before, after),
@@ -192,14 +200,10 @@ static COMPATIBLE: Words = Words::new(|| words(&["compatible"]));
 static ENGINE: Words = Words::new(|| words(&["like gecko"]));
 static PROFILES: Words = Words::new(|| words(&["wap-profile", "uaprof", "docomo"]));
 
-/// Tells whether a word belongs to the name of a device: `CUBOT`, `M bot 54`,
-/// `Spider 8`.
+/// Tells whether a word belongs to the name of a device: `M bot 54`, `Spider 8`.
 ///
 /// Android's browsers name the device in their first comment.
-fn is_device(text: &[u8], before: &[u8], literal: &str) -> bool {
-    if literal == "bot" && ends_with(before, b"cu") {
-        return true;
-    }
+fn is_device(text: &[u8], before: &[u8]) -> bool {
     let is_in_first_comment = !before.contains(&b')');
     is_in_first_comment
         && starts_with(text, b"Mozilla/")
@@ -210,7 +214,7 @@ fn is_device(text: &[u8], before: &[u8], literal: &str) -> bool {
 /// Tells whether what follows is the host of a URL that tells of a robot.
 fn is_contact_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     let has_host = after.first().is_some_and(u8::is_ascii_alphanumeric);
-    if !has_host || is_device(text, before, "http") {
+    if !has_host || is_device(text, before) {
         return false;
     }
     if is_mozilla(text) {
@@ -249,7 +253,7 @@ fn is_site(text: &[u8], before: &[u8], after: &[u8]) -> bool {
 fn is_address(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     before.last().copied().is_some_and(is_name)
         && is_domain(after)
-        && !is_device(text, before, "@")
+        && !is_device(text, before)
         && (is_mozilla(text) || !is_people_s(text))
 }
 

@@ -4,14 +4,15 @@ use std::ops::Range;
 
 use super::{MARKS, Unlisted};
 
-/// Occurrences that are kept; who has more of them has said enough.
-const MAX: usize = 16;
+/// Occurrences that are looked at, each of which may take as long as the text is;
+/// who has more of them has said enough.
+pub(super) const MAX_OCCURRENCES: usize = 16;
 
 /// Occurrences of marks, without memory of their own.
 #[derive(Default)]
 pub(in crate::detect) struct Marks {
     /// Index of the mark and where it starts.
-    occurrences: [(u8, u16); MAX],
+    occurrences: [(u8, u16); MAX_OCCURRENCES],
     count: usize,
 }
 

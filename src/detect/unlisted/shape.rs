@@ -66,7 +66,6 @@ const PROGRAM_WORDS: &[&str] = &[
     "visit",
     "walk",
     "web",
-    "webhook",
     "worm",
 ];
 
