@@ -9,8 +9,11 @@ use divan::{AllocProfiler, Bencher, counter::ItemsCount};
 use regex::bytes::{Regex, RegexBuilder};
 use robot_detection::{
     detect::{Detector, browsers, self_test},
-    registry::{Pattern, PatternKind, Robot, Source},
+    registry::{PatternKind, Robot, Source},
 };
+
+#[path = "support/invent.rs"]
+mod invent;
 
 #[global_allocator]
 static ALLOC: AllocProfiler = AllocProfiler::system();
@@ -138,58 +141,8 @@ fn identify_all(bencher: Bencher<'_, '_>, robots: Vec<Robot>, user_agents: &[Str
         });
 }
 
-/// Invents robots with one pattern each; one in five is known by a prefix.
 fn robots(count: usize) -> Vec<Robot> {
-    const FIRST: [&str; 25] = [
-        "Acme", "Blue", "Crystal", "Data", "Echo", "Fern", "Global", "Harbor", "Index", "Jade",
-        "Kite", "Link", "Meta", "Nova", "Open", "Page", "Quick", "River", "Site", "Trend", "Ultra",
-        "Vivid", "Web", "Yonder", "Zen",
-    ];
-    const SECOND: [&str; 20] = [
-        "Search", "Scan", "Crawl", "Fetch", "Reach", "Watch", "Trace", "Graph", "Feed", "News",
-        "Image", "Rank", "Archive", "Probe", "Lens", "Wave", "Spark", "Mind", "Path", "Check",
-    ];
-    const THIRD: [&str; 20] = [
-        "bot",
-        "Bot",
-        "-bot",
-        "Crawler",
-        "-Crawler",
-        "Spider",
-        "Agent",
-        "Robot",
-        "bot-Image",
-        "bot-News",
-        "bot-Mobile",
-        "Fetcher",
-        "Monitor",
-        "Validator",
-        "Preview",
-        "Indexer",
-        "-AI",
-        "Scanner",
-        "Reader",
-        "Harvester",
-    ];
-    let names = THIRD
-        .iter()
-        .flat_map(|third| SECOND.iter().map(move |second| (second, third)))
-        .flat_map(|(second, third)| FIRST.map(|first| format!("{first}{second}{third}")));
-    // Steps that visit all 10,000 names once, so that few patterns are as varied as many.
-    let names: Vec<String> = names.collect();
-    (0..count)
-        .filter_map(|number| names.get(number * 3_331 % names.len()))
-        .enumerate()
-        .map(|(number, name)| {
-            let mut robot = Robot::new(name.to_lowercase(), Source::bundled());
-            robot.patterns.push(if number % 5 == 0 {
-                Pattern::new(PatternKind::Prefix, format!("{name}/"))
-            } else {
-                Pattern::new(PatternKind::Token, name)
-            });
-            robot
-        })
-        .collect()
+    invent::robots(count, &Source::bundled())
 }
 
 /// Returns a User-Agent that the robot may send.

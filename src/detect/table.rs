@@ -69,33 +69,29 @@ impl Table {
         let states = States::new(&dfa, width)?;
         let with_row = || states.all.iter().filter(|state| !state.is_link());
         let linked = || states.all.iter().filter(|state| state.is_link());
-        let mut table = Self {
-            columns,
-            rows: Box::default(),
-            links: Box::default(),
-            start: states.name(states.start),
-            width: usize::from(width),
-            first_link: with_row().count(),
-            bounds: Box::default(),
-            literals: Box::default(),
-            lengths: lengths(&dfa)?,
-        };
-        let mut rows = Vec::new();
+        let (mut rows, mut first_link) = (Vec::new(), 0);
         for (number, state) in with_row().enumerate() {
             let next = |column| states.name(dfa.next_state(Anchored::No, state.id, column));
             rows.extend((0..width).map(next));
             rows.push(u32::try_from(number).ok()?);
+            first_link = number + 1;
         }
-        table.rows = rows.into();
-        table.links = linked().map(|state| states.link(state)).collect();
         let (mut bounds, mut literals) = (vec![0], Vec::new());
         for state in with_row().chain(linked()) {
             literals.extend(literals_of(&dfa, state.id)?);
             bounds.push(u32::try_from(literals.len()).ok()?);
         }
-        table.bounds = bounds.into();
-        table.literals = literals.into();
-        Some(table)
+        Some(Self {
+            columns,
+            rows: rows.into(),
+            links: linked().map(|state| states.link(state)).collect(),
+            start: states.name(states.start),
+            width: usize::from(width),
+            first_link,
+            bounds: bounds.into(),
+            literals: literals.into(),
+            lengths: lengths(&dfa)?,
+        })
     }
 
     #[inline]

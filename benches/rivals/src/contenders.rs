@@ -138,7 +138,7 @@ fn isbot_patterns(module: &Path) -> Result<Vec<String>> {
 }
 
 fn imported(count: usize) -> Result<Contender> {
-    ours(OURS, invent::robots(count))
+    ours(OURS, invent::robots(count, &Source::web_robots_db()))
 }
 
 /// Returns ours with a real list imported, without the patterns that hit browsers.

@@ -5,6 +5,7 @@
 //! one run. `benches/rivals/run` brings what both need.
 
 mod contenders;
+#[path = "../../support/invent.rs"]
 mod invent;
 mod mixes;
 mod node;
