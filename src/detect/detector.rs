@@ -4,14 +4,13 @@ use std::{collections::HashMap, ops::Range, sync::Arc};
 
 use super::{
     Claim, Listed, MAX_USER_AGENT_BYTES,
-    matcher::{Builder, Entry, Limits, Matcher, Visitor},
+    matcher::{Builder, Limits, Matcher, Owner, Visitor},
     unlisted::{self, MARKS, Marks},
 };
 use crate::registry::{Pattern, Robot, Source};
 
 /// What one detector takes.
 pub(super) const LIMITS: Limits = Limits {
-    table_bytes: 64 << 20,
     literals_bytes: 4 << 20,
     always: 64,
 };
@@ -44,12 +43,12 @@ pub struct Rejected {
     pub reason: String,
 }
 
-/// Error of patterns that no automaton can be built from.
+/// Error of patterns that no detector can be built from.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
     /// There are too many patterns, or they are too long.
-    #[error("the patterns do not fit an automaton: {0}")]
+    #[error("the patterns do not fit a detector: {0}")]
     TooLarge(String),
 }
 
@@ -68,8 +67,8 @@ impl Detector {
     ///
     /// # Errors
     ///
-    /// Fails when the literals have more than 4 MiB, or the automaton cannot
-    /// be addressed.
+    /// Fails when the literals have more than 4 MiB, or are too many to be
+    /// addressed.
     pub fn new(robots: impl IntoIterator<Item = Arc<Robot>>) -> Result<Self, BuildError> {
         let mut builder = Builder::new(LIMITS);
         let mut taking_part: Vec<Arc<Robot>> = Vec::new();
@@ -126,20 +125,21 @@ impl Detector {
     /// those that always do.
     #[must_use]
     pub fn identify(&self, user_agent: &[u8]) -> Option<Claim<'_>> {
-        let mut best = MostSpecific::default();
-        self.matcher.as_ref()?.scan(user_agent, &mut best);
-        let Some(hit) = best.hit else {
-            return self.unlisted(user_agent, &best.marks);
+        let matcher = self.matcher.as_deref()?;
+        let mut best = MostSpecific::new(self.recognises_unlisted);
+        matcher.scan(user_agent, &mut best);
+        let Some((owner, range)) = best.hit else {
+            return self.unlisted(user_agent, &mut best.marks);
         };
-        let robot = self.robots.get(hit.robot)?;
+        let robot = owner.robot as usize;
         Some(Claim::Listed(Listed {
-            robot,
-            pattern: self.patterns.get(hit.robot, hit.pattern)?,
-            range: hit.range,
+            robot: self.robots.get(robot)?,
+            pattern: self.patterns.get(robot, owner.pattern as usize)?,
+            range,
         }))
     }
 
-    fn unlisted(&self, user_agent: &[u8], marks: &Marks) -> Option<Claim<'_>> {
+    fn unlisted(&self, user_agent: &[u8], marks: &mut Marks) -> Option<Claim<'_>> {
         if !self.recognises_unlisted {
             return None;
         }
@@ -179,15 +179,16 @@ impl Detector {
 struct Patterns {
     all: Box<[Pattern]>,
     /// Where those of each robot begin.
-    starts: Box<[usize]>,
+    starts: Box<[u32]>,
 }
 
 impl Patterns {
     fn of(robots: &[Arc<Robot>]) -> Self {
         let mut all = Vec::new();
         let starts = robots.iter().map(|robot| {
+            let start = u32::try_from(all.len()).unwrap_or(u32::MAX);
             all.extend(robot.patterns.iter().cloned());
-            all.len() - robot.patterns.len()
+            start
         });
         let starts = starts.collect();
         Self {
@@ -197,7 +198,8 @@ impl Patterns {
     }
 
     fn get(&self, robot: usize, pattern: usize) -> Option<&Pattern> {
-        self.all.get(self.starts.get(robot)? + pattern)
+        let start = self.starts.get(robot).copied()?;
+        self.all.get(start as usize + pattern)
     }
 }
 
@@ -222,60 +224,61 @@ pub(super) fn of_best_source(robots: impl IntoIterator<Item = Arc<Robot>>) -> Ve
 }
 
 /// Visitor that keeps the most specific hit; of equal ones the leftmost.
-#[derive(Default)]
 struct MostSpecific {
-    hit: Option<Hit>,
+    hit: Option<(Owner, Range<usize>)>,
     /// Made at the first gate that opens, which few requests reach.
     ran: Option<Ran>,
+    recognises_unlisted: bool,
     marks: Marks,
 }
 
-struct Hit {
-    rank: usize,
-    robot: usize,
-    pattern: usize,
-    range: Range<usize>,
+impl MostSpecific {
+    fn new(recognises_unlisted: bool) -> Self {
+        Self {
+            hit: None,
+            ran: None,
+            recognises_unlisted,
+            marks: Marks::default(),
+        }
+    }
 }
 
 impl Visitor for MostSpecific {
-    fn wants_rank(&self, rank: usize) -> bool {
-        self.hit.as_ref().is_none_or(|hit| rank <= hit.rank)
+    fn wants(&self, owner: Owner) -> bool {
+        let best = self.hit.as_ref();
+        best.is_none_or(|(best, _)| owner.rank <= best.rank)
     }
 
-    fn wants(&self, entry: &Entry) -> bool {
-        self.wants_rank(entry.rank)
-    }
-
-    fn may_run(&mut self, regex: usize) -> bool {
+    fn may_run(&mut self, regex: u32) -> bool {
         self.ran.get_or_insert_default().is_first(regex)
     }
 
-    fn hit(&mut self, entry: &Entry, range: Range<usize>) {
-        let is_behind = |hit: &Hit| hit.rank == entry.rank && hit.range.start <= range.start;
-        if self.hit.as_ref().is_some_and(is_behind) {
-            return;
+    fn hit(&mut self, owner: Owner, range: Range<usize>) {
+        let is_before = |(best, known): &(Owner, Range<usize>)| {
+            (owner.rank, range.start) < (best.rank, known.start)
+        };
+        if self.hit.as_ref().is_none_or(is_before) {
+            self.hit = Some((owner, range));
         }
-        self.hit = Some(Hit {
-            rank: entry.rank,
-            robot: entry.robot,
-            pattern: entry.pattern,
-            range,
-        });
     }
 
-    fn mark(&mut self, mark: usize, range: Range<usize>) {
+    fn wants_marks(&self) -> bool {
+        self.recognises_unlisted && self.hit.is_none()
+    }
+
+    fn mark(&mut self, mark: u8, range: Range<usize>) {
         self.marks.push(mark, range);
     }
 }
 
 /// The regular expressions that have run, without memory of their own.
 struct Ran {
-    regexes: [usize; MAX_RUNS],
+    regexes: [u32; MAX_RUNS],
     count: usize,
 }
 
 impl Ran {
-    fn is_first(&mut self, regex: usize) -> bool {
+    fn is_first(&mut self, regex: u32) -> bool {
         let ran = self.regexes.get(..self.count).unwrap_or_default();
         if ran.contains(&regex) {
             return false;
@@ -305,8 +308,8 @@ mod tests {
     #[test]
     fn regex_runs_once_and_only_so_many_run() {
         let mut ran = Ran::default();
-        assert!((0..MAX_RUNS).all(|regex| ran.is_first(regex)));
+        assert!((0..64).all(|regex| ran.is_first(regex)));
         assert!(!ran.is_first(0));
-        assert!(!ran.is_first(MAX_RUNS));
+        assert!(!ran.is_first(64));
     }
 }

@@ -1,99 +1,133 @@
 //! The patterns of many robots, found in one pass over a User-Agent.
 
+mod builder;
+mod groups;
+mod phrases;
 #[cfg(feature = "formats")]
 mod ranked;
+mod strange;
 
-use std::{
-    collections::{HashMap, hash_map},
-    ops::Range,
-};
+use std::ops::Range;
 
+use aho_corasick::AhoCorasick;
 use regex::bytes::Regex;
 
+use self::strange::Strange;
 use super::{
-    automaton::Automaton,
-    detector::BuildError,
-    regexes::Plan,
-    rules::Rule,
-    specificity::{Specificity, name, shortest_name},
-    unlisted::Mark,
+    anchor::{GRAM_BYTES, gram, grams},
+    index::Index,
+    rules::{Plain, Rule},
+    words::{Word, Words},
 };
-use crate::registry::{Pattern, PatternKind, Robot};
 
+pub(super) use builder::{Builder, Limits};
 #[cfg(feature = "formats")]
 pub(super) use ranked::Ranked;
 
 /// Bytes of a User-Agent within which a hit must end; the rest is not looked at.
 pub const MAX_USER_AGENT_BYTES: usize = 8 << 10;
 
-/// Longest literal of a pattern.
-const MAX_LITERAL_BYTES: usize = 512;
-
-/// Bytes of a literal that the automaton knows: its last ones.
+/// Literals, rules and regular expressions of many robots.
 ///
-/// What is long begins as browsers do, `Mozilla/5.0 (`, and the automaton would
-/// be deep inside of it for much of every text.
-const MAX_GATE_BYTES: usize = 16;
-
-/// Automaton, rules and regular expressions of many robots.
+/// Each literal is looked for by its [`Anchor`](super::anchor::Anchor): by a
+/// whole word of it if one is known, else by three letters of it, and these
+/// only within words that nobody knows. So the words of browsers cost one look
+/// each, and other words little more, however many literals there are.
 #[derive(Debug)]
 pub(super) struct Matcher {
-    automaton: Automaton,
-    literals: Box<[Bucket]>,
-    entries: Box<[Entry]>,
+    words: Index<Bucket>,
+    /// By the first letters of a User-Agent.
+    starts: Index<Bucket>,
+    grams: Index<Bucket>,
+    mark_grams: Index<Bucket>,
+    /// What is skipped, as no literal stands in it.
+    phrases: Box<[&'static [u8]]>,
+    /// Those with neither words nor three letters in a row.
+    rest: Option<Rest>,
+    forms: Box<[Form]>,
+    /// Literals of all forms, in lower case.
+    literals: Box<[u8]>,
+    plains: Box<[Plain]>,
     regexes: Box<[Regex]>,
-    always: Box<[Entry]>,
+    always: Box<[Form]>,
     patterns: usize,
 }
 
-/// One way in which a pattern is found.
-#[derive(Clone, Debug)]
-pub(super) struct Entry {
-    /// Place among all entries by specificity: the lowest is the most specific.
-    pub(super) rank: usize,
+/// Whose a hit is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Owner {
+    /// Place among all by specificity: the lowest is the most specific.
+    pub(super) rank: u32,
     /// Number of the robot, as given to [`Builder::add`].
-    pub(super) robot: usize,
+    pub(super) robot: u32,
     /// Index among the robot's patterns.
-    pub(super) pattern: usize,
-    /// What stands before the end of the literal that the automaton knows.
-    head: Box<[u8]>,
+    pub(super) pattern: u32,
+}
+
+/// One way in which a pattern is found.
+#[derive(Clone, Copy, Debug)]
+struct Form {
+    owner: Owner,
+    /// Where its literal starts among all.
+    literal: u32,
+    length: u16,
+    /// Where in the literal its anchor stands.
+    offset: u16,
+    /// Where in the literal a byte stands that is compared first, and which.
+    beside: u16,
+    beside_byte: u8,
+    /// Whether the anchor is all of it, and need not be compared.
+    is_anchor: bool,
     test: Test,
 }
 
-/// What is asked at an occurrence of an entry's literal.
-#[derive(Clone, Debug)]
+/// What is asked at an occurrence of a form's literal.
+#[derive(Clone, Copy, Debug)]
 enum Test {
     Rule(Rule),
-    Regex(usize),
+    Plain(u32),
+    Regex(u32),
     /// Nothing yet: whether a mark counts is asked when no robot is found.
-    Mark,
+    Mark(u8),
 }
 
-/// Entries that share the end of their literals, the most specific first.
-#[derive(Debug)]
+/// Forms that share an anchor, the most specific first.
+#[derive(Clone, Copy, Debug, Default)]
 struct Bucket {
-    length: usize,
-    /// That of the most specific entry.
-    rank: usize,
-    /// Which is kept here, as there mostly is no other.
-    first: Entry,
-    others: Range<usize>,
+    /// Which stands here, as there mostly is no other.
+    first: Option<Form>,
+    /// Where the others stand.
+    others: u32,
+    count: u16,
+    /// Whether a word is told by its key, and has no letters in a row that are looked for.
+    is_known: bool,
+    /// Phrases that begin with a word.
+    first_phrase: u8,
+    phrases: u8,
 }
 
-/// What a scan asks about entries, and tells of hits.
+/// Forms that are looked for at every place.
+#[derive(Debug)]
+struct Rest {
+    automaton: AhoCorasick,
+    /// By the number of the literal.
+    forms: Box<[Form]>,
+}
+
+/// What a scan asks, and tells of hits.
 pub(super) trait Visitor {
-    /// Tells whether a hit of an entry from this rank on would matter.
-    fn wants_rank(&self, _rank: usize) -> bool {
-        true
-    }
-    /// Tells whether a hit of the entry would matter.
-    fn wants(&self, entry: &Entry) -> bool;
+    /// Tells whether a hit would matter.
+    fn wants(&self, owner: Owner) -> bool;
     /// Tells whether a regular expression may run; asked at each opened gate.
-    fn may_run(&mut self, regex: usize) -> bool;
+    fn may_run(&mut self, regex: u32) -> bool;
     /// Takes a hit.
-    fn hit(&mut self, entry: &Entry, range: Range<usize>);
+    fn hit(&mut self, owner: Owner, range: Range<usize>);
+    /// Tells whether marks matter; asked when all hits are told.
+    fn wants_marks(&self) -> bool {
+        false
+    }
     /// Takes an occurrence of a mark, whose rule is still to be asked.
-    fn mark(&mut self, _mark: usize, _range: Range<usize>) {}
+    fn mark(&mut self, _mark: u8, _range: Range<usize>) {}
 }
 
 impl Matcher {
@@ -103,11 +137,20 @@ impl Matcher {
         let text = user_agent
             .get(..=MAX_USER_AGENT_BYTES)
             .unwrap_or(user_agent);
-        self.automaton.for_each(text, |literal, end| {
-            self.occurrence(literal, end, text, visitor)
-        });
-        for entry in &self.always {
-            self.test(entry, &(0..0), text, visitor);
+        if let Some(bucket) = self.starts.get(gram(text, 0)) {
+            self.test_all(bucket, 0, text, visitor);
+        }
+        let mut strange = Strange::default();
+        self.scan_words(text, &mut strange, visitor);
+        self.scan_grams(&self.grams, &strange, text, visitor);
+        if let Some(rest) = &self.rest {
+            self.scan_rest(rest, text, visitor);
+        }
+        for form in &self.always {
+            self.test(form, 0..0, text, visitor);
+        }
+        if visitor.wants_marks() {
+            self.scan_grams(&self.mark_grams, &strange, text, visitor);
         }
     }
 
@@ -123,316 +166,147 @@ impl Matcher {
 
     /// Returns the memory of the tables, without that of regular expressions.
     pub(super) fn memory_bytes(&self) -> usize {
-        self.automaton.memory_bytes()
+        let rest = self.rest.as_ref();
+        [&self.words, &self.starts, &self.grams, &self.mark_grams]
+            .map(Index::memory_bytes)
+            .iter()
+            .sum::<usize>()
+            + size_of_val(&*self.forms)
             + size_of_val(&*self.literals)
-            + size_of_val(&*self.entries)
-            + size_of_val(&*self.always)
+            + size_of_val(&*self.plains)
+            + rest.map_or(0, |rest| rest.automaton.memory_usage())
     }
 
-    /// Tells `visitor` of an occurrence; returns whether it might want one of a
-    /// higher index, whose entries are less specific.
-    fn occurrence(
-        &self,
-        literal: usize,
-        end: usize,
-        text: &[u8],
-        visitor: &mut impl Visitor,
-    ) -> bool {
-        let Some(bucket) = self.literals.get(literal) else {
-            return false;
-        };
-        if !visitor.wants_rank(bucket.rank) {
-            return false;
+    /// Looks all words up, and keeps those in which something else may stand.
+    #[inline]
+    fn scan_words(&self, text: &[u8], strange: &mut Strange, visitor: &mut impl Visitor) {
+        let mut words = Words::new(text, 0);
+        while let Some(Word { run, key }) = words.next() {
+            if let Some(bucket) = self.words.get(key) {
+                if bucket.phrases > 0
+                    && let Some(end) = self.end_of_phrase(bucket, run.start, text)
+                {
+                    words.skip_to(end);
+                    continue;
+                }
+                if bucket.first.is_some() {
+                    self.test_all(bucket, run.start, text, visitor);
+                }
+                if bucket.is_known {
+                    continue;
+                }
+            }
+            if run.len() >= GRAM_BYTES {
+                strange.push(run);
+            }
         }
-        let range = end.saturating_sub(bucket.length)..end;
-        self.test_or_mark(&bucket.first, &range, text, visitor);
-        let others = self.entries.get(bucket.others.clone());
-        for entry in others.unwrap_or_default() {
-            self.test_or_mark(entry, &range, text, visitor);
-        }
-        true
     }
 
-    fn test_or_mark(
+    /// Returns where a phrase ends that a word begins.
+    #[inline]
+    fn end_of_phrase(&self, bucket: &Bucket, start: usize, text: &[u8]) -> Option<usize> {
+        let first = usize::from(bucket.first_phrase);
+        let phrases = self
+            .phrases
+            .get(first..first + usize::from(bucket.phrases))?;
+        let rest = text.get(start..)?;
+        let phrase = phrases.iter().find(|phrase| rest.starts_with(phrase))?;
+        Some(start + phrase.len())
+    }
+
+    fn scan_grams(
         &self,
-        entry: &Entry,
-        range: &Range<usize>,
+        index: &Index<Bucket>,
+        strange: &Strange,
         text: &[u8],
         visitor: &mut impl Visitor,
     ) {
-        match entry.test {
-            Test::Mark => visitor.mark(entry.pattern, range.clone()),
-            _ => self.test(entry, range, text, visitor),
-        }
-    }
-
-    fn test(&self, entry: &Entry, range: &Range<usize>, text: &[u8], visitor: &mut impl Visitor) {
-        if !visitor.wants(entry) {
+        if index.is_empty() {
             return;
         }
-        let hit = match &entry.test {
-            Test::Rule(rule) => whole(entry, range, text).filter(|range| rule.holds(text, range)),
-            Test::Regex(regex) if visitor.may_run(*regex) => self
+        for run in strange.runs(text) {
+            for start in grams(&run) {
+                if let Some(bucket) = index.get(gram(text, start)) {
+                    self.test_all(bucket, start, text, visitor);
+                }
+            }
+        }
+    }
+
+    fn scan_rest(&self, rest: &Rest, text: &[u8], visitor: &mut impl Visitor) {
+        let Ok(found) = rest.automaton.try_find_overlapping_iter(text) else {
+            return;
+        };
+        for found in found {
+            if let Some(form) = rest.forms.get(found.pattern().as_usize()) {
+                self.test(form, found.range(), text, visitor);
+            }
+        }
+    }
+
+    /// Tests the forms whose anchor stands at `at`.
+    #[inline]
+    fn test_all(&self, bucket: &Bucket, at: usize, text: &[u8], visitor: &mut impl Visitor) {
+        if let Some(form) = &bucket.first {
+            self.test_at(form, at, text, visitor);
+        }
+        if bucket.count == 0 {
+            return;
+        }
+        let start = bucket.others as usize;
+        let others = self.forms.get(start..start + usize::from(bucket.count));
+        for form in others.unwrap_or_default() {
+            self.test_at(form, at, text, visitor);
+        }
+    }
+
+    fn test_at(&self, form: &Form, at: usize, text: &[u8], visitor: &mut impl Visitor) {
+        if let Some(range) = self.occurrence(form, at, text) {
+            self.test(form, range, text, visitor);
+        }
+    }
+
+    /// Returns where the literal of a form occurs, if it does where its anchor stands.
+    fn occurrence(&self, form: &Form, at: usize, text: &[u8]) -> Option<Range<usize>> {
+        let start = at.checked_sub(usize::from(form.offset))?;
+        let range = start..start + usize::from(form.length);
+        if form.is_anchor {
+            return Some(range);
+        }
+        let beside = text.get(start + usize::from(form.beside))?;
+        if beside.to_ascii_lowercase() != form.beside_byte {
+            return None;
+        }
+        let literal = self.literals.get(form.literal as usize..)?;
+        let literal = literal.get(..range.len())?;
+        let found = text.get(range.clone())?;
+        found.eq_ignore_ascii_case(literal).then_some(range)
+    }
+
+    fn test(&self, form: &Form, range: Range<usize>, text: &[u8], visitor: &mut impl Visitor) {
+        if let Test::Mark(mark) = form.test {
+            visitor.mark(mark, range);
+            return;
+        }
+        if !visitor.wants(form.owner) {
+            return;
+        }
+        let hit = match form.test {
+            Test::Rule(rule) => rule.holds(text, &range).then_some(range),
+            Test::Plain(plain) => {
+                let plain = self.plains.get(plain as usize);
+                plain.and_then(|plain| plain.holds(text, &range).then_some(range))
+            }
+            Test::Regex(regex) if visitor.may_run(regex) => self
                 .regexes
-                .get(*regex)
+                .get(regex as usize)
                 .and_then(|regex| regex.find(text))
                 .map(|found| found.range()),
-            Test::Regex(_) | Test::Mark => None,
+            Test::Regex(_) | Test::Mark(_) => None,
         };
         if let Some(range) = hit.filter(|range| range.end <= MAX_USER_AGENT_BYTES) {
-            visitor.hit(entry, range);
+            visitor.hit(form.owner, range);
         }
-    }
-}
-
-/// Returns the range of an entry's whole literal, of which the end is at `range`.
-fn whole(entry: &Entry, range: &Range<usize>, text: &[u8]) -> Option<Range<usize>> {
-    if entry.head.is_empty() {
-        return Some(range.clone());
-    }
-    let start = range.start.checked_sub(entry.head.len())?;
-    let head = text.get(start..range.start)?;
-    head.eq_ignore_ascii_case(&entry.head)
-        .then_some(start..range.end)
-}
-
-/// How much a [`Matcher`] takes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
-    /// Most bytes to build a table with; what needs more is kept sparse.
-    pub(super) table_bytes: usize,
-    /// Most bytes of all literals together.
-    pub(super) literals_bytes: usize,
-    /// Most regular expressions that run on every User-Agent.
-    pub(super) always: usize,
-}
-
-impl Limits {
-    /// Takes everything, in an automaton that is built fast.
-    pub(super) const NONE: Self = Self {
-        table_bytes: 0,
-        literals_bytes: usize::MAX,
-        always: usize::MAX,
-    };
-}
-
-/// Collector of patterns for a [`Matcher`].
-#[derive(Debug)]
-pub(super) struct Builder {
-    limits: Limits,
-    drafts: Vec<Draft>,
-    regexes: Vec<Regex>,
-    always: usize,
-    patterns: usize,
-}
-
-/// Entry that has no rank yet.
-#[derive(Debug)]
-struct Draft {
-    /// In lower case; `None` for a regular expression that always runs.
-    literal: Option<Vec<u8>>,
-    specificity: Specificity,
-    test: Test,
-}
-
-impl Builder {
-    /// Creates one without patterns.
-    pub(super) fn new(limits: Limits) -> Self {
-        Self {
-            limits,
-            drafts: Vec::new(),
-            regexes: Vec::new(),
-            always: 0,
-            patterns: 0,
-        }
-    }
-
-    /// Adds the patterns of a robot under a number, numbers ascending.
-    ///
-    /// Returns the patterns that it refuses, and why.
-    pub(super) fn add(&mut self, number: usize, robot: &Robot) -> Vec<(Pattern, String)> {
-        let mut refused = Vec::new();
-        for (index, pattern) in robot.patterns.iter().enumerate() {
-            let specificity = Specificity::new(robot, number, index);
-            match self.add_pattern(pattern, specificity) {
-                Ok(()) => self.patterns += 1,
-                Err(reason) => refused.push((pattern.clone(), reason)),
-            }
-        }
-        refused
-    }
-
-    /// Adds the marks of unlisted robots, which are told by their indexes.
-    pub(super) fn add_marks(&mut self, marks: &[Mark]) {
-        for (index, mark) in marks.iter().enumerate() {
-            self.drafts.push(Draft {
-                literal: Some(mark.literal.as_bytes().to_vec()),
-                specificity: Specificity::of_mark(index),
-                test: Test::Mark,
-            });
-        }
-    }
-
-    /// Builds the matcher.
-    pub(super) fn build(mut self) -> Result<Matcher, BuildError> {
-        self.check_size()?;
-        self.settle_weakness();
-        self.drafts.sort_by_key(|draft| draft.specificity);
-        let mut groups: Vec<(Vec<u8>, Vec<Entry>)> = Vec::new();
-        let mut places = HashMap::new();
-        let mut always = Vec::new();
-        for (rank, draft) in self.drafts.into_iter().enumerate() {
-            let is_always = draft.literal.is_none();
-            let mut head = draft.literal.unwrap_or_default();
-            let gate = head.split_off(head.len().saturating_sub(MAX_GATE_BYTES));
-            let entry = Entry {
-                rank,
-                robot: draft.specificity.robot,
-                pattern: draft.specificity.pattern,
-                head: head.into(),
-                test: draft.test,
-            };
-            if is_always {
-                always.push(entry);
-                continue;
-            }
-            match places.entry(gate) {
-                hash_map::Entry::Vacant(place) => {
-                    groups.push((place.key().clone(), vec![entry]));
-                    place.insert(groups.len() - 1);
-                }
-                hash_map::Entry::Occupied(place) => {
-                    if let Some((_, entries)) = groups.get_mut(*place.get()) {
-                        entries.push(entry);
-                    }
-                }
-            }
-        }
-        let gates: Vec<&[u8]> = groups.iter().map(|(gate, _)| &**gate).collect();
-        let automaton = Automaton::build(&gates, self.limits.table_bytes)
-            .map_err(|error| BuildError::TooLarge(error.to_string()))?;
-        let mut entries = Vec::new();
-        let buckets = groups.into_iter().filter_map(|(gate, group)| {
-            let start = entries.len();
-            let mut group = group.into_iter();
-            let first = group.next()?;
-            entries.extend(group);
-            Some(Bucket {
-                length: gate.len(),
-                rank: first.rank,
-                first,
-                others: start..entries.len(),
-            })
-        });
-        Ok(Matcher {
-            automaton,
-            literals: buckets.collect(),
-            entries: entries.into(),
-            regexes: self.regexes.into(),
-            always: always.into(),
-            patterns: self.patterns,
-        })
-    }
-
-    fn check_size(&self) -> Result<(), BuildError> {
-        let literals = self
-            .drafts
-            .iter()
-            .filter_map(|draft| draft.literal.as_ref());
-        let bytes: usize = literals.map(Vec::len).sum();
-        if bytes > self.limits.literals_bytes {
-            return Err(BuildError::TooLarge(format!(
-                "{bytes} bytes of literals, more than {}",
-                self.limits.literals_bytes
-            )));
-        }
-        Ok(())
-    }
-
-    /// Lets the best source of a name say whether it is a library's: another
-    /// list may know `curl` too, and not what it is.
-    fn settle_weakness(&mut self) {
-        let mut best: HashMap<Vec<u8>, (u8, bool)> = HashMap::new();
-        for draft in &self.drafts {
-            let (Some(literal), false) = (&draft.literal, draft.specificity.is_mark) else {
-                continue;
-            };
-            let Specificity { source, weak, .. } = draft.specificity;
-            let known = best.entry(name(literal).to_vec()).or_insert((source, weak));
-            if source < known.0 {
-                *known = (source, weak);
-            }
-        }
-        for draft in &mut self.drafts {
-            let literal = draft.literal.as_deref().unwrap_or_default();
-            if let Some((_, weak)) = best.get(name(literal)) {
-                draft.specificity.weak = *weak;
-            }
-        }
-    }
-
-    fn add_pattern(&mut self, pattern: &Pattern, place: Specificity) -> Result<(), String> {
-        let Some(rule) = Rule::of(pattern.kind) else {
-            debug_assert_eq!(pattern.kind, PatternKind::Regex);
-            return self.add_regex(&pattern.text, place);
-        };
-        match pattern.text.len() {
-            0 => Err("has no text".to_owned()),
-            1..=MAX_LITERAL_BYTES => {
-                self.draft(pattern.text.as_bytes(), place, Test::Rule(rule));
-                Ok(())
-            }
-            _ => Err(format!("longer than {MAX_LITERAL_BYTES} bytes")),
-        }
-    }
-
-    fn add_regex(&mut self, text: &str, place: Specificity) -> Result<(), String> {
-        match Plan::new(text)? {
-            Plan::Literals(literals) => {
-                for (literal, plain) in literals {
-                    self.draft(&literal.bytes, place, Test::Rule(Rule::Plain(plain)));
-                }
-            }
-            Plan::Gated(regex, gates) => {
-                let test = self.keep(regex);
-                // All gates rank alike: the regular expression is one claim.
-                let specificity = place.with_length(shortest_name(&gates));
-                self.drafts.extend(gates.into_iter().map(|gate| Draft {
-                    literal: Some(gate.bytes.to_ascii_lowercase()),
-                    specificity,
-                    test: test.clone(),
-                }));
-            }
-            Plan::Always(_) if self.always >= self.limits.always => {
-                return Err(format!(
-                    "needs no literal of three bytes, as {} others that run on every User-Agent",
-                    self.always
-                ));
-            }
-            Plan::Always(regex) => {
-                self.always += 1;
-                let test = self.keep(regex);
-                self.drafts.push(Draft {
-                    literal: None,
-                    specificity: place,
-                    test,
-                });
-            }
-        }
-        Ok(())
-    }
-
-    fn keep(&mut self, regex: Regex) -> Test {
-        self.regexes.push(regex);
-        Test::Regex(self.regexes.len() - 1)
-    }
-
-    fn draft(&mut self, literal: &[u8], place: Specificity, test: Test) {
-        self.drafts.push(Draft {
-            literal: Some(literal.to_ascii_lowercase()),
-            specificity: place.with_length(name(literal).len()),
-            test,
-        });
     }
 }
 
@@ -441,7 +315,7 @@ mod tests {
     use std::cell::Cell;
 
     use super::*;
-    use crate::registry::Source;
+    use crate::registry::{Pattern, PatternKind, Robot, Source};
 
     /// Visitor that wants everything and counts what it is asked.
     #[derive(Default)]
@@ -451,23 +325,23 @@ mod tests {
     }
 
     impl Visitor for Counter {
-        fn wants(&self, _entry: &Entry) -> bool {
+        fn wants(&self, _owner: Owner) -> bool {
             self.asked.set(self.asked.get() + 1);
             true
         }
 
-        fn may_run(&mut self, _regex: usize) -> bool {
+        fn may_run(&mut self, _regex: u32) -> bool {
             true
         }
 
-        fn hit(&mut self, _entry: &Entry, range: Range<usize>) {
+        fn hit(&mut self, _owner: Owner, range: Range<usize>) {
             self.hits.push(range);
         }
     }
 
-    fn matcher(texts: impl IntoIterator<Item = String>) -> Matcher {
+    fn matcher(kind: PatternKind, texts: impl IntoIterator<Item = String>) -> Matcher {
         let mut robot = Robot::new("it", Source::manual());
-        let pattern = |text| Pattern::new(PatternKind::Token, text);
+        let pattern = |text| Pattern::new(kind, text);
         robot.patterns = texts.into_iter().map(pattern).collect();
         let mut builder = Builder::new(Limits::NONE);
         assert_eq!(builder.add(0, &robot), []);
@@ -482,25 +356,44 @@ mod tests {
 
     #[test]
     fn steps_are_linear_in_the_text_however_hostile() {
-        let nested = matcher((1..=32).map(|length| "a".repeat(length)));
+        let nested = matcher(
+            PatternKind::Regex,
+            (1..=32).map(|length| "a".repeat(length)),
+        );
         let kib = asked(&nested, &[b'a'; 1 << 10]);
-        assert!(kib <= 32 << 10, "{kib} steps");
+        assert!((32..=32 << 10).contains(&kib), "{kib} steps");
         assert!(asked(&nested, &[b'a'; 8 << 10]) <= 8 * kib + 8 * 32 * 32);
         let limit = asked(&nested, &[b'a'; MAX_USER_AGENT_BYTES + 1]);
         assert_eq!(asked(&nested, &b"a".repeat(64 << 10)), limit);
     }
 
     #[test]
+    fn literals_with_one_anchor_are_all_found_and_no_crowd_is_tried_everywhere() {
+        let names = || (0..100).map(|number| format!("robot {number:02}"));
+        let matcher = matcher(PatternKind::Token, names());
+        for name in names() {
+            let mut counter = Counter::default();
+            matcher.scan(name.as_bytes(), &mut counter);
+            assert_eq!(counter.hits.first(), Some(&(0..8)), "{name}");
+            assert_eq!(counter.hits.len(), 1, "{name}");
+        }
+        let tried = asked(&matcher, b"robot 00");
+        assert!(matcher.forms.len() < 40 && tried == 1, "{tried} forms");
+    }
+
+    #[test]
     fn text_without_literals_takes_no_steps() {
-        let matcher = matcher(["robot".to_owned()]);
+        let matcher = matcher(PatternKind::Token, ["robot".to_owned()]);
         assert_eq!(asked(&matcher, &b"robo".repeat(1000)), 0);
     }
 
     #[test]
-    fn every_hit_is_told_and_the_literals_are_shared() {
-        let matcher = matcher(["Ab", "aB", "b", "c"].map(str::to_owned));
+    fn every_hit_is_told() {
+        let matcher = matcher(
+            PatternKind::Token,
+            ["Ab", "aB", "b", "c"].map(str::to_owned),
+        );
         assert_eq!(matcher.pattern_count(), 4);
-        assert_eq!(matcher.literals.len(), 3);
         let mut counter = Counter::default();
         matcher.scan(b"ab-c.b", &mut counter);
         assert_eq!(counter.hits, [0..2, 0..2, 3..4, 5..6]);

@@ -1,14 +1,18 @@
 //! Which robot does a User-Agent claim to be?
 //!
-//! A [`Detector`] is one immutable automaton over the patterns of a registry;
+//! A [`Detector`] is one immutable index of the patterns of a registry;
 //! a [`SharedDetector`] lets it be exchanged while requests go on reading.
 //! [`self_test`] keeps patterns out that would hit people's browsers.
 //!
 //! # How a User-Agent is read
 //!
-//! All literals of all robots stand in one Aho-Corasick automaton that reports
-//! every occurrence of every literal, overlapping ones too, so that no literal
-//! hides another. At each occurrence the rule of the pattern's
+//! Each literal is looked for by one of its words that stands alone wherever the
+//! literal does, a run of letters with none beside it; so each word of a
+//! User-Agent is looked up once, however many robots there are. Literals without
+//! such a word are looked for by three letters in a row, within words that are
+//! not known as a whole, and the few that have not even these at every place.
+//! All are found, overlapping ones too, so that no literal hides another. At each
+//! occurrence the rule of the pattern's
 //! [`PatternKind`](crate::registry::PatternKind) is checked. A regular
 //! expression that says no more than a literal becomes one; any other runs
 //! only when a literal that it cannot match without has occurred.
@@ -52,12 +56,13 @@
 //! # Ok::<(), robot_detection::detect::BuildError>(())
 //! ```
 
-mod automaton;
+mod anchor;
 mod claim;
 mod detector;
 mod duplicates;
 #[cfg(feature = "formats")]
 mod export;
+mod index;
 mod literals;
 mod matcher;
 mod regexes;
@@ -65,9 +70,8 @@ mod rules;
 mod self_test;
 mod shared;
 mod specificity;
-mod table;
 mod unlisted;
-mod walk;
+mod words;
 
 pub use claim::{Claim, Listed, UNLISTED};
 pub use detector::{BuildError, Detector, Rejected};

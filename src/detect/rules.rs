@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
+use super::anchor::Bounds;
 use crate::registry::PatternKind;
 
 /// Rule that an occurrence of a literal must keep to be a hit.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Rule {
     /// The rule of [`PatternKind::Token`].
     Token,
@@ -15,11 +16,9 @@ pub(super) enum Rule {
     Product,
     /// The rule of [`PatternKind::Exact`].
     Exact,
-    /// The rule of a regular expression that says no more than a literal.
-    Plain(Plain),
 }
 
-/// Edges and spelling of a literal that was a regular expression.
+/// Edges and spelling of a literal that was a regular expression, which said no more.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Plain {
     pub(super) before: Edge,
@@ -52,10 +51,23 @@ impl Rule {
         }
     }
 
+    /// Tells at which ends of its literal the rule suffers no letter.
+    pub(super) fn bounds(self) -> Bounds {
+        let (starts_text, after) = match self {
+            Self::Token => (false, true),
+            Self::Prefix => (true, false),
+            Self::Product | Self::Exact => (true, true),
+        };
+        Bounds {
+            starts_text,
+            before: true,
+            after,
+        }
+    }
+
     /// Tells whether the literal at `range` of `text` is a hit.
-    pub(super) fn holds(&self, text: &[u8], range: &Range<usize>) -> bool {
-        let before = text.get(..range.start).unwrap_or_default();
-        let after = text.get(range.end..).unwrap_or_default();
+    pub(super) fn holds(self, text: &[u8], range: &Range<usize>) -> bool {
+        let (before, after) = around(text, range);
         match self {
             Self::Token => {
                 !before.last().is_some_and(u8::is_ascii_alphanumeric)
@@ -64,16 +76,20 @@ impl Rule {
             Self::Prefix => before.is_empty(),
             Self::Product => before.is_empty() && ends_product(after),
             Self::Exact => before.is_empty() && after.is_empty(),
-            Self::Plain(plain) => {
-                let literal = text.get(range.clone()).unwrap_or_default();
-                plain.holds(before, literal, after)
-            }
         }
     }
 }
 
 impl Plain {
-    fn holds(&self, before: &[u8], literal: &[u8], after: &[u8]) -> bool {
+    /// Tells at which ends of its literal no letter stands.
+    pub(super) fn bounds(&self) -> Bounds {
+        self.before.bounds(self.after)
+    }
+
+    /// Tells whether the literal at `range` of `text` is a hit.
+    pub(super) fn holds(&self, text: &[u8], range: &Range<usize>) -> bool {
+        let (before, after) = around(text, range);
+        let literal = text.get(range.clone()).unwrap_or_default();
         self.spelled.as_deref().is_none_or(|own| own == literal)
             && self.before.holds(before.last(), literal.first())
             && self.after.holds(after.first(), literal.last())
@@ -81,6 +97,15 @@ impl Plain {
 }
 
 impl Edge {
+    /// Tells at which ends of a literal no letter stands beside its own, by these edges.
+    pub(super) fn bounds(self, after: Self) -> Bounds {
+        Bounds {
+            starts_text: self == Self::Text,
+            before: self != Self::Free,
+            after: after != Self::Free,
+        }
+    }
+
     fn holds(self, outside: Option<&u8>, inside: Option<&u8>) -> bool {
         match self {
             Self::Free => true,
@@ -88,6 +113,12 @@ impl Edge {
             Self::Word => is_word(outside) != is_word(inside),
         }
     }
+}
+
+/// Returns what stands before and behind a range.
+fn around<'t>(text: &'t [u8], range: &Range<usize>) -> (&'t [u8], &'t [u8]) {
+    let before = text.get(..range.start).unwrap_or_default();
+    (before, text.get(range.end..).unwrap_or_default())
 }
 
 fn is_word(byte: Option<&u8>) -> bool {

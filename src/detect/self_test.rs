@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::matcher::{Builder, Entry, Limits, Visitor};
+use super::matcher::{Builder, Limits, Owner, Visitor};
 use crate::registry::{Pattern, Robot, Source, Status};
 
 /// Robot that would take a browser for itself.
@@ -103,20 +103,20 @@ struct EveryRobot<'h> {
 }
 
 impl Visitor for EveryRobot<'_> {
-    fn wants(&self, entry: &Entry) -> bool {
-        matches!(self.hits.get(entry.robot), Some(None))
+    fn wants(&self, owner: Owner) -> bool {
+        matches!(self.hits.get(owner.robot as usize), Some(None))
     }
 
-    fn may_run(&mut self, regex: usize) -> bool {
-        let ran = self.ran.get_mut(regex);
+    fn may_run(&mut self, regex: u32) -> bool {
+        let ran = self.ran.get_mut(regex as usize);
         ran.is_some_and(|ran| !std::mem::replace(ran, true))
     }
 
-    fn hit(&mut self, entry: &Entry, _range: Range<usize>) {
-        if let Some(hit) = self.hits.get_mut(entry.robot) {
+    fn hit(&mut self, owner: Owner, _range: Range<usize>) {
+        if let Some(hit) = self.hits.get_mut(owner.robot as usize) {
             *hit = Some(FirstHit {
-                robot: entry.robot,
-                pattern: entry.pattern,
+                robot: owner.robot as usize,
+                pattern: owner.pattern as usize,
                 browser: self.browser,
             });
         }

@@ -29,6 +29,12 @@ impl SharedDetector {
         self.current.load()
     }
 
+    /// Returns the detector in force, for longer than a request.
+    #[must_use]
+    pub fn load_full(&self) -> Arc<Detector> {
+        self.current.load_full()
+    }
+
     /// Puts another detector in force; requests under way keep the old one.
     pub fn replace(&self, detector: Detector) {
         self.current.store(Arc::new(detector));

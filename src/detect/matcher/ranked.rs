@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::{Builder, Draft, Test};
-use crate::detect::rules::{Plain, Rule};
+use super::{Builder, Test, builder::Draft};
+use crate::detect::rules::Plain;
 
 /// Way in which a pattern is found, in its place among all.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ impl Builder {
         let mut ran = HashSet::new();
         let is_new = |draft: &Draft| match draft.test {
             Test::Regex(regex) => ran.insert(regex),
-            Test::Rule(_) | Test::Mark => true,
+            Test::Rule(_) | Test::Plain(_) | Test::Mark(_) => true,
         };
         self.drafts
             .into_iter()
@@ -33,7 +33,10 @@ impl Builder {
                 robot: draft.specificity.robot,
                 pattern: draft.specificity.pattern,
                 plain: match (draft.literal, draft.test) {
-                    (Some(literal), Test::Rule(Rule::Plain(plain))) => Some((literal, plain)),
+                    (Some(literal), Test::Plain(plain)) => {
+                        let plain = self.plains.get(plain as usize).cloned();
+                        plain.map(|plain| (literal, plain))
+                    }
                     _ => None,
                 },
             })

@@ -1,14 +1,17 @@
 //! What may give a robot away anywhere in a User-Agent, found in the one pass
 //! of the detector.
 
-use std::ops::Range;
+use std::{ops::Range, sync::LazyLock};
+
+use aho_corasick::{AhoCorasick, MatchKind};
 
 use super::{
-    Sign, Unlisted,
+    Marks, Sign, Unlisted,
     occurrences::MAX_OCCURRENCES,
     platform::has_platform,
     words::{Words, has_any, words},
 };
+use crate::detect::anchor::Bounds;
 
 /// Text that gives a robot away where its rule holds.
 #[derive(Debug)]
@@ -158,7 +161,68 @@ fn late_mark(text: &[u8], at: usize) -> Option<(&'static Mark, Range<usize>)> {
     Some((mark, end - mark.literal.len()..end))
 }
 
+/// Bytes that are looked at together, and the next one.
+const BLOCK: usize = 33;
+
+/// Tells whether a text has any of the signs that browsers have not: no mark
+/// without letters stands in one that has none, and no late mark holds there.
+pub(super) fn may_have_signs(text: &[u8]) -> bool {
+    let Some(last) = text.last_chunk::<BLOCK>() else {
+        return has_signs(text);
+    };
+    let blocks = text.windows(BLOCK).step_by(BLOCK - 1);
+    let mut blocks = blocks.filter_map(|block| block.first_chunk::<BLOCK>());
+    blocks.any(|block| has_signs(block)) || has_signs(last)
+}
+
+/// Looks at each byte with the next, all of them: so that many are looked at together.
+#[inline]
+fn has_signs(text: &[u8]) -> bool {
+    let next = text.get(1..).unwrap_or_default();
+    let is = u8::from;
+    let signs = text.iter().zip(next).map(|(&byte, &next)| {
+        let alone = is(byte == b'+') | is(byte == b'@') | is(byte == b'<') | is(next == b'{');
+        let url = is(byte == b':') & is(next == b'/');
+        alone | url | is(byte == b'.') & is(next == b'.')
+    });
+    signs.fold(0, |all, sign| all | sign) != 0
+}
+
+/// Adds the marks that have no letters, of which no two overlap.
+pub(super) fn push_signs(text: &[u8], marks: &mut Marks) {
+    static SIGNS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+        AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostFirst)
+            .build(signs().map(|(_, sign)| sign.literal))
+            .ok()
+    });
+    let Some(found) = SIGNS.as_ref().map(|signs| signs.find_iter(text)) else {
+        return;
+    };
+    for found in found.take(MAX_OCCURRENCES) {
+        if let Some((mark, _)) = signs().nth(found.pattern().as_usize()) {
+            marks.push(mark, found.range());
+        }
+    }
+}
+
+/// Returns the marks without letters, and their indexes.
+fn signs() -> impl Iterator<Item = (u8, &'static Mark)> {
+    let has_letters = |mark: &Mark| mark.literal.bytes().any(|byte| byte.is_ascii_alphabetic());
+    (0..=u8::MAX)
+        .zip(MARKS)
+        .filter(move |(_, mark)| !has_letters(mark))
+}
+
 impl Mark {
+    /// Tells at which ends of the literal no letter stands where its rule holds.
+    pub(in crate::detect) fn bounds(&self) -> Bounds {
+        Bounds {
+            after: matches!(self.rule, Rule::Site),
+            ..Bounds::default()
+        }
+    }
+
     /// Tells whether the literal at `range` of `text` gives a robot away.
     pub(in crate::detect) fn holds(&self, text: &[u8], range: &Range<usize>) -> bool {
         let before = text.get(..range.start).unwrap_or_default();
@@ -310,8 +374,10 @@ pub(super) fn is_mozilla(text: &[u8]) -> bool {
 }
 
 pub(super) fn starts_with(text: &[u8], start: &[u8]) -> bool {
-    text.get(..start.len())
-        .is_some_and(|found| found.eq_ignore_ascii_case(start))
+    text.starts_with(start)
+        || text
+            .get(..start.len())
+            .is_some_and(|found| found.eq_ignore_ascii_case(start))
 }
 
 pub(super) fn ends_with(text: &[u8], end: &[u8]) -> bool {

@@ -18,15 +18,19 @@ pub(in crate::detect) struct Marks {
 
 impl Marks {
     /// Adds the occurrence of a mark, by its index.
-    pub(in crate::detect) fn push(&mut self, mark: usize, range: Range<usize>) {
-        if let (Some(free), Ok(mark), Ok(start)) = (
+    pub(in crate::detect) fn push(&mut self, mark: u8, range: Range<usize>) {
+        if let (Some(free), Ok(start)) = (
             self.occurrences.get_mut(self.count),
-            u8::try_from(mark),
             u16::try_from(range.start),
         ) {
             *free = (mark, start);
             self.count += 1;
         }
+    }
+
+    /// Tells whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.count == 0
     }
 
     /// Returns the first of the marks, in their order, that gives a robot away.

@@ -1,0 +1,230 @@
+//! Collects the patterns of robots for a matcher.
+
+use std::collections::HashMap;
+
+use regex::bytes::Regex;
+
+use super::{
+    super::{
+        anchor::Bounds,
+        detector::BuildError,
+        regexes::Plan,
+        rules::{Edge, Plain, Rule},
+        specificity::{Specificity, name, shortest_name},
+        unlisted::Mark,
+    },
+    Matcher, Test,
+    groups::Groups,
+};
+use crate::registry::{Pattern, PatternKind, Robot};
+
+/// Longest literal of a pattern.
+const MAX_LITERAL_BYTES: usize = 512;
+
+/// How much a [`Matcher`] takes.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::detect) struct Limits {
+    /// Most bytes of all literals together.
+    pub(in crate::detect) literals_bytes: usize,
+    /// Most regular expressions that run on every User-Agent.
+    pub(in crate::detect) always: usize,
+}
+
+impl Limits {
+    /// Takes everything.
+    pub(in crate::detect) const NONE: Self = Self {
+        literals_bytes: usize::MAX,
+        always: usize::MAX,
+    };
+}
+
+/// Collector of patterns for a [`Matcher`].
+#[derive(Debug)]
+pub(in crate::detect) struct Builder {
+    limits: Limits,
+    pub(super) drafts: Vec<Draft>,
+    pub(super) plains: Vec<Plain>,
+    regexes: Vec<Regex>,
+    always: usize,
+    patterns: usize,
+}
+
+/// Form that has no rank yet.
+#[derive(Debug)]
+pub(super) struct Draft {
+    /// In lower case; `None` for a regular expression that always runs.
+    pub(super) literal: Option<Vec<u8>>,
+    pub(super) specificity: Specificity,
+    pub(super) bounds: Bounds,
+    pub(super) test: Test,
+}
+
+impl Builder {
+    /// Creates one without patterns.
+    pub(in crate::detect) fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            drafts: Vec::new(),
+            plains: Vec::new(),
+            regexes: Vec::new(),
+            always: 0,
+            patterns: 0,
+        }
+    }
+
+    /// Adds the patterns of a robot under a number, numbers ascending.
+    ///
+    /// Returns the patterns that it refuses, and why.
+    pub(in crate::detect) fn add(
+        &mut self,
+        number: usize,
+        robot: &Robot,
+    ) -> Vec<(Pattern, String)> {
+        let mut refused = Vec::new();
+        for (index, pattern) in robot.patterns.iter().enumerate() {
+            let specificity = Specificity::new(robot, number, index);
+            match self.add_pattern(pattern, specificity) {
+                Ok(()) => self.patterns += 1,
+                Err(reason) => refused.push((pattern.clone(), reason)),
+            }
+        }
+        refused
+    }
+
+    /// Adds the marks of unlisted robots, which are told by their indexes.
+    pub(in crate::detect) fn add_marks(&mut self, marks: &[Mark]) {
+        for (index, mark) in (0..=u8::MAX).zip(marks) {
+            self.drafts.push(Draft {
+                literal: Some(mark.literal.as_bytes().to_vec()),
+                specificity: Specificity::of_mark(usize::from(index)),
+                bounds: mark.bounds(),
+                test: Test::Mark(index),
+            });
+        }
+    }
+
+    /// Builds the matcher.
+    pub(in crate::detect) fn build(mut self) -> Result<Matcher, BuildError> {
+        self.check_size()?;
+        self.settle_weakness();
+        self.drafts.sort_by_key(|draft| draft.specificity);
+        let mut groups = Groups::new(&self.drafts);
+        for draft in self.drafts {
+            groups.add(draft)?;
+        }
+        groups.into_matcher(self.plains, self.regexes, self.patterns)
+    }
+
+    fn check_size(&self) -> Result<(), BuildError> {
+        let literals = self
+            .drafts
+            .iter()
+            .filter_map(|draft| draft.literal.as_ref());
+        let bytes: usize = literals.map(Vec::len).sum();
+        if bytes > self.limits.literals_bytes {
+            return Err(BuildError::TooLarge(format!(
+                "{bytes} bytes of literals, more than {}",
+                self.limits.literals_bytes
+            )));
+        }
+        Ok(())
+    }
+
+    /// Lets the best source of a name say whether it is a library's: another
+    /// list may know `curl` too, and not what it is.
+    pub(super) fn settle_weakness(&mut self) {
+        let mut best: HashMap<Vec<u8>, (u8, bool)> = HashMap::new();
+        for draft in &self.drafts {
+            let (Some(literal), false) = (&draft.literal, draft.specificity.is_mark) else {
+                continue;
+            };
+            let Specificity { source, weak, .. } = draft.specificity;
+            let known = best.entry(name(literal).to_vec()).or_insert((source, weak));
+            if source < known.0 {
+                *known = (source, weak);
+            }
+        }
+        for draft in &mut self.drafts {
+            let literal = draft.literal.as_deref().unwrap_or_default();
+            if let Some((_, weak)) = best.get(name(literal)) {
+                draft.specificity.weak = *weak;
+            }
+        }
+    }
+
+    fn add_pattern(&mut self, pattern: &Pattern, place: Specificity) -> Result<(), String> {
+        let Some(rule) = Rule::of(pattern.kind) else {
+            debug_assert_eq!(pattern.kind, PatternKind::Regex);
+            return self.add_regex(&pattern.text, place);
+        };
+        match pattern.text.len() {
+            0 => Err("has no text".to_owned()),
+            1..=MAX_LITERAL_BYTES => {
+                let literal = pattern.text.as_bytes();
+                self.draft(literal, place, rule.bounds(), Test::Rule(rule));
+                Ok(())
+            }
+            _ => Err(format!("longer than {MAX_LITERAL_BYTES} bytes")),
+        }
+    }
+
+    fn add_regex(&mut self, text: &str, place: Specificity) -> Result<(), String> {
+        match Plan::new(text)? {
+            Plan::Literals(literals) => {
+                for (literal, plain) in literals {
+                    let bounds = plain.bounds();
+                    let test = Test::Plain(number(self.plains.len())?);
+                    self.plains.push(plain);
+                    self.draft(&literal.bytes, place, bounds, test);
+                }
+            }
+            Plan::Gated(regex, gates, before) => {
+                let test = self.keep(regex)?;
+                // All gates rank alike: the regular expression is one claim.
+                let specificity = place.with_length(shortest_name(&gates));
+                self.drafts.extend(gates.into_iter().map(|gate| Draft {
+                    literal: Some(gate.bytes.to_ascii_lowercase()),
+                    specificity,
+                    bounds: before.bounds(Edge::Free),
+                    test,
+                }));
+            }
+            Plan::Always(_) if self.always >= self.limits.always => {
+                return Err(format!(
+                    "needs no literal of three bytes, as {} others that run on every User-Agent",
+                    self.always
+                ));
+            }
+            Plan::Always(regex) => {
+                self.always += 1;
+                let test = self.keep(regex)?;
+                self.drafts.push(Draft {
+                    literal: None,
+                    specificity: place,
+                    bounds: Bounds::default(),
+                    test,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, regex: Regex) -> Result<Test, String> {
+        let test = Test::Regex(number(self.regexes.len())?);
+        self.regexes.push(regex);
+        Ok(test)
+    }
+
+    fn draft(&mut self, literal: &[u8], place: Specificity, bounds: Bounds, test: Test) {
+        self.drafts.push(Draft {
+            literal: Some(literal.to_ascii_lowercase()),
+            specificity: place.with_length(name(literal).len()),
+            bounds,
+            test,
+        });
+    }
+}
+
+fn number(place: usize) -> Result<u32, String> {
+    u32::try_from(place).map_err(|_| "one too many".to_owned())
+}
