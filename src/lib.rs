@@ -33,6 +33,7 @@ pub mod proxy;
 #[cfg(feature = "refresh")]
 pub mod refresh;
 pub mod registry;
+pub mod robots_txt;
 #[cfg(feature = "store")]
 pub mod store;
 #[cfg(feature = "server")]

@@ -1,0 +1,253 @@
+//! What a line says: a field and its value, read as strictly as the dialect does.
+
+use memchr::{memchr, memchr2};
+
+use super::{
+    dialect::LineReading,
+    lines::{Line, Lines},
+};
+
+/// Longest line that Google's parser reads; what stands behind it is cut off.
+pub(super) const GOOGLE_MAX_LINE: usize = 2083 * 8 - 1;
+
+/// Byte order mark of UTF-8.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Field of a line.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Field {
+    UserAgent,
+    Allow,
+    Disallow,
+    CrawlDelay,
+    RequestRate,
+    Sitemap,
+    Host,
+    CleanParam,
+    /// A field that the dialect ignores.
+    Other,
+}
+
+/// What a line is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Content<'t> {
+    Blank,
+    /// A comment, or nothing that the dialect can read.
+    Nothing,
+    Field(Field, &'t [u8]),
+}
+
+/// Returns the lines of a file, without the byte order mark that the dialect skips.
+pub(super) fn lines(text: &[u8], reading: LineReading) -> Lines<'_> {
+    let marked = match reading {
+        LineReading::Standard if text.starts_with(MARK) => MARK.len(),
+        LineReading::Google => common_length(text, MARK),
+        _ => 0,
+    };
+    Lines::new(text.get(marked..).unwrap_or_default())
+}
+
+/// Reads a line.
+#[inline]
+pub(super) fn read<'t>(line: &Line<'t>, reading: LineReading) -> Content<'t> {
+    match reading {
+        LineReading::Standard | LineReading::Plain => standard(line),
+        LineReading::Google => google(line),
+        LineReading::Perl => perl(line),
+        LineReading::Geoportal => geoportal(line),
+    }
+}
+
+#[inline]
+fn standard<'t>(line: &Line<'t>) -> Content<'t> {
+    let text = line.before_comment();
+    if let Some((field, value)) = usual(text) {
+        return Content::Field(field, trim(value));
+    }
+    let text = trim(text);
+    match split(text) {
+        Some((key, value)) => Content::Field(named(key), value),
+        None if text.is_empty() && line.hash.is_none() => Content::Blank,
+        None => Content::Nothing,
+    }
+}
+
+/// Reads the usual spellings of the usual fields, without a search for the colon.
+#[inline]
+fn usual(text: &[u8]) -> Option<(Field, &[u8])> {
+    const USUAL: [(&[u8], Field); 3] = [
+        (b"Disallow: ", Field::Disallow),
+        (b"Allow: ", Field::Allow),
+        (b"User-agent: ", Field::UserAgent),
+    ];
+    let (first, _) = text.split_first()?;
+    USUAL
+        .iter()
+        .filter(|(name, _)| name.first() == Some(first))
+        .find_map(|(name, field)| Some((*field, text.strip_prefix(*name)?)))
+}
+
+/// Reads as the C++ program does: text ends at a NUL, and spaces stand for a
+/// missing colon if that leaves two words.
+fn google<'t>(line: &Line<'t>) -> Content<'t> {
+    let bytes = line.bytes.get(..GOOGLE_MAX_LINE).unwrap_or(line.bytes);
+    let end = memchr2(0, b'#', bytes).unwrap_or(bytes.len());
+    let text = trim(bytes.get(..end).unwrap_or_default());
+    let parts = match split_at(text, memchr(b':', text)) {
+        None => two_words(text),
+        parts => parts,
+    };
+    match parts {
+        Some((key, value)) if !trim(key).is_empty() => {
+            Content::Field(google_named(trim(key)), trim(value))
+        }
+        _ => Content::Nothing,
+    }
+}
+
+/// Reads as `WWW::RobotRules` does: a line with nothing but a comment is no line,
+/// one that a comment ends may be a blank one.
+fn perl<'t>(line: &Line<'t>) -> Content<'t> {
+    if trim(line.bytes).starts_with(b"#") {
+        return Content::Nothing;
+    }
+    let text = trim(line.before_comment());
+    if text.is_empty() {
+        return Content::Blank;
+    }
+    match split(text) {
+        Some((key, value)) => Content::Field(named(key), trim_any_space(value)),
+        None => Content::Nothing,
+    }
+}
+
+/// Removes all that Unicode calls space, as Perl does.
+fn trim_any_space(value: &[u8]) -> &[u8] {
+    str::from_utf8(value).map_or(value, |value| value.trim().as_bytes())
+}
+
+/// Reads as the Java program does: a key may stand behind no comment, a value
+/// ends at one, and fields are also known by their names without a hyphen.
+fn geoportal<'t>(line: &Line<'t>) -> Content<'t> {
+    let text = trim_controls(line.bytes);
+    if text.starts_with(b"#") {
+        return Content::Nothing;
+    }
+    let Some((key, rest)) = split_at(text, memchr(b':', text)) else {
+        return Content::Nothing;
+    };
+    let field = match named(trim_controls(key)) {
+        Field::RequestRate | Field::CleanParam => Field::Other,
+        Field::Other if key_is(key, b"useragent") => Field::UserAgent,
+        Field::Other if key_is(key, b"crawldelay") => Field::CrawlDelay,
+        field => field,
+    };
+    if field == Field::Other {
+        return Content::Nothing;
+    }
+    let end = memchr(b'#', rest).unwrap_or(rest.len());
+    Content::Field(field, trim_controls(rest.get(..end).unwrap_or_default()))
+}
+
+fn key_is(key: &[u8], name: &[u8]) -> bool {
+    trim_controls(key).eq_ignore_ascii_case(name)
+}
+
+/// Splits at the first colon, spaces around it removed; the key is not empty.
+fn split(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (key, value) = split_at(text, memchr(b':', text))?;
+    let key = trim(key);
+    (!key.is_empty()).then(|| (key, trim(value)))
+}
+
+/// Returns what stands before and behind a position.
+fn split_at(text: &[u8], at: Option<usize>) -> Option<(&[u8], &[u8])> {
+    let at = at?;
+    Some((text.get(..at)?, text.get(at + 1..)?))
+}
+
+/// Splits a text of exactly two words.
+fn two_words(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (key, rest) = split_at(text, memchr2(b' ', b'\t', text))?;
+    let value = trim(rest);
+    memchr2(b' ', b'\t', value)
+        .is_none()
+        .then_some((key, value))
+}
+
+/// Returns the field of a name, in upper or lower case.
+fn named(key: &[u8]) -> Field {
+    let is = |name: &[u8]| key.eq_ignore_ascii_case(name);
+    match key.len() {
+        4 if is(b"host") => Field::Host,
+        5 if is(b"allow") => Field::Allow,
+        7 if is(b"sitemap") => Field::Sitemap,
+        8 if is(b"disallow") => Field::Disallow,
+        10 if is(b"user-agent") => Field::UserAgent,
+        11 if is(b"crawl-delay") => Field::CrawlDelay,
+        11 if is(b"clean-param") => Field::CleanParam,
+        12 if is(b"request-rate") => Field::RequestRate,
+        _ => Field::Other,
+    }
+}
+
+/// Names that Google's parser takes for a field, by their beginning.
+const GOOGLE_NAMES: [(&[u8], Field); 12] = [
+    (b"user-agent", Field::UserAgent),
+    (b"useragent", Field::UserAgent),
+    (b"user agent", Field::UserAgent),
+    (b"allow", Field::Allow),
+    (b"disallow", Field::Disallow),
+    (b"dissallow", Field::Disallow),
+    (b"dissalow", Field::Disallow),
+    (b"disalow", Field::Disallow),
+    (b"diasllow", Field::Disallow),
+    (b"disallaw", Field::Disallow),
+    (b"sitemap", Field::Sitemap),
+    (b"site-map", Field::Sitemap),
+];
+
+fn google_named(key: &[u8]) -> Field {
+    match named(key) {
+        Field::Other => GOOGLE_NAMES
+            .iter()
+            .find(|(name, _)| starts_with_ignoring_case(key, name))
+            .map_or(Field::Other, |(_, field)| *field),
+        field => field,
+    }
+}
+
+fn starts_with_ignoring_case(text: &[u8], beginning: &[u8]) -> bool {
+    text.get(..beginning.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(beginning))
+}
+
+/// Returns how many octets two texts begin with alike.
+fn common_length(one: &[u8], other: &[u8]) -> usize {
+    one.iter().zip(other).take_while(|(a, b)| a == b).count()
+}
+
+/// Removes the space that C knows, a vertical tab among it, from both ends.
+pub(super) fn trim(text: &[u8]) -> &[u8] {
+    trim_by(text, |octet| octet.is_ascii_whitespace() || *octet == 0x0b)
+}
+
+/// Removes control characters and spaces from both ends, as Java trims.
+fn trim_controls(text: &[u8]) -> &[u8] {
+    trim_by(text, |octet| *octet <= b' ')
+}
+
+#[inline]
+fn trim_by(mut text: &[u8], is_space: impl Fn(&u8) -> bool) -> &[u8] {
+    while let [first, rest @ ..] = text
+        && is_space(first)
+    {
+        text = rest;
+    }
+    while let [rest @ .., last] = text
+        && is_space(last)
+    {
+        text = rest;
+    }
+    text
+}

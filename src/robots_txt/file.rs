@@ -1,0 +1,249 @@
+//! A robots.txt, parsed once and asked by many robots.
+
+use std::{
+    borrow::Cow,
+    fmt,
+    sync::{Arc, OnceLock},
+};
+
+use super::{
+    Dialect, ForRobot, Rule, clean_param,
+    dialect::HostUse,
+    field::Field,
+    host,
+    names::{Name, value},
+    parsed::{Extra, GroupLines, Parsed},
+    selection::Selection,
+    target::Split,
+};
+
+/// A robots.txt file: parsed once, asked by many robots.
+///
+/// Cloning is cheap: the clones share everything.
+#[derive(Clone)]
+pub struct RobotsTxt {
+    pub(super) inner: Arc<Inner>,
+}
+
+/// What clones share.
+#[derive(Debug)]
+pub(super) struct Inner {
+    pub(super) dialect: Dialect,
+    /// URL that the file came from.
+    pub(super) url: Option<Box<str>>,
+    pub(super) parsed: Parsed,
+    /// What it says about robots that no group names.
+    any: OnceLock<Arc<Selection>>,
+}
+
+/// Group of a file: robots and the rules about them.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Group<'f> {
+    /// Line of the first `User-agent`, counted from 1; that of the first rule
+    /// where a dialect reads rules without one.
+    pub line: usize,
+    /// Values of its `User-agent` lines.
+    pub agents: Vec<Cow<'f, str>>,
+    /// Its rules in the file's order.
+    pub rules: Vec<Rule<'f>>,
+}
+
+impl RobotsTxt {
+    /// Parses a file; any octets are a robots.txt.
+    ///
+    /// Time and memory grow with the file and nothing else. How much of a
+    /// download is worth parsing is for the one who fetches it to say: RFC 9309
+    /// §2.5 asks for 500 KiB at least.
+    #[must_use]
+    pub fn parse(bytes: &[u8], dialect: Dialect) -> Self {
+        Self::new(None, bytes, dialect)
+    }
+
+    /// Parses a file that was fetched from `url`, the absolute URL of a /robots.txt.
+    ///
+    /// The dialects `v0` and `yandex2003` need to know it: a rule may hold a
+    /// whole URL, a `Host` line another site's name.
+    #[must_use]
+    pub fn parse_from(url: &str, bytes: &[u8], dialect: Dialect) -> Self {
+        Self::new(Some(url.into()), bytes, dialect)
+    }
+
+    fn new(url: Option<Box<str>>, bytes: &[u8], dialect: Dialect) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                parsed: Parsed::new(bytes, &dialect),
+                dialect,
+                url,
+                any: OnceLock::new(),
+            }),
+        }
+    }
+
+    /// Returns the dialect it is read in.
+    #[must_use]
+    pub fn dialect(&self) -> &Dialect {
+        &self.inner.dialect
+    }
+
+    /// Returns the octets that were parsed.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.inner.parsed.text
+    }
+
+    /// Returns what the file says about the robot of this name, its product token.
+    #[must_use]
+    pub fn for_robot(&self, name: &str) -> ForRobot {
+        self.select(Some(Name::new(name, &self.inner.dialect)))
+    }
+
+    /// Returns what the file says about the sender of this `User-Agent` header.
+    ///
+    /// The longest name in the file that stands in the header as a word of its
+    /// own is taken for the robot's: `Googlebot-Image/1.0` is about
+    /// `Googlebot-Image`, and about `Googlebot` where the file knows only that.
+    /// Names of up to 128 octets and 256 words of a header are looked at.
+    #[must_use]
+    pub fn for_header(&self, user_agent: &str) -> ForRobot {
+        let parsed = &self.inner.parsed;
+        let values = parsed.agents.iter().map(|agent| parsed.octets(agent.value));
+        self.select(Name::in_header(user_agent, values, &self.inner.dialect))
+    }
+
+    fn select(&self, name: Option<Name>) -> ForRobot {
+        let inner = &self.inner;
+        let own = name.and_then(|name| Selection::own(&inner.parsed, &inner.dialect, name));
+        let selection = match own {
+            Some(own) => Arc::new(own),
+            None => Arc::clone(
+                inner
+                    .any
+                    .get_or_init(|| Arc::new(Selection::any(&inner.parsed, &inner.dialect))),
+            ),
+        };
+        ForRobot::new(self.clone(), selection)
+    }
+
+    /// Returns its groups in the file's order, each as it was written.
+    pub fn groups(&self) -> impl Iterator<Item = Group<'_>> {
+        self.inner
+            .parsed
+            .groups
+            .iter()
+            .map(|group| self.group(group))
+    }
+
+    fn group(&self, group: &GroupLines) -> Group<'_> {
+        let parsed = &self.inner.parsed;
+        let agents = parsed.agents_of(group);
+        let rules = parsed.rules_of(group);
+        Group {
+            line: parsed.line_of(group),
+            agents: agents
+                .iter()
+                .map(|agent| self.text(parsed.octets(agent.value)))
+                .collect(),
+            rules: rules
+                .iter()
+                .map(|rule| Rule {
+                    line: rule.line as usize,
+                    allow: rule.allow,
+                    path: parsed.octets(rule.path),
+                    implied: false,
+                })
+                .collect(),
+        }
+    }
+
+    /// Returns the URLs of its `Sitemap` lines in the file's order.
+    ///
+    /// They are those of the whole file, whichever group they stand in.
+    pub fn sitemaps(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        self.values(Field::Sitemap)
+    }
+
+    /// Returns the value of its `Host` line.
+    ///
+    /// The first one, but Geoportal's last; nothing where the dialect has no such field.
+    #[must_use]
+    pub fn host(&self) -> Option<Cow<'_, str>> {
+        match self.inner.dialect.host {
+            HostUse::Unknown => None,
+            HostUse::First | HostUse::CloseMirrors => self.values(Field::Host).next(),
+            HostUse::RewriteByLast => {
+                let last = self.inner.parsed.extras_of(Field::Host).last()?;
+                Some(self.text(self.octets(last))).filter(|value| !value.is_empty())
+            }
+        }
+    }
+
+    /// Returns the values of a field's lines, empty ones left out.
+    pub(super) fn values(&self, field: Field) -> impl Iterator<Item = Cow<'_, str>> {
+        let parsed = &self.inner.parsed;
+        parsed
+            .extras_of(field)
+            .map(|extra| self.text(self.octets(extra)))
+            .filter(|value| !value.is_empty())
+    }
+
+    pub(super) fn octets(&self, extra: &Extra) -> &[u8] {
+        self.inner.parsed.octets(extra.value)
+    }
+
+    /// Returns a value as the dialect reads it, octets that are not UTF-8 replaced.
+    fn text<'f>(&self, written: &'f [u8]) -> Cow<'f, str> {
+        match value(written, &self.inner.dialect) {
+            Cow::Borrowed(written) => String::from_utf8_lossy(written),
+            Cow::Owned(decoded) => Cow::Owned(String::from_utf8_lossy(&decoded).into_owned()),
+        }
+    }
+
+    /// Returns `true` if the file, by where it came from, is about this URL.
+    ///
+    /// That is the case for a URL of the same host and port, as `WWW::RobotRules`
+    /// compares them. A path is always covered, and so is every URL when
+    /// [`parse`](Self::parse) was not told where the file came from.
+    #[must_use]
+    pub fn covers(&self, url: &str) -> bool {
+        let Some(own) = self.inner.url.as_deref().map(Split::of) else {
+            return true;
+        };
+        let other = Split::of(url);
+        other.origin.is_none() || own.host_and_port() == other.host_and_port()
+    }
+
+    /// Returns the URL without the parameters that `Clean-param` lines name.
+    ///
+    /// Only Yandex's dialect of today knows them; the others return it as it is.
+    #[must_use]
+    pub fn clean_url<'u>(&self, url: &'u str) -> Cow<'u, str> {
+        if !self.inner.dialect.clean_param {
+            return Cow::Borrowed(url);
+        }
+        let lines = self.inner.parsed.extras_of(Field::CleanParam);
+        clean_param::cleaned(url, lines.map(|line| self.octets(line)))
+    }
+
+    /// Returns the URL with the scheme, host and port that the `Host` line names.
+    ///
+    /// Only Geoportal's dialects rewrite URLs; the others return it as it is.
+    #[must_use]
+    pub fn effective_url<'u>(&self, url: &'u str) -> Cow<'u, str> {
+        match (self.inner.dialect.host, self.host()) {
+            (HostUse::RewriteByLast, Some(line)) => host::rewritten(url, line.trim()),
+            _ => Cow::Borrowed(url),
+        }
+    }
+}
+
+impl fmt::Debug for RobotsTxt {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("RobotsTxt")
+            .field("dialect", &self.inner.dialect.name)
+            .field("groups", &self.inner.parsed.groups.len())
+            .field("rules", &self.inner.parsed.rules.len())
+            .finish_non_exhaustive()
+    }
+}

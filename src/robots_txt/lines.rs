@@ -1,0 +1,112 @@
+//! Lines of a file: CR, LF and CRLF all end one.
+
+use memchr::{memchr, memchr2};
+
+/// Line of a file, without what ends it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line<'t> {
+    /// Its number, counted from 1.
+    pub(super) number: u32,
+    /// Its octets, comment included.
+    pub(super) bytes: &'t [u8],
+    /// Where its first `#` stands.
+    pub(super) hash: Option<usize>,
+}
+
+impl<'t> Line<'t> {
+    /// Returns what stands before the first `#`.
+    #[inline]
+    pub(super) fn before_comment(&self) -> &'t [u8] {
+        self.hash
+            .and_then(|hash| self.bytes.get(..hash))
+            .unwrap_or(self.bytes)
+    }
+}
+
+/// Iterator over the lines of a file.
+#[derive(Clone, Debug)]
+pub(super) struct Lines<'t> {
+    rest: Option<&'t [u8]>,
+    number: u32,
+    /// Octets of `rest` up to its first `#`: most lines have none, so it is
+    /// looked for once and not in every line.
+    hash: Option<usize>,
+}
+
+impl<'t> Lines<'t> {
+    pub(super) fn new(text: &'t [u8]) -> Self {
+        Self {
+            rest: Some(text),
+            number: 0,
+            hash: memchr(b'#', text),
+        }
+    }
+
+    #[inline]
+    fn step(&mut self, rest: &'t [u8], used: usize) {
+        self.rest = rest.get(used..);
+        self.hash = match self.hash {
+            Some(hash) if hash >= used => Some(hash - used),
+            Some(_) => self.rest.and_then(|rest| memchr(b'#', rest)),
+            None => None,
+        };
+    }
+}
+
+impl<'t> Iterator for Lines<'t> {
+    type Item = Line<'t>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Line<'t>> {
+        let rest = self.rest?;
+        self.number = self.number.saturating_add(1);
+        let Some(end) = memchr2(b'\n', b'\r', rest) else {
+            self.rest = None;
+            return Some(Line {
+                number: self.number,
+                bytes: rest,
+                hash: self.hash,
+            });
+        };
+        let (bytes, after) = rest.split_at_checked(end)?;
+        let hash = self.hash.filter(|hash| *hash < end);
+        let ended_by = if after.starts_with(b"\r\n") { 2 } else { 1 };
+        self.step(rest, end + ended_by);
+        Some(Line {
+            number: self.number,
+            bytes,
+            hash,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(text: &str) -> Vec<(u32, String, String)> {
+        Lines::new(text.as_bytes())
+            .map(|line| {
+                let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("ASCII");
+                (line.number, text(line.bytes), text(line.before_comment()))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn carriage_return_line_feed_and_both_end_a_line() {
+        let numbered = lines("a\rb\nc\r\nd\n\re");
+        let texts: Vec<_> = numbered.iter().map(|line| line.1.as_str()).collect();
+        assert_eq!(texts, ["a", "b", "c", "d", "", "e"]);
+        assert_eq!(numbered.last().map(|line| line.0), Some(6));
+    }
+
+    #[test]
+    fn the_first_hash_of_each_line_begins_its_comment() {
+        let texts: Vec<_> = lines("a#b#c\nd\n#\n e # f")
+            .into_iter()
+            .map(|line| line.2)
+            .collect();
+        assert_eq!(texts, ["a", "d", "", " e "]);
+    }
+}

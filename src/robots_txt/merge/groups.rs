@@ -1,0 +1,559 @@
+//! From two files to one, group by group.
+
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
+
+use super::super::{Dialect, Group, LineReading, RobotsTxt, field::lines};
+use super::union::{RuleLine, union};
+
+/// Octets of the longest file that is made.
+pub(super) const MAX_BYTES: usize = 8 << 20;
+
+/// Most octets that are looked at to put groups together, and most that are kept of them.
+const MAX_READ: usize = 256 << 20;
+const MAX_KEPT: usize = 32 << 20;
+
+/// Most comparisons of rules in all groups.
+const MAX_COMPARISONS: usize = 50_000_000;
+
+/// File that two were merged into.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Merged {
+    /// The file.
+    pub text: Vec<u8>,
+    /// Whether it refuses exactly what one of the two refuses.
+    ///
+    /// Rules with several `*` can be so that no list says it; then more is refused.
+    pub is_exact: bool,
+}
+
+/// Merges our rules over the file of an upstream.
+///
+/// For each robot and path the result refuses what one of the two refuses, as
+/// RFC 9309 reads them. A robot that either file names has a group of its own,
+/// with the rules of both: those of `*` where a file does not name it. The
+/// longer `Crawl-delay` counts. Other fields of a group are ours where we have
+/// the field, else theirs; sitemaps and what is about the whole file are theirs
+/// and ours.
+///
+/// A rule of more than 2,000 octets is cut if it refuses, else left out, so that
+/// more is refused. Comments are left out.
+///
+/// Returns nothing for files so large that the result would pass 8 MiB, or
+/// take seconds to make.
+///
+/// # Example
+///
+/// ```
+/// use robot_detection::robots_txt::{Dialect, RobotsTxt, merge};
+///
+/// let theirs = RobotsTxt::parse(b"User-agent: ExampleBot\nDisallow: /a\n", Dialect::rfc9309());
+/// let ours = RobotsTxt::parse(b"User-agent: *\nDisallow: /b\n", Dialect::rfc9309());
+/// let merged = merge(&theirs, &ours).expect("both are small");
+/// let text = String::from_utf8_lossy(&merged.text);
+/// assert!(text.starts_with("User-agent: ExampleBot\nDisallow: /b\nDisallow: /a\n"), "{text}");
+/// ```
+#[must_use]
+pub fn merge(theirs: &RobotsTxt, ours: &RobotsTxt) -> Option<Merged> {
+    let (theirs, ours) = (reread(theirs), reread(ours));
+    let (theirs, ours) = (Side::new(&theirs), Side::new(&ours));
+    let mut merged = Merged {
+        text: Vec::new(),
+        is_exact: true,
+    };
+    let contents = contents(&theirs, &ours);
+    if !contents.too_many.is_empty() {
+        return None;
+    }
+    let comparisons = contents.groups.iter().map(|(content, _)| {
+        let ours = content.ours.len();
+        ours.saturating_mul(ours + content.theirs.len())
+    });
+    if comparisons.sum::<usize>() > MAX_COMPARISONS {
+        return None;
+    }
+    merged.text.extend(before(&theirs, &ours));
+    for (content, names) in contents.groups {
+        let most = MAX_BYTES.checked_sub(merged.text.len())?;
+        let union = union(&content.theirs, &content.ours, most)?;
+        merged.is_exact &= union.is_exact;
+        write_group(&mut merged.text, &names, &content.fields, &union.rules);
+        if merged.text.len() > MAX_BYTES {
+            return None;
+        }
+    }
+    write_end(&mut merged.text, &theirs, &ours);
+    Some(merged)
+}
+
+/// Reads a file as RFC 9309 says what groups are, whatever it was read for.
+pub(super) fn reread(file: &RobotsTxt) -> RobotsTxt {
+    RobotsTxt::parse(file.as_bytes(), Dialect::rfc9309())
+}
+
+pub(super) fn write_group(text: &mut Vec<u8>, names: &[&str], fields: &[u8], rules: &[RuleLine]) {
+    for name in names {
+        push(text, "User-agent", name.as_bytes());
+    }
+    text.extend(fields);
+    for rule in rules {
+        let field = if rule.allow { "Allow" } else { "Disallow" };
+        push(text, field, &rule.path);
+    }
+    if rules.is_empty() {
+        push(text, "Disallow", b"");
+    }
+    text.push(b'\n');
+}
+
+/// Writes what is about the whole file.
+pub(super) fn write_end(text: &mut Vec<u8>, theirs: &Side<'_>, ours: &Side<'_>) {
+    text.extend(whole_file(theirs, ours));
+    while text.ends_with(b"\n\n") {
+        text.pop();
+    }
+}
+
+/// What a group says, before its rules are joined.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub(super) struct Content {
+    pub(super) theirs: Vec<RuleLine>,
+    pub(super) ours: Vec<RuleLine>,
+    /// Lines of other fields.
+    pub(super) fields: Vec<u8>,
+}
+
+/// What is said, and to which robots.
+pub(super) struct Contents<'f> {
+    /// The group of `*` is at the end.
+    pub(super) groups: Vec<(Content, Vec<&'f str>)>,
+    /// Robots for which there was too much to put together.
+    pub(super) too_many: Vec<&'f str>,
+}
+
+/// Returns each content with the robots that it is about.
+pub(super) fn contents<'f>(theirs: &'f Side<'_>, ours: &'f Side<'_>) -> Contents<'f> {
+    let mut found: Vec<(Content, Vec<&'f str>)> = Vec::new();
+    let mut too_many = Vec::new();
+    let mut places: HashMap<Content, usize> = HashMap::new();
+    let mut seen = HashSet::from(["*".to_owned()]);
+    let (mut read, mut kept) = (0_usize, 0_usize);
+    for name in theirs.names().chain(ours.names()) {
+        let key = name.to_ascii_lowercase();
+        if seen.contains(&key) {
+            continue;
+        }
+        read += theirs.octets(&key) + ours.octets(&key);
+        if read > MAX_READ || kept > MAX_KEPT {
+            too_many.push(name);
+            seen.insert(key);
+            continue;
+        }
+        let content = Content::of(&key, theirs, ours);
+        seen.insert(key);
+        let place = places.get(&content).copied();
+        if let Some((_, names)) = place.and_then(|place| found.get_mut(place)) {
+            names.push(name);
+        } else {
+            kept += content.octets();
+            places.insert(content.clone(), found.len());
+            found.push((content, vec![name]));
+        }
+    }
+    if theirs.by_name.contains_key("*") || ours.by_name.contains_key("*") {
+        found.push((Content::of("*", theirs, ours), vec!["*"]));
+    }
+    Contents {
+        groups: found,
+        too_many,
+    }
+}
+
+impl Content {
+    fn of(key: &str, theirs: &Side<'_>, ours: &Side<'_>) -> Self {
+        let delay = theirs.crawl_delay(key).max(ours.crawl_delay(key));
+        let mut fields = Vec::new();
+        let own: HashSet<&str> = ours.fields(key).map(|field| field.key.as_str()).collect();
+        let is_ours = |field: &Field| own.contains(field.key.as_str());
+        let kept = theirs
+            .fields(key)
+            .filter(|field| !is_ours(field) && !field.is_moot(ours));
+        let mut written = HashSet::new();
+        for field in kept.chain(ours.fields(key)) {
+            if written.insert(&field.line) {
+                fields.extend(&field.line);
+                fields.push(b'\n');
+            }
+        }
+        if let Some(delay) = delay {
+            let seconds = delay.as_secs_f64().to_string();
+            push(&mut fields, "Crawl-delay", seconds.as_bytes());
+        }
+        Self {
+            theirs: theirs.rules(key),
+            ours: ours.rules(key),
+            fields,
+        }
+    }
+
+    fn octets(&self) -> usize {
+        let rules = self.theirs.iter().chain(&self.ours);
+        let rules = rules.map(|rule| rule.path.len() + size_of::<RuleLine>());
+        self.fields.len() + rules.sum::<usize>()
+    }
+}
+
+/// One of the two files.
+pub(super) struct Side<'f> {
+    file: &'f RobotsTxt,
+    groups: Vec<(Group<'f>, Vec<Field>)>,
+    /// Octets of what each group says.
+    octets: Vec<usize>,
+    /// Places of the groups that name a robot, its name in lower case.
+    by_name: HashMap<String, Vec<usize>>,
+    /// Fields before the first group.
+    before: Vec<Field>,
+    /// Lines that belong to no group wherever they stand.
+    whole: Vec<Field>,
+    has_host: bool,
+}
+
+/// Line that is no rule.
+#[derive(Debug, Eq, PartialEq)]
+struct Field {
+    key: String,
+    line: Vec<u8>,
+}
+
+impl Field {
+    /// Tells whether it names a main mirror where we name one.
+    fn is_moot(&self, ours: &Side<'_>) -> bool {
+        self.key == "host" && ours.has_host
+    }
+}
+
+impl<'f> Side<'f> {
+    pub(super) fn new(file: &'f RobotsTxt) -> Self {
+        let mut side = Self {
+            file,
+            groups: file.groups().map(|group| (group, Vec::new())).collect(),
+            octets: Vec::new(),
+            by_name: HashMap::new(),
+            before: Vec::new(),
+            whole: Vec::new(),
+            has_host: file.host().is_some(),
+        };
+        for (place, (group, _)) in side.groups.iter().enumerate() {
+            for name in &group.agents {
+                let places = side.by_name.entry(name.to_ascii_lowercase()).or_default();
+                places.push(place);
+            }
+        }
+        side.sort_fields();
+        side.octets = side.groups.iter().map(octets).collect();
+        side
+    }
+
+    fn octets(&self, key: &str) -> usize {
+        let octets = self.places(key).iter();
+        octets.filter_map(|place| self.octets.get(*place)).sum()
+    }
+
+    fn places(&self, key: &str) -> &[usize] {
+        let places = self.by_name.get(key).or_else(|| self.by_name.get("*"));
+        places.map_or(&[], Vec::as_slice)
+    }
+
+    fn sort_fields(&mut self) {
+        let mut begun = 0;
+        for line in lines(self.file.as_bytes(), LineReading::Standard) {
+            let is_begun = |(group, _): &(Group<'_>, _)| group.line <= line.number as usize;
+            while self.groups.get(begun).is_some_and(is_begun) {
+                begun += 1;
+            }
+            let Some(field) = field(line.before_comment()) else {
+                continue;
+            };
+            let group = begun.checked_sub(1);
+            match group.and_then(|group| self.groups.get_mut(group)) {
+                _ if field.key == "clean-param" => self.whole.push(field),
+                Some((_, fields)) => fields.push(field),
+                None => self.before.push(field),
+            }
+        }
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        let agents = self.groups.iter().flat_map(|(group, _)| &group.agents);
+        agents.map(AsRef::as_ref)
+    }
+
+    /// Returns the groups that count for a robot, by its name in lower case.
+    fn groups(&self, key: &str) -> impl Iterator<Item = &(Group<'f>, Vec<Field>)> {
+        let places = self.places(key).iter();
+        places.filter_map(|place| self.groups.get(*place))
+    }
+
+    fn rules(&self, key: &str) -> Vec<RuleLine> {
+        self.groups(key)
+            .flat_map(|(group, _)| &group.rules)
+            .filter(|rule| !rule.path().is_empty())
+            .map(|rule| RuleLine {
+                allow: rule.is_allow(),
+                path: rule.path().to_vec(),
+            })
+            .collect()
+    }
+
+    fn fields(&self, key: &str) -> impl Iterator<Item = &Field> {
+        self.groups(key).flat_map(|(_, fields)| fields)
+    }
+
+    fn crawl_delay(&self, key: &str) -> Option<Duration> {
+        let is_named = self.by_name.contains_key(key);
+        let name = if is_named { key } else { "*" };
+        self.file.for_robot(name).crawl_delay()
+    }
+}
+
+/// Returns the lines that stand before the first group.
+pub(super) fn before(theirs: &Side<'_>, ours: &Side<'_>) -> Vec<u8> {
+    let kept = theirs.before.iter().filter(|field| !field.is_moot(ours));
+    let mut text = Vec::new();
+    for field in kept.chain(&ours.before) {
+        text.extend(&field.line);
+        text.push(b'\n');
+    }
+    text
+}
+
+/// Returns the lines about the whole file that stand at its end.
+fn whole_file(theirs: &Side<'_>, ours: &Side<'_>) -> Vec<u8> {
+    let mut text = Vec::new();
+    let mut seen = HashSet::new();
+    for line in theirs.whole.iter().chain(&ours.whole) {
+        if seen.insert(line.line.clone()) {
+            text.extend(&line.line);
+            text.push(b'\n');
+        }
+    }
+    let mut seen = HashSet::new();
+    for sitemap in theirs.file.sitemaps().chain(ours.file.sitemaps()) {
+        if seen.insert(sitemap.clone()) {
+            push(&mut text, "Sitemap", sitemap.as_bytes());
+        }
+    }
+    text
+}
+
+/// Returns the octets that a group says, with what it takes to keep them.
+fn octets((group, fields): &(Group<'_>, Vec<Field>)) -> usize {
+    let rules = group
+        .rules
+        .iter()
+        .map(|rule| rule.path().len() + size_of::<RuleLine>());
+    let fields = fields.iter().map(|field| field.line.len());
+    rules.chain(fields).sum()
+}
+
+/// Reads a line that is no rule, nor otherwise taken care of.
+fn field(line: &[u8]) -> Option<Field> {
+    let text = line.trim_ascii();
+    let colon = text.iter().position(|octet| *octet == b':')?;
+    let key = std::str::from_utf8(text.get(..colon)?.trim_ascii()).ok()?;
+    let is_name = |octet: u8| octet.is_ascii_alphanumeric() || octet == b'-' || octet == b'_';
+    let is_known = ["user-agent", "allow", "disallow", "crawl-delay", "sitemap"];
+    let key = key.to_ascii_lowercase();
+    let is_kept = !key.is_empty()
+        && key.bytes().all(is_name)
+        && !is_known.contains(&key.as_str())
+        && !text.iter().any(u8::is_ascii_control);
+    is_kept.then(|| Field {
+        key,
+        line: text.to_vec(),
+    })
+}
+
+fn push(text: &mut Vec<u8>, field: &str, value: &[u8]) {
+    text.extend(field.as_bytes());
+    text.push(b':');
+    if !value.is_empty() {
+        text.push(b' ');
+        text.extend(value);
+    }
+    text.push(b'\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{prelude::*, strategy::ValueTree as _};
+
+    use super::*;
+
+    fn parse(text: &str) -> RobotsTxt {
+        RobotsTxt::parse(text.as_bytes(), Dialect::rfc9309())
+    }
+
+    fn merged(theirs: &str, ours: &str) -> String {
+        let merged = merge(&parse(theirs), &parse(ours)).unwrap();
+        assert!(merged.is_exact);
+        String::from_utf8(merged.text).unwrap()
+    }
+
+    #[test]
+    fn named_robots_keep_to_the_rules_for_everybody_else() {
+        let theirs = "User-agent: A\nDisallow: /a\n\nUser-agent: *\nDisallow: /all\n";
+        let ours = "User-agent: B\nDisallow: /\n\nUser-agent: *\nDisallow: /ours\n";
+        assert_eq!(
+            merged(theirs, ours),
+            "User-agent: A\nDisallow: /ours\nDisallow: /a\n\n\
+             User-agent: B\nDisallow: /\n\n\
+             User-agent: *\nDisallow: /ours\nDisallow: /all\n"
+        );
+    }
+
+    #[test]
+    fn a_robot_that_is_free_in_both_stays_free() {
+        let text = merged(
+            "User-agent: A\nDisallow:\nUser-agent: *\nDisallow: /\n",
+            "User-agent: a\nAllow: /\n",
+        );
+        assert_eq!(
+            text,
+            "User-agent: A\nAllow: /\n\nUser-agent: *\nDisallow: /\n"
+        );
+    }
+
+    #[test]
+    fn other_fields_are_kept_and_ours_win() {
+        let theirs = "License: https://example.com/l\n\
+            User-agent: A\nUser-agent: B\nCrawl-delay: 2 # slowly\nDisallow: /a\nVisit-time: 1-2\n\
+            Clean-param: s /\nUser-agent: *\nContent-Signal: search=no\nHost: old.example\nAllow: /\n\
+            Sitemap: https://example.com/a.xml\n";
+        let ours = "User-agent: *\nContent-Signal: search=yes\nCrawl-delay: 1.5\nDisallow: /x\n\
+            Host: www.example.com\nSitemap: https://example.com/a.xml\nSitemap: https://example.com/b.xml\n";
+        assert_eq!(
+            merged(theirs, ours),
+            "License: https://example.com/l\n\
+             User-agent: A\nUser-agent: B\nVisit-time: 1-2\nContent-Signal: search=yes\n\
+             Host: www.example.com\nCrawl-delay: 2\nDisallow: /x\nDisallow: /a\n\n\
+             User-agent: *\nContent-Signal: search=yes\nHost: www.example.com\nCrawl-delay: 1.5\n\
+             Disallow: /x\nAllow: /\n\n\
+             Clean-param: s /\nSitemap: https://example.com/a.xml\nSitemap: https://example.com/b.xml\n"
+        );
+    }
+
+    #[test]
+    fn our_main_mirror_is_the_only_one() {
+        let theirs =
+            "Host: old.example\nLicense: x\nUser-agent: *\nDisallow: /a\nHost: older.example\n";
+        let text = merged(
+            theirs,
+            "User-agent: *\nDisallow: /b\nHost: www.example.com\n",
+        );
+        assert_eq!(
+            text,
+            "License: x\nUser-agent: *\nHost: www.example.com\nDisallow: /b\nDisallow: /a\n"
+        );
+    }
+
+    #[test]
+    fn long_lines_of_the_upstream_end_neither_memory_nor_stack() {
+        let theirs = format!("User-agent: *\nDisallow: /{}*b\n", "a".repeat(900_000));
+        let ours: Vec<_> = (0..400).map(|n| format!("Disallow: /*{n}\n")).collect();
+        let ours = format!("User-agent: *\nAllow: /*zq\n{}", ours.concat());
+        let merged = merge(&parse(&theirs), &parse(&ours)).unwrap();
+        assert!(merged.text.len() < 1_000_000, "{}", merged.text.len());
+        assert!(!merged.is_exact);
+    }
+
+    #[test]
+    fn a_file_that_would_grow_beyond_bounds_is_not_made() {
+        use std::fmt::Write as _;
+        let (mut theirs, mut ours) = (String::new(), "User-agent: *\n".to_owned());
+        for n in 0..1_000 {
+            let _ = writeln!(theirs, "User-agent: r{n}\nDisallow: /{n}");
+        }
+        for n in 0..500 {
+            let _ = writeln!(ours, "Disallow: /a/rather/long/path/to/refuse/{n}");
+        }
+        assert!(merge(&parse(&theirs), &parse(&ours)).is_none());
+    }
+
+    /// Paths of few letters, so that rules meet each other and the questions.
+    fn path() -> impl Strategy<Value = String> {
+        "/[ab/]{0,3}([*][ab/]{0,2}){0,2}[$]?"
+    }
+
+    fn file() -> impl Strategy<Value = String> {
+        let rule = (any::<bool>(), path()).prop_map(|(allow, path)| {
+            let field = if allow { "Allow" } else { "Disallow" };
+            format!("{field}: {path}\n")
+        });
+        let agents = prop::collection::vec(prop_oneof!["X", "x", "Y", "[*]"], 1..3);
+        let group = (agents, prop::collection::vec(rule, 0..4)).prop_map(|(agents, rules)| {
+            let agents = agents.iter().map(|agent| format!("User-agent: {agent}\n"));
+            agents.chain(rules).collect::<String>()
+        });
+        prop::collection::vec(group, 0..4).prop_map(|groups| groups.concat())
+    }
+
+    #[test]
+    fn most_files_with_wildcards_merge_exactly() {
+        let mut runner = proptest::test_runner::TestRunner::deterministic();
+        let mut draw = || file().new_tree(&mut runner).unwrap().current();
+        let pairs: Vec<_> = (0..500).map(|_| (draw(), draw())).collect();
+        let is_exact = |(theirs, ours): &&(String, String)| {
+            merge(&parse(theirs), &parse(ours)).unwrap().is_exact
+        };
+        let exact = pairs.iter().filter(is_exact).count();
+        assert!(exact >= 450, "{exact} of 500");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+
+        #[test]
+        fn refuses_what_one_of_the_two_refuses(
+            theirs in file(),
+            ours in file(),
+            paths in prop::collection::vec("/[ab/]{0,7}", 1..24),
+        ) {
+            let (theirs, ours) = (parse(&theirs), parse(&ours));
+            let merged = merge(&theirs, &ours).unwrap();
+            let file = RobotsTxt::parse(&merged.text, Dialect::rfc9309());
+            for robot in ["x", "y", "z"] {
+                let [theirs, ours, both] = [&theirs, &ours, &file].map(|file| file.for_robot(robot));
+                for path in &paths {
+                    let one = theirs.check(path).allowed() && ours.check(path).allowed();
+                    let is_right = both.check(path).allowed() == one
+                        || (one && !merged.is_exact);
+                    prop_assert!(
+                        is_right,
+                        "{robot} {path}: {}", String::from_utf8_lossy(&merged.text)
+                    );
+                }
+            }
+        }
+
+        #[test]
+        fn files_without_wildcards_merge_exactly(theirs in file(), ours in file()) {
+            let plain = |text: String| parse(&text.replace('*', ""));
+            let merged = merge(&plain(theirs), &plain(ours)).unwrap();
+            prop_assert!(merged.is_exact);
+            prop_assert!(!merged.text.windows(2).any(|pair| pair == b"/*" || pair == b"**"));
+        }
+
+        #[test]
+        fn any_octets_can_be_merged(
+            theirs in prop::collection::vec(any::<u8>(), 0..300),
+            ours in "(User-agent|Disallow|Allow|Host|x): ?[*/$%a2\r]{0,5}\n",
+        ) {
+            let theirs = RobotsTxt::parse(&theirs, Dialect::google());
+            prop_assert!(merge(&theirs, &parse(&ours)).is_some());
+        }
+    }
+}

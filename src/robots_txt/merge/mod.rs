@@ -1,0 +1,9 @@
+//! Two files as one: a robot is refused what either of them refuses it.
+
+mod groups;
+mod refusals;
+mod region;
+mod union;
+
+pub use groups::{Merged, merge};
+pub use refusals::refusals;

@@ -1,0 +1,477 @@
+//! Sets of paths that rules are about: compared, cut with each other, written.
+
+/// Most patterns that two sets of paths in common are written as.
+const MAX_PATTERNS: usize = 64;
+
+/// Most steps that are taken to find them, or to compare two.
+const MAX_STEPS: usize = 20_000;
+
+/// Part of a pattern.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Token {
+    Octet(u8),
+    /// `*`: any run of octets, or none.
+    Any,
+}
+
+/// Paths that the pattern of a rule matches (RFC 9309 §2.2.3).
+///
+/// Two patterns for the same paths are mostly the same here: escapes are
+/// normal, no `*` stands behind another, and none at the end.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Region {
+    /// The whole path, so that the last one is mostly `Any`.
+    tokens: Vec<Token>,
+}
+
+impl Region {
+    /// Reads a pattern; returns with it the octets that count for the longest
+    /// match as it is written, each `*` among them (RFC 9309 §2.2.2).
+    pub(super) fn read(written: &[u8]) -> (Self, usize) {
+        let (text, ends) = match written {
+            [text @ .., b'$'] => (text, true),
+            text => (text, false),
+        };
+        let mut tokens = Vec::with_capacity(text.len() + 1);
+        let mut unwritten = usize::from(ends);
+        let mut rest = text;
+        while let Some((first, behind)) = rest.split_first() {
+            rest = behind;
+            match (*first, escaped(rest)) {
+                (b'%', Some(octet)) => {
+                    rest = rest.get(2..).unwrap_or_default();
+                    push_escaped(&mut tokens, octet);
+                }
+                (b'*', _) => unwritten += usize::from(!push_any(&mut tokens)),
+                (octet, _) if octet.is_ascii() => tokens.push(Token::Octet(octet)),
+                (octet, _) => push_triple(&mut tokens, octet),
+            }
+        }
+        let length = tokens.len() + unwritten;
+        if !ends {
+            push_any(&mut tokens);
+        }
+        (Self { tokens }, length)
+    }
+
+    /// Returns `true` only if every path of another region is one of this; `false` may be wrong.
+    pub(super) fn contains(&self, other: &Self) -> bool {
+        self.covers(other) == Some(true)
+    }
+
+    /// Tells whether every path of another region is one of this, if that is soon found.
+    fn covers(&self, other: &Self) -> Option<bool> {
+        // A `*` of the other can stand for octets that no text has: only a `*` covers it.
+        let (mut at, mut place) = (0, 0);
+        let (mut retry, mut steps) = (None, 0);
+        while let Some(token) = other.tokens.get(place) {
+            steps += 1;
+            if steps > MAX_STEPS {
+                return None;
+            }
+            match self.tokens.get(at) {
+                Some(Token::Any) => {
+                    retry = Some((at, place));
+                    at += 1;
+                }
+                Some(same) if same == token => {
+                    at += 1;
+                    place += 1;
+                }
+                _ => {
+                    let Some((any, from)) = retry else {
+                        return Some(false);
+                    };
+                    at = any + 1;
+                    place = from + 1;
+                    retry = Some((any, from + 1));
+                }
+            }
+        }
+        let rest = self.tokens.get(at..).unwrap_or_default();
+        Some(rest.iter().all(|token| *token == Token::Any))
+    }
+
+    /// Returns `false` if no path is in both; `true` may be wrong.
+    pub(super) fn may_meet(&self, other: &Self) -> bool {
+        if !self.has_any() {
+            return other.covers(self) != Some(false);
+        }
+        if !other.has_any() {
+            return self.covers(other) != Some(false);
+        }
+        let ours = self.tokens.iter();
+        let theirs = other.tokens.iter();
+        agree(ours.clone().zip(theirs.clone())) && agree(ours.rev().zip(theirs.rev()))
+    }
+
+    /// Returns regions that together have the paths of both.
+    ///
+    /// There is no answer where they would be too many, or take more than
+    /// `steps` to find; those that were taken are subtracted.
+    pub(super) fn common(&self, other: &Self, steps: &mut usize) -> Option<Vec<Self>> {
+        if self.contains(other) {
+            return Some(vec![other.clone()]);
+        }
+        if other.contains(self) {
+            return Some(vec![self.clone()]);
+        }
+        if !self.may_meet(other) {
+            return Some(Vec::new());
+        }
+        let mut search = Search::new(&self.tokens, &other.tokens);
+        let is_done = search.run((*steps).min(MAX_STEPS));
+        *steps = steps.saturating_sub(search.steps);
+        is_done?;
+        Some(search.largest())
+    }
+
+    /// Leaves out what lies behind so many tokens: the paths become more.
+    pub(super) fn widen(&mut self, tokens: usize) {
+        if self.tokens.len() > tokens {
+            self.tokens.truncate(tokens);
+            push_any(&mut self.tokens);
+        }
+    }
+
+    /// Returns the octets of the shortest pattern.
+    pub(super) fn length(&self) -> usize {
+        self.pattern().len() + usize::from(self.ends())
+    }
+
+    /// Returns the pattern, made longer to `length` without a change of what it matches.
+    ///
+    /// There is none where the pattern has no `*` that could be repeated.
+    pub(super) fn written(&self, length: usize) -> Option<Vec<u8>> {
+        let mut missing = length.saturating_sub(self.length());
+        let mut text = Vec::with_capacity(length);
+        for (at, token) in self.pattern().iter().enumerate() {
+            match token {
+                Token::Any if self.ends() => {
+                    // Without a `$` it is made longer at its end, where that is read best.
+                    let stars = 1 + std::mem::take(&mut missing);
+                    text.extend(std::iter::repeat_n(b'*', stars));
+                }
+                Token::Any => text.push(b'*'),
+                Token::Octet(b'*') => text.extend(b"%2A"),
+                Token::Octet(b'$') if at + 1 == self.pattern().len() => text.extend(b"%24"),
+                Token::Octet(octet) => text.push(*octet),
+            }
+        }
+        if self.ends() {
+            text.push(b'$');
+            return (missing == 0).then_some(text);
+        }
+        text.extend(std::iter::repeat_n(b'*', missing));
+        Some(text)
+    }
+
+    fn has_any(&self) -> bool {
+        self.tokens.contains(&Token::Any)
+    }
+
+    fn ends(&self) -> bool {
+        self.tokens.last() != Some(&Token::Any)
+    }
+
+    /// The tokens that are written: a `*` at the end goes without saying, but
+    /// an empty pattern is no rule.
+    fn pattern(&self) -> &[Token] {
+        let tokens = self.tokens.as_slice();
+        match tokens.strip_suffix(&[Token::Any]) {
+            Some([]) => &[Token::Octet(b'/')],
+            Some(pattern) => pattern,
+            None => tokens,
+        }
+    }
+}
+
+/// Tells whether no two octets differ before the first `*`.
+fn agree<'t>(pairs: impl Iterator<Item = (&'t Token, &'t Token)>) -> bool {
+    let mut octets = pairs.map_while(|(one, other)| match (one, other) {
+        (Token::Octet(one), Token::Octet(other)) => Some(one == other),
+        _ => None,
+    });
+    octets.all(|agree| agree)
+}
+
+/// Returns `false` where one stands there already.
+fn push_any(tokens: &mut Vec<Token>) -> bool {
+    let is_new = tokens.last() != Some(&Token::Any);
+    if is_new {
+        tokens.push(Token::Any);
+    }
+    is_new
+}
+
+/// What RFC 9309 §2.2.2 decodes, and the two signs that are literal when escaped.
+fn push_escaped(tokens: &mut Vec<Token>, octet: u8) {
+    let is_literal = octet.is_ascii_alphanumeric() || b"-._~*$".contains(&octet);
+    if is_literal {
+        tokens.push(Token::Octet(octet));
+    } else {
+        push_triple(tokens, octet);
+    }
+}
+
+fn push_triple(tokens: &mut Vec<Token>, octet: u8) {
+    let triple = format!("%{octet:02X}");
+    tokens.extend(triple.bytes().map(Token::Octet));
+}
+
+/// Returns the octet of an escape whose `%` has been read.
+fn escaped(rest: &[u8]) -> Option<u8> {
+    let digit = |at| {
+        let octet: u8 = *rest.get(at)?;
+        char::from(octet).to_digit(16)
+    };
+    u8::try_from(digit(0)? * 16 + digit(1)?).ok()
+}
+
+/// Search for the patterns that two lists of tokens have in common.
+///
+/// A way that is still to be gone is kept in a list, not on the stack: there
+/// can be as many as octets.
+struct Search<'t> {
+    found: Vec<Region>,
+    steps: usize,
+    so_far: Vec<Token>,
+    ways: Vec<Way<'t>>,
+}
+
+/// Rest of both lists, and what it follows.
+struct Way<'t> {
+    one: &'t [Token],
+    other: &'t [Token],
+    /// How much of what was found so far stands before it.
+    behind: usize,
+    /// What stands there next.
+    next: Option<Token>,
+}
+
+impl<'t> Search<'t> {
+    fn new(one: &'t [Token], other: &'t [Token]) -> Self {
+        let mut search = Self {
+            found: Vec::new(),
+            steps: 0,
+            so_far: Vec::new(),
+            ways: Vec::new(),
+        };
+        search.go(one, other, None);
+        search
+    }
+
+    /// Remembers a way; the last is gone first.
+    fn go(&mut self, one: &'t [Token], other: &'t [Token], next: Option<Token>) {
+        self.ways.push(Way {
+            one,
+            other,
+            behind: self.so_far.len(),
+            next,
+        });
+    }
+
+    /// Goes all ways, if they are not too many.
+    fn run(&mut self, most: usize) -> Option<()> {
+        while let Some(way) = self.ways.pop() {
+            self.steps += 1;
+            if self.steps > most || self.found.len() > MAX_PATTERNS {
+                return None;
+            }
+            self.so_far.truncate(way.behind);
+            self.so_far.extend(way.next);
+            self.step(way.one, way.other);
+        }
+        Some(())
+    }
+
+    fn step(&mut self, one: &'t [Token], other: &'t [Token]) {
+        match (one, other) {
+            ([], rest) | (rest, []) => {
+                if rest.iter().all(|token| *token == Token::Any) {
+                    let tokens = self.so_far.clone();
+                    self.found.push(Region { tokens });
+                }
+            }
+            ([Token::Octet(a), one @ ..], [Token::Octet(b), other @ ..]) => {
+                if a == b {
+                    self.go(one, other, Some(Token::Octet(*a)));
+                }
+            }
+            ([Token::Any, behind_one @ ..], [Token::Any, behind_other @ ..]) => {
+                push_any(&mut self.so_far);
+                self.go(one, behind_other, None);
+                self.go(behind_one, other, None);
+            }
+            ([Token::Any, behind @ ..], [octet, rest @ ..]) => {
+                self.go(one, rest, Some(*octet));
+                self.go(behind, other, None);
+            }
+            ([octet, rest @ ..], [Token::Any, behind @ ..]) => {
+                self.go(rest, other, Some(*octet));
+                self.go(one, behind, None);
+            }
+        }
+    }
+
+    /// The regions that are in no other.
+    fn largest(self) -> Vec<Region> {
+        let mut largest: Vec<Region> = Vec::new();
+        for region in self.found {
+            if !largest.iter().any(|other| other.contains(&region)) {
+                largest.retain(|other| !region.contains(other));
+                largest.push(region);
+            }
+        }
+        largest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn region(pattern: &str) -> Region {
+        Region::read(pattern.as_bytes()).0
+    }
+
+    fn text(region: &Region, length: usize) -> Option<String> {
+        region
+            .written(length)
+            .map(|text| String::from_utf8(text).unwrap())
+    }
+
+    #[test]
+    fn a_region_contains_what_its_pattern_begins() {
+        for (large, small, contains) in [
+            ("/a", "/ab", true),
+            ("/ab", "/a", false),
+            ("/a", "/a", true),
+            ("/a$", "/a", false),
+            ("/a", "/a$", true),
+            ("/*.php", "/x/y.php", true),
+            ("/*.php$", "/x/y.php", false),
+            ("/*.php$", "/x/*y.php$", true),
+            ("/x*", "/x", true),
+            ("/*a*b", "/a*b*c", true),
+            ("/*a*b", "/b*a", false),
+            ("*", "/", true),
+            ("/%61", "/a", true),
+            ("/a%2ab", "/a*b", false),
+            ("/a*b", "/a%2Ab", true),
+        ] {
+            assert_eq!(
+                region(large).contains(&region(small)),
+                contains,
+                "{large} {small}"
+            );
+        }
+    }
+
+    #[test]
+    fn common_paths_are_written_as_patterns() {
+        for (one, other, common) in [
+            ("/a", "/b", ""),
+            ("/a", "/ab", "/ab"),
+            ("/*.php", "/private/", "/private/*.php"),
+            ("/*a", "/*b", "/*b*a /*a*b"),
+            ("/*.php$", "/*.html$", ""),
+            ("/a$", "/*a", "/a$"),
+        ] {
+            let found = region(one).common(&region(other), &mut 1_000).unwrap();
+            let mut found: Vec<_> = found.iter().filter_map(|found| text(found, 0)).collect();
+            found.sort();
+            let mut common: Vec<_> = common.split_whitespace().collect();
+            common.sort_unstable();
+            assert_eq!(found, common, "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn the_length_is_that_of_what_is_written() {
+        for (pattern, length) in [
+            ("/a", 2),
+            ("/a**", 4),
+            ("/**$", 4),
+            ("/%61", 2),
+            ("/%2a", 2),
+            ("/%2f", 4),
+            ("/é", 7),
+            ("***", 3),
+        ] {
+            assert_eq!(Region::read(pattern.as_bytes()).1, length, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn too_many_common_patterns_are_no_answer() {
+        let one = region(&"/*a*b*c".repeat(8));
+        let other = region(&"/*d*e*f".repeat(8));
+        assert_eq!(one.common(&other, &mut 1_000_000), None);
+    }
+
+    #[test]
+    fn a_pattern_of_many_octets_needs_no_stack() {
+        let long = "a".repeat(MAX_STEPS / 4);
+        let found = region(&format!("/{long}*b")).common(&region("/*zq"), &mut 1_000_000);
+        let found = found.unwrap();
+        let mut ends: Vec<_> = found
+            .iter()
+            .filter_map(|found| {
+                text(found, 0)?
+                    .strip_prefix(&format!("/{long}"))
+                    .map(str::to_owned)
+            })
+            .collect();
+        ends.sort();
+        assert_eq!(ends, ["*b*zq", "*zq*b"]);
+    }
+
+    #[test]
+    fn a_pattern_is_widened_at_its_end() {
+        for (pattern, tokens, widened) in [
+            ("/abc$", 3, "/ab"),
+            ("/abc", 5, "/abc"),
+            ("/a*c$", 3, "/a"),
+            ("/abc$", 4, "/abc$"),
+        ] {
+            let mut region = region(pattern);
+            region.widen(tokens);
+            assert_eq!(text(&region, 0).as_deref(), Some(widened), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_is_made_longer_without_another_meaning() {
+        for (pattern, length, written) in [
+            ("/a", 2, Some("/a")),
+            ("/a", 4, Some("/a**")),
+            ("/a***", 0, Some("/a")),
+            ("/*.php$", 9, Some("/***.php$")),
+            ("/a$", 3, Some("/a$")),
+            ("/a$", 4, None),
+            ("*", 1, Some("/")),
+            ("*", 3, Some("/**")),
+            ("/a%2A", 0, Some("/a%2A")),
+            ("/a%24", 0, Some("/a%24")),
+            ("/é", 0, Some("/%C3%A9")),
+        ] {
+            assert_eq!(
+                text(&region(pattern), length).as_deref(),
+                written,
+                "{pattern}"
+            );
+        }
+    }
+
+    #[test]
+    fn patterns_that_are_slow_to_compare_may_meet() {
+        let long = "a".repeat(2_000);
+        let (one, other) = (
+            region(&format!("/*{long}b$")),
+            region(&format!("/{long}{long}b$")),
+        );
+        assert!(!one.contains(&other), "it is not found soon");
+        assert!(one.may_meet(&other) && other.may_meet(&one));
+    }
+}

@@ -1,0 +1,228 @@
+//! A header's value that we send.
+
+use std::{fmt, str::FromStr};
+
+use super::{
+    RobotsDirectives,
+    items::{ItemKind, Items},
+};
+
+/// Bytes of a value, at most.
+const MAX_BYTES: usize = 1024;
+
+/// Value of an `X-Robots-Tag` header: rules for everybody, and by robot.
+///
+/// Unlike what others send, every word of it has to be known; what is written
+/// is visible ASCII and blanks, on one line.
+///
+/// # Example
+///
+/// ```
+/// use robot_detection::robots_txt::meta::XRobotsTag;
+///
+/// let tag: XRobotsTag = "NOARCHIVE,googlebot: max-snippet: 50".parse()?;
+/// assert_eq!(tag.to_string(), "noarchive, googlebot: max-snippet:50");
+/// assert!("noidex".parse::<XRobotsTag>().is_err());
+/// # Ok::<(), robot_detection::robots_txt::meta::XRobotsTagError>(())
+/// ```
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct XRobotsTag {
+    everybody: Option<RobotsDirectives>,
+    /// By token as written, in order; a token stands once, in whatever case.
+    robots: Vec<(String, RobotsDirectives)>,
+}
+
+/// Error of a text that is no value of `X-Robots-Tag`.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{reason}")]
+pub struct XRobotsTagError {
+    reason: String,
+}
+
+impl XRobotsTag {
+    /// Creates a value with rules for everybody.
+    #[must_use]
+    pub fn new(directives: RobotsDirectives) -> Self {
+        Self {
+            everybody: Some(directives),
+            robots: Vec::new(),
+        }
+    }
+
+    /// Returns the rules for everybody.
+    #[must_use]
+    pub fn everybody(&self) -> Option<&RobotsDirectives> {
+        self.everybody.as_ref()
+    }
+
+    /// Returns the tokens of robots, each with the rules for it alone.
+    pub fn robots(&self) -> impl Iterator<Item = (&str, &RobotsDirectives)> {
+        let robots = self.robots.iter();
+        robots.map(|(token, directives)| (token.as_str(), directives))
+    }
+
+    /// Returns the rules for a token, added if there are none yet.
+    fn entry(&mut self, token: Option<&str>) -> &mut RobotsDirectives {
+        let Some(token) = token else {
+            return self.everybody.get_or_insert_default();
+        };
+        let mut known = self.robots.iter();
+        let at = known
+            .position(|(known, _)| known.eq_ignore_ascii_case(token))
+            .unwrap_or(self.robots.len());
+        if at == self.robots.len() {
+            let own = (token.to_owned(), RobotsDirectives::default());
+            self.robots.push(own);
+        }
+        match self.robots.get_mut(at) {
+            Some((_, directives)) => directives,
+            None => self.everybody.get_or_insert_default(),
+        }
+    }
+}
+
+impl FromStr for XRobotsTag {
+    type Err = XRobotsTagError;
+
+    fn from_str(text: &str) -> Result<Self, XRobotsTagError> {
+        check_characters(text)?;
+        let mut tag = Self {
+            everybody: None,
+            robots: Vec::new(),
+        };
+        let mut token = None;
+        let mut is_waiting = true;
+        for item in Items::of_header(text) {
+            match item.kind {
+                ItemKind::Token if is_waiting && token.is_some() => break,
+                ItemKind::Token => {
+                    let is_everybody = item.text == "*" || item.text.eq_ignore_ascii_case("robots");
+                    token = Some(item.text).filter(|_| !is_everybody);
+                    is_waiting = true;
+                }
+                ItemKind::Directives(directives) => {
+                    tag.entry(token).extend(directives.into_iter().flatten());
+                    is_waiting = false;
+                }
+                ItemKind::Unknown => return Err(unknown(item.text)),
+            }
+        }
+        match token {
+            _ if !is_waiting => Ok(tag),
+            Some(token) => Err(refuse(format!(
+                "no rule stands behind {token:?}; write one, such as {token}: noindex"
+            ))),
+            None => Err(refuse("it is empty; write rules such as noindex, nofollow")),
+        }
+    }
+}
+
+/// Writes the rules for everybody, then those of each token.
+impl fmt::Display for XRobotsTag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parting = "";
+        if let Some(directives) = &self.everybody {
+            directives.fmt(f)?;
+            parting = ", ";
+        }
+        for (token, directives) in &self.robots {
+            write!(f, "{parting}{token}: {directives}")?;
+            parting = ", ";
+        }
+        Ok(())
+    }
+}
+
+fn check_characters(text: &str) -> Result<(), XRobotsTagError> {
+    if text.len() > MAX_BYTES {
+        return Err(refuse(format!("it is longer than {MAX_BYTES} bytes")));
+    }
+    let is_fit = |byte: u8| byte == b' ' || byte.is_ascii_graphic();
+    if text.bytes().all(is_fit) {
+        Ok(())
+    } else {
+        Err(refuse(
+            "it holds a character that is neither visible ASCII nor a blank",
+        ))
+    }
+}
+
+fn unknown(item: &str) -> XRobotsTagError {
+    let (name, _) = item.split_once(':').unwrap_or((item, ""));
+    let name = name.trim().to_ascii_lowercase();
+    let hint = match name.as_str() {
+        "unavailable_after" => "a date is written as 2030-12-31 or 31 Dec 2030 15:00:00 GMT",
+        "max-image-preview" => "it is none, standard or large",
+        "max-snippet" | "max-video-preview" => "it is a number, -1 for no limit",
+        _ => {
+            "known are noindex, nofollow, none, noarchive, nocache, nosnippet, notranslate, \
+             noimageindex, indexifembedded, max-snippet:N, max-image-preview:SIZE, \
+             max-video-preview:N, unavailable_after: DATE and all"
+        }
+    };
+    refuse(format!("{item:?} is no rule; {hint}"))
+}
+
+fn refuse(reason: impl Into<String>) -> XRobotsTagError {
+    XRobotsTagError {
+        reason: reason.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(text: &str) -> Result<String, String> {
+        let tag = text.parse::<XRobotsTag>();
+        tag.map(|tag| tag.to_string())
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn value_is_written_in_one_form() {
+        for (text, expected) in [
+            ("noindex", "noindex"),
+            (" NoIndex ,, none,", "noindex, nofollow"),
+            ("all", "all"),
+            ("googlebot:noindex", "googlebot: noindex"),
+            (
+                "a: noindex, b: none, A: max-snippet:5, robots: nosnippet",
+                "nosnippet, a: noindex, max-snippet:5, b: noindex, nofollow",
+            ),
+            (
+                "unavailable_after: Fri, 25 Jun 2010 15:00:00 PST, noindex",
+                "noindex, unavailable_after: Fri, 25 Jun 2010 15:00:00 PST",
+            ),
+            ("a: all, *: noindex", "noindex, a: all"),
+        ] {
+            assert_eq!(written(text).as_deref(), Ok(expected), "{text}");
+            assert_eq!(written(expected).as_deref(), Ok(expected));
+        }
+    }
+
+    #[test]
+    fn value_with_a_wrong_word_is_refused() {
+        for (text, expected) in [
+            ("", "it is empty"),
+            (" , ", "it is empty"),
+            ("noidex", r#""noidex" is no rule; known are noindex"#),
+            ("noindex nofollow", r#""noindex nofollow" is no rule"#),
+            ("max-snippet:many", "-1 for no limit"),
+            ("max-image-preview: huge", "standard or large"),
+            ("unavailable_after: soon", "2030-12-31"),
+            ("googlebot:", r#"no rule stands behind "googlebot""#),
+            ("googlebot: , ", r#"no rule stands behind "googlebot""#),
+            ("a: b: noindex", r#"no rule stands behind "a""#),
+            ("noindex\r\nSet-Cookie: a=b", "neither visible ASCII"),
+            ("noindex\t", "neither visible ASCII"),
+            ("noindex\0", "neither visible ASCII"),
+            ("noïndex", "neither visible ASCII"),
+        ] {
+            let error = written(text).unwrap_err();
+            assert!(error.contains(expected), "{text:?}: {error}");
+        }
+        let long = "noindex,".repeat(200);
+        assert!(written(&long).unwrap_err().contains("1024 bytes"));
+    }
+}

@@ -1,0 +1,254 @@
+//! From octets to groups, in one pass over the lines.
+
+use std::{mem::replace, ops::Range};
+
+use super::{
+    Dialect, RequestRate,
+    dialect::AgentsEnd,
+    field::{Content, Field, lines, read},
+    request_rate::crawl_delay,
+};
+
+/// Part of a file's text.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Span {
+    start: u32,
+    length: u32,
+}
+
+/// Value of a `User-agent` line.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Agent {
+    pub(super) value: Span,
+    pub(super) line: u32,
+}
+
+/// `Allow` or `Disallow` line of a group.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RuleLine {
+    pub(super) path: Span,
+    pub(super) line: u32,
+    pub(super) allow: bool,
+}
+
+/// Line that is no rule: its field, and where it stands.
+#[derive(Clone, Debug)]
+pub(super) struct Extra {
+    pub(super) field: Field,
+    pub(super) value: Span,
+    pub(super) line: u32,
+    /// Place of the group around it.
+    pub(super) group: Option<usize>,
+    /// Agents of that group that were named since the last line of this field.
+    pub(super) agents: Range<usize>,
+}
+
+/// Group of a file: places of its agents and rules.
+#[derive(Clone, Debug)]
+pub(super) struct GroupLines {
+    pub(super) agents: Range<usize>,
+    pub(super) rules: Range<usize>,
+    /// Whether it is about every robot although no line says so.
+    pub(super) implied: bool,
+}
+
+/// A file, read.
+#[derive(Debug)]
+pub(super) struct Parsed {
+    pub(super) text: Box<[u8]>,
+    pub(super) agents: Vec<Agent>,
+    pub(super) rules: Vec<RuleLine>,
+    pub(super) extras: Vec<Extra>,
+    pub(super) groups: Vec<GroupLines>,
+}
+
+impl Parsed {
+    /// Reads a file; what lies beyond 4 GiB is not read.
+    pub(super) fn new(bytes: &[u8], dialect: &Dialect) -> Self {
+        let bytes = bytes.get(..u32::MAX as usize).unwrap_or(bytes);
+        let mut parser = Parser::new(bytes, dialect);
+        for line in lines(bytes, dialect.lines) {
+            match read(&line, dialect.lines) {
+                Content::Nothing => {}
+                Content::Blank => parser.blank(),
+                Content::Field(field, value) => parser.field(field, value, line.number),
+            }
+        }
+        parser.finish()
+    }
+
+    /// Returns the octets of a part of the text.
+    pub(super) fn octets(&self, span: Span) -> &[u8] {
+        let start = span.start as usize;
+        self.text
+            .get(start..start + span.length as usize)
+            .unwrap_or_default()
+    }
+
+    /// Returns the agents of a group.
+    pub(super) fn agents_of(&self, group: &GroupLines) -> &[Agent] {
+        self.agents.get(group.agents.clone()).unwrap_or_default()
+    }
+
+    /// Returns the rules of a group.
+    pub(super) fn rules_of(&self, group: &GroupLines) -> &[RuleLine] {
+        self.rules.get(group.rules.clone()).unwrap_or_default()
+    }
+
+    /// Returns the number of the line that a group begins with.
+    pub(super) fn line_of(&self, group: &GroupLines) -> usize {
+        let agent = self.agents_of(group).first().map(|agent| agent.line);
+        let rule = self.rules_of(group).first().map(|rule| rule.line);
+        agent.or(rule).unwrap_or_default() as usize
+    }
+
+    /// Returns the lines of a field in the file's order.
+    pub(super) fn extras_of(&self, field: Field) -> impl Iterator<Item = &Extra> {
+        self.extras.iter().filter(move |extra| extra.field == field)
+    }
+}
+
+/// State between two lines.
+struct Parser<'t> {
+    text: &'t [u8],
+    dialect: &'t Dialect,
+    agents: Vec<Agent>,
+    rules: Vec<RuleLine>,
+    extras: Vec<Extra>,
+    groups: Vec<GroupLines>,
+    /// Whether lines belong to the last group.
+    open: bool,
+    /// Whether a `User-agent` line joins that group.
+    listing: bool,
+    /// First agent that the next line of such a field is about.
+    delayed: usize,
+    rated: usize,
+}
+
+impl<'t> Parser<'t> {
+    fn new(text: &'t [u8], dialect: &'t Dialect) -> Self {
+        Self {
+            text,
+            dialect,
+            agents: Vec::new(),
+            rules: Vec::with_capacity((text.len() / 32).max(4)),
+            extras: Vec::new(),
+            groups: Vec::new(),
+            open: false,
+            listing: false,
+            delayed: 0,
+            rated: 0,
+        }
+    }
+
+    fn blank(&mut self) {
+        if self.dialect.blank_line_ends {
+            self.open = false;
+        }
+    }
+
+    #[inline]
+    fn field(&mut self, field: Field, value: &[u8], line: u32) {
+        match field {
+            Field::Allow if self.dialect.allow => self.rule(true, value, line),
+            Field::Disallow => self.rule(false, value, line),
+            Field::UserAgent => self.agent(value, line),
+            Field::Allow | Field::Other => self.end_listing(AgentsEnd::AnyField),
+            _ => self.extra(field, value, line),
+        }
+    }
+
+    fn agent(&mut self, value: &[u8], line: u32) {
+        if !(self.open && self.listing) {
+            self.begin(false);
+        }
+        let value = self.span(value);
+        self.agents.push(Agent { value, line });
+        if let Some(group) = self.groups.last_mut() {
+            group.agents.end = self.agents.len();
+        }
+    }
+
+    fn begin(&mut self, implied: bool) {
+        let (agent, rule) = (self.agents.len(), self.rules.len());
+        self.groups.push(GroupLines {
+            agents: agent..agent,
+            rules: rule..rule,
+            implied,
+        });
+        self.open = true;
+        self.listing = !implied;
+        self.delayed = agent;
+        self.rated = agent;
+    }
+
+    #[inline]
+    fn rule(&mut self, allow: bool, value: &[u8], line: u32) {
+        if !self.open {
+            if !(self.dialect.orphans_for_all && self.agents.is_empty()) {
+                return;
+            }
+            self.begin(true);
+        }
+        self.listing = false;
+        let path = self.span(value);
+        self.rules.push(RuleLine { path, line, allow });
+        if let Some(group) = self.groups.last_mut() {
+            group.rules.end = self.rules.len();
+        }
+    }
+
+    fn extra(&mut self, field: Field, value: &[u8], line: u32) {
+        let named = self.agents.len();
+        let from = match field {
+            Field::CrawlDelay if crawl_delay(value).is_some() => replace(&mut self.delayed, named),
+            Field::RequestRate if RequestRate::parse(value).is_some() => {
+                replace(&mut self.rated, named)
+            }
+            _ => named,
+        };
+        let value = self.span(value);
+        let group = self.open.then(|| self.groups.len().saturating_sub(1));
+        let agents = if self.open { from..named } else { named..named };
+        self.extras.push(Extra {
+            field,
+            value,
+            line,
+            group,
+            agents,
+        });
+        self.end_listing(AgentsEnd::KnownField);
+    }
+
+    /// Ends the list of agents where the dialect says that such a field does.
+    fn end_listing(&mut self, by: AgentsEnd) {
+        let ends = match self.dialect.agents_end {
+            AgentsEnd::AnyField => true,
+            AgentsEnd::KnownField => by == AgentsEnd::KnownField,
+            AgentsEnd::Rule | AgentsEnd::Disallow => false,
+        };
+        if ends {
+            self.listing = false;
+        }
+    }
+
+    /// Returns where a part of the text stands in it.
+    #[inline]
+    fn span(&self, part: &[u8]) -> Span {
+        let start = part.as_ptr().addr().wrapping_sub(self.text.as_ptr().addr());
+        match (u32::try_from(start), u32::try_from(part.len())) {
+            (Ok(start), Ok(length)) => Span { start, length },
+            _ => Span::default(),
+        }
+    }
+
+    fn finish(self) -> Parsed {
+        Parsed {
+            text: self.text.into(),
+            agents: self.agents,
+            rules: self.rules,
+            extras: self.extras,
+            groups: self.groups,
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The ten dialects, each after a document or a program.
+
+use super::dialect::{
+    AgentsEnd, CrawlDelay, Dialect, EmptyPath, Escapes, Grouping, HostUse, LineReading, Naming,
+    RobotsTxtPath, StatusReading, Winner,
+};
+
+impl Dialect {
+    /// Returns the names of all presets.
+    #[must_use]
+    pub const fn names() -> [&'static str; 10] {
+        [
+            "rfc9309",
+            "google",
+            "bing",
+            "yandex",
+            "yandex2003",
+            "v0",
+            "v1",
+            "tdg",
+            "geoportal",
+            "geoportal-longest",
+        ]
+    }
+
+    /// Creates the dialect of RFC 9309, the default.
+    #[must_use]
+    pub const fn rfc9309() -> Self {
+        Self {
+            name: "rfc9309",
+            winner: Winner::Longest,
+            allow: true,
+            wildcards: true,
+            groups: Grouping::Merged,
+            names: Naming::Equal,
+            agents_end: AgentsEnd::Rule,
+            blank_line_ends: false,
+            orphans_for_all: false,
+            empty_path: EmptyPath::NoRule,
+            escapes: Escapes::Normalised,
+            robots_txt: RobotsTxtPath::Allowed,
+            lines: LineReading::Standard,
+            slash_matches_bare: false,
+            index_page: false,
+            crawl_delay: CrawlDelay::OwnGroup,
+            host: HostUse::First,
+            clean_param: false,
+            status: StatusReading::Standard,
+        }
+    }
+
+    /// Creates the dialect of Google's own parser (github.com/google/robotstxt).
+    #[must_use]
+    pub const fn google() -> Self {
+        Self {
+            name: "google",
+            names: Naming::TokenPrefix,
+            escapes: Escapes::RuleOnly,
+            robots_txt: RobotsTxtPath::Ruled,
+            lines: LineReading::Google,
+            index_page: true,
+            crawl_delay: CrawlDelay::Unknown,
+            host: HostUse::Unknown,
+            status: StatusReading::Google,
+            ..Self::rfc9309()
+        }
+    }
+
+    /// Creates the dialect of Bing's robots: RFC 9309, and `*` lends its `Crawl-delay`.
+    #[must_use]
+    pub const fn bing() -> Self {
+        Self {
+            name: "bing",
+            crawl_delay: CrawlDelay::OwnGroupElseAny,
+            ..Self::rfc9309()
+        }
+    }
+
+    /// Creates the dialect of Yandex today: RFC 9309, `Host` as data, and `Clean-param`.
+    #[must_use]
+    pub const fn yandex() -> Self {
+        Self {
+            name: "yandex",
+            clean_param: true,
+            status: StatusReading::OnlyOk,
+            ..Self::rfc9309()
+        }
+    }
+
+    /// Creates the dialect of Yandex's proposal of 2003: `Host` closes mirrors.
+    #[must_use]
+    pub const fn yandex2003() -> Self {
+        Self {
+            name: "yandex2003",
+            host: HostUse::CloseMirrors,
+            ..Self::v1()
+        }
+    }
+
+    /// Creates the dialect of the standard of 1994 as `WWW::RobotRules` reads it.
+    #[must_use]
+    pub const fn v0() -> Self {
+        Self {
+            name: "v0",
+            winner: Winner::First,
+            allow: false,
+            wildcards: false,
+            groups: Grouping::FirstElseAny,
+            names: Naming::SubstringOfWord,
+            agents_end: AgentsEnd::Disallow,
+            blank_line_ends: true,
+            orphans_for_all: true,
+            empty_path: EmptyPath::AllowsAll,
+            escapes: Escapes::Resolved,
+            robots_txt: RobotsTxtPath::Ruled,
+            lines: LineReading::Perl,
+            slash_matches_bare: false,
+            index_page: false,
+            crawl_delay: CrawlDelay::Unknown,
+            host: HostUse::Unknown,
+            clean_param: false,
+            status: StatusReading::AllowsAll,
+        }
+    }
+
+    /// Creates the dialect of the draft of 1996.
+    #[must_use]
+    pub const fn v1() -> Self {
+        Self {
+            name: "v1",
+            allow: true,
+            groups: Grouping::First,
+            names: Naming::Substring,
+            agents_end: AgentsEnd::AnyField,
+            orphans_for_all: false,
+            escapes: Escapes::Decoded,
+            robots_txt: RobotsTxtPath::Allowed,
+            lines: LineReading::Plain,
+            status: StatusReading::Restricted,
+            ..Self::v0()
+        }
+    }
+
+    /// Creates the dialect of HTTP: The Definitive Guide, where an empty path matches all.
+    #[must_use]
+    pub const fn tdg() -> Self {
+        Self {
+            name: "tdg",
+            empty_path: EmptyPath::MatchesAll,
+            ..Self::v1()
+        }
+    }
+
+    /// Creates the dialect of Geoportal's page: first match, then the general section.
+    #[must_use]
+    pub const fn geoportal() -> Self {
+        Self {
+            name: "geoportal",
+            wildcards: true,
+            groups: Grouping::FirstThenAny,
+            names: Naming::Equal,
+            agents_end: AgentsEnd::KnownField,
+            blank_line_ends: false,
+            empty_path: EmptyPath::Inverted,
+            escapes: Escapes::FormDecoded,
+            robots_txt: RobotsTxtPath::AllowedAnyCase,
+            lines: LineReading::Geoportal,
+            slash_matches_bare: true,
+            crawl_delay: CrawlDelay::LastInFile,
+            host: HostUse::RewriteByLast,
+            status: StatusReading::AllowsAll,
+            ..Self::v1()
+        }
+    }
+
+    /// Creates the dialect of Geoportal's program: the longest match wins.
+    #[must_use]
+    pub const fn geoportal_longest() -> Self {
+        Self {
+            name: "geoportal-longest",
+            winner: Winner::Longest,
+            ..Self::geoportal()
+        }
+    }
+}

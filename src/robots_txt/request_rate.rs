@@ -1,0 +1,109 @@
+//! `Crawl-delay` and `Request-rate`: how fast a robot may go.
+
+use std::{str::FromStr, time::Duration};
+
+/// Longest pause that a `Crawl-delay` can ask for, in seconds: a year.
+const MAX_SECONDS: f64 = 365.0 * 86_400.0;
+
+/// Rate that a robot is asked to keep: `requests` documents in `period`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct RequestRate {
+    /// Documents in one period.
+    pub requests: u32,
+    /// Length of the period.
+    pub period: Duration,
+}
+
+impl RequestRate {
+    /// Creates a rate; nothing comes of one without documents or without time.
+    #[must_use]
+    pub fn new(requests: u32, period: Duration) -> Option<Self> {
+        (requests > 0 && !period.is_zero()).then_some(Self { requests, period })
+    }
+
+    /// Reads `1/10`, `1/10s`, `1/10m` or `1/2h`; hours of the day behind it are ignored.
+    pub(super) fn parse(value: &[u8]) -> Option<Self> {
+        let value = str::from_utf8(value).ok()?;
+        let rate = value.split_ascii_whitespace().next()?;
+        let (requests, time) = rate.split_once('/')?;
+        let unit = time.trim_start_matches(|digit: char| digit.is_ascii_digit());
+        let seconds = match unit {
+            "" | "s" | "S" => 1,
+            "m" | "M" => 60,
+            "h" | "H" => 3_600,
+            _ => return None,
+        };
+        let count: u64 = number(time.strip_suffix(unit)?)?;
+        let period = Duration::from_secs(count.checked_mul(seconds)?);
+        Self::new(number(requests)?, period)
+    }
+}
+
+fn number<N: FromStr>(digits: &str) -> Option<N> {
+    digits
+        .bytes()
+        .all(|digit| digit.is_ascii_digit())
+        .then(|| digits.parse().ok())
+        .flatten()
+}
+
+/// Reads a number of seconds: digits, and a decimal point among them.
+pub(super) fn crawl_delay(value: &[u8]) -> Option<Duration> {
+    let is_number = |octet: &u8| octet.is_ascii_digit() || *octet == b'.';
+    if !value.iter().all(is_number) {
+        return None;
+    }
+    let seconds: f64 = str::from_utf8(value).ok()?.parse().ok()?;
+    (seconds <= MAX_SECONDS).then(|| Duration::from_secs_f64(seconds))
+}
+
+/// Reads a whole number of seconds as Java does.
+pub(super) fn whole_crawl_delay(value: &[u8]) -> Option<Duration> {
+    let seconds: i32 = str::from_utf8(value).ok()?.parse().ok()?;
+    Some(Duration::from_secs(u64::try_from(seconds).ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_is_so_many_documents_in_so_much_time() {
+        for (text, expected) in [
+            ("1/5", Some((1, 5))),
+            ("3/15s", Some((3, 15))),
+            ("1/10m 0800-1300", Some((1, 600))),
+            ("2/1H", Some((2, 3_600))),
+            ("0/5", None),
+            ("1/0", None),
+            ("1/-5", None),
+            ("1/5d", None),
+            ("1", None),
+            ("1/99999999999999999999h", None),
+        ] {
+            let rate = RequestRate::parse(text.as_bytes());
+            let parts = rate.map(|rate| (rate.requests, rate.period.as_secs()));
+            assert_eq!(parts, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_delay_is_a_number_of_seconds() {
+        for (text, expected) in [
+            ("10", Some(10_000)),
+            ("0.5", Some(500)),
+            (".5", Some(500)),
+            ("-1", None),
+            ("1e3", None),
+            ("ten", None),
+            ("", None),
+            ("inf", None),
+            ("1.2.3", None),
+            ("99999999999", None),
+        ] {
+            let delay = crawl_delay(text.as_bytes());
+            assert_eq!(delay.map(|delay| delay.as_millis()), expected, "{text}");
+        }
+    }
+}

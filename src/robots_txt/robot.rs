@@ -1,0 +1,220 @@
+//! What a file says about one robot.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use super::{
+    RequestRate, RobotsTxt, Rule, Verdict,
+    dialect::{CrawlDelay, Escapes, HostUse, RobotsTxtPath},
+    field::Field,
+    host,
+    index::Decision,
+    names::{is_any, value},
+    parsed::Extra,
+    request_rate::{crawl_delay, whole_crawl_delay},
+    selection::Selection,
+    target::{Split, is_robots_txt, target},
+};
+
+/// What a file says about one robot.
+///
+/// Cloning is cheap. The first question builds an index, later ones use it.
+#[derive(Clone)]
+pub struct ForRobot {
+    file: RobotsTxt,
+    selection: Arc<Selection>,
+}
+
+impl ForRobot {
+    pub(super) const fn new(file: RobotsTxt, selection: Arc<Selection>) -> Self {
+        Self { file, selection }
+    }
+
+    /// Returns whether the robot may fetch a URL, absolute or from the path on.
+    ///
+    /// The query counts, a fragment does not. What decided stands in the verdict.
+    #[must_use]
+    pub fn check(&self, url: &str) -> Verdict<'_> {
+        if self.is_exempt(url) {
+            return self.unruled();
+        }
+        match self.decide(url) {
+            Some(decision) => self.ruled(decision),
+            None => self.closed(url).unwrap_or_else(|| self.unruled()),
+        }
+    }
+
+    /// Returns `true` if a group names the robot; otherwise those of `*` count.
+    #[must_use]
+    pub fn is_named(&self) -> bool {
+        !self.selection.own.is_empty()
+    }
+
+    /// Returns the pause that the robot is asked to make between two requests.
+    #[must_use]
+    pub fn crawl_delay(&self) -> Option<Duration> {
+        let mut lines = self.file.inner.parsed.extras_of(Field::CrawlDelay);
+        let own = || self.of_group(Field::CrawlDelay, crawl_delay);
+        match self.file.dialect().crawl_delay {
+            CrawlDelay::Unknown => None,
+            CrawlDelay::OwnGroup => own(),
+            CrawlDelay::OwnGroupElseAny => {
+                own().or_else(|| lines.find_map(|line| self.if_for_any(line)))
+            }
+            CrawlDelay::LastInFile => lines
+                .filter(|line| line.group.is_some())
+                .filter_map(|line| {
+                    whole_crawl_delay(&value(self.file.octets(line), self.file.dialect()))
+                })
+                .last(),
+        }
+    }
+
+    /// Returns the rate that the robot is asked to keep.
+    #[must_use]
+    pub fn request_rate(&self) -> Option<RequestRate> {
+        match self.file.dialect().crawl_delay {
+            CrawlDelay::Unknown | CrawlDelay::LastInFile => None,
+            CrawlDelay::OwnGroup | CrawlDelay::OwnGroupElseAny => {
+                self.of_group(Field::RequestRate, RequestRate::parse)
+            }
+        }
+    }
+
+    /// Returns the first value that is about the robot, or about all where none names it.
+    fn of_group<V>(&self, field: Field, parse: impl Fn(&[u8]) -> Option<V>) -> Option<V> {
+        let mut lines = self.file.inner.parsed.extras_of(field);
+        lines.find_map(|line| {
+            let is_about = match &self.selection.name {
+                Some(name) => self.names(line, |value| name.is_meant_by(value)),
+                None => self.names_any(line),
+            };
+            is_about.then(|| parse(self.file.octets(line))).flatten()
+        })
+    }
+
+    fn if_for_any(&self, line: &Extra) -> Option<Duration> {
+        self.names_any(line)
+            .then(|| crawl_delay(self.file.octets(line)))
+            .flatten()
+    }
+
+    fn names_any(&self, line: &Extra) -> bool {
+        let dialect = self.file.dialect();
+        self.names(line, |written| {
+            is_any(&value(written, dialect), dialect.names)
+        })
+    }
+
+    /// Tells whether a line is about an agent.
+    fn names(&self, line: &Extra, is_meant: impl Fn(&[u8]) -> bool) -> bool {
+        let parsed = &self.file.inner.parsed;
+        let agents = parsed.agents.get(line.agents.clone()).unwrap_or_default();
+        let mut values = agents.iter().map(|agent| parsed.octets(agent.value));
+        values.any(is_meant)
+    }
+
+    /// Tells whether a URL may be fetched whatever the rules say.
+    fn is_exempt(&self, url: &str) -> bool {
+        let dialect = self.file.dialect();
+        match dialect.robots_txt {
+            RobotsTxtPath::Allowed => is_robots_txt(url, false),
+            RobotsTxtPath::AllowedAnyCase => is_robots_txt(url, true),
+            RobotsTxtPath::Ruled => {
+                dialect.escapes == Escapes::Resolved && is_of_another_scheme(url)
+            }
+        }
+    }
+
+    fn decide(&self, url: &str) -> Option<Decision> {
+        let inner = &self.file.inner;
+        let path = target(url, inner.dialect.escapes);
+        self.selection.decide(
+            &inner.parsed,
+            &inner.dialect,
+            inner.url.as_deref(),
+            path.as_deref(),
+        )
+    }
+
+    fn ruled(&self, decision: Decision) -> Verdict<'_> {
+        let parsed = &self.file.inner.parsed;
+        let rule = parsed.rules.get(decision.rule).map(|rule| Rule {
+            line: rule.line as usize,
+            allow: rule.allow,
+            path: parsed.octets(rule.path),
+            implied: false,
+        });
+        Verdict {
+            allowed: decision.allow,
+            rule,
+            group_line: self.line_of(decision.group),
+            fallback: !self.selection.own.contains(&decision.group),
+        }
+    }
+
+    /// Returns the verdict where no rule matches.
+    fn unruled(&self) -> Verdict<'_> {
+        Verdict {
+            allowed: true,
+            rule: None,
+            group_line: self
+                .selection
+                .groups()
+                .next()
+                .and_then(|at| self.line_of(at)),
+            fallback: !self.is_named(),
+        }
+    }
+
+    /// Returns the refusal that `Host` lines imply when none names this site.
+    fn closed(&self, url: &str) -> Option<Verdict<'_>> {
+        let inner = &self.file.inner;
+        if inner.dialect.host != HostUse::CloseMirrors {
+            return None;
+        }
+        let here = Split::of(inner.url.as_deref().unwrap_or(url));
+        let (host, port) = here.host_and_port()?;
+        let group = self.selection.groups().next()?;
+        let lines = inner.parsed.extras_of(Field::Host);
+        let ours = lines.filter(|line| line.group == Some(group));
+        let mut last = None;
+        for line in ours.filter(|line| host::is_host(self.file.octets(line))) {
+            if host::names(self.file.octets(line), host, port) {
+                return None;
+            }
+            last = Some(line.line as usize);
+        }
+        Some(Verdict {
+            allowed: false,
+            rule: Some(Rule {
+                line: last?,
+                allow: false,
+                path: b"/",
+                implied: true,
+            }),
+            ..self.unruled()
+        })
+    }
+
+    fn line_of(&self, group: usize) -> Option<usize> {
+        let parsed = &self.file.inner.parsed;
+        parsed.groups.get(group).map(|group| parsed.line_of(group))
+    }
+}
+
+/// Tells whether a URL is absolute and its scheme is not that of a web site.
+fn is_of_another_scheme(url: &str) -> bool {
+    Split::of(url).origin.is_some_and(|(scheme, _)| {
+        !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https")
+    })
+}
+
+impl fmt::Debug for ForRobot {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("ForRobot")
+            .field("file", &self.file)
+            .field("named", &self.is_named())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,240 @@
+//! From a URL to the octets that rules are compared with.
+
+use std::borrow::Cow;
+
+use memchr::{memchr, memchr2};
+
+use super::{dialect::Escapes, escapes};
+
+/// Where a URL points to: scheme, host and port, and the rest.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Split<'u> {
+    /// Scheme and authority of an absolute URL.
+    pub(super) origin: Option<(&'u str, &'u str)>,
+    /// Path, query and fragment.
+    pub(super) rest: &'u str,
+}
+
+impl<'u> Split<'u> {
+    /// Splits an absolute URL; everything else is a path.
+    pub(super) fn of(url: &'u str) -> Self {
+        let path = Self {
+            origin: None,
+            rest: url,
+        };
+        // Most URLs asked are paths.
+        let colon = memchr(b':', url.as_bytes()).filter(|_| !url.starts_with('/'));
+        let Some((scheme, behind)) = colon.and_then(|colon| url.split_at_checked(colon)) else {
+            return path;
+        };
+        let Some(behind) = behind.strip_prefix("://").filter(|_| is_scheme(scheme)) else {
+            return path;
+        };
+        let end = behind.find(['/', '?', '#']).unwrap_or(behind.len());
+        match behind.split_at_checked(end) {
+            Some((authority, rest)) => Self {
+                origin: Some((scheme, authority)),
+                rest,
+            },
+            None => path,
+        }
+    }
+
+    /// Returns host and port, that of the scheme where none is written.
+    pub(super) fn host_and_port(&self) -> Option<(&'u str, u16)> {
+        let (scheme, authority) = self.origin?;
+        let host = authority
+            .rsplit_once('@')
+            .map_or(authority, |(_, host)| host);
+        let default = if scheme.eq_ignore_ascii_case("https") {
+            443
+        } else {
+            80
+        };
+        match host.rsplit_once(':') {
+            Some((name, "")) => Some((name, default)),
+            Some((name, port)) if !port.ends_with(']') => Some((name, port.parse().ok()?)),
+            _ => Some((host, default)),
+        }
+    }
+}
+
+fn is_scheme(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_alphabetic())
+        && text
+            .bytes()
+            .all(|octet| octet.is_ascii_alphanumeric() || matches!(octet, b'+' | b'-' | b'.'))
+}
+
+/// Returns the octets to compare, or nothing where no rule can match.
+///
+/// They begin with a slash and hold the query; the fragment, which no request
+/// sends, only where the dialect's program keeps it.
+pub(super) fn target(url: &str, reading: Escapes) -> Option<Cow<'_, [u8]>> {
+    let stands = match reading {
+        Escapes::Normalised | Escapes::RuleOnly | Escapes::Decoded => is_simple(url),
+        Escapes::Resolved | Escapes::FormDecoded => false,
+    };
+    if stands {
+        return Some(Cow::Borrowed(url.as_bytes()));
+    }
+    Some(match reading {
+        Escapes::RuleOnly => google_path(url),
+        Escapes::Normalised => map(path(url), escapes::normalised),
+        Escapes::Decoded => map(path(url), escapes::decoded),
+        Escapes::Resolved => map(Cow::Borrowed(perl_path(url)), escapes::safe),
+        Escapes::FormDecoded => {
+            let rooted = rooted(Split::of(url).rest.as_bytes());
+            Cow::Owned(escapes::form_decoded(&rooted)?)
+        }
+    })
+}
+
+/// Tells whether a URL is a path that is compared as it stands: most are.
+fn is_simple(url: &str) -> bool {
+    let path = url.as_bytes();
+    matches!(path, [b'/'] | [b'/', b'!'..=b'.' | b'0'..=b'~', ..])
+        && url.is_ascii()
+        && memchr2(b'%', b'#', path).is_none()
+}
+
+/// Tells whether a URL is that of /robots.txt.
+pub(super) fn is_robots_txt(url: &str, any_case: bool) -> bool {
+    const PATH: &[u8] = b"/robots.txt";
+    let begins_otherwise = |octet: &u8| !matches!(octet, b'r' | b'R' | b'%');
+    if url.starts_with('/') && url.as_bytes().get(1).is_none_or(begins_otherwise) {
+        return false;
+    }
+    let path = path(url);
+    let plain = if memchr(b'%', &path).is_some() {
+        escapes::normalised(&path)
+    } else {
+        Cow::Borrowed(&*path)
+    };
+    if any_case {
+        plain.eq_ignore_ascii_case(PATH)
+    } else {
+        *plain == *PATH
+    }
+}
+
+fn path(url: &str) -> Cow<'_, [u8]> {
+    let rest = Split::of(url).rest.as_bytes();
+    let end = memchr(b'#', rest).unwrap_or(rest.len());
+    rooted(rest.get(..end).unwrap_or(rest))
+}
+
+fn rooted(path: &[u8]) -> Cow<'_, [u8]> {
+    if path.starts_with(b"/") {
+        Cow::Borrowed(path)
+    } else {
+        Cow::Owned([b"/", path].concat())
+    }
+}
+
+/// Returns path and query as Perl's URI does: nothing stays nothing.
+fn perl_path(url: &str) -> &[u8] {
+    let rest = Split::of(url.trim_ascii()).rest.as_bytes();
+    let end = memchr(b'#', rest).unwrap_or(rest.len());
+    rest.get(..end).unwrap_or(rest)
+}
+
+/// Returns path, parameters and query as Google's parser finds them: two slashes
+/// at the beginning are those before a host.
+fn google_path(url: &str) -> Cow<'_, [u8]> {
+    let url = url.as_bytes();
+    let start = if url.starts_with(b"//") { 2 } else { 0 };
+    let find = |from: usize, wanted: &[u8]| {
+        let rest = url.get(from..)?;
+        let at = rest.iter().position(|octet| wanted.contains(octet))?;
+        Some(from + at)
+    };
+    let early = find(start, b"/?;").unwrap_or(usize::MAX);
+    let protocol = url
+        .get(start..)
+        .and_then(|rest| memchr::memmem::find(rest, b"://"))
+        .map(|at| start + at);
+    let authority = match protocol {
+        Some(at) if early >= at => at + 3,
+        _ => start,
+    };
+    let Some(path) = find(authority, b"/?;") else {
+        return Cow::Borrowed(b"/");
+    };
+    let hash = find(start, b"#").unwrap_or(url.len());
+    match url.get(path..hash) {
+        Some(found) => rooted(found),
+        None => Cow::Borrowed(b"/"),
+    }
+}
+
+fn map<'t>(
+    text: Cow<'t, [u8]>,
+    change: impl for<'a> Fn(&'a [u8]) -> Cow<'a, [u8]>,
+) -> Cow<'t, [u8]> {
+    match text {
+        Cow::Borrowed(text) => change(text),
+        Cow::Owned(text) => Cow::Owned(change(&text).into_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(url: &str, reading: Escapes) -> String {
+        let target = target(url, reading).expect("comparable");
+        String::from_utf8(target.into_owned()).expect("UTF-8")
+    }
+
+    #[test]
+    fn scheme_host_and_fragment_are_not_compared() {
+        for (url, path) in [
+            ("http://h/a?b=c#d", "/a?b=c"),
+            ("https://h:8/", "/"),
+            ("http://h", "/"),
+            ("http://h?q", "/?q"),
+            ("/a/b", "/a/b"),
+            ("/a?u=http://h/b", "/a?u=http://h/b"),
+            ("//a/b", "//a/b"),
+            ("", "/"),
+        ] {
+            assert_eq!(of(url, Escapes::Normalised), path, "{url}");
+        }
+    }
+
+    /// The table of google/robotstxt's own test of its path function, restated.
+    #[test]
+    fn google_finds_paths_in_its_own_way() {
+        for (url, path) in [
+            ("", "/"),
+            ("http://www.example.com", "/"),
+            ("http://www.example.com/a", "/a"),
+            (
+                "http://www.example.com/a/b?c=http://d.e/",
+                "/a/b?c=http://d.e/",
+            ),
+            ("example.com/a/b", "/a/b"),
+            ("//a/b/c", "/b/c"),
+            ("//a?x", "/?x"),
+            ("a;b#c", "/;b"),
+            ("http://h#x/y", "/"),
+        ] {
+            assert_eq!(of(url, Escapes::RuleOnly), path, "{url}");
+        }
+    }
+
+    #[test]
+    fn ports_go_without_saying() {
+        for (url, expected) in [
+            ("http://h/", Some(("h", 80))),
+            ("https://u@h/", Some(("h", 443))),
+            ("http://h:8080", Some(("h", 8080))),
+            ("http://[::1]/", Some(("[::1]", 80))),
+            ("http://h:99999/", None),
+            ("/h", None),
+        ] {
+            assert_eq!(Split::of(url).host_and_port(), expected, "{url}");
+        }
+    }
+}
