@@ -1,0 +1,75 @@
+//! Lines of standard input, none of them longer than memory allows.
+
+use std::io::{self, BufRead};
+
+use memchr::memchr;
+
+/// Octets of a line that are kept at most.
+const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
+
+/// What a reader holds next.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Next {
+    /// A line, in the buffer that was passed.
+    Line,
+    /// A line that is longer than 64 MiB; it was read past.
+    TooLong,
+    End,
+}
+
+/// Reads a line without what ends it into an emptied buffer.
+pub(super) fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Next> {
+    line.clear();
+    let mut is_too_long = false;
+    let mut is_empty = true;
+    loop {
+        let read = reader.fill_buf()?;
+        if read.is_empty() {
+            return Ok(match (is_empty, is_too_long) {
+                (true, _) => Next::End,
+                (false, true) => Next::TooLong,
+                (false, false) => Next::Line,
+            });
+        }
+        is_empty = false;
+        let end = memchr(b'\n', read);
+        let part = read.get(..end.unwrap_or(read.len())).unwrap_or_default();
+        is_too_long |= line.len() + part.len() > MAX_LINE_BYTES;
+        if is_too_long {
+            line.clear();
+        } else {
+            line.extend_from_slice(part);
+        }
+        let used = part.len() + usize::from(end.is_some());
+        reader.consume(used);
+        if end.is_some() {
+            return Ok(if is_too_long {
+                Next::TooLong
+            } else {
+                Next::Line
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_is_read_and_one_too_long_is_skipped() {
+        let mut input = b"a\n\n".to_vec();
+        input.resize(input.len() + MAX_LINE_BYTES + 1, b'x');
+        input.extend(b"\nb\r\nc");
+        let mut reader = input.as_slice();
+        let (mut line, mut seen) = (Vec::new(), Vec::new());
+        loop {
+            match next_line(&mut reader, &mut line).unwrap() {
+                Next::End => break,
+                Next::TooLong => seen.push("too long".to_owned()),
+                Next::Line => seen.push(String::from_utf8(line.clone()).unwrap()),
+            }
+        }
+        assert_eq!(seen, ["a", "", "too long", "b\r", "c"]);
+    }
+}

@@ -1,0 +1,78 @@
+//! A line of `robots-txt eval`, read.
+
+use serde::Deserialize;
+
+use super::{base64, field::Field};
+
+/// What a line asks; everything may be left out.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Question {
+    pub(super) dialect: Option<String>,
+    robots_txt: Option<String>,
+    robots_txt_b64: Option<String>,
+    pub(super) robots_url: Option<String>,
+    pub(super) user_agent: Option<String>,
+    pub(super) url: Option<String>,
+    pub(super) queries: Option<Vec<(String, String)>>,
+    pub(super) status: Option<u16>,
+    pub(super) redirects: Option<u32>,
+    pub(super) html: Option<String>,
+    pub(super) headers: Option<Vec<(String, String)>>,
+    want: Option<Vec<String>>,
+}
+
+/// Fields that are asked for, and whether others are that are not known.
+#[derive(Debug, Default)]
+pub(super) struct Wanted {
+    pub(super) fields: Vec<Field>,
+    pub(super) has_unknown: bool,
+}
+
+impl Question {
+    /// Returns the octets of the file; without one, none.
+    pub(super) fn take_body(&mut self) -> Result<Vec<u8>, &'static str> {
+        match (self.robots_txt.take(), self.robots_txt_b64.take()) {
+            (Some(_), Some(_)) => {
+                Err("robots_txt and robots_txt_b64 are both there; leave one out")
+            }
+            (Some(text), None) => Ok(text.into_bytes()),
+            (None, Some(text)) => base64::decode(&text)
+                .ok_or("robots_txt_b64 is no base64; encode the octets of the file"),
+            (None, None) => Ok(Vec::new()),
+        }
+    }
+
+    /// Returns the fields named by `want`; without it, those that the rest is about.
+    pub(super) fn wanted(&self) -> Wanted {
+        let Some(names) = &self.want else {
+            return Wanted {
+                fields: self.implied(),
+                has_unknown: false,
+            };
+        };
+        let fields: Vec<_> = names.iter().map(|name| Field::named(name)).collect();
+        Wanted {
+            has_unknown: fields.contains(&None),
+            fields: fields.into_iter().flatten().collect(),
+        }
+    }
+
+    fn implied(&self) -> Vec<Field> {
+        let mut fields = Vec::new();
+        if self.url.is_some() || self.queries.is_some() {
+            fields.push(Field::Allowed);
+        }
+        if self.status.is_some() {
+            fields.push(Field::Access);
+        }
+        if self.html.is_some() || self.headers.is_some() {
+            fields.extend(super::field::META.map(Field::Meta));
+        }
+        let has_file = self.robots_txt.is_some() || self.robots_txt_b64.is_some();
+        if fields.is_empty() && has_file {
+            fields.extend(Field::ABOUT_FILE);
+        }
+        fields
+    }
+}
