@@ -5,7 +5,10 @@ use std::sync::Arc;
 use http::HeaderName;
 
 use crate::detect::{BuildError, Detector, SharedDetector};
-use crate::policy::{Policy, PolicyBuilder, PolicyError, SharedPolicy};
+use crate::policy::{
+    Enforce, Enforcement, Enforcer, Policy, PolicyBuilder, PolicyError, Refusal, RobotsFiles,
+    SharedPolicy, SharedRobotsFiles, TagRuleBuilder,
+};
 use crate::registry::{Purpose, Robot, bundled};
 
 use super::RobotDetectionLayer;
@@ -36,6 +39,8 @@ pub struct LayerBuilder {
     policy: PolicyBuilder,
     robots: Option<Vec<Robot>>,
     ignores_unlisted: bool,
+    robots_files: Option<RobotsFiles>,
+    enforcement: Enforcement,
     identification_header: Option<HeaderName>,
 }
 
@@ -101,6 +106,13 @@ impl LayerBuilder {
         self
     }
 
+    /// Adds a rule about `X-Robots-Tag` headers; none by default.
+    #[must_use]
+    pub fn x_robots_tag(mut self, rule: TagRuleBuilder) -> Self {
+        self.policy = self.policy.x_robots_tag(rule);
+        self
+    }
+
     /// Replaces the whole policy, with its rules and lists of robots.
     #[must_use]
     pub fn policy(mut self, policy: PolicyBuilder) -> Self {
@@ -124,6 +136,37 @@ impl LayerBuilder {
         self
     }
 
+    /// Sets the robots.txt that robots are held to; none by default.
+    ///
+    /// It is a [`RobotsTxt`](crate::robots_txt::RobotsTxt) for every host, or the
+    /// [`RobotsFiles`] of several. The layer does not serve them.
+    #[must_use]
+    pub fn robots_txt(mut self, files: impl Into<RobotsFiles>) -> Self {
+        self.robots_files = Some(files.into());
+        self
+    }
+
+    /// Sets whether robots are held to robots.txt; violations are reported by default.
+    #[must_use]
+    pub fn enforce_robots_txt(mut self, mode: Enforce) -> Self {
+        self.enforcement = self.enforcement.rules(mode);
+        self
+    }
+
+    /// Sets how a robot is answered that asks for what is disallowed; 403 by default.
+    #[must_use]
+    pub fn robots_txt_refusal(mut self, refusal: Refusal) -> Self {
+        self.enforcement = self.enforcement.refusal(refusal);
+        self
+    }
+
+    /// Sets whether robots are held to `Crawl-delay`; violations are reported by default.
+    #[must_use]
+    pub fn enforce_crawl_delay(mut self, mode: Enforce) -> Self {
+        self.enforcement = self.enforcement.crawl_delay(mode);
+        self
+    }
+
     /// Names a request header that tells an upstream the robot's id; none by default.
     ///
     /// See [`RobotDetectionLayer::identification_header`].
@@ -144,8 +187,11 @@ impl LayerBuilder {
         let robots = self.robots.unwrap_or_else(|| bundled().robots);
         let detector = Detector::new(robots.into_iter().map(Arc::new))?
             .recognise_unlisted(!self.ignores_unlisted);
+        let files = SharedRobotsFiles::default();
+        files.replace(self.robots_files.unwrap_or_default());
         let layer =
-            RobotDetectionLayer::new(SharedDetector::new(detector), SharedPolicy::new(policy));
+            RobotDetectionLayer::new(SharedDetector::new(detector), SharedPolicy::new(policy))
+                .enforcer(Enforcer::new(files, self.enforcement));
         Ok(match self.identification_header {
             Some(name) => layer.identification_header(name),
             None => layer,

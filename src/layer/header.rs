@@ -8,16 +8,33 @@ use http::{
 };
 
 use crate::detect::{Claim, Detector};
+use crate::policy;
+
+/// Header that tells robots what to do with a page.
+const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 
 /// Bytes of a robot's id that the header for the upstream holds, at most.
 const MAX_ID_BYTES: usize = 128;
 
-/// Returns the claim of the first User-Agent header that makes one.
-pub(super) fn claim<'d>(detector: &'d Detector, headers: &HeaderMap) -> Option<Claim<'d>> {
+/// Returns the claim of the first User-Agent header that makes one, and that header.
+pub(super) fn claim<'d, 'h>(
+    detector: &'d Detector,
+    headers: &'h HeaderMap,
+) -> Option<(Claim<'d>, &'h [u8])> {
     headers
         .get_all(USER_AGENT)
         .iter()
-        .find_map(|value| detector.identify(value.as_bytes()))
+        .map(HeaderValue::as_bytes)
+        .find_map(|value| Some((detector.identify(value)?, value)))
+}
+
+/// Returns what the policy looks at.
+pub(super) fn parts<B>(request: &Request<B>) -> policy::Request<'_> {
+    policy::Request {
+        method: request.method().as_str(),
+        host: host(request),
+        path: request.uri().path(),
+    }
 }
 
 /// Returns the authority of the target, else `Host` (RFC 9112 §3.2.2).
@@ -45,6 +62,18 @@ pub(super) fn vary_by_user_agent(headers: &mut HeaderMap) {
         .any(|name| name == b"*" || name.eq_ignore_ascii_case(b"user-agent"));
     if !is_said {
         headers.append(VARY, HeaderValue::from_static("User-Agent"));
+    }
+}
+
+/// Returns the value of an `X-Robots-Tag` header.
+pub(super) fn tag_value(value: &str) -> Option<HeaderValue> {
+    HeaderValue::from_str(value).ok()
+}
+
+/// Adds `X-Robots-Tag` headers to those that are there.
+pub(super) fn add_tags(headers: &mut HeaderMap, values: &mut Vec<HeaderValue>) {
+    for value in values.drain(..) {
+        headers.append(X_ROBOTS_TAG, value);
     }
 }
 

@@ -5,10 +5,13 @@ use std::sync::Arc;
 use http::HeaderName;
 use tower_layer::Layer;
 
+use crate::clock::Clock;
 use crate::detect::SharedDetector;
-use crate::policy::SharedPolicy;
+use crate::policy::{Enforcer, SharedPolicy};
 
-use super::{LayerBuilder, RobotDetectionService, Stats, redirect::PreparedRedirects};
+use super::{
+    LayerBuilder, RobotDetectionService, Stats, redirect::PreparedRedirects, refusal::TextBody,
+};
 
 /// Layer that redirects robots on filtered paths and identifies them elsewhere.
 ///
@@ -23,6 +26,9 @@ pub struct RobotDetectionLayer {
 pub(super) struct Shared {
     pub(super) detector: SharedDetector,
     pub(super) policy: SharedPolicy,
+    pub(super) enforcer: Enforcer,
+    pub(super) clock: Clock,
+    pub(super) text_body: TextBody,
     pub(super) identification_header: Option<HeaderName>,
     pub(super) redirects: Arc<PreparedRedirects>,
     pub(super) stats: Arc<Stats>,
@@ -36,6 +42,9 @@ impl RobotDetectionLayer {
             shared: Arc::new(Shared {
                 detector,
                 policy,
+                enforcer: Enforcer::default(),
+                clock: Clock::system(),
+                text_body: TextBody::default(),
                 identification_header: None,
                 redirects: Arc::default(),
                 stats: Arc::default(),
@@ -72,11 +81,47 @@ impl RobotDetectionLayer {
     /// ```
     #[must_use]
     pub fn identification_header(self, name: HeaderName) -> Self {
-        let mut shared = Arc::unwrap_or_clone(self.shared);
-        shared.identification_header = Some(name);
-        Self {
-            shared: Arc::new(shared),
-        }
+        self.with(|shared| shared.identification_header = Some(name))
+    }
+
+    /// Holds robots to the files of an [`Enforcer`]; by default there is no file.
+    #[must_use]
+    pub fn enforcer(self, enforcer: Enforcer) -> Self {
+        self.with(|shared| shared.enforcer = enforcer)
+    }
+
+    /// Sets the clock by which a crawl-delay is measured; tests move it.
+    #[must_use]
+    pub fn clock(self, clock: Clock) -> Self {
+        self.with(|shared| shared.clock = clock)
+    }
+
+    /// Sets how the body of a refusal is made; without it the body is empty.
+    ///
+    /// It has to give the type of the application's bodies: with axum,
+    /// `axum::body::Body::from`. The text tells the robot which rule of
+    /// robots.txt it broke.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use robot_detection::{
+    ///     layer::RobotDetectionLayer,
+    ///     policy::Enforce,
+    ///     robots_txt::{Dialect, RobotsTxt},
+    /// };
+    ///
+    /// let file = RobotsTxt::parse(b"User-agent: *\nDisallow: /private/\n", Dialect::default());
+    /// let layer = RobotDetectionLayer::builder()
+    ///     .robots_txt(file)
+    ///     .enforce_robots_txt(Enforce::On)
+    ///     .build()?
+    ///     .refusal_body(axum::body::Body::from);
+    /// # Ok::<(), robot_detection::layer::LayerError>(())
+    /// ```
+    #[must_use]
+    pub fn refusal_body<R: 'static>(self, make: fn(String) -> R) -> Self {
+        self.with(|shared| shared.text_body = TextBody::new(make))
     }
 
     /// Returns the counters.
@@ -95,6 +140,20 @@ impl RobotDetectionLayer {
     #[must_use]
     pub fn policy(&self) -> &SharedPolicy {
         &self.shared.policy
+    }
+
+    /// Returns what holds robots to robots.txt: settings, files and violations.
+    #[must_use]
+    pub fn robots_txt(&self) -> &Enforcer {
+        &self.shared.enforcer
+    }
+
+    fn with(self, change: impl FnOnce(&mut Shared)) -> Self {
+        let mut shared = Arc::unwrap_or_clone(self.shared);
+        change(&mut shared);
+        Self {
+            shared: Arc::new(shared),
+        }
     }
 }
 

@@ -10,7 +10,15 @@
 //!   [`Identification`] in its extensions, and, if
 //!   [so configured](RobotDetectionLayer::identification_header), a header for
 //!   an upstream. What passes on a filtered path gets `Vary: User-Agent` added
-//!   to the response, so that no cache serves a person's page to a robot.
+//!   to the response, so that no cache serves a person's page to a robot;
+//! - a robot that asks for what the [robots.txt in force](crate::policy#robots-txt)
+//!   disallows, or that comes faster than its `Crawl-delay`, is refused if
+//!   [so configured](LayerBuilder::enforce_robots_txt): the status, a text that names
+//!   the rule (see [`RobotDetectionLayer::refusal_body`]), `Vary: User-Agent` and
+//!   `Cache-Control: no-store`.
+//!
+//! Responses of what passes get the `X-Robots-Tag` headers that
+//! [rules](crate::policy::TagRule) of the policy add.
 //!
 //! Errors are those of the inner service; the layer adds none. Detector and
 //! policy can be exchanged while requests are served.
@@ -23,7 +31,10 @@
 //! A request that names no robot and is not on a filtered path takes no lock
 //! and allocates nothing, the very first of a thread apart. On a filtered path
 //! its response may have to make room for `Vary`. A robot's request that passes
-//! allocates for its `Identification`; a redirect for its headers.
+//! allocates for its `Identification`; a redirect for its headers, and so does
+//! a response that gets an `X-Robots-Tag`. Asking robots.txt adds neither lock nor
+//! allocation, but for the first request of a robot, a URL with escapes, and what
+//! breaks a rule.
 //!
 //! # Example
 //!
@@ -66,6 +77,7 @@ mod identification;
 )]
 mod layer;
 mod redirect;
+mod refusal;
 mod service;
 mod stats;
 

@@ -9,15 +9,17 @@ use http::{Request, Response};
 use tower_service::Service;
 
 use crate::detect::Claim;
-use crate::policy::{self, Decision};
+use crate::policy::Decision;
 
 use super::{
     Identification, ResponseFuture, Stats,
-    header::{claim, host, id_value, remove_forged},
+    future::Additions,
+    header::{claim, id_value, parts, remove_forged, tag_value},
     layer::Shared,
+    refusal::refusal,
 };
 
-/// Service that redirects robots on filtered paths and passes everything else on.
+/// Service that redirects or refuses robots and passes everything else on.
 ///
 /// Made by [`RobotDetectionLayer`](super::RobotDetectionLayer).
 #[derive(Clone, Debug)]
@@ -35,7 +37,7 @@ impl<S> RobotDetectionService<S> {
 impl<S, B, R> Service<Request<B>> for RobotDetectionService<S>
 where
     S: Service<Request<B>, Response = Response<R>>,
-    R: Default,
+    R: Default + 'static,
 {
     type Response = Response<R>;
     type Error = S::Error;
@@ -48,31 +50,31 @@ where
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         let shared = &*self.shared;
         let detector = shared.detector.load();
-        let claim = claim(&detector, request.headers());
+        let (claim, user_agent) = claim(&detector, request.headers()).unzip();
         let policy = shared.policy.load();
         let decision = policy.decide(&parts(&request), claim.as_ref());
+        let tags = policy.tags(&parts(&request), claim.as_ref());
         if let Decision::Redirect(redirect) = decision
             && let Some(response) = shared.redirects.response(&policy, redirect)
         {
             Stats::count(&shared.stats.robots_redirected);
-            return ResponseFuture::redirected(response);
+            return ResponseFuture::answered(response);
+        }
+        if let (Some(claim), Some(user_agent)) = (&claim, user_agent)
+            && let Some(response) = refusal(shared, &policy, &request, claim, user_agent)
+        {
+            return ResponseFuture::answered(response);
         }
         Stats::count(match claim {
             Some(_) => &shared.stats.robots_passed,
             None => &shared.stats.people,
         });
         identify(&mut request, claim.as_ref(), shared);
-        let varies = decision.depends_on_user_agent();
-        ResponseFuture::passing(self.inner.call(request), varies)
-    }
-}
-
-/// Returns what the policy looks at.
-fn parts<B>(request: &Request<B>) -> policy::Request<'_> {
-    policy::Request {
-        method: request.method().as_str(),
-        host: host(request),
-        path: request.uri().path(),
+        let additions = Additions {
+            varies: decision.depends_on_user_agent() || tags.depends_on_user_agent,
+            tags: tags.values.into_iter().filter_map(tag_value).collect(),
+        };
+        ResponseFuture::passing(self.inner.call(request), additions)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What passed and what was redirected.
+//! What passed, what was redirected and what was refused.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,6 +12,8 @@ pub struct Stats {
     pub robots_passed: AtomicU64,
     /// Requests with a claim that were redirected.
     pub robots_redirected: AtomicU64,
+    /// Requests with a claim that were refused, or redirected, by robots.txt.
+    pub robots_refused: AtomicU64,
 }
 
 impl Stats {

@@ -5,12 +5,13 @@ use std::{collections::HashSet, sync::Arc};
 use crate::registry::Purpose;
 
 use super::{
-    Policy, PolicyError, Rule, RuleBuilder,
+    Policy, PolicyError, Rule, RuleBuilder, TagRuleBuilder,
     condition::RobotSet,
     glob::parse_patterns,
     heaven::{Heaven, Heavens},
     host::Host,
     path::{Subtree, has_odd_segments},
+    tag_rule::build_tag_rules,
 };
 
 /// Rules of one policy, at most.
@@ -60,6 +61,7 @@ pub struct PolicyBuilder {
     allowed: Vec<String>,
     denied: Vec<String>,
     rules: Vec<RuleBuilder>,
+    tag_rules: Vec<TagRuleBuilder>,
 }
 
 impl PolicyBuilder {
@@ -163,6 +165,13 @@ impl PolicyBuilder {
         self
     }
 
+    /// Adds a rule about `X-Robots-Tag` headers; all that match add theirs. None by default.
+    #[must_use]
+    pub fn x_robots_tag(mut self, rule: TagRuleBuilder) -> Self {
+        self.tag_rules.push(rule);
+        self
+    }
+
     /// Builds the policy.
     ///
     /// # Errors
@@ -170,7 +179,8 @@ impl PolicyBuilder {
     /// Fails on the first setting that is none, saying why and what to write:
     /// a pattern that can match no path, a redirect URL that is neither a path
     /// nor an http(s) URL or that covers all that is filtered, another status,
-    /// a method that is no token, a rule that can never match or leads nowhere.
+    /// a method that is no token, a rule that can never match or leads nowhere,
+    /// a header that would say nothing known.
     pub fn build(self) -> Result<Policy, PolicyError> {
         let patterns = parse_patterns(&self.filter_patterns)
             .map_err(|(pattern, reason)| PolicyError::FilterPattern { pattern, reason })?;
@@ -198,6 +208,7 @@ impl PolicyBuilder {
             allowed: RobotSet::new(&self.allowed),
             denied,
             rules,
+            tag_rules: build_tag_rules(self.tag_rules)?,
             idle: None,
         };
         check_paths(&policy)?;
@@ -222,6 +233,7 @@ impl Default for PolicyBuilder {
             allowed: Vec::new(),
             denied: Vec::new(),
             rules: Vec::new(),
+            tag_rules: Vec::new(),
         }
     }
 }

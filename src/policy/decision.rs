@@ -6,7 +6,7 @@ use crate::detect::Claim;
 use crate::registry::Purpose;
 
 use super::{
-    Explanation, PolicyBuilder, Redirect, Rule,
+    Explanation, PolicyBuilder, Redirect, Rule, TagRule,
     condition::RobotSet,
     glob::FilterPattern,
     heaven::{Heaven, Heavens},
@@ -31,6 +31,7 @@ pub struct Policy {
     pub(super) allowed: RobotSet,
     pub(super) denied: RobotSet,
     pub(super) rules: Vec<Rule>,
+    pub(super) tag_rules: Vec<TagRule>,
     /// Why nothing is ever redirected, where that is so.
     pub(super) idle: Option<&'static str>,
 }
@@ -154,6 +155,9 @@ impl Policy {
     pub fn explain(&self, request: &Request<'_>, claim: Option<&Claim<'_>>) -> Explanation<'_> {
         let mut steps = Vec::new();
         let decision = self.judge(request, claim, &mut steps);
+        if let Decision::Pass(_) = decision {
+            steps.extend(self.explain_tags(request, claim));
+        }
         Explanation { steps, decision }
     }
 

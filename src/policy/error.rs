@@ -45,6 +45,16 @@ pub enum PolicyError {
     /// Robots are denied, and there is no redirect URL to send them to.
     #[error("there is nowhere to send the denied robots; set a redirect URL")]
     NowhereToRedirect,
+    /// A rule about `X-Robots-Tag` headers is wrong.
+    #[error("x_robots_tag {number}: {key}: {reason}")]
+    Tag {
+        /// Its number, from 1.
+        number: usize,
+        /// The setting that is wrong, as a configuration file spells it.
+        key: &'static str,
+        /// Why, and what to write instead.
+        reason: String,
+    },
     /// A rule is wrong, or can never match.
     #[error("rule {number}: {key}: {reason}")]
     Rule {

@@ -1,6 +1,9 @@
 //! Names of sites: host and port, compared as HTTP does.
 
-use std::net::Ipv6Addr;
+use std::{borrow::Cow, net::Ipv6Addr};
+
+/// Longest `Host` that is looked at: a name and a port.
+const MAX_BYTES: usize = 260;
 
 /// Host and port of a URL or of one's own site.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -50,6 +53,32 @@ impl Host {
         without_dot(name).eq_ignore_ascii_case(&self.name)
             && port == Some(self.port.unwrap_or(default_port))
     }
+}
+
+/// Returns the one spelling of a `Host`, whatever its case and where `http` or
+/// `https` imply its port; nothing for what is no host.
+///
+/// Whether a request came by `http` or `https` is often not known here, behind
+/// a server that speaks TLS: both ports go without saying.
+pub(super) fn spelling(host: &str) -> Option<Cow<'_, str>> {
+    if host.len() > MAX_BYTES {
+        return None;
+    }
+    let (name, port) = split(host);
+    let name = without_dot(name);
+    let port = match port {
+        None | Some("") => None,
+        Some(digits) => Some(parse_port(digits)?).filter(|port| !matches!(port, 80 | 443)),
+    };
+    let name = if name.bytes().any(|octet| octet.is_ascii_uppercase()) {
+        Cow::Owned(name.to_ascii_lowercase())
+    } else {
+        Cow::Borrowed(name)
+    };
+    Some(match port {
+        None => name,
+        Some(port) => Cow::Owned(format!("{name}:{port}")),
+    })
 }
 
 /// Splits at the colon before the port, not at one of an IPv6 address.
@@ -114,6 +143,24 @@ mod tests {
         ipv6_address: "[::1]:3000", 80, "[::1]:3000" => true;
         ipv6_address_without_port: "[::1]", 80, "[::1]" => true;
         empty_header: "example.com", 80, "" => false;
+    }
+
+    #[test]
+    fn a_host_has_one_spelling() {
+        for (host, spelled) in [
+            ("www.example.com", Some("www.example.com")),
+            ("WWW.Example.com.", Some("www.example.com")),
+            ("www.example.com:80", Some("www.example.com")),
+            ("www.example.com:443", Some("www.example.com")),
+            ("www.example.com:", Some("www.example.com")),
+            ("www.example.com:08081", Some("www.example.com:8081")),
+            ("www.example.com:x", None),
+            ("[::1]:8080", Some("[::1]:8080")),
+            ("", Some("")),
+        ] {
+            assert_eq!(spelling(host).as_deref(), spelled, "{host}");
+        }
+        assert_eq!(spelling(&"a".repeat(261)), None);
     }
 
     #[test]

@@ -263,7 +263,7 @@ impl Policy {
         require(is_redirected, PassReason::Purpose)
     }
 
-    fn is_exempt(&self, path: &[u8]) -> bool {
+    pub(super) fn is_exempt(&self, path: &[u8]) -> bool {
         is_for_robots(path) || self.never.iter().any(|subtree| subtree.contains(path))
     }
 

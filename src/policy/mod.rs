@@ -60,6 +60,41 @@
 //! redirects to is heaven as well, for all rules: no robot is sent on from there.
 //! Methods and paths that are never redirected hold for rules too.
 //!
+//! # robots.txt
+//!
+//! An [`Enforcer`] holds robots to the robots.txt in force on the host. It is asked
+//! last, about what would pass: whom the steps above send to heaven is sent there,
+//! whatever robots.txt says. Of what would pass, this is never refused:
+//!
+//! - anything to a person;
+//! - heaven, and the paths that are never redirected: `/robots.txt` first of all, which
+//!   robots have to read to keep to it;
+//! - anything to one of [`allow_robots`](PolicyBuilder::allow_robots).
+//!
+//! A rule that lets a robot pass says that it is not redirected; it does not lift
+//! robots.txt. All methods count. The URL is compared as the robot sent it, query
+//! included: what the file allows as it is spelled is allowed.
+//!
+//! A listed robot is looked for in the file by its product token; one without a
+//! token by its name, its id and the tokens of its patterns, of which the first
+//! that the file names counts. An unlisted robot is looked for by the names of the
+//! file in its User-Agent. A robot that the file does not name has the rules of `*`.
+//!
+//! `Crawl-delay` is held against a robot, not an address: a fleet shares one pace, on
+//! all hosts that share a file. Two requests at once after a pause are no violation;
+//! delays beyond a day count as a day. What is redirected, exempt or disallowed does
+//! not count.
+//!
+//! Violations are counted in memory, until a restart: by robot, host and rule, the
+//! last thousand. A response that passes carries no `Vary` on account of robots.txt;
+//! refusals are never stored, so a cache in front may give a robot a person's page, not
+//! the other way round.
+//!
+//! # Headers
+//!
+//! A [`TagRule`] adds an `X-Robots-Tag` header to responses, by path and, if
+//! wanted, by robot; it neither redirects nor lets pass.
+//!
 //! # Example
 //!
 //! ```
@@ -91,6 +126,7 @@
 mod builder;
 mod condition;
 mod decision;
+mod enforce;
 mod error;
 mod glob;
 mod heaven;
@@ -98,16 +134,24 @@ mod host;
 mod judge;
 mod path;
 mod redirect;
+mod robots_files;
 mod rule;
 mod rule_builder;
 mod shared;
+mod tag_rule;
 mod trace;
 
 pub use builder::PolicyBuilder;
 pub use decision::{Decision, PassReason, Policy, Request};
+pub use enforce::{
+    Answer, Breach, Broken, Enforce, Enforcement, Enforcer, Finding, Outcome, Refusal, RobotCount,
+    Violation, Violations, Visit,
+};
 pub use error::PolicyError;
 pub use redirect::Redirect;
+pub use robots_files::{ByHost, HostName, RobotsFiles, SharedRobotsFiles};
 pub use rule::{Action, Rule};
 pub use rule_builder::RuleBuilder;
 pub use shared::SharedPolicy;
+pub use tag_rule::{TagRule, TagRuleBuilder, Tags};
 pub use trace::{Explanation, Step};

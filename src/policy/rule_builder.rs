@@ -205,14 +205,14 @@ impl RuleBuilder {
     }
 }
 
-fn owned<S: AsRef<str>>(items: impl IntoIterator<Item = S>) -> Vec<String> {
+pub(super) fn owned<S: AsRef<str>>(items: impl IntoIterator<Item = S>) -> Vec<String> {
     items
         .into_iter()
         .map(|item| item.as_ref().to_owned())
         .collect()
 }
 
-fn texts(items: Option<&Vec<String>>) -> impl Iterator<Item = &str> {
+pub(super) fn texts(items: Option<&Vec<String>>) -> impl Iterator<Item = &str> {
     items
         .into_iter()
         .flatten()
@@ -221,7 +221,10 @@ fn texts(items: Option<&Vec<String>>) -> impl Iterator<Item = &str> {
 }
 
 /// Returns the key of a condition whose list is empty.
-fn empty_list(paths: Option<&[FilterPattern]>, conditions: &Conditions) -> Option<&'static str> {
+pub(super) fn empty_list(
+    paths: Option<&[FilterPattern]>,
+    conditions: &Conditions,
+) -> Option<&'static str> {
     let Conditions {
         robots,
         purposes,
@@ -244,7 +247,7 @@ fn empty_list(paths: Option<&[FilterPattern]>, conditions: &Conditions) -> Optio
 }
 
 /// Returns "robots a, b and 9 more", nothing for an empty list.
-fn listed<'i>(what: &str, items: impl Iterator<Item = &'i str>) -> Option<String> {
+pub(super) fn listed<'i>(what: &str, items: impl Iterator<Item = &'i str>) -> Option<String> {
     let mut items = items.peekable();
     items.peek()?;
     let first: Vec<_> = items.by_ref().take(SHOWN).collect();

@@ -9,7 +9,7 @@ const MAX_QUOTED_CHARS: usize = 200;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Explanation<'p> {
-    /// Steps in the order in which they were taken; the last one decided.
+    /// Steps in the order in which they were taken; the last one but those of tags decided.
     pub steps: Vec<Step>,
     /// What [`Policy::decide`](super::Policy::decide) says of the same request.
     pub decision: Decision<'p>,
@@ -20,7 +20,7 @@ pub struct Explanation<'p> {
 #[non_exhaustive]
 pub struct Step {
     /// "settings", "method", "path", "rules", "never", "heaven", "robot",
-    /// "allow", "deny", "rule", "purpose" or "redirect".
+    /// "allow", "deny", "rule", "purpose", "redirect", "tag" or "robots.txt".
     pub name: &'static str,
     /// What was found, as a sentence.
     pub text: String,

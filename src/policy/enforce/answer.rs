@@ -1,0 +1,194 @@
+//! What a robot did against robots.txt, and how it is answered.
+
+use std::{fmt, time::Duration};
+
+use super::settings::{Enforce, Enforcement, Refusal};
+
+/// Time after which a robot may ask again for what is disallowed: its copy of
+/// robots.txt is old then (RFC 9309 §2.4).
+const RETRY_AFTER: Duration = Duration::from_hours(24);
+
+/// Characters of a rule that are kept and told.
+const MAX_RULE_CHARS: usize = 200;
+
+/// Breach of the robots.txt in force by one request.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Breach {
+    /// A rule disallows what the robot asks for.
+    Disallowed {
+        /// Line of the rule, counted from 1.
+        line: usize,
+        /// The rule as its line says it, cut when long, what is not visible escaped.
+        rule: String,
+        /// Line of the first `User-agent` of its group.
+        group_line: usize,
+    },
+    /// The robot did not wait as long as `Crawl-delay` asks it to.
+    TooSoon {
+        /// Time that it is asked to let pass between two requests.
+        delay: Duration,
+        /// Time that it let pass.
+        gap: Duration,
+        /// Time after which a request keeps the delay.
+        wait: Duration,
+    },
+}
+
+/// Answer to a robot that broke a rule.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Answer {
+    /// The request passes; the violation is only reported.
+    Pass,
+    /// 403.
+    Forbidden,
+    /// 429 with `Retry-After`.
+    TooManyRequests {
+        /// Time after which to come again.
+        retry_after: Duration,
+    },
+    /// The redirect of the policy; without one: 403.
+    Redirect,
+}
+
+/// Breach that was counted, and its answer.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// What the robot did.
+    pub breach: Breach,
+    /// How it is answered.
+    pub answer: Answer,
+    /// Whether robot and rule are met for the first time: worth a line in the log.
+    pub is_new: bool,
+}
+
+impl Breach {
+    pub(super) fn disallowed(line: usize, rule: &str, group_line: usize) -> Self {
+        Self::Disallowed {
+            line,
+            rule: visible(rule, MAX_RULE_CHARS),
+            group_line,
+        }
+    }
+
+    /// Returns how the settings would have it answered.
+    #[must_use]
+    pub fn answer(&self, settings: Enforcement) -> Answer {
+        match self {
+            Self::Disallowed { .. } if settings.rules == Enforce::On => match settings.refusal {
+                Refusal::Pass => Answer::Pass,
+                Refusal::Forbidden => Answer::Forbidden,
+                Refusal::TooManyRequests => Answer::TooManyRequests {
+                    retry_after: RETRY_AFTER,
+                },
+                Refusal::Redirect => Answer::Redirect,
+            },
+            Self::TooSoon { wait, .. } if settings.crawl_delay == Enforce::On => {
+                Answer::TooManyRequests { retry_after: *wait }
+            }
+            Self::Disallowed { .. } | Self::TooSoon { .. } => Answer::Pass,
+        }
+    }
+}
+
+impl Answer {
+    /// Tells whether the robot gets something else than what it asked for.
+    #[must_use]
+    pub fn is_refusal(self) -> bool {
+        self != Self::Pass
+    }
+}
+
+/// Tells the robot what it did, in one sentence of visible characters.
+impl fmt::Display for Breach {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Disallowed {
+                line,
+                rule,
+                group_line,
+            } => write!(
+                f,
+                "line {line} of /robots.txt disallows this: {rule} (group of line {group_line})"
+            ),
+            Self::TooSoon { delay, gap, .. } => write!(
+                f,
+                "/robots.txt asks for a crawl-delay of {} s, and the request before came {} s ago",
+                delay.as_secs_f64(),
+                gap.as_secs_f64(),
+            ),
+        }
+    }
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pass => f.write_str("pass"),
+            Self::Forbidden => f.write_str("403"),
+            Self::TooManyRequests { .. } => f.write_str("429"),
+            Self::Redirect => f.write_str("redirect"),
+        }
+    }
+}
+
+/// Returns text from outside cut when it is long, what is not visible in it escaped.
+pub(super) fn visible(text: &str, max_chars: usize) -> String {
+    let mut shown = String::new();
+    for (number, c) in text.chars().enumerate() {
+        if number == max_chars {
+            shown.push('…');
+            break;
+        }
+        match c {
+            '"' | '\'' | '\\' => shown.push(c),
+            _ => shown.extend(c.escape_debug()),
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_is_told_cut_and_escaped() {
+        let hostile = format!("Disallow: /\u{7}\u{1b}[31m{}", "é".repeat(9_999));
+        let told = Breach::disallowed(3, &hostile, 1).to_string();
+        assert!(
+            told.starts_with(r"line 3 of /robots.txt disallows this: Disallow: /\u{7}\u{1b}[31m")
+        );
+        assert!(
+            told.len() < 1_000 && !told.contains(char::is_control),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn answers_follow_the_settings() {
+        let disallowed = Breach::disallowed(3, "Disallow: /", 1);
+        let (delay, gap) = (Duration::from_secs(10), Duration::from_millis(1_500));
+        let wait = Duration::from_secs(7);
+        let soon = Breach::TooSoon { delay, gap, wait };
+        let on = Enforcement::default().rules(Enforce::On);
+        let answer = |refusal| disallowed.answer(on.refusal(refusal)).to_string();
+        assert_eq!(
+            Refusal::ALL.iter().map(|&r| answer(r)).collect::<Vec<_>>(),
+            ["pass", "403", "429", "redirect"]
+        );
+        assert_eq!(disallowed.answer(Enforcement::default()), Answer::Pass);
+        assert_eq!(soon.answer(on), Answer::Pass);
+        let retry_after = wait;
+        assert_eq!(
+            soon.answer(on.crawl_delay(Enforce::On)),
+            Answer::TooManyRequests { retry_after }
+        );
+        assert_eq!(
+            soon.to_string(),
+            "/robots.txt asks for a crawl-delay of 10 s, and the request before came 1.5 s ago"
+        );
+    }
+}

@@ -1,0 +1,368 @@
+//! Asks the robots.txt in force about the requests of robots.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use arc_swap::ArcSwap;
+
+use crate::detect::Claim;
+use crate::policy::{
+    PassReason, Policy, Request, SharedRobotsFiles, Step,
+    path::with_normal_path,
+    trace::{Trace, quoted},
+};
+use crate::robots_txt::{ForRobot, RobotsTxt, Verdict};
+
+use super::{
+    answer::{Answer, Breach, Outcome},
+    records::{Records, Report, RobotCount, Violations},
+    resolved::{OfFile, OfRobot, ResolvedFiles},
+    settings::{Enforce, Enforcement},
+};
+
+/// Name of the steps.
+const STEP: &str = "robots.txt";
+
+/// Holder of robots to the robots.txt in force; clones share everything.
+///
+/// It asks no file about a person, and about a robot's request that passes it
+/// takes no lock and allocates nothing, but for the first of each robot and for
+/// a URL with escapes.
+#[derive(Clone, Default)]
+pub struct Enforcer {
+    inner: Arc<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    settings: ArcSwap<Enforcement>,
+    files: SharedRobotsFiles,
+    resolved: ResolvedFiles,
+    records: Mutex<Records>,
+}
+
+/// Request of a robot.
+#[derive(Clone, Copy, Debug)]
+pub struct Visit<'v> {
+    /// What the policy looks at.
+    pub request: Request<'v>,
+    /// Path as received, with the query.
+    pub target: &'v str,
+    /// Robot that the request claims to come from.
+    pub claim: &'v Claim<'v>,
+    /// The header that makes the claim.
+    pub user_agent: &'v [u8],
+}
+
+/// What is found about a request, and why; nothing is counted.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Finding {
+    /// Steps in the order in which they were taken.
+    pub steps: Vec<Step>,
+    /// What the request breaks; a crawl-delay is not looked at.
+    pub breach: Option<Breach>,
+    /// How a running server would answer it.
+    pub answer: Answer,
+}
+
+impl Enforcer {
+    /// Creates one that holds robots to files, whatever replaces them.
+    #[must_use]
+    pub fn new(files: SharedRobotsFiles, settings: Enforcement) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                settings: ArcSwap::from_pointee(settings),
+                files,
+                ..Inner::default()
+            }),
+        }
+    }
+
+    /// Returns the files that robots are held to.
+    #[must_use]
+    pub fn files(&self) -> &SharedRobotsFiles {
+        &self.inner.files
+    }
+
+    /// Returns the settings in force.
+    #[must_use]
+    pub fn settings(&self) -> Enforcement {
+        **self.inner.settings.load()
+    }
+
+    /// Puts other settings in force.
+    pub fn replace_settings(&self, settings: Enforcement) {
+        self.inner.settings.store(Arc::new(settings));
+    }
+
+    /// Holds a request that is not redirected to robots.txt; a breach is counted.
+    ///
+    /// `now_ms` tells the time in milliseconds since 1970 where it is needed.
+    #[must_use]
+    pub fn hold(
+        &self,
+        policy: &Policy,
+        visit: &Visit<'_>,
+        now_ms: impl Fn() -> i64,
+    ) -> Option<Outcome> {
+        let settings = self.settings();
+        if settings.is_off() || exemption(policy, &visit.request, visit.claim).is_some() {
+            return None;
+        }
+        let file = self.file(visit.request.host)?;
+        let robot = file.of_claim(visit.claim, visit.user_agent);
+        let breach = breach(settings, &robot, visit.target, &now_ms)?;
+        Some(self.record(policy, visit, &file.file, breach, settings, now_ms()))
+    }
+
+    /// Finds what [`hold`](Self::hold) would find, and says why; nothing is counted.
+    ///
+    /// `claim` is that of `user_agent`, if it makes one; `target` is the path
+    /// with its query. Where no file is in force there is nothing to say.
+    #[must_use]
+    pub fn explain(
+        &self,
+        policy: &Policy,
+        request: &Request<'_>,
+        target: &str,
+        claim: Option<&Claim<'_>>,
+        user_agent: &[u8],
+    ) -> Finding {
+        let mut steps = Vec::new();
+        let settings = self.settings();
+        let breach = self.file(request.host).and_then(|file| {
+            let claim = judge_claim(policy, settings, request, claim, &mut steps)?;
+            let robot = file.of_claim(claim, user_agent);
+            let verdict = robot.rules.check(target);
+            steps.step(STEP, || told(&file.file, &verdict));
+            disallowed(&verdict)
+        });
+        let answer = breach
+            .as_ref()
+            .map(|breach| answer(policy, request, breach, settings));
+        if let Some(answer) = answer {
+            steps.step(STEP, || said(answer, settings));
+        }
+        Finding {
+            steps,
+            breach,
+            answer: answer.unwrap_or(Answer::Pass),
+        }
+    }
+
+    /// Returns the rules of a file that are about the robot of a claim.
+    #[must_use]
+    pub fn rules_of(file: &RobotsTxt, claim: &Claim<'_>, user_agent: &[u8]) -> ForRobot {
+        let file = OfFile::new(file.clone());
+        file.of_claim(claim, user_agent).rules.clone()
+    }
+
+    /// Returns the violations that are kept.
+    #[must_use]
+    pub fn violations(&self) -> Violations {
+        self.records().violations()
+    }
+
+    /// Returns the counts of violations by robot.
+    #[must_use]
+    pub fn robot_counts(&self) -> Vec<RobotCount> {
+        self.records().robots()
+    }
+
+    fn file(&self, host: Option<&str>) -> Option<Arc<OfFile>> {
+        self.inner.resolved.of_host(&self.inner.files, host)
+    }
+
+    #[cold]
+    fn record(
+        &self,
+        policy: &Policy,
+        visit: &Visit<'_>,
+        file: &RobotsTxt,
+        breach: Breach,
+        settings: Enforcement,
+        now_ms: i64,
+    ) -> Outcome {
+        let mut outcome = Outcome {
+            answer: answer(policy, &visit.request, &breach, settings),
+            breach,
+            is_new: false,
+        };
+        let report = Report {
+            robot: visit.claim.id(),
+            host: visit.request.host.unwrap_or_default(),
+            path: visit.target,
+            user_agent: visit.user_agent,
+            now_ms,
+        };
+        let group = match outcome.breach {
+            Breach::Disallowed { group_line, .. } => group_line,
+            Breach::TooSoon { .. } => 0,
+        };
+        let mut records = self.records();
+        records.add(&report, &mut outcome, || group_name(file, group));
+        outcome
+    }
+
+    fn records(&self) -> MutexGuard<'_, Records> {
+        // Counters that a panic left half way are counters still.
+        let records = self.inner.records.lock();
+        records.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Enforcer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Enforcer")
+            .field("settings", &self.settings())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Returns the answer to a breach: where the policy would not redirect, neither does this.
+fn answer(
+    policy: &Policy,
+    request: &Request<'_>,
+    breach: &Breach,
+    settings: Enforcement,
+) -> Answer {
+    let is_redirected =
+        policy.redirect().is_some() && policy.methods.iter().any(|method| method == request.method);
+    match breach.answer(settings) {
+        Answer::Redirect if !is_redirected => Answer::Forbidden,
+        answer => answer,
+    }
+}
+
+/// Returns why robots.txt is not asked about a request, if so.
+///
+/// It is read by robots that were sent to heaven, so heaven is never refused;
+/// nor is what is there for robots, robots.txt first of all.
+fn exemption(policy: &Policy, request: &Request<'_>, claim: &Claim<'_>) -> Option<PassReason> {
+    if policy.allowed.contains(claim) {
+        return Some(PassReason::Allowed);
+    }
+    with_normal_path(request.path, |path| {
+        if policy.heavens.covering(request.host, path).is_some() {
+            Some(PassReason::Heaven)
+        } else if path.is_empty() || policy.is_exempt(path) {
+            Some(PassReason::NeverFiltered)
+        } else {
+            None
+        }
+    })
+}
+
+/// Returns the claim of a robot that is held to robots.txt.
+fn judge_claim<'c, 'd>(
+    policy: &Policy,
+    settings: Enforcement,
+    request: &Request<'_>,
+    claim: Option<&'c Claim<'d>>,
+    trace: &mut impl Trace,
+) -> Option<&'c Claim<'d>> {
+    let exempt = match claim {
+        None => Some("Only robots are held to it."),
+        Some(_) if settings.rules == Enforce::Off => {
+            Some("Nobody is held to it: robots_txt.enforce is off.")
+        }
+        Some(claim) => exemption(policy, request, claim).map(exempt),
+    };
+    if let Some(exempt) = exempt {
+        trace.step(STEP, || exempt.to_owned());
+        return None;
+    }
+    claim
+}
+
+fn breach(
+    settings: Enforcement,
+    robot: &OfRobot,
+    target: &str,
+    now_ms: impl Fn() -> i64,
+) -> Option<Breach> {
+    if settings.rules != Enforce::Off
+        && let Some(breach) = disallowed(&robot.rules.check(target))
+    {
+        return Some(breach);
+    }
+    if settings.crawl_delay == Enforce::Off {
+        return None;
+    }
+    let delay = robot.delay?;
+    let soon = robot.pace.arrive(now_ms(), delay).err()?;
+    Some(Breach::TooSoon {
+        delay,
+        gap: soon.gap,
+        wait: soon.wait,
+    })
+}
+
+fn disallowed(verdict: &Verdict<'_>) -> Option<Breach> {
+    if verdict.allowed() {
+        return None;
+    }
+    let line = verdict.rule().map_or(0, |rule| rule.line());
+    let group_line = verdict.group_line().unwrap_or_default();
+    Some(Breach::disallowed(line, &rule_text(verdict), group_line))
+}
+
+fn rule_text(verdict: &Verdict<'_>) -> String {
+    match verdict.rule() {
+        Some(rule) if rule.is_implied() => format!("{rule} (implied by Host)"),
+        Some(rule) => rule.to_string(),
+        None => String::new(),
+    }
+}
+
+/// Returns the names of the group that begins on a line.
+fn group_name(file: &RobotsTxt, line: usize) -> String {
+    let group = file.groups().find(|group| group.line == line);
+    group
+        .map(|group| group.agents.join(", "))
+        .unwrap_or_default()
+}
+
+fn exempt(reason: PassReason) -> &'static str {
+    match reason {
+        PassReason::Allowed => {
+            "The robot is one of those that always pass, so that it is not asked."
+        }
+        PassReason::Heaven => "The path is part of robot heaven, so that it is not asked.",
+        _ => "The path is one that is never refused, so that it is not asked.",
+    }
+}
+
+/// Says what a file says.
+fn told(file: &RobotsTxt, verdict: &Verdict<'_>) -> String {
+    let Some(group_line) = verdict.group_line() else {
+        return "No group is about the robot, so that it is allowed.".to_owned();
+    };
+    let group = quoted(group_name(file, group_line).as_bytes());
+    let group = format!("the group of line {group_line}, {group}");
+    let Some(rule) = verdict.rule() else {
+        return format!("No rule matches in {group}, so that it is allowed.");
+    };
+    let allows = if verdict.allowed() {
+        "allows"
+    } else {
+        "disallows"
+    };
+    let text = quoted(rule_text(verdict).as_bytes());
+    format!("Line {}, {text}, {allows} it, in {group}.", rule.line())
+}
+
+/// Says what is done about a breach.
+fn said(answer: Answer, settings: Enforcement) -> String {
+    match answer {
+        Answer::Pass if settings.rules == Enforce::On => {
+            "It passes and is counted: robots_txt.refusal is pass.".to_owned()
+        }
+        Answer::Pass => "It passes and is counted: robots_txt.enforce is report.".to_owned(),
+        Answer::Redirect => "The robot is redirected to robot heaven.".to_owned(),
+        answer => format!("The answer is {answer}."),
+    }
+}

@@ -1,0 +1,138 @@
+//! How fast a robot comes, held against the `Crawl-delay` that it was asked to keep.
+
+use std::{
+    sync::atomic::{AtomicI64, Ordering},
+    time::Duration,
+};
+
+/// Longest delay that is held against a robot.
+const MAX_DELAY: Duration = Duration::from_hours(24);
+
+/// Pace of one robot, kept without a lock.
+///
+/// It is a bucket of two tokens, one more every delay: two requests at once
+/// after a pause are no violation, nor is a little unevenness.
+#[derive(Debug)]
+pub(super) struct Pace {
+    /// When the bucket will be full again.
+    full_ms: AtomicI64,
+    /// When the robot came last, refused or not.
+    last_ms: AtomicI64,
+}
+
+/// A request that came too soon.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct TooSoon {
+    /// Time since the robot's request before.
+    pub(super) gap: Duration,
+    /// Time after which a request keeps the delay.
+    pub(super) wait: Duration,
+}
+
+impl Pace {
+    /// Counts a request; one that is too soon does not put off the next.
+    pub(super) fn arrive(&self, now_ms: i64, delay: Duration) -> Result<(), TooSoon> {
+        let before_ms = self.last_ms.swap(now_ms, Ordering::Relaxed);
+        let delay_ms = millis(delay.min(MAX_DELAY));
+        let refill = |full_ms: i64| {
+            // Farther ahead than a bucket is deep: the clock was set back.
+            let full_ms = if full_ms > now_ms.saturating_add(2 * delay_ms) {
+                now_ms
+            } else {
+                full_ms
+            };
+            let is_in_time = now_ms >= full_ms.saturating_sub(delay_ms);
+            is_in_time.then(|| full_ms.max(now_ms).saturating_add(delay_ms))
+        };
+        let order = Ordering::Relaxed;
+        match self.full_ms.fetch_update(order, order, refill) {
+            Ok(_) => Ok(()),
+            Err(full_ms) => Err(TooSoon {
+                gap: duration(now_ms.saturating_sub(before_ms)),
+                wait: duration(full_ms.saturating_sub(delay_ms).saturating_sub(now_ms)),
+            }),
+        }
+    }
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self {
+            full_ms: AtomicI64::new(i64::MIN),
+            last_ms: AtomicI64::new(i64::MIN),
+        }
+    }
+}
+
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+fn duration(ms: i64) -> Duration {
+    Duration::from_millis(u64::try_from(ms).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DELAY: Duration = Duration::from_secs(10);
+
+    /// Tells of each arrival whether it was in time.
+    fn in_time(arrivals_ms: &[i64]) -> Vec<bool> {
+        let pace = Pace::default();
+        let arrive = |&now_ms: &i64| pace.arrive(now_ms, DELAY).is_ok();
+        arrivals_ms.iter().map(arrive).collect()
+    }
+
+    #[test]
+    fn who_keeps_the_delay_is_in_time() {
+        let arrivals: Vec<_> = (0..1_000).map(|number| number * 10_000).collect();
+        assert!(in_time(&arrivals).iter().all(|&is_in_time| is_in_time));
+    }
+
+    #[test]
+    fn two_at_once_after_a_pause_are_no_violation_and_three_are() {
+        assert_eq!(in_time(&[0, 0, 0]), [true, true, false]);
+        assert_eq!(in_time(&[0, 99_000, 99_001]), [true; 3]);
+        assert_eq!(
+            in_time(&[5_000, 5_000, 15_000, 15_001]),
+            [true, true, true, false]
+        );
+    }
+
+    #[test]
+    fn unevenness_is_forgiven_and_haste_is_not() {
+        assert_eq!(in_time(&[0, 9_000, 20_500, 29_600, 40_000]), [true; 5]);
+        let hasty: Vec<_> = (0..20).map(|number| number * 5_000).collect();
+        let kept = in_time(&hasty).iter().filter(|&&ok| ok).count();
+        assert!((10..=12).contains(&kept), "{kept}");
+    }
+
+    #[test]
+    fn what_comes_too_soon_is_told_how_long_to_wait() {
+        let pace = Pace::default();
+        for now_ms in [0, 1_000] {
+            pace.arrive(now_ms, DELAY).unwrap();
+        }
+        let soon = pace.arrive(3_000, DELAY).unwrap_err();
+        assert_eq!(soon.gap, Duration::from_secs(2));
+        assert_eq!(soon.wait, Duration::from_secs(7));
+        assert!(pace.arrive(10_000, DELAY).is_ok());
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_locks_nobody_out() {
+        assert_eq!(in_time(&[1_000_000_000, 0, 10_000]), [true; 3]);
+        assert_eq!(in_time(&[i64::MAX, i64::MAX, i64::MIN]).len(), 3);
+    }
+
+    #[test]
+    fn a_delay_beyond_all_measure_is_cut() {
+        let pace = Pace::default();
+        for _ in 0..2 {
+            pace.arrive(0, Duration::MAX).unwrap();
+        }
+        assert_eq!(pace.arrive(0, Duration::MAX).unwrap_err().wait, MAX_DELAY);
+    }
+}

@@ -1,0 +1,108 @@
+//! Crawl-delay, by a clock that the tests move.
+
+use std::time::Duration;
+
+use robot_detection::policy::{Broken, Enforce};
+
+use super::site::{EXAMPLEBOT, FIREFOX, NEWSBOT, Site, UNLISTED};
+
+const FILE: &str = "User-agent: ExampleBot
+Crawl-delay: 10
+Disallow: /private/
+
+User-agent: *
+Crawl-delay: 2
+";
+
+fn site(mode: Enforce) -> Site {
+    Site::new(FILE, |layer| layer.enforce_crawl_delay(mode))
+}
+
+#[tokio::test]
+async fn who_comes_too_soon_is_told_when_to_come_again() {
+    let site = site(Enforce::On);
+    assert_eq!(site.status("/a", EXAMPLEBOT).await, 200);
+    assert_eq!(site.status("/b", EXAMPLEBOT).await, 200);
+    site.clock.advance(Duration::from_millis(1_500));
+    let soon = site.get("/c", EXAMPLEBOT).await;
+    assert_eq!((soon.status, soon.header("retry-after")), (429, "9"));
+    assert_eq!(soon.header("cache-control"), "no-store");
+    assert_eq!(
+        soon.body,
+        "This robot does not keep to /robots.txt: /robots.txt asks for a crawl-delay of 10 s, \
+         and the request before came 1.5 s ago.\n"
+    );
+    site.clock.advance(Duration::from_secs(9));
+    assert_eq!(site.status("/c", EXAMPLEBOT).await, 200);
+    let kept = site.violations().delays;
+    assert_eq!(kept.len(), 1);
+    assert_eq!((kept[0].hits, kept[0].refused), (1, 1));
+    let expected = Broken::Delay {
+        delay: Duration::from_secs(10),
+        shortest_gap: Duration::from_millis(1_500),
+    };
+    assert_eq!(kept[0].broken, expected);
+}
+
+#[tokio::test]
+async fn who_keeps_the_delay_is_never_refused() {
+    let site = site(Enforce::On);
+    for number in 0..100 {
+        assert_eq!(site.status("/a", EXAMPLEBOT).await, 200, "{number}");
+        site.clock.advance(Duration::from_secs(10));
+    }
+    assert!(site.violations().delays.is_empty());
+}
+
+#[tokio::test]
+async fn a_report_counts_and_lets_everything_pass() {
+    let site = site(Enforce::Report);
+    for _ in 0..5 {
+        assert_eq!(site.status("/a", EXAMPLEBOT).await, 200);
+    }
+    let kept = site.violations();
+    assert_eq!((kept.delays[0].hits, kept.delays[0].refused), (3, 0));
+    assert!(kept.rules.is_empty());
+}
+
+#[tokio::test]
+async fn each_robot_has_its_own_pace_and_people_have_none() {
+    let site = site(Enforce::On);
+    let other = UNLISTED.replace("Mystery", "Secret");
+    for user_agent in [EXAMPLEBOT, NEWSBOT, UNLISTED, &other] {
+        let mut statuses = Vec::new();
+        for _ in 0..3 {
+            statuses.push(site.status("/a", user_agent).await);
+        }
+        assert_eq!(statuses, [200, 200, 429], "{user_agent}");
+    }
+    for _ in 0..20 {
+        assert_eq!(site.status("/a", FIREFOX).await, 200);
+    }
+}
+
+#[tokio::test]
+async fn what_is_exempt_disallowed_or_redirected_does_not_count() {
+    let site = site(Enforce::On);
+    for _ in 0..10 {
+        for (path, status) in [
+            ("/robots.txt", 200),
+            ("/robot-heaven/", 200),
+            ("/private/a", 200),
+            ("/members-only-stuff/a", 302),
+        ] {
+            assert_eq!(site.status(path, EXAMPLEBOT).await, status, "{path}");
+        }
+    }
+    assert_eq!(site.violations().rules[0].hits, 10);
+    assert!(site.violations().delays.is_empty());
+}
+
+#[tokio::test]
+async fn off_keeps_no_pace() {
+    let site = site(Enforce::Off);
+    for _ in 0..10 {
+        assert_eq!(site.status("/a", EXAMPLEBOT).await, 200);
+    }
+    assert!(site.violations().delays.is_empty());
+}
