@@ -2,15 +2,17 @@
 
 use crate::admin::{Access, Setting};
 use crate::config::{
-    ConfigErrors, Loaded, RuleSettings, Settings, SourceSettings, Value, unknown_word,
+    ConfigErrors, Loaded, RuleSettings, Settings, SourceSettings, TagSettings, Value, unknown_word,
 };
 use crate::fetch::shown_url;
-use crate::policy::{Action, Policy, PolicyBuilder, PolicyError, Rule, RuleBuilder};
+use crate::policy::{
+    Action, Policy, PolicyBuilder, PolicyError, Rule, RuleBuilder, TagRule, TagRuleBuilder,
+};
 use crate::refresh::SourceSpec;
 use crate::registry::{Format, Purpose, Source};
 use crate::store::Store;
 
-use super::{RobotDetection, RobotDetectionBuilder};
+use super::{RobotDetection, RobotDetectionBuilder, enforcement, operations, robots_txt};
 
 /// Returns the builder that the settings describe.
 ///
@@ -23,6 +25,7 @@ pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> 
     let sources = sources(loaded)?;
     let mut builder = RobotDetection::builder()
         .policy(policy_builder(loaded, &settings)?)
+        .enforcement(enforcement(loaded)?)
         .database_url(&settings.database_url)
         .web_robots_db("") // Where it is used it is one of the sources.
         .bundled_registry(settings.bundled_registry)
@@ -30,6 +33,7 @@ pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> 
         .admin_access(Access::Login {
             secure_cookies: settings.secure_cookies,
         })
+        .robots_txt(robots_txt(loaded)?)
         .admin_hosts(settings.hosts.iter())
         .shown_settings(shown(loaded));
     for source in sources {
@@ -57,6 +61,13 @@ pub fn policy(loaded: &Loaded) -> Result<Policy, ConfigErrors> {
                 reason,
             } if let Some(rule) = settings.rules.get(number - 1) => {
                 return rule.wrong(key, reason);
+            }
+            PolicyError::Tag {
+                number,
+                key,
+                reason,
+            } if let Some(tag) = settings.tags.get(number - 1) => {
+                return tag.wrong(key, reason);
             }
             _ => "filter_pattern",
         };
@@ -90,7 +101,7 @@ pub fn sources(loaded: &Loaded) -> Result<Vec<SourceSpec>, ConfigErrors> {
     Ok(specs)
 }
 
-/// Settings that a running server takes over from its file.
+/// Settings that a running server takes over from its file, beside those of robots.txt.
 const RELOADED: [&str; 8] = [
     "filter_pattern",
     "redirect_url",
@@ -102,19 +113,24 @@ const RELOADED: [&str; 8] = [
     "unlisted_robots",
 ];
 
-/// Puts filter and redirect settings, rules and lists of robots in force in a running server.
+/// Puts filter and redirect settings, rules, lists of robots and robots.txt in force in a running server.
 ///
 /// # Errors
 ///
 /// Fails with the place of the wrong value; then nothing changes.
 pub fn reload(robots: &RobotDetection, loaded: &Loaded) -> Result<(), ConfigErrors> {
+    let enforcement = enforcement(loaded)?;
+    let robots_txt = robots_txt(loaded)?;
     robots.policy().replace(policy(loaded)?);
+    robots.served_robots_txt().replace(robots_txt);
+    robots.enforcer().replace_settings(enforcement);
     let recognise = loaded.settings().unlisted_robots;
     robots.detector().recognise_unlisted(recognise);
     let fresh = shown(loaded);
     let current = robots.shown_settings().load();
     let merged = current.iter().map(|setting| {
-        let is_reloaded = RELOADED.contains(&setting.key.as_str());
+        let is_reloaded =
+            RELOADED.contains(&setting.key.as_str()) || setting.key.starts_with("robots_txt.");
         let found = fresh
             .iter()
             .find(|fresh| is_reloaded && fresh.key == setting.key);
@@ -136,6 +152,12 @@ fn policy_builder(loaded: &Loaded, settings: &Settings) -> Result<PolicyBuilder,
     if settings.admin_enabled {
         builder = builder.never(&settings.admin_path);
     }
+    if settings.admin_listen.is_empty() {
+        // What watches this program is no visitor of the site.
+        for path in operations::PATHS {
+            builder = builder.never(path);
+        }
+    }
     if settings.heaven_serve {
         builder = builder.never(&settings.heaven_path);
     }
@@ -146,6 +168,9 @@ fn policy_builder(loaded: &Loaded, settings: &Settings) -> Result<PolicyBuilder,
     }
     for settings in &settings.rules {
         builder = builder.rule(rule(settings)?);
+    }
+    for settings in &settings.tags {
+        builder = builder.x_robots_tag(tag_rule(settings)?);
     }
     Ok(builder)
 }
@@ -183,6 +208,21 @@ fn rule(settings: &RuleSettings) -> Result<RuleBuilder, ConfigErrors> {
     }
     if let Some(url) = &settings.redirect_url {
         rule = rule.redirect_url(url);
+    }
+    Ok(rule)
+}
+
+fn tag_rule(settings: &TagSettings) -> Result<TagRuleBuilder, ConfigErrors> {
+    let mut rule = TagRule::builder(&settings.value).origin(&settings.origin);
+    if let Some(paths) = &settings.paths {
+        rule = rule.paths(paths);
+    }
+    if let Some(robots) = &settings.robots {
+        rule = rule.robots(robots);
+    }
+    if let Some(words) = &settings.purposes {
+        let purposes = purposes(words);
+        rule = rule.purposes(purposes.map_err(|reason| settings.wrong("purposes", reason))?);
     }
     Ok(rule)
 }

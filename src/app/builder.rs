@@ -9,11 +9,13 @@ use crate::admin::{Access, Setting};
 use crate::clock::Clock;
 use crate::detect::{Detector, SharedDetector};
 use crate::fetch::{FetchError, FetchLimits, Fetcher};
-use crate::policy::{Policy, PolicyBuilder, PolicyError, SharedPolicy};
+use crate::policy::{
+    Enforce, Enforcement, Enforcer, Policy, PolicyBuilder, PolicyError, SharedPolicy,
+};
 use crate::refresh::{Refresher, SourceSpec};
 use crate::store::{Store, StoreError};
 
-use super::{RobotDetection, handle::Inner};
+use super::{RobotDetection, RobotsTxtPlan, ServedRobotsTxt, handle::Inner, robots_txt};
 
 /// Flat file of the Web Robots Database at its last known address.
 const WEB_ROBOTS_DB: &str = "http://www.robotstxt.org/db/all.txt";
@@ -45,6 +47,7 @@ const WEB_ROBOTS_DB: &str = "http://www.robotstxt.org/db/all.txt";
 #[must_use]
 pub struct RobotDetectionBuilder {
     policy: PolicyBuilder,
+    enforcement: Enforcement,
     database_url: String,
     web_robots_db: String,
     interval_days: u32,
@@ -56,6 +59,7 @@ pub struct RobotDetectionBuilder {
     settings: Vec<Setting>,
     clock: Clock,
     limits: FetchLimits,
+    robots_txt: RobotsTxtPlan,
 }
 
 /// Error of a handle that cannot be built.
@@ -77,6 +81,7 @@ impl RobotDetectionBuilder {
     pub(super) fn new() -> Self {
         Self {
             policy: Policy::builder(),
+            enforcement: Enforcement::default(),
             database_url: "sqlite://robot-detection.db".to_owned(),
             web_robots_db: WEB_ROBOTS_DB.to_owned(),
             interval_days: 30,
@@ -88,6 +93,7 @@ impl RobotDetectionBuilder {
             settings: Vec::new(),
             clock: Clock::system(),
             limits: FetchLimits::default(),
+            robots_txt: RobotsTxtPlan::default(),
         }
     }
 
@@ -106,6 +112,18 @@ impl RobotDetectionBuilder {
     /// Replaces the whole policy.
     pub fn policy(mut self, policy: PolicyBuilder) -> Self {
         self.policy = policy;
+        self
+    }
+
+    /// Sets whether robots are held to robots.txt; violations are reported by default.
+    pub fn enforce_robots_txt(mut self, mode: Enforce) -> Self {
+        self.enforcement = self.enforcement.rules(mode);
+        self
+    }
+
+    /// Replaces all settings of how robots are held to robots.txt.
+    pub fn enforcement(mut self, settings: Enforcement) -> Self {
+        self.enforcement = settings;
         self
     }
 
@@ -168,6 +186,15 @@ impl RobotDetectionBuilder {
         self
     }
 
+    /// Sets what `/robots.txt` is; by default the application answers itself.
+    ///
+    /// It is served by [`RobotDetection::robots_txt_router`], and robots are held
+    /// to it whether that router is used or not.
+    pub fn robots_txt(mut self, plan: RobotsTxtPlan) -> Self {
+        self.robots_txt = plan;
+        self
+    }
+
     /// Sets the clock; tests move it.
     pub fn clock(mut self, clock: Clock) -> Self {
         self.clock = clock;
@@ -195,6 +222,7 @@ impl RobotDetectionBuilder {
         if let Err(error) = robots.refresher().prepare(bundled).await {
             warn!(%error, "the database does not answer, the bundled registry serves until it does");
         }
+        robots.served_robots_txt().prepare().await;
         robots.start_jobs();
         Ok(robots)
     }
@@ -232,7 +260,15 @@ impl RobotDetectionBuilder {
             self.clock.clone(),
             sources,
         );
+        let robots_txt = ServedRobotsTxt::new(
+            self.robots_txt,
+            detector.clone(),
+            Fetcher::new(robots_txt::LIMITS)?,
+            self.clock.clone(),
+        );
         Ok(RobotDetection::new(Arc::new(Inner {
+            enforcer: Enforcer::new(robots_txt.files().clone(), self.enforcement),
+            robots_txt,
             store,
             detector,
             policy,

@@ -19,7 +19,7 @@ use tower_service::Service;
 use crate::proxy::Proxy;
 
 use super::{
-    operations,
+    ServedRobotsTxt, operations,
     pages::{self, Heaven},
 };
 
@@ -44,6 +44,7 @@ pub(super) struct Rooms {
     /// `None` where they have a listener of their own, as the admin page then has.
     pub(super) operations: Option<Router>,
     pub(super) heaven: Option<Heaven>,
+    pub(super) robots_txt: ServedRobotsTxt,
 }
 
 impl Front {
@@ -55,6 +56,9 @@ impl Front {
     }
 
     async fn answer(self, request: Request<Incoming>) -> Response<Body> {
+        if let Some(answer) = self.rooms.robots_txt.answer(&request) {
+            return answer;
+        }
         let path = request.uri().path();
         if let Some(router) = &self.rooms.operations
             && operations::is_ours(&request)

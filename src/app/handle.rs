@@ -8,11 +8,11 @@ use crate::admin::{self, Access, Admin, SharedSettings};
 use crate::clock::Clock;
 use crate::detect::SharedDetector;
 use crate::layer::RobotDetectionLayer;
-use crate::policy::SharedPolicy;
+use crate::policy::{Enforcer, SharedPolicy};
 use crate::refresh::Refresher;
 use crate::store::Store;
 
-use super::RobotDetectionBuilder;
+use super::{RobotDetectionBuilder, ServedRobotsTxt};
 
 /// Handle on a running robot detection; clones share it.
 ///
@@ -28,11 +28,13 @@ pub(super) struct Inner {
     pub(super) store: Store,
     pub(super) detector: SharedDetector,
     pub(super) policy: SharedPolicy,
+    pub(super) enforcer: Enforcer,
     pub(super) refresher: Refresher,
     pub(super) clock: Clock,
     pub(super) access: Access,
     pub(super) hosts: Vec<String>,
     pub(super) settings: SharedSettings,
+    pub(super) robots_txt: ServedRobotsTxt,
     pub(super) tasks: TaskTracker,
     pub(super) stop: CancellationToken,
 }
@@ -44,7 +46,10 @@ impl RobotDetection {
     }
 
     pub(super) fn new(inner: Arc<Inner>) -> Self {
-        let layer = RobotDetectionLayer::new(inner.detector.clone(), inner.policy.clone());
+        let layer = RobotDetectionLayer::new(inner.detector.clone(), inner.policy.clone())
+            .enforcer(inner.enforcer.clone())
+            .clock(inner.clock.clone())
+            .refusal_body(axum::body::Body::from);
         Self { inner, layer }
     }
 
@@ -62,6 +67,7 @@ impl RobotDetection {
             store: self.inner.store.clone(),
             detector: self.inner.detector.clone(),
             policy: self.inner.policy.clone(),
+            enforcer: self.inner.enforcer.clone(),
             refresher: self.inner.refresher.clone(),
             settings: self.inner.settings.clone(),
             clock: self.inner.clock.clone(),
@@ -69,6 +75,40 @@ impl RobotDetection {
             hosts: self.inner.hosts.clone(),
             tasks: self.inner.tasks.clone(),
         })
+    }
+
+    /// Returns a router that answers for `/robots.txt`, to be merged into the application's.
+    ///
+    /// It answers GET and HEAD as
+    /// [`robots_txt`](RobotDetectionBuilder::robots_txt) planned it, with `ETag` and
+    /// `Last-Modified`; caches keep it for five minutes. Where the plan is that
+    /// the application answers itself, it answers 404: leave it out then.
+    ///
+    /// # Example
+    ///
+    /// ```no_run
+    /// use robot_detection::app::{RobotDetection, RobotsTxtContent, RobotsTxtPlan, RobotsTxtRules};
+    ///
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// let rules = RobotsTxtRules::new().disallow(["/search"])?;
+    /// let robots = RobotDetection::builder()
+    ///     .robots_txt(RobotsTxtPlan::new(RobotsTxtContent::Settings(rules)))
+    ///     .build()
+    ///     .await?;
+    /// let site: axum::Router = axum::Router::new()
+    ///     .merge(robots.robots_txt_router())
+    ///     .layer(robots.layer());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn robots_txt_router(&self) -> axum::Router {
+        self.inner.robots_txt.router()
+    }
+
+    /// Returns what `/robots.txt` is on each host, and the rules in force there.
+    #[must_use]
+    pub fn served_robots_txt(&self) -> &ServedRobotsTxt {
+        &self.inner.robots_txt
     }
 
     /// Returns the detector alone.
@@ -81,6 +121,12 @@ impl RobotDetection {
     #[must_use]
     pub fn policy(&self) -> &SharedPolicy {
         &self.inner.policy
+    }
+
+    /// Returns what holds robots to robots.txt: settings, files and violations.
+    #[must_use]
+    pub fn enforcer(&self) -> &Enforcer {
+        &self.inner.enforcer
     }
 
     /// Returns the database.
@@ -121,6 +167,11 @@ impl RobotDetection {
         self.inner
             .tasks
             .spawn(async move { refresher.run(stop).await });
+        let robots_txt = self.inner.robots_txt.clone();
+        let stop = self.inner.stop.clone();
+        self.inner
+            .tasks
+            .spawn(async move { robots_txt.run(stop).await });
     }
 }
 

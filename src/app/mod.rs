@@ -24,18 +24,26 @@
 mod assemble;
 mod builder;
 #[cfg(feature = "server")]
+mod enforcement;
+#[cfg(feature = "server")]
 mod front;
 mod handle;
 #[cfg(feature = "server")]
 mod operations;
 #[cfg(feature = "server")]
 mod pages;
+mod robots_txt;
 #[cfg(feature = "server")]
 mod server;
 
 #[cfg(feature = "server")]
 pub use assemble::{assemble, policy, reload, sources};
 pub use builder::{BuildError, RobotDetectionBuilder};
+#[cfg(feature = "server")]
+pub use enforcement::enforcement;
 pub use handle::RobotDetection;
+pub use robots_txt::{RobotsTxtContent, RobotsTxtPlan, RobotsTxtRules, ServedRobotsTxt, WrongRule};
+#[cfg(feature = "server")]
+pub use robots_txt::{robots_txt, robots_txt_in_force};
 #[cfg(feature = "server")]
 pub use server::{Server, ServerSettings};

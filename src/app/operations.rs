@@ -22,7 +22,7 @@ use crate::listen::ClientAddr;
 use super::RobotDetection;
 
 /// Paths of operations.
-const PATHS: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
+pub(super) const PATHS: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 
 #[derive(Clone, Debug)]
 struct Operations {
@@ -96,6 +96,7 @@ async fn metrics(State(state): State<Operations>) -> impl IntoResponse {
     metrics::with_local_recorder(&recorder, || {
         describe();
         requests(&state.robots);
+        robots_txt(&state.robots);
         gauge!("robot_detection_database_up").set(f64::from(u8::from(counts.is_some())));
         for count in counts.unwrap_or_default() {
             let source = count.source.to_string();
@@ -125,6 +126,11 @@ fn describe() {
         "robot_detection_requests_total",
         Unit::Count,
         "Requests by visitor and decision"
+    );
+    describe_counter!(
+        "robot_detection_robots_txt_violations_total",
+        Unit::Count,
+        "Requests against robots.txt by robot, the first 200 by name; what was broken; and answer"
     );
     describe_gauge!(
         "robot_detection_active_robots",
@@ -160,12 +166,33 @@ fn requests(robots: &RobotDetection) {
         ("person", "pass", &stats.people),
         ("robot", "pass", &stats.robots_passed),
         ("robot", "redirect", &stats.robots_redirected),
+        ("robot", "refuse", &stats.robots_refused),
     ] {
         counter!("robot_detection_requests_total", "visitor" => visitor, "decision" => decision)
             .absolute(number.load(Ordering::Relaxed));
     }
     let active = robots.detector().load().robots().len();
     gauge!("robot_detection_active_robots").set(float(active as u64));
+}
+
+/// Labels are bounded: robots beyond the first 200 are counted together.
+fn robots_txt(robots: &RobotDetection) {
+    for count in robots.enforcer().robot_counts() {
+        for (broken, answer, number) in [
+            ("rule", "pass", count.rules_reported),
+            ("rule", "refuse", count.rules_refused),
+            ("crawl-delay", "pass", count.delays_reported),
+            ("crawl-delay", "refuse", count.delays_refused),
+        ] {
+            if number > 0 {
+                counter!(
+                    "robot_detection_robots_txt_violations_total",
+                    "robot" => count.robot.clone(), "broken" => broken, "answer" => answer
+                )
+                .absolute(number);
+            }
+        }
+    }
 }
 
 async fn last_successes(robots: &RobotDetection) -> Vec<(String, i64, bool)> {

@@ -153,6 +153,7 @@ impl Server {
         let rooms = Rooms {
             admin,
             operations,
+            robots_txt: robots.served_robots_txt().clone(),
             heaven: self
                 .settings
                 .heaven_serve

@@ -6,6 +6,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::access_log::FieldPath;
 
+use super::robots_txt::RobotsTxtCommand;
+
 /// Tells robots from people on the way into a web site.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "robot-detection", version, about, max_term_width = 100)]
@@ -32,6 +34,9 @@ pub(super) enum Command {
     Identify(IdentifyArgs),
     /// Tells what would be done with a request, and why
     Explain(ExplainArgs),
+    /// Asks and checks robots.txt files
+    #[command(subcommand)]
+    RobotsTxt(RobotsTxtCommand),
     /// Sets the administrator's password, makes tokens for scripts
     #[command(subcommand)]
     Admin(AdminCommand),
@@ -317,6 +322,9 @@ pub(super) struct ExplainArgs {
     /// Host
     #[arg(long)]
     pub(super) host: Option<String>,
+    /// File of a robots.txt to hold the robot to, in place of the one in force
+    #[arg(long, value_name = "FILE")]
+    pub(super) robots_txt: Option<PathBuf>,
     /// Client address; proofs of claims come with verification
     #[arg(long, value_name = "ADDRESS")]
     pub(super) ip: Option<std::net::IpAddr>,

@@ -11,7 +11,10 @@ use crate::policy::Policy;
 use crate::refresh::SourceSpec;
 use crate::store::Store;
 
-use super::{Cli, args::DoctorArgs, context, doubts::doubts, output, usage::WRONG_USAGE};
+use super::{
+    Cli, args::DoctorArgs, context, doubts::doubts, output, robots_txt_doubts::robots_txt_doubts,
+    usage::WRONG_USAGE,
+};
 
 /// Result of one check.
 struct Check {
@@ -31,16 +34,19 @@ pub(super) async fn run(cli: &Cli, args: &DoctorArgs) -> anyhow::Result<ExitCode
         checks.push(check("upstream", upstream(&server, &settings).await));
         checks.push(check("listen", bind(server).await));
     }
+    checks.extend(robots_txt(&loaded).await);
     let database = check("database", database(&settings).await);
     let is_readable = database.result.is_ok();
     checks.push(database);
     if let (Ok(policy), true) = (app::policy(&loaded), is_readable) {
         let robots = context::robots(&loaded).await?;
-        let doubts = doubts(&settings, &policy, &robots);
-        checks.extend(doubts.into_iter().map(|text| Check {
-            is_doubtful: true,
-            ..check("rules", Ok(text))
-        }));
+        checks.extend(
+            doubts(&settings, &policy, &robots)
+                .into_iter()
+                .map(|text| doubt("rules", text)),
+        );
+        let doubts = robots_txt_doubts(&settings, &robots);
+        checks.extend(doubts.into_iter().map(|text| doubt("robots.txt", text)));
     }
     if !args.offline {
         // Those that are wrong are told with the configuration.
@@ -86,6 +92,36 @@ fn check(name: impl Into<String>, result: Result<String, String>) -> Check {
         result,
         is_doubtful: false,
     }
+}
+
+fn doubt(name: &str, text: String) -> Check {
+    Check {
+        is_doubtful: true,
+        ..check(name, Ok(text))
+    }
+}
+
+/// Says who answers for /robots.txt, and what the upstream's is like.
+async fn robots_txt(loaded: &Loaded) -> Vec<Check> {
+    let name = "robots.txt";
+    // What is wrong is told with the configuration.
+    let Ok(plan) = app::robots_txt(loaded) else {
+        return Vec::new();
+    };
+    let answers = format!("answered by {}", plan.who_answers(None));
+    let upstream = plan
+        .check_upstream()
+        .await
+        .into_iter()
+        .map(|found| match found {
+            Ok(text) => check(name, Ok(text)),
+            // An upstream that is down is told of as a failure already.
+            Err(text) => doubt(name, text),
+        });
+    [check(name, Ok(answers))]
+        .into_iter()
+        .chain(upstream)
+        .collect()
 }
 
 fn configuration(loaded: &Loaded) -> Check {

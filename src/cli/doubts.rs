@@ -38,6 +38,10 @@ pub(super) fn doubts(settings: &Settings, policy: &Policy, robots: &[Robot]) -> 
             ));
         }
     }
+    for (settings, rule) in settings.tags.iter().zip(policy.tag_rules()) {
+        let ids = settings.robots.iter().flatten();
+        doubts.extend(ids.filter_map(|id| names.about_id(rule.label(), id)));
+    }
     doubts.extend(policy.shadowed_rules().map(|(rule, earlier)| {
         let (rule, earlier) = (rule.label(), earlier.label());
         format!("{rule} never decides: {earlier} comes first and matches all that it would")

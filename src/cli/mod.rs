@@ -22,6 +22,8 @@ mod identify;
 mod init;
 mod output;
 mod registry;
+mod robots_txt;
+mod robots_txt_doubts;
 mod run;
 mod serve;
 mod usage;

@@ -9,7 +9,7 @@ use crate::config::ConfigErrors;
 use crate::store::{StoreError, StoreErrorKind};
 
 use super::{
-    Cli, Command, admin, doctor, explain, identify, init, output, registry, serve,
+    Cli, Command, admin, doctor, explain, identify, init, output, registry, robots_txt, serve,
     usage::{WRONG_USAGE, WrongUsage},
 };
 
@@ -37,6 +37,7 @@ fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     match &cli.command {
         Command::Identify(args) => identify::run(cli, args),
         Command::Init(args) => init::run(args),
+        Command::RobotsTxt(command) => robots_txt::run(command),
         Command::Completions(args) => {
             init::completions(args);
             Ok(ExitCode::SUCCESS)
@@ -55,7 +56,10 @@ async fn run_async(cli: &Cli, command: &Command) -> anyhow::Result<ExitCode> {
         Command::Explain(args) => explain::run(cli, args).await,
         Command::Admin(command) => admin::run(cli, command).await,
         Command::Doctor(args) => doctor::run(cli, args).await,
-        Command::Identify(_) | Command::Init(_) | Command::Completions(_) => Ok(ExitCode::SUCCESS),
+        Command::Identify(_)
+        | Command::Init(_)
+        | Command::RobotsTxt(_)
+        | Command::Completions(_) => Ok(ExitCode::SUCCESS),
     }
 }
 

@@ -56,6 +56,8 @@ fn load(cli: &Cli, args: &ServeArgs) -> anyhow::Result<Loaded> {
     Ok(loader
         .flag("server.listen", "--listen", args.listen.clone())
         .flag("server.upstream", "--upstream", args.upstream.clone())
+        // The demonstration site has no upstream whose robots.txt would count.
+        .flag("server.upstream", "--demo", args.demo.then(String::new))
         .load()?)
 }
 
@@ -143,12 +145,12 @@ fn watch_signals(
     })
 }
 
-/// Puts filter settings and rules of the file in force; a bad file changes nothing.
+/// Puts filter settings, rules and robots.txt in force; a bad file changes nothing.
 fn reload(cli: &Cli, args: &ServeArgs, robots: &RobotDetection) {
     match load(cli, args).and_then(|loaded| Ok(app::reload(robots, &loaded)?)) {
         Ok(()) => {
             info!(
-                "reloaded filter_pattern, redirect settings, rules and lists of robots; other settings need a restart"
+                "reloaded filter_pattern, redirect settings, rules, lists of robots and robots.txt; other settings need a restart"
             );
             warn_if_disabled(robots);
         }

@@ -8,7 +8,7 @@ use toml::{
 use super::{
     ConfigError, KEYS, Key, Value,
     error::nearest,
-    key::{TABLES, TableKind},
+    tables::{TABLES, TableKind},
 };
 
 /// What a file says.
@@ -19,7 +19,7 @@ pub(super) struct FileContent {
     pub(super) errors: Vec<(usize, String)>,
 }
 
-/// One `[[source]]` or `[[rule]]`: each value is of the right kind.
+/// One `[[source]]`, `[[rule]]` or the like: each value is of the right kind.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     pub(super) kind: &'static TableKind,

@@ -23,6 +23,8 @@ pub fn commented_configuration() -> String {
     }
     text.push_str(SOURCES);
     text.push_str(RULES);
+    text.push_str(TAGS);
+    text.push_str(ROBOTS_TXT_HOSTS);
     text
 }
 
@@ -51,6 +53,30 @@ const RULES: &str = "
 #path = [\"/members-only-stuff/partners/*\"]
 #robots = [\"googlebot\", \"bingbot\"]
 #action = \"pass\"
+";
+
+const TAGS: &str = "
+# X-Robots-Tag headers of responses, to robots and people alike: all that match are
+# added. All conditions are optional:
+#   path       globs; without it: every path
+#   robots     ids, and unlisted for all that no registry lists
+#   purposes   words such as search, ai-training, seo, unknown
+#[[x_robots_tag]]
+#path = [\"*.pdf\"]
+#value = \"noindex, googlebot: max-snippet:50\"
+";
+
+const ROBOTS_TXT_HOSTS: &str = "
+# Hosts with a robots.txt of their own, by the name (and port, where it is not the
+# default) that visitors ask for; other names get that of [robots_txt]. Every key of
+# [robots_txt] can be set here too; what is not set is as there. With a main_mirror
+# the other names answer `Disallow: /` and name it in a Host line, so that robots
+# take one of several names of the same site.
+#[[robots_txt.host]]
+#hosts = [\"example.com\", \"www.example.com\"]
+#main_mirror = \"www.example.com\"
+#serve = \"settings\"
+#disallow = [\"/search\"]
 ";
 
 fn help(key: &Key) -> String {
@@ -101,5 +127,7 @@ mod tests {
         }
         assert_eq!(loaded.settings().sources.len(), 1);
         assert_eq!(loaded.settings().rules.len(), 1);
+        assert_eq!(loaded.settings().tags.len(), 1);
+        assert_eq!(loaded.settings().robots_txt_hosts.len(), 1);
     }
 }

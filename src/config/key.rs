@@ -258,6 +258,93 @@ pub const KEYS: &[Key] = &[
         "Directory of the pages; empty: the page that comes with the program",
     ),
     key(
+        "robots_txt.enforce",
+        Kind::Text,
+        "report",
+        "Whether robots are held to robots.txt: off; report: violations are counted and pass; on: they are answered",
+    ),
+    key(
+        "robots_txt.refusal",
+        Kind::Text,
+        "403",
+        "Answer to a robot that asks for what its rules of robots.txt disallow: \"403\", \"429\", redirect (to redirect_url), or pass",
+    ),
+    key(
+        "robots_txt.enforce_crawl_delay",
+        Kind::Text,
+        "report",
+        "Whether robots are held to Crawl-delay, each over all its addresses: off, report, or on: 429 with Retry-After",
+    ),
+    key(
+        "robots_txt.serve",
+        Kind::Text,
+        "pass",
+        "What /robots.txt is: pass (the upstream's own), file (robots_txt.file), settings (made from the settings below), or merge (these over the upstream's)",
+    ),
+    key(
+        "robots_txt.file",
+        Kind::Text,
+        "",
+        "File that is served where robots_txt.serve is file",
+    ),
+    key(
+        "robots_txt.refuse_purposes",
+        Kind::List,
+        "",
+        "Purposes of robots that are refused everything, such as ai-training, by the product tokens that the registry knows",
+    ),
+    key(
+        "robots_txt.refuse_robots",
+        Kind::List,
+        "",
+        "Ids of robots that are refused everything",
+    ),
+    key(
+        "robots_txt.disallow",
+        Kind::List,
+        "",
+        "Paths that every robot is refused: `*` is any run of characters, a final `$` the end",
+    ),
+    key(
+        "robots_txt.allow",
+        Kind::List,
+        "",
+        "Paths below these that every robot is allowed all the same",
+    ),
+    key(
+        "robots_txt.crawl_delay_seconds",
+        Kind::Integer {
+            min: 0,
+            max: 86_400,
+        },
+        "0",
+        "Seconds that a robot is asked to wait between two requests; 0: nothing is said",
+    ),
+    key(
+        "robots_txt.sitemaps",
+        Kind::List,
+        "",
+        "URLs of sitemaps; that of heaven.directory is added where server.hosts names this site",
+    ),
+    key(
+        "robots_txt.content_signal",
+        Kind::Text,
+        "",
+        "What content may be used for, as Content-Signal: search=yes, ai-input=no, ai-train=no; empty: nothing is said",
+    ),
+    key(
+        "robots_txt.content_usage",
+        Kind::Text,
+        "",
+        "The same as Content-Usage (IETF draft): train-ai=n, search=y; empty: nothing is said",
+    ),
+    key(
+        "robots_txt.license",
+        Kind::Text,
+        "",
+        "URL of a licence for the content, as License (RSL); empty: nothing is said",
+    ),
+    key(
         "admin.path",
         Kind::Text,
         "/robot-detection/admin",
@@ -294,49 +381,3 @@ pub const KEYS: &[Key] = &[
         "Format of the log: text or json",
     ),
 ];
-
-/// Table that may stand several times in the file, `[[source]]` or `[[rule]]`.
-#[derive(Debug)]
-pub(super) struct TableKind {
-    pub(super) name: &'static str,
-    /// Names and kinds of its keys.
-    pub(super) keys: &'static [(&'static str, Kind)],
-}
-
-impl TableKind {
-    pub(super) fn find(name: &str) -> Option<&'static Self> {
-        TABLES.iter().copied().find(|table| table.name == name)
-    }
-
-    pub(super) fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.keys.iter().map(|(name, _)| *name)
-    }
-}
-
-/// Every table that may stand several times.
-pub(super) const TABLES: &[&TableKind] = &[&SOURCE, &RULE];
-
-pub(super) const SOURCE: TableKind = TableKind {
-    name: "source",
-    keys: &[
-        ("name", Kind::Text),
-        ("url", Kind::Text),
-        ("format", Kind::Text),
-        ("interval_days", Kind::Integer { min: 1, max: 3_650 }),
-    ],
-};
-
-pub(super) const RULE: TableKind = TableKind {
-    name: "rule",
-    keys: &[
-        ("name", Kind::Text),
-        ("path", Kind::List),
-        ("robots", Kind::List),
-        ("purposes", Kind::List),
-        ("operators", Kind::List),
-        ("sources", Kind::List),
-        ("unlisted", Kind::Bool),
-        ("action", Kind::Text),
-        ("redirect_url", Kind::Text),
-    ],
-};

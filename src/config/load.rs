@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::{
-    ConfigError, ConfigErrors, KEYS, Key, RuleSettings, Settings, SourceSettings, Value,
+    ConfigError, ConfigErrors, KEYS, Key, RobotsTxtHostSettings, RuleSettings, Settings,
+    SourceSettings, TagSettings, Value,
     error::nearest,
-    file::{self, FileContent},
-    key::{RULE, SOURCE, TABLES},
+    file::{self, FileContent, Table},
+    tables::{ROBOTS_TXT_HOST, RULE, SOURCE, TABLES, X_ROBOTS_TAG},
 };
 
 /// Prefix of the environment's variables.
@@ -33,8 +34,16 @@ pub struct InForce {
 #[derive(Clone, Debug)]
 pub struct Loaded {
     values: BTreeMap<&'static str, InForce>,
-    sources: Vec<SourceSettings>,
-    rules: Vec<RuleSettings>,
+    tables: Tables,
+}
+
+/// Tables that may stand several times, in their order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tables {
+    pub(super) sources: Vec<SourceSettings>,
+    pub(super) rules: Vec<RuleSettings>,
+    pub(super) tags: Vec<TagSettings>,
+    pub(super) robots_txt_hosts: Vec<RobotsTxtHostSettings>,
 }
 
 impl Loader {
@@ -86,7 +95,7 @@ impl Loader {
     pub fn load(self) -> Result<Loaded, ConfigErrors> {
         let mut errors = Vec::new();
         let mut values = defaults();
-        let (mut sources, mut rules) = (Vec::new(), Vec::new());
+        let mut tables = Tables::default();
         if let Some((name, content)) = &self.file {
             errors.extend(content.errors(name));
             for (key, value, line) in &content.values {
@@ -100,16 +109,7 @@ impl Loader {
                 );
             }
             for table in &content.tables {
-                let added = match table.kind.name {
-                    of if of == SOURCE.name => {
-                        SourceSettings::new(name, table).map(|source| sources.push(source))
-                    }
-                    of if of == RULE.name => {
-                        RuleSettings::new(name, table).map(|rule| rules.push(rule))
-                    }
-                    _ => Ok(()),
-                };
-                errors.extend(added.err());
+                errors.extend(tables.add(name, table).err());
             }
         }
         for (name, text) in &self.environment {
@@ -131,11 +131,7 @@ impl Loader {
             );
         }
         if errors.is_empty() {
-            Ok(Loaded {
-                values,
-                sources,
-                rules,
-            })
+            Ok(Loaded { values, tables })
         } else {
             Err(ConfigErrors(errors))
         }
@@ -146,7 +142,7 @@ impl Loaded {
     /// Returns the settings as typed values.
     #[must_use]
     pub fn settings(&self) -> Settings {
-        Settings::new(&self.values, self.sources.clone(), self.rules.clone())
+        Settings::new(&self.values, self.tables.clone())
     }
 
     /// Returns each key with its value and origin, in the order of the documentation.
@@ -170,6 +166,21 @@ impl Loaded {
             origin: self.origin(key).to_owned(),
             message: format!("{key}: {reason}"),
         })
+    }
+}
+
+impl Tables {
+    fn add(&mut self, file: &str, table: &Table) -> Result<(), ConfigError> {
+        match table.kind.name {
+            of if of == SOURCE.name => self.sources.push(SourceSettings::new(file, table)?),
+            of if of == RULE.name => self.rules.push(RuleSettings::new(file, table)?),
+            of if of == X_ROBOTS_TAG.name => self.tags.push(TagSettings::new(file, table)?),
+            of if of == ROBOTS_TXT_HOST.name => self
+                .robots_txt_hosts
+                .push(RobotsTxtHostSettings::new(file, table)?),
+            _ => {}
+        }
+        Ok(())
     }
 }
 
@@ -217,9 +228,12 @@ fn set(
 fn unknown_variable(origin: String) -> ConfigError {
     let name = origin.rsplit(' ').next().unwrap_or_default();
     let table = name.strip_prefix(PREFIX).and_then(|rest| {
-        let first = rest.split('_').next()?;
         let mut tables = TABLES.iter();
-        tables.find(|table| table.name.eq_ignore_ascii_case(first))
+        tables.find(|table| {
+            let prefix = table.name.replace('.', "_").to_ascii_uppercase();
+            let rest = rest.strip_prefix(&prefix);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+        })
     });
     if let Some(table) = table {
         let table = table.name;

@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use super::{InForce, RuleSettings, SourceSettings, Value};
+use super::{
+    InForce, RobotsTxtHostSettings, RuleSettings, SourceSettings, TagSettings, Value, load::Tables,
+};
 
 macro_rules! settings {
     ($($(#[doc = $doc:literal])* $field:ident: $type:ty = $key:literal,)*) => {
@@ -18,18 +20,23 @@ macro_rules! settings {
             pub sources: Vec<SourceSettings>,
             /// Rules, in their order (`[[rule]]`).
             pub rules: Vec<RuleSettings>,
+            /// Headers that responses get (`[[x_robots_tag]]`).
+            pub tags: Vec<TagSettings>,
+            /// Hosts with a robots.txt of their own (`[[robots_txt.host]]`).
+            pub robots_txt_hosts: Vec<RobotsTxtHostSettings>,
         }
 
         impl Settings {
             pub(super) fn new(
                 values: &BTreeMap<&'static str, InForce>,
-                sources: Vec<SourceSettings>,
-                rules: Vec<RuleSettings>,
+                tables: Tables,
             ) -> Self {
                 Self {
                     $($field: FromValue::from_value(values.get($key).map(|found| &found.value)),)*
-                    sources,
-                    rules,
+                    sources: tables.sources,
+                    rules: tables.rules,
+                    tags: tables.tags,
+                    robots_txt_hosts: tables.robots_txt_hosts,
                 }
             }
         }
@@ -89,6 +96,34 @@ settings! {
     heaven_path: String = "heaven.path",
     /// Directory of robot heaven's pages; empty: built in.
     heaven_directory: String = "heaven.directory",
+    /// Whether robots are held to robots.txt.
+    robots_txt_enforce: String = "robots_txt.enforce",
+    /// Answer to what robots.txt disallows.
+    robots_txt_refusal: String = "robots_txt.refusal",
+    /// Whether robots are held to `Crawl-delay`.
+    robots_txt_enforce_crawl_delay: String = "robots_txt.enforce_crawl_delay",
+    /// Word for what /robots.txt is.
+    robots_txt_serve: String = "robots_txt.serve",
+    /// File that is served as it is; empty: none.
+    robots_txt_file: String = "robots_txt.file",
+    /// Purposes of robots that are refused everything.
+    robots_txt_refuse_purposes: Vec<String> = "robots_txt.refuse_purposes",
+    /// Ids of robots that are refused everything.
+    robots_txt_refuse_robots: Vec<String> = "robots_txt.refuse_robots",
+    /// Paths that everybody is refused.
+    robots_txt_disallow: Vec<String> = "robots_txt.disallow",
+    /// Paths below these that everybody is allowed.
+    robots_txt_allow: Vec<String> = "robots_txt.allow",
+    /// Pause between two requests; zero: nothing is said.
+    robots_txt_crawl_delay: Duration = "robots_txt.crawl_delay_seconds",
+    /// URLs of sitemaps.
+    robots_txt_sitemaps: Vec<String> = "robots_txt.sitemaps",
+    /// Value of `Content-Signal`; empty: none.
+    robots_txt_content_signal: String = "robots_txt.content_signal",
+    /// Value of `Content-Usage`; empty: none.
+    robots_txt_content_usage: String = "robots_txt.content_usage",
+    /// URL of a licence; empty: none.
+    robots_txt_license: String = "robots_txt.license",
     /// Path of the admin page.
     admin_path: String = "admin.path",
     /// Whether there is an admin page.

@@ -1,4 +1,4 @@
-//! `[[source]]` and `[[rule]]` as typed values.
+//! `[[source]]`, `[[rule]]` and `[[x_robots_tag]]` as typed values.
 
 use std::collections::BTreeMap;
 
@@ -40,6 +40,23 @@ pub struct RuleSettings {
     pub action: String,
     /// Where robots are sent.
     pub redirect_url: Option<String>,
+    /// Where it stands, for errors and reasons.
+    pub origin: String,
+    /// Where each of its keys stands.
+    origins: BTreeMap<&'static str, String>,
+}
+
+/// One `[[x_robots_tag]]`; a list that is `None` was not set.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct TagSettings {
+    /// Value of the header.
+    pub value: String,
+    /// Globs of paths.
+    pub paths: Option<Vec<String>>,
+    /// Ids of robots.
+    pub robots: Option<Vec<String>>,
+    /// Words for purposes.
+    pub purposes: Option<Vec<String>>,
     /// Where it stands, for errors and reasons.
     pub origin: String,
     /// Where each of its keys stands.
@@ -109,6 +126,42 @@ impl RuleSettings {
         ConfigErrors::from(ConfigError {
             origin: self.origins.get(key).unwrap_or(&self.origin).clone(),
             message: format!("rule.{key}: {reason}"),
+        })
+    }
+}
+
+impl TagSettings {
+    pub(super) fn new(file: &str, table: &Table) -> Result<Self, ConfigError> {
+        let mut tag = Self {
+            origin: format!("{file}:{}", table.line),
+            ..Self::default()
+        };
+        for (name, value, line) in &table.values {
+            tag.origins.insert(name, format!("{file}:{line}"));
+            match (*name, value.clone()) {
+                ("value", Value::Text(text)) => tag.value = text,
+                ("path", Value::List(items)) => tag.paths = Some(items),
+                ("robots", Value::List(items)) => tag.robots = Some(items),
+                ("purposes", Value::List(items)) => tag.purposes = Some(items),
+                _ => {}
+            }
+        }
+        if tag.value.is_empty() {
+            return Err(ConfigError {
+                origin: tag.origin,
+                message: "an [[x_robots_tag]] needs a value, such as value = \"noindex\""
+                    .to_owned(),
+            });
+        }
+        Ok(tag)
+    }
+
+    /// Creates the error of a value that turned out wrong later.
+    #[must_use]
+    pub fn wrong(&self, key: &str, reason: impl std::fmt::Display) -> ConfigErrors {
+        ConfigErrors::from(ConfigError {
+            origin: self.origins.get(key).unwrap_or(&self.origin).clone(),
+            message: format!("x_robots_tag.{key}: {reason}"),
         })
     }
 }

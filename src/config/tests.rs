@@ -119,13 +119,41 @@ fn what_is_wrong_is_told_with_its_line_and_the_nearest_right_name() {
         ),
         ("source = 1", "c.toml:1: unknown key \"source\""),
     ] {
-        let found = errors(text);
-        assert!(
-            found
-                .first()
-                .is_some_and(|error| error.starts_with(expected)),
-            "{text:?}: {found:?}"
-        );
+        first_error(text, expected);
+    }
+}
+
+fn first_error(text: &str, expected: &str) {
+    let found = errors(text);
+    assert!(
+        found
+            .first()
+            .is_some_and(|error| error.starts_with(expected)),
+        "{text:?}: {found:?}"
+    );
+}
+
+#[test]
+fn what_is_wrong_with_hosts_is_told_too() {
+    for (text, expected) in [
+        (
+            "[[robots_txt.host]]\nserve = 'file'",
+            "c.toml:1: a [[robots_txt.host]] needs hosts",
+        ),
+        (
+            "[[robots_txt.host]]\nhosts = 'a'\nmain_miror = 'b'",
+            "c.toml:3: unknown key \"main_miror\" in [[robots_txt.host]]; did you mean \"main_mirror\"?",
+        ),
+        (
+            "[robots_txt.host]\nhosts = 'a'",
+            "c.toml:1: unknown key \"robots_txt.host\"; write it as a table that may be repeated: [[robots_txt.host]]",
+        ),
+        (
+            "[robots_txt]\nserv = 'file'",
+            "c.toml:2: unknown key \"robots_txt.serv\"; did you mean \"robots_txt.serve\"?",
+        ),
+    ] {
+        first_error(text, expected);
     }
 }
 
@@ -144,6 +172,19 @@ fn an_unknown_variable_of_our_prefix_is_refused() {
         error.to_string(),
         "environment variable ROBOT_DETECTION_REDIRECT_URI: no setting has this name; \
          did you mean ROBOT_DETECTION_REDIRECT_URL?"
+    );
+}
+
+#[test]
+fn a_table_that_may_be_repeated_has_no_variable() {
+    let error = Loader::new()
+        .environment([("ROBOT_DETECTION_ROBOTS_TXT_HOST".to_owned(), "x".to_owned())])
+        .load()
+        .unwrap_err();
+    let error = error.to_string();
+    assert!(
+        error.contains("[[robots_txt.host]] has no variable"),
+        "{error}"
     );
 }
 

@@ -1,7 +1,7 @@
 //! The HTTP client: TLS, redirects, waits.
 
 use reqwest::{
-    Client,
+    Client, ClientBuilder,
     redirect::{Action, Attempt, Policy},
 };
 use url::Url;
@@ -16,6 +16,15 @@ const USER_AGENT: &str = concat!(
 
 /// Builds a client that obeys the limits.
 pub(super) fn build(limits: &FetchLimits) -> Result<Client, FetchError> {
+    finish(builder(limits).redirect(redirects(limits.max_redirects)))
+}
+
+/// Builds a client that follows no redirect and uses no proxy.
+pub(super) fn build_direct(limits: &FetchLimits) -> Result<Client, FetchError> {
+    finish(builder(limits).redirect(Policy::none()).no_proxy())
+}
+
+fn builder(limits: &FetchLimits) -> ClientBuilder {
     // Another part of the program may have installed a provider already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Client::builder()
@@ -23,12 +32,13 @@ pub(super) fn build(limits: &FetchLimits) -> Result<Client, FetchError> {
         .timeout(limits.timeout)
         .connect_timeout(limits.connect_timeout())
         .read_timeout(limits.idle_timeout())
-        .redirect(redirects(limits.max_redirects))
         .referer(false)
-        .build()
-        .map_err(|error| FetchError::NoCertificates {
-            reason: innermost(&error),
-        })
+}
+
+fn finish(builder: ClientBuilder) -> Result<Client, FetchError> {
+    builder.build().map_err(|error| FetchError::NoCertificates {
+        reason: innermost(&error),
+    })
 }
 
 fn redirects(max: usize) -> Policy {

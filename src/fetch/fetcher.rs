@@ -30,6 +30,7 @@ pub struct Fetcher {
 struct Inner {
     limits: FetchLimits,
     client: OnceLock<Client>,
+    direct_client: OnceLock<Client>,
 }
 
 /// Limits of one fetch.
@@ -89,9 +90,12 @@ impl Fetcher {
         if limits.timeout.is_zero() {
             return Err(FetchError::ZeroLimit("timeout"));
         }
-        let client = OnceLock::new();
         Ok(Self {
-            inner: Arc::new(Inner { limits, client }),
+            inner: Arc::new(Inner {
+                limits,
+                client: OnceLock::new(),
+                direct_client: OnceLock::new(),
+            }),
         })
     }
 
@@ -134,11 +138,13 @@ impl Fetcher {
     }
 
     fn client(&self) -> Result<&Client, FetchError> {
-        if let Some(client) = self.inner.client.get() {
-            return Ok(client);
-        }
-        let client = client::build(&self.inner.limits)?;
-        Ok(self.inner.client.get_or_init(|| client))
+        set_up(&self.inner.client, || client::build(&self.inner.limits))
+    }
+
+    /// Returns the client that follows no redirect and uses no proxy.
+    pub(super) fn direct_client(&self) -> Result<&Client, FetchError> {
+        let limits = &self.inner.limits;
+        set_up(&self.inner.direct_client, || client::build_direct(limits))
     }
 
     async fn body(
@@ -180,7 +186,7 @@ impl Fetcher {
         })
     }
 
-    fn classify(&self, url: &str, error: reqwest::Error) -> FetchError {
+    pub(super) fn classify(&self, url: &str, error: reqwest::Error) -> FetchError {
         let limits = &self.inner.limits;
         classify(url, error, limits.timeout, limits.idle_timeout())
     }
@@ -215,7 +221,7 @@ impl Default for FetchLimits {
 }
 
 impl Conditions {
-    fn headers(&self) -> HeaderMap {
+    pub(super) fn headers(&self) -> HeaderMap {
         let pairs = [
             (header::IF_NONE_MATCH, &self.etag),
             (header::IF_MODIFIED_SINCE, &self.last_modified),
@@ -230,7 +236,18 @@ impl Conditions {
     }
 }
 
-fn address(url: &str) -> Result<Url, FetchError> {
+fn set_up(
+    place: &OnceLock<Client>,
+    build: impl FnOnce() -> Result<Client, FetchError>,
+) -> Result<&Client, FetchError> {
+    if let Some(client) = place.get() {
+        return Ok(client);
+    }
+    let client = build()?;
+    Ok(place.get_or_init(|| client))
+}
+
+pub(super) fn address(url: &str) -> Result<Url, FetchError> {
     let bad = |reason: String| FetchError::BadUrl {
         url: shown_url(url),
         reason,
@@ -256,7 +273,7 @@ fn refused(url: &str, status: StatusCode) -> FetchError {
     }
 }
 
-fn text_of(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
+pub(super) fn text_of(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     let text = headers.get(name)?.to_str().ok()?.trim();
     let fits = (1..=MAX_VALIDATOR_BYTES).contains(&text.len());
     fits.then(|| text.to_owned())

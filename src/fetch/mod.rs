@@ -22,11 +22,13 @@
 //! # }
 //! ```
 
+mod ask;
 mod client;
 mod error;
 mod fetcher;
 mod shown;
 
+pub use ask::{Answered, Ask};
 pub use error::FetchError;
 pub use fetcher::{Conditions, FetchLimits, Fetched, Fetcher};
 pub use shown::shown_url;

@@ -1,0 +1,381 @@
+//! From settings to a plan: what is wrong is told by its place in the file.
+
+use std::{fmt::Display, fs, path::Path, time::UNIX_EPOCH};
+
+use crate::clock::Clock;
+use crate::config::{ConfigErrors, Loaded, RobotsTxtHostSettings, Settings, unknown_word};
+use crate::detect::SharedDetector;
+use crate::fetch::Fetcher;
+use crate::policy::HostName;
+use crate::registry::Purpose;
+
+use super::{LIMITS, RobotsTxtContent, RobotsTxtPlan, RobotsTxtRules, ServedRobotsTxt};
+
+/// Largest file that is served; robots read 500 KiB.
+const MAX_FILE_BYTES: u64 = 1 << 20;
+
+const WORDS: [&str; 4] = ["pass", "file", "settings", "merge"];
+
+/// Returns the plan for `/robots.txt` that the settings describe.
+///
+/// # Errors
+///
+/// Fails with the place of the wrong value, also where a file cannot be read.
+pub fn robots_txt(loaded: &Loaded) -> Result<RobotsTxtPlan, ConfigErrors> {
+    let settings = loaded.settings();
+    let wrong =
+        |key: &str, reason: &dyn Display| loaded.wrong(&format!("robots_txt.{key}"), reason);
+    let site = Source::site(&settings);
+    let name = settings.hosts.first().map(String::as_str);
+    let content = site.content(&settings, name, &wrong)?;
+    let mut plan = RobotsTxtPlan::new(content);
+    if !settings.upstream.is_empty() {
+        plan = plan.upstream(&settings.upstream, settings.preserve_host, name);
+    }
+    let mut seen: Vec<HostName> = Vec::new();
+    for host in &settings.robots_txt_hosts {
+        plan = add(plan, host, &site, &settings, &mut seen)?;
+    }
+    Ok(plan)
+}
+
+/// Returns what a server with these settings would serve and have in force.
+///
+/// Asks the upstream for its file where the settings need it, for a few seconds
+/// at most.
+///
+/// # Errors
+///
+/// Fails with the place of a wrong value, or if there can be no HTTP client.
+pub async fn robots_txt_in_force(
+    loaded: &Loaded,
+    detector: &SharedDetector,
+) -> anyhow::Result<ServedRobotsTxt> {
+    let plan = robots_txt(loaded)?;
+    let fetcher = Fetcher::new(LIMITS)?;
+    let served = ServedRobotsTxt::new(plan, detector.clone(), fetcher, Clock::system());
+    served.prepare().await;
+    Ok(served)
+}
+
+/// Adds the hosts of one `[[robots_txt.host]]`.
+fn add(
+    mut plan: RobotsTxtPlan,
+    host: &RobotsTxtHostSettings,
+    site: &Source,
+    settings: &Settings,
+    seen: &mut Vec<HostName>,
+) -> Result<RobotsTxtPlan, ConfigErrors> {
+    let wrong = |key: &str, reason: &dyn Display| host.wrong(key, reason);
+    let parse = |key: &str, name: &str| {
+        let name = name.trim();
+        HostName::parse(name).map_err(|reason| host.wrong(key, format!("{name:?}: {reason}")))
+    };
+    let names = host.hosts.iter().map(|name| parse("hosts", name));
+    let names = names.collect::<Result<Vec<_>, _>>()?;
+    let main = host.main_mirror.as_deref().filter(|main| !main.is_empty());
+    let main = main.map(|main| parse("main_mirror", main)).transpose()?;
+    let is_seen = |main: &&HostName| seen.iter().any(|seen| seen.is_same(main));
+    let taken = main.as_ref().filter(is_seen).cloned();
+    for name in &names {
+        if seen.iter().any(|seen| seen.is_same(name)) {
+            return Err(host.wrong("hosts", format!("{name} is named twice")));
+        }
+        seen.push(name.clone());
+    }
+    if let Some(main) = taken {
+        let reason = "has a [[robots_txt.host]] above; put the hosts of both into that one";
+        return Err(host.wrong("main_mirror", format!("{main} {reason}")));
+    }
+    let first = main.as_ref().or(names.first()).map(ToString::to_string);
+    let content = site.of(host).content(settings, first.as_deref(), &wrong)?;
+    let Some(main) = main else {
+        return Ok(names
+            .iter()
+            .fold(plan, |plan, name| plan.host(name, content.clone())));
+    };
+    let others: Vec<HostName> = names
+        .into_iter()
+        .filter(|name| !name.is_same(&main))
+        .collect();
+    if !seen.iter().any(|seen| seen.is_same(&main)) {
+        seen.push(main.clone());
+    }
+    plan = plan.mirrors(&main, others, content);
+    Ok(plan)
+}
+
+/// What one table says, of the site or of hosts.
+#[derive(Clone, Debug)]
+struct Source {
+    serve: String,
+    file: String,
+    refuse_purposes: Vec<String>,
+    refuse_robots: Vec<String>,
+    disallow: Vec<String>,
+    allow: Vec<String>,
+    crawl_delay: std::time::Duration,
+    sitemaps: Vec<String>,
+    content_signal: String,
+    content_usage: String,
+    license: String,
+}
+
+type Wrong<'a> = dyn Fn(&str, &dyn Display) -> ConfigErrors + 'a;
+
+impl Source {
+    fn site(settings: &Settings) -> Self {
+        Self {
+            serve: settings.robots_txt_serve.clone(),
+            file: settings.robots_txt_file.clone(),
+            refuse_purposes: settings.robots_txt_refuse_purposes.clone(),
+            refuse_robots: settings.robots_txt_refuse_robots.clone(),
+            disallow: settings.robots_txt_disallow.clone(),
+            allow: settings.robots_txt_allow.clone(),
+            crawl_delay: settings.robots_txt_crawl_delay,
+            sitemaps: settings.robots_txt_sitemaps.clone(),
+            content_signal: settings.robots_txt_content_signal.clone(),
+            content_usage: settings.robots_txt_content_usage.clone(),
+            license: settings.robots_txt_license.clone(),
+        }
+    }
+
+    /// What a host says, and where it says nothing, the site.
+    fn of(&self, host: &RobotsTxtHostSettings) -> Self {
+        fn or<T: Clone>(own: Option<&T>, site: &T) -> T {
+            own.unwrap_or(site).clone()
+        }
+        let host = host.clone();
+        // A file of its own is there to be served.
+        let serve = match (&host.serve, &host.file) {
+            (None, Some(file)) if !file.is_empty() => "file".to_owned(),
+            (serve, _) => or(serve.as_ref(), &self.serve),
+        };
+        Self {
+            serve,
+            file: or(host.file.as_ref(), &self.file),
+            refuse_purposes: or(host.refuse_purposes.as_ref(), &self.refuse_purposes),
+            refuse_robots: or(host.refuse_robots.as_ref(), &self.refuse_robots),
+            disallow: or(host.disallow.as_ref(), &self.disallow),
+            allow: or(host.allow.as_ref(), &self.allow),
+            crawl_delay: or(host.crawl_delay.as_ref(), &self.crawl_delay),
+            sitemaps: or(host.sitemaps.as_ref(), &self.sitemaps),
+            content_signal: or(host.content_signal.as_ref(), &self.content_signal),
+            content_usage: or(host.content_usage.as_ref(), &self.content_usage),
+            license: or(host.license.as_ref(), &self.license),
+        }
+    }
+
+    /// Judges everything, also what is not served for now.
+    fn content(
+        &self,
+        settings: &Settings,
+        host: Option<&str>,
+        wrong: &Wrong<'_>,
+    ) -> Result<RobotsTxtContent, ConfigErrors> {
+        let mut rules = self.rules(wrong)?;
+        if let Some(url) = host.and_then(|host| heaven_sitemap(settings, host)) {
+            rules = rules
+                .sitemap(&url)
+                .map_err(|error| wrong("sitemaps", &error))?;
+        }
+        match self.serve.as_str() {
+            "pass" => Ok(RobotsTxtContent::Pass),
+            "file" if self.file.is_empty() => Err(wrong("serve", &"\"file\" needs a file: set it")),
+            "file" => self.read_file().map_err(|reason| wrong("file", &reason)),
+            "settings" => Ok(RobotsTxtContent::Settings(rules)),
+            "merge" => Ok(RobotsTxtContent::Merge(rules)),
+            word => Err(wrong(
+                "serve",
+                &unknown_word("way to serve it", word, WORDS),
+            )),
+        }
+    }
+
+    fn rules(&self, wrong: &Wrong<'_>) -> Result<RobotsTxtRules, ConfigErrors> {
+        let purposes = self.refuse_purposes.iter().map(|word| {
+            Purpose::from_word(word.trim()).ok_or_else(|| {
+                let words = Purpose::ALL.iter().map(|purpose| purpose.as_str());
+                wrong("refuse_purposes", &unknown_word("purpose", word, words))
+            })
+        });
+        RobotsTxtRules::new()
+            .refuse_purposes(purposes.collect::<Result<Vec<_>, _>>()?)
+            .refuse_robots(&self.refuse_robots)
+            .crawl_delay(self.crawl_delay)
+            .disallow(&self.disallow)
+            .map_err(|error| wrong("disallow", &error))?
+            .allow(&self.allow)
+            .map_err(|error| wrong("allow", &error))?
+            .sitemaps(&self.sitemaps)
+            .map_err(|error| wrong("sitemaps", &error))?
+            .content_signal(&self.content_signal)
+            .map_err(|error| wrong("content_signal", &error))?
+            .content_usage(&self.content_usage)
+            .map_err(|error| wrong("content_usage", &error))?
+            .license(&self.license)
+            .map_err(|error| wrong("license", &error))
+    }
+
+    fn read_file(&self) -> Result<RobotsTxtContent, String> {
+        let file = &self.file;
+        let cannot = |error: std::io::Error| format!("cannot read {file}: {error}");
+        let metadata = fs::metadata(file).map_err(cannot)?;
+        if metadata.len() > MAX_FILE_BYTES {
+            return Err(format!("{file} is over 1 MiB; robots read 500 KiB"));
+        }
+        let modified = metadata.modified().ok();
+        let since = modified.and_then(|modified| modified.duration_since(UNIX_EPOCH).ok());
+        Ok(RobotsTxtContent::File {
+            text: fs::read(file).map_err(cannot)?,
+            modified_ms: since.and_then(|since| i64::try_from(since.as_millis()).ok()),
+        })
+    }
+}
+
+/// Returns the URL of heaven's sitemap, if we serve heaven and its directory has one.
+fn heaven_sitemap(settings: &Settings, host: &str) -> Option<String> {
+    let directory = Path::new(&settings.heaven_directory);
+    let has_one = settings.heaven_serve
+        && !settings.heaven_directory.is_empty()
+        && directory.join("sitemap.xml").is_file();
+    let scheme = if settings.secure_cookies {
+        "https"
+    } else {
+        "http"
+    };
+    let path = settings.heaven_path.trim_matches('/');
+    has_one.then(|| format!("{scheme}://{host}/{path}/sitemap.xml"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Loader;
+
+    fn plan(text: &str) -> Result<RobotsTxtPlan, String> {
+        let loaded = Loader::new().file("c.toml", text).load().unwrap();
+        robots_txt(&loaded).map_err(|error| error.to_string())
+    }
+
+    fn wrong(text: &str, expected: &str) {
+        let error = plan(text).unwrap_err();
+        assert!(error.starts_with(expected), "{text:?}: {error}");
+    }
+
+    #[test]
+    fn wrong_values_are_told_with_their_place() {
+        for (text, expected) in [
+            (
+                "[robots_txt]\nserve = 'fiel'",
+                "c.toml:2: robots_txt.serve: \"fiel\" is no way to serve it; did you mean \"file\"?",
+            ),
+            (
+                "[robots_txt]\nserve = 'file'",
+                "c.toml:2: robots_txt.serve: \"file\" needs a file: set it",
+            ),
+            (
+                "[robots_txt]\nserve = 'file'\nfile = '/nowhere/robots.txt'",
+                "c.toml:3: robots_txt.file: cannot read /nowhere/robots.txt: ",
+            ),
+            (
+                "[robots_txt]\ndisallow = ['a']",
+                "c.toml:2: robots_txt.disallow: \"a\": a path begins with / or *",
+            ),
+            (
+                "[robots_txt]\nallow = ['/a b']",
+                "c.toml:2: robots_txt.allow: \"/a b\": a path has no blanks",
+            ),
+            (
+                "[robots_txt]\nrefuse_purposes = 'ai-traning'",
+                "c.toml:2: robots_txt.refuse_purposes: \"ai-traning\" is no purpose; did you mean \"ai-training\"?",
+            ),
+            (
+                "[robots_txt]\nsitemaps = '/sitemap.xml'",
+                "c.toml:2: robots_txt.sitemaps: \"/sitemap.xml\" is no URL",
+            ),
+            (
+                "[robots_txt]\ncontent_signal = 'train=no'",
+                "c.toml:2: robots_txt.content_signal: \"train=no\" is no signal; use search",
+            ),
+            (
+                "[robots_txt]\ncontent_usage = 'train-ai=no'",
+                "c.toml:2: robots_txt.content_usage: \"train-ai=no\" is no preference",
+            ),
+        ] {
+            wrong(text, expected);
+        }
+    }
+
+    #[test]
+    fn wrong_values_of_hosts_are_told_with_their_place() {
+        for (text, expected) in [
+            (
+                "[[robots_txt.host]]\nhosts = ['a.example/x']",
+                "c.toml:2: robots_txt.host.hosts: \"a.example/x\": it is not a host name",
+            ),
+            (
+                "[[robots_txt.host]]\nhosts = ['a.example']\nmain_mirror = 'http://a.example'",
+                "c.toml:3: robots_txt.host.main_mirror: \"http://a.example\": ",
+            ),
+            (
+                "[[robots_txt.host]]\nhosts = 'a.example'\n[[robots_txt.host]]\nhosts = 'A.example:80'",
+                "c.toml:4: robots_txt.host.hosts: a.example is named twice",
+            ),
+            (
+                "[[robots_txt.host]]\nhosts = 'b.example'\n[[robots_txt.host]]\nhosts = 'a.example'\nmain_mirror = 'B.example'",
+                "c.toml:5: robots_txt.host.main_mirror: b.example has a [[robots_txt.host]] above; put the hosts",
+            ),
+            (
+                "[[robots_txt.host]]\nhosts = 'a.example'\nmain_mirror = 'm.example'\n[[robots_txt.host]]\nhosts = 'b.example'\nmain_mirror = 'm.example'",
+                "c.toml:6: robots_txt.host.main_mirror: m.example has a [[robots_txt.host]] above; ",
+            ),
+            (
+                "[[robots_txt.host]]\nhosts = 'a.example'\nfile = '/nowhere'",
+                "c.toml:3: robots_txt.host.file: cannot read /nowhere",
+            ),
+            (
+                "[[robots_txt.host]]\nhosts = 'a.example'\ndisallow = '/a#b'",
+                "c.toml:3: robots_txt.host.disallow: \"/a#b\": a # begins a comment",
+            ),
+        ] {
+            wrong(text, expected);
+        }
+    }
+
+    #[test]
+    fn a_host_says_what_it_says_and_the_site_the_rest() {
+        let text = "[robots_txt]\nserve = 'settings'\ndisallow = '/a'\n\
+            [[robots_txt.host]]\nhosts = 'x.example'\n\
+            [[robots_txt.host]]\nhosts = ['www.y.example', 'y.example']\nmain_mirror = 'www.y.example'\nserve = 'pass'\n";
+        let plan = plan(text).unwrap();
+        for (host, who) in [
+            ("x.example", "this program, from its settings"),
+            ("www.y.example", "the site itself"),
+            (
+                "Y.example:443",
+                "this program, for a mirror of www.y.example",
+            ),
+            ("z.example", "this program, from its settings"),
+        ] {
+            assert_eq!(plan.who_answers(Some(host)), who, "{host}");
+        }
+    }
+
+    #[test]
+    fn the_sitemap_of_heaven_is_named_where_there_is_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let text = format!(
+            "[server]\nhosts = 'www.example.com'\n[heaven]\ndirectory = '{}'\n[robots_txt]\nserve = 'settings'",
+            directory.path().display()
+        );
+        let sitemap = |plan: &RobotsTxtPlan| format!("{plan:?}").contains("/sitemap.xml");
+        assert!(!sitemap(&plan(&text).unwrap()));
+        fs::write(directory.path().join("sitemap.xml"), "<urlset/>").unwrap();
+        let plan = format!("{:?}", plan(&text).unwrap());
+        assert!(
+            plan.contains("http://www.example.com/robot-heaven/sitemap.xml"),
+            "{plan}"
+        );
+    }
+}

@@ -1,0 +1,165 @@
+//! Files that are made of others.
+
+use bytes::Bytes;
+use sha2::{Digest as _, Sha256};
+use tracing::warn;
+
+use crate::policy::HostName;
+use crate::robots_txt::{Dialect, RobotsTxt, merge, refusals};
+
+pub(super) fn parse(text: &[u8]) -> RobotsTxt {
+    RobotsTxt::parse(text, Dialect::default())
+}
+
+/// Two files as one.
+#[derive(Clone, Debug)]
+pub(super) struct Both {
+    pub(super) text: Bytes,
+    /// What is to be known of it.
+    pub(super) remark: Option<&'static str>,
+    /// Of what it was made.
+    of: [[u8; 32]; 2],
+}
+
+/// Merges ours over theirs, if they are not those that were merged before.
+///
+/// Where that would be too much, what either refuses is refused, and nothing
+/// allowed below it: never is there less refused than either refuses.
+pub(super) fn both(theirs: &[u8], ours: &str, earlier: Option<&Both>) -> Both {
+    let of = [theirs, ours.as_bytes()].map(|text| Sha256::digest(text).into());
+    if let Some(earlier) = earlier.filter(|earlier| earlier.of == of) {
+        return earlier.clone();
+    }
+    let (text, remark) = if theirs.is_empty() {
+        (ours.to_owned().into(), None)
+    } else {
+        merged(&parse(theirs), &parse(ours.as_bytes()))
+    };
+    if let Some(remark) = remark {
+        warn!("the upstream's robots.txt and ours {remark}");
+    }
+    Both {
+        text: text.into(),
+        remark,
+        of,
+    }
+}
+
+fn merged(theirs: &RobotsTxt, ours: &RobotsTxt) -> (Vec<u8>, Option<&'static str>) {
+    match merge(theirs, ours) {
+        Some(merged) if merged.is_exact => (merged.text, None),
+        Some(merged) => (
+            merged.text,
+            Some("cannot be merged exactly: more is refused than one of them refuses"),
+        ),
+        None => (
+            refusals(theirs, ours),
+            Some("are too large to be merged: what either refuses is refused, and no Allow counts"),
+        ),
+    }
+}
+
+/// The file of a mirror: nothing here, everything there.
+pub(super) fn closed(main: &HostName) -> Vec<u8> {
+    format!("User-agent: *\nDisallow: /\nHost: {main}\n").into()
+}
+
+/// Names the main mirror in the group about everybody; other `Host` lines go.
+pub(super) fn with_host(text: Vec<u8>, main: Option<&HostName>) -> Vec<u8> {
+    let Some(main) = main else {
+        return text;
+    };
+    let is_host = |line: &&[u8]| {
+        let key = line
+            .split(|octet| *octet == b':')
+            .next()
+            .unwrap_or_default();
+        key.trim_ascii().eq_ignore_ascii_case(b"host")
+    };
+    let mut lines: Vec<&[u8]> = text
+        .split_inclusive(|octet| *octet == b'\n')
+        .filter(|line| !is_host(line))
+        .collect();
+    let text = lines.concat();
+    let file = parse(&text);
+    let last = file
+        .groups()
+        .filter(|group| group.agents.iter().any(|agent| agent == "*"))
+        .find_map(|group| Some(group.rules.last()?.line()));
+    let host = format!("Host: {main}\n");
+    let is_by_lines = !text.contains(&b'\r') || lines.iter().all(|line| line.ends_with(b"\r\n"));
+    if let Some(place) = last.filter(|place| is_by_lines && *place < lines.len()) {
+        lines.insert(place, host.as_bytes());
+        return lines.concat();
+    }
+    // A group without rules changes nothing, wherever it stands.
+    let mut text = text;
+    if !text.is_empty() && !text.ends_with(b"\n") {
+        text.push(b'\n');
+    }
+    if last.is_none_or(|place| place < lines.len() || !is_by_lines) {
+        text.extend(b"\nUser-agent: *\n");
+    }
+    text.extend(host.as_bytes());
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_too_large_to_be_merged_refuse_what_either_refuses() {
+        let groups = (0..1_000).map(|n| format!("User-agent: r{n}\nDisallow: /{n}\nAllow: /x\n"));
+        let theirs: String = groups.collect();
+        let paths = (0..500).map(|n| format!("Disallow: /a/rather/long/path/to/refuse/{n}\n"));
+        let ours = format!("User-agent: *\nAllow: /y\n{}", paths.collect::<String>());
+        let made = both(theirs.as_bytes(), &ours, None);
+        assert!(
+            made.remark
+                .is_some_and(|remark| remark.contains("too large"))
+        );
+        let file = parse(&made.text);
+        let allows = |path| file.for_robot("r7").check(path).allowed();
+        assert!(!allows("/7") && !allows("/a/rather/long/path/to/refuse/9"));
+        assert!(allows("/8"));
+    }
+
+    #[test]
+    fn what_is_merged_already_is_not_merged_again() {
+        let ours = "User-agent: *\nDisallow: /a\n";
+        let first = both(b"User-agent: *\nDisallow: /b\n", ours, None);
+        let again = both(b"User-agent: *\nDisallow: /b\n", ours, Some(&first));
+        assert_eq!(again.text.as_ptr(), first.text.as_ptr());
+        let other = both(b"User-agent: *\nDisallow: /c\n", ours, Some(&first));
+        assert_eq!(other.text, "User-agent: *\nDisallow: /a\nDisallow: /c\n");
+    }
+
+    #[test]
+    fn a_file_of_a_main_mirror_names_it_once() {
+        let main = HostName::parse("www.example.com").unwrap();
+        for (file, named) in [
+            ("", "\nUser-agent: *\nHost: www.example.com\n"),
+            (
+                "User-agent: *\nDisallow: /a\nHost: old.example\nDisallow: /b\n\nUser-agent: x\nDisallow: /\n",
+                "User-agent: *\nDisallow: /a\nDisallow: /b\nHost: www.example.com\n\nUser-agent: x\nDisallow: /\n",
+            ),
+            (
+                "User-agent: *\r\nDisallow: /a\r\n",
+                "User-agent: *\r\nDisallow: /a\r\nHost: www.example.com\n",
+            ),
+            (
+                "User-agent: *\nDisallow: /a",
+                "User-agent: *\nDisallow: /a\nHost: www.example.com\n",
+            ),
+            (
+                "User-agent: x\nDisallow: /",
+                "User-agent: x\nDisallow: /\n\nUser-agent: *\nHost: www.example.com\n",
+            ),
+        ] {
+            let text = with_host(file.into(), Some(&main));
+            assert_eq!(String::from_utf8(text).unwrap(), named, "{file}");
+        }
+        assert_eq!(with_host(b"Host: x".to_vec(), None), b"Host: x");
+    }
+}

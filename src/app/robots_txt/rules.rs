@@ -1,0 +1,404 @@
+//! Rules of our own, and the text that they make.
+
+use std::{borrow::Borrow, collections::BTreeSet, fmt::Write as _, time::Duration};
+
+use crate::policy::HostName;
+use crate::registry::{Purpose, Robot, write_robots_txt};
+use crate::robots_txt::{Dialect, RobotsTxt};
+
+/// Most paths, of both kinds together.
+const MAX_PATHS: usize = 500;
+
+/// Signals that Content-Signal knows (contentsignals.org), and the values of each.
+const SIGNALS: [(&str, &[&str]); 4] = [
+    ("search", &["yes", "no"]),
+    ("ai-input", &["yes", "no"]),
+    ("ai-train", &["yes", "no"]),
+    ("use", &["immediate", "reference", "full"]),
+];
+
+/// Rules of a robots.txt that is made from settings.
+///
+/// # Example
+///
+/// ```
+/// use robot_detection::{app::RobotsTxtRules, registry::{Purpose, bundled}};
+///
+/// let rules = RobotsTxtRules::new()
+///     .refuse_purposes([Purpose::AiTraining])
+///     .disallow(["/search"])?
+///     .sitemaps(["https://www.example.com/sitemap.xml"])?;
+/// let text = rules.to_text(&bundled().robots);
+/// assert!(text.contains("User-agent: GPTBot\n"));
+/// assert!(text.contains("User-agent: *\nDisallow: /search\n"));
+/// # Ok::<(), robot_detection::app::WrongRule>(())
+/// ```
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[must_use]
+pub struct RobotsTxtRules {
+    refuse_purposes: Vec<Purpose>,
+    refuse_robots: BTreeSet<String>,
+    disallow: Vec<String>,
+    allow: Vec<String>,
+    crawl_delay: Duration,
+    sitemaps: Vec<String>,
+    content_signal: String,
+    content_usage: String,
+    license: String,
+}
+
+/// Error of a value that cannot stand in a robots.txt; says what would be right.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{0}")]
+pub struct WrongRule(String);
+
+impl RobotsTxtRules {
+    /// Creates rules that refuse nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Refuses everything to the robots of these purposes.
+    ///
+    /// They are named by the product tokens that the registry knows.
+    pub fn refuse_purposes(mut self, purposes: impl IntoIterator<Item = Purpose>) -> Self {
+        self.refuse_purposes = purposes.into_iter().collect();
+        self
+    }
+
+    /// Refuses everything to the robots with these ids.
+    pub fn refuse_robots<S: AsRef<str>>(mut self, ids: impl IntoIterator<Item = S>) -> Self {
+        let ids = ids.into_iter().map(|id| id.as_ref().trim().to_owned());
+        self.refuse_robots = ids.collect();
+        self
+    }
+
+    /// Refuses these paths to every robot.
+    ///
+    /// # Errors
+    ///
+    /// Fails for a path that does not begin with `/` or `*`, or has blanks or a
+    /// `#` in it, and for more than 500 paths.
+    pub fn disallow<S: AsRef<str>>(
+        mut self,
+        paths: impl IntoIterator<Item = S>,
+    ) -> Result<Self, WrongRule> {
+        self.disallow = checked(paths, path)?;
+        self.bounded()
+    }
+
+    /// Allows these paths below those that are refused.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`disallow`](Self::disallow) does.
+    pub fn allow<S: AsRef<str>>(
+        mut self,
+        paths: impl IntoIterator<Item = S>,
+    ) -> Result<Self, WrongRule> {
+        self.allow = checked(paths, path)?;
+        self.bounded()
+    }
+
+    /// Asks every robot to wait between two requests; zero: nothing is said.
+    pub fn crawl_delay(mut self, delay: Duration) -> Self {
+        self.crawl_delay = delay;
+        self
+    }
+
+    /// Names sitemaps.
+    ///
+    /// # Errors
+    ///
+    /// Fails for what is no `http:` or `https:` URL.
+    pub fn sitemaps<S: AsRef<str>>(
+        mut self,
+        urls: impl IntoIterator<Item = S>,
+    ) -> Result<Self, WrongRule> {
+        self.sitemaps = checked(urls, url)?;
+        Ok(self)
+    }
+
+    /// Adds a sitemap; one that is named already is not named again.
+    ///
+    /// # Errors
+    ///
+    /// Fails for what is no `http:` or `https:` URL.
+    pub fn sitemap(mut self, address: &str) -> Result<Self, WrongRule> {
+        let address = url(address)?;
+        if !self.sitemaps.contains(&address) {
+            self.sitemaps.push(address);
+        }
+        Ok(self)
+    }
+
+    /// Says what content may be used for, as `Content-Signal`; empty: nothing.
+    ///
+    /// # Errors
+    ///
+    /// Fails for what is no list such as `search=yes, ai-train=no`.
+    pub fn content_signal(mut self, signals: &str) -> Result<Self, WrongRule> {
+        self.content_signal = preferences(signals, |item| {
+            let (key, value) = item.split_once('=').unwrap_or((item, ""));
+            let known = SIGNALS.iter().find(|(signal, _)| *signal == key.trim());
+            known.is_some_and(|(_, values)| values.contains(&value.trim()))
+        })
+        .map_err(|item| {
+            WrongRule(format!(
+                "{item:?} is no signal; use search, ai-input or ai-train with =yes or =no"
+            ))
+        })?;
+        Ok(self)
+    }
+
+    /// Says the same as `Content-Usage` (draft-ietf-aipref-attach); empty: nothing.
+    ///
+    /// # Errors
+    ///
+    /// Fails for what is no list such as `train-ai=n, search=y`.
+    pub fn content_usage(mut self, usage: &str) -> Result<Self, WrongRule> {
+        self.content_usage = preferences(usage, |item| {
+            let (key, value) = item.split_once('=').unwrap_or((item, ""));
+            let is_key = |c: char| c.is_ascii_lowercase() || c == '-';
+            let key = key.trim();
+            !key.is_empty() && key.chars().all(is_key) && matches!(value.trim(), "y" | "n")
+        })
+        .map_err(|item| {
+            WrongRule(format!(
+                "{item:?} is no preference; write such as train-ai=n"
+            ))
+        })?;
+        Ok(self)
+    }
+
+    /// Names a licence for the content, as `License` (RSL); empty: none.
+    ///
+    /// # Errors
+    ///
+    /// Fails for what is no `http:` or `https:` URL.
+    pub fn license(mut self, address: &str) -> Result<Self, WrongRule> {
+        self.license = if address.is_empty() {
+            String::new()
+        } else {
+            url(address)?
+        };
+        Ok(self)
+    }
+
+    fn bounded(self) -> Result<Self, WrongRule> {
+        if self.disallow.len() + self.allow.len() > MAX_PATHS {
+            return Err(WrongRule(format!(
+                "there are more than {MAX_PATHS} paths; use * for what they have in common"
+            )));
+        }
+        Ok(self)
+    }
+
+    /// Returns `true` if which robots are refused depends on the registry.
+    #[must_use]
+    pub fn needs_registry(&self) -> bool {
+        !self.refuse_purposes.is_empty() || !self.refuse_robots.is_empty()
+    }
+
+    /// Returns the robots.txt; `robots` are those that may be refused by name.
+    #[must_use]
+    pub fn to_text<R: Borrow<Robot>>(&self, robots: &[R]) -> String {
+        self.text(robots, None)
+    }
+
+    /// Returns the robots.txt of a main mirror, which names it (Melkov 2003).
+    pub(super) fn text<R: Borrow<Robot>>(&self, robots: &[R], main: Option<&HostName>) -> String {
+        let mut text = String::new();
+        line(&mut text, "License", &self.license);
+        let refused = self.refused(robots);
+        if !refused.is_empty() {
+            text.push_str(&refused);
+            text.push('\n');
+        }
+        text.push_str("User-agent: *\n");
+        line(&mut text, "Content-Signal", &self.content_signal);
+        line(&mut text, "Content-Usage", &self.content_usage);
+        for path in &self.allow {
+            line(&mut text, "Allow", path);
+        }
+        for path in &self.disallow {
+            line(&mut text, "Disallow", path);
+        }
+        if self.disallow.is_empty() && self.allow.is_empty() {
+            text.push_str("Disallow:\n");
+        }
+        if !self.crawl_delay.is_zero() {
+            let _ = writeln!(text, "Crawl-delay: {}", self.crawl_delay.as_secs_f64());
+        }
+        if let Some(main) = main {
+            line(&mut text, "Host", &main.to_string());
+        }
+        if !self.sitemaps.is_empty() {
+            text.push('\n');
+        }
+        for sitemap in &self.sitemaps {
+            line(&mut text, "Sitemap", sitemap);
+        }
+        text
+    }
+
+    /// Groups of the robots that are refused everything, by their operators.
+    fn refused<R: Borrow<Robot>>(&self, robots: &[R]) -> String {
+        let refused: Vec<&Robot> = robots
+            .iter()
+            .map(Borrow::borrow)
+            .filter(|robot| {
+                self.refuse_purposes.contains(&robot.purpose)
+                    || self.refuse_robots.contains(&robot.id)
+            })
+            .collect();
+        write_robots_txt(&refused).text
+    }
+}
+
+/// Writes a line; a value that is empty makes none.
+fn line(text: &mut String, field: &str, value: &str) {
+    if !value.is_empty() {
+        let _ = writeln!(text, "{field}: {value}");
+    }
+}
+
+fn checked<S: AsRef<str>>(
+    items: impl IntoIterator<Item = S>,
+    check: impl Fn(&str) -> Result<String, WrongRule>,
+) -> Result<Vec<String>, WrongRule> {
+    items
+        .into_iter()
+        .map(|item| check(item.as_ref().trim()))
+        .collect()
+}
+
+fn path(path: &str) -> Result<String, WrongRule> {
+    let wrong = |reason: &str| Err(WrongRule(format!("{path:?}: {reason}")));
+    if !path.starts_with(['/', '*']) {
+        return wrong("a path begins with / or *");
+    }
+    if path.contains('#') {
+        return wrong("a # begins a comment; write %23");
+    }
+    if path.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        return wrong("a path has no blanks; write %20");
+    }
+    // What we say has to be what robots read.
+    let file = format!("User-agent: *\nDisallow: {path}\n");
+    let file = RobotsTxt::parse(file.as_bytes(), Dialect::rfc9309());
+    let is_read = file.groups().any(|group| {
+        group
+            .rules
+            .iter()
+            .any(|rule| rule.path() == path.as_bytes())
+    });
+    if is_read {
+        Ok(path.to_owned())
+    } else {
+        wrong("robots would not read it so")
+    }
+}
+
+fn url(address: &str) -> Result<String, WrongRule> {
+    let wrong = || {
+        WrongRule(format!(
+            "{address:?} is no URL such as https://www.example.com/x"
+        ))
+    };
+    let parsed = url::Url::parse(address).map_err(|_| wrong())?;
+    let is_http = matches!(parsed.scheme(), "http" | "https");
+    let is_safe = parsed.username().is_empty() && parsed.password().is_none();
+    let has_odd = |c: char| c.is_whitespace() || c.is_control() || c == '#';
+    if is_http && is_safe && !address.contains(has_odd) {
+        Ok(address.to_owned())
+    } else {
+        Err(wrong())
+    }
+}
+
+/// Reads a list with commas; the error is the item that is none.
+fn preferences(text: &str, is_item: impl Fn(&str) -> bool) -> Result<String, String> {
+    let items: Vec<&str> = text
+        .split(',')
+        .map(str::trim)
+        .filter(|item| !item.is_empty())
+        .collect();
+    match items.iter().find(|item| !is_item(item)) {
+        Some(item) => Err((*item).to_owned()),
+        None => Ok(items.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::{Pattern, PatternKind, Source};
+
+    fn robot(id: &str, purpose: Purpose, token: Option<&str>) -> Robot {
+        let mut robot = Robot::new(id, Source::manual());
+        robot.purpose = purpose;
+        robot.product_token = token.map(str::to_owned);
+        robot.patterns = vec![Pattern::new(PatternKind::Token, id)];
+        robot
+    }
+
+    #[test]
+    fn everything_that_can_be_said_is_said() {
+        let robots = [
+            robot("trainbot", Purpose::AiTraining, Some("TrainBot")),
+            robot("seobot", Purpose::Seo, Some("SeoBot")),
+            robot("otherbot", Purpose::Search, Some("OtherBot")),
+            robot("namelessbot", Purpose::AiTraining, None),
+        ];
+        let rules = RobotsTxtRules::new()
+            .refuse_purposes([Purpose::AiTraining])
+            .refuse_robots([" seobot"])
+            .disallow(["/search", "/*.php$"])
+            .and_then(|rules| rules.allow(["/search/about"]))
+            .and_then(|rules| rules.sitemaps(["https://www.example.com/sitemap.xml"]))
+            .and_then(|rules| rules.content_signal("search=yes,ai-train=no"))
+            .and_then(|rules| rules.content_usage("train-ai=n"))
+            .and_then(|rules| rules.license("https://example.com/license.xml"))
+            .unwrap()
+            .crawl_delay(Duration::from_millis(1500));
+        let main = HostName::parse("www.example.com:80").unwrap();
+        assert_eq!(
+            rules.text(&robots, Some(&main)),
+            "License: https://example.com/license.xml\n\
+             # No operator known\nUser-agent: TrainBot\nUser-agent: SeoBot\nDisallow: /\n\n\
+             User-agent: *\nContent-Signal: search=yes, ai-train=no\nContent-Usage: train-ai=n\n\
+             Allow: /search/about\nDisallow: /search\nDisallow: /*.php$\nCrawl-delay: 1.5\n\
+             Host: www.example.com\n\nSitemap: https://www.example.com/sitemap.xml\n"
+        );
+    }
+
+    #[test]
+    fn nothing_to_say_allows_everything() {
+        let none: [Robot; 0] = [];
+        let text = RobotsTxtRules::new().to_text(&none);
+        assert_eq!(text, "User-agent: *\nDisallow:\n");
+    }
+
+    #[test]
+    fn what_robots_would_read_otherwise_is_refused() {
+        let rules = RobotsTxtRules::new;
+        for path in ["", "a", "/a#b", "/a b", "/a\nDisallow: /", "https://x/"] {
+            assert!(rules().disallow([path]).is_err(), "{path:?}");
+        }
+        for url in [
+            "/s.xml",
+            "ftp://x/",
+            "https://u:p@x/",
+            "https://x/\nHost: y",
+        ] {
+            assert!(rules().sitemaps([url]).is_err(), "{url:?}");
+        }
+        for signal in ["search", "search=maybe", "serch=yes", "ai-train=no\nx"] {
+            assert!(rules().content_signal(signal).is_err(), "{signal:?}");
+        }
+        assert!(rules().content_usage("train-ai=no").is_err());
+        assert!(rules().disallow(vec!["/a"; 501]).is_err());
+        assert!(rules().license("").is_ok());
+    }
+}

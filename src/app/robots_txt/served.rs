@@ -1,0 +1,376 @@
+//! Keeps answers and rules ready, and fetches what the upstream says.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::Duration,
+};
+
+use arc_swap::ArcSwap;
+use axum::{
+    Router, body,
+    extract::{Request, State},
+    http::{self, Response, StatusCode, header},
+    response::IntoResponse,
+    routing::any,
+};
+use tokio::{
+    sync::Notify,
+    time::{self, Instant},
+};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use crate::clock::Clock;
+use crate::detect::{Detector, SharedDetector};
+use crate::fetch::{Conditions, Fetcher, shown_url};
+use crate::policy::{ByHost, SharedRobotsFiles};
+
+use super::{
+    RobotsTxtPlan,
+    answer::{Prepared, unknown},
+    file::{Both, parse},
+    made::{Body, Made, Sources},
+    upstream::{Outcome, retry_after},
+};
+
+/// The only path that robots ask for; case matters, a query does not.
+const PATH: &str = "/robots.txt";
+
+/// How often it is looked whether the registry has changed.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+
+/// How long a start waits for the upstream's file.
+const FIRST_WAIT: Duration = Duration::from_secs(3);
+
+/// What `/robots.txt` is on each host, and what it says there; clones share it.
+#[derive(Clone, Debug)]
+pub struct ServedRobotsTxt {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    plan: ArcSwap<RobotsTxtPlan>,
+    answers: ArcSwap<ByHost<Answer>>,
+    files: SharedRobotsFiles,
+    /// By the name that the upstream is asked by.
+    copies: Mutex<HashMap<Option<String>, Copy>>,
+    /// Held while answers are made, so that the newest stand last.
+    making: Mutex<Making>,
+    changed: Notify,
+    detector: SharedDetector,
+    fetcher: Fetcher,
+    clock: Clock,
+}
+
+/// Of what the answers were made.
+#[derive(Debug, Default)]
+struct Making {
+    detector: Weak<Detector>,
+    /// What was merged, by host: that of one host may change often.
+    both: HashMap<Option<String>, Both>,
+}
+
+/// Who answers on a host.
+#[derive(Clone, Debug)]
+enum Answer {
+    Site,
+    /// We do, when the upstream's part is known.
+    Unknown,
+    Ours {
+        prepared: Arc<Prepared>,
+        remark: Option<&'static str>,
+    },
+}
+
+/// What is known of the upstream's file.
+#[derive(Clone, Debug, Default)]
+struct Copy {
+    /// `None` until there has been an answer.
+    text: Option<Vec<u8>>,
+    conditions: Conditions,
+    failures: u32,
+    /// When it is asked for again; at once, if never asked.
+    due: Option<Instant>,
+}
+
+impl ServedRobotsTxt {
+    pub(in crate::app) fn new(
+        plan: RobotsTxtPlan,
+        detector: SharedDetector,
+        fetcher: Fetcher,
+        clock: Clock,
+    ) -> Self {
+        let served = Self {
+            inner: Arc::new(Inner {
+                plan: ArcSwap::from_pointee(plan),
+                answers: ArcSwap::default(),
+                files: SharedRobotsFiles::default(),
+                copies: Mutex::default(),
+                making: Mutex::default(),
+                changed: Notify::new(),
+                detector,
+                fetcher,
+                clock,
+            }),
+        };
+        served.make();
+        served
+    }
+
+    /// Puts another plan in force; the upstream stays, and is asked again.
+    pub fn replace(&self, mut plan: RobotsTxtPlan) {
+        plan.upstream.clone_from(&self.inner.plan.load().upstream);
+        self.inner.plan.store(Arc::new(plan));
+        for copy in self.copies().values_mut() {
+            copy.due = None;
+        }
+        self.make();
+        self.inner.changed.notify_one();
+    }
+
+    /// Returns the rules in force on each host.
+    #[must_use]
+    pub fn files(&self) -> &SharedRobotsFiles {
+        &self.inner.files
+    }
+
+    /// Returns the plan in force.
+    #[must_use]
+    pub fn plan(&self) -> Arc<RobotsTxtPlan> {
+        self.inner.plan.load_full()
+    }
+
+    /// Answers a request for `/robots.txt`; nothing if it is for the site to answer.
+    #[must_use]
+    pub fn answer<B>(&self, request: &http::Request<B>) -> Option<Response<body::Body>> {
+        if request.uri().path() != PATH {
+            return None;
+        }
+        match self.inner.answers.load().of(host(request)) {
+            Some(Answer::Ours { prepared, .. }) => {
+                Some(prepared.answer(request.method(), request.headers()))
+            }
+            Some(Answer::Unknown) => Some(unknown(request.method())),
+            Some(Answer::Site) | None => None,
+        }
+    }
+
+    /// Says who answers on a host, from what, and what is to be known of it.
+    #[must_use]
+    pub fn who_answers(&self, host: Option<&str>) -> String {
+        let who = self.plan().who_answers(host);
+        match self.inner.answers.load().of(host) {
+            Some(Answer::Unknown) => format!("{who}; with 503 until that is known"),
+            Some(Answer::Ours {
+                remark: Some(remark),
+                ..
+            }) => format!("{who}; they {remark}"),
+            _ => who,
+        }
+    }
+
+    /// Returns a router that answers for `/robots.txt`, with 404 what is for the site.
+    pub(in crate::app) fn router(&self) -> Router {
+        async fn answer(
+            State(served): State<ServedRobotsTxt>,
+            request: Request,
+        ) -> Response<body::Body> {
+            let answer = served.answer(&request);
+            answer.unwrap_or_else(|| StatusCode::NOT_FOUND.into_response())
+        }
+        Router::new()
+            .route(PATH, any(answer))
+            .with_state(self.clone())
+    }
+
+    /// Looks at the registry, and fetches what the plan needs of the upstream within a few seconds.
+    pub(in crate::app) async fn prepare(&self) {
+        if self.has_other_robots() {
+            self.make();
+        }
+        // What has not come by then is for the job to fetch.
+        let _ = time::timeout(FIRST_WAIT, Box::pin(self.fetch_due())).await;
+    }
+
+    /// Follows the upstream and the registry until `stop`.
+    pub(in crate::app) async fn run(&self, stop: CancellationToken) {
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = self.inner.changed.notified() => {}
+                () = time::sleep_until(self.next_look()) => {}
+            }
+            if self.has_other_robots() {
+                self.make();
+            }
+            let fetching = Box::pin(self.fetch_due());
+            if stop.run_until_cancelled(fetching).await.is_none() {
+                return;
+            }
+        }
+    }
+
+    fn next_look(&self) -> Instant {
+        let plan = self.inner.plan.load();
+        let copies = self.copies();
+        let now = Instant::now();
+        let due = plan.fetched().into_iter().map(|host| {
+            let due = copies.get(&host).and_then(|copy| copy.due);
+            due.unwrap_or(now)
+        });
+        due.chain([now + LOOK_EVERY]).min().unwrap_or(now)
+    }
+
+    fn has_other_robots(&self) -> bool {
+        let detector = self.inner.detector.load();
+        let made = lock(&self.inner.making).detector.as_ptr();
+        self.inner.plan.load().needs_registry() && made != Arc::as_ptr(&detector)
+    }
+
+    /// Asks the upstream for each file that is due.
+    async fn fetch_due(&self) {
+        let plan = self.inner.plan.load_full();
+        let Some(upstream) = &plan.upstream else {
+            return;
+        };
+        for host in plan.fetched() {
+            let copy = self.copies().get(&host).cloned().unwrap_or_default();
+            if copy.due.is_some_and(|due| due > Instant::now()) {
+                continue;
+            }
+            let fetching = upstream.fetch(&self.inner.fetcher, host.as_deref(), &copy.conditions);
+            let outcome = fetching.await;
+            self.take(&upstream.url, host, copy, outcome);
+        }
+    }
+
+    /// Keeps what came of asking; what is known stays when nothing came.
+    fn take(&self, url: &str, host: Option<String>, mut copy: Copy, outcome: Outcome) {
+        let url = shown_url(url);
+        let failed = copy.failures;
+        let fresh_for = match outcome {
+            Outcome::Failed(reason) => {
+                if failed == 0 {
+                    let kept = match copy.text {
+                        Some(_) => "the last good copy stays in force",
+                        None => "none of its rules is known",
+                    };
+                    warn!(upstream = %url, "no robots.txt of the upstream, {kept}: {reason}");
+                }
+                copy.failures = failed.saturating_add(1);
+                retry_after(copy.failures)
+            }
+            Outcome::Same { fresh_for } => {
+                copy.failures = 0;
+                fresh_for
+            }
+            Outcome::File {
+                text,
+                conditions,
+                fresh_for,
+                remark,
+            } => {
+                copy.conditions = conditions;
+                let is_new = copy.text.as_ref() != Some(&text);
+                if let Some(remark) = remark.filter(|_| is_new) {
+                    warn!(upstream = %url, "the robots.txt of {url} {remark}");
+                }
+                copy.text = Some(text);
+                copy.failures = 0;
+                fresh_for
+            }
+        };
+        if failed > 0 && copy.failures == 0 {
+            info!(upstream = %url, "the upstream's robots.txt is back");
+        }
+        copy.due = Some(Instant::now() + fresh_for);
+        let is_same = {
+            let mut copies = self.copies();
+            let is_same = copies.get(&host).is_some_and(|old| old.text == copy.text);
+            copies.insert(host, copy);
+            is_same
+        };
+        if !is_same {
+            self.make();
+        }
+    }
+
+    /// Makes answers and rules of all hosts.
+    fn make(&self) {
+        let mut making = lock(&self.inner.making);
+        let plan = self.inner.plan.load();
+        let detector = self.inner.detector.load_full();
+        let old = self.inner.answers.load();
+        let (mut answers, mut files) = (ByHost::default(), ByHost::default());
+        let mut merged = HashMap::new();
+        for (host, entry) in plan.entries.iter() {
+            let key = host.map(str::to_owned);
+            let mut both = making.both.remove(&key);
+            let theirs = || self.copies().get(&plan.asked(host))?.text.clone();
+            let sources = Sources {
+                theirs: &theirs,
+                has_upstream: plan.upstream.is_some(),
+                robots: detector.robots(),
+            };
+            let made = Made::new(entry, &sources, &mut both);
+            merged.extend(both.map(|both| (key, both)));
+            let answer = self.prepared(made.body, &old, host);
+            (answers, files) = match (host, made.file) {
+                // A host of its own is not held to what the others say.
+                (Some(host), file) => {
+                    let file = file.unwrap_or_else(|| parse(&[]));
+                    (answers.host(host, answer), files.host(host, file))
+                }
+                (None, Some(file)) => (answers.other(answer), files.other(file)),
+                (None, None) => (answers.other(answer), files),
+            };
+        }
+        self.inner.answers.store(Arc::new(answers));
+        self.inner.files.replace(files);
+        *making = Making {
+            detector: Arc::downgrade(&detector),
+            both: merged,
+        };
+    }
+
+    fn prepared(&self, body: Body, old: &ByHost<Answer>, host: Option<&str>) -> Answer {
+        let (text, modified_ms, remark) = match body {
+            Body::Site => return Answer::Site,
+            Body::Unknown => return Answer::Unknown,
+            Body::Ours {
+                text,
+                modified_ms,
+                remark,
+            } => (text, modified_ms, remark),
+        };
+        let now = || self.inner.clock.now_ms();
+        let prepared = Prepared::new(text, modified_ms.unwrap_or_else(now));
+        let earlier = old.iter().find_map(|(old_host, answer)| match answer {
+            Answer::Ours { prepared, .. } if old_host == host => Some(prepared.as_ref()),
+            _ => None,
+        });
+        let earlier = earlier.filter(|_| modified_ms.is_none());
+        Answer::Ours {
+            prepared: Arc::new(prepared.since(earlier)),
+            remark,
+        }
+    }
+
+    fn copies(&self) -> MutexGuard<'_, HashMap<Option<String>, Copy>> {
+        lock(&self.inner.copies)
+    }
+}
+
+fn host<B>(request: &http::Request<B>) -> Option<&str> {
+    match request.uri().authority() {
+        Some(authority) => authority.as_str().rsplit('@').next(),
+        None => request.headers().get(header::HOST)?.to_str().ok(),
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing that panics is done under the lock.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,242 @@
+//! Asks the upstream for its robots.txt.
+
+use std::time::Duration;
+
+use url::Url;
+
+use crate::fetch::{Answered, Ask, Conditions, FetchLimits, Fetcher, shown_url};
+
+use super::plan::Upstream;
+
+/// Redirects that are followed (RFC 9309 §2.3.1.2 asks for five at least).
+const MAX_REDIRECTS: usize = 5;
+
+/// How long a file is kept when the upstream says nothing of that.
+const USUAL: Duration = Duration::from_mins(10);
+
+/// RFC 9309 §2.4 ends all caching after a day.
+const LONGEST: Duration = Duration::from_hours(24);
+
+const SHORTEST: Duration = Duration::from_mins(1);
+
+const FIRST_RETRY: Duration = Duration::from_secs(5);
+const LAST_RETRY: Duration = Duration::from_mins(5);
+
+/// Limits of one fetch: RFC 9309 §2.5 asks for 500 KiB at least.
+pub(in crate::app) const LIMITS: FetchLimits = FetchLimits {
+    max_body_bytes: 1 << 20,
+    timeout: Duration::from_secs(10),
+    max_redirects: 0,
+};
+
+/// What came of asking.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Outcome {
+    /// The file that is known.
+    Same { fresh_for: Duration },
+    /// Another file.
+    File {
+        text: Vec<u8>,
+        conditions: Conditions,
+        fresh_for: Duration,
+        /// What is odd about it.
+        remark: Option<&'static str>,
+    },
+    /// No answer that says what the rules are.
+    Failed(String),
+}
+
+impl Upstream {
+    /// Fetches the file by the name of a host.
+    pub(super) async fn fetch(
+        &self,
+        fetcher: &Fetcher,
+        host: Option<&str>,
+        conditions: &Conditions,
+    ) -> Outcome {
+        let mut url = format!("{}/robots.txt", self.url);
+        for _ in 0..=MAX_REDIRECTS {
+            let ask = Ask {
+                url: &url,
+                host,
+                conditions,
+            };
+            let answered = match fetcher.ask(ask).await {
+                Ok(answered) => answered,
+                Err(error) => return Outcome::Failed(error.to_string()),
+            };
+            match answered.status {
+                301..=303 | 307 | 308 => match self.next(&url, host, &answered) {
+                    Ok(next) => url = next,
+                    Err(reason) => return Outcome::Failed(reason),
+                },
+                _ => return outcome(&url, &answered),
+            }
+        }
+        let url = shown_url(&url);
+        Outcome::Failed(format!(
+            "{url} goes on to redirect after {MAX_REDIRECTS} times"
+        ))
+    }
+
+    /// Returns where a redirect leads, if that is this upstream.
+    ///
+    /// It may call itself by the name that it was asked by.
+    fn next(&self, url: &str, host: Option<&str>, answered: &Answered) -> Result<String, String> {
+        let leads = |reason: &str| format!("{} redirects {reason}", shown_url(url));
+        let location = answered.location.as_deref().unwrap_or_default();
+        let own = Url::parse(&self.url).map_err(|error| leads(&error.to_string()))?;
+        let mut next = Url::parse(url)
+            .and_then(|url| url.join(location))
+            .map_err(|_| leads("to what is no address"))?;
+        let asked = host.and_then(|host| Url::parse(&format!("{}://{host}/", next.scheme())).ok());
+        let is_asked = asked.is_some_and(|asked| asked.origin() == next.origin());
+        if is_asked {
+            let path = next[url::Position::BeforePath..url::Position::AfterQuery].to_owned();
+            next = own
+                .join(&path)
+                .map_err(|_| leads("to what is no address"))?;
+        }
+        if next.origin() == own.origin() {
+            return Ok(next.into());
+        }
+        let away = next.host_str().unwrap_or_default().to_owned();
+        Err(leads(&format!("to another server, {away:?}")))
+    }
+}
+
+fn outcome(url: &str, answered: &Answered) -> Outcome {
+    let fresh_for = fresh_for(answered.cache_control.as_deref());
+    let file = |text: Vec<u8>, remark| Outcome::File {
+        text,
+        conditions: answered.conditions.clone(),
+        fresh_for,
+        remark,
+    };
+    match answered.status {
+        200 if is_html(&answered.bytes) => file(
+            Vec::new(),
+            Some("is a page, not a robots.txt: it counts as none"),
+        ),
+        200 if answered.is_cut => file(
+            whole_lines(&answered.bytes),
+            Some("is over 1 MiB: what lies beyond is not read"),
+        ),
+        200 => file(answered.bytes.clone(), None),
+        304 => Outcome::Same { fresh_for },
+        // RFC 9309 §2.3.1.3: there is none. Too many requests are another matter.
+        400..=428 | 430..=499 => file(Vec::new(), None),
+        status => Outcome::Failed(format!("{} answered {status}", shown_url(url))),
+    }
+}
+
+/// Tells whether a body is a page: an application may answer so whatever is asked.
+fn is_html(body: &[u8]) -> bool {
+    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
+    body.trim_ascii_start().starts_with(b"<")
+}
+
+/// Leaves out the line that was cut: half a rule is another rule.
+fn whole_lines(text: &[u8]) -> Vec<u8> {
+    let end = memchr::memrchr2(b'\n', b'\r', text);
+    let lines = end.and_then(|end| text.get(..=end));
+    lines.unwrap_or_default().to_vec()
+}
+
+/// Returns how long an answer is good, by its `Cache-Control`: a minute to a day.
+fn fresh_for(cache_control: Option<&str>) -> Duration {
+    let Some(text) = cache_control else {
+        return USUAL;
+    };
+    let text = text.to_ascii_lowercase();
+    let directives = || text.split(',').map(str::trim);
+    if directives().any(|directive| matches!(directive, "no-store" | "no-cache")) {
+        return SHORTEST;
+    }
+    let value = |name| {
+        let mut found = directives().filter_map(|directive| {
+            let (key, value) = directive.split_once('=')?;
+            (key.trim() == name).then(|| value.trim().trim_matches('"').parse().unwrap_or(0))
+        });
+        found.next()
+    };
+    let seconds: Option<u64> = value("s-maxage").or_else(|| value("max-age"));
+    seconds.map_or(USUAL, |seconds| {
+        Duration::from_secs(seconds).clamp(SHORTEST, LONGEST)
+    })
+}
+
+/// Returns the pause after so many failures.
+pub(super) fn retry_after(failures: u32) -> Duration {
+    let doublings = failures.saturating_sub(1).min(10);
+    (FIRST_RETRY * 2_u32.pow(doublings)).min(LAST_RETRY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn freshness_is_a_minute_to_a_day() {
+        for (cache_control, seconds) in [
+            (None, 600),
+            (Some("public"), 600),
+            (Some("max-age=0"), 60),
+            (Some("max-age=300"), 300),
+            (Some("Public, Max-Age = \"7200\""), 7_200),
+            (Some("max-age=300, s-maxage=900"), 900),
+            (Some("max-age=9999999"), 86_400),
+            (Some("max-age=99999999999999999999999"), 60),
+            (Some("no-store, max-age=300"), 60),
+        ] {
+            assert_eq!(
+                fresh_for(cache_control).as_secs(),
+                seconds,
+                "{cache_control:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn failures_are_retried_after_longer_and_longer() {
+        let seconds = [1, 2, 3, 7, u32::MAX].map(|failures| retry_after(failures).as_secs());
+        assert_eq!(seconds, [5, 10, 20, 300, 300]);
+    }
+
+    #[test]
+    fn redirects_stay_with_the_upstream() {
+        let upstream = Upstream {
+            url: "http://127.0.0.1:3000/app".to_owned(),
+            preserve_host: true,
+            host: None,
+        };
+        let next = |location: &str| {
+            let answered = Answered {
+                location: Some(location.to_owned()),
+                ..Answered::default()
+            };
+            let url = "http://127.0.0.1:3000/app/robots.txt";
+            upstream.next(url, Some("www.example.com"), &answered).ok()
+        };
+        for (location, leads) in [
+            ("/robots", Some("http://127.0.0.1:3000/robots")),
+            ("r?x", Some("http://127.0.0.1:3000/app/r?x")),
+            ("http://127.0.0.1:3000/r", Some("http://127.0.0.1:3000/r")),
+            ("https://www.example.com/r", Some("http://127.0.0.1:3000/r")),
+            ("https://www.example.com:444/r", None),
+            ("http://127.0.0.1:3001/r", None),
+            ("https://evil.example/robots.txt", None),
+            ("//evil.example/", None),
+            ("file:///etc/passwd", None),
+            ("http://", None),
+        ] {
+            assert_eq!(next(location).as_deref(), leads, "{location}");
+        }
+    }
+
+    #[test]
+    fn what_is_cut_ends_with_a_line() {
+        assert_eq!(whole_lines(b"a\nb\r\nDisallow: /pri"), b"a\nb\r\n");
+        assert_eq!(whole_lines(b"Disallow: /pri"), b"");
+    }
+}

@@ -1,0 +1,97 @@
+//! One request to a server of one's own, its answer taken as it is.
+
+use reqwest::{
+    StatusCode,
+    header::{self, HeaderMap, HeaderName, HeaderValue},
+};
+
+use super::{Conditions, FetchError, Fetcher};
+
+/// Request whose answer is wanted whatever its status.
+#[derive(Clone, Copy, Debug)]
+pub struct Ask<'a> {
+    /// An `http:` or `https:` URL.
+    pub url: &'a str,
+    /// `Host` to send in place of the URL's.
+    pub host: Option<&'a str>,
+    /// What is known of the resource's version.
+    pub conditions: &'a Conditions,
+}
+
+/// Answer of any status.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Answered {
+    /// Status code.
+    pub status: u16,
+    /// `Location` as received.
+    pub location: Option<String>,
+    /// `Cache-Control` as received.
+    pub cache_control: Option<String>,
+    /// `ETag` and `Last-Modified`, for the next request.
+    pub conditions: Conditions,
+    /// Body of a 200, decompressed; nothing otherwise.
+    pub bytes: Vec<u8>,
+    /// Whether the body went on beyond the limit.
+    pub is_cut: bool,
+}
+
+impl Fetcher {
+    /// Asks a server directly: no proxy, no redirect followed, no status an error.
+    ///
+    /// A body beyond the limit is cut there and the rest not read. The time
+    /// limit is that of every fetch.
+    ///
+    /// # Errors
+    ///
+    /// Fails when there is no answer, or not one in time, or it breaks off.
+    pub async fn ask(&self, ask: Ask<'_>) -> Result<Answered, FetchError> {
+        let mut headers = ask.conditions.headers();
+        if let Some(host) = ask.host.and_then(|host| HeaderValue::from_str(host).ok()) {
+            headers.insert(header::HOST, host);
+        }
+        let mut response = self
+            .direct_client()?
+            .get(super::fetcher::address(ask.url)?)
+            .headers(headers)
+            .send()
+            .await
+            .map_err(|error| self.classify(ask.url, error))?;
+        let mut answered = Answered::new(response.status(), response.headers());
+        if response.status() != StatusCode::OK {
+            return Ok(answered);
+        }
+        let limit = usize::try_from(self.limits().max_body_bytes).unwrap_or(usize::MAX);
+        while let Some(chunk) = response
+            .chunk()
+            .await
+            .map_err(|error| self.classify(ask.url, error))?
+        {
+            let room = limit.saturating_sub(answered.bytes.len());
+            answered.is_cut = chunk.len() > room;
+            let fits = chunk.get(..room).unwrap_or(&chunk);
+            answered.bytes.extend_from_slice(fits);
+            if answered.is_cut {
+                break;
+            }
+        }
+        Ok(answered)
+    }
+}
+
+impl Answered {
+    fn new(status: StatusCode, headers: &HeaderMap) -> Self {
+        let text = |name: HeaderName| super::fetcher::text_of(headers, &name);
+        Self {
+            status: status.as_u16(),
+            location: text(header::LOCATION),
+            cache_control: text(header::CACHE_CONTROL),
+            conditions: Conditions {
+                etag: text(header::ETAG),
+                last_modified: text(header::LAST_MODIFIED),
+            },
+            bytes: Vec::new(),
+            is_cut: false,
+        }
+    }
+}

@@ -1,0 +1,635 @@
+//! `/robots.txt` as a running server answers it, in front of a real upstream.
+
+use std::{fs, path::Path};
+
+use tempfile::TempDir;
+
+use crate::support::{
+    http::{Reply, TestServer},
+    program::{Answer, FIREFOX, GOOGLEBOT, Server, eventually, request, run, succeed},
+};
+
+const THEIRS: &str = "User-agent: PrivateBot\nDisallow: /theirs\n\nUser-agent: *\nDisallow: /all\nSitemap: https://www.example.com/s.xml\n";
+
+/// A program in front of an upstream.
+struct House {
+    directory: TempDir,
+    upstream: TestServer,
+}
+
+impl House {
+    fn new(upstream: TestServer) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        Self {
+            directory,
+            upstream,
+        }
+    }
+
+    /// An upstream that answers /robots.txt so, and everything else with "site".
+    fn robots(reply: Reply) -> Self {
+        Self::new(TestServer::with(move |seen| {
+            match seen.path.split('?').next() {
+                Some("/robots.txt") => reply.clone(),
+                _ => Reply::text("site"),
+            }
+        }))
+    }
+
+    fn configure(&self, more: &str) {
+        let upstream = self.upstream.url("");
+        let text = format!(
+            "web_robots_db = ''\n[server]\nupstream = '{upstream}'\nlisten = '127.0.0.1:0'\n{more}"
+        );
+        fs::write(self.path().join("robot-detection.toml"), text).unwrap();
+    }
+
+    fn serve(&self, more: &str) -> Server {
+        self.configure(more);
+        Server::start(self.path(), &["serve"])
+    }
+
+    fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.path().join("stderr.log")).unwrap()
+    }
+}
+
+fn robots_of(server: &Server, host: &str) -> Answer {
+    request(server.addr, "GET", "/robots.txt", &[("Host", host)])
+}
+
+fn robots(server: &Server) -> Answer {
+    robots_of(server, "www.example.com")
+}
+
+/// Waits until the upstream's part is known; until then it is 503.
+fn known(server: &Server, host: &str) -> Answer {
+    eventually("the upstream has answered", || {
+        robots_of(server, host).header("cache-control") == "max-age=300"
+    });
+    robots_of(server, host)
+}
+
+#[test]
+fn by_default_the_upstream_answers() {
+    let house = House::robots(Reply::text(THEIRS).with("X-Mark", "theirs"));
+    let server = house.serve("");
+    let answer = robots(&server);
+    assert_eq!((answer.status, answer.text().as_str()), (200, THEIRS));
+    assert_eq!(answer.header("x-mark"), "theirs");
+}
+
+#[test]
+fn a_file_is_served_octet_by_octet() {
+    let house = House::robots(Reply::text(THEIRS));
+    let file = b"# \xff\r\nUser-agent: *\r\nDisallow: /file\r\n";
+    fs::write(house.path().join("own.txt"), file).unwrap();
+    let server = house.serve("[robots_txt]\nserve = 'file'\nfile = 'own.txt'");
+    let answer = robots(&server);
+    assert_eq!((answer.status, answer.body.as_slice()), (200, &file[..]));
+    assert_eq!(answer.header("content-type"), "text/plain; charset=utf-8");
+    assert_eq!(answer.header("content-length"), file.len().to_string());
+    assert_eq!(answer.header("cache-control"), "max-age=300");
+    assert!(answer.header("last-modified").ends_with(" GMT"));
+    assert!(!answer.header("vary").contains("User-Agent"));
+}
+
+#[test]
+fn settings_name_robots_by_purpose_and_id() {
+    let house = House::robots(Reply::text(THEIRS));
+    let server = house.serve(
+        "[robots_txt]\nserve = 'settings'\nrefuse_purposes = 'ai-training'\nrefuse_robots = 'ahrefsbot'\n\
+         disallow = ['/search']\nallow = ['/search/about']\ncrawl_delay_seconds = 2\n\
+         sitemaps = 'https://www.example.com/sitemap.xml'\ncontent_signal = 'search=yes, ai-train=no'\n\
+         content_usage = 'train-ai=n'\nlicense = 'https://www.example.com/license.xml'",
+    );
+    let text = robots(&server).text();
+    for line in ["User-agent: GPTBot", "User-agent: AhrefsBot"] {
+        assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+    }
+    assert!(!text.contains("User-agent: Googlebot\n"), "{text}");
+    let everybody = "\nUser-agent: *\nContent-Signal: search=yes, ai-train=no\n\
+        Content-Usage: train-ai=n\nAllow: /search/about\nDisallow: /search\nCrawl-delay: 2\n\n\
+        Sitemap: https://www.example.com/sitemap.xml\n";
+    assert!(text.ends_with(everybody), "{text}");
+    assert!(text.starts_with("License: https://www.example.com/license.xml\n"));
+}
+
+#[test]
+fn a_robot_that_is_added_is_refused_soon() {
+    let house = House::robots(Reply::text(""));
+    let server = house.serve("[robots_txt]\nserve = 'settings'\nrefuse_robots = 'house'");
+    assert_eq!(robots(&server).text(), "User-agent: *\nDisallow:\n");
+    let record = "robot-id: house\nrobot-name: House\nrobot-exclusion-useragent: HouseRobot\nrobot-useragent: HouseRobot\n";
+    fs::write(house.path().join("house.txt"), record).unwrap();
+    let file = house.path().join("house.txt");
+    let file = file.to_string_lossy();
+    succeed(
+        house.path(),
+        &["registry", "refresh", "--from", &file, "--force"],
+    );
+    eventually("the robot is refused", || {
+        robots(&server)
+            .text()
+            .contains("User-agent: HouseRobot\nDisallow: /\n")
+    });
+}
+
+#[test]
+fn ours_are_merged_over_theirs() {
+    let house = House::robots(Reply::text(THEIRS));
+    let server = house
+        .serve("[robots_txt]\nserve = 'merge'\ndisallow = ['/ours']\nrefuse_robots = ['gptbot']");
+    assert_eq!(
+        known(&server, "www.example.com").text(),
+        "User-agent: PrivateBot\nDisallow: /ours\nDisallow: /theirs\n\n\
+         User-agent: GPTBot\nDisallow: /\n\n\
+         User-agent: *\nDisallow: /ours\nDisallow: /all\n\n\
+         Sitemap: https://www.example.com/s.xml\n"
+    );
+    let seen = house.upstream.seen();
+    let asked = seen.iter().find(|seen| seen.path == "/robots.txt").unwrap();
+    assert!(
+        asked
+            .header("user-agent")
+            .unwrap()
+            .starts_with("robot-detection/")
+    );
+}
+
+#[test]
+fn conditions_head_and_other_methods() {
+    let house = House::robots(Reply::text(THEIRS));
+    let server = house.serve("[robots_txt]\nserve = 'settings'\ndisallow = '/x'");
+    let ask = |method: &str, headers: &[(&str, &str)]| {
+        request(server.addr, method, "/robots.txt", headers)
+    };
+    let full = ask("GET", &[]);
+    let (etag, date) = (full.header("etag"), full.header("last-modified"));
+    assert!(etag.starts_with('"') && etag.len() > 20, "{etag}");
+    for header in [
+        ("If-None-Match", etag.as_str()),
+        ("If-Modified-Since", &date),
+    ] {
+        let answer = ask("GET", &[header]);
+        assert_eq!((answer.status, answer.body.len()), (304, 0), "{header:?}");
+        assert_eq!(answer.header("etag"), etag);
+        assert_eq!(answer.header("content-length"), "");
+    }
+    let other = ask(
+        "GET",
+        &[("If-None-Match", "\"other\""), ("If-Modified-Since", &date)],
+    );
+    assert_eq!(other.status, 200);
+    let head = ask("HEAD", &[]);
+    assert_eq!((head.status, head.body.len()), (200, 0));
+    for header in [
+        "etag",
+        "last-modified",
+        "content-length",
+        "content-type",
+        "cache-control",
+    ] {
+        assert_eq!(head.header(header), full.header(header), "{header}");
+    }
+    for method in ["POST", "PUT", "DELETE", "OPTIONS", "PATCH"] {
+        let answer = ask(method, &[]);
+        assert_eq!(
+            (answer.status, answer.header("allow")),
+            (405, "GET, HEAD".to_owned())
+        );
+    }
+    assert!(
+        house
+            .upstream
+            .seen()
+            .iter()
+            .all(|seen| seen.path != "/robots.txt"),
+        "the upstream is not asked for what it has no part in"
+    );
+}
+
+#[test]
+fn it_is_never_redirected_and_stands_at_the_root_alone() {
+    let house = House::robots(Reply::text(THEIRS));
+    house.configure("[robots_txt]\nserve = 'settings'\ndisallow = '/'");
+    let config = house.path().join("robot-detection.toml");
+    let text = format!(
+        "filter_pattern = '/*'\n{}",
+        fs::read_to_string(&config).unwrap()
+    );
+    fs::write(&config, text).unwrap();
+    let server = Server::start(house.path(), &["serve"]);
+    for path in [
+        "/robots.txt",
+        "/robots.txt?a=/robots.txt",
+        "http://x.example/robots.txt",
+    ] {
+        let answer = server.get(path, GOOGLEBOT);
+        assert_eq!(answer.status, 200, "{path}");
+        assert!(answer.text().contains("Disallow: /\n"), "{path}");
+    }
+    for path in [
+        "/a/robots.txt",
+        "/ROBOTS.TXT",
+        "/robots.txt/",
+        "//robots.txt",
+        "/robots.txta",
+    ] {
+        let answer = server.get(path, FIREFOX);
+        assert!(!answer.text().contains("Disallow: /\n"), "{path}");
+    }
+    assert_eq!(server.get("/a", GOOGLEBOT).status, 302);
+}
+
+const MIRRORS: &str = "[robots_txt]\nserve = 'settings'\ndisallow = '/site'\n\
+    [[robots_txt.host]]\nhosts = ['www.host1.com', 'www.myhost.ru', 'www.myhost.ru:8081']\n\
+    main_mirror = 'www.myhost.ru'\ndisallow = ['/forum', '/cgi-bin']\n\
+    [[robots_txt.host]]\nhosts = 'other.example'\ndisallow = '/other'\n";
+
+/// The example of A. Melkov's proposal (www-talk, 2003).
+#[test]
+fn each_host_has_its_own_and_mirrors_name_the_main_one() {
+    let house = House::robots(Reply::text(THEIRS));
+    let server = house.serve(MIRRORS);
+    let closed = "User-agent: *\nDisallow: /\nHost: www.myhost.ru\n";
+    let main = "User-agent: *\nDisallow: /forum\nDisallow: /cgi-bin\nHost: www.myhost.ru\n";
+    let site = "User-agent: *\nDisallow: /site\n";
+    for (host, text) in [
+        ("www.myhost.ru", main),
+        ("WWW.MyHost.RU.", main),
+        ("www.myhost.ru:80", main),
+        ("www.myhost.ru:8081", closed),
+        ("www.host1.com", closed),
+        ("www.host1.com:443", closed),
+        ("other.example", "User-agent: *\nDisallow: /other\n"),
+        ("unknown.example", site),
+        ("127.0.0.1", site),
+        ("../../etc/passwd", site),
+        ("", site),
+    ] {
+        let answer = robots_of(&server, host);
+        if answer.status == 400 {
+            assert!(host.contains('/') || host.is_empty(), "{host}");
+            continue;
+        }
+        assert_eq!(answer.text(), text, "{host}");
+    }
+    let tags = ["www.myhost.ru", "www.host1.com", "other.example"];
+    let mut tags = tags.map(|host| robots_of(&server, host).header("etag"));
+    tags.sort();
+    assert!(tags.windows(2).all(|pair| pair[0] != pair[1]));
+}
+
+#[test]
+fn a_main_mirror_on_another_port_is_spelled_with_it() {
+    let house = House::robots(Reply::text(THEIRS));
+    fs::write(
+        house.path().join("own.txt"),
+        "User-agent: *\nDisallow: /a\n",
+    )
+    .unwrap();
+    let server = house.serve(
+        "[[robots_txt.host]]\nhosts = ['a.example', 'a.example:8080']\n\
+         main_mirror = 'A.example:8080'\nfile = 'own.txt'",
+    );
+    let text = |host| robots_of(&server, host).text();
+    assert_eq!(
+        text("a.example"),
+        "User-agent: *\nDisallow: /\nHost: a.example:8080\n"
+    );
+    assert_eq!(
+        text("a.example:8080"),
+        "User-agent: *\nDisallow: /a\nHost: a.example:8080\n"
+    );
+    assert_eq!(
+        text("b.example"),
+        THEIRS,
+        "the upstream answers for other hosts"
+    );
+}
+
+#[test]
+fn the_upstream_is_asked_by_the_name_of_each_host() {
+    let house = House::new(TestServer::with(|seen| {
+        let host = seen.header("host").unwrap_or_default();
+        Reply::text(format!("User-agent: *\nDisallow: /of-{host}\n"))
+    }));
+    let server = house.serve(
+        "hosts = ['www.example.com']\n[robots_txt]\nserve = 'merge'\ndisallow = '/ours'\n\
+         [[robots_txt.host]]\nhosts = ['a.example', 'b.example']\n",
+    );
+    for (host, theirs) in [
+        ("a.example", "a.example"),
+        ("b.example", "b.example"),
+        ("c.example", "www.example.com"),
+    ] {
+        let text = known(&server, host).text();
+        let expected = format!("User-agent: *\nDisallow: /ours\nDisallow: /of-{theirs}\n");
+        assert_eq!(text, expected, "{host}");
+    }
+}
+
+/// A name, what the upstream answers by it, and what is told of that.
+fn sayings() -> [(&'static str, Reply, &'static str); 9] {
+    let html = Reply::typed(
+        "text/html",
+        "\n<!doctype html><p>User-agent: *\nDisallow: /html\n",
+    );
+    [
+        ("gone", Reply::status(404), ""),
+        ("secret", Reply::status(403), ""),
+        ("page", html, "is a page, not a robots.txt"),
+        ("broken", Reply::status(500), "answered 500"),
+        ("busy", Reply::status(429), "answered 429"),
+        (
+            "mad",
+            Reply::Raw(b"nonsense".to_vec()),
+            "none of its rules is known",
+        ),
+        ("reset", Reply::Reset, "none of its rules is known"),
+        (
+            "away",
+            Reply::redirect("http://evil.example/robots.txt"),
+            "to another server, \"evil.example\"",
+        ),
+        (
+            "round",
+            Reply::redirect("/robots.txt"),
+            "goes on to redirect",
+        ),
+    ]
+}
+
+#[test]
+fn ours_are_served_once_the_upstream_says_that_it_has_none() {
+    let cases = sayings();
+    let hosts: Vec<_> = cases
+        .iter()
+        .map(|case| format!("'{}.example'", case.0))
+        .collect();
+    let replies = cases.clone();
+    let house = House::new(TestServer::with(move |seen| {
+        let host = seen.header("host").unwrap_or_default();
+        let name = host.strip_suffix(".example");
+        let case = replies.iter().find(|case| Some(case.0) == name);
+        case.map_or_else(|| Reply::text(THEIRS), |case| case.1.clone())
+    }));
+    let hosts = hosts.join(", ");
+    let server = house.serve(&format!(
+        "[[robots_txt.host]]\nhosts = [{hosts}]\nserve = 'merge'\ndisallow = '/ours'"
+    ));
+    for (name, _, told) in cases {
+        let host = format!("{name}.example");
+        let is_answer = matches!(name, "gone" | "secret" | "page");
+        let answer = if is_answer {
+            known(&server, &host)
+        } else {
+            robots_of(&server, &host)
+        };
+        if is_answer {
+            let ours = (200, "User-agent: *\nDisallow: /ours\n".to_owned());
+            assert_eq!((answer.status, answer.text()), ours, "{name}");
+        } else {
+            let asked = (answer.status, answer.header("retry-after"));
+            assert_eq!(asked, (503, "60".to_owned()), "{name}");
+            assert!(!answer.text().contains("Disallow"), "{name}");
+        }
+        eventually(told, || house.log().contains(told));
+    }
+    assert_eq!(house.log().matches("answered 500").count(), 1, "told once");
+}
+
+#[test]
+fn robots_hold_back_until_the_upstream_has_answered() {
+    let house = House::robots(Reply::text(THEIRS));
+    house.configure("[robots_txt]\nserve = 'merge'\ndisallow = '/ours'\nenforce = 'on'");
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", nobody.local_addr().unwrap());
+    drop(nobody);
+    let server = Server::start(house.path(), &["serve", "--upstream", &url]);
+    let answer = robots(&server);
+    assert_eq!(answer.status, 503);
+    assert_eq!(answer.header("retry-after"), "60");
+    assert_eq!(answer.header("cache-control"), "no-store");
+    assert_eq!(answer.header("content-type"), "text/plain; charset=utf-8");
+    assert!(answer.text().starts_with("503 "), "{}", answer.text());
+    let head = request(server.addr, "HEAD", "/robots.txt", &[]);
+    assert_eq!((head.status, head.body.len()), (503, 0));
+    assert_eq!(request(server.addr, "POST", "/robots.txt", &[]).status, 405);
+    assert_eq!(
+        server.get("/ours", GOOGLEBOT).status,
+        403,
+        "ours are in force"
+    );
+    assert_eq!(server.get("/ours", FIREFOX).status, 502);
+    assert!(house.log().contains("no connection to"), "{}", house.log());
+}
+
+#[test]
+fn explain_says_what_becomes_of_a_merge() {
+    let explain = |house: &House| {
+        house.configure("[robots_txt]\nserve = 'merge'\ndisallow = '/abc$'\nallow = '/y'");
+        let arguments = [
+            "explain",
+            "--path",
+            "/robots.txt",
+            "--user-agent",
+            GOOGLEBOT,
+        ];
+        succeed(house.path(), &arguments)
+    };
+    let inexact = "User-agent: *\nAllow: /*a*b*c\n";
+    for (reply, told) in [
+        (Reply::status(500), "; with 503 until that is known"),
+        (Reply::text(inexact), "; they cannot be merged exactly"),
+    ] {
+        let text = explain(&House::robots(reply));
+        assert!(text.contains(told), "{told}: {text}");
+    }
+}
+
+#[test]
+fn a_huge_file_is_cut_at_a_line() {
+    let line = "Disallow: /theirs\n";
+    let huge = format!("User-agent: *\n{}", line.repeat(100_000));
+    let house = House::robots(Reply::text(huge));
+    let server = house.serve("[robots_txt]\nserve = 'merge'\ndisallow = '/theirs/too'");
+    let text = known(&server, "www.example.com").text();
+    assert!(text.len() <= 1 << 20, "{}", text.len());
+    assert!(text.len() > 500 << 10, "{}", text.len());
+    assert!(
+        text.lines().skip(1).all(|line| line == "Disallow: /theirs"),
+        "whole lines"
+    );
+    assert!(house.log().contains("is over 1 MiB"), "{}", house.log());
+}
+
+#[test]
+fn redirects_within_the_upstream_are_followed() {
+    let house = House::new(TestServer::with(|seen| match seen.path.as_str() {
+        "/robots.txt" => Reply::redirect("http://www.example.com/a"),
+        "/a" => Reply::redirect("b?c"),
+        "/b?c" => Reply::text(THEIRS),
+        _ => Reply::status(404),
+    }));
+    let server =
+        house.serve("hosts = 'www.example.com'\n[robots_txt]\nserve = 'merge'\ndisallow = '/ours'");
+    let text = known(&server, "www.example.com").text();
+    assert!(text.contains("Disallow: /theirs\n"), "{text}");
+}
+
+#[test]
+fn a_hangup_reloads_and_the_last_good_copy_stays() {
+    let house = House::robots(Reply::text(THEIRS).with("ETag", "\"t1\""));
+    let server = house.serve("[robots_txt]\nserve = 'merge'\ndisallow = '/ours'");
+    let first = known(&server, "www.example.com");
+    assert!(first.text().contains("/theirs"));
+
+    house.upstream.set(Reply::status(503));
+    house.configure("[robots_txt]\nserve = 'merge'\ndisallow = '/new'");
+    server.signal("HUP");
+    eventually("our new rule is served", || {
+        robots(&server).text().contains("/new")
+    });
+    eventually("the upstream has failed", || {
+        house.log().contains("the last good copy stays")
+    });
+    let text = robots(&server).text();
+    assert!(
+        text.contains("/theirs") && !text.contains("/ours"),
+        "{text}"
+    );
+    let asked: Vec<_> = house.upstream.seen();
+    let asked = asked
+        .iter()
+        .rfind(|seen| seen.path == "/robots.txt")
+        .unwrap();
+    assert_eq!(asked.header("if-none-match"), Some("\"t1\""));
+
+    house
+        .upstream
+        .set(Reply::text("User-agent: *\nDisallow: /back\n"));
+    server.signal("HUP");
+    eventually("the upstream is back", || {
+        robots(&server).text().contains("/back")
+    });
+    assert!(!robots(&server).text().contains("/theirs"));
+
+    house.configure("[robots_txt]\nserve = 'nothing'");
+    server.signal("HUP");
+    eventually("the log says what is wrong", || {
+        house
+            .log()
+            .contains("robots_txt.serve: \"nothing\" is no way to serve it")
+    });
+    assert!(
+        robots(&server).text().contains("/new"),
+        "a bad file changes nothing"
+    );
+
+    house.configure("[robots_txt]\nserve = 'pass'");
+    server.signal("HUP");
+    eventually("the upstream answers itself", || {
+        robots(&server).text() == "User-agent: *\nDisallow: /back\n"
+    });
+}
+
+#[test]
+fn a_reload_that_changes_nothing_keeps_tag_and_date() {
+    let house = House::robots(Reply::text(THEIRS));
+    let settings = "[robots_txt]\nserve = 'settings'\ndisallow = '/x'";
+    let server = house.serve(settings);
+    let first = robots(&server);
+    server.signal("HUP");
+    eventually("it is reloaded", || {
+        house.log().contains("reloaded filter_pattern")
+    });
+    let second = robots(&server);
+    for header in ["etag", "last-modified"] {
+        assert_eq!(first.header(header), second.header(header));
+    }
+}
+
+#[test]
+fn the_demonstration_site_can_serve_one_as_well() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = crate::support::program::command(directory.path());
+    command.args(["explain", "--path", "/robots.txt", "--user-agent", "x"]);
+    command.env("ROBOT_DETECTION_ROBOTS_TXT_SERVE", "settings");
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        text.ends_with("answered  by this program, from its settings\n"),
+        "{text}"
+    );
+    let server = Server::start(directory.path(), &["serve", "--demo"]);
+    assert_eq!(robots(&server).status, 404, "it has none of its own");
+}
+
+#[test]
+fn explain_says_who_answers() {
+    let house = House::robots(Reply::text(THEIRS));
+    house.configure(MIRRORS);
+    let explain = |host: &str| {
+        let arguments = [
+            "explain",
+            "--path",
+            "/robots.txt",
+            "--user-agent",
+            GOOGLEBOT,
+        ];
+        succeed(house.path(), &[&arguments[..], &["--host", host]].concat())
+    };
+    for (host, who) in [
+        (
+            "www.host1.com",
+            "this program, for a mirror of www.myhost.ru",
+        ),
+        ("www.myhost.ru", "this program, from its settings"),
+    ] {
+        let text = explain(host);
+        assert!(
+            text.ends_with(&format!("decision  pass\nanswered  by {who}\n")),
+            "{text}"
+        );
+    }
+    house.configure("");
+    assert!(explain("x").contains(&format!("answered  by {}\n", house.upstream.url(""))));
+}
+
+#[test]
+fn doctor_tells_of_files_mirrors_and_the_upstream() {
+    let house = House::robots(Reply::status(500));
+    house.configure(
+        "[robots_txt]\nserve = 'pass'\ndisallow = '/x'\nrefuse_robots = ['gptbott']\n\
+         [[robots_txt.host]]\nhosts = 'a.example'\nmain_mirror = 'www.a.example'\n",
+    );
+    let report = succeed(house.path(), &["doctor", "--offline"]);
+    for line in [
+        "robots_txt.disallow has no effect on the site: robots_txt.serve is pass",
+        "robots_txt.refuse_robots names the robot \"gptbott\", which no source has; did you mean \"gptbot\"?",
+        "[[robots_txt.host]] (robot-detection.toml:9): main_mirror \"www.a.example\" is not among its hosts; if it is no other server's, add it",
+    ] {
+        assert!(
+            report.contains(&format!("warn  robots.txt: {line}\n")),
+            "{line}\n{report}"
+        );
+    }
+    assert!(report.contains("/robots.txt answered 500"), "{report}");
+    let answered = format!("ok    robots.txt: answered by {}", house.upstream.url(""));
+    assert!(report.contains(&answered), "{report}");
+
+    house.configure("[robots_txt]\nserve = 'file'\nfile = 'missing.txt'");
+    let output = run(house.path(), &["doctor", "--offline"]);
+    assert_eq!(output.status.code(), Some(2));
+    let report = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        report.contains("robots_txt.file: cannot read missing.txt"),
+        "{report}"
+    );
+}
