@@ -22,7 +22,8 @@ use super::{
     problem::Problem,
     refreshes::{self, RefreshPath},
     robots::{self, RobotPath},
-    rules::RuleView,
+    robots_txt,
+    rules::{RuleView, TagRuleView},
     sources,
     state::AdminState,
 };
@@ -45,6 +46,8 @@ pub(super) fn routes() -> Router<AdminState> {
         .route("/refreshes/{refresh_id}", get(record))
         .route("/refresh", get(progress).post(start))
         .route("/identify", get(identify))
+        .route("/robots-txt", get(robots_txt::json))
+        .route("/robots-txt/check", get(robots_txt::check_json))
 }
 
 async fn status(State(state): State<AdminState>) -> Answer {
@@ -76,8 +79,12 @@ async fn settings(State(state): State<AdminState>) -> Answer {
             })
         })
         .collect();
-    let rules = RuleView::all(&state.admin().policy.load());
-    Ok(Json(json!({ "settings": settings, "rules": rules })))
+    let policy = state.admin().policy.load();
+    Ok(Json(json!({
+        "settings": settings,
+        "rules": RuleView::all(&policy),
+        "x_robots_tags": TagRuleView::all(&policy),
+    })))
 }
 
 async fn list(State(state): State<AdminState>, Params(params): Params<ListParams>) -> Answer {

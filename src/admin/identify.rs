@@ -9,6 +9,7 @@ use axum::{
 use serde::{Deserialize, Serialize};
 
 use super::{
+    decided::Decided,
     fields::Params,
     guard::host,
     page::{Page, html},
@@ -18,7 +19,7 @@ use super::{
     state::AdminState,
 };
 use crate::detect::{Claim, Listed};
-use crate::policy::{Decision, Request};
+use crate::policy::Request;
 
 /// Longest User-Agent and path that are looked at.
 const MAX_BYTES: usize = 16 * 1024;
@@ -47,11 +48,8 @@ pub(super) struct Answer {
     pub(super) user_agent: String,
     pub(super) path: String,
     pub(super) robot: Option<ClaimView>,
-    /// "pass" or "redirect".
-    pub(super) decision: &'static str,
-    pub(super) location: Option<String>,
-    pub(super) status: Option<u16>,
-    pub(super) steps: Vec<StepView>,
+    #[serde(flatten)]
+    pub(super) decided: Decided,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -86,12 +84,6 @@ pub(super) struct ListedView {
     pub(super) link: String,
 }
 
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct StepView {
-    pub(super) name: &'static str,
-    pub(super) text: String,
-}
-
 /// Shows the form, and the answer to what was asked.
 pub(super) async fn show(
     State(state): State<AdminState>,
@@ -108,7 +100,7 @@ pub(super) async fn show(
     };
     let path = match &answer {
         Some(answer) => answer.path.clone(),
-        None => path_of(&question.path).to_owned(),
+        None => target_of(&question.path).to_owned(),
     };
     Ok(html(&IdentifyPage {
         page,
@@ -129,39 +121,21 @@ pub(super) fn answer(
             "User-Agent and path may have 16 KiB each.",
         ));
     }
-    let path = path_of(&question.path);
+    let target = target_of(&question.path);
+    let path = target.split('?').next().unwrap_or_default();
     let detector = state.admin().detector.load();
-    let policy = state.admin().policy.load();
     let claim = detector.identify(question.user_agent.as_bytes());
     let request = Request {
         method: "GET",
         host,
         path,
     };
-    let explanation = policy.explain(&request, claim.as_ref());
-    let redirect = match explanation.decision {
-        Decision::Redirect(redirect) => Some(redirect),
-        Decision::Pass(_) => None,
-    };
+    let user_agent = question.user_agent.as_bytes();
     Ok(Answer {
         user_agent: question.user_agent.clone(),
-        path: path.to_owned(),
+        path: target.to_owned(),
+        decided: Decided::new(state.admin(), &request, target, claim.as_ref(), user_agent),
         robot: claim.map(|claim| ClaimView::new(&claim, &question.user_agent)),
-        decision: if redirect.is_some() {
-            "redirect"
-        } else {
-            "pass"
-        },
-        location: redirect.map(|redirect| redirect.location.clone()),
-        status: redirect.map(|redirect| redirect.status),
-        steps: explanation
-            .steps
-            .into_iter()
-            .map(|step| StepView {
-                name: step.name,
-                text: step.text,
-            })
-            .collect(),
     })
 }
 
@@ -212,8 +186,8 @@ fn cut(text: &str, start: usize, end: usize) -> (String, String, String) {
     (text(before), text(matched), text(after))
 }
 
-/// Returns the path of what was typed: a path, or a whole URL.
-fn path_of(typed: &str) -> &str {
+/// Returns path and query of what was typed: a path, or a whole URL.
+fn target_of(typed: &str) -> &str {
     let typed = typed.trim();
     let local = match typed.split_once("://") {
         Some(("http" | "https", rest)) => {
@@ -221,8 +195,10 @@ fn path_of(typed: &str) -> &str {
         }
         _ => typed,
     };
-    let path = local.split(['?', '#']).next().unwrap_or_default();
-    if path.is_empty() { DEFAULT_PATH } else { path }
+    match local.split('#').next().unwrap_or_default() {
+        "" => DEFAULT_PATH,
+        target => target,
+    }
 }
 
 #[cfg(test)]
@@ -231,11 +207,11 @@ mod tests {
 
     #[test]
     fn a_path_or_a_whole_url_may_be_typed() {
-        assert_eq!(path_of("/a/b?x=1#y"), "/a/b");
-        assert_eq!(path_of(" https://example.com/a?b "), "/a");
-        assert_eq!(path_of("https://example.com"), "/");
-        assert_eq!(path_of("//a"), "//a");
-        assert_eq!(path_of(""), DEFAULT_PATH);
+        assert_eq!(target_of("/a/b?x=1#y"), "/a/b?x=1");
+        assert_eq!(target_of(" https://example.com/a?b "), "/a?b");
+        assert_eq!(target_of("https://example.com"), "/");
+        assert_eq!(target_of("//a"), "//a");
+        assert_eq!(target_of(""), DEFAULT_PATH);
     }
 
     #[test]

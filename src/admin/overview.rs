@@ -8,7 +8,7 @@ use super::{
     page::{Page, html},
     problem::Problem,
     refreshes::{self, RefreshView},
-    rules::RuleView,
+    rules::{RuleView, TagRuleView},
     settings::Setting,
     sources::{self, SourceView},
     state::AdminState,
@@ -49,6 +49,8 @@ pub(super) struct FilteringView {
     pub(super) missing: Vec<&'static str>,
     /// Asked before the purposes, in this order.
     pub(super) rules: Vec<RuleView>,
+    /// Added to responses.
+    pub(super) x_robots_tags: Vec<TagRuleView>,
 }
 
 /// How many robots are known.
@@ -117,6 +119,7 @@ impl FilteringView {
             purposes,
             missing,
             rules: RuleView::all(policy),
+            x_robots_tags: TagRuleView::all(policy),
         }
     }
 }

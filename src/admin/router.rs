@@ -10,7 +10,7 @@ use axum::{
 use super::{
     access, account, api, assets, export, guard, identify, login, manual, overview,
     problem::Problem,
-    refreshes, robots, session,
+    refreshes, robots, robots_txt, session,
     settings::{Access, Admin},
     state::AdminState,
 };
@@ -52,6 +52,7 @@ fn pages() -> Router<AdminState> {
         .route("/robots/{robot_source}", get(robots::show_by_query))
         .route("/robots/{robot_source}/{robot_id}", get(robots::show))
         .route("/identify", get(identify::show))
+        .route("/robots-txt", get(robots_txt::show))
         .route("/refresh", get(refreshes::progress).post(refreshes::start))
         .route("/refreshes", get(refreshes::list))
         .route("/refreshes/{refresh_id}", get(refreshes::record))

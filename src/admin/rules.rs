@@ -1,8 +1,8 @@
-//! Rules, as the pages and their JSON show them.
+//! Rules and headers, as the pages and their JSON show them.
 
 use serde::Serialize;
 
-use crate::policy::{Policy, Rule};
+use crate::policy::{Policy, Rule, TagRule};
 
 /// Rule in force.
 #[derive(Clone, Debug, Serialize)]
@@ -31,6 +31,31 @@ impl RuleView {
             conditions: rule.conditions().map(str::to_owned).collect(),
             action: rule.action().as_str(),
             location: redirect.map(|redirect| redirect.location.clone()),
+            origin: rule.origin().to_owned(),
+        }
+    }
+}
+
+/// `X-Robots-Tag` header in force.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct TagRuleView {
+    pub(super) value: String,
+    /// All of these have to hold; none: every response.
+    pub(super) conditions: Vec<String>,
+    /// Place in the configuration; empty: set by the program.
+    pub(super) origin: String,
+}
+
+impl TagRuleView {
+    /// Returns the headers in the order of the settings.
+    pub(super) fn all(policy: &Policy) -> Vec<Self> {
+        policy.tag_rules().map(Self::new).collect()
+    }
+
+    fn new(rule: &TagRule) -> Self {
+        Self {
+            value: rule.value().to_owned(),
+            conditions: rule.conditions().map(str::to_owned).collect(),
             origin: rule.origin().to_owned(),
         }
     }

@@ -7,7 +7,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::clock::Clock;
 use crate::detect::SharedDetector;
-use crate::policy::SharedPolicy;
+use crate::policy::{Enforcer, SharedPolicy};
 use crate::refresh::Refresher;
 use crate::store::Store;
 
@@ -82,6 +82,8 @@ pub struct Admin {
     pub detector: SharedDetector,
     /// Policy in force.
     pub policy: SharedPolicy,
+    /// Holds robots to robots.txt.
+    pub enforcer: Enforcer,
     /// Keeps the registry up to date.
     pub refresher: Refresher,
     /// Parameters in force; those with an old name come first on the page.

@@ -1,0 +1,232 @@
+//! May this robot fetch that URL?
+
+use serde::{Deserialize, Serialize};
+
+use super::super::{decided::Decided, problem::Problem, state::AdminState};
+use super::violations::seconds;
+use crate::detect::{Claim, Detector, Listed};
+use crate::policy::{Enforcer, Request};
+use crate::robots_txt::{ForRobot, RobotsTxt};
+
+/// Longest robot, URL and host that are looked at.
+const MAX_BYTES: usize = 16 * 1024;
+
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(in super::super) struct Question {
+    /// Id, product token, or a whole User-Agent.
+    #[serde(default)]
+    pub(super) robot: String,
+    /// Path, or absolute URL.
+    #[serde(default)]
+    pub(super) url: String,
+    /// Host of a path; that of an absolute URL counts before it.
+    #[serde(default)]
+    pub(super) host: String,
+}
+
+/// Verdict of robots.txt, and what is done.
+#[derive(Clone, Debug, Serialize)]
+pub(in super::super) struct Checked {
+    pub(super) robot: String,
+    /// Whom the robot is taken for, as a sentence.
+    pub(super) taken_for: String,
+    pub(super) host: Option<String>,
+    /// Path with its query.
+    pub(super) url: String,
+    /// What the file says; nothing: there is none.
+    pub(super) verdict: Option<VerdictView>,
+    #[serde(flatten)]
+    pub(super) decided: Decided,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(in super::super) struct VerdictView {
+    pub(super) allowed: bool,
+    /// Line of the rule that decided.
+    pub(super) line: Option<usize>,
+    pub(super) rule: Option<String>,
+    /// Line at which its group begins.
+    pub(super) group_line: Option<usize>,
+    /// Whether no group names the robot, so that those of `*` count.
+    pub(super) is_fallback: bool,
+    pub(super) crawl_delay_seconds: Option<f64>,
+}
+
+/// Whom a text is taken for.
+enum Who<'d> {
+    Claim(Claim<'d>),
+    /// Nobody that detection knows: a name to look for in the file.
+    Name,
+}
+
+/// Asks the file in force, and says what a visitor would get.
+pub(super) fn check(
+    state: &AdminState,
+    question: &Question,
+    own_host: Option<&str>,
+) -> Result<Checked, Problem> {
+    let lengths = [&question.robot, &question.url, &question.host].map(String::len);
+    if lengths.iter().any(|&length| length > MAX_BYTES) {
+        return Err(Problem::invalid(
+            "Robot, URL and host may have 16 KiB each.",
+        ));
+    }
+    let robot = question.robot.trim();
+    let (host, target) = host_and_target(question);
+    let host = host.or(own_host);
+    let detector = state.admin().detector.load();
+    let who = Who::new(&detector, robot);
+    let request = Request {
+        method: "GET",
+        host,
+        path: target.split('?').next().unwrap_or_default(),
+    };
+    let files = state.admin().enforcer.files().load();
+    let file = files.of(host);
+    Ok(Checked {
+        robot: robot.to_owned(),
+        taken_for: who.told(),
+        host: host.map(str::to_owned),
+        url: target.clone(),
+        verdict: file.map(|file| VerdictView::new(&who.rules(file, robot), &target)),
+        decided: match &who {
+            Who::Claim(claim) => Decided::new(
+                state.admin(),
+                &request,
+                &target,
+                Some(claim),
+                robot.as_bytes(),
+            ),
+            Who::Name => Decided::new(state.admin(), &request, &target, None, robot.as_bytes()),
+        },
+    })
+}
+
+impl<'d> Who<'d> {
+    /// Looks for an id, then for a product token, then asks as of a User-Agent.
+    fn new(detector: &'d Detector, text: &str) -> Self {
+        let robots = detector.robots().iter();
+        let named = robots
+            .clone()
+            .find(|robot| robot.id.eq_ignore_ascii_case(text))
+            .or_else(|| {
+                let mut robots = robots.clone();
+                robots.find(|robot| {
+                    let token = robot.product_token.as_deref();
+                    token.is_some_and(|token| token.eq_ignore_ascii_case(text))
+                })
+            });
+        if let Some(robot) = named
+            && let Some(pattern) = robot.patterns.first()
+        {
+            let range = 0..text.len();
+            return Self::Claim(Claim::Listed(Listed {
+                robot,
+                pattern,
+                range,
+            }));
+        }
+        let claim = detector.identify(text.as_bytes());
+        claim.map_or(Self::Name, Self::Claim)
+    }
+
+    fn rules(&self, file: &RobotsTxt, text: &str) -> ForRobot {
+        match self {
+            Self::Claim(claim) => Enforcer::rules_of(file, claim, text.as_bytes()),
+            Self::Name if text.contains([' ', '/']) => file.for_header(text),
+            Self::Name => file.for_robot(text),
+        }
+    }
+
+    fn told(&self) -> String {
+        match self {
+            Self::Claim(Claim::Listed(listed)) => {
+                let robot = &listed.robot;
+                match &robot.product_token {
+                    Some(token) => format!(
+                        "It is the robot {}, which robots.txt calls {token}.",
+                        robot.id
+                    ),
+                    None => format!(
+                        "It is the robot {}, of which no registry says what robots.txt calls it.",
+                        robot.id
+                    ),
+                }
+            }
+            Self::Claim(Claim::Unlisted(_)) => {
+                "It is a robot that no registry lists; robots.txt is searched for a name in its User-Agent."
+                    .to_owned()
+            }
+            Self::Name => {
+                "Detection knows no robot by that, so a visitor with this User-Agent is taken for a person; robots.txt is asked about the name."
+                    .to_owned()
+            }
+        }
+    }
+}
+
+impl VerdictView {
+    fn new(rules: &ForRobot, target: &str) -> Self {
+        let verdict = rules.check(target);
+        Self {
+            allowed: verdict.allowed(),
+            line: verdict.rule().map(|rule| rule.line()),
+            rule: verdict.rule().map(|rule| rule.to_string()),
+            group_line: verdict.group_line(),
+            is_fallback: verdict.is_fallback(),
+            crawl_delay_seconds: seconds(rules.crawl_delay()),
+        }
+    }
+}
+
+/// Returns the host that was typed, if any, and the path with its query.
+fn host_and_target(question: &Question) -> (Option<&str>, String) {
+    let typed = question.url.trim();
+    let typed = typed.split('#').next().unwrap_or_default();
+    let host = Some(question.host.trim()).filter(|host| !host.is_empty());
+    let (host, target) = match typed.split_once("://") {
+        Some(("http" | "https", rest)) => {
+            let end = rest.find(['/', '?']).unwrap_or(rest.len());
+            let (authority, target) = rest.split_at_checked(end).unwrap_or((rest, ""));
+            let typed = authority.rsplit_once('@');
+            (Some(typed.map_or(authority, |(_, host)| host)), target)
+        }
+        _ => (host, typed),
+    };
+    let slash = if target.starts_with('/') { "" } else { "/" };
+    (host, format!("{slash}{target}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_or_a_whole_url_may_be_typed() {
+        for (url, host, expected) in [
+            ("/a?b=c#d", "", (None, "/a?b=c")),
+            ("a", "x.example", (Some("x.example"), "/a")),
+            (
+                "https://u@y.example:81/a?b",
+                "x",
+                (Some("y.example:81"), "/a?b"),
+            ),
+            ("http://y.example?b", "", (Some("y.example"), "/?b")),
+            (" http://y.example ", "", (Some("y.example"), "/")),
+            (
+                "/?to=http://z.example/",
+                "x",
+                (Some("x"), "/?to=http://z.example/"),
+            ),
+            ("", "", (None, "/")),
+        ] {
+            let question = Question {
+                url: url.to_owned(),
+                host: host.to_owned(),
+                ..Question::default()
+            };
+            let (host, target) = host_and_target(&question);
+            assert_eq!((host, &*target), expected, "{url:?}");
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! The robots.txt in force: its text, a tester, and who does not keep to it.
+
+mod check;
+mod file;
+mod page;
+mod violations;
+
+pub(super) use page::{check_json, json, show};

@@ -1,0 +1,210 @@
+//! The page and its JSON.
+
+use std::ptr;
+
+use askama::Template;
+use axum::{
+    Json,
+    extract::State,
+    http::{HeaderMap, Uri},
+    response::Response,
+};
+use serde_json::json;
+
+use super::super::{
+    fields::Params,
+    guard::host,
+    page::{Page, encode, html},
+    problem::Problem,
+    state::AdminState,
+};
+use super::{
+    check::{Checked, Question, check},
+    file::{Excerpt, FileView, WarningView, sorted},
+    violations::ViolationsView,
+};
+use crate::policy::{Enforce, Enforcement, Refusal, RobotsFiles};
+
+/// Hosts that the page names, at most.
+const MAX_HOSTS: usize = 200;
+
+/// Violations of a kind that the page shows, at most.
+const MAX_ROWS: usize = 200;
+
+#[derive(Template)]
+#[template(path = "admin/robots_txt.html")]
+struct RobotsTxtPage {
+    page: Page,
+    mode: ModeView,
+    hosts: Vec<HostView>,
+    file: Option<Shown>,
+    question: Question,
+    checked: Option<Checked>,
+    violations: ViolationsView,
+    /// Violations that are kept and not shown.
+    more: usize,
+}
+
+/// How robots are held to robots.txt.
+struct ModeView {
+    is_on: bool,
+    heading: &'static str,
+    text: String,
+}
+
+struct HostView {
+    label: String,
+    query: String,
+    is_shown: bool,
+}
+
+/// The file that the page shows.
+struct Shown {
+    label: String,
+    dialect: &'static str,
+    bytes: usize,
+    excerpt: Excerpt,
+    warnings: Vec<WarningView>,
+}
+
+/// Shows the files, the tester with its answer, and the violations.
+pub(in super::super) async fn show(
+    State(state): State<AdminState>,
+    Params(question): Params<Question>,
+    uri: Uri,
+    headers: HeaderMap,
+    page: Page,
+) -> Result<Response, Problem> {
+    let own_host = host(&uri, &headers);
+    let has_asked = page.place.local.contains("robot=");
+    let checked = if has_asked {
+        Some(check(&state, &question, own_host)?)
+    } else {
+        None
+    };
+    let enforcer = &state.admin().enforcer;
+    let files = enforcer.files().load();
+    let wanted = match &checked {
+        Some(checked) => checked.host.clone(),
+        None => Some(question.host.trim().to_owned()).filter(|host| !host.is_empty()),
+    };
+    let mut violations = ViolationsView::new(enforcer.violations(), state.now_ms());
+    let kept = violations.rules.len() + violations.delays.len();
+    violations.rules.truncate(MAX_ROWS);
+    violations.delays.truncate(MAX_ROWS);
+    let shown = Shown::new(&files, wanted.as_deref(), checked.as_ref());
+    Ok(html(&RobotsTxtPage {
+        page,
+        mode: ModeView::new(enforcer.settings(), shown.is_some()),
+        hosts: hosts(&files, shown.as_ref()),
+        file: shown,
+        question,
+        checked,
+        more: kept - violations.rules.len() - violations.delays.len(),
+        violations,
+    }))
+}
+
+/// Tells the same as JSON.
+pub(in super::super) async fn json(State(state): State<AdminState>) -> Json<serde_json::Value> {
+    let enforcer = &state.admin().enforcer;
+    let settings = enforcer.settings();
+    let files = FileView::all(&enforcer.files().load());
+    let violations = ViolationsView::new(enforcer.violations(), state.now_ms());
+    Json(json!({
+        "enforce": settings.rules.as_str(),
+        "refusal": settings.refusal.as_str(),
+        "crawl_delay": settings.crawl_delay.as_str(),
+        "files": files,
+        "violations": violations,
+    }))
+}
+
+/// Answers a question as JSON.
+pub(in super::super) async fn check_json(
+    State(state): State<AdminState>,
+    Params(question): Params<Question>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Json<Checked>, Problem> {
+    check(&state, &question, host(&uri, &headers)).map(Json)
+}
+
+impl ModeView {
+    fn new(settings: Enforcement, has_file: bool) -> Self {
+        let heading = match settings.rules {
+            _ if !has_file => "No robots.txt is in force",
+            Enforce::Off => "Robots are not held to robots.txt",
+            Enforce::Report => "Violations of robots.txt are reported",
+            Enforce::On => "Robots are held to robots.txt",
+        };
+        Self {
+            is_on: has_file && settings.rules == Enforce::On,
+            heading,
+            text: format!("{} {}", rules_text(settings), delay_text(settings)),
+        }
+    }
+}
+
+fn rules_text(settings: Enforcement) -> &'static str {
+    match (settings.rules, settings.refusal) {
+        (Enforce::Off, _) => "What a rule disallows is not looked at.",
+        (Enforce::Report, _) | (Enforce::On, Refusal::Pass) => {
+            "A robot that asks for what its rules disallow gets it, and is counted."
+        }
+        (Enforce::On, Refusal::TooManyRequests) => {
+            "A robot that asks for what its rules disallow is answered 429."
+        }
+        (Enforce::On, Refusal::Redirect) => {
+            "A robot that asks for what its rules disallow is redirected to robot heaven."
+        }
+        (Enforce::On, _) => "A robot that asks for what its rules disallow is answered 403.",
+    }
+}
+
+fn delay_text(settings: Enforcement) -> &'static str {
+    match settings.crawl_delay {
+        Enforce::Off => "Crawl-delay is not looked at.",
+        Enforce::Report => "One that comes sooner than its Crawl-delay is counted.",
+        Enforce::On => "One that comes sooner than its Crawl-delay is answered 429.",
+    }
+}
+
+impl Shown {
+    /// Takes the file of the host that is asked for, else the first.
+    fn new(files: &RobotsFiles, host: Option<&str>, checked: Option<&Checked>) -> Option<Self> {
+        let of_host = files.of(host);
+        // A question without an answer shows no other host's file.
+        let file = match checked {
+            Some(_) => of_host,
+            None => of_host.or_else(|| sorted(files).first().map(|(_, file)| *file)),
+        }?;
+        let verdict = checked.and_then(|checked| checked.verdict.as_ref());
+        let found = files.iter().find(|(_, known)| ptr::eq(*known, file))?;
+        Some(Self {
+            label: label(files, found.0),
+            dialect: file.dialect().name,
+            bytes: file.as_bytes().len(),
+            excerpt: Excerpt::new(file, verdict.and_then(|verdict| verdict.line)),
+            warnings: WarningView::all(file),
+        })
+    }
+}
+
+fn hosts(files: &RobotsFiles, shown: Option<&Shown>) -> Vec<HostView> {
+    let view = |host: Option<&str>| HostView {
+        label: label(files, host),
+        query: format!("?host={}", encode(host.unwrap_or_default())),
+        is_shown: shown.is_some_and(|shown| shown.label == label(files, host)),
+    };
+    let hosts = sorted(files).into_iter().take(MAX_HOSTS);
+    hosts.map(|(host, _)| view(host)).collect()
+}
+
+fn label(files: &RobotsFiles, host: Option<&str>) -> String {
+    match host {
+        Some(host) => host.to_owned(),
+        None if files.iter().count() == 1 => "every host".to_owned(),
+        None => "all other hosts".to_owned(),
+    }
+}
