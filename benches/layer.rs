@@ -15,8 +15,9 @@ use http::{HeaderValue, Request, Response, header};
 use robot_detection::{
     detect::{Detector, SharedDetector},
     layer::RobotDetectionLayer,
-    policy::{Policy, SharedPolicy},
+    policy::{Enforce, Enforcement, Enforcer, Policy, SharedPolicy, SharedRobotsFiles},
     registry::{Pattern, PatternKind, Purpose, Robot, Source},
+    robots_txt::{Dialect, RobotsTxt},
 };
 use tower_layer::Layer;
 use tower_service::Service;
@@ -60,6 +61,17 @@ fn layer() -> RobotDetectionLayer {
     let detector = Detector::new(robots.map(Arc::new)).expect("a thousand robots fit");
     let policy = Policy::builder().build().expect("the defaults are right");
     RobotDetectionLayer::new(SharedDetector::new(detector), SharedPolicy::new(policy))
+}
+
+/// A layer that holds its robots to a robots.txt of 200 groups, crawl-delay included.
+fn strict_layer() -> RobotDetectionLayer {
+    let group = |number: usize| format!("User-agent: Other{number}\nDisallow: /{number}/\n");
+    let text = (0..200).map(group).collect::<String>()
+        + "User-agent: Googlebot\nCrawl-delay: 0.001\nDisallow: /private/\nDisallow: /*?sort=\n";
+    let files = SharedRobotsFiles::default();
+    files.replace(RobotsTxt::parse(text.as_bytes(), Dialect::default()).into());
+    let settings = Enforcement::default().rules(Enforce::On);
+    layer().enforcer(Enforcer::new(files, settings))
 }
 
 fn robot(id: &str, token: &str) -> Robot {
@@ -135,6 +147,31 @@ fn robot_is_redirected(bencher: Bencher<'_, '_>) {
         bencher,
         layer().layer(Inner),
         "/members-only-stuff/a",
+        GOOGLEBOT,
+    );
+}
+
+#[divan::bench]
+fn person_passes_where_robots_are_held(bencher: Bencher<'_, '_>) {
+    run(bencher, strict_layer().layer(Inner), "/a/page.html", CHROME);
+}
+
+#[divan::bench]
+fn robot_passes_held_to_robots_txt(bencher: Bencher<'_, '_>) {
+    run(
+        bencher,
+        strict_layer().layer(Inner),
+        "/a/page.html",
+        GOOGLEBOT,
+    );
+}
+
+#[divan::bench]
+fn robot_is_refused_by_robots_txt(bencher: Bencher<'_, '_>) {
+    run(
+        bencher,
+        strict_layer().layer(Inner),
+        "/private/a",
         GOOGLEBOT,
     );
 }

@@ -2,13 +2,15 @@
 //!
 //! `rivals classify LISTING` reads one User-Agent a line and tells which of the
 //! detectors take it for a robot's; `rivals bench CORPORA` measures them all in
-//! one run. `benches/rivals/run` brings what both need.
+//! one run, `rivals robots-txt` the libraries that parse robots.txt.
+//! `benches/rivals/run` brings what they need.
 
 mod contenders;
 #[path = "../../support/invent.rs"]
 mod invent;
 mod mixes;
 mod node;
+mod robots_txt;
 mod timing;
 
 use std::{
@@ -28,7 +30,11 @@ fn main() -> Result<()> {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["classify", listing] => classify(Path::new(listing)),
         ["bench", corpora] => bench(Path::new(corpora)),
-        _ => Err("usage: rivals classify CRAWLER-USER-AGENTS.JSON | rivals bench CORPORA".into()),
+        ["robots-txt"] => {
+            robots_txt::bench();
+            Ok(())
+        }
+        _ => Err("usage: rivals classify CRAWLER-USER-AGENTS.JSON | rivals bench CORPORA | rivals robots-txt".into()),
     }
 }
 
