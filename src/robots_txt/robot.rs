@@ -43,6 +43,15 @@ impl ForRobot {
         }
     }
 
+    /// Builds the index that is else built after a few questions.
+    ///
+    /// From then on [`check`](Self::check) allocates nothing for a path without escapes.
+    pub fn prepare(&self) {
+        let inner = &self.file.inner;
+        let base = inner.url.as_deref();
+        self.selection.prepared(&inner.parsed, &inner.dialect, base);
+    }
+
     /// Returns `true` if a group names the robot; otherwise those of `*` count.
     #[must_use]
     pub fn is_named(&self) -> bool {

@@ -1,5 +1,5 @@
-//! Rules asked one after the other: for few questions, or few rules, an index
-//! costs more than it saves.
+//! Rules asked one after the other: for the first questions an index costs more
+//! than it saves.
 
 use super::{
     Dialect,

@@ -36,10 +36,6 @@ pub(super) struct Selection {
 
 /// Questions for which no index is built.
 const FIRST_QUESTIONS: usize = 3;
-
-/// Rules for which no index is built.
-const FEW_RULES: usize = 8;
-
 impl Selection {
     /// Selects the groups about a robot; nothing if none names it.
     pub(super) fn own(parsed: &Parsed, dialect: &Dialect, name: Name) -> Option<Self> {
@@ -86,31 +82,31 @@ impl Selection {
     ) -> Option<Decision> {
         if let Some(path) = path
             && can_scan(dialect)
-            && self.is_sooner_scanned(parsed)
+            && self.is_sooner_scanned()
         {
             return scan::decide(parsed, dialect, self.groups(), path);
         }
-        let index = self
-            .index
-            .get_or_init(|| self.index_of(parsed, dialect, base));
+        let index = self.prepared(parsed, dialect, base);
         match path {
             Some(path) => index.decide(path),
             None => index.decide_unreadable(),
         }
     }
 
-    fn is_sooner_scanned(&self, parsed: &Parsed) -> bool {
-        if self.index.get().is_some() {
-            return false;
-        }
-        let rules = |at| {
-            parsed
-                .groups
-                .get(at)
-                .map_or(0, |group: &GroupLines| group.rules.len())
-        };
-        self.groups().map(rules).sum::<usize>() <= FEW_RULES
-            || self.asked.fetch_add(1, Relaxed) < FIRST_QUESTIONS
+    /// Returns the index, built if it is not yet.
+    pub(super) fn prepared(
+        &self,
+        parsed: &Parsed,
+        dialect: &Dialect,
+        base: Option<&str>,
+    ) -> &Index {
+        self.index
+            .get_or_init(|| self.index_of(parsed, dialect, base))
+    }
+
+    /// Tells whether these are the first questions: an index pays after a few.
+    fn is_sooner_scanned(&self) -> bool {
+        self.index.get().is_none() && self.asked.fetch_add(1, Relaxed) < FIRST_QUESTIONS
     }
 
     fn index_of(&self, parsed: &Parsed, dialect: &Dialect, base: Option<&str>) -> Index {

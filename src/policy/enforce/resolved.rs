@@ -154,6 +154,7 @@ fn fallback(token: &str) -> Option<&'static str> {
 
 impl OfRobot {
     fn new(robot: Option<&Arc<Robot>>, rules: ForRobot) -> Arc<Self> {
+        rules.prepare();
         Arc::new(Self {
             robot: robot.cloned(),
             delay: rules.crawl_delay().filter(|delay| !delay.is_zero()),
