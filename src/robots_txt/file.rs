@@ -1,10 +1,6 @@
 //! A robots.txt, parsed once and asked by many robots.
 
-use std::{
-    borrow::Cow,
-    fmt,
-    sync::{Arc, OnceLock},
-};
+use std::{borrow::Cow, fmt, sync::Arc};
 
 use super::{
     Dialect, ForRobot, Rule, clean_param,
@@ -13,7 +9,7 @@ use super::{
     host,
     names::{Name, value},
     parsed::{Extra, GroupLines, Parsed},
-    selection::Selection,
+    selection::{Own, Selection},
     target::Split,
 };
 
@@ -33,7 +29,7 @@ pub(super) struct Inner {
     pub(super) url: Option<Box<str>>,
     pub(super) parsed: Parsed,
     /// What it says about robots that no group names.
-    any: OnceLock<Arc<Selection>>,
+    pub(super) any: Selection,
 }
 
 /// Group of a file: robots and the rules about them.
@@ -75,7 +71,7 @@ impl RobotsTxt {
                 parsed: Parsed::new(bytes, &dialect),
                 dialect,
                 url,
-                any: OnceLock::new(),
+                any: Selection::default(),
             }),
         }
     }
@@ -111,18 +107,10 @@ impl RobotsTxt {
         self.select(Name::in_header(user_agent, values, &self.inner.dialect))
     }
 
-    fn select(&self, name: Option<Name>) -> ForRobot {
+    fn select(&self, name: Option<Name<'_>>) -> ForRobot {
         let inner = &self.inner;
-        let own = name.and_then(|name| Selection::own(&inner.parsed, &inner.dialect, name));
-        let selection = match own {
-            Some(own) => Arc::new(own),
-            None => Arc::clone(
-                inner
-                    .any
-                    .get_or_init(|| Arc::new(Selection::any(&inner.parsed, &inner.dialect))),
-            ),
-        };
-        ForRobot::new(self.clone(), selection)
+        let own = name.and_then(|name| Own::new(&inner.parsed, &inner.dialect, &name));
+        ForRobot::new(self.clone(), own.map(|own| Arc::new(Selection::new(own))))
     }
 
     /// Returns its groups in the file's order, each as it was written.

@@ -10,9 +10,10 @@ use super::{
 
 /// Name of a robot, made ready to be compared with `User-agent` lines.
 #[derive(Clone, Debug)]
-pub(super) struct Name {
+pub(super) struct Name<'n> {
     how: How,
-    name: Box<[u8]>,
+    /// In any case.
+    name: Cow<'n, [u8]>,
 }
 
 /// How a name is compared.
@@ -25,9 +26,9 @@ enum How {
     Header(Naming),
 }
 
-impl Name {
+impl<'n> Name<'n> {
     /// Creates the name of a robot as the dialect compares it.
-    pub(super) fn new(name: &str, dialect: &Dialect) -> Self {
+    pub(super) fn new(name: &'n str, dialect: &Dialect) -> Self {
         let name = name.trim_ascii();
         let (how, name) = match dialect.names {
             Naming::Equal if decodes(dialect) => (How::Decoded, name),
@@ -36,14 +37,14 @@ impl Name {
         };
         Self {
             how,
-            name: name.as_bytes().to_ascii_lowercase().into(),
+            name: Cow::Borrowed(name.as_bytes()),
         }
     }
 
     /// Creates the longest of the names that stand in a header.
-    pub(super) fn in_header<'t>(
+    pub(super) fn in_header(
         header: &str,
-        values: impl Iterator<Item = &'t [u8]>,
+        values: impl Iterator<Item = &'n [u8]>,
         dialect: &Dialect,
     ) -> Option<Self> {
         let words = Words::new(header);
@@ -54,8 +55,16 @@ impl Name {
             .max_by_key(|name| name.len())?;
         Some(Self {
             how: How::Header(dialect.names),
-            name: name.to_ascii_lowercase().into(),
+            name: Cow::Borrowed(name),
         })
+    }
+
+    /// Returns the same name, to be kept.
+    pub(super) fn to_owned(&self) -> Name<'static> {
+        Name {
+            how: self.how,
+            name: Cow::Owned(self.name.to_vec()),
+        }
     }
 
     /// Tells whether a `User-agent` value names the robot.
@@ -129,7 +138,7 @@ fn first_word(name: &str) -> &str {
     word.split('/').next().unwrap_or_default()
 }
 
-/// Tells whether a text in lower case contains another.
+/// Tells whether a text contains another, in any case.
 fn contains_ignoring_case(text: &[u8], part: &[u8]) -> bool {
     part.is_empty()
         || text

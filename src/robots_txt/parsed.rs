@@ -67,7 +67,9 @@ impl Parsed {
     pub(super) fn new(bytes: &[u8], dialect: &Dialect) -> Self {
         let bytes = bytes.get(..u32::MAX as usize).unwrap_or(bytes);
         let mut parser = Parser::new(bytes, dialect);
-        for line in lines(bytes, dialect.lines) {
+        // Behind the end of the last line stands no other.
+        let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        for line in lines(text, dialect.lines) {
             match read(&line, dialect.lines) {
                 Content::Nothing => {}
                 Content::Blank => parser.blank(),
@@ -130,10 +132,10 @@ impl<'t> Parser<'t> {
         Self {
             text,
             dialect,
-            agents: Vec::new(),
+            agents: Vec::with_capacity(4),
             rules: Vec::with_capacity((text.len() / 32).max(4)),
             extras: Vec::new(),
-            groups: Vec::new(),
+            groups: Vec::with_capacity(4),
             open: false,
             listing: false,
             delayed: 0,

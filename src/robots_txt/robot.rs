@@ -11,7 +11,7 @@ use super::{
     names::{is_any, value},
     parsed::Extra,
     request_rate::{crawl_delay, whole_crawl_delay},
-    selection::Selection,
+    selection::{Own, Selection},
     target::{Split, is_robots_txt, target},
 };
 
@@ -21,12 +21,13 @@ use super::{
 #[derive(Clone)]
 pub struct ForRobot {
     file: RobotsTxt,
-    selection: Arc<Selection>,
+    /// Where a group names the robot; all others share the file's.
+    own: Option<Arc<Selection>>,
 }
 
 impl ForRobot {
-    pub(super) const fn new(file: RobotsTxt, selection: Arc<Selection>) -> Self {
-        Self { file, selection }
+    pub(super) const fn new(file: RobotsTxt, own: Option<Arc<Selection>>) -> Self {
+        Self { file, own }
     }
 
     /// Returns whether the robot may fetch a URL, absolute or from the path on.
@@ -49,13 +50,14 @@ impl ForRobot {
     pub fn prepare(&self) {
         let inner = &self.file.inner;
         let base = inner.url.as_deref();
-        self.selection.prepared(&inner.parsed, &inner.dialect, base);
+        self.selection()
+            .prepare(&inner.parsed, &inner.dialect, base);
     }
 
     /// Returns `true` if a group names the robot; otherwise those of `*` count.
     #[must_use]
     pub fn is_named(&self) -> bool {
-        !self.selection.own.is_empty()
+        self.own.is_some()
     }
 
     /// Returns the pause that the robot is asked to make between two requests.
@@ -93,8 +95,8 @@ impl ForRobot {
     fn of_group<V>(&self, field: Field, parse: impl Fn(&[u8]) -> Option<V>) -> Option<V> {
         let mut lines = self.file.inner.parsed.extras_of(field);
         lines.find_map(|line| {
-            let is_about = match &self.selection.name {
-                Some(name) => self.names(line, |value| name.is_meant_by(value)),
+            let is_about = match self.own() {
+                Some(own) => self.names(line, |value| own.name.is_meant_by(value)),
                 None => self.names_any(line),
             };
             is_about.then(|| parse(self.file.octets(line))).flatten()
@@ -137,7 +139,7 @@ impl ForRobot {
     fn decide(&self, url: &str) -> Option<Decision> {
         let inner = &self.file.inner;
         let path = target(url, inner.dialect.escapes);
-        self.selection.decide(
+        self.selection().decide(
             &inner.parsed,
             &inner.dialect,
             inner.url.as_deref(),
@@ -157,7 +159,7 @@ impl ForRobot {
             allowed: decision.allow,
             rule,
             group_line: self.line_of(decision.group),
-            fallback: !self.selection.own.contains(&decision.group),
+            fallback: !self.own().is_some_and(|own| own.names(decision.group)),
         }
     }
 
@@ -166,11 +168,7 @@ impl ForRobot {
         Verdict {
             allowed: true,
             rule: None,
-            group_line: self
-                .selection
-                .groups()
-                .next()
-                .and_then(|at| self.line_of(at)),
+            group_line: self.first_group().and_then(|at| self.line_of(at)),
             fallback: !self.is_named(),
         }
     }
@@ -183,7 +181,7 @@ impl ForRobot {
         }
         let here = Split::of(inner.url.as_deref().unwrap_or(url));
         let (host, port) = here.host_and_port()?;
-        let group = self.selection.groups().next()?;
+        let group = self.first_group()?;
         let lines = inner.parsed.extras_of(Field::Host);
         let ours = lines.filter(|line| line.group == Some(group));
         let mut last = None;
@@ -203,6 +201,22 @@ impl ForRobot {
             }),
             ..self.unruled()
         })
+    }
+
+    fn selection(&self) -> &Selection {
+        match &self.own {
+            Some(own) => own,
+            None => &self.file.inner.any,
+        }
+    }
+
+    fn own(&self) -> Option<&Own> {
+        self.own.as_ref()?.own.as_ref()
+    }
+
+    fn first_group(&self) -> Option<usize> {
+        let inner = &self.file.inner;
+        self.selection().first_group(&inner.parsed, &inner.dialect)
     }
 
     fn line_of(&self, group: usize) -> Option<usize> {

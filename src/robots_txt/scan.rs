@@ -34,49 +34,59 @@ pub(super) fn decide(
     groups: impl Iterator<Item = usize>,
     path: &[u8],
 ) -> Option<Decision> {
-    let mut best = None;
-    for group in groups {
+    let mut best = Best::default();
+    groups.for_each(|group| best.look_at(parsed, dialect, group, path));
+    best.decision
+}
+
+/// What the longest matching rule says of those looked at.
+#[derive(Default)]
+struct Best {
+    /// Its length, and whether it allows.
+    rank: (usize, bool),
+    decision: Option<Decision>,
+}
+
+impl Best {
+    fn look_at(&mut self, parsed: &Parsed, dialect: &Dialect, group: usize, path: &[u8]) {
         let Some(lines) = parsed.groups.get(group) else {
-            continue;
+            return;
         };
-        for (at, rule) in lines.rules.clone().zip(parsed.rules_of(lines)) {
-            let written = parsed.octets(rule.path);
+        for (rule, line) in lines.rules.clone().zip(parsed.rules_of(lines)) {
+            let written = parsed.octets(line.path);
             let length = match compare(written, path) {
                 Comparison::Different => continue,
                 Comparison::Same => written.len(),
-                Comparison::Unclear => match length_of_match(written, dialect, path) {
-                    Some(length) => length,
-                    None => continue,
-                },
+                Comparison::Unclear => length_of_match(written, dialect, path).unwrap_or_default(),
             };
-            let rank = (length, rule.allow);
-            if length > 0 && best.is_none_or(|(best, _)| rank > best) {
-                let decision = Decision {
-                    allow: rule.allow,
-                    rule: at,
-                    group,
-                };
-                best = Some((rank, decision));
+            let allow = line.allow;
+            if length > 0 && (length, allow) > self.rank {
+                self.rank = (length, allow);
+                self.decision = Some(Decision { allow, rule, group });
             }
         }
     }
-    best.map(|(_, decision)| decision)
 }
 
 #[inline]
 fn compare(written: &[u8], path: &[u8]) -> Comparison {
-    let mut path = path.iter();
-    for octet in written {
-        if matches!(octet, b'*' | b'$' | b'%' | 0x80..) {
-            return Comparison::Unclear;
-        }
-        if path.next() != Some(octet) {
-            return Comparison::Different;
-        }
+    let both = written.iter().zip(path);
+    let same = both.take_while(|(one, other)| one == other && !must_be_read(**one));
+    match written.get(same.count()) {
+        None => Comparison::Same,
+        Some(octet) if must_be_read(*octet) => Comparison::Unclear,
+        Some(_) => Comparison::Different,
     }
-    Comparison::Same
 }
 
+/// Tells whether an octet of a rule may stand for others.
+#[inline]
+fn must_be_read(octet: u8) -> bool {
+    matches!(octet, b'*' | b'$' | b'%' | 0x80..)
+}
+
+/// Out of the way of the loop that rarely needs it.
+#[inline(never)]
 fn length_of_match(written: &[u8], dialect: &Dialect, path: &[u8]) -> Option<usize> {
     if is_plain(written) {
         let (text, ends) = match written {

@@ -23,52 +23,85 @@ use super::{
 /// Groups that count for a robot, and what they say.
 #[derive(Debug, Default)]
 pub(super) struct Selection {
-    /// Its name, where a group is about it.
-    pub(super) name: Option<Name>,
-    /// Places of its own groups.
-    pub(super) own: Vec<usize>,
-    /// Places of the groups of `*`, where they count.
-    pub(super) any: Vec<usize>,
-    /// Questions that were asked before there was an index.
+    /// What is about the robot itself; without it the groups of `*` count, which
+    /// are looked for when they are needed.
+    pub(super) own: Option<Own>,
+    /// Questions that were asked before there was an index, more or less.
     asked: AtomicUsize,
-    index: OnceLock<Index>,
+    prepared: OnceLock<Prepared>,
+}
+
+/// Groups that count for a robot that some of them name.
+#[derive(Debug)]
+pub(super) struct Own {
+    pub(super) name: Name<'static>,
+    /// Places of the groups that name it, then of those of `*` where they count.
+    places: Vec<usize>,
+    /// How many of the places are those of groups that name it.
+    named: usize,
+}
+
+/// What is found out once for all questions but the first.
+#[derive(Debug)]
+struct Prepared {
+    index: Index,
+    first_group: Option<usize>,
 }
 
 /// Questions for which no index is built.
 const FIRST_QUESTIONS: usize = 3;
-impl Selection {
+
+impl Own {
     /// Selects the groups about a robot; nothing if none names it.
-    pub(super) fn own(parsed: &Parsed, dialect: &Dialect, name: Name) -> Option<Self> {
-        let mut own = match dialect.groups {
-            Grouping::FirstThenAny => section(parsed, dialect, &name)?,
-            _ => groups(parsed, |group| is_about(parsed, group, &name)),
+    pub(super) fn new(parsed: &Parsed, dialect: &Dialect, name: &Name<'_>) -> Option<Self> {
+        let mut agents = parsed.agents.iter();
+        let first = agents.position(|agent| name.is_meant_by(parsed.octets(agent.value)))?;
+        let mut places = match dialect.groups {
+            Grouping::FirstThenAny => section(parsed, dialect, name)?,
+            _ => groups(parsed, |group| {
+                group.agents.end > first && is_about(parsed, group, name)
+            })
+            .collect(),
         };
         if matches!(dialect.groups, Grouping::First | Grouping::FirstElseAny) {
-            own.truncate(1);
+            places.truncate(1);
         }
-        let any = match dialect.groups {
-            Grouping::FirstThenAny => any_groups(parsed, dialect),
-            _ => Vec::new(),
-        };
-        (!own.is_empty()).then(|| Self {
-            name: Some(name),
-            own,
-            any,
-            ..Self::default()
+        let named = places.len();
+        if named == 0 {
+            return None;
+        }
+        if dialect.groups == Grouping::FirstThenAny {
+            places.extend(any_groups(parsed, dialect));
+        }
+        Some(Self {
+            name: name.to_owned(),
+            places,
+            named,
         })
     }
 
-    /// Selects the groups about robots that none names.
-    pub(super) fn any(parsed: &Parsed, dialect: &Dialect) -> Self {
+    /// Returns `true` if a group names the robot.
+    pub(super) fn names(&self, group: usize) -> bool {
+        self.places.iter().take(self.named).any(|own| *own == group)
+    }
+}
+
+impl Selection {
+    /// Selects the groups of a robot that some of them name.
+    pub(super) fn new(own: Own) -> Self {
         Self {
-            any: any_groups(parsed, dialect),
+            own: Some(own),
             ..Self::default()
         }
     }
 
-    /// Returns the places of all groups that count, in their order.
-    pub(super) fn groups(&self) -> impl Iterator<Item = usize> {
-        self.own.iter().chain(&self.any).copied()
+    /// Returns the place of the first group that counts.
+    pub(super) fn first_group(&self, parsed: &Parsed, dialect: &Dialect) -> Option<usize> {
+        match (&self.own, self.prepared.get()) {
+            (Some(own), _) => own.places.first().copied(),
+            (None, Some(prepared)) => prepared.first_group,
+            (None, None) => any_groups(parsed, dialect).next(),
+        }
     }
 
     /// Returns what the winning rule says about a path; without one, about a
@@ -84,54 +117,70 @@ impl Selection {
             && can_scan(dialect)
             && self.is_sooner_scanned()
         {
-            return scan::decide(parsed, dialect, self.groups(), path);
+            return match &self.own {
+                Some(own) => scan::decide(parsed, dialect, own.places.iter().copied(), path),
+                None => scan::decide(parsed, dialect, any_groups(parsed, dialect), path),
+            };
         }
-        let index = self.prepared(parsed, dialect, base);
+        let index = &self.prepared(parsed, dialect, base).index;
         match path {
             Some(path) => index.decide(path),
             None => index.decide_unreadable(),
         }
     }
 
-    /// Returns the index, built if it is not yet.
-    pub(super) fn prepared(
-        &self,
-        parsed: &Parsed,
-        dialect: &Dialect,
-        base: Option<&str>,
-    ) -> &Index {
-        self.index
-            .get_or_init(|| self.index_of(parsed, dialect, base))
+    /// Builds the index if it is not yet.
+    pub(super) fn prepare(&self, parsed: &Parsed, dialect: &Dialect, base: Option<&str>) {
+        self.prepared(parsed, dialect, base);
+    }
+
+    fn prepared(&self, parsed: &Parsed, dialect: &Dialect, base: Option<&str>) -> &Prepared {
+        self.prepared.get_or_init(|| Prepared {
+            index: match &self.own {
+                Some(own) => index(parsed, dialect, own.places.iter().copied(), base),
+                None => index(parsed, dialect, any_groups(parsed, dialect), base),
+            },
+            first_group: self.first_group(parsed, dialect),
+        })
     }
 
     /// Tells whether these are the first questions: an index pays after a few.
     fn is_sooner_scanned(&self) -> bool {
-        self.index.get().is_none() && self.asked.fetch_add(1, Relaxed) < FIRST_QUESTIONS
-    }
-
-    fn index_of(&self, parsed: &Parsed, dialect: &Dialect, base: Option<&str>) -> Index {
-        let mut candidates = Vec::new();
-        for group in self.groups() {
-            push_group(&mut candidates, parsed, dialect, group, base);
+        if self.prepared.get().is_some() {
+            return false;
         }
-        if dialect.winner == Winner::Longest {
-            // The sort keeps the file's order where it sees no difference.
-            candidates
-                .sort_by_key(|rule| (Reverse(rule.pattern.length), Reverse(rule.decision.allow)));
-        }
-        Index::new(&candidates, dialect.slash_matches_bare)
+        // One that is lost where two count at once does no harm.
+        let asked = self.asked.load(Relaxed);
+        self.asked.store(asked.saturating_add(1), Relaxed);
+        asked < FIRST_QUESTIONS
     }
 }
 
-fn groups(parsed: &Parsed, counts: impl Fn(&GroupLines) -> bool) -> Vec<usize> {
+fn index(
+    parsed: &Parsed,
+    dialect: &Dialect,
+    groups: impl Iterator<Item = usize>,
+    base: Option<&str>,
+) -> Index {
+    let mut candidates = Vec::new();
+    for group in groups {
+        push_group(&mut candidates, parsed, dialect, group, base);
+    }
+    if dialect.winner == Winner::Longest {
+        // The sort keeps the file's order where it sees no difference.
+        candidates.sort_by_key(|rule| (Reverse(rule.pattern.length), Reverse(rule.decision.allow)));
+    }
+    Index::new(&candidates, dialect.slash_matches_bare)
+}
+
+fn groups(parsed: &Parsed, counts: impl Fn(&GroupLines) -> bool) -> impl Iterator<Item = usize> {
     let numbered = parsed.groups.iter().enumerate();
     numbered
-        .filter(|(_, group)| counts(group))
+        .filter(move |(_, group)| counts(group))
         .map(|(at, _)| at)
-        .collect()
 }
 
-fn is_about(parsed: &Parsed, group: &GroupLines, name: &Name) -> bool {
+fn is_about(parsed: &Parsed, group: &GroupLines, name: &Name<'_>) -> bool {
     let mut agents = parsed.agents_of(group).iter();
     agents.any(|agent| name.is_meant_by(parsed.octets(agent.value)))
 }
@@ -142,26 +191,27 @@ fn is_for_any(parsed: &Parsed, dialect: &Dialect, group: &GroupLines) -> bool {
         || agents.any(|agent| is_any(&value(parsed.octets(agent.value), dialect), dialect.names))
 }
 
-fn any_groups(parsed: &Parsed, dialect: &Dialect) -> Vec<usize> {
-    let mut any = groups(parsed, |group| is_for_any(parsed, dialect, group));
-    if dialect.groups == Grouping::First {
-        any.truncate(1);
-    }
-    any
+/// Returns the places of the groups of `*` that count.
+fn any_groups(parsed: &Parsed, dialect: &Dialect) -> impl Iterator<Item = usize> {
+    let count = match dialect.groups {
+        Grouping::First => 1,
+        _ => usize::MAX,
+    };
+    groups(parsed, |group| is_for_any(parsed, dialect, group)).take(count)
 }
 
 /// Returns a robot's section as Geoportal's program joins it.
 ///
 /// The first group that names the robot and not `*`, and each later one whose
 /// agents are all among that one's, unless an earlier group has them all.
-fn section(parsed: &Parsed, dialect: &Dialect, name: &Name) -> Option<Vec<usize>> {
+fn section(parsed: &Parsed, dialect: &Dialect, name: &Name<'_>) -> Option<Vec<usize>> {
     let agents = |group: &GroupLines| -> HashSet<Vec<u8>> {
         let agents = parsed.agents_of(group).iter();
         agents
             .map(|agent| value(parsed.octets(agent.value), dialect).to_ascii_lowercase())
             .collect()
     };
-    let named = groups(parsed, |group| !is_for_any(parsed, dialect, group));
+    let named: Vec<_> = groups(parsed, |group| !is_for_any(parsed, dialect, group)).collect();
     let first = named.iter().position(|at| {
         let group = parsed.groups.get(*at);
         group.is_some_and(|group| is_about(parsed, group, name))
