@@ -3,7 +3,10 @@ use std::net::{IpAddr, SocketAddr};
 use http::{HeaderMap, HeaderName, HeaderValue, header::FORWARDED};
 use ipnet::IpNet;
 
-use super::forwarded::{self, Element};
+use super::{
+    forwarded::{self, Element},
+    stream::Peer,
+};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
@@ -11,17 +14,18 @@ const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto
 /// Address of the client: the TCP peer's, or what trusted proxies say.
 ///
 /// A listener puts it into the extensions of each request. IPv4 addresses
-/// mapped into IPv6 (`::ffff:192.0.2.1`) are written as IPv4.
+/// mapped into IPv6 (`::ffff:192.0.2.1`) are written as IPv4. The peer of a
+/// Unix socket has no address: it is `0.0.0.0:0`, which no TCP peer has.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ClientAddr {
     /// Address of the client.
     pub client: IpAddr,
-    /// Address and port of the TCP peer.
+    /// Address and port of the TCP peer, or what its PROXY header says.
     pub peer: SocketAddr,
     /// The client is the peer, and no forwarding header came with the request.
     pub direct: bool,
-    /// A trusted proxy says that the client came by HTTPS.
+    /// The client came by HTTPS: here, or so a trusted proxy says.
     pub https: bool,
     /// The peer is a trusted proxy.
     pub trusted: bool,
@@ -31,19 +35,28 @@ pub struct ClientAddr {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct TrustedProxies {
     networks: Vec<IpNet>,
+    unix: bool,
+}
+
+/// What is known of a connection before its requests.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Origin {
+    pub(super) peer: SocketAddr,
+    pub(super) trusted: bool,
+    pub(super) https: bool,
 }
 
 /// Error of a trusted proxy that is neither an address nor a network.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error(
-    "trusted proxy {network:?} is neither an address nor a network; write 192.0.2.1, ::1 or 10.0.0.0/8"
+    "trusted proxy {network:?} is neither an address nor a network; write 192.0.2.1, ::1 or 10.0.0.0/8, or unix: for the peers of Unix sockets"
 )]
 pub struct TrustedProxyError {
     network: String,
 }
 
 impl TrustedProxies {
-    /// Parses addresses and networks: `::1`, `10.0.0.0/8`.
+    /// Parses addresses and networks: `::1`, `10.0.0.0/8`; `unix:` stands for peers of Unix sockets.
     ///
     /// # Errors
     ///
@@ -51,11 +64,14 @@ impl TrustedProxies {
     pub fn parse<S: AsRef<str>>(
         networks: impl IntoIterator<Item = S>,
     ) -> Result<Self, TrustedProxyError> {
-        networks
-            .into_iter()
-            .map(|text| parse_network(text.as_ref().trim()))
-            .collect::<Result<_, _>>()
-            .map(|networks| Self { networks })
+        let mut trusted = Self::default();
+        for text in networks {
+            match text.as_ref().trim() {
+                "unix:" => trusted.unix = true,
+                network => trusted.networks.push(parse_network(network)?),
+            }
+        }
+        Ok(trusted)
     }
 
     /// Tells whether the address belongs to a trusted proxy.
@@ -76,13 +92,34 @@ impl TrustedProxies {
     #[must_use]
     pub fn resolve(&self, peer: SocketAddr, headers: &HeaderMap) -> ClientAddr {
         let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
+        let origin = Origin {
+            peer,
+            trusted: self.contains(peer.ip()),
+            https: false,
+        };
+        self.resolve_from(origin, headers)
+    }
+
+    /// Tells whether the peer is believed.
+    pub(super) fn trusts(&self, peer: Peer) -> bool {
+        match peer {
+            Peer::Tcp(addr) => self.contains(addr.ip()),
+            Peer::Unix => self.unix,
+        }
+    }
+
+    pub(super) fn resolve_from(&self, origin: Origin, headers: &HeaderMap) -> ClientAddr {
+        let Origin {
+            peer,
+            trusted,
+            https,
+        } = origin;
         let forwarded = headers.keys().any(is_forwarding);
-        let trusted = self.contains(peer.ip());
         let mut addr = ClientAddr {
             client: peer.ip(),
             peer,
             direct: !forwarded,
-            https: false,
+            https,
             trusted,
         };
         if trusted && forwarded {
@@ -107,7 +144,7 @@ impl TrustedProxies {
             }
             hops += 1;
         }
-        addr.https = is_https(headers, hops);
+        addr.https = is_https(headers, hops).unwrap_or(addr.https);
     }
 
     fn follow_forwarded(&self, headers: &HeaderMap, addr: &mut ClientAddr) {
@@ -127,18 +164,17 @@ impl TrustedProxies {
                 break;
             }
         }
-        addr.https = proto.unwrap_or_else(|| is_https(headers, 0));
+        let told = proto.or_else(|| is_https(headers, 0));
+        addr.https = told.unwrap_or(addr.https);
     }
 }
 
 /// Scheme that belongs to the hop, counted from the right; one value is valid for all.
-fn is_https(headers: &HeaderMap, hop: usize) -> bool {
+fn is_https(headers: &HeaderMap, hop: usize) -> Option<bool> {
     from_the_right(headers, &X_FORWARDED_PROTO)
         .take(hop.saturating_add(1))
         .last()
-        .is_some_and(|proto| {
-            proto.eq_ignore_ascii_case(b"https") || proto.eq_ignore_ascii_case(b"wss")
-        })
+        .map(|proto| proto.eq_ignore_ascii_case(b"https") || proto.eq_ignore_ascii_case(b"wss"))
 }
 
 /// Members of a comma-separated list over all of its lines, the last one first.

@@ -1,9 +1,12 @@
 use std::{
-    sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
+    sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed},
     time::Duration,
 };
 
 use tokio::time::Instant;
+
+/// Bytes of a body that a client has to send in each idle timeout.
+const MIN_BODY_BYTES: u64 = 1024;
 
 /// What happens on a connection, counted without a clock.
 ///
@@ -17,8 +20,17 @@ pub(super) struct Activity {
     blocked: AtomicBool,
     requests: AtomicU32,
     in_flight: AtomicU32,
+    /// Pieces of responses on streams, and how many of them wait for the client's window.
+    pieces: AtomicU32,
+    waiting: AtomicU32,
     /// `reads` when the last request ended.
     reads_when_idle: AtomicU32,
+    /// Requests whose bodies the service waits for.
+    awaited_bodies: AtomicU32,
+    /// Bytes of bodies that came.
+    body_bytes: AtomicU64,
+    /// Requests in flight whose responses have begun.
+    answering: AtomicU32,
 }
 
 impl Activity {
@@ -46,13 +58,54 @@ impl Activity {
         self.in_flight.fetch_sub(1, Relaxed);
     }
 
+    pub(super) fn body_waits(&self, is_waiting: bool) {
+        if is_waiting {
+            self.awaited_bodies.fetch_add(1, Relaxed);
+        } else {
+            self.awaited_bodies.fetch_sub(1, Relaxed);
+        }
+    }
+
+    pub(super) fn body_came(&self, bytes: usize) {
+        self.body_bytes.fetch_add(bytes as u64, Relaxed);
+    }
+
+    pub(super) fn answer_begins(&self) {
+        self.answering.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn answer_ends(&self) {
+        self.answering.fetch_sub(1, Relaxed);
+    }
+
+    pub(super) fn piece_waits(&self) {
+        self.pieces.fetch_add(1, Relaxed);
+        self.waiting.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn piece_goes(&self) {
+        self.waiting.fetch_sub(1, Relaxed);
+    }
+
     fn phase(&self, multiplexed: bool) -> Phase {
         let requests = self.requests.load(Relaxed);
         if self.blocked.load(Relaxed) {
             return Phase::Stalled(self.writes.load(Relaxed));
         }
-        if self.in_flight.load(Relaxed) > 0 {
-            return Phase::Busy;
+        let in_flight = self.in_flight.load(Relaxed);
+        if multiplexed && in_flight > 0 && self.waiting.load(Relaxed) >= in_flight {
+            // Pings would keep a connection on which all streams stand still.
+            return Phase::Stalled(self.pieces.load(Relaxed));
+        }
+        if in_flight > 0 {
+            // Where an answer has begun, both sides may be silent for long.
+            let awaited = self.awaited_bodies.load(Relaxed);
+            let uploads = awaited >= in_flight && self.answering.load(Relaxed) == 0;
+            return if uploads {
+                Phase::Upload(self.body_bytes.load(Relaxed) / MIN_BODY_BYTES)
+            } else {
+                Phase::Busy
+            };
         }
         let unread = self.reads.load(Relaxed) == self.reads_when_idle.load(Relaxed);
         if requests == 0 || !(multiplexed || unread) {
@@ -70,6 +123,8 @@ enum Phase {
     Head(u32),
     /// The next request.
     Idle(u32),
+    /// The client, to send the next part of a body.
+    Upload(u64),
     /// The client, to read what was sent.
     Stalled(u32),
     /// The service.
@@ -128,7 +183,7 @@ impl Watch {
         let (limit, verdict) = match phase {
             Phase::Head(_) => (self.header_timeout, Verdict::Cut),
             Phase::Idle(_) => (self.idle_timeout, Verdict::Close),
-            Phase::Stalled(_) => (self.idle_timeout, Verdict::Cut),
+            Phase::Stalled(_) | Phase::Upload(_) => (self.idle_timeout, Verdict::Cut),
             Phase::Busy => return Verdict::Keep,
         };
         if now.duration_since(self.since) >= limit {
@@ -230,5 +285,76 @@ mod tests {
         let (seconds, verdict) = watched.seconds_until_verdict().unwrap();
         assert_eq!(verdict, Verdict::Cut);
         assert!((60..=63).contains(&seconds), "{seconds}");
+    }
+
+    #[test]
+    fn a_body_that_does_not_come_is_cut() {
+        let mut watched = Watched::new(false);
+        watched.activity.request_begins();
+        watched.activity.body_waits(true);
+        let (seconds, verdict) = watched.seconds_until_verdict().unwrap();
+        assert_eq!(verdict, Verdict::Cut);
+        assert!((60..=63).contains(&seconds), "{seconds}");
+    }
+
+    #[test]
+    fn a_body_that_comes_byte_by_byte_is_cut_and_one_that_comes_is_not() {
+        for (bytes, expected) in [(1, Some(Verdict::Cut)), (MIN_BODY_BYTES, None)] {
+            let mut watched = Watched::new(false);
+            watched.activity.request_begins();
+            watched.activity.body_waits(true);
+            let mut found = None;
+            for _ in 0..100 {
+                watched.activity.body_came(usize::try_from(bytes).unwrap());
+                watched.now += watched.watch.period();
+                match watched.watch.look(&watched.activity, watched.now) {
+                    Verdict::Keep => {}
+                    verdict => found = found.or(Some(verdict)),
+                }
+            }
+            assert_eq!(found, expected, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn a_body_that_does_not_come_cuts_no_other_request() {
+        let mut watched = Watched::new(true);
+        watched.activity.request_begins();
+        watched.activity.body_waits(true);
+        watched.activity.request_begins();
+        assert_eq!(watched.seconds_until_verdict(), None);
+    }
+
+    #[test]
+    fn a_conversation_may_pause_once_the_answer_has_begun() {
+        let mut watched = Watched::new(true);
+        watched.activity.request_begins();
+        watched.activity.body_waits(true);
+        watched.activity.answer_begins();
+        assert_eq!(watched.seconds_until_verdict(), None);
+    }
+    #[test]
+    fn streams_that_the_client_does_not_read_are_cut_in_spite_of_pings() {
+        let mut watched = Watched::new(true);
+        for _ in 0..2 {
+            watched.activity.request_begins();
+            watched.activity.piece_waits();
+        }
+        watched.activity.read();
+        watched.activity.wrote();
+        let (seconds, verdict) = watched.seconds_until_verdict().unwrap();
+        assert_eq!(verdict, Verdict::Cut);
+        assert!((60..=63).contains(&seconds), "{seconds}");
+    }
+
+    #[test]
+    fn a_stream_may_stand_still_while_another_moves() {
+        let mut watched = Watched::new(true);
+        for _ in 0..2 {
+            watched.activity.request_begins();
+            watched.activity.piece_waits();
+        }
+        watched.activity.piece_goes();
+        assert_eq!(watched.seconds_until_verdict(), None);
     }
 }

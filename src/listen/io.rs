@@ -5,42 +5,35 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use bytes::{Buf, Bytes};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
-use tokio::{net::TcpStream, sync::OwnedSemaphorePermit};
 
-use super::idle::Activity;
+use super::{idle::Activity, places::Place, stream::Stream};
 
-/// Connection that tells when bytes move, and holds its place under the limit.
+/// Connection that tells when bytes move, and holds its place under the limits.
 ///
 /// It lives as long as anything is done with the connection: after an upgrade
 /// the tunnel owns it.
 #[derive(Debug)]
 pub(super) struct ConnectionIo {
-    stream: TokioIo<TcpStream>,
-    /// What was read to tell the protocol.
-    read_ahead: Bytes,
+    stream: TokioIo<Stream>,
     activity: Arc<Activity>,
-    _place: OwnedSemaphorePermit,
+    /// TLS holds back what the client does not take: a write succeeds, flushing waits.
+    flushes: bool,
+    _place: Place,
 }
 
 impl ConnectionIo {
-    pub(super) fn new(
-        stream: TcpStream,
-        read_ahead: Bytes,
-        activity: Arc<Activity>,
-        place: OwnedSemaphorePermit,
-    ) -> Self {
+    pub(super) fn new(stream: Stream, activity: Arc<Activity>, place: Place) -> Self {
         Self {
+            flushes: stream.is_tls(),
             stream: TokioIo::new(stream),
-            read_ahead,
             activity,
             _place: place,
         }
     }
 
-    fn written(&self, result: &Poll<io::Result<usize>>) {
+    fn written<T>(&self, result: &Poll<io::Result<T>>) {
         match result {
             Poll::Ready(_) => self.activity.wrote(),
             Poll::Pending => self.activity.write_blocked(),
@@ -52,15 +45,9 @@ impl Read for ConnectionIo {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-        mut buf: ReadBufCursor<'_>,
+        buf: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.read_ahead.is_empty() {
-            ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
-        } else {
-            let len = self.read_ahead.len().min(buf.remaining());
-            buf.put_slice(self.read_ahead.get(..len).unwrap_or_default());
-            self.read_ahead.advance(len);
-        }
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
         self.activity.read();
         Poll::Ready(Ok(()))
     }
@@ -92,7 +79,11 @@ impl Write for ConnectionIo {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
+        let result = Pin::new(&mut self.stream).poll_flush(cx);
+        if self.flushes {
+            self.written(&result);
+        }
+        result
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -1,7 +1,9 @@
 //! Listeners: accepting, limits, client address, drain. Knows no robots.
 //!
-//! A [`Listener`] serves HTTP/1.1 and HTTP/2 (prior knowledge) on one address
-//! with any Tower service. Each request carries a [`ClientAddr`] in its
+//! A [`Listener`] serves HTTP/1.1 and HTTP/2 on one address or Unix socket with
+//! any Tower service: plain (HTTP/2 by prior knowledge) or by [`Tls`], behind
+//! the PROXY protocol or not, on the current runtime or on the threads of
+//! [`Workers`]. Each request carries a [`ClientAddr`] in its
 //! extensions: the one address that logs, rules and proofs use. Nobody's
 //! forwarding headers are believed but those of [`TrustedProxies`].
 //!
@@ -20,10 +22,8 @@
 //! let listener = Listener::bind(ListenSettings {
 //!     addr: "127.0.0.1:0".parse()?,
 //!     trusted_proxies: TrustedProxies::parse(["10.0.0.0/8", "::1"])?,
-//!     header_timeout: Duration::from_secs(10),
-//!     idle_timeout: Duration::from_secs(75),
-//!     max_connections: 10_000,
-//!     drain_timeout: Duration::from_secs(30),
+//!     drain_timeout: Duration::from_secs(10),
+//!     ..ListenSettings::default()
 //! })
 //! .await?;
 //!
@@ -38,14 +38,33 @@
 //! # }
 //! ```
 
+mod accept;
+mod address;
+mod certificate;
 mod client_addr;
 mod connection;
 mod forwarded;
+mod guard;
 mod idle;
 mod io;
 mod listener;
+mod places;
+mod proxy_protocol;
+mod seldom;
 mod service;
+mod socket;
+mod stream;
+mod systemd;
+mod tls;
+mod workers;
 
+pub use address::{ListenAddr, ListenAddrError};
+pub use certificate::{CertificateError, CertificateFiles};
 pub(crate) use client_addr::is_forwarding;
 pub use client_addr::{ClientAddr, TrustedProxies, TrustedProxyError};
+pub use guard::{BodyError, BodyGuard, GuardedBody};
 pub use listener::{ListenSettings, Listener};
+pub use proxy_protocol::{ProxyHeader, ProxySource};
+pub use systemd::{ServiceState, inherit_sockets, tell_service_manager};
+pub use tls::Tls;
+pub use workers::Workers;

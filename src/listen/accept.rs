@@ -1,0 +1,179 @@
+use std::{convert::Infallible, error::Error, io, sync::Arc, time::Duration};
+
+use http::{Request, Response};
+use hyper::body::{Body, Incoming};
+use tokio::{sync::Semaphore, time};
+use tokio_util::task::TaskTracker;
+use tracing::{debug, error, warn};
+
+use super::{
+    connection::{self, Shared},
+    places::Place,
+    socket::{Acceptor, BoundSocket},
+    stream::{Detached, Peer, Transport},
+    workers::{Crew, Member},
+};
+
+/// Waiting after an accept that failed for want of files or memory.
+const ACCEPT_BACK_OFF: Duration = Duration::from_millis(100);
+
+/// Accepts on every thread of a crew.
+#[derive(Clone, Debug)]
+pub(super) struct Accepting {
+    pub(super) socket: Arc<BoundSocket>,
+    pub(super) crew: Crew,
+    pub(super) shared: Arc<Shared>,
+    /// Places for connections, of which each thread that waits for one holds one.
+    pub(super) places: Arc<Semaphore>,
+}
+
+impl Accepting {
+    /// Accepts until `stop`; the socket is closed then.
+    pub(super) async fn on_all<S, B>(self, service: S)
+    where
+        S: tower_service::Service<Request<Incoming>, Response = Response<B>, Error = Infallible>
+            + Clone
+            + Send
+            + 'static,
+        S::Future: Send,
+        B: Body + Send + 'static,
+        B::Data: Send,
+        B::Error: Into<Box<dyn Error + Send + Sync>>,
+    {
+        let supervisors = TaskTracker::new();
+        for member in self.crew.members() {
+            supervisors.spawn(self.clone().supervise(member.clone(), service.clone()));
+        }
+        supervisors.close();
+        supervisors.wait().await;
+        if !self.shared.stop.is_cancelled() {
+            error!("no thread is left that accepts connections: stopping");
+            self.shared.stop.cancel();
+        }
+    }
+
+    /// Keeps a member accepting, whatever happens to the task that does it.
+    async fn supervise<S, B>(self, member: Member, service: S)
+    where
+        S: tower_service::Service<Request<Incoming>, Response = Response<B>, Error = Infallible>
+            + Clone
+            + Send
+            + 'static,
+        S::Future: Send,
+        B: Body + Send + 'static,
+        B::Data: Send,
+        B::Error: Into<Box<dyn Error + Send + Sync>>,
+    {
+        loop {
+            let accepting = self.clone().on(member.clone(), service.clone());
+            let task = self.shared.tasks.spawn_on(accepting, &member.handle);
+            match task.await {
+                Ok(()) => return,
+                Err(ended) if ended.is_panic() => {
+                    error!("accepting connections panicked and begins again: {ended}");
+                    time::sleep(ACCEPT_BACK_OFF).await;
+                }
+                Err(ended) => {
+                    error!("a thread that accepts connections has ended: {ended}");
+                    member.retire();
+                    return;
+                }
+            }
+        }
+    }
+
+    async fn on<S, B>(self, member: Member, service: S)
+    where
+        S: tower_service::Service<Request<Incoming>, Response = Response<B>, Error = Infallible>
+            + Clone
+            + Send
+            + 'static,
+        S::Future: Send,
+        B: Body + Send + 'static,
+        B::Data: Send,
+        B::Error: Into<Box<dyn Error + Send + Sync>>,
+    {
+        let shared = Arc::clone(&self.shared);
+        tokio::select! {
+            biased;
+            () = self.accept_all(&member, service) => {}
+            // Who had connected before would be reset with the socket.
+            () = connection::a_moment_after(&shared.stop) => {}
+        }
+    }
+
+    async fn accept_all<S, B>(&self, member: &Member, service: S)
+    where
+        S: tower_service::Service<Request<Incoming>, Response = Response<B>, Error = Infallible>
+            + Clone
+            + Send
+            + 'static,
+        S::Future: Send,
+        B: Body + Send + 'static,
+        B::Data: Send,
+        B::Error: Into<Box<dyn Error + Send + Sync>>,
+    {
+        let acceptor = self.acceptor().await;
+        while let Ok(permit) = Arc::clone(&self.places).acquire_owned().await {
+            let (stream, peer) = accept(&acceptor).await;
+            let (seat, other) = self.crew.seat(member);
+            let place = Place::new(permit, seat);
+            let shared = Arc::clone(&self.shared);
+            let service = service.clone();
+            let Some(other) = other else {
+                let connection = connection::serve(shared, stream, peer, place, service);
+                self.shared.tasks.spawn(connection);
+                continue;
+            };
+            let detached = stream.detach();
+            let connection = async move {
+                match detached.and_then(Detached::attach) {
+                    Ok(stream) => connection::serve(shared, stream, peer, place, service).await,
+                    Err(error) => warn!(%error, "lost a connection between threads: {error}"),
+                }
+            };
+            self.shared.tasks.spawn_on(connection, &other.handle);
+        }
+    }
+
+    async fn acceptor(&self) -> Acceptor {
+        loop {
+            match self.socket.acceptor() {
+                Ok(acceptor) => return acceptor,
+                Err(error) => {
+                    warn!(%error, "cannot accept connections on this thread: {error}; raise the limit of open files");
+                    time::sleep(ACCEPT_BACK_OFF).await;
+                }
+            }
+        }
+    }
+}
+
+/// Accepts one connection, however often that fails.
+async fn accept(acceptor: &Acceptor) -> (Transport, Peer) {
+    let mut failures = 0_u32;
+    loop {
+        match acceptor.accept().await {
+            Ok(accepted) => return accepted,
+            // The client has gone already: the next one is not concerned.
+            Err(error) if is_about_one_connection(&error) => debug!(%error, "accepted nobody"),
+            Err(error) => {
+                if failures.is_multiple_of(100) {
+                    warn!(%error, "cannot accept connections: {error}; raise the limit of open files, or lower max_connections");
+                }
+                failures = failures.wrapping_add(1);
+                time::sleep(ACCEPT_BACK_OFF).await;
+            }
+        }
+    }
+}
+
+fn is_about_one_connection(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::Interrupted
+    )
+}

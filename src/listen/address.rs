@@ -1,0 +1,111 @@
+use std::{fmt, net::SocketAddr, path::PathBuf, str::FromStr};
+
+/// Place where a listener accepts connections.
+///
+/// Written as `127.0.0.1:8080` or `[::]:443`, as `unix:/run/site.sock`, or as
+/// `systemd` or `systemd:NAME` for a socket that the service manager has
+/// opened.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum ListenAddr {
+    /// IP address and port; port 0 lets the system choose.
+    Tcp(SocketAddr),
+    /// Path of a Unix socket.
+    Unix(PathBuf),
+    /// Socket of the service manager: the first that is left, or the first of that name.
+    Systemd(Option<String>),
+}
+
+/// Error of a text that is no place to listen at.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error(
+    "{text:?} is no address such as 127.0.0.1:8080 or [::]:8080, nor unix:/run/site.sock, systemd or systemd:NAME"
+)]
+pub struct ListenAddrError {
+    text: String,
+}
+
+impl From<SocketAddr> for ListenAddr {
+    fn from(addr: SocketAddr) -> Self {
+        Self::Tcp(addr)
+    }
+}
+
+impl FromStr for ListenAddr {
+    type Err = ListenAddrError;
+
+    fn from_str(text: &str) -> Result<Self, ListenAddrError> {
+        let text = text.trim();
+        let wrong = || ListenAddrError {
+            text: text.to_owned(),
+        };
+        if let Some(path) = text.strip_prefix("unix:") {
+            // `@name` would be a file of that name, where others mean an abstract socket.
+            let is_path = !path.is_empty() && !path.starts_with('@') && !path.contains('\0');
+            return is_path.then(|| Self::Unix(path.into())).ok_or_else(wrong);
+        }
+        if text == "systemd" {
+            return Ok(Self::Systemd(None));
+        }
+        if let Some(name) = text.strip_prefix("systemd:") {
+            return (!name.is_empty())
+                .then(|| Self::Systemd(Some(name.to_owned())))
+                .ok_or_else(wrong);
+        }
+        text.parse().map(Self::Tcp).map_err(|_| wrong())
+    }
+}
+
+impl fmt::Display for ListenAddr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(addr) => addr.fmt(f),
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+            Self::Systemd(None) => f.write_str("systemd"),
+            Self::Systemd(Some(name)) => write!(f, "systemd:{name}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_read_is_written_again() {
+        for text in [
+            "127.0.0.1:8080",
+            "[::]:443",
+            "unix:/run/site.sock",
+            "unix:site.sock",
+            "systemd",
+            "systemd:web",
+        ] {
+            let addr: ListenAddr = text.parse().unwrap();
+            assert_eq!(addr.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn what_is_no_place_is_refused() {
+        for text in [
+            "",
+            "8080",
+            ":8080",
+            "127.0.0.1",
+            "localhost:80",
+            "unix:",
+            "unix:@name",
+            "systemd:",
+            "systemdx",
+            "[::1]",
+            "127.0.0.1:65536",
+        ] {
+            let error = text.parse::<ListenAddr>().unwrap_err().to_string();
+            assert!(
+                error.starts_with(&format!("{text:?} is no address")),
+                "{error}"
+            );
+        }
+    }
+}

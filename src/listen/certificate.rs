@@ -1,0 +1,187 @@
+//! Certificates and keys from their files.
+
+use std::{
+    fs,
+    io::Read as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use rustls::{
+    crypto::CryptoProvider,
+    pki_types::{CertificateDer, PrivateKeyDer, UnixTime, pem::PemObject as _},
+    sign::CertifiedKey,
+};
+use tracing::warn;
+use webpki::{EndEntityCert, KeyUsage};
+
+/// Bytes of a file of certificates or of a key.
+const MAX_FILE_BYTES: u64 = 1024 * 1024;
+/// From so much time before its end on a certificate is complained of.
+const SHORT_OF_TIME: Duration = Duration::from_hours(7 * 24);
+
+/// Certificate chain and key, as PEM files.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct CertificateFiles {
+    /// File of the certificate, followed by its intermediate ones.
+    pub certificate_file: PathBuf,
+    /// File of the private key, not encrypted.
+    pub key_file: PathBuf,
+}
+
+/// Error of a certificate that cannot be served.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{}: {reason}", file.display())]
+pub struct CertificateError {
+    /// `TLS` where no file is concerned.
+    file: PathBuf,
+    reason: String,
+}
+
+/// What the files hold.
+#[derive(Clone, Debug)]
+pub(super) struct Certificate {
+    pub(super) key: Arc<CertifiedKey>,
+    pub(super) names: Vec<String>,
+}
+
+/// What tells that a file has changed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Stamp {
+    modified: Option<SystemTime>,
+    len: u64,
+}
+
+impl CertificateError {
+    /// Returns the file that is concerned.
+    #[must_use]
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    pub(super) fn no_file(reason: impl Into<String>) -> Self {
+        wrong(Path::new("TLS"), reason)
+    }
+}
+
+impl Certificate {
+    pub(super) fn load(
+        files: &CertificateFiles,
+        provider: &CryptoProvider,
+    ) -> Result<Self, CertificateError> {
+        let file = &files.certificate_file;
+        let chain = CertificateDer::pem_slice_iter(&read(file)?)
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|error| wrong(file, format!("it is broken: {error}")))?;
+        let Some(leaf) = chain.first() else {
+            return Err(wrong(
+                file,
+                "it holds no certificate in PEM (BEGIN CERTIFICATE)",
+            ));
+        };
+        let parsed = EndEntityCert::try_from(leaf)
+            .map_err(|error| wrong(file, format!("the first certificate is broken: {error}")))?;
+        warn_of_time(file, &parsed);
+        let names = parsed
+            .valid_dns_names()
+            .map(str::to_ascii_lowercase)
+            .collect();
+        let key = read_key(&files.key_file)?;
+        let key = CertifiedKey::from_der(chain, key, provider).map_err(|error| {
+            let reason = match error {
+                rustls::Error::InconsistentKeys(_) => {
+                    format!("the key does not fit the certificate {}", file.display())
+                }
+                error => format!("the key cannot be used: {error}"),
+            };
+            wrong(&files.key_file, reason)
+        })?;
+        Ok(Self {
+            key: Arc::new(key),
+            names,
+        })
+    }
+}
+
+impl CertificateFiles {
+    pub(super) fn stamps(&self) -> [Option<Stamp>; 2] {
+        [&self.certificate_file, &self.key_file].map(|file| {
+            let metadata = fs::metadata(file).ok()?;
+            Some(Stamp {
+                modified: metadata.modified().ok(),
+                len: metadata.len(),
+            })
+        })
+    }
+}
+
+fn read_key(file: &Path) -> Result<PrivateKeyDer<'static>, CertificateError> {
+    let bytes = read(file)?;
+    let text = String::from_utf8_lossy(&bytes);
+    if text.contains("ENCRYPTED PRIVATE KEY") || text.contains("Proc-Type: 4,ENCRYPTED") {
+        return Err(wrong(
+            file,
+            "the key is encrypted; decrypt it, as by `openssl pkey -in FILE -out PLAIN_FILE`",
+        ));
+    }
+    PrivateKeyDer::from_pem_slice(&bytes).map_err(|error| match error {
+        rustls::pki_types::pem::Error::NoItemsFound => {
+            wrong(file, "it holds no private key in PEM (BEGIN PRIVATE KEY)")
+        }
+        error => wrong(file, format!("it is broken: {error}")),
+    })
+}
+
+fn read(file: &Path) -> Result<Vec<u8>, CertificateError> {
+    let mut bytes = Vec::new();
+    let read = fs::File::open(file)
+        .and_then(|opened| opened.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes));
+    match read {
+        Ok(len) if len as u64 > MAX_FILE_BYTES => Err(wrong(file, "it is too large")),
+        Ok(_) => Ok(bytes),
+        Err(error) => Err(wrong(file, format!("it cannot be read: {error}"))),
+    }
+}
+
+fn wrong(file: &Path, reason: impl Into<String>) -> CertificateError {
+    CertificateError {
+        file: file.to_owned(),
+        reason: reason.into(),
+    }
+}
+
+fn warn_of_time(file: &Path, certificate: &EndEntityCert<'_>) {
+    let now = UnixTime::now();
+    let file = file.display();
+    match time_trouble(certificate, now) {
+        Some(webpki::Error::CertExpired { not_after, .. }) => {
+            let days = now.as_secs().saturating_sub(not_after.as_secs()) / 86_400;
+            warn!("the certificate {file} expired {days} days ago: renew it");
+        }
+        Some(webpki::Error::CertNotValidYet { .. }) => {
+            warn!("the certificate {file} is not valid yet: look at this machine's clock");
+        }
+        _ => {
+            let soon = now.as_secs() + SHORT_OF_TIME.as_secs();
+            let soon = UnixTime::since_unix_epoch(Duration::from_secs(soon));
+            if let Some(webpki::Error::CertExpired { not_after, .. }) =
+                time_trouble(certificate, soon)
+            {
+                let days = not_after.as_secs().saturating_sub(now.as_secs()) / 86_400;
+                warn!("the certificate {file} expires in {days} days: renew it");
+            }
+        }
+    }
+}
+
+/// What is wrong with a certificate's time, which is looked at before its issuer is looked for.
+pub(super) fn time_trouble(
+    certificate: &EndEntityCert<'_>,
+    time: UnixTime,
+) -> Option<webpki::Error> {
+    let usage = KeyUsage::server_auth();
+    certificate
+        .verify_for_usage(&[], &[], &[], time, usage, None, None)
+        .err()
+}

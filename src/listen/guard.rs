@@ -1,0 +1,162 @@
+//! Bodies of requests: limits that need to see them pass.
+
+use std::{
+    error::Error,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use hyper::body::{Body, Buf as _, Frame, SizeHint};
+use pin_project_lite::pin_project;
+
+use super::idle::Activity;
+
+/// Guard over the body of a request: its bytes, and that it goes on coming.
+///
+/// A listener puts one into the extensions of each request with a body. A
+/// service that reads the body does it through [`BodyGuard::watch`].
+#[derive(Clone, Debug)]
+pub struct BodyGuard {
+    activity: Arc<Activity>,
+    /// `u64::MAX` where there is no limit.
+    max_bytes: u64,
+}
+
+/// Error of a request's body.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BodyError {
+    /// There is more of it than the limit.
+    #[error("the request's body has more than {0} bytes")]
+    TooLarge(u64),
+    /// The client's connection broke, or what it sent was wrong.
+    #[error(transparent)]
+    Client(Box<dyn Error + Send + Sync>),
+}
+
+pin_project! {
+    /// Body that is cut at its limit, and tells when it waits for the client.
+    #[derive(Debug)]
+    pub struct GuardedBody<B> {
+        #[pin]
+        body: B,
+        left: u64,
+        max_bytes: u64,
+        waiting: Waiting,
+    }
+}
+
+/// Whether the client is waited for; that ends with the body.
+#[derive(Debug)]
+struct Waiting {
+    activity: Arc<Activity>,
+    is_waiting: bool,
+}
+
+impl BodyGuard {
+    pub(super) fn new(activity: Arc<Activity>, max_bytes: u64) -> Self {
+        Self {
+            activity,
+            max_bytes: if max_bytes == 0 { u64::MAX } else { max_bytes },
+        }
+    }
+
+    /// Returns the body, guarded.
+    #[must_use]
+    pub fn watch<B>(self, body: B) -> GuardedBody<B> {
+        GuardedBody {
+            body,
+            left: self.max_bytes,
+            max_bytes: self.max_bytes,
+            waiting: Waiting {
+                activity: self.activity,
+                is_waiting: false,
+            },
+        }
+    }
+}
+
+impl Waiting {
+    fn set(&mut self, is_waiting: bool) {
+        if self.is_waiting != is_waiting {
+            self.is_waiting = is_waiting;
+            self.activity.body_waits(is_waiting);
+        }
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.set(false);
+    }
+}
+
+impl<B> Body for GuardedBody<B>
+where
+    B: Body,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    type Data = B::Data;
+    type Error = BodyError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, BodyError>>> {
+        let this = self.project();
+        let polled = this.body.poll_frame(cx);
+        this.waiting.set(polled.is_pending());
+        let frame = match ready!(polled) {
+            Some(Ok(frame)) => frame,
+            Some(Err(error)) => return Poll::Ready(Some(Err(BodyError::Client(error.into())))),
+            None => return Poll::Ready(None),
+        };
+        if let Some(data) = frame.data_ref() {
+            let len = data.remaining();
+            this.waiting.activity.body_came(len);
+            match this.left.checked_sub(len as u64) {
+                Some(left) => *this.left = left,
+                None => return Poll::Ready(Some(Err(BodyError::TooLarge(*this.max_bytes)))),
+            }
+        }
+        Poll::Ready(Some(Ok(frame)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use bytes::Bytes;
+    use http_body_util::{BodyExt as _, StreamBody};
+
+    use super::*;
+
+    fn body(parts: &[&'static str]) -> impl Body<Data = Bytes, Error = Infallible> {
+        let frames = parts
+            .iter()
+            .map(|part| Ok(Frame::data(Bytes::from_static(part.as_bytes()))));
+        StreamBody::new(futures_util::stream::iter(frames.collect::<Vec<_>>()))
+    }
+
+    #[tokio::test]
+    async fn a_body_is_cut_at_its_limit() {
+        for (limit, fits) in [(0, true), (5, true), (4, false), (1, false)] {
+            let guard = BodyGuard::new(Arc::default(), limit);
+            let read = guard.watch(body(&["ab", "cde"])).collect().await;
+            assert_eq!(read.is_ok(), fits, "{limit}");
+            if let Err(error) = read {
+                assert!(matches!(error, BodyError::TooLarge(bytes) if bytes == limit));
+            }
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Places of connections: in all, by address, on a thread.
+
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    net::{IpAddr, Ipv6Addr},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use tokio::sync::OwnedSemaphorePermit;
+use tracing::warn;
+
+use super::workers::Seat;
+
+/// Place of one connection; given back when dropped.
+#[derive(Debug)]
+pub(super) struct Place {
+    _permit: OwnedSemaphorePermit,
+    _seat: Seat,
+    _address: Option<AddressPlace>,
+}
+
+impl Place {
+    pub(super) fn new(permit: OwnedSemaphorePermit, seat: Seat) -> Self {
+        Self {
+            _permit: permit,
+            _seat: seat,
+            _address: None,
+        }
+    }
+
+    pub(super) fn with_address(self, address: Option<AddressPlace>) -> Self {
+        Self {
+            _address: address,
+            ..self
+        }
+    }
+}
+
+/// Connections of each address; IPv6 is counted by networks of 64 bits.
+#[derive(Debug)]
+pub(super) struct Addresses {
+    /// 0: no limit.
+    limit: usize,
+    counts: Mutex<HashMap<IpAddr, Count>>,
+}
+
+#[derive(Debug, Default)]
+struct Count {
+    connections: usize,
+    told: bool,
+}
+
+/// Place among the connections of one address.
+#[derive(Debug)]
+pub(super) struct AddressPlace {
+    addresses: Arc<Addresses>,
+    key: IpAddr,
+}
+
+/// The address has as many connections as it may.
+#[derive(Debug, Eq, PartialEq)]
+pub(super) struct TooMany;
+
+impl Addresses {
+    pub(super) fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            counts: Mutex::default(),
+        }
+    }
+
+    pub(super) fn take(self: &Arc<Self>, addr: IpAddr) -> Result<Option<AddressPlace>, TooMany> {
+        if self.limit == 0 {
+            return Ok(None);
+        }
+        let key = network(addr);
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry(key).or_default();
+        if count.connections < self.limit {
+            count.connections += 1;
+            return Ok(Some(AddressPlace {
+                addresses: Arc::clone(self),
+                key,
+            }));
+        }
+        let told = std::mem::replace(&mut count.told, true);
+        drop(counts);
+        if !told {
+            let limit = self.limit;
+            warn!(client = %key, "{key} has {limit} connections (max_connections_per_address): further ones are closed");
+        }
+        Err(TooMany)
+    }
+}
+
+impl Drop for AddressPlace {
+    fn drop(&mut self) {
+        let counts = self.addresses.counts.lock();
+        let mut counts = counts.unwrap_or_else(PoisonError::into_inner);
+        if let Entry::Occupied(mut entry) = counts.entry(self.key) {
+            entry.get_mut().connections -= 1;
+            if entry.get().connections == 0 {
+                entry.remove();
+            }
+        }
+    }
+}
+
+/// One customer has a whole /64, and every address of it.
+fn network(addr: IpAddr) -> IpAddr {
+    match addr.to_canonical() {
+        IpAddr::V6(addr) => Ipv6Addr::from_bits(addr.to_bits() & (u128::MAX << 64)).into(),
+        addr @ IpAddr::V4(_) => addr,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_so_many_places_and_gets_them_back() {
+        let addresses = Arc::new(Addresses::new(2));
+        let one = "192.0.2.1".parse().unwrap();
+        let first = addresses.take(one).unwrap();
+        let second = addresses.take("::ffff:192.0.2.1".parse().unwrap()).unwrap();
+        assert_eq!(addresses.take(one).unwrap_err(), TooMany);
+        assert!(addresses.take("192.0.2.2".parse().unwrap()).is_ok());
+        drop(first);
+        let third = addresses.take(one).unwrap();
+        assert_eq!(addresses.take(one).unwrap_err(), TooMany);
+        drop((second, third));
+        assert!(addresses.counts.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn ipv6_counts_by_64_bits() {
+        let addresses = Arc::new(Addresses::new(1));
+        let _place = addresses.take("2001:db8::1".parse().unwrap()).unwrap();
+        let next = "2001:db8::ffff:ffff:ffff:ffff".parse().unwrap();
+        assert_eq!(addresses.take(next).unwrap_err(), TooMany);
+        assert!(addresses.take("2001:db8:0:1::1".parse().unwrap()).is_ok());
+    }
+
+    #[test]
+    fn without_a_limit_nothing_is_counted() {
+        let addresses = Arc::new(Addresses::new(0));
+        assert!(
+            addresses
+                .take("192.0.2.1".parse().unwrap())
+                .unwrap()
+                .is_none()
+        );
+    }
+}

@@ -1,0 +1,129 @@
+//! Futures beside one that wakes their task far more often.
+
+use std::{
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, Wake, Waker},
+};
+
+use pin_project_lite::pin_project;
+
+pin_project! {
+    /// Future that is polled only when it was woken itself, whatever else wakes its task.
+    pub(super) struct Seldom<F> {
+        #[pin]
+        future: F,
+        bell: Option<(Arc<Bell>, Waker)>,
+    }
+}
+
+/// Waker that remembers that it was called.
+#[derive(Debug)]
+struct Bell {
+    has_rung: AtomicBool,
+    task: Waker,
+}
+
+impl<F> Seldom<F> {
+    pub(super) fn new(future: F) -> Self {
+        Self { future, bell: None }
+    }
+}
+
+impl<F: Future> Future for Seldom<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        let (bell, waker) = match this.bell {
+            Some(known) if known.0.task.will_wake(cx.waker()) => known,
+            other => other.insert(Bell::new(cx.waker())),
+        };
+        if !bell.has_rung.load(Ordering::Relaxed) {
+            return Poll::Pending;
+        }
+        // What is woken for from here on counts for the next time.
+        bell.has_rung.swap(false, Ordering::AcqRel);
+        this.future.poll(&mut Context::from_waker(waker))
+    }
+}
+
+impl Bell {
+    /// Creates one that has rung, as a new waker has to be made known.
+    fn new(task: &Waker) -> (Arc<Self>, Waker) {
+        let bell = Arc::new(Self {
+            has_rung: AtomicBool::new(true),
+            task: task.clone(),
+        });
+        (Arc::clone(&bell), Waker::from(bell))
+    }
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.has_rung.store(true, Ordering::Release);
+        self.task.wake_by_ref();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{future::poll_fn, pin::pin, sync::atomic::AtomicUsize};
+
+    use tokio::sync::Notify;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Count(AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn it_is_polled_only_when_it_was_woken() {
+        let (notify, polls) = (Notify::new(), AtomicUsize::new(0));
+        let mut notified = pin!(notify.notified());
+        let counting = poll_fn(|cx| {
+            polls.fetch_add(1, Ordering::Relaxed);
+            notified.as_mut().poll(cx)
+        });
+        let mut seldom = pin!(Seldom::new(counting));
+        let wakes = Arc::<Count>::default();
+        let waker = Waker::from(Arc::clone(&wakes));
+        for _ in 0..3 {
+            let polled = seldom.as_mut().poll(&mut Context::from_waker(&waker));
+            assert!(polled.is_pending());
+        }
+        assert_eq!(polls.load(Ordering::Relaxed), 1);
+        notify.notify_one();
+        assert_eq!(wakes.0.load(Ordering::Relaxed), 1);
+        let polled = seldom.as_mut().poll(&mut Context::from_waker(&waker));
+        assert!(polled.is_ready());
+    }
+
+    #[test]
+    fn another_task_is_woken_after_a_move() {
+        let notify = Notify::new();
+        let mut seldom = pin!(Seldom::new(notify.notified()));
+        let counts = [(); 2].map(|()| Arc::<Count>::default());
+        for count in &counts {
+            let waker = Waker::from(Arc::clone(count));
+            let polled = seldom.as_mut().poll(&mut Context::from_waker(&waker));
+            assert!(polled.is_pending());
+        }
+        notify.notify_one();
+        let [first, second] = counts.map(|count| count.0.load(Ordering::Relaxed));
+        assert_eq!((first, second), (0, 1));
+    }
+}

@@ -1,0 +1,115 @@
+//! The service manager: sockets that it passes, states that it is told.
+
+use std::{
+    io::{self, ErrorKind},
+    sync::{LazyLock, Mutex, PoisonError},
+};
+
+use listenfd::ListenFd;
+use sd_notify::NotifyState;
+use tracing::debug;
+
+use super::socket::BoundSocket;
+
+/// Sockets that the process was started with: there is one set of them.
+static INHERITED: LazyLock<Mutex<Inherited>> = LazyLock::new(|| Mutex::new(Inherited::new()));
+
+/// State of this process, for the service manager.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum ServiceState {
+    /// It serves.
+    Ready,
+    /// It reads its configuration again; [`Ready`](Self::Ready) ends that.
+    Reloading,
+    /// It finishes what is under way.
+    Stopping,
+}
+
+/// Sockets with their names, and which of them have been taken.
+struct Inherited {
+    sockets: ListenFd,
+    names: Vec<String>,
+    taken: Vec<bool>,
+}
+
+impl Inherited {
+    fn new() -> Self {
+        // Names first: taking the sockets removes the variables.
+        let names = sd_notify::listen_fds_with_names()
+            .map(|sockets| sockets.map(|(_, name)| name).collect())
+            .unwrap_or_default();
+        let sockets = ListenFd::from_env();
+        Self {
+            taken: vec![false; sockets.len()],
+            sockets,
+            names,
+        }
+    }
+
+    fn take(&mut self, name: Option<&str>) -> io::Result<BoundSocket> {
+        let names = &self.names;
+        let fits = |index: usize| name.is_none() || names.get(index).map(String::as_str) == name;
+        let free = self
+            .taken
+            .iter_mut()
+            .enumerate()
+            .find(|(index, taken)| !**taken && fits(*index));
+        let Some((index, taken)) = free else {
+            return Err(missing(name, self.names.as_slice()));
+        };
+        *taken = true;
+        // What is no TCP socket is left for the second.
+        if let Ok(Some(listener)) = self.sockets.take_tcp_listener(index) {
+            return Ok(BoundSocket::inherited_tcp(listener));
+        }
+        match self.sockets.take_unix_listener(index)? {
+            Some(listener) => Ok(BoundSocket::inherited_unix(listener)),
+            None => Err(missing(name, self.names.as_slice())),
+        }
+    }
+}
+
+/// Takes the sockets of the service manager from the environment (`LISTEN_FDS`).
+///
+/// A program calls it before it starts threads, since the environment's
+/// variables are removed; binding [`ListenAddr::Systemd`](super::ListenAddr)
+/// does it otherwise.
+pub fn inherit_sockets() {
+    LazyLock::force(&INHERITED);
+}
+
+/// Tells the service manager (`NOTIFY_SOCKET`) what this process does.
+///
+/// Without one nothing happens.
+pub fn tell_service_manager(state: ServiceState) {
+    let told = match state {
+        ServiceState::Ready => sd_notify::notify(&[NotifyState::Ready]),
+        ServiceState::Stopping => sd_notify::notify(&[NotifyState::Stopping]),
+        ServiceState::Reloading => NotifyState::monotonic_usec_now()
+            .and_then(|now| sd_notify::notify(&[NotifyState::Reloading, now])),
+    };
+    if let Err(error) = told {
+        debug!(%error, "cannot tell the service manager: {state:?}");
+    }
+}
+
+pub(super) fn take(name: Option<&str>) -> io::Result<BoundSocket> {
+    INHERITED
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .take(name)
+}
+
+fn missing(name: Option<&str>, names: &[String]) -> io::Error {
+    let wanted = name.map_or_else(String::new, |name| format!(" named {name:?}"));
+    let given = if names.is_empty() {
+        "none came; start this program by a .socket unit".to_owned()
+    } else {
+        format!("those that came: {}", names.join(", "))
+    };
+    io::Error::new(
+        ErrorKind::NotFound,
+        format!("the service manager passed no socket{wanted} that is not yet in use: {given}"),
+    )
+}
