@@ -12,12 +12,14 @@ use http_body_util::{BodyExt as _, combinators::UnsyncBoxBody};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::time::{Instant, Sleep, sleep};
 
-use super::{connect::Sender, headers, pool::Pool};
+use crate::listen::{BodyGuard, GuardedBody};
+
+use super::{headers, sender::Sender, server::Place};
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
 /// Body of a request on its way to the upstream.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct RequestBody {
     kind: RequestKind,
     progress: Option<Arc<Progress>>,
@@ -25,10 +27,12 @@ pub(super) struct RequestBody {
     pub(super) strips_forwarding: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 enum RequestKind {
+    #[default]
     Empty,
     Incoming(Incoming),
+    Guarded(GuardedBody<Incoming>),
     Other(UnsyncBoxBody<Bytes, BoxError>),
 }
 
@@ -61,6 +65,15 @@ impl RequestBody {
         }
     }
 
+    /// Reads a server's request under its listener's guard.
+    pub(super) fn guarded(mut self, guard: Option<BodyGuard>) -> Self {
+        self.kind = match (self.kind, guard) {
+            (RequestKind::Incoming(body), Some(guard)) => RequestKind::Guarded(guard.watch(body)),
+            (kind, _) => kind,
+        };
+        self
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         matches!(self.kind, RequestKind::Empty)
     }
@@ -83,6 +96,7 @@ impl Body for RequestBody {
         let mut polled = match &mut this.kind {
             RequestKind::Empty => return Poll::Ready(None),
             RequestKind::Incoming(body) => Pin::new(body).poll_frame(cx).map_err(Into::into),
+            RequestKind::Guarded(body) => Pin::new(body).poll_frame(cx).map_err(Into::into),
             RequestKind::Other(body) => Pin::new(body).poll_frame(cx),
         };
         if let Poll::Ready(Some(Ok(frame))) = &mut polled
@@ -90,9 +104,10 @@ impl Body for RequestBody {
         {
             headers::clean_trailers(trailers, this.strips_forwarding);
         }
-        let is_done = matches!(polled, Poll::Ready(None | Some(Err(_)))) || this.is_end_stream();
+        let is_done = matches!(polled, Poll::Ready(None)) || this.is_end_stream();
         if let Some(progress) = &this.progress {
             progress.moved(match polled {
+                Poll::Ready(Some(Err(_))) => Upload::Broken,
                 _ if is_done => Upload::Done,
                 Poll::Pending => Upload::AwaitsClient,
                 Poll::Ready(_) => Upload::AwaitsUpstream,
@@ -105,6 +120,7 @@ impl Body for RequestBody {
         match &self.kind {
             RequestKind::Empty => true,
             RequestKind::Incoming(body) => body.is_end_stream(),
+            RequestKind::Guarded(body) => body.is_end_stream(),
             RequestKind::Other(body) => body.is_end_stream(),
         }
     }
@@ -113,6 +129,7 @@ impl Body for RequestBody {
         match &self.kind {
             RequestKind::Empty => SizeHint::with_exact(0),
             RequestKind::Incoming(body) => body.size_hint(),
+            RequestKind::Guarded(body) => body.size_hint(),
             RequestKind::Other(body) => body.size_hint(),
         }
     }
@@ -128,6 +145,8 @@ pub(super) enum Upload {
     AwaitsClient,
     AwaitsUpstream,
     Done,
+    /// The client went away, or broke its framing.
+    Broken,
 }
 
 impl Progress {
@@ -137,6 +156,10 @@ impl Progress {
 
     pub(super) fn is_done(&self) -> bool {
         self.state().0 == Upload::Done
+    }
+
+    pub(super) fn is_broken(&self) -> bool {
+        self.state().0 == Upload::Broken
     }
 
     pub(super) fn moved(&self, upload: Upload) {
@@ -302,19 +325,41 @@ impl Download {
 /// Loan of a connection for one exchange.
 #[derive(Debug)]
 pub(super) struct Lease {
-    pub(super) sender: Sender,
-    pub(super) pool: Arc<Pool>,
-    pub(super) upload: Option<Arc<Progress>>,
+    sender: Sender,
+    place: Place,
+    upload: Option<Arc<Progress>>,
     /// The upstream says that it closes the connection.
     pub(super) closes: bool,
 }
 
 impl Lease {
+    pub(super) fn new(sender: Sender, place: Place, upload: Option<Arc<Progress>>) -> Self {
+        Self {
+            sender,
+            place,
+            upload,
+            closes: false,
+        }
+    }
+
+    /// Returns the name of the server.
+    pub(super) fn server(&self) -> &str {
+        &self.place.server.upstream.name
+    }
+
+    /// Gives up the connection, which speaks another protocol now; the place is still taken.
+    pub(super) fn into_place(self) -> Place {
+        self.place
+    }
+
     /// Keeps the connection when the exchange has left it clean.
     fn end(self) {
         let uploaded = self.upload.is_none_or(|upload| upload.is_done());
-        if uploaded && !self.closes {
-            self.pool.keep(self.sender);
+        if let Sender::Http1(http1) = self.sender
+            && uploaded
+            && !self.closes
+        {
+            self.place.keep(http1);
         }
     }
 }

@@ -1,4 +1,4 @@
-use std::{error::Error, time::Duration};
+use std::{error::Error, io, path::PathBuf, time::Duration};
 
 /// Error of an upstream that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -10,6 +10,41 @@ pub enum ProxyError {
         /// The setting.
         url: String,
         /// What is wrong with it, and what to write.
+        reason: String,
+    },
+    /// No server is named.
+    #[error("an upstream needs a server; write http://127.0.0.1:3000")]
+    NoServer,
+    /// More servers are named than one upstream may have.
+    #[error("{0} servers are more than the 64 that an upstream may have")]
+    TooManyServers(usize),
+    /// Two servers have different paths.
+    #[error(
+        "upstream {0:?} has another path than the first; the servers of an upstream have one path"
+    )]
+    Prefix(String),
+    /// The file of certificates cannot be used.
+    #[error("{}: the file {reason}", .file.display())]
+    CaFile {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The system has no trusted certificates.
+    #[error(
+        "no trusted certificates for https: {0}; install ca-certificates, or name a file of your own"
+    )]
+    NoCertificates(#[source] io::Error),
+    /// The path of the health check cannot be asked for.
+    #[error("{0:?} is no path such as /health")]
+    HealthPath(String),
+    /// The check of the upstream does not succeed.
+    #[error("upstream {url} is not well: {reason}")]
+    Unhealthy {
+        /// The upstream.
+        url: String,
+        /// What its check showed.
         reason: String,
     },
     /// The upstream does not accept a connection.

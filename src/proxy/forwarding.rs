@@ -1,4 +1,7 @@
-use std::{fmt::Write as _, net::IpAddr};
+use std::{
+    io::Write as _,
+    net::{IpAddr, Ipv4Addr},
+};
 
 use http::{
     HeaderMap, HeaderName, HeaderValue,
@@ -7,22 +10,15 @@ use http::{
 
 use crate::listen::{ClientAddr, is_forwarding};
 
+use super::headers::remove_where;
+
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
 /// Removes the forwarding headers that the client sent.
 pub(super) fn strip(headers: &mut HeaderMap) {
-    if headers.keys().any(is_forwarding) {
-        let names: Vec<_> = headers
-            .keys()
-            .filter(|name| is_forwarding(name))
-            .cloned()
-            .collect();
-        for name in names {
-            headers.remove(name);
-        }
-    }
+    remove_where(headers, is_forwarding);
 }
 
 /// Makes `X-Forwarded-For`, `-Proto`, `-Host` and `Forwarded` (RFC 7239).
@@ -39,22 +35,25 @@ pub(super) fn rewrite(headers: &mut HeaderMap, client: Option<&ClientAddr>, host
         return;
     };
     let peer = client.peer.ip();
-    let element = element(peer, client.https, host);
     // A chain that is missing begins with what the other one says.
     let began = (client.client != peer).then_some(client.client);
-    let first = began.map(node);
-    append(
-        headers,
-        FORWARDED,
-        first.map(|node| format!("for={node}")),
-        element,
-    );
-    append(
-        headers,
-        X_FORWARDED_FOR,
-        began.map(|addr| addr.to_string()),
-        peer.to_string(),
-    );
+    let mut text = Vec::with_capacity(64 + host.len());
+    if let Some(addr) = began {
+        text.extend(b"for=");
+        push_node(&mut text, addr);
+        text.extend(b", ");
+    }
+    let first_len = text.len();
+    push_element(&mut text, peer, client.https, host);
+    append(headers, FORWARDED, &text, first_len);
+    text.clear();
+    if let Some(addr) = began {
+        push_addr(&mut text, addr);
+        text.extend(b", ");
+    }
+    let first_len = text.len();
+    push_addr(&mut text, peer);
+    append(headers, X_FORWARDED_FOR, &text, first_len);
     let proto = if client.https { "https" } else { "http" };
     headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static(proto));
     if let Entry::Vacant(entry) = headers.entry(X_FORWARDED_HOST) {
@@ -64,61 +63,86 @@ pub(super) fn rewrite(headers: &mut HeaderMap, client: Option<&ClientAddr>, host
 
 /// A trusted proxy spells its headers right: other spellings are the client's.
 fn strip_misspelt(headers: &mut HeaderMap) {
-    let misspelt = |name: &&HeaderName| {
-        is_forwarding(name)
-            && name
-                .as_str()
-                .bytes()
-                .any(|byte| !byte.is_ascii_alphanumeric() && byte != b'-')
-    };
-    let names: Vec<_> = headers.keys().filter(misspelt).cloned().collect();
-    for name in names {
-        headers.remove(name);
-    }
+    let is_misspelt = |byte: u8| !byte.is_ascii_alphanumeric() && byte != b'-';
+    remove_where(headers, |name| {
+        is_forwarding(name) && name.as_str().bytes().any(is_misspelt)
+    });
 }
 
-/// Appends to a list, as one line.
-fn append(headers: &mut HeaderMap, name: HeaderName, first: Option<String>, last: String) {
-    let lines: Vec<_> = headers
-        .get_all(&name)
-        .iter()
-        .map(HeaderValue::as_bytes)
-        .collect();
-    let mut list = lines.join(&b", "[..]);
-    if list.is_empty() {
-        list.extend(first.unwrap_or_default().into_bytes());
+/// Appends to a list, as one line; where there is none, from the start of the text.
+///
+/// `first_len` is how much of the text begins a list.
+fn append(headers: &mut HeaderMap, name: HeaderName, text: &[u8], first_len: usize) {
+    let mut list = Vec::new();
+    for line in headers.get_all(&name) {
+        if !line.is_empty() {
+            list.extend(line.as_bytes());
+            list.extend(b", ");
+        }
     }
-    if !list.is_empty() {
-        list.extend(b", ");
-    }
-    list.extend(last.into_bytes());
+    let value = if list.is_empty() {
+        HeaderValue::from_bytes(text)
+    } else {
+        list.extend(text.get(first_len..).unwrap_or_default());
+        HeaderValue::from_maybe_shared(bytes::Bytes::from(list))
+    };
     // Parts of header values and addresses make a header value.
-    match HeaderValue::from_maybe_shared(bytes::Bytes::from(list)) {
+    match value {
         Ok(value) => headers.insert(name, value),
         Err(_) => headers.remove(name),
     };
 }
 
-fn element(peer: IpAddr, https: bool, host: &HeaderValue) -> String {
-    let mut element = format!("for={}", node(peer));
-    element.push_str(if https { ";proto=https" } else { ";proto=http" });
-    if let Ok(host) = host.to_str() {
-        let is_token =
-            |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
-        // Writing to a `String` does not fail.
-        let _ = if host.bytes().all(is_token) {
-            write!(element, ";host={host}")
-        } else {
-            write!(element, ";host=\"{host}\"")
-        };
+fn push_element(text: &mut Vec<u8>, peer: IpAddr, https: bool, host: &HeaderValue) {
+    text.extend(b"for=");
+    push_node(text, peer);
+    text.extend(if https {
+        &b";proto=https"[..]
+    } else {
+        b";proto=http"
+    });
+    let host = host.as_bytes();
+    let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
+    let quote = if host.iter().all(is_token) {
+        &b""[..]
+    } else {
+        b"\""
+    };
+    for part in [b";host=", quote, host, quote] {
+        text.extend(part);
     }
-    element
 }
 
-fn node(addr: IpAddr) -> String {
+/// The peer of a Unix socket has no address (RFC 7239 §6.2).
+fn push_addr(text: &mut Vec<u8>, addr: IpAddr) {
     match addr {
-        IpAddr::V4(addr) => addr.to_string(),
-        IpAddr::V6(addr) => format!("\"[{addr}]\""),
+        addr if addr.is_unspecified() => text.extend(b"unknown"),
+        IpAddr::V4(addr) => push_ipv4(text, addr),
+        // Writing into memory does not fail.
+        IpAddr::V6(addr) => drop(write!(text, "{addr}")),
+    }
+}
+
+fn push_node(text: &mut Vec<u8>, addr: IpAddr) {
+    let is_quoted = addr.is_ipv6() && !addr.is_unspecified();
+    text.extend(if is_quoted { &b"\"["[..] } else { b"" });
+    push_addr(text, addr);
+    text.extend(if is_quoted { &b"]\""[..] } else { b"" });
+}
+
+/// As [`Ipv4Addr`]'s `Display`, which asks a formatter for each number.
+fn push_ipv4(text: &mut Vec<u8>, addr: Ipv4Addr) {
+    for (at, octet) in addr.octets().into_iter().enumerate() {
+        if at > 0 {
+            text.push(b'.');
+        }
+        if octet >= 100 {
+            text.push(b'0' + octet / 100);
+        }
+        if octet >= 10 {
+            text.push(b'0' + octet / 10 % 10);
+        }
+        text.push(b'0' + octet % 10);
     }
 }
 
@@ -175,6 +199,15 @@ mod tests {
         ("x~forwarded~for", "203.0.113.9"),
         ("x!real+ip", "203.0.113.9"),
     ];
+
+    #[test]
+    fn addresses_are_written_as_everywhere() {
+        for addr in ["0.0.0.1", "9.10.99.100", "255.0.200.109", "2001:db8::1"] {
+            let mut text = Vec::new();
+            push_addr(&mut text, addr.parse().unwrap());
+            assert_eq!(String::from_utf8(text).unwrap(), addr);
+        }
+    }
 
     #[test]
     fn forged_headers_of_every_spelling_are_replaced() {

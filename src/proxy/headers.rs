@@ -2,19 +2,10 @@
 
 use http::{
     HeaderMap, HeaderName, HeaderValue,
-    header::{
-        CONNECTION, CONTENT_LENGTH, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER,
-        TRANSFER_ENCODING, UPGRADE,
-    },
+    header::{CONNECTION, CONTENT_LENGTH, HOST, PROXY_AUTHENTICATE, TRAILER, TRANSFER_ENCODING},
 };
 
 use super::forwarding;
-
-const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
-const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
-const HTTP2_SETTINGS: HeaderName = HeaderName::from_static("http2-settings");
-/// Servers hand `Proxy` to programs as `HTTP_PROXY` (httpoxy, CVE-2016-5385).
-const PROXY: HeaderName = HeaderName::from_static("proxy");
 
 /// Removes what a message says to us only: fixed headers, and those that `Connection` names.
 ///
@@ -25,23 +16,97 @@ pub(super) fn strip_hop_by_hop(headers: &mut HeaderMap, kept: &[HeaderName]) {
             headers.remove(name);
         }
     }
-    for name in [
-        CONNECTION,
-        KEEP_ALIVE,
-        PROXY_CONNECTION,
-        TE,
-        TRANSFER_ENCODING,
-        UPGRADE,
-    ] {
-        headers.remove(name);
-    }
+    remove_where(headers, |name| {
+        matches!(
+            name.as_str(),
+            "connection"
+                | "keep-alive"
+                | "proxy-connection"
+                | "te"
+                | "transfer-encoding"
+                | "upgrade"
+        )
+    });
 }
 
 /// Removes what is for a forward proxy, and what upgrades to HTTP/2.
 pub(super) fn strip_proxy_fields(headers: &mut HeaderMap) {
-    for name in [PROXY_AUTHORIZATION, PROXY, HTTP2_SETTINGS] {
-        headers.remove(name);
+    // Servers hand `Proxy` to programs as `HTTP_PROXY` (httpoxy, CVE-2016-5385).
+    remove_where(headers, |name| {
+        matches!(
+            name.as_str(),
+            "proxy-authorization" | "proxy" | "http2-settings"
+        )
+    });
+}
+
+/// Removes what some upstreams take for the header that frames the body.
+///
+/// `Content_Length` becomes the same variable as `Content-Length` where
+/// headers are handed over as in CGI (RFC 3875 §4.1.18).
+pub(super) fn strip_misspelt_framing(headers: &mut HeaderMap) {
+    remove_where(headers, is_misspelt_framing);
+}
+
+/// Removes headers by their names; most often there is none, and one look at each is all.
+pub(super) fn remove_where(headers: &mut HeaderMap, is_out: impl Fn(&HeaderName) -> bool) {
+    if headers.keys().any(&is_out) {
+        let names: Vec<_> = headers
+            .keys()
+            .filter(|name| is_out(name))
+            .cloned()
+            .collect();
+        for name in names {
+            headers.remove(name);
+        }
     }
+}
+
+fn is_misspelt_framing(name: &HeaderName) -> bool {
+    let is_spelling_of = |right: &HeaderName| {
+        let (name, right) = (name.as_str().as_bytes(), right.as_str().as_bytes());
+        let is_like = |(byte, right): (&u8, &u8)| {
+            byte == right || (*right == b'-' && !byte.is_ascii_alphanumeric())
+        };
+        name.len() == right.len() && name != right && name.iter().zip(right).all(is_like)
+    };
+    is_spelling_of(&CONTENT_LENGTH) || is_spelling_of(&TRANSFER_ENCODING)
+}
+
+/// Leaves one `Content-Length` where several say the same (RFC 9110 §8.6).
+///
+/// Returns whether there is none, or one that is a number.
+pub(super) fn make_length_one(headers: &mut HeaderMap) -> bool {
+    let mut lengths = headers
+        .get_all(CONTENT_LENGTH)
+        .iter()
+        .flat_map(|line| line.as_bytes().split(|byte| *byte == b','))
+        .map(<[u8]>::trim_ascii);
+    let Some(first) = lengths.next() else {
+        return true;
+    };
+    let Some(length) = decimal(first) else {
+        return false;
+    };
+    let mut is_alone = true;
+    for other in lengths {
+        if decimal(other) != Some(length) {
+            return false;
+        }
+        is_alone = false;
+    }
+    if !is_alone {
+        headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+    }
+    true
+}
+
+fn decimal(digits: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(digits).ok()?;
+    // Parsing would take a sign.
+    text.bytes()
+        .all(|byte| byte.is_ascii_digit())
+        .then(|| text.parse().ok())?
 }
 
 /// Tells whether a comma-separated header has the token in any of its lines.
@@ -63,17 +128,21 @@ pub(super) fn tokens<'a>(
 }
 
 /// Tells whether the body has a transfer coding beside `chunked`, which we do not undo.
+///
+/// To the letter: a list with empty elements is read in as many ways as there
+/// are readers, and nobody writes one.
 pub(super) fn has_unknown_coding(headers: &HeaderMap) -> bool {
-    headers.contains_key(TRANSFER_ENCODING)
-        && !tokens(headers, &TRANSFER_ENCODING)
-            .map(|coding| coding.eq_ignore_ascii_case(b"chunked"))
-            .eq([true])
+    let mut lines = headers.get_all(TRANSFER_ENCODING).iter();
+    lines.next().is_some_and(|coding| {
+        lines.next().is_some() || !coding.as_bytes().eq_ignore_ascii_case(b"chunked")
+    })
 }
 
 /// Removes from trailers what must not be one (RFC 9110 §6.5.1): a receiver may merge them.
 pub(super) fn clean_trailers(trailers: &mut HeaderMap, strips_forwarding: bool) {
     strip_hop_by_hop(trailers, &[]);
     strip_proxy_fields(trailers);
+    strip_misspelt_framing(trailers);
     for name in [HOST, CONTENT_LENGTH, TRAILER, PROXY_AUTHENTICATE] {
         trailers.remove(name);
     }
@@ -141,6 +210,8 @@ mod tests {
             (&["Chunked"], false),
             (&["gzip, chunked"], true),
             (&["chunked", "chunked"], true),
+            (&[",chunked"], true),
+            (&["chunked, "], true),
             (&["identity"], true),
             (&[""], true),
             (&[], false),
@@ -150,6 +221,50 @@ mod tests {
                 .map(|coding| ("transfer-encoding", *coding))
                 .collect();
             assert_eq!(has_unknown_coding(&headers(&lines)), unknown, "{coding:?}");
+        }
+    }
+
+    #[test]
+    fn framing_in_other_spellings_goes() {
+        let mut map = headers(&[
+            ("content_length", "5"),
+            ("content.length", "5"),
+            ("transfer_encoding", "chunked"),
+            ("transfer~encoding", "chunked"),
+            ("content-length", "4"),
+            ("content-language", "en"),
+            ("content_lengths", "1"),
+        ]);
+        strip_misspelt_framing(&mut map);
+        let mut left: Vec<_> = map.keys().map(HeaderName::as_str).collect();
+        left.sort_unstable();
+        assert_eq!(
+            left,
+            ["content-language", "content-length", "content_lengths"]
+        );
+    }
+
+    #[test]
+    fn several_lengths_become_one_or_none_will_do() {
+        for (lines, expected) in [
+            (&[][..], Some(&[][..])),
+            (&["5"], Some(&["5"])),
+            (&["5", "5"], Some(&["5"])),
+            (&["5, 5", "05"], Some(&["5"])),
+            (&["5", "6"], None),
+            (&["5,"], None),
+            (&[""], None),
+            (&["+5"], None),
+            (&["18446744073709551616"], None),
+        ] {
+            let lines: Vec<_> = lines.iter().map(|line| ("content-length", *line)).collect();
+            let mut map = headers(&lines);
+            let is_one = make_length_one(&mut map);
+            assert_eq!(is_one, expected.is_some(), "{lines:?}");
+            if let Some(expected) = expected {
+                let left: Vec<_> = map.get_all(CONTENT_LENGTH).iter().collect();
+                assert_eq!(left, expected, "{lines:?}");
+            }
         }
     }
 

@@ -7,20 +7,31 @@
 //! What fails becomes a page that says so: 502 when the upstream does not
 //! answer or not in HTTP, 504 when it takes too long.
 //!
+//! An upstream has one server or several. Of several, a request goes to the
+//! less busy of two that chance picks. One that fails three times in a row is
+//! left out for a second, then for two, up to a minute: after each pause one
+//! request tries it. The last is never left out. A server that does not accept
+//! the connection costs no request, as nothing was sent.
+//!
+//! `Expect: 100-continue` is answered here: the client is asked for its body as
+//! soon as a connection to a server takes it. Of a server's answers in between
+//! (1xx) only the switch of protocols is passed on; the time for the response
+//! runs on meanwhile.
+//!
 //! # Example
 //!
 //! ```
-//! use std::time::Duration;
-//!
 //! use robot_detection::proxy::{Proxy, ProxySettings};
 //!
 //! # fn main() -> Result<(), robot_detection::proxy::ProxyError> {
 //! let proxy = Proxy::new(ProxySettings {
-//!     upstream: "http://127.0.0.1:3000".to_owned(),
-//!     connect_timeout: Duration::from_secs(5),
-//!     response_timeout: Duration::from_secs(60),
-//!     preserve_host: true,
+//!     servers: vec![
+//!         "http://127.0.0.1:3000".to_owned(),
+//!         "unix:/run/app.sock".to_owned(),
+//!     ],
+//!     ..ProxySettings::default()
 //! })?;
+//! assert_eq!(proxy.servers().len(), 2);
 //! # Ok(())
 //! # }
 //! ```
@@ -28,19 +39,31 @@
 //! [`ClientAddr`]: crate::listen::ClientAddr
 
 mod body;
+mod check;
 mod connect;
 mod error;
 mod exchange;
 mod forwarding;
 mod headers;
+mod health;
+mod http2;
 mod page;
 mod pool;
+mod repeat;
 mod request;
 mod response;
+mod sender;
+mod server;
+mod servers;
 mod service;
+mod settings;
+mod shard;
+mod tls;
 mod tunnel;
 mod upstream;
+mod websocket;
 
 pub use body::{ProxyBody, ProxyBodyError};
 pub use error::ProxyError;
-pub use service::{Proxy, ProxyFuture, ProxySettings};
+pub use service::{Proxy, ProxyFuture};
+pub use settings::{HealthCheck, ProxySettings, ServerState};

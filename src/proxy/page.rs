@@ -12,7 +12,7 @@ pub(super) enum Page {
     BadRequest,
     /// The client did not send the rest of its request.
     RequestTimeout,
-    /// The method is for another kind of proxy.
+    /// The method is for another kind of proxy, or the body is coded.
     NotImplemented,
     /// The upstream cannot be reached, or does not answer in HTTP.
     BadGateway,
@@ -35,6 +35,17 @@ impl Page {
             Self::GatewayTimeout => StatusCode::GATEWAY_TIMEOUT,
             Self::LoopDetected => StatusCode::LOOP_DETECTED,
         }
+    }
+
+    /// Tells whether the connection ends with the page.
+    ///
+    /// After a request that is refused, what follows may be a part of it that
+    /// other readers take for a request (RFC 9112 §11.2).
+    pub(super) fn is_last(self) -> bool {
+        matches!(
+            self,
+            Self::BadRequest | Self::RequestTimeout | Self::NotImplemented
+        )
     }
 
     /// Returns the page in the form that the client takes.
@@ -66,7 +77,7 @@ impl Page {
         match self {
             Self::BadRequest => "The request cannot be understood.",
             Self::RequestTimeout => "The rest of the request did not arrive in time.",
-            Self::NotImplemented => "This method is not supported here.",
+            Self::NotImplemented => "This method or transfer coding is not supported here.",
             Self::BadGateway => "The upstream did not answer. Please try again in a few moments.",
             Self::GatewayTimeout => {
                 "The upstream did not answer in time. Please try again in a few moments."

@@ -1,12 +1,14 @@
 //! What a request becomes on its way to the upstream.
 
+use std::net::Ipv6Addr;
+
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Uri, Version,
     header::{
         CONNECTION, CONTENT_LENGTH, COOKIE, EXPECT, HOST, TE, TRANSFER_ENCODING, UPGRADE, VIA,
     },
     request::Parts,
-    uri::Authority,
+    uri::Scheme,
 };
 
 use crate::listen::ClientAddr;
@@ -72,6 +74,7 @@ pub(super) fn rewrite(
     let map = &mut parts.headers;
     headers::strip_hop_by_hop(map, &rules.kept);
     headers::strip_proxy_fields(map);
+    headers::strip_misspelt_framing(map);
     // The listener sends "100 Continue" when the upstream is ready for the body.
     map.remove(EXPECT);
     forwarding::rewrite(map, client, &host);
@@ -98,7 +101,13 @@ pub(super) fn rewrite(
 }
 
 /// Only `CONNECT` names a bare authority, and only `OPTIONS` asks for `*` (RFC 9112 §3.2).
+///
+/// We stand in front of a site, and answer for no other scheme (RFC 9110 §7.4).
 fn has_usable_target(parts: &Parts) -> bool {
+    let is_other = |scheme: &Scheme| *scheme != Scheme::HTTP && *scheme != Scheme::HTTPS;
+    if parts.uri.scheme().is_some_and(is_other) {
+        return false;
+    }
     match parts.uri.path() {
         "" => false,
         "*" => parts.method == Method::OPTIONS,
@@ -111,6 +120,10 @@ fn host(rules: &Rules, parts: &Parts) -> Result<HeaderValue, Page> {
     let mut lines = parts.headers.get_all(HOST).iter();
     let line = lines.next();
     if lines.next().is_some() || line.is_some_and(|line| !is_host(line)) {
+        return Err(Page::BadRequest);
+    }
+    // Even beside an authority (RFC 9112 §3.2).
+    if line.is_none() && parts.version == Version::HTTP_11 {
         return Err(Page::BadRequest);
     }
     match (authority(&parts.uri)?, line) {
@@ -139,23 +152,61 @@ fn authority(uri: &Uri) -> Result<Option<HeaderValue>, Page> {
 }
 
 /// A host and port without a user name: fit for `Host` and for a quoted string.
+///
+/// Of the names that RFC 3986 §3.2.2 allows, only those that are looked up
+/// somewhere: a list or a percent sign is read in as many ways as there are readers.
 fn is_host(value: &HeaderValue) -> bool {
-    !value.as_bytes().contains(&b'@')
-        && Authority::try_from(value.as_bytes()).is_ok_and(|authority| !authority.host().is_empty())
+    let bytes = value.as_bytes();
+    if bytes.starts_with(b"[") {
+        return value.to_str().is_ok_and(is_bracketed);
+    }
+    let len = bytes.iter().take_while(|byte| is_in_name(**byte)).count();
+    match bytes.split_at_checked(len) {
+        None | Some(([], _)) => false,
+        Some((_, [])) => true,
+        Some((_, [b':', port @ ..])) => is_port(port),
+        Some(_) => false,
+    }
+}
+
+fn is_in_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
+}
+
+/// An address of IPv6, and a port if any.
+fn is_bracketed(text: &str) -> bool {
+    let parts = text.strip_prefix('[').and_then(|text| text.split_once(']'));
+    parts.is_some_and(|(address, rest)| {
+        let port = rest.as_bytes().strip_prefix(b":");
+        (rest.is_empty() || port.is_some_and(is_port)) && address.parse::<Ipv6Addr>().is_ok()
+    })
+}
+
+/// A port may be empty (RFC 3986 §3.2.3).
+fn is_port(digits: &[u8]) -> bool {
+    let add = |port: u16, digit: &u8| {
+        let digit = digit.is_ascii_digit().then(|| u16::from(digit - b'0'))?;
+        port.checked_mul(10)?.checked_add(digit)
+    };
+    digits.iter().try_fold(0, add).is_some()
 }
 
 /// Protocol to switch to, when the request may ask for one.
 ///
+/// By HTTP/2 the server can hand over only what was an extended `CONNECT`.
 /// HTTP/2 by upgrade would hide what follows from every check in front of the
 /// upstream, and a body would have to be sent before the protocols switch.
 fn upgrade(parts: &Parts, traits: Traits) -> Option<HeaderValue> {
-    let asks = parts.version == Version::HTTP_11
+    let asks = parts.version != Version::HTTP_10
         && traits.is_empty
         && traits.can_upgrade
         && parts.headers.contains_key(UPGRADE)
         && headers::has_token(&parts.headers, &CONNECTION, "upgrade");
+    if !asks {
+        return None;
+    }
     let mut lines = parts.headers.get_all(UPGRADE).iter();
-    let protocol = lines.next().filter(|_| asks)?;
+    let protocol = lines.next()?;
     let is_http = headers::tokens(&parts.headers, &UPGRADE).any(|protocol| {
         let name = protocol
             .split(|byte| *byte == b'/')
@@ -276,7 +327,22 @@ mod tests {
             (Version::HTTP_11, "/", &["a/b"], Err(Page::BadRequest)),
             (Version::HTTP_11, "/", &["a@b"], Err(Page::BadRequest)),
             (Version::HTTP_11, "/", &["a\"b"], Err(Page::BadRequest)),
+            (Version::HTTP_11, "/", &["a,b"], Err(Page::BadRequest)),
+            (Version::HTTP_11, "/", &["a%41"], Err(Page::BadRequest)),
+            (Version::HTTP_11, "/", &["a:b"], Err(Page::BadRequest)),
+            (Version::HTTP_11, "/", &["a:+80"], Err(Page::BadRequest)),
+            (Version::HTTP_11, "/", &["a:65536"], Err(Page::BadRequest)),
+            (Version::HTTP_11, "/", &["a:80:81"], Err(Page::BadRequest)),
+            (Version::HTTP_11, "/", &[":80"], Err(Page::BadRequest)),
+            (Version::HTTP_11, "/", &["[::1"], Err(Page::BadRequest)),
+            (Version::HTTP_11, "/", &["[::1]b"], Err(Page::BadRequest)),
+            (Version::HTTP_11, "/", &["[x]:1"], Err(Page::BadRequest)),
+            (Version::HTTP_11, "/", &["a:"], Ok("a:")),
+            (Version::HTTP_11, "/", &["a_b.c-d"], Ok("a_b.c-d")),
             (Version::HTTP_11, "http://b/", &["a"], Ok("b")),
+            (Version::HTTP_11, "http://b/", &[], Err(Page::BadRequest)),
+            (Version::HTTP_11, "ftp://a/", &["a"], Err(Page::BadRequest)),
+            (Version::HTTP_10, "http://b/", &[], Ok("b")),
             (
                 Version::HTTP_11,
                 "http://u@b/",

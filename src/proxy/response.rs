@@ -16,28 +16,29 @@ pub(super) fn clean(response: &mut Response<Incoming>) -> Option<bool> {
     if headers::has_unknown_coding(response.headers()) {
         return None;
     }
-    let closes = match response.version() {
-        Version::HTTP_11 => headers::has_token(response.headers(), &CONNECTION, "close"),
-        _ => !headers::has_token(response.headers(), &CONNECTION, "keep-alive"),
-    };
+    // After a response of HTTP/1.0 hyper would speak HTTP/1.0 on the connection,
+    // and drop a body that is in chunks: such a connection is not used again.
+    let closes = response.version() != Version::HTTP_11
+        || headers::has_token(response.headers(), &CONNECTION, "close");
     // "Upgrade Required" is about the client's next request (RFC 9110 §15.5.22).
     let upgrade = (response.status() == StatusCode::UPGRADE_REQUIRED)
         .then(|| response.headers().get(UPGRADE).cloned())
         .flatten();
-    if response.headers().contains_key(TRANSFER_ENCODING) {
-        // The chunks say where the body ends (RFC 9112 §6.3).
+    let is_bodiless = matches!(
+        response.status(),
+        StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED
+    );
+    // The chunks say where the body ends (RFC 9112 §6.3). Without a body no
+    // length is needed (RFC 9110 §8.6), and hyper sends none.
+    if is_bodiless || response.headers().contains_key(TRANSFER_ENCODING) {
         response.headers_mut().remove(CONTENT_LENGTH);
+    }
+    if !headers::make_length_one(response.headers_mut()) {
+        return None;
     }
     headers::strip_hop_by_hop(response.headers_mut(), &[]);
     if let Some(protocol) = upgrade {
         set_upgrade(response, protocol);
-    }
-    if matches!(
-        response.status(),
-        StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED
-    ) {
-        // Not needed here (RFC 9110 §8.6), and hyper sends no length without a body.
-        response.headers_mut().remove(CONTENT_LENGTH);
     }
     *response.version_mut() = Version::HTTP_11;
     Some(closes)

@@ -1,8 +1,8 @@
 //! Bytes both ways after the protocols have been switched.
 
-use std::{io, time::Duration};
+use std::{io, pin::pin, time::Duration};
 
-use hyper::upgrade::{OnUpgrade, Upgraded};
+use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use tokio::{
     io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, copy, split},
@@ -21,7 +21,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(30);
 pub(super) async fn run(client: OnUpgrade, upstream: OnUpgrade, stop: CancellationToken) {
     let tunnel = async {
         let (client, upstream) = tokio::try_join!(client, upstream).map_err(io::Error::other)?;
-        copy_both_ways(client, upstream).await
+        copy_both_ways(TokioIo::new(client), TokioIo::new(upstream)).await
     };
     let ended = tokio::select! {
         ended = tunnel => ended,
@@ -33,33 +33,91 @@ pub(super) async fn run(client: OnUpgrade, upstream: OnUpgrade, stop: Cancellati
     }
 }
 
-async fn copy_both_ways(client: Upgraded, upstream: Upgraded) -> io::Result<()> {
-    let (from_client, to_client) = split(TokioIo::new(client));
-    let (from_upstream, to_upstream) = split(TokioIo::new(upstream));
-    let mut up = std::pin::pin!(copy_one_way(from_client, to_upstream));
-    let mut down = std::pin::pin!(copy_one_way(from_upstream, to_client));
+async fn copy_both_ways(
+    client: impl AsyncRead + AsyncWrite,
+    upstream: impl AsyncRead + AsyncWrite,
+) -> io::Result<()> {
+    let (from_client, to_client) = split(client);
+    let (from_upstream, to_upstream) = split(upstream);
+    let mut up = pin!(copy_one_way(from_client, to_upstream));
+    let mut down = pin!(copy_one_way(from_upstream, to_client));
     tokio::select! {
-        ended = &mut up => {
-            ended?;
-            within_close_timeout(down).await
-        }
-        ended = &mut down => {
-            ended?;
-            within_close_timeout(up).await
-        }
+        ended = &mut up => ended.and(within_close_timeout(down).await),
+        ended = &mut down => ended.and(within_close_timeout(up).await),
     }
 }
 
-async fn copy_one_way(
-    mut from: impl AsyncRead + Unpin,
-    mut to: impl AsyncWrite + Unpin,
-) -> io::Result<()> {
-    copy(&mut from, &mut to).await?;
-    to.shutdown().await
+/// Copies to the end, or to an error: the other side is told of either.
+///
+/// A side that takes nothing more may have sent its last words before: why it
+/// closed. So the other direction goes on.
+async fn copy_one_way(from: impl AsyncRead, to: impl AsyncWrite) -> io::Result<()> {
+    let (mut from, mut to) = (pin!(from), pin!(to));
+    let copied = copy(&mut from, &mut to).await;
+    let told = to.shutdown().await;
+    copied.and(told)
 }
 
 async fn within_close_timeout(other: impl Future<Output = io::Result<()>>) -> io::Result<()> {
     time::timeout(CLOSE_TIMEOUT, other)
         .await
         .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, DuplexStream, duplex, join};
+
+    use super::*;
+
+    /// Two sides of a tunnel, as their peers see them.
+    fn tunnel() -> (
+        DuplexStream,
+        DuplexStream,
+        impl Future<Output = io::Result<()>>,
+    ) {
+        let (client, client_side) = duplex(64);
+        let (upstream, upstream_side) = duplex(64);
+        (client, upstream, copy_both_ways(client_side, upstream_side))
+    }
+
+    #[tokio::test]
+    async fn last_words_pass_though_nothing_more_is_taken() {
+        let (mut client, client_side) = duplex(64);
+        let (mut upstream, from_upstream) = duplex(64);
+        // Nothing more is taken: every write fails.
+        let (gone, to_upstream) = duplex(64);
+        drop(gone);
+        client.write_all(b"more").await.unwrap();
+        let both = join(from_upstream, to_upstream);
+        let mut tunnel = pin!(copy_both_ways(client_side, both));
+        tokio::select! {
+            biased;
+            _ = &mut tunnel => panic!("the last words are not waited for"),
+            () = tokio::task::yield_now() => {}
+        }
+        upstream.write_all(b"why").await.unwrap();
+        drop(upstream);
+        let mut heard = String::new();
+        let (ended, _) = tokio::join!(tunnel, client.read_to_string(&mut heard));
+        assert!(ended.is_err());
+        assert_eq!(heard, "why");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_side_that_does_not_end_is_cut_after_the_other() {
+        let (mut client, _upstream, tunnel) = tunnel();
+        client.shutdown().await.unwrap();
+        let start = time::Instant::now();
+        let error = tunnel.await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert_eq!(start.elapsed(), CLOSE_TIMEOUT);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn quiet_tunnels_stay() {
+        let (_client, _upstream, tunnel) = tunnel();
+        let day = Duration::from_hours(24);
+        assert!(time::timeout(day, tunnel).await.is_err());
+    }
 }

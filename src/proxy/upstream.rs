@@ -1,4 +1,4 @@
-use std::borrow::Cow;
+use std::{borrow::Cow, path::PathBuf, sync::Arc};
 
 use http::{
     HeaderValue, Uri,
@@ -7,16 +7,35 @@ use http::{
 
 use super::error::ProxyError;
 
-/// Where requests go: a parsed `http(s)://host[:port][/prefix]`.
+/// Where requests go: a parsed `http(s)://host[:port][/prefix]`, `h2c://…` or `unix:/path`.
 #[derive(Clone, Debug)]
 pub(super) struct Upstream {
-    /// Scheme and authority, for connecting and for messages.
-    pub(super) uri: Uri,
+    pub(super) address: Address,
+    pub(super) protocol: Protocol,
     /// Value of `Host`, when the client's is not kept.
     pub(super) host: HeaderValue,
+    /// For messages: the URL without the prefix.
+    pub(super) name: Arc<str>,
     /// Without a slash at the end; empty for none.
     prefix: String,
-    pub(super) is_https: bool,
+}
+
+/// What is connected to.
+#[derive(Clone, Debug)]
+pub(super) enum Address {
+    /// Scheme and authority.
+    Tcp(Uri),
+    Unix(PathBuf),
+}
+
+/// What is spoken over a connection.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Protocol {
+    Http1,
+    /// HTTP/2 by prior knowledge (RFC 9113 §3.3).
+    H2c,
+    /// TLS, and within it what both sides can.
+    Tls,
 }
 
 impl Upstream {
@@ -25,6 +44,11 @@ impl Upstream {
             url: without_password(url),
             reason: reason.into_owned(),
         })
+    }
+
+    /// Path that goes before the path of each request, without a slash at the end.
+    pub(super) fn prefix(&self) -> &str {
+        &self.prefix
     }
 
     /// Returns the request target to send: the client's bytes, after our prefix.
@@ -38,11 +62,16 @@ impl Upstream {
         } else {
             PathAndQuery::try_from(format!("{}{path}", self.prefix)).ok()?
         };
-        Some(target.into())
+        // A fragment behind the host leaves a target without a path, which
+        // would be sent as no target at all: `http://site.example#top`.
+        Some(Uri::from(target)).filter(|target| !target.path().is_empty())
     }
 }
 
 fn parse(url: &str) -> Result<Upstream, Cow<'static, str>> {
+    if let Some(path) = url.strip_prefix("unix:") {
+        return unix(path).map_err(Into::into);
+    }
     // `Uri` drops a fragment silently.
     if url.contains('#') {
         return Err("a fragment (#…) is never sent to a server; leave it out".into());
@@ -50,10 +79,13 @@ fn parse(url: &str) -> Result<Upstream, Cow<'static, str>> {
     let uri: Uri = url
         .parse()
         .map_err(|error: InvalidUri| format!("not a URL: {error}; write http://127.0.0.1:3000"))?;
-    let (is_https, scheme) = match uri.scheme_str() {
-        Some("http") => (false, Scheme::HTTP),
-        Some("https") => (true, Scheme::HTTPS),
-        Some(_) => return Err("the scheme is not supported; use http:// or https://".into()),
+    let (protocol, scheme) = match uri.scheme_str() {
+        Some("http") => (Protocol::Http1, Scheme::HTTP),
+        Some("h2c") => (Protocol::H2c, Scheme::HTTP),
+        Some("https") => (Protocol::Tls, Scheme::HTTPS),
+        Some(_) => {
+            return Err("the scheme is not supported; use http:// or https://, h2c:// for HTTP/2 without TLS, or unix:/path/of/socket".into());
+        }
         None => {
             return Err("the scheme is missing; write http:// or https:// before the host".into());
         }
@@ -65,6 +97,7 @@ fn parse(url: &str) -> Result<Upstream, Cow<'static, str>> {
     let host = HeaderValue::try_from(authority.as_str())
         .map_err(|_| "the host cannot be sent as a header")?;
     let prefix = uri.path().trim_end_matches('/').to_owned();
+    let name = format!("{}://{authority}/", uri.scheme_str().unwrap_or_default());
     let uri = Uri::builder()
         .scheme(scheme)
         .authority(authority.clone())
@@ -72,10 +105,26 @@ fn parse(url: &str) -> Result<Upstream, Cow<'static, str>> {
         .build()
         .map_err(|error| error.to_string())?;
     Ok(Upstream {
-        uri,
+        address: Address::Tcp(uri),
+        protocol,
         host,
+        name: name.into(),
         prefix,
-        is_https,
+    })
+}
+
+/// A socket on this machine: `unix:/run/app.sock`, or with two slashes more.
+fn unix(path: &str) -> Result<Upstream, &'static str> {
+    let path = path.strip_prefix("//").unwrap_or(path);
+    if !path.starts_with('/') || path.ends_with('/') || path.contains('\0') {
+        return Err("the path of the socket must begin with a slash; write unix:/run/app.sock");
+    }
+    Ok(Upstream {
+        address: Address::Unix(path.into()),
+        protocol: Protocol::Http1,
+        host: HeaderValue::from_static("localhost"),
+        name: format!("unix:{path}").into(),
+        prefix: String::new(),
     })
 }
 
@@ -126,6 +175,9 @@ mod tests {
             "https://origin.example",
             "http://[::1]:3000",
             "HTTP://origin.example/app/",
+            "h2c://127.0.0.1:50051",
+            "unix:/run/app.sock",
+            "unix:///run/app.sock",
         ] {
             assert!(Upstream::parse(url).is_ok(), "{url}");
         }
@@ -138,7 +190,9 @@ mod tests {
             ("127.0.0.1:3000", "scheme"),
             ("/app", "scheme is missing"),
             ("ftp://origin.example", "use http:// or https://"),
-            ("unix:/run/app.sock", "not a URL"),
+            ("unix:app.sock", "unix:/run/app.sock"),
+            ("unix://app.sock", "unix:/run/app.sock"),
+            ("unix:/run/", "unix:/run/app.sock"),
             (
                 "http://user:secret@origin.example",
                 "password cannot be in the URL",
@@ -178,6 +232,8 @@ mod tests {
         }
         let absolute: Uri = "http://site.example?x=1".parse().unwrap();
         assert_eq!(plain.target(&absolute).unwrap().to_string(), "/?x=1");
+        let fragment: Uri = "http://site.example#@other.example/".parse().unwrap();
+        assert_eq!(plain.target(&fragment), None);
         let asterisk: Uri = "*".parse().unwrap();
         assert_eq!(prefixed.target(&asterisk).unwrap().to_string(), "*");
     }

@@ -1,0 +1,90 @@
+//! Checks of servers, whether there are requests or not.
+
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+use http::{
+    HeaderValue, Request,
+    header::{CONNECTION, HOST, USER_AGENT},
+};
+use http_body_util::Empty;
+use tokio::time::{self, MissedTickBehavior};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    body::RequestBody,
+    connect::ConnectError,
+    exchange::{Failure, Manner, ask},
+    server::Server,
+    settings::HealthCheck,
+};
+
+/// Time for the answer to a check, if the response's is not shorter.
+const MAX_ANSWER_TIME: Duration = Duration::from_secs(10);
+
+/// Checks a server again and again, until `stop`, or the proxy is gone.
+pub(super) async fn run(
+    server: Weak<Server>,
+    check: HealthCheck,
+    response_timeout: Duration,
+    stop: CancellationToken,
+) {
+    let mut ticks = time::interval(check.interval.max(Duration::from_millis(1)));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => {}
+            () = stop.cancelled() => return,
+        }
+        let Some(server) = server.upgrade() else {
+            return;
+        };
+        let checking = once(&server, &check.path, response_timeout.min(MAX_ANSWER_TIME));
+        let result = tokio::select! {
+            result = checking => result,
+            () = stop.cancelled() => return,
+        };
+        server.health.checked(result);
+    }
+}
+
+/// Asks for the path over a connection of its own; a status from 200 to 399 is good.
+pub(super) async fn once(
+    server: &Arc<Server>,
+    path: &str,
+    response_timeout: Duration,
+) -> Result<(), String> {
+    let reason = |failure: &Failure| failure.reason().unwrap_or_else(|| "no answer".to_owned());
+    let mut sender = server
+        .connect_alone()
+        .await
+        .map_err(|error: ConnectError| reason(&Failure::Connect(error)))?;
+    let request = request(server, path).map_err(|error| error.to_string())?;
+    let manner = Manner {
+        response_timeout,
+        sets_host: true,
+        switches: false,
+    };
+    let response = ask(&mut sender, request, &manner)
+        .await
+        .map_err(|failure| reason(&failure))?;
+    let status = response.status();
+    if status.is_success() || status.is_redirection() {
+        Ok(())
+    } else {
+        Err(format!("{path} answers {status}"))
+    }
+}
+
+fn request(server: &Server, path: &str) -> http::Result<Request<RequestBody>> {
+    Request::get(path)
+        .header(HOST, server.upstream.host.clone())
+        .header(
+            USER_AGENT,
+            HeaderValue::from_static("robot-detection (health check)"),
+        )
+        .header(CONNECTION, HeaderValue::from_static("close"))
+        .body(RequestBody::new(Empty::new()))
+}

@@ -1,0 +1,269 @@
+//! Whether a server is asked: what its answers, and checks, have shown.
+
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU32, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::time::Instant;
+use tracing::{info, warn};
+
+/// Failures in a row after which a server is left out.
+const MAX_FAILURES: u32 = 3;
+/// Checks in a row that fail before a server is left out.
+const MAX_FAILED_CHECKS: u32 = 2;
+/// Time that a server is left out at first; it doubles with each trial that fails.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+
+/// What is known of one server.
+#[derive(Debug)]
+pub(super) struct Health {
+    name: Arc<str>,
+    /// There is another server: only then one can be left out.
+    has_others: bool,
+    since: Instant,
+    /// Failures in a row.
+    failures: AtomicU32,
+    /// Milliseconds from `since` until which it is left out; zero: it is not.
+    out_until_ms: AtomicU64,
+    /// Checks in a row that failed.
+    failed_checks: AtomicU32,
+    last_error: Mutex<Option<Arc<str>>>,
+}
+
+/// Whether a request may go to a server.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum State {
+    Healthy,
+    /// Left out.
+    Out,
+    /// The pause is over: one request may try.
+    Due,
+}
+
+impl Health {
+    pub(super) fn new(name: Arc<str>, has_others: bool) -> Self {
+        Self {
+            name,
+            has_others,
+            since: Instant::now(),
+            failures: AtomicU32::new(0),
+            out_until_ms: AtomicU64::new(0),
+            failed_checks: AtomicU32::new(0),
+            last_error: Mutex::default(),
+        }
+    }
+
+    pub(super) fn state(&self) -> State {
+        if self.failed_checks.load(Ordering::Relaxed) >= MAX_FAILED_CHECKS {
+            return State::Out;
+        }
+        match self.out_until_ms.load(Ordering::Relaxed) {
+            0 => State::Healthy,
+            until if self.now_ms() < until => State::Out,
+            _ => State::Due,
+        }
+    }
+
+    /// Claims the one trial that is due; the next is later than this one was.
+    pub(super) fn claim_trial(&self) -> bool {
+        let until = self.out_until_ms.load(Ordering::Relaxed);
+        if until == 0 || self.state() != State::Due {
+            return false;
+        }
+        let failures = self.failures.load(Ordering::Relaxed).saturating_add(1);
+        let next = self.now_ms() + pause_ms(failures);
+        let claimed = self
+            .out_until_ms
+            .compare_exchange(until, next, Ordering::Relaxed, Ordering::Relaxed)
+            .is_ok();
+        if claimed {
+            self.failures.store(failures, Ordering::Relaxed);
+        }
+        claimed
+    }
+
+    /// The server has answered a request.
+    pub(super) fn succeeded(&self) {
+        if self.failures.load(Ordering::Relaxed) != 0 {
+            self.recover();
+        }
+    }
+
+    /// The server has not answered a request.
+    pub(super) fn failed(&self, reason: &str) {
+        self.set_error(reason);
+        // While it is left out, requests from before and the trial end here.
+        if self.out_until_ms.load(Ordering::Relaxed) != 0 {
+            return;
+        }
+        let failures = self.failures.fetch_add(1, Ordering::Relaxed) + 1;
+        if failures >= MAX_FAILURES && self.has_others {
+            let until = self.now_ms() + pause_ms(failures);
+            if self.out_until_ms.swap(until, Ordering::Relaxed) == 0 {
+                warn!(
+                    upstream = %self.name,
+                    "upstream {} is left out after {failures} failures in a row: {reason}", self.name
+                );
+            }
+        }
+    }
+
+    /// A check of the server has ended; a good one ends a pause too.
+    pub(super) fn checked(&self, result: Result<(), String>) {
+        match result {
+            Ok(()) => {
+                let failed = self.failed_checks.swap(0, Ordering::Relaxed);
+                if failed >= MAX_FAILED_CHECKS && self.has_others {
+                    info!(upstream = %self.name, "upstream {} is back: its check succeeds", self.name);
+                }
+                if self.failures.load(Ordering::Relaxed) != 0 {
+                    self.recover();
+                }
+            }
+            Err(reason) => {
+                self.set_error(&reason);
+                let failed = self.failed_checks.load(Ordering::Relaxed).saturating_add(1);
+                self.failed_checks.store(failed, Ordering::Relaxed);
+                if failed == MAX_FAILED_CHECKS {
+                    warn!(
+                        upstream = %self.name,
+                        "the check of upstream {} fails: {reason}", self.name
+                    );
+                }
+            }
+        }
+    }
+
+    /// Failures in a row, of requests and checks.
+    pub(super) fn failures(&self) -> u32 {
+        let failed_checks = self.failed_checks.load(Ordering::Relaxed);
+        self.failures.load(Ordering::Relaxed).max(failed_checks)
+    }
+
+    /// Tells whether it is asked, or would be if there were others.
+    pub(super) fn is_good(&self) -> bool {
+        self.state() == State::Healthy && self.failures.load(Ordering::Relaxed) < MAX_FAILURES
+    }
+
+    pub(super) fn last_error(&self) -> Option<Arc<str>> {
+        self.last_error
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn recover(&self) {
+        self.failures.store(0, Ordering::Relaxed);
+        if self.out_until_ms.swap(0, Ordering::Relaxed) != 0 {
+            info!(upstream = %self.name, "upstream {} is back: it answers", self.name);
+        }
+    }
+
+    fn set_error(&self, reason: &str) {
+        let mut last = self
+            .last_error
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *last = Some(reason.into());
+    }
+
+    /// Never zero, which means "not left out".
+    fn now_ms(&self) -> u64 {
+        u64::try_from(self.since.elapsed().as_millis())
+            .unwrap_or(u64::MAX)
+            .saturating_add(1)
+    }
+}
+
+fn pause_ms(failures: u32) -> u64 {
+    let doublings = failures.saturating_sub(MAX_FAILURES).min(16);
+    let pause = FIRST_PAUSE
+        .saturating_mul(1 << doublings)
+        .min(LONGEST_PAUSE);
+    u64::try_from(pause.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::advance;
+
+    use super::*;
+
+    fn health() -> Health {
+        Health::new("http://a/".into(), true)
+    }
+
+    fn failing() -> Health {
+        let health = health();
+        (0..MAX_FAILURES).for_each(|_| health.failed("refused"));
+        health
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn three_failures_in_a_row_leave_a_server_out() {
+        let health = health();
+        health.failed("refused");
+        health.failed("refused");
+        health.succeeded();
+        health.failed("refused");
+        health.failed("refused");
+        assert_eq!(health.state(), State::Healthy);
+        health.failed("refused");
+        assert_eq!(health.state(), State::Out);
+        assert!(!health.claim_trial());
+        assert_eq!(health.last_error().as_deref(), Some("refused"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_request_tries_and_brings_it_back() {
+        let health = failing();
+        advance(FIRST_PAUSE).await;
+        assert_eq!(health.state(), State::Due);
+        assert!(health.claim_trial());
+        assert!(!health.claim_trial());
+        health.succeeded();
+        assert_eq!((health.state(), health.failures()), (State::Healthy, 0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn pauses_double_up_to_a_minute_and_a_burst_counts_once() {
+        let health = failing();
+        let mut pauses = Vec::new();
+        for _ in 0..9 {
+            (0..100).for_each(|_| health.failed("refused"));
+            let start = Instant::now();
+            while !health.claim_trial() {
+                advance(Duration::from_millis(100)).await;
+            }
+            pauses.push(start.elapsed().as_secs());
+        }
+        assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_alone_is_never_left_out() {
+        let health = Health::new("http://a/".into(), false);
+        (0..10).for_each(|_| health.failed("refused"));
+        assert_eq!(health.state(), State::Healthy);
+        assert!(!health.is_good());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn checks_leave_out_and_bring_back() {
+        let health = failing();
+        health.checked(Ok(()));
+        assert_eq!(health.state(), State::Healthy);
+        health.checked(Err("status 503".to_owned()));
+        assert_eq!(health.state(), State::Healthy);
+        health.checked(Err("status 503".to_owned()));
+        advance(LONGEST_PAUSE * 2).await;
+        assert_eq!(health.state(), State::Out);
+        health.checked(Ok(()));
+        assert_eq!(health.state(), State::Healthy);
+    }
+}

@@ -1,0 +1,178 @@
+//! One server of an upstream: where it is, what it is like, its connections.
+
+use std::sync::{
+    Arc, Weak,
+    atomic::{AtomicBool, Ordering},
+};
+
+use tokio::time::{self, Instant};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{
+    connect::{ConnectError, Connected, Connector},
+    health::Health,
+    pool::{Pool, SWEEP_EVERY},
+    sender::{Http1, Sender},
+    upstream::{Protocol, Upstream},
+};
+
+/// A server that requests can go to.
+#[derive(Debug)]
+pub(super) struct Server {
+    pub(super) upstream: Upstream,
+    pub(super) health: Health,
+    pub(super) pool: Pool,
+    connector: Connector,
+    /// It is known, or to be expected, to speak HTTP/2.
+    is_http2: AtomicBool,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+/// Place of one request at a server, until its response has ended.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) server: Arc<Server>,
+    shard: usize,
+}
+
+impl Server {
+    pub(super) fn new(
+        upstream: Upstream,
+        connector: Connector,
+        has_others: bool,
+        tasks: TaskTracker,
+        stop: CancellationToken,
+    ) -> Self {
+        let is_http2 = match upstream.protocol {
+            Protocol::Http1 => false,
+            Protocol::H2c => true,
+            Protocol::Tls => connector.offers_http2(),
+        };
+        Self {
+            health: Health::new(Arc::clone(&upstream.name), has_others),
+            pool: Pool::new(),
+            upstream,
+            connector,
+            is_http2: AtomicBool::new(is_http2),
+            tasks,
+            stop,
+        }
+    }
+
+    /// Tells whether a request that switches protocols can be sent: HTTP/1.1 has to be spoken.
+    pub(super) fn can_switch(&self) -> bool {
+        self.upstream.protocol != Protocol::H2c
+    }
+
+    /// Tells whether the server accepts a connection.
+    pub(super) async fn check(&self) -> Result<(), ConnectError> {
+        let connecting = self.connector.stream(&self.upstream, false);
+        connecting.await.map(|_| ())
+    }
+
+    /// Makes a connection that nobody else uses.
+    pub(super) async fn connect_alone(&self) -> Result<Sender, ConnectError> {
+        let connecting = self.connector.connect(&self.upstream, false);
+        Ok(match connecting.await? {
+            Connected::Http1(http1) => Sender::Http1(http1),
+            Connected::Http2(shared) => Sender::Http2(shared.stream()),
+        })
+    }
+
+    fn sweeps(self: &Arc<Self>, number: usize) {
+        let sweeping = sweep(Arc::downgrade(self), number, self.stop.clone());
+        self.tasks.spawn(sweeping);
+    }
+}
+
+impl Place {
+    pub(super) fn new(server: Arc<Server>) -> Self {
+        let shard = server.pool.here();
+        if let Some(shard) = server.pool.shard(shard) {
+            shard.begin();
+        }
+        Self { server, shard }
+    }
+
+    /// Takes a connection that is there already.
+    pub(super) fn take(&self, switches: bool, now: Instant) -> Option<Sender> {
+        let shard = self.server.pool.shard(self.shard)?;
+        if !switches && self.server.is_http2.load(Ordering::Relaxed) {
+            return shard.stream(now).map(Sender::Http2);
+        }
+        shard.take(now).map(Sender::Http1)
+    }
+
+    /// Makes a connection; an HTTP/2 one is shared with others from then on.
+    pub(super) async fn connect(&self, switches: bool) -> Result<Sender, ConnectError> {
+        let server = &self.server;
+        if switches || !server.is_http2.load(Ordering::Relaxed) {
+            return self.connect_now(switches).await;
+        }
+        let Some(shard) = server.pool.shard(self.shard) else {
+            return self.connect_now(switches).await;
+        };
+        let timeout = server.connector.timeout();
+        let Ok(_turn) = time::timeout(timeout, shard.connecting.lock()).await else {
+            return Err(ConnectError::Timeout(timeout));
+        };
+        // Somebody else has made it meanwhile.
+        if let Some(stream) = shard.stream(Instant::now()) {
+            return Ok(Sender::Http2(stream));
+        }
+        self.connect_now(switches).await
+    }
+
+    async fn connect_now(&self, switches: bool) -> Result<Sender, ConnectError> {
+        let server = &self.server;
+        match server.connector.connect(&server.upstream, switches).await? {
+            Connected::Http1(http1) => {
+                if !switches {
+                    server.is_http2.store(false, Ordering::Relaxed);
+                }
+                Ok(Sender::Http1(http1))
+            }
+            Connected::Http2(shared) => {
+                server.is_http2.store(true, Ordering::Relaxed);
+                let stream = shared.stream();
+                if server.pool.share(self.shard, shared) {
+                    server.sweeps(self.shard);
+                }
+                Ok(Sender::Http2(stream))
+            }
+        }
+    }
+
+    /// Keeps a connection for the next request.
+    pub(super) fn keep(&self, mut http1: Box<Http1>) {
+        http1.copy.clear();
+        if self.server.pool.keep(self.shard, http1) {
+            self.server.sweeps(self.shard);
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Some(shard) = self.server.pool.shard(self.shard) {
+            shard.end();
+        }
+    }
+}
+
+/// Runs while connections wait.
+async fn sweep(server: Weak<Server>, number: usize, stop: CancellationToken) {
+    loop {
+        tokio::select! {
+            () = time::sleep(SWEEP_EVERY) => {}
+            () = stop.cancelled() => return,
+        }
+        if !server
+            .upgrade()
+            .is_some_and(|server| server.pool.sweep(number))
+        {
+            return;
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! The servers of an upstream, and which one a request goes to.
+
+use std::sync::Arc;
+
+use super::{
+    health::State,
+    server::{Place, Server},
+};
+
+/// Servers that one upstream may have.
+pub(super) const MAX_SERVERS: usize = 64;
+
+/// Servers of an upstream; there is at least one.
+#[derive(Clone, Debug)]
+pub(super) struct Servers {
+    first: Arc<Server>,
+    /// All of them, the first too; empty when there is one only.
+    all: Arc<[Arc<Server>]>,
+}
+
+/// Servers that a request has been to, as bits.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tried(u64);
+
+impl Tried {
+    fn has(self, number: usize) -> bool {
+        self.0 & (1 << number) != 0
+    }
+
+    fn add(&mut self, number: usize) {
+        self.0 |= 1 << number;
+    }
+
+    /// Tells how many servers the request has been to.
+    pub(super) fn count(self) -> u32 {
+        self.0.count_ones()
+    }
+}
+
+impl Servers {
+    /// Takes the servers; nothing when there are none.
+    pub(super) fn new(servers: Vec<Arc<Server>>) -> Option<Self> {
+        let first = Arc::clone(servers.first()?);
+        let all = if servers.len() > 1 {
+            servers
+        } else {
+            Vec::new()
+        };
+        Some(Self {
+            first,
+            all: all.into(),
+        })
+    }
+
+    /// Tells whether there is more than one.
+    pub(super) fn are_several(&self) -> bool {
+        !self.all.is_empty()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<Server>> {
+        let alone = self.all.is_empty().then_some(&self.first);
+        alone.into_iter().chain(self.all.iter())
+    }
+
+    /// Takes a place at a server that has not been tried; nothing when all have.
+    pub(super) fn choose(&self, tried: &mut Tried) -> Option<Place> {
+        if self.all.is_empty() {
+            if tried.has(0) {
+                return None;
+            }
+            tried.add(0);
+            return Some(Place::new(Arc::clone(&self.first)));
+        }
+        let number = self.choose_number(*tried)?;
+        tried.add(number);
+        self.all
+            .get(number)
+            .map(|server| Place::new(Arc::clone(server)))
+    }
+
+    /// A server whose trial is due; else the less busy of two healthy ones; else of any two.
+    fn choose_number(&self, tried: Tried) -> Option<usize> {
+        let mut healthy = Tried::default();
+        let mut left = Tried::default();
+        for (number, server) in self.all.iter().enumerate() {
+            if tried.has(number) {
+                continue;
+            }
+            left.add(number);
+            match server.health.state() {
+                State::Healthy => healthy.add(number),
+                State::Due if server.health.claim_trial() => return Some(number),
+                State::Due | State::Out => {}
+            }
+        }
+        let among = if healthy.count() > 0 { healthy } else { left };
+        self.less_busy_of_two(among)
+    }
+
+    fn less_busy_of_two(&self, among: Tried) -> Option<usize> {
+        let count = among.count();
+        if count < 2 {
+            return nth(among, 0);
+        }
+        let one = fastrand::u32(..count);
+        let other = (one + fastrand::u32(1..count)) % count;
+        let (one, other) = (nth(among, one)?, nth(among, other)?);
+        let busy = |number: usize| self.all.get(number).map(|server| server.pool.in_flight());
+        Some(if busy(other) < busy(one) { other } else { one })
+    }
+}
+
+/// The n-th of the bits that are set.
+fn nth(among: Tried, n: u32) -> Option<usize> {
+    (0..MAX_SERVERS)
+        .filter(|number| among.has(*number))
+        .nth(usize::try_from(n).ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+    use super::*;
+    use crate::proxy::{connect::Connector, upstream::Upstream};
+
+    fn servers(count: usize) -> Servers {
+        let tasks = TaskTracker::new();
+        let connector = Connector::new(Duration::from_secs(1), None, tasks.clone());
+        let servers = (0..count).map(|number| {
+            let upstream = Upstream::parse(&format!("http://127.0.0.1:{}", number + 1)).unwrap();
+            Arc::new(Server::new(
+                upstream,
+                connector.clone(),
+                count > 1,
+                tasks.clone(),
+                CancellationToken::new(),
+            ))
+        });
+        Servers::new(servers.collect()).unwrap()
+    }
+
+    fn name(place: &Place) -> String {
+        place.server.upstream.name.to_string()
+    }
+
+    #[tokio::test]
+    async fn one_server_is_asked_once() {
+        let servers = servers(1);
+        let mut tried = Tried::default();
+        assert!(servers.choose(&mut tried).is_some());
+        assert!(servers.choose(&mut tried).is_none());
+        assert_eq!(servers.iter().count(), 1);
+    }
+
+    #[tokio::test]
+    async fn of_two_servers_the_less_busy_one_is_asked() {
+        let servers = servers(2);
+        let mut places = Vec::new();
+        for number in 1..=100u64 {
+            places.push(servers.choose(&mut Tried::default()).unwrap());
+            let mut busy: Vec<_> = servers.iter().map(|s| s.pool.in_flight()).collect();
+            busy.sort_unstable();
+            assert_eq!(busy, [number / 2, number.div_ceil(2)]);
+        }
+        drop(places);
+        assert!(servers.iter().all(|server| server.pool.in_flight() == 0));
+    }
+
+    #[tokio::test]
+    async fn every_server_gets_requests_and_none_twice_the_same() {
+        let servers = servers(5);
+        let mut seen = std::collections::BTreeSet::new();
+        for _ in 0..500 {
+            seen.insert(name(&servers.choose(&mut Tried::default()).unwrap()));
+        }
+        assert_eq!(seen.len(), 5);
+        let mut tried = Tried::default();
+        let mut asked: Vec<_> = std::iter::from_fn(|| servers.choose(&mut tried))
+            .map(|place| name(&place))
+            .collect();
+        asked.sort_unstable();
+        asked.dedup();
+        assert_eq!(asked.len(), 5);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_is_out_is_asked_only_when_all_are() {
+        let servers = servers(2);
+        let fail = |number: usize| {
+            let server = servers.iter().nth(number).unwrap();
+            (0..3).for_each(|_| server.health.failed("refused"));
+        };
+        fail(0);
+        for _ in 0..50 {
+            assert!(name(&servers.choose(&mut Tried::default()).unwrap()).ends_with(":2/"));
+        }
+        // What the other one cannot take is better tried than given up.
+        let mut tried = Tried::default();
+        assert!(servers.choose(&mut tried).is_some() && servers.choose(&mut tried).is_some());
+        fail(1);
+        let asked: std::collections::BTreeSet<_> = (0..100)
+            .map(|_| name(&servers.choose(&mut Tried::default()).unwrap()))
+            .collect();
+        assert_eq!(asked.len(), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn after_its_pause_a_server_gets_one_trial() {
+        let servers = servers(2);
+        let server = servers.iter().next().unwrap();
+        (0..3).for_each(|_| server.health.failed("refused"));
+        tokio::time::advance(Duration::from_secs(2)).await;
+        let asked: Vec<_> = (0..20)
+            .map(|_| name(&servers.choose(&mut Tried::default()).unwrap()))
+            .collect();
+        assert!(asked[0].ends_with(":1/"), "{asked:?}");
+        assert!(
+            asked[1..].iter().all(|name| name.ends_with(":2/")),
+            "{asked:?}"
+        );
+    }
+}

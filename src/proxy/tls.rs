@@ -1,0 +1,111 @@
+//! TLS towards the upstream: whose certificates are believed.
+
+use std::{io, path::Path, sync::Arc};
+
+use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::connect::HttpConnector;
+use rustls::{
+    ClientConfig, RootCertStore,
+    pki_types::{CertificateDer, pem::PemObject as _},
+};
+
+use super::error::ProxyError;
+
+/// Connectors for TLS; the names of certificates are those of the URLs.
+#[derive(Clone, Debug)]
+pub(super) struct Tls {
+    /// Offers what may be spoken, HTTP/2 first (ALPN).
+    pub(super) any: HttpsConnector<HttpConnector>,
+    pub(super) http1: HttpsConnector<HttpConnector>,
+    pub(super) offers_http2: bool,
+}
+
+impl Tls {
+    /// Creates connectors that believe the authorities of a file; without one, the system's.
+    ///
+    /// # Errors
+    ///
+    /// Fails when there is no certificate to be found.
+    pub(super) fn new(
+        ca_file: Option<&Path>,
+        offers_http2: bool,
+        http: &HttpConnector,
+    ) -> Result<Self, ProxyError> {
+        let config = config(ca_file)?;
+        let http1 = HttpsConnectorBuilder::new()
+            .with_tls_config(config.clone())
+            .https_only()
+            .enable_http1()
+            .wrap_connector(http.clone());
+        let any = if offers_http2 {
+            HttpsConnectorBuilder::new()
+                .with_tls_config(config)
+                .https_only()
+                .enable_all_versions()
+                .wrap_connector(http.clone())
+        } else {
+            http1.clone()
+        };
+        Ok(Self {
+            any,
+            http1,
+            offers_http2,
+        })
+    }
+}
+
+fn config(ca_file: Option<&Path>) -> Result<ClientConfig, ProxyError> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(io::Error::other);
+    let builder = match ca_file {
+        Some(file) => {
+            let wrong = |reason: String| ProxyError::CaFile {
+                file: file.to_owned(),
+                reason,
+            };
+            let roots = roots(file).map_err(wrong)?;
+            let builder = builder.map_err(|error| wrong(error.to_string()))?;
+            builder.with_root_certificates(roots)
+        }
+        None => builder
+            .and_then(ConfigBuilderExt::with_native_roots)
+            .map_err(ProxyError::NoCertificates)?,
+    };
+    Ok(builder.with_no_client_auth())
+}
+
+fn roots(file: &Path) -> Result<RootCertStore, String> {
+    let certificates = CertificateDer::pem_file_iter(file)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|error| format!("cannot be read: {error}"))?;
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates {
+        roots
+            .add(certificate)
+            .map_err(|error| format!("has a certificate that cannot be used: {error}"))?;
+    }
+    if roots.is_empty() {
+        return Err("has no certificate; it must have one in PEM form".to_owned());
+    }
+    Ok(roots)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_without_a_certificate_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("ca.pem");
+        let refusal = || roots(&file).unwrap_err();
+        assert!(refusal().starts_with("cannot be read"), "{}", refusal());
+        std::fs::write(&file, "not a certificate\n").unwrap();
+        assert!(refusal().starts_with("has no certificate"), "{}", refusal());
+        let pem = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+        std::fs::write(&file, pem).unwrap();
+        assert!(refusal().contains("cannot be used"), "{}", refusal());
+    }
+}

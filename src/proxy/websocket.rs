@@ -1,0 +1,126 @@
+//! WebSocket connections over HTTP/2 (RFC 8441) for a server that speaks HTTP/1.1.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use http::{
+    HeaderMap, HeaderValue, Method,
+    header::{CONNECTION, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE},
+    request::Parts,
+};
+use hyper::ext::Protocol;
+use sha1::{Digest as _, Sha1};
+
+use super::headers;
+
+/// What a server adds to a key before it answers it (RFC 6455 §1.3).
+const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+
+/// Key of a handshake that was made for a client of HTTP/2.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Key {
+    answer: String,
+}
+
+/// Turns an extended `CONNECT` for a WebSocket into the handshake of HTTP/1.1.
+///
+/// Nothing for another protocol, and for a `CONNECT` without one: no tunnel to
+/// anywhere is made.
+pub(super) fn from_connect(parts: &mut Parts) -> Option<Key> {
+    let protocol = parts.extensions.remove::<Protocol>()?;
+    if parts.method != Method::CONNECT || !protocol.as_str().eq_ignore_ascii_case("websocket") {
+        return None;
+    }
+    let mut nonce = [0; 16];
+    fastrand::fill(&mut nonce);
+    let key = STANDARD.encode(nonce);
+    parts.method = Method::GET;
+    let map = &mut parts.headers;
+    headers::set(map, CONNECTION, "upgrade");
+    headers::set(map, UPGRADE, "websocket");
+    map.insert(SEC_WEBSOCKET_KEY, HeaderValue::try_from(&key).ok()?);
+    if !map.contains_key(SEC_WEBSOCKET_VERSION) {
+        headers::set(map, SEC_WEBSOCKET_VERSION, "13");
+    }
+    Some(Key {
+        answer: answer(&key),
+    })
+}
+
+impl Key {
+    /// Tells whether the server has read the key, and removes its answer, which HTTP/2 has not.
+    pub(super) fn accepts(&self, headers: &mut HeaderMap) -> bool {
+        let answer = headers.remove(SEC_WEBSOCKET_ACCEPT);
+        answer.is_some_and(|answer| answer.as_bytes() == self.answer.as_bytes())
+    }
+}
+
+fn answer(key: &str) -> String {
+    let mut hash = Sha1::new();
+    hash.update(key.as_bytes());
+    hash.update(GUID);
+    STANDARD.encode(hash.finalize())
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+
+    use super::*;
+
+    fn parts(method: Method, protocol: Option<&'static str>) -> Parts {
+        let mut request = Request::builder()
+            .method(method)
+            .uri("https://site.example/chat")
+            .body(())
+            .unwrap();
+        if let Some(protocol) = protocol {
+            let protocol = Protocol::from_static(protocol);
+            request.extensions_mut().insert(protocol);
+        }
+        request.into_parts().0
+    }
+
+    #[test]
+    fn the_example_of_the_rfc_is_answered() {
+        // RFC 6455 §1.3.
+        assert_eq!(
+            answer("dGhlIHNhbXBsZSBub25jZQ=="),
+            "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
+        );
+    }
+
+    #[test]
+    fn only_websockets_are_asked_for() {
+        let mut websocket = parts(Method::CONNECT, Some("websocket"));
+        let key = from_connect(&mut websocket).unwrap();
+        assert_eq!(websocket.method, Method::GET);
+        assert_eq!(websocket.headers[UPGRADE], "websocket");
+        assert_eq!(websocket.headers[SEC_WEBSOCKET_VERSION], "13");
+        let sent = websocket.headers[SEC_WEBSOCKET_KEY].to_str().unwrap();
+        assert_eq!(STANDARD.decode(sent).unwrap().len(), 16);
+        assert_eq!(key.answer, answer(sent));
+        for (method, protocol) in [
+            (Method::CONNECT, None),
+            (Method::CONNECT, Some("connect-udp")),
+            (Method::GET, Some("websocket")),
+        ] {
+            assert_eq!(from_connect(&mut parts(method, protocol)), None);
+        }
+    }
+
+    #[test]
+    fn a_server_that_did_not_read_the_key_is_not_believed() {
+        let key = from_connect(&mut parts(Method::CONNECT, Some("websocket"))).unwrap();
+        for (value, expected) in [
+            (Some(key.answer.as_str()), true),
+            (Some("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="), false),
+            (None, false),
+        ] {
+            let mut headers = HeaderMap::new();
+            if let Some(value) = value {
+                headers.insert(SEC_WEBSOCKET_ACCEPT, value.parse().unwrap());
+            }
+            assert_eq!(key.accepts(&mut headers), expected, "{value:?}");
+            assert!(headers.is_empty());
+        }
+    }
+}
