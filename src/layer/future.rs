@@ -8,7 +8,11 @@ use std::{
 use http::{HeaderValue, Response};
 use pin_project_lite::pin_project;
 
-use super::header::{add_tags, vary_by_user_agent};
+use super::{
+    Outcome,
+    header::{add_tags, vary_by_user_agent},
+    in_place::keep_out_of_caches,
+};
 
 pin_project! {
     /// Future of the response: the application's, or our own.
@@ -41,6 +45,10 @@ pub(super) struct Additions {
     pub(super) varies: bool,
     /// Its `X-Robots-Tag` headers.
     pub(super) tags: Vec<HeaderValue>,
+    /// Whether it is a page in place of another.
+    pub(super) is_in_place: bool,
+    /// What its extensions tell of it.
+    pub(super) outcome: Option<Outcome>,
 }
 
 impl<F, B> ResponseFuture<F, B> {
@@ -73,6 +81,12 @@ where
                     vary_by_user_agent(response.headers_mut());
                 }
                 add_tags(response.headers_mut(), &mut additions.tags);
+                if additions.is_in_place {
+                    keep_out_of_caches(response.headers_mut());
+                }
+                if let Some(outcome) = additions.outcome.take() {
+                    response.extensions_mut().insert(outcome);
+                }
                 Poll::Ready(Ok(response))
             }
             // Nobody polls a future again that was ready; if so, it waits for ever.

@@ -9,9 +9,7 @@ use crate::clock::Clock;
 use crate::detect::SharedDetector;
 use crate::policy::{Enforcer, SharedPolicy};
 
-use super::{
-    LayerBuilder, RobotDetectionService, Stats, redirect::PreparedRedirects, refusal::TextBody,
-};
+use super::{LayerBuilder, RobotDetectionService, Stats, answers::PreparedAnswers, body::TextBody};
 
 /// Layer that redirects robots on filtered paths and identifies them elsewhere.
 ///
@@ -30,7 +28,8 @@ pub(super) struct Shared {
     pub(super) clock: Clock,
     pub(super) text_body: TextBody,
     pub(super) identification_header: Option<HeaderName>,
-    pub(super) redirects: Arc<PreparedRedirects>,
+    pub(super) reports_outcome: bool,
+    pub(super) answers: Arc<PreparedAnswers>,
     pub(super) stats: Arc<Stats>,
 }
 
@@ -46,7 +45,8 @@ impl RobotDetectionLayer {
                 clock: Clock::system(),
                 text_body: TextBody::default(),
                 identification_header: None,
-                redirects: Arc::default(),
+                reports_outcome: false,
+                answers: Arc::default(),
                 stats: Arc::default(),
             }),
         }
@@ -84,13 +84,21 @@ impl RobotDetectionLayer {
         self.with(|shared| shared.identification_header = Some(name))
     }
 
+    /// Sets whether responses to robots carry an [`Outcome`](super::Outcome).
+    ///
+    /// They do not by default, so that a request that passes costs nothing.
+    #[must_use]
+    pub fn report_outcome(self, report: bool) -> Self {
+        self.with(|shared| shared.reports_outcome = report)
+    }
+
     /// Holds robots to the files of an [`Enforcer`]; by default there is no file.
     #[must_use]
     pub fn enforcer(self, enforcer: Enforcer) -> Self {
         self.with(|shared| shared.enforcer = enforcer)
     }
 
-    /// Sets the clock by which a crawl-delay is measured; tests move it.
+    /// Sets the clock by which the pace of robots is measured; tests move it.
     #[must_use]
     pub fn clock(self, clock: Clock) -> Self {
         self.with(|shared| shared.clock = clock)
@@ -99,8 +107,8 @@ impl RobotDetectionLayer {
     /// Sets how the body of a refusal is made; without it the body is empty.
     ///
     /// It has to give the type of the application's bodies: with axum,
-    /// `axum::body::Body::from`. The text tells the robot which rule of
-    /// robots.txt it broke.
+    /// `axum::body::Body::from`. The text is a rule's own, or tells the robot which
+    /// rule of robots.txt it broke.
     ///
     /// # Example
     ///

@@ -6,6 +6,12 @@
 //!
 //! - a hit is answered here: the redirect's status, `Location`,
 //!   `Vary: User-Agent` and `Cache-Control: no-store`, and no body;
+//! - what a [rule](crate::policy#rules) refuses or slows down is answered here too:
+//!   the status, a text (see [`RobotDetectionLayer::refusal_body`]), the same
+//!   headers, and `Retry-After` with 429 and 503;
+//! - what a rule serves in place goes on, as a request for the page of heaven that
+//!   carries [`ServedInPlace`]. Its response gets `Vary: User-Agent`, and
+//!   `Cache-Control: no-store` unless it says something of that itself;
 //! - any other request passes. One that comes from a robot carries an
 //!   [`Identification`] in its extensions, and, if
 //!   [so configured](RobotDetectionLayer::identification_header), a header for
@@ -20,21 +26,50 @@
 //! Responses of what passes get the `X-Robots-Tag` headers that
 //! [rules](crate::policy::TagRule) of the policy add.
 //!
+//! In a [dry run](crate::policy::PolicyBuilder::dry_run) everything passes as people's
+//! requests do; what would be done is counted in [`Stats`] and told in [`Outcome`].
+//!
 //! Errors are those of the inner service; the layer adds none. Detector and
 //! policy can be exchanged while requests are served.
 //!
 //! Put it outside of the login, around the whole application: a router nested
 //! in another sees a path without the prefix it is nested under.
 //!
+//! # Pages served in place
+//!
+//! A page is served in place by another URL within the application, so the layer
+//! has to stand *outside of the router*: axum's `Router::layer` stands inside, behind
+//! the choice of the route, and the robot would get the page that it must not see.
+//! Wrap the router, and serve the whole:
+//!
+//! ```no_run
+//! use axum::{Router, ServiceExt, extract::Request, routing::get};
+//! use robot_detection::{
+//!     layer::RobotDetectionLayer,
+//!     policy::{Action, Policy, Rule},
+//! };
+//! use tower_layer::Layer;
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let policy = Policy::builder().rule(Rule::builder(Action::Serve));
+//! let detection = RobotDetectionLayer::builder().policy(policy).build()?;
+//! let router: Router = Router::new().route("/robot-heaven/", get(async || "for robots"));
+//! let app = detection.layer(router);
+//! let listener = tokio::net::TcpListener::bind("127.0.0.1:3000").await?;
+//! axum::serve(listener, ServiceExt::<Request>::into_make_service(app)).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Cost
 //!
 //! A request that names no robot and is not on a filtered path takes no lock
 //! and allocates nothing, the very first of a thread apart. On a filtered path
 //! its response may have to make room for `Vary`. A robot's request that passes
-//! allocates for its `Identification`; a redirect for its headers, and so does
+//! allocates for its `Identification`; a redirect or refusal for its headers, and so does
 //! a response that gets an `X-Robots-Tag`. Asking robots.txt adds neither lock nor
 //! allocation, but for the first request of a robot, a URL with escapes, and what
-//! breaks a rule.
+//! breaks a rule. A robot that a rule slows down costs a short lock of that rule.
 //!
 //! # Example
 //!
@@ -67,23 +102,28 @@
 //! # Ok::<(), robot_detection::layer::LayerError>(())
 //! ```
 
+mod answers;
+mod body;
 mod builder;
+mod course;
 mod future;
 mod header;
 mod identification;
+mod in_place;
 #[expect(
     clippy::module_inception,
     reason = "the file of a Tower layer is named for it, beside service and future"
 )]
 mod layer;
-mod redirect;
-mod refusal;
+mod outcome;
 mod service;
 mod stats;
 
 pub use builder::{LayerBuilder, LayerError};
 pub use future::ResponseFuture;
 pub use identification::{Identification, ListedRobot};
+pub use in_place::ServedInPlace;
 pub use layer::RobotDetectionLayer;
+pub use outcome::Outcome;
 pub use service::RobotDetectionService;
-pub use stats::Stats;
+pub use stats::{Stats, WouldStats};

@@ -7,19 +7,22 @@ use std::{
 
 use http::{Request, Response};
 use tower_service::Service;
+use tracing::debug;
 
 use crate::detect::Claim;
-use crate::policy::Decision;
+use crate::policy::{self, Action, Judgement, Policy};
 
 use super::{
-    Identification, ResponseFuture, Stats,
+    Identification, Outcome, ResponseFuture, Stats,
+    answers::answer,
+    course::{Course, Visitor},
     future::Additions,
     header::{claim, id_value, parts, remove_forged, tag_value},
+    in_place,
     layer::Shared,
-    refusal::refusal,
 };
 
-/// Service that redirects or refuses robots and passes everything else on.
+/// Service that redirects, refuses or slows robots down and passes everything else on.
 ///
 /// Made by [`RobotDetectionLayer`](super::RobotDetectionLayer).
 #[derive(Clone, Debug)]
@@ -52,30 +55,97 @@ where
         let detector = shared.detector.load();
         let (claim, user_agent) = claim(&detector, request.headers()).unzip();
         let policy = shared.policy.load();
-        let decision = policy.decide(&parts(&request), claim.as_ref());
-        let tags = policy.tags(&parts(&request), claim.as_ref());
-        if let Decision::Redirect(redirect) = decision
-            && let Some(response) = shared.redirects.response(&policy, redirect)
-        {
-            Stats::count(&shared.stats.robots_redirected);
-            return ResponseFuture::answered(response);
-        }
-        if let (Some(claim), Some(user_agent)) = (&claim, user_agent)
-            && let Some(response) = refusal(shared, &policy, &request, claim, user_agent)
-        {
-            return ResponseFuture::answered(response);
-        }
-        Stats::count(match claim {
-            Some(_) => &shared.stats.robots_passed,
-            None => &shared.stats.people,
-        });
-        identify(&mut request, claim.as_ref(), shared);
-        let additions = Additions {
-            varies: decision.depends_on_user_agent() || tags.depends_on_user_agent,
-            tags: tags.values.into_iter().filter_map(tag_value).collect(),
+        let asked = parts(&request);
+        let judgement = policy.judge(&asked, claim.as_ref());
+        let mut additions = additions(&policy, &judgement, &asked, claim.as_ref());
+        let mut course = match (&claim, user_agent) {
+            (Some(claim), Some(user_agent)) => {
+                let visitor = Visitor { claim, user_agent };
+                Course::find(shared, &policy, &request, visitor, judgement)
+            }
+            _ => Course::Pass,
         };
+        if let Some(claim) = &claim {
+            additions.outcome = outcome(shared, &policy, claim, &course, &judgement);
+            if policy.is_dry_run() {
+                note(shared, &request, claim, &course);
+                course = Course::Pass;
+            }
+        }
+        if let Some(mut response) = answer(shared, &policy, &request, &course) {
+            if let Some(outcome) = additions.outcome {
+                response.extensions_mut().insert(outcome);
+            }
+            return ResponseFuture::answered(response);
+        }
+        identify(&mut request, claim.as_ref(), shared);
+        additions.is_in_place = serve_in_place(shared, &policy, &mut request, &course);
+        Stats::count(match (&claim, additions.is_in_place) {
+            (None, _) => &shared.stats.people,
+            (Some(_), false) => &shared.stats.robots_passed,
+            (Some(_), true) => &shared.stats.robots_served,
+        });
         ResponseFuture::passing(self.inner.call(request), additions)
     }
+}
+
+/// Returns what the response gets if the request passes.
+fn additions(
+    policy: &Policy,
+    judgement: &Judgement<'_>,
+    asked: &policy::Request<'_>,
+    claim: Option<&Claim<'_>>,
+) -> Additions {
+    let tags = policy.tags(asked, claim);
+    let varies = judgement.decision.depends_on_user_agent() || tags.depends_on_user_agent;
+    Additions {
+        varies: varies && !policy.is_dry_run(),
+        tags: tags.values.into_iter().filter_map(tag_value).collect(),
+        is_in_place: false,
+        outcome: None,
+    }
+}
+
+/// Returns what is told of a robot's request, where somebody wants to know.
+fn outcome(
+    shared: &Shared,
+    policy: &Policy,
+    claim: &Claim<'_>,
+    course: &Course<'_>,
+    judgement: &Judgement<'_>,
+) -> Option<Outcome> {
+    let action = course.action();
+    shared.reports_outcome.then(|| {
+        let outcome = Outcome::new(claim, action, course.cause(judgement));
+        outcome.dry_run(policy.is_dry_run() && action != Action::Pass)
+    })
+}
+
+/// Notes what would be done in a dry run.
+#[cold]
+fn note<B>(shared: &Shared, request: &Request<B>, claim: &Claim<'_>, course: &Course<'_>) {
+    let action = course.action();
+    let Some(counter) = shared.stats.would(action) else {
+        return;
+    };
+    Stats::count(counter);
+    let (robot, path) = (claim.id(), request.uri().path());
+    debug!(robot, %action, "dry run: {action} would be the answer to {robot:?} at {path:?}");
+}
+
+/// Asks for the page of a rule that serves in place; tells whether it does.
+fn serve_in_place<B>(
+    shared: &Shared,
+    policy: &Arc<Policy>,
+    request: &mut Request<B>,
+    course: &Course<'_>,
+) -> bool {
+    let Course::Serve(rule) = course else {
+        return false;
+    };
+    let answers = shared.answers.of(policy);
+    let page = answers.as_ref().and_then(|answers| answers.page(rule));
+    page.map(|page| in_place::ask_for(request, page)).is_some()
 }
 
 /// Tells handlers and the upstream of the robot, and removes what others told of one.

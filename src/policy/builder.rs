@@ -12,6 +12,7 @@ use super::{
     host::Host,
     path::{Subtree, has_odd_segments},
     tag_rule::build_tag_rules,
+    when::{owned, parse_hosts, parse_methods},
 };
 
 /// Rules of one policy, at most.
@@ -62,6 +63,7 @@ pub struct PolicyBuilder {
     denied: Vec<String>,
     rules: Vec<RuleBuilder>,
     tag_rules: Vec<TagRuleBuilder>,
+    is_dry_run: bool,
 }
 
 impl PolicyBuilder {
@@ -172,6 +174,15 @@ impl PolicyBuilder {
         self
     }
 
+    /// Sets whether decisions are only noted: everything passes. They are carried out by default.
+    ///
+    /// See [`Policy::is_dry_run`].
+    #[must_use]
+    pub fn dry_run(mut self, only_notes: bool) -> Self {
+        self.is_dry_run = only_notes;
+        self
+    }
+
     /// Builds the policy.
     ///
     /// # Errors
@@ -184,16 +195,22 @@ impl PolicyBuilder {
     pub fn build(self) -> Result<Policy, PolicyError> {
         let patterns = parse_patterns(&self.filter_patterns)
             .map_err(|(pattern, reason)| PolicyError::FilterPattern { pattern, reason })?;
-        let methods = parse_methods(&self.methods)?;
+        let methods = parse_methods(&self.methods).map_err(PolicyError::Method)?;
         let never = parse_never(&self.never)?;
-        let own_hosts = parse_hosts(&self.own_hosts)?;
+        let own_hosts = parse_hosts(&self.own_hosts)
+            .map_err(|(host, reason)| PolicyError::OwnHost { host, reason })?;
         if !matches!(self.status, 301 | 302 | 303 | 307 | 308) {
             return Err(PolicyError::Status(self.status));
         }
         let mut heavens = Heavens::default();
         let heaven = parse_heaven(&self.redirect_url, self.status, &own_hosts, &mut heavens)?;
-        let (own, status) = (heaven.as_ref(), self.status);
-        let rules = build_rules(self.rules, &mut heavens, own, status, &own_hosts)?;
+        let site = OfSite {
+            heaven: heaven.as_ref(),
+            status: self.status,
+            methods: &methods,
+            hosts: &own_hosts,
+        };
+        let rules = build_rules(self.rules, &mut heavens, &site)?;
         let denied = RobotSet::new(&self.denied);
         if heaven.is_none() && !denied.is_empty() {
             return Err(PolicyError::NowhereToRedirect);
@@ -209,6 +226,7 @@ impl PolicyBuilder {
             denied,
             rules,
             tag_rules: build_tag_rules(self.tag_rules)?,
+            is_dry_run: self.is_dry_run,
             idle: None,
         };
         check_paths(&policy)?;
@@ -234,35 +252,9 @@ impl Default for PolicyBuilder {
             denied: Vec::new(),
             rules: Vec::new(),
             tag_rules: Vec::new(),
+            is_dry_run: false,
         }
     }
-}
-
-fn owned<S: AsRef<str>>(items: impl IntoIterator<Item = S>) -> Vec<String> {
-    items
-        .into_iter()
-        .map(|item| item.as_ref().to_owned())
-        .collect()
-}
-
-fn parse_methods(items: &[String]) -> Result<Vec<String>, PolicyError> {
-    items
-        .iter()
-        .map(|item| item.trim())
-        .filter(|method| !method.is_empty())
-        .map(|method| {
-            if method.bytes().all(is_token_byte) {
-                Ok(method.to_ascii_uppercase())
-            } else {
-                Err(PolicyError::Method(method.to_owned()))
-            }
-        })
-        .collect()
-}
-
-/// Tells whether a byte may stand in a token (RFC 9110 §5.6.2).
-fn is_token_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
 fn parse_never(paths: &[String]) -> Result<Vec<Subtree>, PolicyError> {
@@ -285,16 +277,6 @@ fn parse_never(paths: &[String]) -> Result<Vec<Subtree>, PolicyError> {
     paths.iter().map(parse).collect()
 }
 
-fn parse_hosts(hosts: &[String]) -> Result<Vec<Host>, PolicyError> {
-    let parse = |host: &String| {
-        Host::parse(host.trim()).map_err(|reason| PolicyError::OwnHost {
-            host: host.clone(),
-            reason,
-        })
-    };
-    hosts.iter().map(parse).collect()
-}
-
 fn parse_heaven(
     url: &str,
     status: u16,
@@ -312,13 +294,19 @@ fn parse_heaven(
     })
 }
 
+/// What rules take from the policy where they say nothing themselves.
+struct OfSite<'s> {
+    heaven: Option<&'s Arc<Heaven>>,
+    status: u16,
+    methods: &'s [String],
+    hosts: &'s [Host],
+}
+
 /// Builds the rules; where they send robots becomes heaven too.
 fn build_rules(
     rules: Vec<RuleBuilder>,
     heavens: &mut Heavens,
-    own: Option<&Arc<Heaven>>,
-    status: u16,
-    own_hosts: &[Host],
+    site: &OfSite<'_>,
 ) -> Result<Vec<Rule>, PolicyError> {
     let mut names = HashSet::new();
     let mut built = Vec::new();
@@ -333,11 +321,13 @@ fn build_rules(
             let reason = format!("another rule is named {name:?} too; tell them apart");
             return Err(PolicyError::rule(number, "name", reason));
         }
-        built.push(rule.build(number, |url| match (url, own) {
-            (Some(url), _) => heavens.add(url.trim(), status, own_hosts),
-            (None, Some(own)) => Ok(Arc::clone(own)),
-            (None, None) => Err(NO_REDIRECT_URL.to_owned()),
-        })?);
+        built.push(
+            rule.build(number, site.methods, |url| match (url, site.heaven) {
+                (Some(url), _) => heavens.add(url.trim(), site.status, site.hosts),
+                (None, Some(own)) => Ok(Arc::clone(own)),
+                (None, None) => Err(NO_REDIRECT_URL.to_owned()),
+            })?,
+        );
     }
     Ok(built)
 }
@@ -345,7 +335,7 @@ fn build_rules(
 /// Refuses paths that all lie in heaven or are exempt: nobody is ever redirected there.
 fn check_paths(policy: &Policy) -> Result<(), PolicyError> {
     for (rule, number) in policy.rules.iter().zip(1..) {
-        if let Some(paths) = &rule.paths {
+        if let Some(paths) = &rule.scope.paths {
             let reason = if let Some(heaven) = policy.heavens.covering_all(paths) {
                 let location = &heaven.redirect.location;
                 format!("all of it lies below the redirect URL {location}, where all robots pass")
@@ -361,7 +351,10 @@ fn check_paths(policy: &Policy) -> Result<(), PolicyError> {
     let Some(heaven) = policy.heavens.covering_all(&policy.patterns) else {
         return Ok(());
     };
-    let leads_there = |rule: &Rule| rule.redirect() == Some(&heaven.redirect);
+    let leads_there = |rule: &Rule| {
+        let place = rule.heaven();
+        place.is_some_and(|place| place.redirect == heaven.redirect)
+    };
     let reason =
         "all filtered paths lie below it, so that nothing would be redirected; name another place";
     let is_own = policy.redirect() == Some(&heaven.redirect);

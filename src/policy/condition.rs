@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use crate::detect::{Claim, UNLISTED};
 use crate::registry::{Purpose, Source};
 
-use super::trace::quoted;
+use super::{scope::Asked, trace::quoted};
 
 /// Conditions on the robot: all that are set have to hold.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Conditions {
     pub(super) robots: Option<RobotSet>,
     pub(super) purposes: Option<Vec<Purpose>>,
@@ -22,6 +22,9 @@ pub(super) struct Conditions {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Mismatch {
     Path,
+    Method,
+    Host,
+    Person,
     Robot,
     Purpose,
     Operator,
@@ -113,11 +116,14 @@ impl Conditions {
 }
 
 impl Mismatch {
-    /// Says how the robot is other than the rule would have it.
-    pub(super) fn reason(self, claim: &Claim<'_>) -> String {
+    /// Says how request and robot are other than the rule would have them.
+    pub(super) fn reason(self, asked: &Asked<'_>, claim: Option<&Claim<'_>>) -> String {
+        let Some(claim) = claim else {
+            return self.of_request(asked);
+        };
         let robot = claim.robot();
         match self {
-            Self::Path => "the path is none of its paths".to_owned(),
+            Self::Path | Self::Method | Self::Host | Self::Person => self.of_request(asked),
             Self::Robot => format!("the robot is {}", quoted(claim.id().as_bytes())),
             Self::Purpose => format!("the purpose is {}", claim.purpose()),
             Self::Operator => match robot.and_then(|robot| robot.operator.as_deref()) {
@@ -134,10 +140,22 @@ impl Mismatch {
             },
         }
     }
+
+    fn of_request(self, asked: &Asked<'_>) -> String {
+        match self {
+            Self::Path => "the path is none of its paths".to_owned(),
+            Self::Method => format!("the method is {}", quoted(asked.method.as_bytes())),
+            Self::Host => match asked.host {
+                Some(host) => format!("the host is {}", quoted(host.as_bytes())),
+                None => "the request names no host".to_owned(),
+            },
+            _ => "the User-Agent names no known robot".to_owned(),
+        }
+    }
 }
 
 /// Set of robots by their ids, and whether the unlisted are among them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct RobotSet {
     ids: HashSet<Box<str>>,
     unlisted: bool,
@@ -170,7 +188,7 @@ impl RobotSet {
 }
 
 /// Set of names that are the same in upper and lower case.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct NameSet {
     /// Lower case, in order.
     names: Vec<Box<str>>,

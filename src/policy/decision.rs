@@ -6,7 +6,7 @@ use crate::detect::Claim;
 use crate::registry::Purpose;
 
 use super::{
-    Explanation, PolicyBuilder, Redirect, Rule, TagRule,
+    Action, Explanation, Judgement, PolicyBuilder, Redirect, Refuse, Rule, TagRule,
     condition::RobotSet,
     glob::FilterPattern,
     heaven::{Heaven, Heavens},
@@ -32,6 +32,8 @@ pub struct Policy {
     pub(super) denied: RobotSet,
     pub(super) rules: Vec<Rule>,
     pub(super) tag_rules: Vec<TagRule>,
+    /// Whether decisions are only noted.
+    pub(super) is_dry_run: bool,
     /// Why nothing is ever redirected, where that is so.
     pub(super) idle: Option<&'static str>,
 }
@@ -49,21 +51,37 @@ pub struct Request<'r> {
 
 /// Decision about one request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub enum Decision<'p> {
     /// The request goes on to the application.
     Pass(PassReason),
     /// The robot is sent to heaven.
     Redirect(&'p Redirect),
+    /// The robot gets the page of this path, in place of the one that it asked for.
+    Serve(&'p str),
+    /// The robot gets nothing.
+    Refuse(&'p Refuse),
 }
 
 impl Decision<'_> {
+    /// Returns the action that it is.
+    #[must_use]
+    pub fn action(&self) -> Action {
+        match self {
+            Self::Pass(_) => Action::Pass,
+            Self::Redirect(_) => Action::Redirect,
+            Self::Serve(_) => Action::Serve,
+            Self::Refuse(_) => Action::Refuse,
+        }
+    }
+
     /// Tells whether another User-Agent might have led to another decision.
     ///
     /// The response to such a request needs `Vary: User-Agent`.
     #[must_use]
     pub fn depends_on_user_agent(&self) -> bool {
         match self {
-            Self::Redirect(_) => true,
+            Self::Redirect(_) | Self::Serve(_) | Self::Refuse(_) => true,
             Self::Pass(reason) => reason.depends_on_user_agent(),
         }
     }
@@ -75,9 +93,9 @@ impl Decision<'_> {
 pub enum PassReason {
     /// There is no filter pattern, no redirect URL, or nobody to redirect.
     NothingFiltered,
-    /// No filter pattern matches the path, nor does a rule redirect any robot on it.
+    /// No filter pattern matches the path, nor does a rule but slow robots down on it.
     PathNotFiltered,
-    /// The method is not redirected.
+    /// The method is not redirected, nor is a rule about it.
     Method,
     /// The path is there for robots, or a setting exempts it.
     NeverFiltered,
@@ -147,25 +165,49 @@ impl Policy {
     /// ```
     #[must_use]
     pub fn decide(&self, request: &Request<'_>, claim: Option<&Claim<'_>>) -> Decision<'_> {
-        self.judge(request, claim, &mut Silent)
+        self.judge(request, claim).decision
     }
 
-    /// Decides as [`decide`](Self::decide) does, and says why at each step.
+    /// Decides as [`decide`](Self::decide) does, and says by which rule.
+    ///
+    /// How fast the robot comes is not looked at: that is for
+    /// [`slowed_by`](Judgement::slowed_by).
+    #[must_use]
+    pub fn judge(&self, request: &Request<'_>, claim: Option<&Claim<'_>>) -> Judgement<'_> {
+        self.judge_traced(request, claim, &mut Silent)
+    }
+
+    /// Decides as [`judge`](Self::judge) does, and says why at each step.
     #[must_use]
     pub fn explain(&self, request: &Request<'_>, claim: Option<&Claim<'_>>) -> Explanation<'_> {
         let mut steps = Vec::new();
-        let decision = self.judge(request, claim, &mut steps);
-        if let Decision::Pass(_) = decision {
+        let judgement = self.judge_traced(request, claim, &mut steps);
+        if let Decision::Pass(_) | Decision::Serve(_) = judgement.decision
+            && !self.is_dry_run
+        {
             steps.extend(self.explain_tags(request, claim));
         }
-        Explanation { steps, decision }
+        Explanation {
+            steps,
+            decision: judgement.decision,
+            judgement,
+        }
     }
 
-    /// Tells whether nothing is ever redirected.
+    /// Tells whether decisions are only noted, and every request passes.
+    ///
+    /// What decides says what would be done, then; whoever carries it out does not.
+    /// No header is added to responses either.
+    #[must_use]
+    pub fn is_dry_run(&self) -> bool {
+        self.is_dry_run
+    }
+
+    /// Tells whether every robot always gets what a person gets.
     ///
     /// So it is without patterns, without a redirect URL, and when no method
-    /// or no purpose is to be redirected, unless a rule or the list of denied
-    /// robots redirects.
+    /// or no purpose is to be redirected, unless a rule does something else than
+    /// let pass, or the list of denied robots redirects.
     #[must_use]
     pub fn is_disabled(&self) -> bool {
         self.idle.is_some()
@@ -198,8 +240,17 @@ impl Policy {
     pub fn shadowed_rules(&self) -> impl Iterator<Item = (&Rule, &Rule)> {
         self.rules.iter().enumerate().filter_map(|(index, rule)| {
             let mut earlier = self.rules.iter().take(index);
-            Some((rule, earlier.find(|earlier| earlier.includes(rule))?))
+            Some((rule, earlier.find(|earlier| earlier.hides(rule))?))
         })
+    }
+
+    /// Takes over from another policy how fast each robot came lately.
+    pub(super) fn take_over(&mut self, other: &Self) {
+        for rule in &mut self.rules {
+            for theirs in &other.rules {
+                rule.take_over(theirs);
+            }
+        }
     }
 
     /// Returns the methods that are redirected.

@@ -10,7 +10,7 @@ const MAX_PATTERNS: usize = 256;
 const MAX_PATTERN_BYTES: usize = 512;
 
 /// Filter pattern: a glob that matches a whole path in normal form.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct FilterPattern {
     spelled: Box<str>,
     tokens: Box<[Token]>,

@@ -43,6 +43,18 @@ impl Host {
         self.port
     }
 
+    /// Tells whether a `Host` names this one; without a port it is meant with any.
+    ///
+    /// Whether `http` or `https` implies the port of a `Host` without one is not known.
+    pub(super) fn is_meant_by(&self, host: &str) -> bool {
+        let (name, port) = split(host);
+        let is_port = self.port.is_none_or(|own| match port {
+            None | Some("") => matches!(own, 80 | 443),
+            Some(digits) => parse_port(digits) == Some(own),
+        });
+        is_port && without_dot(name).eq_ignore_ascii_case(&self.name)
+    }
+
     /// Tells whether a `Host` names this one; `default_port` goes without saying.
     pub(super) fn is(&self, host: &str, default_port: u16) -> bool {
         let (name, port) = split(host);
@@ -143,6 +155,28 @@ mod tests {
         ipv6_address: "[::1]:3000", 80, "[::1]:3000" => true;
         ipv6_address_without_port: "[::1]", 80, "[::1]" => true;
         empty_header: "example.com", 80, "" => false;
+    }
+
+    #[test]
+    fn a_name_without_a_port_is_meant_with_any() {
+        for (own, header, is) in [
+            ("a.example", "A.example.:8080", true),
+            ("a.example", "a.example", true),
+            ("a.example", "b.example", false),
+            ("a.example", "a.example.evil", false),
+            ("a.example:443", "a.example", true),
+            ("a.example:443", "a.example:", true),
+            ("a.example:8080", "a.example", false),
+            ("a.example:8080", "a.example:8080", true),
+            ("a.example:8080", "a.example:x", false),
+            ("[::1]", "[::1]:3000", true),
+        ] {
+            assert_eq!(
+                Host::parse(own).unwrap().is_meant_by(header),
+                is,
+                "{own} {header}"
+            );
+        }
     }
 
     #[test]

@@ -5,70 +5,51 @@ use std::sync::Arc;
 use crate::detect::Claim;
 
 use super::{
-    Action, Decision, PassReason, Policy, Redirect, Request, Rule,
+    Decision, Judgement, PassReason, Policy, Request, Rule,
     glob::FilterPattern,
     heaven::Heaven,
     path::{is_for_robots, with_normal_path},
+    reach::Reach,
     rule::Outcome,
+    scope::Asked,
     trace::{Trace, quoted},
 };
 
+/// What is known of a request before anybody looks whom it comes from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Site {
+    /// Whether a filter pattern matches the path.
+    is_filtered: bool,
+    /// Whether robots are redirected there that no rule is about.
+    pub(super) by_default: bool,
+    reach: Reach,
+}
+
 impl Policy {
     /// Takes the steps, those first that cost least and let most requests pass.
-    pub(super) fn judge(
+    pub(super) fn judge_traced(
         &self,
         request: &Request<'_>,
         claim: Option<&Claim<'_>>,
         trace: &mut impl Trace,
-    ) -> Decision<'_> {
+    ) -> Judgement<'_> {
         if let Some(idle) = self.idle {
             trace.step("settings", || format!("Nothing is filtered: {idle}."));
-            return Decision::Pass(PassReason::NothingFiltered);
+            return Judgement::pass(PassReason::NothingFiltered);
         }
-        let judged = self
+        let site = self
             .judge_method(request.method, trace)
-            .and_then(|()| self.judge_path(request, trace))
-            .and_then(|is_filtered| {
-                let claim = judge_robot(claim, trace)?;
-                self.judge_claim(claim, request.path, is_filtered, trace)
-            });
-        match judged {
-            Err(reason) => Decision::Pass(reason),
-            Ok(heaven) => {
-                let Redirect { status, location } = &heaven.redirect;
-                trace.step("redirect", || {
-                    format!("The answer is {status} to {location}.")
-                });
-                Decision::Redirect(&heaven.redirect)
-            }
-        }
-    }
-
-    /// Finds out once whether anything is ever redirected.
-    pub(super) fn with_idle(mut self) -> Self {
-        let has_own_paths = |rule: &Rule| rule.paths.is_some();
-        let redirects = |rule: &Rule| rule.action() == Action::Redirect;
-        let may_redirect_elsewhere = self
-            .rules
-            .iter()
-            .any(|rule| redirects(rule) && has_own_paths(rule));
-        let may_redirect = may_redirect_elsewhere
-            || (!self.patterns.is_empty()
-                && (self.redirects_by_default()
-                    || !self.denied.is_empty()
-                    || self.rules.iter().any(redirects)));
-        self.idle = if may_redirect && !self.methods.is_empty() {
-            None
-        } else if self.patterns.is_empty() && !may_redirect_elsewhere {
-            Some("there is no filter pattern")
-        } else if self.heavens.redirects().next().is_none() {
-            Some("there is no redirect URL")
-        } else if self.methods.is_empty() {
-            Some("no method is redirected")
-        } else {
-            Some("no purpose is redirected")
+            .and_then(|is_redirected| self.judge_site(request, is_redirected, trace));
+        let site = match site {
+            Ok(site) => site,
+            Err(reason) => return Judgement::pass(reason),
         };
-        self
+        let judgement = match judge_robot(claim, trace) {
+            Ok(claim) => self.judge_claim(claim, request, site, trace),
+            Err(reason) => Judgement::pass(reason),
+        };
+        judgement.tell(trace);
+        judgement.within(site.reach)
     }
 
     /// Tells whether a path is exempt, all that the pattern matches.
@@ -80,33 +61,48 @@ impl Policy {
                 .any(|subtree| subtree.contains_all(pattern.literal_start()))
     }
 
-    fn judge_method(&self, method: &str, trace: &mut impl Trace) -> Result<(), PassReason> {
+    /// Returns whether the method is redirected, of one on which robots may get something else.
+    fn judge_method(&self, method: &str, trace: &mut impl Trace) -> Result<bool, PassReason> {
         let is_redirected = self.methods.iter().any(|redirected| redirected == method);
+        let acts = |rule: &Rule| rule.acts() && rule.scope.has_method(method);
+        let has_rule = !is_redirected && self.rules.iter().any(acts);
         trace.step("method", || {
             let method = quoted(method.as_bytes());
             let not = if is_redirected { "" } else { "not " };
             let methods = self.methods.join(", ");
-            format!("The method {method} is {not}one of those redirected: {methods}.")
+            let but = if has_rule {
+                ", but a rule may be about it"
+            } else {
+                ""
+            };
+            format!("The method {method} is {not}one of those redirected: {methods}{but}.")
         });
-        require(is_redirected, PassReason::Method)
+        require(is_redirected || has_rule, PassReason::Method)?;
+        Ok(is_redirected)
     }
 
-    /// Returns whether a filter pattern matches, of a path on which robots may be redirected.
-    fn judge_path(
+    /// Returns what is known of a request on which robots may get something else.
+    fn judge_site(
         &self,
         request: &Request<'_>,
+        is_redirected: bool,
         trace: &mut impl Trace,
-    ) -> Result<bool, PassReason> {
+    ) -> Result<Site, PassReason> {
         with_normal_path(request.path, |path| {
             let is_filtered = self.judge_patterns(path, trace);
+            let mut site = Site {
+                is_filtered,
+                by_default: is_filtered && is_redirected,
+                reach: Reach::Acts,
+            };
             if !self.rules.is_empty() {
-                self.judge_reach(path, is_filtered, trace)?;
+                site.reach = self.judge_reach(&site.asked(request, path), site, trace)?;
             } else if !is_filtered {
                 return Err(PassReason::PathNotFiltered);
             }
             self.judge_never(path, trace)?;
             self.judge_heaven(request.host, path, trace)?;
-            Ok(is_filtered)
+            Ok(site)
         })
     }
 
@@ -129,37 +125,6 @@ impl Policy {
             ),
         });
         pattern.is_some()
-    }
-
-    /// Finds out whether any robot may be redirected on the path at all.
-    fn judge_reach(
-        &self,
-        path: &[u8],
-        is_filtered: bool,
-        trace: &mut impl Trace,
-    ) -> Result<(), PassReason> {
-        if path.is_empty() {
-            return Err(PassReason::PathNotFiltered);
-        }
-        if is_filtered && !self.denied.is_empty() {
-            return Ok(());
-        }
-        let mut about = self
-            .rules
-            .iter()
-            .filter(|rule| rule.is_about(path, is_filtered));
-        let decisive = about.find(|rule| rule.action() == Action::Redirect || rule.is_for_all());
-        let may_redirect = match decisive {
-            Some(rule) => rule.action() == Action::Redirect,
-            None => is_filtered && self.redirects_by_default(),
-        };
-        trace.step("rules", || match decisive {
-            Some(rule) if may_redirect => format!("There, {} may redirect robots.", named(rule)),
-            Some(rule) => format!("There, {} lets every robot pass.", named(rule)),
-            None if may_redirect => "There, robots are redirected by their purpose.".to_owned(),
-            None => "No rule redirects robots there.".to_owned(),
-        });
-        require(may_redirect, PassReason::PathNotFiltered)
     }
 
     fn judge_never(&self, path: &[u8], trace: &mut impl Trace) -> Result<(), PassReason> {
@@ -199,32 +164,86 @@ impl Policy {
     fn judge_claim(
         &self,
         claim: &Claim<'_>,
-        path: &str,
-        is_filtered: bool,
+        request: &Request<'_>,
+        site: Site,
         trace: &mut impl Trace,
-    ) -> Result<&Arc<Heaven>, PassReason> {
-        self.judge_allowed(claim, trace)?;
-        if is_filtered && let Some(heaven) = self.judge_denied(claim, trace) {
-            return Ok(heaven);
+    ) -> Judgement<'_> {
+        if let Err(reason) = self.judge_allowed(claim, trace) {
+            return Judgement::pass(reason);
         }
-        if !self.rules.is_empty()
-            && let Some(outcome) = with_normal_path(path, |path| {
-                let mut rules = self.rules.iter();
-                rules.find_map(|rule| judge_rule(rule, claim, path, is_filtered, trace))
-            })
+        if site.by_default
+            && let Some(heaven) = self.judge_denied(claim, trace)
         {
-            return match outcome {
-                Outcome::Pass => Err(PassReason::Rule),
-                Outcome::Redirect(heaven) => Ok(heaven),
+            return Judgement {
+                is_denied: true,
+                ..Judgement::new(Decision::Redirect(&heaven.redirect))
             };
         }
+        let slowed_by = if self.rules.is_empty() {
+            None
+        } else {
+            let (decided, slowed_by) = self.judge_rules(claim, request, site, trace);
+            if let Some((rule, decision)) = decided {
+                return Judgement {
+                    rule: Some(rule),
+                    slowed_by,
+                    ..Judgement::new(decision)
+                };
+            }
+            slowed_by
+        };
+        Judgement {
+            slowed_by,
+            ..self.judge_default(claim, site, trace)
+        }
+    }
+
+    /// Returns the rule that decides with its decision, and the one that slows down.
+    fn judge_rules(
+        &self,
+        claim: &Claim<'_>,
+        request: &Request<'_>,
+        site: Site,
+        trace: &mut impl Trace,
+    ) -> (Option<(&Rule, Decision<'_>)>, Option<&Rule>) {
+        let mut slowed_by = None;
+        let decided = with_normal_path(request.path, |path| {
+            let asked = site.asked(request, path);
+            self.rules.iter().find_map(|rule| {
+                if rule.brake().is_some() && slowed_by.is_some() {
+                    return None;
+                }
+                match judge_rule(rule, claim, &asked, trace)? {
+                    Outcome::Pass => Some((rule, Decision::Pass(PassReason::Rule))),
+                    Outcome::Redirect(to) => Some((rule, Decision::Redirect(&to.redirect))),
+                    Outcome::Serve(page) => Some((rule, Decision::Serve(&page.redirect.location))),
+                    Outcome::Refuse(refuse) => Some((rule, Decision::Refuse(refuse))),
+                    Outcome::Slow(_) => {
+                        slowed_by = Some(rule);
+                        None
+                    }
+                }
+            })
+        });
+        (decided, slowed_by)
+    }
+
+    fn judge_default(
+        &self,
+        claim: &Claim<'_>,
+        site: Site,
+        trace: &mut impl Trace,
+    ) -> Judgement<'_> {
         match &self.heaven {
-            Some(heaven) if is_filtered => self.judge_purpose(claim, trace).map(|()| heaven),
+            Some(heaven) if site.by_default => match self.judge_purpose(claim, trace) {
+                Ok(()) => Judgement::new(Decision::Redirect(&heaven.redirect)),
+                Err(reason) => Judgement::pass(reason),
+            },
             _ => {
                 trace.step("rule", || {
                     "No rule is about the robot there, so it passes.".to_owned()
                 });
-                Err(PassReason::NoRule)
+                Judgement::pass(PassReason::NoRule)
             }
         }
     }
@@ -266,9 +285,16 @@ impl Policy {
     pub(super) fn is_exempt(&self, path: &[u8]) -> bool {
         is_for_robots(path) || self.never.iter().any(|subtree| subtree.contains(path))
     }
+}
 
-    fn redirects_by_default(&self) -> bool {
-        self.heaven.is_some() && !self.purposes.is_empty()
+impl Site {
+    fn asked<'r>(self, request: &Request<'r>, path: &'r [u8]) -> Asked<'r> {
+        Asked {
+            method: request.method,
+            host: request.host,
+            path,
+            is_filtered: self.is_filtered,
+        }
     }
 }
 
@@ -295,110 +321,34 @@ fn judge_robot<'c, 'd>(
 fn judge_rule<'p>(
     rule: &'p Rule,
     claim: &Claim<'_>,
-    path: &[u8],
-    is_filtered: bool,
+    asked: &Asked<'_>,
     trace: &mut impl Trace,
 ) -> Option<&'p Outcome> {
-    let mismatch = rule.mismatch(claim, path, is_filtered);
+    let mismatch = rule.scope.mismatch(asked, Some(claim));
     trace.step("rule", || {
         let named = named(rule).replacen("rule", "Rule", 1);
         match mismatch {
             None => format!("{named} matches; its action is {}.", rule.action()),
-            Some(mismatch) => format!("{named} does not match: {}.", mismatch.reason(claim)),
+            Some(mismatch) => {
+                let reason = mismatch.reason(asked, Some(claim));
+                format!("{named} does not match: {reason}.")
+            }
         }
     });
     mismatch.is_none().then_some(&rule.outcome)
 }
 
 /// Names a rule with its place in the settings.
-fn named(rule: &Rule) -> String {
+pub(super) fn named(rule: &Rule) -> String {
     match rule.origin() {
         "" => rule.label().to_owned(),
         origin => format!("{} ({origin})", rule.label()),
     }
 }
 
-fn require(holds: bool, otherwise: PassReason) -> Result<(), PassReason> {
+pub(super) fn require(holds: bool, otherwise: PassReason) -> Result<(), PassReason> {
     if holds { Ok(()) } else { Err(otherwise) }
 }
 
 #[cfg(test)]
-mod tests {
-    use crate::detect::{Sign, Unlisted};
-    use crate::policy::{PolicyBuilder, PolicyError};
-    use crate::registry::{Purpose, Source};
-
-    use super::*;
-
-    const REQUEST: Request<'static> = Request {
-        method: "GET",
-        host: None,
-        path: "/members-only-stuff/a",
-    };
-
-    /// Decides about a robot that no registry lists.
-    fn unlisted(
-        sign: Sign,
-        change: impl FnOnce(PolicyBuilder) -> PolicyBuilder,
-    ) -> Option<PassReason> {
-        let policy = change(Policy::builder()).build().unwrap();
-        let claim = Claim::Unlisted(Unlisted { sign, range: 0..3 });
-        match policy.decide(&REQUEST, Some(&claim)) {
-            Decision::Pass(reason) => Some(reason),
-            Decision::Redirect(_) => None,
-        }
-    }
-
-    #[test]
-    fn unlisted_robots_are_redirected_unless_they_are_libraries() {
-        for sign in [Sign::Word, Sign::Url, Sign::Address] {
-            assert_eq!(unlisted(sign, |policy| policy), None, "{sign}");
-        }
-        let library = unlisted(Sign::Library, |policy| policy);
-        assert_eq!(library, Some(PassReason::Purpose));
-        let only_search = unlisted(Sign::Word, |policy| policy.purposes([Purpose::Search]));
-        assert_eq!(only_search, Some(PassReason::Purpose));
-        let unknown = unlisted(Sign::Word, |policy| policy.purposes([Purpose::Unknown]));
-        assert_eq!(unknown, None);
-    }
-
-    #[test]
-    fn unlisted_robots_can_be_told_apart_by_rules_and_lists() {
-        let pass = || Rule::builder(Action::Pass);
-        let of = |rule| unlisted(Sign::Word, |policy| policy.rule(rule));
-        assert_eq!(of(pass().unlisted(true)), Some(PassReason::Rule));
-        assert_eq!(of(pass().robots(["unlisted"])), Some(PassReason::Rule));
-        assert_eq!(
-            of(pass().purposes([Purpose::Unknown])),
-            Some(PassReason::Rule)
-        );
-        assert_eq!(of(pass().unlisted(false)), None);
-        assert_eq!(of(pass().robots(["googlebot"])), None);
-        assert_eq!(of(pass().operators(["Google"])), None);
-        assert_eq!(of(pass().sources([Source::bundled()])), None);
-        let allowed = unlisted(Sign::Word, |policy| policy.allow_robots(["unlisted"]));
-        assert_eq!(allowed, Some(PassReason::Allowed));
-        let denied = unlisted(Sign::Library, |policy| policy.deny_robots(["unlisted"]));
-        assert_eq!(denied, None);
-    }
-
-    #[test]
-    fn what_contradicts_the_unlisted_is_refused() {
-        let pass = || Rule::builder(Action::Pass);
-        for (rule, wrong) in [
-            (pass().unlisted(true).robots(["googlebot"]), "unlisted"),
-            (pass().unlisted(false).robots(["unlisted"]), "unlisted"),
-            (pass().unlisted(true).operators(["Google"]), "operators"),
-            (
-                pass().robots(["unlisted"]).sources([Source::manual()]),
-                "sources",
-            ),
-        ] {
-            let refused = Policy::builder().rule(rule).build().unwrap_err();
-            assert!(
-                matches!(refused, PolicyError::Rule { number: 1, key, .. } if key == wrong),
-                "{refused}"
-            );
-        }
-    }
-}
+mod tests;

@@ -42,7 +42,7 @@
 //!
 //! # Rules
 //!
-//! Who is redirected, where and on which paths can be said robot by robot. A
+//! What is done with whom, and on which paths, can be said robot by robot. A
 //! person always passes. About a robot the first of these decides that has
 //! something to say:
 //!
@@ -51,20 +51,40 @@
 //! 3. [`deny_robots`](PolicyBuilder::deny_robots), on paths of the filter
 //!    patterns: it is redirected;
 //! 4. the [rules](PolicyBuilder::rule) in their order: the first whose
-//!    conditions all hold decides;
+//!    conditions all hold decides, unless it slows down;
 //! 5. on paths of the filter patterns, its purpose: whether it is one of those
 //!    [redirected](PolicyBuilder::purposes).
 //!
 //! A [`Rule`] without paths of its own is about those of the filter patterns;
 //! one with paths is about these alone, filtered otherwise or not. Where a rule
 //! redirects to is heaven as well, for all rules: no robot is sent on from there.
-//! Methods and paths that are never redirected hold for rules too.
+//! Paths that are never redirected hold for rules too.
+//!
+//! | [`Action`] | the robot | without methods of its own it is about |
+//! | --- | --- | --- |
+//! | `Pass` | gets what a person gets | every method |
+//! | `Redirect` | is sent to heaven | those redirected |
+//! | `Serve` | gets heaven's page at the URL that it asked for | those redirected |
+//! | `Refuse` | gets a status and a text | every method |
+//! | `Slow` | gets 429 when it comes too fast | every method |
+//!
+//! The lists and the purposes are about the methods redirected alone.
+//!
+//! A rule that slows down holds a robot to a pace and decides nothing else: within
+//! the pace, the rules behind it are asked. The first such rule that matches sets
+//! the pace; a rule that lets pass before it spares the robot. Each robot has a
+//! [pace of its own](Brake). A page that passes is the same for all, so it gets no
+//! `Vary` on account of a pace.
+//!
+//! In a [dry run](PolicyBuilder::dry_run) all of this is decided and told, and
+//! nobody gets anything else than a person.
 //!
 //! # robots.txt
 //!
 //! An [`Enforcer`] holds robots to the robots.txt in force on the host. It is asked
 //! last, about what would pass: whom the steps above send to heaven is sent there,
-//! whatever robots.txt says. Of what would pass, this is never refused:
+//! whatever robots.txt says. About a page that is served in place it is asked by
+//! the URL that the robot asked for. Of what would pass, this is never refused:
 //!
 //! - anything to a person;
 //! - heaven, and the paths that are never redirected: `/robots.txt` first of all, which
@@ -123,24 +143,33 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod brake;
+mod bucket;
 mod builder;
 mod condition;
 mod decision;
 mod enforce;
 mod error;
+mod explained;
 mod glob;
 mod heaven;
 mod host;
 mod judge;
+mod judgement;
 mod path;
+mod reach;
 mod redirect;
+mod refuse;
 mod robots_files;
 mod rule;
 mod rule_builder;
+mod scope;
 mod shared;
 mod tag_rule;
 mod trace;
+mod when;
 
+pub use brake::Brake;
 pub use builder::PolicyBuilder;
 pub use decision::{Decision, PassReason, Policy, Request};
 pub use enforce::{
@@ -148,10 +177,16 @@ pub use enforce::{
     Violation, Violations, Visit,
 };
 pub use error::PolicyError;
+pub use explained::Explained;
+pub use judgement::Judgement;
+#[cfg(feature = "server")]
+pub(crate) use path::with_normal_path;
 pub use redirect::Redirect;
+pub use refuse::Refuse;
 pub use robots_files::{ByHost, HostName, RobotsFiles, SharedRobotsFiles};
 pub use rule::{Action, Rule};
 pub use rule_builder::RuleBuilder;
 pub use shared::SharedPolicy;
 pub use tag_rule::{TagRule, TagRuleBuilder, Tags};
 pub use trace::{Explanation, Step};
+pub use when::When;

@@ -11,7 +11,7 @@ const STACK_BYTES: usize = 1024;
 /// dot segments are resolved as RFC 3986 §5.2.4 says, and a query or fragment
 /// is cut off. A target in absolute form counts with its path; one that names
 /// no path (`*`, an authority) comes as an empty slice.
-pub(super) fn with_normal_path<T>(target: &str, look: impl FnOnce(&[u8]) -> T) -> T {
+pub(crate) fn with_normal_path<T>(target: &str, look: impl FnOnce(&[u8]) -> T) -> T {
     let target = target.as_bytes();
     if is_normal(target) {
         look(target)

@@ -2,28 +2,34 @@
 
 use std::{fmt, sync::Arc};
 
-use crate::detect::Claim;
-
-use super::{
-    Redirect, RuleBuilder,
-    condition::{Conditions, Mismatch},
-    glob::FilterPattern,
-    heaven::Heaven,
-};
+use super::{Brake, Redirect, Refuse, RuleBuilder, heaven::Heaven, scope::Scope};
 
 /// What a rule does with a robot.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum Action {
     /// The robot's request goes on to the application.
+    #[default]
     Pass,
     /// The robot is sent to heaven, or to the rule's own redirect URL.
     Redirect,
+    /// The robot gets heaven's page at the URL that it asked for.
+    Serve,
+    /// The robot is told that it gets nothing.
+    Refuse,
+    /// The robot passes as long as it does not come too fast.
+    Slow,
 }
 
 impl Action {
     /// Every action.
-    pub const ALL: &'static [Self] = &[Self::Pass, Self::Redirect];
+    pub const ALL: &'static [Self] = &[
+        Self::Pass,
+        Self::Redirect,
+        Self::Serve,
+        Self::Refuse,
+        Self::Slow,
+    ];
 
     /// Returns the word for it.
     #[must_use]
@@ -31,6 +37,9 @@ impl Action {
         match self {
             Self::Pass => "pass",
             Self::Redirect => "redirect",
+            Self::Serve => "serve",
+            Self::Refuse => "refuse",
+            Self::Slow => "slow",
         }
     }
 
@@ -77,12 +86,12 @@ impl fmt::Display for Action {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Rule {
-    pub(super) label: String,
+    /// From 1.
+    pub(super) number: usize,
+    pub(super) label: Arc<str>,
     pub(super) origin: String,
     pub(super) outcome: Outcome,
-    /// Its own paths; `None`: those of the filter patterns.
-    pub(super) paths: Option<Vec<FilterPattern>>,
-    pub(super) conditions: Conditions,
+    pub(super) scope: Scope,
     /// The conditions, for people to read.
     pub(super) shown: Vec<String>,
 }
@@ -92,6 +101,9 @@ pub struct Rule {
 pub(super) enum Outcome {
     Pass,
     Redirect(Arc<Heaven>),
+    Serve(Arc<Heaven>),
+    Refuse(Refuse),
+    Slow(Arc<Brake>),
 }
 
 impl Rule {
@@ -100,10 +112,22 @@ impl Rule {
         RuleBuilder::new(action)
     }
 
+    /// Returns its number, from 1.
+    #[must_use]
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
     /// Returns what reasons call it: `rule "its name"`, or `rule 2` without one.
     #[must_use]
     pub fn label(&self) -> &str {
         &self.label
+    }
+
+    /// Returns the label, to be kept without a copy.
+    #[must_use]
+    pub fn shared_label(&self) -> Arc<str> {
+        Arc::clone(&self.label)
     }
 
     /// Returns where it was set, such as `robot-detection.toml:12`; empty: in the program.
@@ -118,15 +142,45 @@ impl Rule {
         match self.outcome {
             Outcome::Pass => Action::Pass,
             Outcome::Redirect(_) => Action::Redirect,
+            Outcome::Serve(_) => Action::Serve,
+            Outcome::Refuse(_) => Action::Refuse,
+            Outcome::Slow(_) => Action::Slow,
         }
     }
 
-    /// Returns where it sends robots, if it sends them anywhere.
+    /// Returns where it redirects robots to, if it does.
     #[must_use]
     pub fn redirect(&self) -> Option<&Redirect> {
         match &self.outcome {
-            Outcome::Pass => None,
             Outcome::Redirect(heaven) => Some(&heaven.redirect),
+            _ => None,
+        }
+    }
+
+    /// Returns the path of the page that it serves in place, if it does.
+    #[must_use]
+    pub fn served(&self) -> Option<&str> {
+        match &self.outcome {
+            Outcome::Serve(heaven) => Some(&heaven.redirect.location),
+            _ => None,
+        }
+    }
+
+    /// Returns how it refuses robots, if it does.
+    #[must_use]
+    pub fn refuse(&self) -> Option<&Refuse> {
+        match &self.outcome {
+            Outcome::Refuse(refuse) => Some(refuse),
+            _ => None,
+        }
+    }
+
+    /// Returns how it slows robots down, if it does.
+    #[must_use]
+    pub fn brake(&self) -> Option<&Brake> {
+        match &self.outcome {
+            Outcome::Slow(brake) => Some(brake),
+            _ => None,
         }
     }
 
@@ -135,42 +189,35 @@ impl Rule {
         self.shown.iter().map(String::as_str)
     }
 
-    /// Tells whether it is about a path in normal form.
-    pub(super) fn is_about(&self, path: &[u8], is_filtered: bool) -> bool {
-        match &self.paths {
-            Some(paths) => paths.iter().any(|pattern| pattern.matches(path)),
-            None => is_filtered,
+    /// Returns the heaven that it leads to, if it does.
+    pub(super) fn heaven(&self) -> Option<&Heaven> {
+        match &self.outcome {
+            Outcome::Redirect(heaven) | Outcome::Serve(heaven) => Some(heaven),
+            _ => None,
         }
     }
 
-    /// Tells whether it decides about every robot on its paths.
-    pub(super) fn is_for_all(&self) -> bool {
-        self.conditions.is_empty()
+    /// Tells whether a robot might get something else by it than a person.
+    pub(super) fn acts(&self) -> bool {
+        !matches!(self.outcome, Outcome::Pass)
     }
 
-    /// Returns the first condition that does not hold, if any.
-    pub(super) fn mismatch(
-        &self,
-        claim: &Claim<'_>,
-        path: &[u8],
-        is_filtered: bool,
-    ) -> Option<Mismatch> {
-        if self.is_about(path, is_filtered) {
-            self.conditions.mismatch(claim)
-        } else {
-            Some(Mismatch::Path)
+    /// Tells whether `other` never decides, as this one always does before it.
+    ///
+    /// Behind a rule that slows down the others are asked too.
+    pub(super) fn hides(&self, other: &Self) -> bool {
+        let is_asked_on = matches!(self.outcome, Outcome::Slow(_));
+        let slows = matches!(other.outcome, Outcome::Slow(_));
+        self.scope.includes(&other.scope) && (slows || !is_asked_on)
+    }
+
+    /// Takes over from the rule of another policy how fast each robot came lately.
+    pub(super) fn take_over(&mut self, other: &Self) {
+        if let (Outcome::Slow(ours), Outcome::Slow(theirs)) = (&mut self.outcome, &other.outcome)
+            && ours.has_pace_of(theirs)
+            && self.scope == other.scope
+        {
+            *ours = Arc::clone(theirs);
         }
-    }
-
-    /// Tells whether it matches all that `other` would match.
-    pub(super) fn includes(&self, other: &Self) -> bool {
-        let has_paths = match (&self.paths, &other.paths) {
-            (None, None) => true,
-            (Some(ours), Some(theirs)) => theirs
-                .iter()
-                .all(|path| ours.iter().any(|ours| ours.as_str() == path.as_str())),
-            _ => false,
-        };
-        has_paths && self.conditions.include(&other.conditions)
     }
 }

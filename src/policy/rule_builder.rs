@@ -1,37 +1,36 @@
 //! From settings to a rule.
 
-use std::sync::Arc;
-
-use crate::registry::{Purpose, Source};
+use std::{sync::Arc, time::Duration};
 
 use super::{
-    Action, PolicyError, Rule,
-    condition::{Conditions, NameSet, RobotSet},
-    glob::{FilterPattern, parse_patterns},
+    Action, Brake, PolicyError, Refuse, Rule, When,
     heaven::Heaven,
+    refuse::told,
     rule::Outcome,
+    when::{Wrong, condition_setters},
 };
 
-/// Values of a condition that are shown; of others, how many there are.
-const SHOWN: usize = 8;
+/// Period of a pace that names none.
+const PERIOD: Duration = Duration::from_mins(1);
 
 /// Builder of a [`Rule`]; nothing is checked before the policy is built.
 ///
 /// Each condition is a list of which one value has to fit; all conditions that
-/// are set have to hold. An empty list is an error, as the rule would never match.
+/// are set have to hold. An empty list is an error, as the rule would never
+/// match; so is a setting that another action has.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct RuleBuilder {
     action: Action,
     name: String,
     origin: String,
+    when: When,
     redirect_url: Option<String>,
-    paths: Option<Vec<String>>,
-    robots: Option<Vec<String>>,
-    purposes: Option<Vec<Purpose>>,
-    operators: Option<Vec<String>>,
-    sources: Option<Vec<Source>>,
-    unlisted: Option<bool>,
+    status: Option<u16>,
+    text: Option<String>,
+    requests: Option<u32>,
+    per: Option<Duration>,
+    burst: Option<u32>,
 }
 
 impl RuleBuilder {
@@ -40,13 +39,13 @@ impl RuleBuilder {
             action,
             name: String::new(),
             origin: String::new(),
+            when: When::new(),
             redirect_url: None,
-            paths: None,
-            robots: None,
-            purposes: None,
-            operators: None,
-            sources: None,
-            unlisted: None,
+            status: None,
+            text: None,
+            requests: None,
+            per: None,
+            burst: None,
         }
     }
 
@@ -62,52 +61,54 @@ impl RuleBuilder {
         self
     }
 
-    /// Sets the paths: globs as filter patterns are; by default the filter patterns.
+    /// Replaces all conditions; by default the rule is about every robot.
+    pub fn when(mut self, when: When) -> Self {
+        self.when = when;
+        self
+    }
+
+    condition_setters!(when);
+
+    /// Sets where a rule redirects to, or takes the page from that it serves in place.
     ///
-    /// These paths stand for themselves: they need not be filtered otherwise.
-    pub fn paths<S: AsRef<str>>(mut self, patterns: impl IntoIterator<Item = S>) -> Self {
-        self.paths = Some(owned(patterns));
-        self
-    }
-
-    /// Sets the robots by their ids; `unlisted` stands for all that are not listed.
-    ///
-    /// An id that no registry has is no error: a refresh may bring it.
-    pub fn robots<S: AsRef<str>>(mut self, ids: impl IntoIterator<Item = S>) -> Self {
-        self.robots = Some(owned(ids));
-        self
-    }
-
-    /// Sets what the robots are for.
-    pub fn purposes(mut self, purposes: impl IntoIterator<Item = Purpose>) -> Self {
-        self.purposes = Some(purposes.into_iter().collect());
-        self
-    }
-
-    /// Sets who operates the robots, in upper or lower case.
-    pub fn operators<S: AsRef<str>>(mut self, operators: impl IntoIterator<Item = S>) -> Self {
-        self.operators = Some(owned(operators));
-        self
-    }
-
-    /// Sets the registries that the robots come from.
-    pub fn sources(mut self, sources: impl IntoIterator<Item = Source>) -> Self {
-        self.sources = Some(sources.into_iter().collect());
-        self
-    }
-
-    /// Sets that only unlisted robots match, or with `false` only listed ones.
-    pub fn unlisted(mut self, unlisted: bool) -> Self {
-        self.unlisted = Some(unlisted);
-        self
-    }
-
-    /// Sets where a rule that redirects sends robots; by default where the policy does.
-    ///
-    /// What is refused there is refused here; see
-    /// [`PolicyBuilder::redirect_url`](super::PolicyBuilder::redirect_url).
+    /// By default that is where the policy sends robots. What is refused there is
+    /// refused here; see
+    /// [`PolicyBuilder::redirect_url`](super::PolicyBuilder::redirect_url). A page
+    /// that is served in place is one of this site: a path.
     pub fn redirect_url(mut self, url: impl Into<String>) -> Self {
         self.redirect_url = Some(url.into());
+        self
+    }
+
+    /// Sets the status of a refusal, 403 by default; see [`Refuse::status`].
+    pub fn status(mut self, status: u16) -> Self {
+        self.status = Some(status);
+        self
+    }
+
+    /// Sets the text for whom a rule refuses or slows down, at most 4 KiB.
+    pub fn text(mut self, text: impl Into<String>) -> Self {
+        self.text = Some(text.into());
+        self
+    }
+
+    /// Sets how many requests of a robot a rule that slows down lets through in a period.
+    pub fn requests(mut self, requests: u32) -> Self {
+        self.requests = Some(requests);
+        self
+    }
+
+    /// Sets the period of a rule that slows down, a minute by default.
+    pub fn per(mut self, period: Duration) -> Self {
+        self.per = Some(period);
+        self
+    }
+
+    /// Sets how many requests may come at once; by default those of a whole period.
+    ///
+    /// That is after a pause; later ones may come one by one, evenly.
+    pub fn burst(mut self, burst: u32) -> Self {
+        self.burst = Some(burst);
         self
     }
 
@@ -115,55 +116,26 @@ impl RuleBuilder {
     pub(super) fn build(
         self,
         number: usize,
+        redirected_methods: &[String],
         place: impl FnOnce(Option<&str>) -> Result<Arc<Heaven>, String>,
     ) -> Result<Rule, PolicyError> {
-        let refuse = |key, reason| PolicyError::Rule {
-            number,
-            key,
-            reason,
-        };
-        let paths = self
-            .paths
-            .as_deref()
-            .map(parse_patterns)
-            .transpose()
-            .map_err(|(pattern, reason)| refuse("path", format!("{pattern:?}: {reason}")))?;
-        let conditions = Conditions {
-            robots: self.robots.as_deref().map(RobotSet::new),
-            purposes: self.purposes.clone(),
-            operators: self.operators.as_deref().map(NameSet::new),
-            sources: self.sources.clone(),
-            unlisted: self.unlisted,
-        };
-        if let Some(key) = empty_list(paths.as_deref(), &conditions) {
-            let reason =
-                "the list is empty, so that the rule never matches; name some or leave it out";
-            return Err(refuse(key, reason.to_owned()));
+        let refuse = |(key, reason)| PolicyError::rule(number, key, reason);
+        let label = self.label(number);
+        self.check_keys().map_err(refuse)?;
+        let outcome = self.outcome(place).map_err(refuse)?;
+        let (mut scope, shown) = self.when.build().map_err(refuse)?;
+        if let Outcome::Redirect(_) | Outcome::Serve(_) = outcome
+            && scope.methods.is_none()
+        {
+            scope.methods = Some(redirected_methods.to_vec());
         }
-        if let Some((key, reason)) = conditions.contradiction() {
-            return Err(refuse(
-                key,
-                format!("{reason}, so that the rule never matches"),
-            ));
-        }
-        let outcome = match (self.action, self.redirect_url.as_deref()) {
-            (Action::Pass, None) => Outcome::Pass,
-            (Action::Pass, Some(_)) => {
-                let reason =
-                    "the action is pass, so that nobody is sent there; leave it out or redirect";
-                return Err(refuse("redirect_url", reason.to_owned()));
-            }
-            (Action::Redirect, url) => {
-                Outcome::Redirect(place(url).map_err(|reason| refuse("redirect_url", reason))?)
-            }
-        };
         Ok(Rule {
-            label: self.label(number),
-            shown: self.shown(paths.as_deref()),
+            number,
+            label: label.into(),
+            shown,
             origin: self.origin,
             outcome,
-            paths,
-            conditions,
+            scope,
         })
     }
 
@@ -179,81 +151,74 @@ impl RuleBuilder {
         }
     }
 
-    fn shown(&self, paths: Option<&[FilterPattern]>) -> Vec<String> {
-        let paths = paths.map(|paths| paths.iter().map(FilterPattern::as_str));
-        let purposes = self
-            .purposes
-            .iter()
-            .flatten()
-            .map(|purpose| purpose.as_str());
-        let sources = self.sources.iter().flatten().map(Source::as_str);
-        let unlisted = self.unlisted.map(|unlisted| {
-            let which = if unlisted { "unlisted" } else { "listed" };
-            format!("{which} robots only")
-        });
-        [
-            listed("path", paths.into_iter().flatten()),
-            listed("robots", texts(self.robots.as_ref())),
-            listed("purposes", purposes),
-            listed("operators", texts(self.operators.as_ref())),
-            listed("sources", sources),
-            unlisted,
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
+    /// Refuses what is set and would do nothing.
+    fn check_keys(&self) -> Result<(), Wrong> {
+        use Action::{Redirect, Refuse, Serve, Slow};
+        let action = self.action;
+        for (key, is_set, actions) in [
+            (
+                "redirect_url",
+                self.redirect_url.is_some(),
+                &[Redirect, Serve][..],
+            ),
+            ("status", self.status.is_some(), &[Refuse]),
+            ("text", self.text.is_some(), &[Refuse, Slow]),
+            ("requests", self.requests.is_some(), &[Slow]),
+            ("per_seconds", self.per.is_some(), &[Slow]),
+            ("burst", self.burst.is_some(), &[Slow]),
+        ] {
+            if is_set && !actions.contains(&action) {
+                let actions: Vec<_> = actions.iter().map(|action| action.as_str()).collect();
+                let actions = actions.join(" or ");
+                let reason = format!(
+                    "the action is {action}, which does nothing with it; leave it out, or set the action to {actions}"
+                );
+                return Err((key, reason));
+            }
+        }
+        Ok(())
+    }
+
+    fn outcome(
+        &self,
+        place: impl FnOnce(Option<&str>) -> Result<Arc<Heaven>, String>,
+    ) -> Result<Outcome, Wrong> {
+        let place = || {
+            let url = self.redirect_url.as_deref();
+            place(url).map_err(|reason| ("redirect_url", reason))
+        };
+        Ok(match self.action {
+            Action::Pass => Outcome::Pass,
+            Action::Redirect => Outcome::Redirect(place()?),
+            Action::Serve => Outcome::Serve(of_this_site(place()?)?),
+            Action::Refuse => Outcome::Refuse(Refuse::new(self.status, self.text.as_deref())?),
+            Action::Slow => Outcome::Slow(Arc::new(self.brake()?)),
+        })
+    }
+
+    fn brake(&self) -> Result<Brake, Wrong> {
+        let Some(requests) = self.requests.filter(|&requests| requests > 0) else {
+            let reason = "say how many requests are let through in a period, such as requests = 10";
+            return Err(("requests", reason.to_owned()));
+        };
+        let per = self.per.unwrap_or(PERIOD);
+        if per.is_zero() {
+            return Err(("per_seconds", "a period has a length".to_owned()));
+        }
+        let text = self.text.as_deref().map(told).transpose()?;
+        let burst = self.burst.unwrap_or(requests).max(1);
+        Ok(Brake::new(requests, per, burst, text))
     }
 }
 
-pub(super) fn owned<S: AsRef<str>>(items: impl IntoIterator<Item = S>) -> Vec<String> {
-    items
-        .into_iter()
-        .map(|item| item.as_ref().to_owned())
-        .collect()
-}
-
-pub(super) fn texts(items: Option<&Vec<String>>) -> impl Iterator<Item = &str> {
-    items
-        .into_iter()
-        .flatten()
-        .map(|item| item.trim())
-        .filter(|item| !item.is_empty())
-}
-
-/// Returns the key of a condition whose list is empty.
-pub(super) fn empty_list(
-    paths: Option<&[FilterPattern]>,
-    conditions: &Conditions,
-) -> Option<&'static str> {
-    let Conditions {
-        robots,
-        purposes,
-        operators,
-        sources,
-        unlisted: _,
-    } = conditions;
-    [
-        ("path", paths.is_some_and(<[_]>::is_empty)),
-        ("robots", robots.as_ref().is_some_and(RobotSet::is_empty)),
-        ("purposes", purposes.as_ref().is_some_and(Vec::is_empty)),
-        (
-            "operators",
-            operators.as_ref().is_some_and(NameSet::is_empty),
-        ),
-        ("sources", sources.as_ref().is_some_and(Vec::is_empty)),
-    ]
-    .into_iter()
-    .find_map(|(key, is_empty)| is_empty.then_some(key))
-}
-
-/// Returns "robots a, b and 9 more", nothing for an empty list.
-pub(super) fn listed<'i>(what: &str, items: impl Iterator<Item = &'i str>) -> Option<String> {
-    let mut items = items.peekable();
-    items.peek()?;
-    let first: Vec<_> = items.by_ref().take(SHOWN).collect();
-    let first = first.join(", ");
-    Some(match items.count() {
-        0 => format!("{what} {first}"),
-        more => format!("{what} {first} and {more} more"),
-    })
+/// Refuses a page of another site: what is served in place comes from this one.
+fn of_this_site(heaven: Arc<Heaven>) -> Result<Arc<Heaven>, Wrong> {
+    let location = &heaven.redirect.location;
+    if location.starts_with('/') {
+        return Ok(heaven);
+    }
+    let reason = format!(
+        "{location} is a page of another site, which cannot be served in place; write a path of this site, or redirect"
+    );
+    Err(("redirect_url", reason))
 }

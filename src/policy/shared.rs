@@ -28,7 +28,11 @@ impl SharedPolicy {
     }
 
     /// Puts another policy in force.
-    pub fn replace(&self, policy: Policy) {
+    ///
+    /// A rule that slows robots down and stays the same, whatever its name and
+    /// place, goes on from where it was; one that changes begins anew.
+    pub fn replace(&self, mut policy: Policy) {
+        policy.take_over(&self.load());
         self.current.store(Arc::new(policy));
     }
 }

@@ -1,15 +1,13 @@
 //! Headers that responses get: what they tell robots to do with a page.
 
 use crate::detect::Claim;
-use crate::registry::Purpose;
 use crate::robots_txt::meta::XRobotsTag;
 
 use super::{
-    Policy, PolicyError, Request, Step,
-    condition::{Conditions, Mismatch, RobotSet},
-    glob::{FilterPattern, parse_patterns},
+    Policy, PolicyError, Request, Step, When,
     path::with_normal_path,
-    rule_builder::{empty_list, listed, owned, texts},
+    scope::{Asked, Scope},
+    when::condition_setters,
 };
 
 /// Rules of this kind in one policy, at most.
@@ -47,8 +45,7 @@ pub struct TagRule {
     label: String,
     origin: String,
     value: String,
-    paths: Option<Vec<FilterPattern>>,
-    conditions: Conditions,
+    scope: Scope,
     shown: Vec<String>,
 }
 
@@ -58,9 +55,7 @@ pub struct TagRule {
 pub struct TagRuleBuilder {
     value: String,
     origin: String,
-    paths: Option<Vec<String>>,
-    robots: Option<Vec<String>>,
-    purposes: Option<Vec<Purpose>>,
+    when: When,
 }
 
 /// `X-Robots-Tag` headers that one response gets.
@@ -79,9 +74,7 @@ impl TagRule {
         TagRuleBuilder {
             value: value.into(),
             origin: String::new(),
-            paths: None,
-            robots: None,
-            purposes: None,
+            when: When::new(),
         }
     }
 
@@ -108,57 +101,20 @@ impl TagRule {
         self.shown.iter().map(String::as_str)
     }
 
-    fn is_about(&self, path: &[u8]) -> bool {
-        self.paths
-            .as_ref()
-            .is_none_or(|paths| paths.iter().any(|pattern| pattern.matches(path)))
-    }
-
-    /// Returns why nothing is added for a visitor, if so.
-    fn refusal(&self, claim: Option<&Claim<'_>>) -> Option<Refusal> {
-        if self.conditions.is_empty() {
-            return None;
-        }
-        match claim {
-            None => Some(Refusal::NotARobot),
-            Some(claim) => self.conditions.mismatch(claim).map(Refusal::Mismatch),
-        }
-    }
-
-    fn step(&self, claim: Option<&Claim<'_>>, path: &[u8]) -> Step {
-        let refusal = if self.is_about(path) {
-            self.refusal(claim)
-        } else {
-            Some(Refusal::Mismatch(Mismatch::Path))
-        };
+    fn step(&self, asked: &Asked<'_>, claim: Option<&Claim<'_>>) -> Step {
         let label = match self.origin() {
             "" => self.label().to_owned(),
             origin => format!("{} ({origin})", self.label()),
         };
-        let reason = match (refusal, claim) {
-            (None, _) => {
-                return Step {
-                    name: "tag",
-                    text: format!("The response gets X-Robots-Tag: {} by {label}.", self.value),
-                };
+        let text = match self.scope.mismatch(asked, claim) {
+            None => format!("The response gets X-Robots-Tag: {} by {label}.", self.value),
+            Some(mismatch) => {
+                let reason = mismatch.reason(asked, claim);
+                format!("The response gets no X-Robots-Tag by {label}: {reason}.")
             }
-            (Some(Refusal::Mismatch(Mismatch::Path)), _) => {
-                "the path is none of its paths".to_owned()
-            }
-            (Some(Refusal::Mismatch(mismatch)), Some(claim)) => mismatch.reason(claim),
-            (Some(_), _) => "the User-Agent names no known robot".to_owned(),
         };
-        Step {
-            name: "tag",
-            text: format!("The response gets no X-Robots-Tag by {label}: {reason}."),
-        }
+        Step { name: "tag", text }
     }
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Refusal {
-    NotARobot,
-    Mismatch(Mismatch),
 }
 
 impl TagRuleBuilder {
@@ -168,60 +124,31 @@ impl TagRuleBuilder {
         self
     }
 
-    /// Sets the paths: globs as filter patterns are; by default every path.
-    pub fn paths<S: AsRef<str>>(mut self, patterns: impl IntoIterator<Item = S>) -> Self {
-        self.paths = Some(owned(patterns));
+    /// Replaces all conditions; by default the rule is about every response.
+    pub fn when(mut self, when: When) -> Self {
+        self.when = when;
         self
     }
 
-    /// Sets the robots by their ids; `unlisted` stands for all that are not listed.
-    pub fn robots<S: AsRef<str>>(mut self, ids: impl IntoIterator<Item = S>) -> Self {
-        self.robots = Some(owned(ids));
-        self
-    }
-
-    /// Sets what the robots are for.
-    pub fn purposes(mut self, purposes: impl IntoIterator<Item = Purpose>) -> Self {
-        self.purposes = Some(purposes.into_iter().collect());
-        self
-    }
+    condition_setters!(when);
 
     fn build(self, number: usize) -> Result<TagRule, PolicyError> {
-        let refuse = |key, reason| PolicyError::Tag {
+        let refuse = |(key, reason)| PolicyError::Tag {
             number,
             key,
             reason,
         };
         let value: XRobotsTag = self.value.parse().map_err(|error| {
             let value = &self.value;
-            refuse("value", format!("{value:?}: {error}"))
+            refuse(("value", format!("{value:?}: {error}")))
         })?;
-        let paths = self.paths.as_deref().map(parse_patterns).transpose();
-        let paths =
-            paths.map_err(|(pattern, reason)| refuse("path", format!("{pattern:?}: {reason}")))?;
-        let conditions = Conditions {
-            robots: self.robots.as_deref().map(RobotSet::new),
-            purposes: self.purposes,
-            ..Conditions::default()
-        };
-        if let Some(key) = empty_list(paths.as_deref(), &conditions) {
-            let reason = "the list is empty, so that nothing matches; name some or leave it out";
-            return Err(refuse(key, reason.to_owned()));
-        }
-        let spelled = paths.iter().flatten().map(FilterPattern::as_str);
-        let purposes = conditions.purposes.iter().flatten();
-        let shown = [
-            listed("path", spelled),
-            listed("robots", texts(self.robots.as_ref())),
-            listed("purposes", purposes.map(|purpose| purpose.as_str())),
-        ];
+        let (scope, shown) = self.when.build().map_err(refuse)?;
         Ok(TagRule {
             label: format!("x_robots_tag {number}"),
-            shown: shown.into_iter().flatten().collect(),
+            shown,
             origin: self.origin,
             value: value.to_string(),
-            paths,
-            conditions,
+            scope,
         })
     }
 }
@@ -244,17 +171,23 @@ pub(super) fn build_tag_rules(rules: Vec<TagRuleBuilder>) -> Result<Vec<TagRule>
 impl Policy {
     /// Returns the `X-Robots-Tag` headers that the response to a passing request gets.
     ///
-    /// Without rules about them this costs nothing.
+    /// Without rules about them this costs nothing. In a
+    /// [dry run](Self::is_dry_run) there are none.
     #[must_use]
     pub fn tags(&self, request: &Request<'_>, claim: Option<&Claim<'_>>) -> Tags<'_> {
         let mut tags = Tags::default();
-        if self.tag_rules.is_empty() {
+        if self.tag_rules.is_empty() || self.is_dry_run {
             return tags;
         }
         with_normal_path(request.path, |path| {
-            for rule in self.tag_rules.iter().filter(|rule| rule.is_about(path)) {
-                tags.depends_on_user_agent |= !rule.conditions.is_empty();
-                if rule.refusal(claim).is_none() {
+            let asked = asked(request, path);
+            for rule in self
+                .tag_rules
+                .iter()
+                .filter(|rule| rule.scope.is_about(&asked))
+            {
+                tags.depends_on_user_agent |= !rule.scope.is_for_all();
+                if rule.scope.mismatch(&asked, claim).is_none() {
                     tags.values.push(&rule.value);
                 }
             }
@@ -273,8 +206,18 @@ impl Policy {
         request: &Request<'_>,
         claim: Option<&Claim<'_>>,
     ) -> impl Iterator<Item = Step> {
-        self.tag_rules
-            .iter()
-            .map(move |rule| with_normal_path(request.path, |path| rule.step(claim, path)))
+        self.tag_rules.iter().map(move |rule| {
+            with_normal_path(request.path, |path| rule.step(&asked(request, path), claim))
+        })
+    }
+}
+
+/// A header without paths of its own is about every path.
+fn asked<'r>(request: &Request<'r>, path: &'r [u8]) -> Asked<'r> {
+    Asked {
+        method: request.method,
+        host: request.host,
+        path,
+        is_filtered: true,
     }
 }

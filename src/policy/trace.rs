@@ -1,6 +1,6 @@
 //! The reasons of a decision, step by step.
 
-use super::Decision;
+use super::{Decision, Judgement};
 
 /// Characters of a path or a name that a step quotes.
 const MAX_QUOTED_CHARS: usize = 200;
@@ -13,14 +13,17 @@ pub struct Explanation<'p> {
     pub steps: Vec<Step>,
     /// What [`Policy::decide`](super::Policy::decide) says of the same request.
     pub decision: Decision<'p>,
+    /// What [`Policy::judge`](super::Policy::judge) says of it.
+    pub judgement: Judgement<'p>,
 }
 
 /// One step on the way to a decision.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Step {
-    /// "settings", "method", "path", "rules", "never", "heaven", "robot",
-    /// "allow", "deny", "rule", "purpose", "redirect", "tag" or "robots.txt".
+    /// "settings", "method", "path", "rules", "never", "heaven", "robot", "allow",
+    /// "deny", "rule", "purpose", "redirect", "serve", "refuse", "slow", "tag",
+    /// "robots.txt" or "mode".
     pub name: &'static str,
     /// What was found, as a sentence.
     pub text: String,

@@ -60,6 +60,8 @@ pub struct Outcome {
     pub breach: Breach,
     /// How it is answered.
     pub answer: Answer,
+    /// How it would be answered outside of a [dry run](crate::policy::Policy::is_dry_run).
+    pub would: Answer,
     /// Whether robot and rule are met for the first time: worth a line in the log.
     pub is_new: bool,
 }

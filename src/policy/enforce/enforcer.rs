@@ -64,7 +64,7 @@ pub struct Finding {
     pub steps: Vec<Step>,
     /// What the request breaks; a crawl-delay is not looked at.
     pub breach: Option<Breach>,
-    /// How a running server would answer it.
+    /// How a running server would answer it, outside of a dry run.
     pub answer: Answer,
 }
 
@@ -186,8 +186,14 @@ impl Enforcer {
         settings: Enforcement,
         now_ms: i64,
     ) -> Outcome {
+        let would = answer(policy, &visit.request, &breach, settings);
         let mut outcome = Outcome {
-            answer: answer(policy, &visit.request, &breach, settings),
+            answer: if policy.is_dry_run() {
+                Answer::Pass
+            } else {
+                would
+            },
+            would,
             breach,
             is_new: false,
         };

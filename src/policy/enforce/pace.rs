@@ -5,17 +5,19 @@ use std::{
     time::Duration,
 };
 
+use crate::policy::bucket::{Bucket, Rate};
+
 /// Longest delay that is held against a robot.
 const MAX_DELAY: Duration = Duration::from_hours(24);
 
+/// Requests that may come at once: after a pause two are no violation, nor is a
+/// little unevenness.
+const AT_ONCE: u32 = 2;
+
 /// Pace of one robot, kept without a lock.
-///
-/// It is a bucket of two tokens, one more every delay: two requests at once
-/// after a pause are no violation, nor is a little unevenness.
 #[derive(Debug)]
 pub(super) struct Pace {
-    /// When the bucket will be full again.
-    full_ms: AtomicI64,
+    bucket: Bucket,
     /// When the robot came last, refused or not.
     last_ms: AtomicI64,
 }
@@ -33,43 +35,22 @@ impl Pace {
     /// Counts a request; one that is too soon does not put off the next.
     pub(super) fn arrive(&self, now_ms: i64, delay: Duration) -> Result<(), TooSoon> {
         let before_ms = self.last_ms.swap(now_ms, Ordering::Relaxed);
-        let delay_ms = millis(delay.min(MAX_DELAY));
-        let refill = |full_ms: i64| {
-            // Farther ahead than a bucket is deep: the clock was set back.
-            let full_ms = if full_ms > now_ms.saturating_add(2 * delay_ms) {
-                now_ms
-            } else {
-                full_ms
-            };
-            let is_in_time = now_ms >= full_ms.saturating_sub(delay_ms);
-            is_in_time.then(|| full_ms.max(now_ms).saturating_add(delay_ms))
-        };
-        let order = Ordering::Relaxed;
-        match self.full_ms.fetch_update(order, order, refill) {
-            Ok(_) => Ok(()),
-            Err(full_ms) => Err(TooSoon {
-                gap: duration(now_ms.saturating_sub(before_ms)),
-                wait: duration(full_ms.saturating_sub(delay_ms).saturating_sub(now_ms)),
-            }),
-        }
+        let rate = Rate::new(1, delay.min(MAX_DELAY), AT_ONCE);
+        self.bucket.take(now_ms, rate).map_err(|wait| {
+            let gap_ms = now_ms.saturating_sub(before_ms);
+            let gap = Duration::from_millis(u64::try_from(gap_ms).unwrap_or_default());
+            TooSoon { gap, wait }
+        })
     }
 }
 
 impl Default for Pace {
     fn default() -> Self {
         Self {
-            full_ms: AtomicI64::new(i64::MIN),
+            bucket: Bucket::default(),
             last_ms: AtomicI64::new(i64::MIN),
         }
     }
-}
-
-fn millis(duration: Duration) -> i64 {
-    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
-}
-
-fn duration(ms: i64) -> Duration {
-    Duration::from_millis(u64::try_from(ms).unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -320,6 +320,7 @@ mod tests {
         Outcome {
             breach,
             answer: Answer::Pass,
+            would: Answer::Pass,
             is_new: false,
         }
     }

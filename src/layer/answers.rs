@@ -1,0 +1,250 @@
+//! Responses that the layer gives itself.
+
+use std::{ptr, sync::Arc, time::Duration};
+
+use arc_swap::{ArcSwapOption, Guard};
+use http::{
+    HeaderMap, HeaderValue, Method, Request, Response, StatusCode,
+    header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION, RETRY_AFTER, VARY, WWW_AUTHENTICATE},
+    uri::PathAndQuery,
+};
+
+use crate::policy::{self, Answer, Policy, Redirect, Refuse, Rule};
+
+use super::{Stats, body::TextBody, course::Course, layer::Shared};
+
+/// Time after which a refused robot may ask again, where the status is one of "not now".
+const REFUSED_FOR: Duration = Duration::from_hours(24);
+
+/// Heads of all answers, made once for each policy.
+#[derive(Debug, Default)]
+pub(super) struct PreparedAnswers {
+    prepared: ArcSwapOption<Answers>,
+}
+
+/// Heads of the answers of one policy.
+#[derive(Debug)]
+pub(super) struct Answers {
+    /// The policy they were made for; kept, so that no other gets its address.
+    policy: Arc<Policy>,
+    /// One for each of its redirects, in their order.
+    redirects: Vec<Option<Head>>,
+    /// One for each of its rules, in their order.
+    rules: Vec<OfRule>,
+}
+
+/// What is ready for a rule.
+#[derive(Debug)]
+enum OfRule {
+    /// Nothing, as it lets pass or redirects.
+    Nothing,
+    /// What whom it refuses or slows down is told.
+    Answer(Head),
+    /// The page that it serves in place.
+    Page(PathAndQuery),
+}
+
+/// Response but for its body.
+#[derive(Debug)]
+struct Head {
+    status: StatusCode,
+    headers: HeaderMap,
+    text: String,
+}
+
+/// Returns the response to a request that does not go on to the application.
+pub(super) fn answer<B, R: Default + 'static>(
+    shared: &Shared,
+    policy: &Arc<Policy>,
+    request: &Request<B>,
+    course: &Course<'_>,
+) -> Option<Response<R>> {
+    if let Course::Pass = course {
+        return None;
+    }
+    let answers = shared.answers.of(policy);
+    let answers = answers.as_deref()?;
+    let stats = &shared.stats;
+    let mut wait = None;
+    let made;
+    let (head, counter) = match course {
+        Course::Pass => return None,
+        // What is served in place goes on, unless there is no page to serve.
+        Course::Serve(rule) if answers.page(rule).is_some() => return None,
+        Course::Serve(rule) | Course::Refuse(rule) => (answers.told(rule), &stats.robots_refused),
+        Course::Redirect(to) => (answers.redirect(to), &stats.robots_redirected),
+        Course::Slow(rule, until) => {
+            wait = Some(*until);
+            (answers.told(rule), &stats.robots_slowed)
+        }
+        Course::Violation(outcome) => {
+            let redirect = match outcome.answer {
+                Answer::Redirect => policy.redirect().and_then(|to| answers.redirect(to)),
+                _ => None,
+            };
+            if let Answer::TooManyRequests { retry_after } = outcome.answer {
+                wait = Some(retry_after);
+            }
+            made = Head::violation(outcome);
+            (redirect.or(Some(&made)), &stats.robots_refused)
+        }
+    };
+    Stats::count(counter);
+    let (method, body) = (request.method(), &shared.text_body);
+    let mut response = match head {
+        Some(head) => head.response(method, body),
+        // No policy is without one; whoever is not to pass does not.
+        None => Head::text(StatusCode::FORBIDDEN, String::new()).response(method, body),
+    };
+    if let Some(wait) = wait {
+        response.headers_mut().insert(RETRY_AFTER, seconds(wait));
+    }
+    Some(response)
+}
+
+impl PreparedAnswers {
+    /// Returns the answers of a policy.
+    pub(super) fn of(&self, policy: &Arc<Policy>) -> Guard<Option<Arc<Answers>>> {
+        let prepared = self.prepared.load();
+        if let Some(answers) = &*prepared
+            && Arc::ptr_eq(&answers.policy, policy)
+        {
+            return prepared;
+        }
+        let answers = Some(Arc::new(Answers::new(policy)));
+        self.prepared.store(answers.clone());
+        Guard::from_inner(answers)
+    }
+}
+
+impl Answers {
+    #[cold]
+    fn new(policy: &Arc<Policy>) -> Self {
+        Self {
+            policy: Arc::clone(policy),
+            redirects: policy.redirects().map(Head::redirect).collect(),
+            rules: policy.rules().map(OfRule::new).collect(),
+        }
+    }
+
+    /// Returns the head of a redirect, if it is one of this policy.
+    fn redirect(&self, redirect: &Redirect) -> Option<&Head> {
+        let mut redirects = self.policy.redirects();
+        let index = redirects.position(|known| ptr::eq(known, redirect))?;
+        self.redirects.get(index)?.as_ref()
+    }
+
+    /// Returns the head of what a rule tells a robot.
+    fn told(&self, rule: &Rule) -> Option<&Head> {
+        match self.of_rule(rule)? {
+            OfRule::Answer(head) => Some(head),
+            OfRule::Nothing | OfRule::Page(_) => None,
+        }
+    }
+
+    /// Returns the page that a rule serves in place.
+    pub(super) fn page(&self, rule: &Rule) -> Option<&PathAndQuery> {
+        match self.of_rule(rule)? {
+            OfRule::Page(page) => Some(page),
+            OfRule::Nothing | OfRule::Answer(_) => None,
+        }
+    }
+
+    fn of_rule(&self, rule: &Rule) -> Option<&OfRule> {
+        self.rules.get(rule.number().checked_sub(1)?)
+    }
+}
+
+impl OfRule {
+    fn new(rule: &Rule) -> Self {
+        if let Some(refuse) = rule.refuse() {
+            Self::Answer(Head::refuse(refuse))
+        } else if let Some(brake) = rule.brake() {
+            Self::Answer(Head::text(StatusCode::TOO_MANY_REQUESTS, brake.text()))
+        } else if let Some(page) = rule.served() {
+            match PathAndQuery::try_from(page) {
+                Ok(page) => Self::Page(page),
+                // No policy has such a page; the one that was asked for is not to be seen.
+                Err(_) => Self::Answer(Head::text(StatusCode::FORBIDDEN, String::new())),
+            }
+        } else {
+            Self::Nothing
+        }
+    }
+}
+
+impl Head {
+    fn redirect(redirect: &Redirect) -> Option<Self> {
+        let mut headers = HeaderMap::with_capacity(4);
+        headers.insert(LOCATION, HeaderValue::try_from(&redirect.location).ok()?);
+        Some(Self {
+            status: StatusCode::from_u16(redirect.status).ok()?,
+            headers: uncached(headers),
+            text: String::new(),
+        })
+    }
+
+    fn refuse(refuse: &Refuse) -> Self {
+        let status = StatusCode::from_u16(refuse.status).unwrap_or(StatusCode::FORBIDDEN);
+        let mut head = Self::text(status, refuse.text.clone());
+        match status {
+            // RFC 9110 §15.5.2: it names a scheme.
+            StatusCode::UNAUTHORIZED => {
+                let challenge = HeaderValue::from_static("Basic realm=\"not for robots\"");
+                head.headers.insert(WWW_AUTHENTICATE, challenge);
+            }
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
+                head.headers.insert(RETRY_AFTER, seconds(REFUSED_FOR));
+            }
+            _ => {}
+        }
+        head
+    }
+
+    /// Tells the robot what it did; all of it is visible characters.
+    fn violation(outcome: &policy::Outcome) -> Self {
+        let status = match outcome.answer {
+            Answer::TooManyRequests { .. } => StatusCode::TOO_MANY_REQUESTS,
+            _ => StatusCode::FORBIDDEN,
+        };
+        let breach = &outcome.breach;
+        let text = format!("This robot does not keep to /robots.txt: {breach}.\n");
+        Self::text(status, text)
+    }
+
+    /// Creates the head of an answer in plain text.
+    fn text(status: StatusCode, text: String) -> Self {
+        let mut headers = HeaderMap::with_capacity(5);
+        let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+        headers.insert(CONTENT_TYPE, plain);
+        Self {
+            status,
+            headers: uncached(headers),
+            text,
+        }
+    }
+
+    /// Returns the response to a request; to HEAD it has no body.
+    fn response<R: Default + 'static>(&self, method: &Method, body: &TextBody) -> Response<R> {
+        let mut response = if self.text.is_empty() || method == Method::HEAD {
+            Response::new(R::default())
+        } else {
+            Response::new(body.make(self.text.clone()))
+        };
+        *response.status_mut() = self.status;
+        response.headers_mut().clone_from(&self.headers);
+        response
+    }
+}
+
+/// A second that has begun is waited for to its end.
+fn seconds(wait: Duration) -> HeaderValue {
+    let seconds = wait.as_micros().div_ceil(1_000_000).max(1);
+    HeaderValue::from(u64::try_from(seconds).unwrap_or(u64::MAX))
+}
+
+fn uncached(mut headers: HeaderMap) -> HeaderMap {
+    headers.insert(VARY, HeaderValue::from_static("User-Agent"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers
+}

@@ -1,0 +1,140 @@
+//! What is done with a robot's request: the policy, the brakes and robots.txt taken together.
+
+use std::time::Duration;
+
+use http::Request;
+use tracing::warn;
+
+use crate::detect::Claim;
+use crate::policy::{
+    self, Action, Answer, Breach, Decision, Judgement, Policy, Redirect, Rule, Visit,
+};
+
+use super::{header, layer::Shared, outcome::Cause};
+
+/// What is done with a robot's request.
+#[derive(Debug)]
+pub(super) enum Course<'p> {
+    /// It goes on to the application.
+    Pass,
+    /// It goes on, to ask for the page of a rule.
+    Serve(&'p Rule),
+    /// The robot is sent away.
+    Redirect(&'p Redirect),
+    /// The robot is told what a rule says.
+    Refuse(&'p Rule),
+    /// The robot is told to wait, as it comes faster than a rule allows.
+    Slow(&'p Rule, Duration),
+    /// The robot is told that it does not keep to robots.txt.
+    Violation(policy::Outcome),
+}
+
+/// Robot that asks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Visitor<'v> {
+    pub(super) claim: &'v Claim<'v>,
+    /// The header that makes the claim.
+    pub(super) user_agent: &'v [u8],
+}
+
+impl<'p> Course<'p> {
+    /// Finds the course of a request; what is counted of robots is counted.
+    ///
+    /// robots.txt is asked about what would pass or be served in place, by the path
+    /// that the robot asked for.
+    pub(super) fn find<B>(
+        shared: &Shared,
+        policy: &Policy,
+        request: &Request<B>,
+        visitor: Visitor<'_>,
+        judgement: Judgement<'p>,
+    ) -> Self {
+        let Visitor { claim, user_agent } = visitor;
+        if let Some(rule) = judgement.slowed_by
+            && let Some(brake) = rule.brake()
+            && let Err(wait) = brake.arrive(claim, user_agent, shared.clock.now_ms())
+        {
+            return Self::Slow(rule, wait);
+        }
+        match (judgement.decision, judgement.rule) {
+            (Decision::Redirect(redirect), _) => return Self::Redirect(redirect),
+            (Decision::Refuse(_), Some(rule)) => return Self::Refuse(rule),
+            _ => {}
+        }
+        match violation(shared, policy, request, visitor) {
+            Some(outcome) => Self::Violation(outcome),
+            None => match (judgement.decision, judgement.rule) {
+                (Decision::Serve(_), Some(rule)) => Self::Serve(rule),
+                _ => Self::Pass,
+            },
+        }
+    }
+
+    /// Returns the word for it.
+    pub(super) fn action(&self) -> Action {
+        match self {
+            Self::Pass => Action::Pass,
+            Self::Serve(_) => Action::Serve,
+            Self::Redirect(_) => Action::Redirect,
+            Self::Refuse(_) => Action::Refuse,
+            Self::Slow(..) => Action::Slow,
+            Self::Violation(outcome) => match (outcome.would, &outcome.breach) {
+                (Answer::Redirect, _) => Action::Redirect,
+                (_, Breach::TooSoon { .. }) => Action::Slow,
+                _ => Action::Refuse,
+            },
+        }
+    }
+
+    /// Returns what decided it.
+    pub(super) fn cause(&self, judgement: &Judgement<'_>) -> Cause {
+        match self {
+            Self::Violation(outcome) => Cause::Word(match outcome.breach {
+                Breach::TooSoon { .. } => "crawl-delay",
+                _ => "robots.txt",
+            }),
+            Self::Slow(rule, _) => Cause::Rule(rule.shared_label()),
+            _ => match judgement.rule {
+                Some(rule) => Cause::Rule(rule.shared_label()),
+                None => Cause::Word(judgement.cause()),
+            },
+        }
+    }
+}
+
+/// Holds a request to robots.txt; returns what is broken, if that is more than reported.
+fn violation<B>(
+    shared: &Shared,
+    policy: &Policy,
+    request: &Request<B>,
+    visitor: Visitor<'_>,
+) -> Option<policy::Outcome> {
+    let uri = request.uri();
+    let visit = Visit {
+        request: header::parts(request),
+        target: uri
+            .path_and_query()
+            .map_or(uri.path(), |path| path.as_str()),
+        claim: visitor.claim,
+        user_agent: visitor.user_agent,
+    };
+    let enforcer = &shared.enforcer;
+    let outcome = enforcer.hold(policy, &visit, || shared.clock.now_ms())?;
+    if outcome.is_new {
+        log(&visit, &outcome);
+    }
+    outcome.would.is_refusal().then_some(outcome)
+}
+
+#[cold]
+fn log(visit: &Visit<'_>, outcome: &policy::Outcome) {
+    let policy::Outcome { breach, answer, .. } = outcome;
+    let robot = visit.claim.id();
+    let host = visit.request.host.unwrap_or_default();
+    warn!(
+        robot,
+        host,
+        %answer,
+        "the robot {robot:?} does not keep to robots.txt, further such requests are only counted: {breach}"
+    );
+}

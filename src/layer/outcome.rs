@@ -1,0 +1,143 @@
+//! What was decided about a request, for access logs and metrics.
+
+use std::sync::Arc;
+
+use crate::detect::{Claim, UNLISTED};
+use crate::policy::Action;
+use crate::registry::{Purpose, Robot};
+
+/// Outcome of one request: who asked, what was decided, and what decided it.
+///
+/// Where [asked to](super::RobotDetectionLayer::report_outcome), the layer puts
+/// one into the extensions of the response to a robot. The response to a person
+/// has none, so that people's requests cost nothing: their outcome is the default.
+/// A clone copies no text.
+///
+/// # Example
+///
+/// ```
+/// use http::Response;
+/// use robot_detection::layer::Outcome;
+///
+/// fn line(response: &Response<String>) -> String {
+///     let outcome = response.extensions().get::<Outcome>().cloned().unwrap_or_default();
+///     format!("{} {}", outcome.robot().unwrap_or("-"), outcome.decision())
+/// }
+///
+/// assert_eq!(line(&Response::default()), "- pass");
+/// ```
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Outcome {
+    visitor: Visitor,
+    decision: Action,
+    is_dry_run: bool,
+    cause: Cause,
+}
+
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+enum Visitor {
+    #[default]
+    Person,
+    Listed(Arc<Robot>),
+    Unlisted(Purpose),
+}
+
+/// What decided.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Cause {
+    /// A rule, by its label.
+    Rule(Arc<str>),
+    /// A setting or a step, by a word.
+    Word(&'static str),
+}
+
+impl Outcome {
+    pub(super) fn new(claim: &Claim<'_>, decision: Action, cause: Cause) -> Self {
+        Self {
+            visitor: match claim.robot() {
+                Some(robot) => Visitor::Listed(Arc::clone(robot)),
+                None => Visitor::Unlisted(claim.purpose()),
+            },
+            decision,
+            is_dry_run: false,
+            cause,
+        }
+    }
+
+    /// Says whether the decision was only noted.
+    pub(super) fn dry_run(mut self, is_dry_run: bool) -> Self {
+        self.is_dry_run = is_dry_run;
+        self
+    }
+
+    /// Returns the robot's id, `unlisted` where no registry lists it, `None` for a person.
+    #[must_use]
+    pub fn robot(&self) -> Option<&str> {
+        match &self.visitor {
+            Visitor::Person => None,
+            Visitor::Listed(robot) => Some(&robot.id),
+            Visitor::Unlisted(_) => Some(UNLISTED),
+        }
+    }
+
+    /// Returns the robot, where a registry lists it.
+    #[must_use]
+    pub fn listed(&self) -> Option<&Arc<Robot>> {
+        match &self.visitor {
+            Visitor::Listed(robot) => Some(robot),
+            Visitor::Person | Visitor::Unlisted(_) => None,
+        }
+    }
+
+    /// Returns what the robot is for, `None` for a person.
+    #[must_use]
+    pub fn purpose(&self) -> Option<Purpose> {
+        match &self.visitor {
+            Visitor::Person => None,
+            Visitor::Listed(robot) => Some(robot.purpose),
+            Visitor::Unlisted(purpose) => Some(*purpose),
+        }
+    }
+
+    /// Returns what was decided: one of five words, whatever decided it.
+    ///
+    /// In a [dry run](Self::is_dry_run) the request passed all the same.
+    #[must_use]
+    pub fn decision(&self) -> Action {
+        self.decision
+    }
+
+    /// Tells whether the decision was only noted: the request passed.
+    #[must_use]
+    pub fn is_dry_run(&self) -> bool {
+        self.is_dry_run
+    }
+
+    /// Returns the label of the rule that decided, if one did: `rule "its name"` or `rule 2`.
+    #[must_use]
+    pub fn rule(&self) -> Option<&str> {
+        match &self.cause {
+            Cause::Rule(label) => Some(label),
+            Cause::Word(_) => None,
+        }
+    }
+
+    /// Returns what decided: a rule's label, or one of a fixed set of words.
+    ///
+    /// Words are `deny` and `purpose` of what is redirected, `robots.txt` and
+    /// `crawl-delay`, and of what passes those of
+    /// [`PassReason`](crate::policy::PassReason::as_str).
+    #[must_use]
+    pub fn cause(&self) -> &str {
+        match &self.cause {
+            Cause::Rule(label) => label,
+            Cause::Word(word) => word,
+        }
+    }
+}
+
+impl Default for Cause {
+    fn default() -> Self {
+        Self::Word("not-a-robot")
+    }
+}

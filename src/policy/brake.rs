@@ -1,0 +1,244 @@
+//! Robots that a rule slows down: so many requests in so much time.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    hash::{BuildHasher as _, RandomState},
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use crate::detect::Claim;
+
+use super::bucket::{Bucket, Rate};
+
+/// Listed robots that one rule tells apart, at most.
+const MAX_LISTED: usize = 10_000;
+
+/// User agents of unlisted robots that one rule tells apart, at most.
+const MAX_UNLISTED: usize = 1_024;
+
+/// Brake of a rule that slows robots down: their pace, and who came when.
+///
+/// A robot has a pace of its own: a listed one by its id, wherever it comes
+/// from, an unlisted one by its User-Agent. Of those that come too fast at the
+/// same time 10,000 listed and 1,024 unlisted ones are told apart; the others
+/// share one pace, so that memory has an end.
+pub struct Brake {
+    requests: u32,
+    per: Duration,
+    burst: u32,
+    text: Option<String>,
+    rate: Rate,
+    hasher: RandomState,
+    robots: Mutex<Robots>,
+}
+
+#[derive(Default)]
+struct Robots {
+    listed: Group,
+    unlisted: Group,
+}
+
+/// Buckets of robots, by hash.
+#[derive(Default)]
+struct Group {
+    known: HashMap<u64, Bucket>,
+    others: Bucket,
+}
+
+impl Brake {
+    pub(super) fn new(requests: u32, per: Duration, burst: u32, text: Option<String>) -> Self {
+        Self {
+            requests,
+            per,
+            burst,
+            text,
+            rate: Rate::new(requests, per, burst),
+            hasher: RandomState::new(),
+            robots: Mutex::default(),
+        }
+    }
+
+    /// Returns how many requests are served in a period.
+    #[must_use]
+    pub fn requests(&self) -> u32 {
+        self.requests
+    }
+
+    /// Returns the period.
+    #[must_use]
+    pub fn per(&self) -> Duration {
+        self.per
+    }
+
+    /// Returns how many requests are served at once after a pause.
+    #[must_use]
+    pub fn burst(&self) -> u32 {
+        self.burst
+    }
+
+    /// Returns the text for a robot that comes too fast.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match &self.text {
+            Some(text) => text.clone(),
+            None => format!("This robot comes too fast. Served are {self}.\n"),
+        }
+    }
+
+    /// Counts a request of a robot at a time in milliseconds since 1970.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the time to wait when the robot comes too fast. Such a request
+    /// does not put off the next.
+    pub fn arrive(
+        &self,
+        claim: &Claim<'_>,
+        user_agent: &[u8],
+        now_ms: i64,
+    ) -> Result<(), Duration> {
+        let (key, max) = match claim.robot() {
+            Some(robot) => (self.hasher.hash_one(robot.id.as_bytes()), MAX_LISTED),
+            None => (self.hasher.hash_one(user_agent), MAX_UNLISTED),
+        };
+        // Buckets that a panic left half way are buckets still.
+        let mut robots = self.robots.lock().unwrap_or_else(PoisonError::into_inner);
+        let group = match claim.robot() {
+            Some(_) => &mut robots.listed,
+            None => &mut robots.unlisted,
+        };
+        group.bucket(key, max, now_ms).take(now_ms, self.rate)
+    }
+
+    /// Tells whether robots may do the same under both.
+    pub(super) fn has_pace_of(&self, other: &Self) -> bool {
+        self.requests == other.requests
+            && self.per == other.per
+            && self.burst == other.burst
+            && self.text == other.text
+    }
+}
+
+impl Group {
+    fn bucket(&mut self, key: u64, max: usize, now_ms: i64) -> &Bucket {
+        if self.known.len() >= max && !self.known.contains_key(&key) {
+            self.known.retain(|_, bucket| !bucket.is_full(now_ms));
+            if self.known.len() >= max {
+                return &self.others;
+            }
+        }
+        self.known.entry(key).or_default()
+    }
+}
+
+/// Says "at most 10 requests in 60 s, 5 at once".
+impl fmt::Display for Brake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            requests, burst, ..
+        } = self;
+        let s = if *requests == 1 { "" } else { "s" };
+        let seconds = self.per.as_secs_f64();
+        write!(
+            f,
+            "at most {requests} request{s} in {seconds} s, {burst} at once"
+        )
+    }
+}
+
+impl fmt::Debug for Brake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Brake")
+            .field("requests", &self.requests)
+            .field("per", &self.per)
+            .field("burst", &self.burst)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::detect::{Listed, Sign, Unlisted};
+    use crate::registry::{Pattern, PatternKind, Robot, Source};
+
+    const UNLISTED: Claim<'static> = Claim::Unlisted(Unlisted {
+        sign: Sign::Word,
+        range: 0..3,
+    });
+
+    /// Two requests a minute, two at once.
+    fn brake() -> Brake {
+        Brake::new(2, Duration::from_mins(1), 2, None)
+    }
+
+    fn robot(id: &str) -> Arc<Robot> {
+        let mut robot = Robot::new(id, Source::manual());
+        robot.patterns = vec![Pattern::new(PatternKind::Token, "x")];
+        Arc::new(robot)
+    }
+
+    fn claim(robot: &Arc<Robot>) -> Claim<'_> {
+        Claim::Listed(Listed {
+            robot,
+            pattern: &robot.patterns[0],
+            range: 0..1,
+        })
+    }
+
+    #[test]
+    fn each_robot_has_a_pace_of_its_own() {
+        let brake = brake();
+        let (a, b) = (robot("a"), robot("b"));
+        for (robot, in_time) in [(&a, true), (&a, true), (&a, false), (&b, true)] {
+            let arrived = brake.arrive(&claim(robot), b"x", 0);
+            assert_eq!(arrived.is_ok(), in_time, "{}", robot.id);
+        }
+        assert_eq!(
+            brake.arrive(&claim(&a), b"y", 10_000),
+            Err(Duration::from_secs(20))
+        );
+        let again = robot("a");
+        assert!(brake.arrive(&claim(&again), b"x", 10_000).is_err());
+        assert!(brake.arrive(&claim(&again), b"x", 30_000).is_ok());
+    }
+
+    #[test]
+    fn unlisted_robots_are_told_apart_by_their_user_agents() {
+        let brake = brake();
+        for (user_agent, in_time) in [("x", true), ("x", true), ("x", false), ("y", true)] {
+            let arrived = brake.arrive(&UNLISTED, user_agent.as_bytes(), 0);
+            assert_eq!(arrived.is_ok(), in_time, "{user_agent}");
+        }
+    }
+
+    #[test]
+    fn whoever_changes_its_name_all_the_time_shares_one_pace_in_the_end() {
+        let brake = brake();
+        let name = |number: usize| format!("Robot{number}").into_bytes();
+        let arrive = |number| brake.arrive(&UNLISTED, &name(number), 0).is_ok();
+        assert!((0..MAX_UNLISTED).all(arrive));
+        let more = (MAX_UNLISTED..3 * MAX_UNLISTED).filter(|&number| arrive(number));
+        assert_eq!(more.count(), 2);
+        let known = |brake: &Brake| brake.robots.lock().unwrap().unlisted.known.len();
+        assert_eq!(known(&brake), MAX_UNLISTED);
+        let a = robot("a");
+        assert!(brake.arrive(&claim(&a), b"x", 0).is_ok());
+        assert!(brake.arrive(&UNLISTED, b"later", 60_000).is_ok());
+        assert_eq!(known(&brake), 1);
+    }
+
+    #[test]
+    fn the_pace_is_told_in_words() {
+        let expected =
+            "This robot comes too fast. Served are at most 2 requests in 60 s, 2 at once.\n";
+        assert_eq!(brake().text(), expected);
+        let one = Brake::new(1, Duration::from_millis(500), 1, Some("No.".to_owned()));
+        assert_eq!(one.to_string(), "at most 1 request in 0.5 s, 1 at once");
+        assert_eq!(one.text(), "No.");
+    }
+}

@@ -1,0 +1,197 @@
+//! How fast somebody comes, held against a rate.
+
+use std::{
+    sync::atomic::{AtomicI64, Ordering},
+    time::Duration,
+};
+
+/// Rate of requests: one every so often, and so many at once after a pause.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Rate {
+    /// Microseconds in which the bucket gets one token more.
+    interval_us: i64,
+    /// Microseconds in which an empty bucket gets full.
+    depth_us: i64,
+}
+
+/// Bucket of tokens, kept without a lock; it is made full.
+///
+/// This is the generic cell rate algorithm (ITU-T I.371): all that is known is
+/// when the bucket will be full again.
+#[derive(Debug)]
+pub(super) struct Bucket {
+    full_us: AtomicI64,
+}
+
+impl Rate {
+    /// Creates the rate of `requests` in `per`, of which `burst` may come at once.
+    ///
+    /// Nothing is more often than each microsecond, and nothing less than one request.
+    pub(super) fn new(requests: u32, per: Duration, burst: u32) -> Self {
+        let per_us = i64::try_from(per.as_micros()).unwrap_or(i64::MAX);
+        let interval_us = (per_us / i64::from(requests.max(1))).max(1);
+        Self {
+            interval_us,
+            depth_us: interval_us.saturating_mul(i64::from(burst.max(1))),
+        }
+    }
+}
+
+impl Bucket {
+    /// Takes a token; where there is none, returns how long to wait for one.
+    ///
+    /// Who comes too soon does not put off the next.
+    pub(super) fn take(&self, now_ms: i64, rate: Rate) -> Result<(), Duration> {
+        let now_us = now_ms.saturating_mul(1_000);
+        let refill = |full_us| refilled(full_us, now_us, rate).ok();
+        let order = Ordering::Relaxed;
+        match self.full_us.fetch_update(order, order, refill) {
+            Ok(_) => Ok(()),
+            Err(full_us) => refilled(full_us, now_us, rate).map(|_| ()),
+        }
+    }
+
+    /// Tells whether it is full, so that a new one would do as well.
+    pub(super) fn is_full(&self, now_ms: i64) -> bool {
+        self.full_us.load(Ordering::Relaxed) <= now_ms.saturating_mul(1_000)
+    }
+}
+
+impl Default for Bucket {
+    fn default() -> Self {
+        Self {
+            full_us: AtomicI64::new(i64::MIN),
+        }
+    }
+}
+
+/// Returns when the bucket is full again once a token is taken, or how long there is none.
+fn refilled(full_us: i64, now_us: i64, rate: Rate) -> Result<i64, Duration> {
+    // Farther ahead than a bucket is deep: the clock was set back.
+    let full_us = if full_us > now_us.saturating_add(rate.depth_us) {
+        now_us
+    } else {
+        full_us.max(now_us)
+    };
+    let refilled_us = full_us.saturating_add(rate.interval_us);
+    let early_us = refilled_us
+        .saturating_sub(rate.depth_us)
+        .saturating_sub(now_us);
+    if early_us <= 0 {
+        return Ok(refilled_us);
+    }
+    Err(Duration::from_micros(early_us.unsigned_abs()))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Ten a minute, three at once.
+    fn rate() -> Rate {
+        Rate::new(10, Duration::from_mins(1), 3)
+    }
+
+    /// Tells of each arrival how long it is asked to wait, in milliseconds; 0: not at all.
+    fn waits(rate: Rate, arrivals_ms: &[i64]) -> Vec<u128> {
+        let bucket = Bucket::default();
+        let wait = |&now_ms: &i64| match bucket.take(now_ms, rate) {
+            Ok(()) => 0,
+            Err(wait) => wait.as_millis(),
+        };
+        arrivals_ms.iter().map(wait).collect()
+    }
+
+    #[test]
+    fn a_burst_comes_at_once_and_then_one_each_interval() {
+        assert_eq!(waits(rate(), &[0, 0, 0, 0]), [0, 0, 0, 6_000]);
+        assert_eq!(
+            waits(rate(), &[0, 0, 0, 5_999, 6_000, 6_001]),
+            [0, 0, 0, 1, 0, 5_999]
+        );
+    }
+
+    #[test]
+    fn a_pause_fills_the_bucket_and_no_more() {
+        let arrivals = [0, 0, 0, 1_000_000, 1_000_000, 1_000_000, 1_000_000];
+        assert_eq!(waits(rate(), &arrivals), [0, 0, 0, 0, 0, 0, 6_000]);
+    }
+
+    #[test]
+    fn who_keeps_the_rate_never_waits() {
+        let arrivals: Vec<_> = (0..1_000).map(|number| number * 6_000).collect();
+        assert!(waits(rate(), &arrivals).iter().all(|&wait| wait == 0));
+        let one = Rate::new(1, Duration::from_secs(1), 1);
+        assert_eq!(waits(one, &[0, 1_000, 1_999, 2_000]), [0, 0, 1, 0]);
+    }
+
+    #[test]
+    fn who_is_refused_does_not_put_off_the_next() {
+        let mut arrivals = vec![0; 3];
+        arrivals.extend(1..6_000);
+        arrivals.push(6_000);
+        let waits = waits(rate(), &arrivals);
+        assert_eq!(waits.iter().filter(|&&wait| wait == 0).count(), 4);
+        assert_eq!(waits.last(), Some(&0));
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_locks_nobody_out() {
+        assert_eq!(waits(rate(), &[1_000_000_000, 0, 0, 0]), [0, 0, 0, 0]);
+        assert_eq!(waits(rate(), &[i64::MAX, i64::MAX, i64::MIN, 0]).len(), 4);
+    }
+
+    #[test]
+    fn extremes_are_no_trouble() {
+        for (requests, per, burst) in [
+            (0, Duration::ZERO, 0),
+            (u32::MAX, Duration::from_millis(1), u32::MAX),
+            (1, Duration::MAX, u32::MAX),
+        ] {
+            let waits = waits(Rate::new(requests, per, burst), &[0, i64::MAX, i64::MIN]);
+            assert_eq!(waits.len(), 3);
+        }
+        let often = Rate::new(u32::MAX, Duration::from_secs(1), 1);
+        assert_eq!(waits(often, &[0, 1, 2]), [0, 0, 0]);
+    }
+
+    #[test]
+    fn a_full_bucket_is_as_good_as_new() {
+        let bucket = Bucket::default();
+        assert!(bucket.is_full(0));
+        bucket.take(0, rate()).unwrap();
+        assert!(!bucket.is_full(5_999));
+        assert!(bucket.is_full(6_000));
+    }
+
+    proptest! {
+        #[test]
+        fn no_more_than_rate_and_burst_pass_and_waiting_helps(
+            requests in 1..100_u32,
+            per_ms in 100..100_000_u64,
+            burst in 1..20_u32,
+            gaps in proptest::collection::vec(0..5_000_i64, 1..200),
+        ) {
+            let per = Duration::from_millis(per_ms);
+            let rate = Rate::new(requests, per, burst);
+            let bucket = Bucket::default();
+            let (mut now_ms, mut passed) = (0_i64, 0_u64);
+            for gap in gaps {
+                now_ms += gap;
+                match bucket.take(now_ms, rate) {
+                    Ok(()) => passed += 1,
+                    Err(wait) => {
+                        let wait_ms = i64::try_from(wait.as_micros().div_ceil(1_000)).unwrap();
+                        let later = Bucket { full_us: AtomicI64::new(bucket.full_us.load(Ordering::Relaxed)) };
+                        prop_assert!(later.take(now_ms + wait_ms, rate).is_ok());
+                    }
+                }
+            }
+            let elapsed_us = u64::try_from(now_ms).unwrap() * 1_000;
+            let interval_us = (per_ms * 1_000 / u64::from(requests)).max(1);
+            prop_assert!(passed <= u64::from(burst) + elapsed_us / interval_us);
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! What a request gets, rules and robots.txt taken together.
+
+use std::fmt;
+
+use crate::detect::Claim;
+
+use super::{Action, Answer, Decision, Enforcer, Finding, PassReason, Policy, Request, Rule, Step};
+
+/// What a robot's or a person's request gets, with the reason of each step.
+///
+/// How fast the robot comes is not looked at.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Explained<'p> {
+    /// Steps in the order in which they were taken.
+    pub steps: Vec<Step>,
+    /// What is done, or in a [dry run](Self::is_dry_run) would be.
+    pub action: Action,
+    /// Status of a redirect or refusal.
+    pub status: Option<u16>,
+    /// Where it is redirected to, or which page is served in its place.
+    pub location: Option<String>,
+    /// Why it passes, where it does.
+    pub pass_reason: Option<PassReason>,
+    /// The rule that decided, if one did.
+    pub rule: Option<&'p Rule>,
+    /// The rule that slows the robot down, if one does.
+    pub slowed_by: Option<&'p Rule>,
+    /// Whether the request passes, whatever was decided.
+    pub is_dry_run: bool,
+}
+
+impl Enforcer {
+    /// Explains what a request gets: asks the policy, then robots.txt; nothing is counted.
+    ///
+    /// `claim` is that of `user_agent`, if it makes one; `target` is the path with
+    /// its query.
+    #[must_use]
+    pub fn explain_all<'p>(
+        &self,
+        policy: &'p Policy,
+        request: &Request<'_>,
+        target: &str,
+        claim: Option<&Claim<'_>>,
+        user_agent: &[u8],
+    ) -> Explained<'p> {
+        let explanation = policy.explain(request, claim);
+        let judgement = explanation.judgement;
+        let mut explained = Explained {
+            steps: explanation.steps,
+            action: judgement.decision.action(),
+            status: None,
+            location: None,
+            pass_reason: None,
+            rule: judgement.rule,
+            slowed_by: judgement.slowed_by,
+            is_dry_run: policy.is_dry_run(),
+        };
+        let is_asked = explained.add_decision(judgement.decision);
+        if is_asked {
+            let finding = self.explain(policy, request, target, claim, user_agent);
+            explained.add_finding(policy, finding);
+        }
+        explained.add_mode();
+        explained
+    }
+}
+
+impl Explained<'_> {
+    /// Tells whether the request passes.
+    #[must_use]
+    pub fn passes(&self) -> bool {
+        self.is_dry_run || self.action == Action::Pass
+    }
+
+    /// Returns whether robots.txt is to be asked too.
+    fn add_decision(&mut self, decision: Decision<'_>) -> bool {
+        match decision {
+            Decision::Pass(reason) => {
+                self.pass_reason = Some(reason);
+                return true;
+            }
+            Decision::Serve(page) => {
+                self.location = Some(page.to_owned());
+                return true;
+            }
+            Decision::Redirect(redirect) => {
+                self.status = Some(redirect.status);
+                self.location = Some(redirect.location.clone());
+            }
+            Decision::Refuse(refuse) => self.status = Some(refuse.status),
+        }
+        false
+    }
+
+    fn add_finding(&mut self, policy: &Policy, finding: Finding) {
+        self.steps.extend(finding.steps);
+        let (action, status) = match finding.answer {
+            Answer::Pass => return,
+            Answer::TooManyRequests { .. } => (Action::Refuse, 429),
+            Answer::Redirect if let Some(redirect) = policy.redirect() => {
+                self.location = Some(redirect.location.clone());
+                (Action::Redirect, redirect.status)
+            }
+            _ => (Action::Refuse, 403),
+        };
+        if action == Action::Refuse {
+            self.location = None;
+        }
+        self.action = action;
+        self.status = Some(status);
+        self.pass_reason = None;
+        self.rule = None;
+    }
+
+    fn add_mode(&mut self) {
+        if self.is_dry_run {
+            let text = match self.action {
+                Action::Pass => "The mode is report: nothing is done to anybody.",
+                _ => "The mode is report: this is only noted, and the request passes.",
+            };
+            let text = text.to_owned();
+            self.steps.push(Step { name: "mode", text });
+        }
+    }
+}
+
+/// Says what is done: "pass", "redirect 302 /robot-heaven/", "refuse 403", "serve /robot-heaven/".
+impl fmt::Display for Explained<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.action.fmt(f)?;
+        if let Some(status) = self.status {
+            write!(f, " {status}")?;
+        }
+        match &self.location {
+            Some(location) => write!(f, " {location}"),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! A decision, and what led to it.
+
+use super::{Decision, PassReason, Redirect, Rule, reach::Reach, trace::Trace};
+
+/// Decision about one request, and what led to it.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Judgement<'p> {
+    /// What to do, unless the robot comes too fast.
+    pub decision: Decision<'p>,
+    /// The rule that decided, if one did.
+    pub rule: Option<&'p Rule>,
+    /// The rule that slows the robot down, if one does; its
+    /// [brake](Rule::brake) is asked before anything else is done.
+    pub slowed_by: Option<&'p Rule>,
+    /// Whether the list of denied robots decided.
+    pub(super) is_denied: bool,
+}
+
+impl<'p> Judgement<'p> {
+    pub(super) fn new(decision: Decision<'p>) -> Self {
+        Self {
+            decision,
+            rule: None,
+            slowed_by: None,
+            is_denied: false,
+        }
+    }
+
+    pub(super) fn pass(reason: PassReason) -> Self {
+        Self::new(Decision::Pass(reason))
+    }
+
+    /// Returns the word for what decided: "rule", "deny", "purpose" or why it passes.
+    #[must_use]
+    pub fn cause(&self) -> &'static str {
+        match self.decision {
+            Decision::Pass(reason) => reason.as_str(),
+            _ if self.rule.is_some() => "rule",
+            _ if self.is_denied => "deny",
+            _ => "purpose",
+        }
+    }
+
+    /// Where rules do no more than slow robots down, the page is the same for all.
+    pub(super) fn within(mut self, reach: Reach) -> Self {
+        if let (Decision::Pass(_), Reach::Slows) = (self.decision, reach) {
+            self.decision = Decision::Pass(PassReason::PathNotFiltered);
+        }
+        self
+    }
+
+    /// Says what is done.
+    pub(super) fn tell(&self, trace: &mut impl Trace) {
+        if let Some(brake) = self.slowed_by.and_then(Rule::brake) {
+            trace.step("slow", || format!("Served are {brake}; others get 429."));
+        }
+        match self.decision {
+            Decision::Pass(_) => {}
+            Decision::Redirect(Redirect { status, location }) => {
+                trace.step("redirect", || {
+                    format!("The answer is {status} to {location}.")
+                });
+            }
+            Decision::Serve(page) => {
+                trace.step("serve", || {
+                    format!("The answer is the page of {page}, in place of the one asked for.")
+                });
+            }
+            Decision::Refuse(refuse) => {
+                trace.step("refuse", || format!("The answer is {}.", refuse.status));
+            }
+        }
+    }
+}

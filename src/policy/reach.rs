@@ -1,0 +1,107 @@
+//! Whether a request may end otherwise for robots than for people.
+
+use super::{
+    Action, PassReason, Policy, Rule,
+    judge::{Site, named},
+    rule::Outcome,
+    scope::Asked,
+    trace::Trace,
+};
+
+/// What rules and lists may do to robots on a request.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Reach {
+    /// Some robot may get something else.
+    Acts,
+    /// Robots may be slowed down, and no more.
+    Slows,
+}
+
+impl Policy {
+    /// Finds out once whether any robot ever gets something else.
+    pub(super) fn with_idle(mut self) -> Self {
+        let has_patterns = !self.patterns.is_empty();
+        let reaches = |rule: &&Rule| rule.acts() && (has_patterns || rule.scope.paths.is_some());
+        let may_match = |rule: &Rule| {
+            rule.scope
+                .methods
+                .as_ref()
+                .is_none_or(|all| !all.is_empty())
+        };
+        let may_act = self.rules.iter().filter(reaches).any(may_match);
+        let redirects = has_patterns
+            && !self.methods.is_empty()
+            && (self.redirects_by_default() || !self.denied.is_empty());
+        self.idle = if may_act || redirects {
+            None
+        } else if !has_patterns && !self.rules.iter().any(|rule| reaches(&rule)) {
+            Some("there is no filter pattern")
+        } else if self.heavens.redirects().next().is_none() {
+            Some("there is no redirect URL")
+        } else if self.methods.is_empty() {
+            Some("no method is redirected")
+        } else {
+            Some("no purpose is redirected")
+        };
+        self
+    }
+
+    /// Finds out what rules may do to robots on a request; `Err`: nothing.
+    pub(super) fn judge_reach(
+        &self,
+        asked: &Asked<'_>,
+        site: Site,
+        trace: &mut impl Trace,
+    ) -> Result<Reach, PassReason> {
+        if asked.path.is_empty() {
+            return Err(PassReason::PathNotFiltered);
+        }
+        if site.by_default && !self.denied.is_empty() {
+            return Ok(Reach::Acts);
+        }
+        let about = self.rules.iter().filter(|rule| rule.scope.is_about(asked));
+        let mut brake = None;
+        let mut decisive = None;
+        for rule in about {
+            match rule.outcome {
+                Outcome::Slow(_) => brake = brake.or(Some(rule)),
+                Outcome::Pass if !rule.scope.is_for_all() => {}
+                _ => {
+                    decisive = Some(rule);
+                    break;
+                }
+            }
+        }
+        let acts = match decisive {
+            Some(rule) => rule.acts(),
+            None => site.by_default && self.redirects_by_default(),
+        };
+        trace.step("rules", || told(decisive, brake, acts));
+        match brake {
+            _ if acts => Ok(Reach::Acts),
+            Some(_) => Ok(Reach::Slows),
+            None => Err(PassReason::PathNotFiltered),
+        }
+    }
+
+    fn redirects_by_default(&self) -> bool {
+        self.heaven.is_some() && !self.purposes.is_empty()
+    }
+}
+
+fn told(decisive: Option<&Rule>, brake: Option<&Rule>, acts: bool) -> String {
+    match (decisive, brake) {
+        (Some(rule), _) if acts => {
+            let may = match rule.action() {
+                Action::Serve => "serve robots another page",
+                Action::Refuse => "refuse robots",
+                _ => "redirect robots",
+            };
+            format!("There, {} may {may}.", named(rule))
+        }
+        (None, _) if acts => "There, robots are redirected by their purpose.".to_owned(),
+        (_, Some(brake)) => format!("There, {} may slow robots down.", named(brake)),
+        (Some(rule), None) => format!("There, {} lets every robot pass.", named(rule)),
+        (None, None) => "No rule redirects robots there.".to_owned(),
+    }
+}

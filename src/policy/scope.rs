@@ -1,0 +1,179 @@
+//! Which requests a rule is about.
+
+use crate::detect::Claim;
+
+use super::{
+    condition::{Conditions, Mismatch},
+    glob::FilterPattern,
+    host::Host,
+};
+
+/// Conditions on request and robot: all that are set have to hold.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Scope {
+    /// Paths of its own; `None`: those of the filter patterns.
+    pub(super) paths: Option<Vec<FilterPattern>>,
+    /// Names in upper case; `None`: every method.
+    pub(super) methods: Option<Vec<String>>,
+    pub(super) hosts: Option<Vec<Host>>,
+    pub(super) robots: Conditions,
+}
+
+/// Request as rules look at it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked<'r> {
+    pub(super) method: &'r str,
+    pub(super) host: Option<&'r str>,
+    /// In normal form.
+    pub(super) path: &'r [u8],
+    /// Whether rules without paths of their own are about it.
+    pub(super) is_filtered: bool,
+}
+
+impl Scope {
+    /// Tells whether a request is one of those, whoever it comes from.
+    pub(super) fn is_about(&self, asked: &Asked<'_>) -> bool {
+        self.unlike(asked).is_none()
+    }
+
+    /// Tells whether a method is one of those.
+    pub(super) fn has_method(&self, method: &str) -> bool {
+        let methods = self.methods.as_ref();
+        methods.is_none_or(|methods| methods.iter().any(|ours| ours == method))
+    }
+
+    /// Tells whether every robot is meant.
+    pub(super) fn is_for_all(&self) -> bool {
+        self.robots.is_empty()
+    }
+
+    /// Returns the first condition that does not hold, if any.
+    ///
+    /// Conditions on the robot do not hold for a person.
+    pub(super) fn mismatch(
+        &self,
+        asked: &Asked<'_>,
+        claim: Option<&Claim<'_>>,
+    ) -> Option<Mismatch> {
+        self.unlike(asked).or_else(|| match claim {
+            _ if self.is_for_all() => None,
+            Some(claim) => self.robots.mismatch(claim),
+            None => Some(Mismatch::Person),
+        })
+    }
+
+    /// Tells whether it is about all that `other` is about.
+    pub(super) fn includes(&self, other: &Self) -> bool {
+        let has_paths = match (&self.paths, &other.paths) {
+            (None, None) => true,
+            (Some(ours), Some(theirs)) => theirs.iter().all(|path| ours.contains(path)),
+            _ => false,
+        };
+        has_paths
+            && has_all(self.methods.as_deref(), other.methods.as_deref())
+            && has_all(self.hosts.as_deref(), other.hosts.as_deref())
+            && self.robots.include(&other.robots)
+    }
+
+    fn unlike(&self, asked: &Asked<'_>) -> Option<Mismatch> {
+        let is_path = match &self.paths {
+            Some(paths) => paths.iter().any(|pattern| pattern.matches(asked.path)),
+            None => asked.is_filtered,
+        };
+        if !is_path {
+            Some(Mismatch::Path)
+        } else if !self.has_method(asked.method) {
+            Some(Mismatch::Method)
+        } else if !self.has_host(asked.host) {
+            Some(Mismatch::Host)
+        } else {
+            None
+        }
+    }
+
+    fn has_host(&self, host: Option<&str>) -> bool {
+        self.hosts.as_ref().is_none_or(|hosts| {
+            host.is_some_and(|host| hosts.iter().any(|ours| ours.is_meant_by(host)))
+        })
+    }
+}
+
+/// Tells whether a list holds all of another; one that is not set holds everything.
+fn has_all<T: PartialEq>(ours: Option<&[T]>, theirs: Option<&[T]>) -> bool {
+    match (ours, theirs) {
+        (None, _) => true,
+        (Some(_), None) => false,
+        (Some(ours), Some(theirs)) => theirs.iter().all(|item| ours.contains(item)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ASKED: Asked<'static> = Asked {
+        method: "GET",
+        host: Some("www.example.com:8080"),
+        path: b"/a/b",
+        is_filtered: false,
+    };
+
+    fn scope(path: &str, methods: &[&str], hosts: &[&str]) -> Scope {
+        Scope {
+            paths: Some(vec![FilterPattern::parse(path).unwrap()]),
+            methods: Some(methods.iter().map(|&name| name.to_owned()).collect()),
+            hosts: Some(
+                hosts
+                    .iter()
+                    .map(|name| Host::parse(name).unwrap())
+                    .collect(),
+            ),
+            robots: Conditions::default(),
+        }
+    }
+
+    #[test]
+    fn path_method_and_host_have_to_fit() {
+        for (path, methods, hosts, mismatch) in [
+            ("/a/*", &["POST", "GET"][..], &["www.example.com"][..], None),
+            ("/b/*", &["GET"], &["www.example.com"], Some(Mismatch::Path)),
+            (
+                "/a/*",
+                &["POST"],
+                &["www.example.com"],
+                Some(Mismatch::Method),
+            ),
+            ("/a/*", &["GET"], &["example.com"], Some(Mismatch::Host)),
+            ("/a/*", &["GET"], &["www.example.com:8080"], None),
+            (
+                "/a/*",
+                &["GET"],
+                &["www.example.com:80"],
+                Some(Mismatch::Host),
+            ),
+        ] {
+            let scope = scope(path, methods, hosts);
+            assert_eq!(scope.mismatch(&ASKED, None), mismatch, "{scope:?}");
+        }
+        let nowhere = Asked {
+            host: None,
+            ..ASKED
+        };
+        let scope = scope("/a/*", &["GET"], &["www.example.com"]);
+        assert_eq!(scope.mismatch(&nowhere, None), Some(Mismatch::Host));
+    }
+
+    #[test]
+    fn a_wider_scope_includes_a_narrower_one() {
+        let narrow = scope("/a/*", &["GET"], &["a.example"]);
+        let wide = scope("/a/*", &["GET", "HEAD"], &["a.example", "b.example"]);
+        assert!(wide.includes(&narrow) && !narrow.includes(&wide));
+        let any = Scope {
+            methods: None,
+            hosts: None,
+            ..narrow.clone()
+        };
+        assert!(any.includes(&wide) && !wide.includes(&any));
+        assert!(!Scope::default().includes(&narrow));
+    }
+}
