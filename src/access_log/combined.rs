@@ -25,6 +25,13 @@ pub(super) fn read(line: &[u8]) -> Option<RawEntry<'_>> {
     Some(RawEntry { user_agent, bytes })
 }
 
+/// Returns the request of a line, still escaped.
+pub(super) fn request_line(line: &[u8]) -> Option<&[u8]> {
+    let request = request(line)?;
+    let (_, _, end) = after_request_at(request)?;
+    request.get(..end)
+}
+
 /// Returns the line from within the request's quote.
 ///
 /// The time ends before it. A name of a user can hold the bracket, but no
@@ -44,13 +51,19 @@ fn request(line: &[u8]) -> Option<&[u8]> {
 ///
 /// The request ends at the first quote that status and bytes follow: with
 /// `escape=none` a quote within the request is as bare as the one at its end.
-fn after_request(mut request: &[u8]) -> Option<(u64, &[u8])> {
+fn after_request(request: &[u8]) -> Option<(u64, &[u8])> {
+    after_request_at(request).map(|(bytes, rest, _)| (bytes, rest))
+}
+
+/// Returns where the request ends too.
+fn after_request_at(request: &[u8]) -> Option<(u64, &[u8], usize)> {
+    let mut rest = request;
     loop {
-        let (_, after) = quoted(request)?;
-        if let Some(found) = status_and_bytes(after) {
-            return Some(found);
+        let (_, after) = quoted(rest)?;
+        if let Some((bytes, behind)) = status_and_bytes(after) {
+            return Some((bytes, behind, request.len() - after.len() - 1));
         }
-        request = after;
+        rest = after;
     }
 }
 

@@ -1,4 +1,4 @@
-//! Access logs of web servers, read line by line.
+//! Access logs of web servers, read and written line by line.
 //!
 //! [`open`] unpacks gzip, [`Lines`] finds the lines in blocks of bytes,
 //! [`Parser`] takes User-Agent and bytes sent out of each. A line costs no
@@ -22,6 +22,14 @@
 //! *JSON* is one object a line, as nginx, Caddy and Traefik write it, with the
 //! fields that [`FieldPath`]s name.
 //!
+//! # Written
+//!
+//! `serve` writes the same forms, escaped as nginx does. The combined form has
+//! quoted fields after the User-Agent: the robot's id, whether it is a person, a
+//! listed or an unlisted robot, and the decision; then the seconds that it took.
+//! The common form, which has no quoted field after the request, has them as
+//! words, with their blanks escaped. JSON has nginx's names, and is ASCII.
+//!
 //! # Example
 //!
 //! ```
@@ -41,15 +49,25 @@
 //! ```
 
 mod combined;
+#[cfg(feature = "server")]
+mod escape;
 mod escapes;
 mod field_path;
 mod json;
+#[cfg(feature = "server")]
+mod line;
 mod lines;
+mod logged_request;
 mod open;
 mod parser;
 mod scanner;
 
 pub use field_path::{FieldPath, InvalidFieldPath};
+#[cfg(feature = "server")]
+pub(crate) use line::Line;
+#[cfg(feature = "server")]
+pub use line::{LineFormat, UnknownLineFormat};
 pub use lines::{Lines, MAX_LINE_BYTES};
+pub use logged_request::LoggedRequest;
 pub use open::open;
 pub use parser::{Entry, Parser};

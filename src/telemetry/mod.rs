@@ -1,7 +1,9 @@
-//! Set-up of the log.
+//! Set-up of logs and metrics.
 //!
 //! The program logs to standard error, as text for people or as one JSON
-//! object a line; what is printed for the user goes to standard output.
+//! object a line; what is printed for the user goes to standard output. Lines
+//! of an access log go through a [`LineWriter`], durations into a [`Histogram`]:
+//! neither makes a request wait.
 //!
 //! # Example
 //!
@@ -13,6 +15,14 @@
 //! # Ok::<(), robot_detection::telemetry::LogError>(())
 //! ```
 
+mod histogram;
+mod line_writer;
 mod log;
+#[cfg(feature = "otel")]
+mod traces;
 
+pub use histogram::Histogram;
+pub use line_writer::LineWriter;
 pub use log::{LogError, LogFormat, check_log_filter, start_log};
+#[cfg(feature = "otel")]
+pub use traces::{RequestSpan, Traces};

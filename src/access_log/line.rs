@@ -1,0 +1,212 @@
+//! Lines as this program writes them.
+
+use std::{io::Write as _, net::IpAddr, str::FromStr, time::Duration};
+
+use time::OffsetDateTime;
+
+use super::escape::{json, quoted, word};
+
+/// Most bytes of a field, with its escapes; what is longer is cut.
+///
+/// All together stay below [`MAX_LINE_BYTES`](super::MAX_LINE_BYTES), so that
+/// every line is read again.
+const MAX_TARGET_BYTES: usize = 24 * 1024;
+const MAX_USER_AGENT_BYTES: usize = 16 * 1024;
+const MAX_REFERER_BYTES: usize = 8 * 1024;
+const MAX_NAME_BYTES: usize = 1024;
+
+const MONTHS: [&str; 12] = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+];
+
+/// Form of the lines that are written.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum LineFormat {
+    /// The common form, and words after it.
+    Common,
+    /// The combined form, and quoted fields after it.
+    #[default]
+    Combined,
+    /// One JSON object a line.
+    Json,
+}
+
+/// Error of a word that names no form of lines.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{0:?} is none of common, combined and json")]
+pub struct UnknownLineFormat(String);
+
+impl FromStr for LineFormat {
+    type Err = UnknownLineFormat;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        match word {
+            "common" => Ok(Self::Common),
+            "combined" => Ok(Self::Combined),
+            "json" => Ok(Self::Json),
+            _ => Err(UnknownLineFormat(word.to_owned())),
+        }
+    }
+}
+
+/// Request, as a line tells of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Line<'a> {
+    pub(crate) client: IpAddr,
+    /// Time at which the request came, in milliseconds since 1970.
+    pub(crate) received_ms: i64,
+    pub(crate) host: Option<&'a [u8]>,
+    pub(crate) method: &'a str,
+    pub(crate) target: &'a str,
+    pub(crate) version: &'a str,
+    pub(crate) status: u16,
+    /// Bytes of the body that were sent.
+    pub(crate) body_bytes: u64,
+    /// Time until the end of the body.
+    pub(crate) duration: Duration,
+    pub(crate) referer: Option<&'a [u8]>,
+    pub(crate) user_agent: Option<&'a [u8]>,
+    pub(crate) site: &'a str,
+    /// Id of the robot; none for a person.
+    pub(crate) robot: Option<&'a str>,
+    /// `person`, `listed` or `unlisted`.
+    pub(crate) visitor: &'a str,
+    /// Word for what was done, or would have been done in a dry run.
+    pub(crate) decision: &'a str,
+    pub(crate) cause: &'a str,
+}
+
+impl Line<'_> {
+    /// Appends the line, without its end.
+    pub(crate) fn write(&self, format: LineFormat, out: &mut Vec<u8>) {
+        match format {
+            LineFormat::Common => {
+                self.write_common(out);
+                self.write_words(out);
+            }
+            LineFormat::Combined => {
+                self.write_common(out);
+                self.write_quoted(out);
+            }
+            LineFormat::Json => self.write_json(out),
+        }
+    }
+
+    fn write_common(&self, out: &mut Vec<u8>) {
+        let at = moment(self.received_ms);
+        let month = usize::from(u8::from(at.month())).saturating_sub(1);
+        let month = MONTHS.get(month).copied().unwrap_or_default();
+        // Writing into memory does not fail.
+        let _ = write!(
+            out,
+            "{} - - [{:02}/{month}/{:04}:{:02}:{:02}:{:02} +0000] \"",
+            self.client,
+            at.day(),
+            at.year(),
+            at.hour(),
+            at.minute(),
+            at.second(),
+        );
+        quoted(self.method.as_bytes(), MAX_NAME_BYTES, out);
+        out.push(b' ');
+        quoted(self.target.as_bytes(), MAX_TARGET_BYTES, out);
+        let _ = write!(
+            out,
+            " {}\" {:03} {}",
+            self.version, self.status, self.body_bytes
+        );
+    }
+
+    fn write_words(&self, out: &mut Vec<u8>) {
+        let robot = self.robot.unwrap_or("-");
+        for text in [robot, self.visitor, self.decision] {
+            out.push(b' ');
+            word(text.as_bytes(), MAX_NAME_BYTES, out);
+        }
+        self.write_seconds(out);
+    }
+
+    fn write_quoted(&self, out: &mut Vec<u8>) {
+        for (text, limit) in [
+            (self.referer, MAX_REFERER_BYTES),
+            (self.user_agent, MAX_USER_AGENT_BYTES),
+            (self.robot.map(str::as_bytes), MAX_NAME_BYTES),
+            (Some(self.visitor.as_bytes()), MAX_NAME_BYTES),
+            (Some(self.decision.as_bytes()), MAX_NAME_BYTES),
+        ] {
+            out.extend_from_slice(b" \"");
+            quoted(text.unwrap_or(b"-"), limit, out);
+            out.push(b'"');
+        }
+        self.write_seconds(out);
+    }
+
+    fn write_seconds(&self, out: &mut Vec<u8>) {
+        let _ = write!(out, " {:.6}", self.duration.as_secs_f64());
+    }
+
+    /// The names are those of nginx's variables where there is one.
+    fn write_json(&self, out: &mut Vec<u8>) {
+        let at = moment(self.received_ms);
+        let _ = write!(
+            out,
+            "{{\"time\":\"{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z\",\"remote_addr\":\"{}\"",
+            at.year(),
+            u8::from(at.month()),
+            at.day(),
+            at.hour(),
+            at.minute(),
+            at.second(),
+            at.millisecond(),
+            self.client,
+        );
+        member("host", self.host, MAX_NAME_BYTES, out);
+        let method = Some(self.method.as_bytes());
+        member("request_method", method, MAX_NAME_BYTES, out);
+        let target = Some(self.target.as_bytes());
+        member("request_uri", target, MAX_TARGET_BYTES, out);
+        let version = Some(self.version.as_bytes());
+        member("server_protocol", version, MAX_NAME_BYTES, out);
+        let _ = write!(
+            out,
+            ",\"status\":{},\"body_bytes_sent\":{},\"request_time\":{:.6}",
+            self.status,
+            self.body_bytes,
+            self.duration.as_secs_f64()
+        );
+        member("http_referer", self.referer, MAX_REFERER_BYTES, out);
+        let user_agent = self.user_agent;
+        member("http_user_agent", user_agent, MAX_USER_AGENT_BYTES, out);
+        for (name, text) in [
+            ("site", Some(self.site)),
+            ("robot", self.robot),
+            ("visitor", Some(self.visitor)),
+            ("decision", Some(self.decision)),
+            ("cause", Some(self.cause)),
+        ] {
+            member(name, text.map(str::as_bytes), MAX_NAME_BYTES, out);
+        }
+        out.push(b'}');
+    }
+}
+
+/// Writes a member after another one; what is absent is `null`.
+fn member(name: &str, text: Option<&[u8]>, limit: usize, out: &mut Vec<u8>) {
+    let _ = write!(out, ",\"{name}\":");
+    match text {
+        Some(text) => {
+            out.push(b'"');
+            json(text, limit, out);
+            out.push(b'"');
+        }
+        None => out.extend_from_slice(b"null"),
+    }
+}
+
+fn moment(time_ms: i64) -> OffsetDateTime {
+    OffsetDateTime::from_unix_timestamp_nanos(i128::from(time_ms) * 1_000_000)
+        .unwrap_or(OffsetDateTime::UNIX_EPOCH)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,160 @@
+use proptest::prelude::*;
+
+use super::super::{FieldPath, MAX_LINE_BYTES, Parser, escapes::unescape};
+use super::*;
+
+fn line() -> Line<'static> {
+    Line {
+        client: "192.0.2.7".parse().unwrap(),
+        received_ms: 1_772_359_200_123,
+        host: Some(b"www.example"),
+        method: "GET",
+        target: "/a?b=c",
+        version: "HTTP/1.1",
+        status: 302,
+        body_bytes: 12,
+        duration: Duration::from_micros(1_500),
+        referer: None,
+        user_agent: Some(b"ExampleBot/1.0"),
+        site: "default",
+        robot: Some("examplebot"),
+        visitor: "listed",
+        decision: "redirect",
+        cause: "rule \"a\"",
+    }
+}
+
+fn written(line: &Line<'_>, format: LineFormat) -> Vec<u8> {
+    let mut out = Vec::new();
+    line.write(format, &mut out);
+    out
+}
+
+fn text(line: &Line<'_>, format: LineFormat) -> String {
+    String::from_utf8(written(line, format)).unwrap()
+}
+
+/// Returns the quoted fields of a line, without their escapes.
+fn quoted_fields(line: &[u8]) -> Vec<Vec<u8>> {
+    let pieces = line.split(|byte| *byte == b'"');
+    let fields = pieces.skip(1).step_by(2);
+    fields
+        .map(|raw| {
+            let mut field = Vec::new();
+            unescape(raw, &mut field);
+            field
+        })
+        .collect()
+}
+
+#[test]
+fn a_request_is_written_in_every_form() {
+    assert_eq!(
+        text(&line(), LineFormat::Common),
+        r#"192.0.2.7 - - [01/Mar/2026:10:00:00 +0000] "GET /a?b=c HTTP/1.1" 302 12 examplebot listed redirect 0.001500"#
+    );
+    assert_eq!(
+        text(&line(), LineFormat::Combined),
+        r#"192.0.2.7 - - [01/Mar/2026:10:00:00 +0000] "GET /a?b=c HTTP/1.1" 302 12 "-" "ExampleBot/1.0" "examplebot" "listed" "redirect" 0.001500"#
+    );
+    assert_eq!(
+        text(&line(), LineFormat::Json),
+        r#"{"time":"2026-03-01T10:00:00.123Z","remote_addr":"192.0.2.7","host":"www.example","request_method":"GET","request_uri":"/a?b=c","server_protocol":"HTTP/1.1","status":302,"body_bytes_sent":12,"request_time":0.001500,"http_referer":null,"http_user_agent":"ExampleBot/1.0","site":"default","robot":"examplebot","visitor":"listed","decision":"redirect","cause":"rule \"a\""}"#
+    );
+}
+
+#[test]
+fn formats_have_names() {
+    for (word, format) in [
+        ("common", LineFormat::Common),
+        ("combined", LineFormat::Combined),
+        ("json", LineFormat::Json),
+    ] {
+        assert_eq!(word.parse(), Ok(format));
+    }
+    let error = "xml".parse::<LineFormat>().unwrap_err().to_string();
+    assert_eq!(error, "\"xml\" is none of common, combined and json");
+}
+
+#[test]
+fn a_line_of_the_longest_fields_is_read_again() {
+    let long = "\u{1}".repeat(MAX_LINE_BYTES);
+    let line = Line {
+        host: Some(long.as_bytes()),
+        method: &long,
+        target: &long,
+        referer: Some(long.as_bytes()),
+        user_agent: Some(long.as_bytes()),
+        site: &long,
+        robot: Some(&long),
+        cause: &long,
+        body_bytes: u64::MAX,
+        duration: Duration::MAX,
+        received_ms: i64::MAX,
+        ..line()
+    };
+    for format in [LineFormat::Common, LineFormat::Combined, LineFormat::Json] {
+        let bytes = written(&line, format);
+        assert!(bytes.len() <= MAX_LINE_BYTES, "{format:?}: {}", bytes.len());
+        let mut parser = match format {
+            LineFormat::Json => {
+                Parser::json(FieldPath::usual_user_agents(), FieldPath::usual_bytes())
+            }
+            LineFormat::Common | LineFormat::Combined => Parser::combined(),
+        };
+        let entry = parser.read(&bytes).unwrap();
+        assert_eq!(entry.bytes, u64::MAX);
+        assert_eq!(entry.user_agent.is_none(), format == LineFormat::Common);
+    }
+}
+
+/// Any bytes, those that forms are made of more often than others.
+fn bytes() -> impl Strategy<Value = Vec<u8>> {
+    let telling = b"\"\\ []{}:,-x019u\n".to_vec();
+    let byte = prop_oneof![proptest::sample::select(telling), any::<u8>()];
+    proptest::collection::vec(byte, 0..120)
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_written_is_read_again(
+        user_agent in bytes(),
+        referer in bytes(),
+        target in ".{0,60}",
+        robot in ".{1,20}",
+        body_bytes in any::<u64>(),
+    ) {
+        let line = Line {
+            target: &target,
+            referer: Some(&referer),
+            user_agent: Some(&user_agent),
+            robot: Some(&robot),
+            body_bytes,
+            ..line()
+        };
+        let said = (!matches!(&*user_agent, b"" | b"-")).then_some(&*user_agent);
+
+        let combined = written(&line, LineFormat::Combined);
+        prop_assert!(combined.iter().all(|byte| matches!(byte, b' '..=b'~')));
+        let mut parser = Parser::combined();
+        let entry = parser.read(&combined).unwrap();
+        prop_assert_eq!((entry.user_agent, entry.bytes), (said, body_bytes));
+        let request = format!("GET {target} HTTP/1.1");
+        prop_assert_eq!(
+            quoted_fields(&combined),
+            [request.as_bytes(), &referer, &user_agent, robot.as_bytes(), b"listed", b"redirect"]
+        );
+
+        let common = written(&line, LineFormat::Common);
+        let entry = parser.read(&common).unwrap();
+        prop_assert_eq!((entry.user_agent, entry.bytes), (None, body_bytes));
+
+        let json = written(&line, LineFormat::Json);
+        prop_assert!(json.iter().all(|byte| matches!(byte, b' '..=b'~')));
+        let mut parser = Parser::json(FieldPath::usual_user_agents(), FieldPath::usual_bytes());
+        let entry = parser.read(&json).unwrap();
+        let lossy = String::from_utf8_lossy(&user_agent);
+        let said = said.map(|_| lossy.as_bytes());
+        prop_assert_eq!((entry.user_agent, entry.bytes), (said, body_bytes));
+    }
+}

@@ -1,0 +1,281 @@
+//! The text of `/metrics`.
+
+use std::{
+    fmt::Write as _,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use metrics::{Unit, counter, describe_counter, describe_gauge, gauge};
+use metrics_exporter_prometheus::PrometheusBuilder;
+
+use crate::policy::Enforcer;
+use crate::proxy::ServerState;
+use crate::store::RobotCount;
+
+use super::{RobotDetection, observe::Observer, site::DEFAULT_SITE};
+
+const COUNTERS: [(&str, &str); 7] = [
+    (
+        "robot_detection_requests_total",
+        "Requests by site, visitor (person, listed or unlisted robot) and decision",
+    ),
+    (
+        "robot_detection_robot_requests_total",
+        "Requests by robot, the first 200 by name, and decision",
+    ),
+    (
+        "robot_detection_responses_total",
+        "Responses by site and class of status; a client that left before its response is a 4xx",
+    ),
+    (
+        "robot_detection_robots_txt_violations_total",
+        "Requests against robots.txt by site; robot, the first 200 by name; what was broken; and answer",
+    ),
+    (
+        "robot_detection_access_log_lost_lines_total",
+        "Lines of the access log that came too fast, or could not be written",
+    ),
+    (
+        "robot_detection_reloads_total",
+        "Reloads of the configuration by result: done or failed",
+    ),
+    (
+        "robot_detection_upstream_requests_total",
+        "Requests that were sent on, by site and server",
+    ),
+];
+
+const GAUGES: [(&str, &str); 9] = [
+    (
+        "robot_detection_upstream_up",
+        "1 when requests go to the server, by site and server",
+    ),
+    (
+        "robot_detection_upstream_in_flight",
+        "Requests whose response has not ended, by site and server",
+    ),
+    (
+        "robot_detection_upstream_failures",
+        "Failures in a row, by site and server",
+    ),
+    ("robot_detection_build_info", "1, for the version"),
+    (
+        "robot_detection_active_robots",
+        "Robots that detection knows",
+    ),
+    (
+        "robot_detection_registry_robots",
+        "Rows of the robots table",
+    ),
+    ("robot_detection_database_up", "1 when the database answers"),
+    (
+        "robot_detection_refresh_last_success_seconds",
+        "Time of the last refresh that succeeded",
+    ),
+    (
+        "robot_detection_refresh_failing",
+        "1 when the last refresh failed",
+    ),
+];
+
+const DURATION: &str = "robot_detection_request_duration_seconds";
+const FIRST_BYTE: &str = "robot_detection_upstream_first_byte_seconds";
+
+/// Source of a registry and how its refreshes go.
+struct Refreshed {
+    source: String,
+    succeeded_ms: i64,
+    is_failing: bool,
+}
+
+/// Returns all metrics in the text format of Prometheus.
+pub(super) async fn exposition(robots: &RobotDetection, observer: &Observer) -> String {
+    let counts = robots.store().robot_counts().await.ok();
+    let refreshed = refreshed(robots).await;
+    let recorder = PrometheusBuilder::new().build_recorder();
+    let handle = recorder.handle();
+    metrics::with_local_recorder(&recorder, || {
+        describe();
+        requests(observer);
+        sites(robots);
+        house(observer);
+        registry(robots, counts.as_deref(), refreshed);
+    });
+    let mut text = handle.render();
+    histograms(observer, &mut text);
+    text
+}
+
+fn describe() {
+    for (name, help) in COUNTERS {
+        describe_counter!(name, Unit::Count, help);
+    }
+    for (name, help) in GAUGES {
+        describe_gauge!(name, Unit::Count, help);
+    }
+}
+
+fn requests(observer: &Observer) {
+    for site in observer.metrics().sites() {
+        for (visitor, decision, number) in site.requests() {
+            counter!(
+                "robot_detection_requests_total",
+                "site" => site.name.clone(), "visitor" => visitor, "decision" => decision
+            )
+            .absolute(number);
+        }
+        for (class, number) in site.statuses() {
+            counter!(
+                "robot_detection_responses_total", "site" => site.name.clone(), "status" => class
+            )
+            .absolute(number);
+        }
+    }
+    for (robot, decision, number) in observer.metrics().robots.numbers() {
+        counter!(
+            "robot_detection_robot_requests_total", "robot" => robot, "decision" => decision
+        )
+        .absolute(number);
+    }
+}
+
+fn sites(robots: &RobotDetection) {
+    let states = match robots.serving() {
+        Some(serving) => serving.states(),
+        None => vec![(
+            DEFAULT_SITE.to_owned(),
+            robots.enforcer().clone(),
+            Vec::new(),
+        )],
+    };
+    for (site, enforcer, servers) in states {
+        robots_txt(&site, &enforcer);
+        for server in servers {
+            upstream(&site, server);
+        }
+    }
+}
+
+/// Labels are bounded: robots beyond the first 200 of a site are counted together.
+fn robots_txt(site: &str, enforcer: &Enforcer) {
+    for count in enforcer.robot_counts() {
+        for (broken, answer, number) in [
+            ("rule", "pass", count.rules_reported),
+            ("rule", "refuse", count.rules_refused),
+            ("crawl-delay", "pass", count.delays_reported),
+            ("crawl-delay", "refuse", count.delays_refused),
+        ] {
+            if number > 0 {
+                counter!(
+                    "robot_detection_robots_txt_violations_total",
+                    "site" => site.to_owned(), "robot" => count.robot.clone(),
+                    "broken" => broken, "answer" => answer
+                )
+                .absolute(number);
+            }
+        }
+    }
+}
+
+/// The servers are those of the settings, so that their labels are bounded too.
+fn upstream(site: &str, server: ServerState) {
+    let labels = [("site", site.to_owned()), ("server", server.url)];
+    let up = f64::from(u8::from(server.is_healthy));
+    gauge!("robot_detection_upstream_up", &labels).set(up);
+    gauge!("robot_detection_upstream_in_flight", &labels).set(float(server.in_flight));
+    gauge!("robot_detection_upstream_failures", &labels).set(f64::from(server.failures));
+    counter!("robot_detection_upstream_requests_total", &labels).absolute(server.requests);
+}
+
+fn house(observer: &Observer) {
+    gauge!("robot_detection_build_info", "version" => env!("CARGO_PKG_VERSION")).set(1.0);
+    counter!("robot_detection_access_log_lost_lines_total").absolute(observer.lost_lines());
+    let metrics = observer.metrics();
+    for (result, number) in [
+        ("done", &metrics.reloads_done),
+        ("failed", &metrics.reloads_failed),
+    ] {
+        counter!("robot_detection_reloads_total", "result" => result).absolute(read(number));
+    }
+}
+
+fn registry(robots: &RobotDetection, counts: Option<&[RobotCount]>, refreshed: Vec<Refreshed>) {
+    let active = robots.detector().load().robots().len();
+    gauge!("robot_detection_active_robots").set(float(active as u64));
+    gauge!("robot_detection_database_up").set(f64::from(u8::from(counts.is_some())));
+    for count in counts.unwrap_or_default() {
+        let source = count.source.to_string();
+        for (status, number) in [
+            ("active", count.active),
+            ("quarantined", count.quarantined),
+            ("unusable", count.unusable),
+        ] {
+            gauge!(
+                "robot_detection_registry_robots", "source" => source.clone(), "status" => status
+            )
+            .set(float(number));
+        }
+    }
+    for row in refreshed {
+        let seconds = u64::try_from(row.succeeded_ms / 1_000).unwrap_or_default();
+        gauge!(
+            "robot_detection_refresh_last_success_seconds", "source" => row.source.clone()
+        )
+        .set(float(seconds));
+        gauge!("robot_detection_refresh_failing", "source" => row.source)
+            .set(f64::from(u8::from(row.is_failing)));
+    }
+}
+
+async fn refreshed(robots: &RobotDetection) -> Vec<Refreshed> {
+    let mut rows = Vec::new();
+    for spec in robots.refresher().sources() {
+        let Ok(state) = robots.store().source_state(&spec.source).await else {
+            continue;
+        };
+        let failure = robots.refresher().standing_failure(&spec.source).await;
+        rows.push(Refreshed {
+            source: spec.source.to_string(),
+            succeeded_ms: state
+                .and_then(|state| state.succeeded_ms)
+                .unwrap_or_default(),
+            is_failing: matches!(failure, Ok(Some(_))),
+        });
+    }
+    rows
+}
+
+fn histograms(observer: &Observer, text: &mut String) {
+    head(
+        DURATION,
+        "Seconds from the head of a request to the end of its response, by site",
+        text,
+    );
+    for site in observer.metrics().sites() {
+        site.durations
+            .write(DURATION, Some(("site", &site.name)), text);
+    }
+    head(
+        FIRST_BYTE,
+        "Seconds until a response of the upstream began, or failed to",
+        text,
+    );
+    observer.metrics().first_byte.write(FIRST_BYTE, None, text);
+}
+
+fn head(name: &str, help: &str, text: &mut String) {
+    // Writing into memory does not fail.
+    let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} histogram");
+}
+
+fn read(number: &AtomicU64) -> u64 {
+    number.load(Ordering::Relaxed)
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a gauge is a float; counts stay far below 2^52"
+)]
+fn float(number: u64) -> f64 {
+    number as f64
+}

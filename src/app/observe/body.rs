@@ -1,0 +1,61 @@
+use std::{
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+use bytes::Buf;
+use hyper::body::{Body, Frame, SizeHint};
+use pin_project_lite::pin_project;
+
+use super::observation::Observation;
+
+/// Body that knows whether the upstream was asked for it.
+pub(in super::super) trait FromUpstream {
+    /// Tells whether the upstream was asked, even if what came of it is a page of ours.
+    fn is_from_upstream(&self) -> bool;
+}
+
+pin_project! {
+    /// Body whose bytes are counted until it ends, or is dropped.
+    #[derive(Debug)]
+    pub(in super::super) struct ObservedBody<B> {
+        observation: Option<Observation>,
+        #[pin]
+        inner: B,
+    }
+}
+
+impl<B> ObservedBody<B> {
+    pub(super) fn new(inner: B, observation: Option<Observation>) -> Self {
+        Self { observation, inner }
+    }
+}
+
+impl<B: Body> Body for ObservedBody<B> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
+        let this = self.project();
+        let frame = ready!(this.inner.poll_frame(cx));
+        match (&frame, &mut *this.observation) {
+            (Some(Ok(frame)), Some(observation)) => {
+                observation.sent(frame.data_ref().map_or(0, Buf::remaining));
+            }
+            // Dropping it says that this is the end.
+            (_, observation) => *observation = None,
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}

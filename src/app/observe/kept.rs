@@ -1,0 +1,200 @@
+//! What logs and traces tell of a request, kept until its response has ended.
+
+use std::{borrow::Cow, net::IpAddr};
+
+use axum::http::{
+    HeaderMap, HeaderValue, Method, Request, Uri, Version,
+    header::{HOST, REFERER, USER_AGENT},
+};
+
+use crate::listen::ClientAddr;
+
+/// Head of a request; neither cookies nor authorisation are in it.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) client: Option<IpAddr>,
+    pub(super) received_ms: i64,
+    pub(super) method: Method,
+    uri: Uri,
+    version: Version,
+    pub(super) host: Option<Box<[u8]>>,
+    pub(super) referer: Option<HeaderValue>,
+    user_agents: UserAgents,
+}
+
+#[derive(Debug)]
+enum UserAgents {
+    None,
+    One(HeaderValue),
+    /// The layer looks at each of them.
+    Several(Box<[u8]>),
+}
+
+impl Kept {
+    pub(super) fn new<B>(request: &Request<B>, received_ms: i64) -> Self {
+        let headers = request.headers();
+        let addr = request.extensions().get::<ClientAddr>();
+        let authority = request.uri().authority();
+        let host = match authority {
+            Some(authority) => Some(authority.as_str().as_bytes()),
+            None => headers.get(HOST).map(HeaderValue::as_bytes),
+        };
+        Self {
+            client: addr.map(|addr| addr.client),
+            received_ms,
+            method: request.method().clone(),
+            uri: request.uri().clone(),
+            version: request.version(),
+            host: host.map(without_user).map(Box::from),
+            referer: headers.get(REFERER).cloned(),
+            user_agents: UserAgents::new(headers),
+        }
+    }
+
+    /// Returns the target of the request line; in HTTP/2, path and query.
+    pub(super) fn target(&self) -> Cow<'_, str> {
+        let is_absolute = self.uri.authority().is_some() && self.version < Version::HTTP_2;
+        match self.uri.path_and_query() {
+            Some(target) if !is_absolute => Cow::Borrowed(target.as_str()),
+            // What a user name in it is followed by is a password.
+            _ => match self.uri.to_string().split_once('@') {
+                Some((before, after)) if self.has_user() => {
+                    let scheme = before.split_once("://").map(|(scheme, _)| scheme);
+                    let scheme = scheme.map_or_else(String::new, |scheme| format!("{scheme}://"));
+                    Cow::Owned(scheme + after)
+                }
+                _ => Cow::Owned(self.uri.to_string()),
+            },
+        }
+    }
+
+    pub(super) fn version(&self) -> &'static str {
+        match self.version {
+            Version::HTTP_09 => "HTTP/0.9",
+            Version::HTTP_10 => "HTTP/1.0",
+            Version::HTTP_2 => "HTTP/2.0",
+            Version::HTTP_3 => "HTTP/3.0",
+            _ => "HTTP/1.1",
+        }
+    }
+
+    /// Returns the User-Agent; several headers are joined by commas (RFC 9110 §5.3).
+    pub(super) fn user_agent(&self) -> Option<&[u8]> {
+        match &self.user_agents {
+            UserAgents::None => None,
+            UserAgents::One(value) => Some(value.as_bytes()),
+            UserAgents::Several(joined) => Some(joined),
+        }
+    }
+
+    #[cfg(feature = "otel")]
+    pub(super) fn path(&self) -> &str {
+        self.uri.path()
+    }
+
+    #[cfg(feature = "otel")]
+    pub(super) fn query(&self) -> Option<&str> {
+        self.uri.query()
+    }
+
+    fn has_user(&self) -> bool {
+        let authority = self.uri.authority();
+        authority.is_some_and(|authority| authority.as_str().contains('@'))
+    }
+}
+
+impl UserAgents {
+    fn new(headers: &HeaderMap) -> Self {
+        let mut values = headers.get_all(USER_AGENT).iter();
+        match (values.next(), values.next()) {
+            (None, _) => Self::None,
+            (Some(one), None) => Self::One(one.clone()),
+            (Some(_), Some(_)) => {
+                let all = headers.get_all(USER_AGENT).iter();
+                let all = all.map(HeaderValue::as_bytes).collect::<Vec<_>>();
+                Self::Several(all.join(b", ".as_slice()).into())
+            }
+        }
+    }
+}
+
+fn without_user(authority: &[u8]) -> &[u8] {
+    authority
+        .rsplit(|byte| *byte == b'@')
+        .next()
+        .unwrap_or(authority)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(target: &str, version: Version) -> Kept {
+        let request = Request::builder()
+            .uri(target)
+            .version(version)
+            .header(HOST, "header.example")
+            .header("Cookie", "session=secret")
+            .header("Authorization", "Bearer secret")
+            .body(())
+            .unwrap();
+        Kept::new(&request, 0)
+    }
+
+    #[test]
+    fn the_target_is_the_request_line_s() {
+        for (target, version, expected, host) in [
+            ("/a?b=%20", Version::HTTP_11, "/a?b=%20", "header.example"),
+            ("*", Version::HTTP_11, "*", "header.example"),
+            (
+                "http://a.example/b?c",
+                Version::HTTP_11,
+                "http://a.example/b?c",
+                "a.example",
+            ),
+            (
+                "https://a.example/b?c",
+                Version::HTTP_2,
+                "/b?c",
+                "a.example",
+            ),
+            (
+                "http://user:geheim@a.example/b@c",
+                Version::HTTP_11,
+                "http://a.example/b@c",
+                "a.example",
+            ),
+            (
+                "a.example:443",
+                Version::HTTP_11,
+                "a.example:443",
+                "a.example:443",
+            ),
+        ] {
+            let kept = kept(target, version);
+            assert_eq!(kept.target(), expected, "{target}");
+            assert_eq!(kept.host.as_deref(), Some(host.as_bytes()), "{target}");
+        }
+    }
+
+    #[test]
+    fn neither_cookies_nor_authorisation_are_kept() {
+        assert!(!format!("{:?}", kept("/", Version::HTTP_11)).contains("secret"));
+    }
+
+    #[test]
+    fn several_user_agents_are_joined() {
+        let mut headers = HeaderMap::new();
+        let joined = |headers: &HeaderMap| {
+            let request = Request::builder().body(()).unwrap();
+            let mut kept = Kept::new(&request, 0);
+            kept.user_agents = UserAgents::new(headers);
+            kept.user_agent().map(<[u8]>::to_vec)
+        };
+        assert_eq!(joined(&headers), None);
+        headers.append(USER_AGENT, HeaderValue::from_static("a"));
+        assert_eq!(joined(&headers).unwrap(), b"a");
+        headers.append(USER_AGENT, HeaderValue::from_static("b"));
+        assert_eq!(joined(&headers).unwrap(), b"a, b");
+    }
+}

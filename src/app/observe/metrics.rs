@@ -1,0 +1,228 @@
+//! Counters of requests: relaxed atomics in arrays, so that nothing waits for them.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use crate::layer::Outcome;
+use crate::policy::Action;
+use crate::telemetry::Histogram;
+
+use super::robots::RobotCounts;
+
+/// Sites that are counted one by one, at most.
+const MAX_SITES: usize = 1_000;
+/// Site under which further sites are counted.
+const OTHER_SITES: &str = "other";
+
+/// Words for who asks.
+pub(in super::super) const VISITORS: [&str; 3] = ["person", "listed", "unlisted"];
+
+/// Words for what was done; in a dry run, for what would have been.
+pub(in super::super) const DECISIONS: [&str; 9] = [
+    "pass",
+    "redirect",
+    "serve",
+    "refuse",
+    "slow",
+    "would-redirect",
+    "would-serve",
+    "would-refuse",
+    "would-slow",
+];
+
+/// Who asked and what was done, as places in the lists of words.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Labels {
+    visitor: usize,
+    decision: usize,
+}
+
+/// Numbers by decision.
+pub(super) type ByDecision = [AtomicU64; DECISIONS.len()];
+
+/// Metrics of the whole program.
+#[derive(Debug, Default)]
+pub(in super::super) struct Metrics {
+    sites: Mutex<BTreeMap<String, Arc<SiteMetrics>>>,
+    pub(in super::super) robots: RobotCounts,
+    pub(in super::super) first_byte: Histogram,
+    pub(in super::super) reloads_done: AtomicU64,
+    pub(in super::super) reloads_failed: AtomicU64,
+}
+
+/// Metrics of one site.
+#[derive(Debug, Default)]
+pub(in super::super) struct SiteMetrics {
+    pub(in super::super) name: String,
+    requests: [ByDecision; VISITORS.len()],
+    /// By hundreds of the status, from 1xx.
+    statuses: [AtomicU64; 5],
+    pub(in super::super) durations: Histogram,
+}
+
+impl Labels {
+    pub(super) fn new(outcome: Option<&Outcome>) -> Self {
+        let Some(outcome) = outcome else {
+            return Self::default();
+        };
+        let visitor = match (outcome.robot(), outcome.listed()) {
+            (None, _) => 0,
+            (Some(_), Some(_)) => 1,
+            (Some(_), None) => 2,
+        };
+        let action = Action::ALL
+            .iter()
+            .position(|action| *action == outcome.decision())
+            .unwrap_or_default();
+        let dry = if outcome.is_dry_run() && action > 0 {
+            Action::ALL.len() - 1
+        } else {
+            0
+        };
+        Self {
+            visitor,
+            decision: action + dry,
+        }
+    }
+
+    pub(super) fn visitor(self) -> &'static str {
+        VISITORS.get(self.visitor).copied().unwrap_or_default()
+    }
+
+    pub(super) fn decision(self) -> &'static str {
+        DECISIONS.get(self.decision).copied().unwrap_or_default()
+    }
+
+    pub(super) fn count(self, numbers: &ByDecision) {
+        if let Some(number) = numbers.get(self.decision) {
+            number.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Metrics {
+    /// Returns the metrics of a site, the same ones for the same name.
+    pub(super) fn site(&self, name: &str) -> Arc<SiteMetrics> {
+        let mut sites = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new = !sites.contains_key(name);
+        let name = if is_new && sites.len() >= MAX_SITES {
+            OTHER_SITES
+        } else {
+            name
+        };
+        let site = sites.entry(name.to_owned()).or_insert_with(|| {
+            Arc::new(SiteMetrics {
+                name: name.to_owned(),
+                ..SiteMetrics::default()
+            })
+        });
+        Arc::clone(site)
+    }
+
+    pub(in super::super) fn sites(&self) -> Vec<Arc<SiteMetrics>> {
+        let sites = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
+        sites.values().cloned().collect()
+    }
+
+    pub(super) fn reloaded(&self, succeeded: bool) {
+        let counter = if succeeded {
+            &self.reloads_done
+        } else {
+            &self.reloads_failed
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl SiteMetrics {
+    pub(super) fn count(&self, labels: Labels, status: u16, duration: Duration) {
+        if let Some(numbers) = self.requests.get(labels.visitor) {
+            labels.count(numbers);
+        }
+        let class = usize::from(status / 100).checked_sub(1);
+        if let Some(number) = class.and_then(|class| self.statuses.get(class)) {
+            number.fetch_add(1, Ordering::Relaxed);
+        }
+        self.durations.record(duration);
+    }
+
+    /// Returns visitor, decision and number of what was counted.
+    pub(in super::super) fn requests(
+        &self,
+    ) -> impl Iterator<Item = (&'static str, &'static str, u64)> {
+        VISITORS
+            .into_iter()
+            .zip(&self.requests)
+            .flat_map(|(visitor, numbers)| {
+                numbers_by_decision(numbers)
+                    .map(move |(decision, number)| (visitor, decision, number))
+            })
+    }
+
+    /// Returns class and number of the statuses.
+    pub(in super::super) fn statuses(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let classes = ["1xx", "2xx", "3xx", "4xx", "5xx"];
+        let numbers = self.statuses.iter();
+        classes
+            .into_iter()
+            .zip(numbers.map(|number| number.load(Ordering::Relaxed)))
+    }
+}
+
+/// Returns decision and number of what was counted.
+pub(super) fn numbers_by_decision(
+    numbers: &ByDecision,
+) -> impl Iterator<Item = (&'static str, u64)> {
+    DECISIONS
+        .into_iter()
+        .zip(numbers)
+        .map(|(decision, number)| (decision, number.load(Ordering::Relaxed)))
+        .filter(|(_, number)| *number > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_action_has_its_two_words() {
+        for (place, action) in Action::ALL.iter().enumerate() {
+            assert_eq!(DECISIONS[place], action.as_str());
+            if place > 0 {
+                let would = DECISIONS[place + Action::ALL.len() - 1];
+                assert_eq!(would, format!("would-{action}"));
+            }
+        }
+        assert_eq!(DECISIONS.len(), 2 * Action::ALL.len() - 1);
+    }
+
+    #[test]
+    fn a_person_is_counted_without_an_outcome() {
+        let metrics = Metrics::default();
+        let site = metrics.site("a");
+        site.count(Labels::new(None), 204, Duration::ZERO);
+        site.count(Labels::new(None), 499, Duration::ZERO);
+        site.count(Labels::new(None), 700, Duration::ZERO);
+        let requests: Vec<_> = metrics.site("a").requests().collect();
+        assert_eq!(requests, [("person", "pass", 3)]);
+        let statuses: Vec<_> = site.statuses().map(|(_, number)| number).collect();
+        assert_eq!(statuses, [0, 1, 0, 1, 0]);
+    }
+
+    #[test]
+    fn sites_beyond_a_thousand_are_counted_together() {
+        let metrics = Metrics::default();
+        for number in 0..MAX_SITES + 5 {
+            metrics.site(&number.to_string());
+        }
+        assert_eq!(metrics.sites().len(), MAX_SITES + 1);
+        assert_eq!(metrics.site("9999").name, "other");
+        assert_eq!(metrics.site("7").name, "7");
+    }
+}

@@ -1,0 +1,126 @@
+//! One request, from its head to the end of the response's body.
+
+use std::{
+    net::{IpAddr, Ipv4Addr},
+    time::Duration,
+};
+
+use axum::http::{HeaderValue, Request, StatusCode};
+use tokio::time::Instant;
+
+use crate::access_log::Line;
+use crate::layer::Outcome;
+#[cfg(feature = "otel")]
+use crate::telemetry::RequestSpan;
+
+#[cfg(feature = "otel")]
+use super::traces;
+use super::{SiteObserver, kept::Kept, metrics::Labels, observer::AccessLog};
+
+/// Status of a request whose client went away before the response, as nginx has it.
+const CLIENT_CLOSED_REQUEST: u16 = 499;
+
+/// Observation of one request; it is counted and logged when dropped.
+#[derive(Debug)]
+pub(super) struct Observation {
+    site: SiteObserver,
+    #[cfg(feature = "otel")]
+    span: Option<RequestSpan>,
+    /// Only where there is an access log, or traces.
+    kept: Option<Box<Kept>>,
+    begun: Instant,
+    status: u16,
+    outcome: Option<Outcome>,
+    body_bytes: u64,
+}
+
+impl Observation {
+    pub(super) fn begin<B>(site: &SiteObserver, request: &mut Request<B>) -> Self {
+        let inner = &site.shared.observer.inner;
+        let kept = inner
+            .keeps()
+            .then(|| Box::new(Kept::new(request, inner.clock.now_ms())));
+        Self {
+            site: site.clone(),
+            #[cfg(feature = "otel")]
+            span: inner.traces.as_ref().map(|traces| {
+                let method = request.method().clone();
+                traces.begin(&method, request.headers_mut())
+            }),
+            kept,
+            begun: Instant::now(),
+            status: CLIENT_CLOSED_REQUEST,
+            outcome: None,
+            body_bytes: 0,
+        }
+    }
+
+    pub(super) fn answered(&mut self, status: StatusCode, outcome: Option<Outcome>) {
+        self.status = status.as_u16();
+        self.outcome = outcome;
+    }
+
+    /// Counts the time until the upstream's response began, or failed.
+    pub(super) fn first_byte(&self) {
+        let metrics = &self.site.shared.observer.inner.metrics;
+        metrics.first_byte.record(self.begun.elapsed());
+    }
+
+    pub(super) fn sent(&mut self, bytes: usize) {
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        self.body_bytes = self.body_bytes.saturating_add(bytes);
+    }
+
+    fn log(
+        &self,
+        log: &AccessLog,
+        kept: &Kept,
+        outcome: &Outcome,
+        labels: Labels,
+        duration: Duration,
+    ) {
+        let target = kept.target();
+        let line = Line {
+            client: kept.client.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED)),
+            received_ms: kept.received_ms,
+            host: kept.host.as_deref(),
+            method: kept.method.as_str(),
+            target: &target,
+            version: kept.version(),
+            status: self.status,
+            body_bytes: self.body_bytes,
+            duration,
+            referer: kept.referer.as_ref().map(HeaderValue::as_bytes),
+            user_agent: kept.user_agent(),
+            site: &self.site.shared.site.name,
+            robot: outcome.robot(),
+            visitor: labels.visitor(),
+            decision: labels.decision(),
+            cause: outcome.cause(),
+        };
+        log.writer.line(|out| line.write(log.format, out));
+    }
+}
+
+impl Drop for Observation {
+    fn drop(&mut self) {
+        let shared = &*self.site.shared;
+        let inner = &shared.observer.inner;
+        let duration = self.begun.elapsed();
+        let labels = Labels::new(self.outcome.as_ref());
+        shared.site.count(labels, self.status, duration);
+        if let Some(robot) = self.outcome.as_ref().and_then(Outcome::robot) {
+            inner.metrics.robots.count(robot, labels);
+        }
+        let Some(kept) = &self.kept else { return };
+        let nobody = Outcome::default();
+        let outcome = self.outcome.as_ref().unwrap_or(&nobody);
+        if let Some(log) = &inner.log {
+            self.log(log, kept, outcome, labels, duration);
+        }
+        #[cfg(feature = "otel")]
+        if let Some(span) = self.span.take() {
+            span.end(self.status, traces::attributes(kept, outcome, labels));
+        }
+    }
+}

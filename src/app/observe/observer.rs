@@ -1,0 +1,168 @@
+//! The one that sees all requests, and the access log it keeps.
+
+use std::{io, sync::Arc};
+
+use crate::access_log::LineFormat;
+use crate::clock::Clock;
+use crate::config::{ConfigErrors, Loaded, Settings};
+use crate::telemetry::LineWriter;
+#[cfg(feature = "otel")]
+use crate::telemetry::Traces;
+
+use super::{Metrics, SiteObserver};
+
+/// Where the access log goes and what its lines look like.
+#[derive(Clone, Debug)]
+struct AccessLogSettings {
+    path: String,
+    format: LineFormat,
+}
+
+/// What of requests is written, and where to.
+#[derive(Clone, Debug)]
+pub(in super::super) struct ObserveSettings {
+    access_log: Option<AccessLogSettings>,
+    /// URL of a collector of traces.
+    #[cfg(feature = "otel")]
+    otel_endpoint: Option<String>,
+}
+
+/// Observer of requests: metrics, and an access log where one is configured.
+///
+/// Clones share both.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Observer {
+    pub(super) inner: Arc<Inner>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Inner {
+    pub(super) metrics: Metrics,
+    pub(super) log: Option<AccessLog>,
+    #[cfg(feature = "otel")]
+    pub(super) traces: Option<Traces>,
+    pub(super) clock: Clock,
+}
+
+#[derive(Debug)]
+pub(super) struct AccessLog {
+    pub(super) writer: LineWriter,
+    pub(super) format: LineFormat,
+}
+
+impl ObserveSettings {
+    pub(in super::super) fn new(
+        loaded: &Loaded,
+        settings: &Settings,
+    ) -> Result<Self, ConfigErrors> {
+        if !cfg!(feature = "otel") && !settings.otel_endpoint.is_empty() {
+            let reason = "this program is built without traces; build it with --features otel";
+            return Err(loaded.wrong("otel.endpoint", reason));
+        }
+        Ok(Self {
+            access_log: AccessLogSettings::new(loaded, settings)?,
+            #[cfg(feature = "otel")]
+            otel_endpoint: Some(settings.otel_endpoint.clone()).filter(|url| !url.is_empty()),
+        })
+    }
+}
+
+impl AccessLogSettings {
+    /// Reads the settings; `None` where there is to be no access log.
+    fn new(loaded: &Loaded, settings: &Settings) -> Result<Option<Self>, ConfigErrors> {
+        let format = settings.access_log_format.parse();
+        let format = format.map_err(|error| loaded.wrong("access_log.format", error))?;
+        let path = settings.access_log_path.clone();
+        Ok((!path.is_empty()).then_some(Self { path, format }))
+    }
+}
+
+impl Observer {
+    /// Opens the access log and starts traces, if they are to be.
+    pub(in super::super) fn open(settings: &ObserveSettings) -> io::Result<Self> {
+        let log = match &settings.access_log {
+            Some(AccessLogSettings { path, format }) => Some(AccessLog {
+                writer: LineWriter::open(path).map_err(|error| explain(path, &error))?,
+                format: *format,
+            }),
+            None => None,
+        };
+        let inner = Arc::new(Inner {
+            log,
+            #[cfg(feature = "otel")]
+            traces: open_traces(settings)?,
+            ..Inner::default()
+        });
+        Ok(Self { inner })
+    }
+
+    /// Returns the observer of a site, whose name becomes a label.
+    pub(in super::super) fn site(&self, name: &str) -> SiteObserver {
+        SiteObserver::new(self.clone(), self.inner.metrics.site(name))
+    }
+
+    pub(in super::super) fn metrics(&self) -> &Metrics {
+        &self.inner.metrics
+    }
+
+    /// Returns how many lines of the access log were lost.
+    pub(in super::super) fn lost_lines(&self) -> u64 {
+        let log = self.inner.log.as_ref();
+        log.map_or(0, |log| log.writer.lost())
+    }
+
+    /// Counts a reload of the configuration.
+    pub(crate) fn reloaded(&self, succeeded: bool) {
+        self.inner.metrics.reloaded(succeeded);
+    }
+
+    /// Opens the access log's file anew.
+    pub(crate) fn reopen_log(&self) {
+        if let Some(log) = &self.inner.log {
+            log.writer.reopen();
+        }
+    }
+
+    /// Writes the last lines and spans; to be called when nothing is served any more.
+    pub(crate) async fn close(&self) {
+        if let Some(log) = &self.inner.log {
+            log.writer.close().await;
+        }
+        #[cfg(feature = "otel")]
+        if let Some(traces) = &self.inner.traces {
+            super::traces::close(traces).await;
+        }
+    }
+}
+
+impl Inner {
+    /// Tells whether anything is written of a request.
+    pub(super) fn keeps(&self) -> bool {
+        #[cfg(feature = "otel")]
+        if self.traces.is_some() {
+            return true;
+        }
+        self.log.is_some()
+    }
+}
+
+#[cfg(feature = "otel")]
+fn open_traces(settings: &ObserveSettings) -> io::Result<Option<Traces>> {
+    let Some(endpoint) = &settings.otel_endpoint else {
+        return Ok(None);
+    };
+    let started = super::traces::start(endpoint);
+    let error = |error| {
+        io::Error::other(format!(
+            "cannot send traces to {endpoint}: {error}: write otel.endpoint such as http://127.0.0.1:4318/v1/traces"
+        ))
+    };
+    started.map(Some).map_err(error)
+}
+
+fn explain(path: &str, error: &io::Error) -> io::Error {
+    let text = format!(
+        "cannot open the access log {path}: {error}: make its directory, writable for this user, or change access_log.path"
+    );
+    io::Error::new(error.kind(), text)
+}

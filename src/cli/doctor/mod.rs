@@ -1,0 +1,11 @@
+//! `doctor`: checks everything that `serve` will need, and says what to do.
+
+mod check;
+mod configuration;
+mod database;
+mod robots_txt;
+mod run;
+mod server;
+mod sources;
+
+pub(super) use run::run;

@@ -1,0 +1,103 @@
+//! What `serve` opens and reaches: listeners, upstreams, heavens, the access log.
+
+use std::{fs::OpenOptions, path::Path};
+
+use serde_json::Value;
+
+use crate::fetch::{Conditions, FetchLimits, Fetched, Fetcher};
+use crate::listen::ListenAddr;
+
+use super::{check::Check, database::missing_file, run::Subject};
+
+/// Connects to each upstream.
+pub(super) async fn upstreams(subject: &Subject<'_>) -> Vec<Check> {
+    let Some(server) = subject.server else {
+        return Vec::new();
+    };
+    let mut checks = Vec::new();
+    for (site, url, result) in server.check_upstreams().await {
+        let name = match site {
+            Some(site) => format!("upstream of {site}"),
+            None => "upstream".to_owned(),
+        };
+        let result = result.map(|()| format!("{url} accepts connections"));
+        checks.push(Check::new(name, result.map_err(|error| error.to_string())));
+    }
+    if checks.is_empty() {
+        let none = "none: the demonstration site is served; set server.upstream";
+        checks.push(Check::new("upstream", Ok(none.to_owned())));
+    }
+    checks
+}
+
+/// Binds each address; one in use is well where this program itself serves there.
+pub(super) async fn listeners(subject: &Subject<'_>) -> Vec<Check> {
+    let Some(server) = subject.server else {
+        return Vec::new();
+    };
+    let mut checks = Vec::new();
+    for (name, addr, bound) in server.try_listeners().await {
+        let result = match bound {
+            _ if matches!(addr, ListenAddr::Systemd(_)) => {
+                Ok("the service manager gives the socket at the start".to_owned())
+            }
+            Ok(_) => Ok(format!("{addr} is free")),
+            Err(_) if serves(addr).await => Ok(format!("robot-detection serves on {addr} already")),
+            Err(error) => Err(error.to_string()),
+        };
+        checks.push(Check::new(name, result));
+    }
+    checks
+}
+
+/// Looks for the directories of heavens that are not the built-in one.
+pub(super) fn heavens(subject: &Subject<'_>) -> Vec<Check> {
+    let heavens = subject.server.iter().flat_map(|server| server.heavens());
+    heavens
+        .map(|(path, directory)| {
+            let result = if Path::new(directory).is_dir() {
+                Ok(format!("{path} is served from {directory}"))
+            } else {
+                Err(format!(
+                    "there is no directory {directory} for {path}: make it, or empty heaven.directory"
+                ))
+            };
+            Check::new("heaven", result)
+        })
+        .collect()
+}
+
+/// Opens the access log if it is there; it is not made here.
+pub(super) fn access_log(subject: &Subject<'_>) -> Vec<Check> {
+    let path = &*subject.settings.access_log_path;
+    let result = match path {
+        "" => return Vec::new(),
+        "-" => Ok("standard output".to_owned()),
+        _ if Path::new(path).exists() => OpenOptions::new()
+            .append(true)
+            .open(path)
+            .map(|_| format!("{path} can be written"))
+            .map_err(|error| {
+                format!("cannot write {path}: {error}: let the user of `serve` write it")
+            }),
+        _ => missing_file(Path::new(path)),
+    };
+    vec![Check::new("access log", result)]
+}
+
+async fn serves(addr: &ListenAddr) -> bool {
+    let ListenAddr::Tcp(addr) = addr else {
+        return false;
+    };
+    let url = format!("http://localhost:{}/readyz", addr.port());
+    let Ok(fetcher) = Fetcher::new(FetchLimits::default()) else {
+        return false;
+    };
+    let ready = fetcher
+        .fetch(&url, &Conditions::default(), &|_, _| {})
+        .await;
+    let Ok(Fetched::Body { bytes, .. }) = ready else {
+        return false;
+    };
+    serde_json::from_slice::<Value>(&bytes).is_ok_and(|answer| answer.get("ready").is_some())
+}

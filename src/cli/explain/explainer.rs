@@ -1,0 +1,135 @@
+//! What decides about requests, as a server with this configuration would.
+
+use std::{fs::File, io::Read as _, path::Path};
+
+use anyhow::Context as _;
+use tokio::sync::OnceCell;
+
+use crate::app::{self, RobotsTxtPlan, ServedRobotsTxt, SiteIndex};
+use crate::cli::{Cli, args::ExplainArgs, context};
+use crate::config::Loaded;
+use crate::detect::SharedDetector;
+use crate::policy::{Enforcer, Policy, Request, RobotsFiles, SharedRobotsFiles};
+use crate::robots_txt::{Dialect, RobotsTxt};
+
+use super::told::{Asked, Told};
+
+/// Bytes of a robots.txt that are read, at most.
+const MAX_FILE_BYTES: u64 = 8 * 1024 * 1024;
+
+/// Detector, and what is in force on each site.
+pub(super) struct Explainer {
+    detector: SharedDetector,
+    index: SiteIndex,
+    /// Made when the first request for the site is asked about.
+    sites: Vec<OnceCell<InForce>>,
+    /// File that is named in place of those of the sites.
+    robots_txt: Option<RobotsTxt>,
+}
+
+/// Policy and robots.txt of one site.
+struct InForce {
+    policy: Policy,
+    enforcer: Enforcer,
+    plan: RobotsTxtPlan,
+    /// `None` where a file was named on the command line.
+    served: Option<ServedRobotsTxt>,
+}
+
+impl Explainer {
+    pub(super) async fn new(cli: &Cli, args: &ExplainArgs) -> anyhow::Result<Self> {
+        let loaded = context::load(cli)?;
+        let index = SiteIndex::new(&loaded)?;
+        for settings in index.settings() {
+            app::policy(settings)?;
+        }
+        Ok(Self {
+            detector: SharedDetector::new(context::detector(&loaded).await?),
+            sites: index.settings().iter().map(|_| OnceCell::new()).collect(),
+            index,
+            robots_txt: args.robots_txt.as_deref().map(read).transpose()?,
+        })
+    }
+
+    /// Prints what is done with a request, and why.
+    pub(super) async fn tell(&self, asked: &Asked, as_json: bool) -> anyhow::Result<()> {
+        let site = self.in_force(asked).await?;
+        let detector = self.detector.load();
+        let claim = detector.identify(&asked.user_agent);
+        let request = Request {
+            method: &asked.method,
+            host: asked.host.as_deref(),
+            path: asked.path(),
+        };
+        let told = Told {
+            asked,
+            claim: claim.as_ref(),
+            explained: site.enforcer.explain_all(
+                &site.policy,
+                &request,
+                &asked.target,
+                claim.as_ref(),
+                &asked.user_agent,
+            ),
+            answered_by: site.who_answers(asked),
+        };
+        if as_json {
+            told.print_json()?;
+        } else {
+            told.print()?;
+        }
+        Ok(())
+    }
+
+    async fn in_force(&self, asked: &Asked) -> anyhow::Result<&InForce> {
+        let number = self.index.find(asked.host.as_deref(), asked.path());
+        let found = self
+            .index
+            .settings()
+            .get(number)
+            .zip(self.sites.get(number));
+        let (settings, site) = found.context("the site is not one of the index")?;
+        let made = InForce::new(settings, &self.detector, self.robots_txt.as_ref());
+        site.get_or_try_init(|| made).await
+    }
+}
+
+impl InForce {
+    async fn new(
+        loaded: &Loaded,
+        detector: &SharedDetector,
+        named: Option<&RobotsTxt>,
+    ) -> anyhow::Result<Self> {
+        let (files, served) = if let Some(file) = named {
+            let files = SharedRobotsFiles::default();
+            files.replace(RobotsFiles::everywhere(file.clone()));
+            (files, None)
+        } else {
+            let served = app::robots_txt_in_force(loaded, detector).await?;
+            (served.files().clone(), Some(served))
+        };
+        Ok(Self {
+            policy: app::policy(loaded)?,
+            enforcer: Enforcer::new(files, app::enforcement(loaded)?),
+            plan: app::robots_txt(loaded)?,
+            served,
+        })
+    }
+
+    /// Says who answers for `/robots.txt`, where that is asked for.
+    fn who_answers(&self, asked: &Asked) -> Option<String> {
+        let host = asked.host.as_deref();
+        (asked.path() == "/robots.txt").then(|| match &self.served {
+            Some(served) => served.who_answers(host),
+            None => self.plan.who_answers(host),
+        })
+    }
+}
+
+fn read(path: &Path) -> anyhow::Result<RobotsTxt> {
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(MAX_FILE_BYTES).read_to_end(&mut bytes))
+        .with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(RobotsTxt::parse(&bytes, Dialect::default()))
+}

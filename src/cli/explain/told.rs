@@ -1,0 +1,139 @@
+//! What is told of a request, as text and JSON.
+
+use std::io;
+
+use serde_json::{Value, json};
+
+use crate::cli::{identify, output};
+use crate::detect::Claim;
+use crate::policy::{Brake, Explained, PassReason, Rule};
+
+/// Request that is explained.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    /// Line of the log that tells of it, from 1.
+    pub(super) line: Option<u64>,
+    pub(super) method: String,
+    pub(super) host: Option<String>,
+    /// Path with its query.
+    pub(super) target: String,
+    pub(super) user_agent: Vec<u8>,
+}
+
+/// What is done with a request, and why.
+pub(super) struct Told<'t> {
+    pub(super) asked: &'t Asked,
+    pub(super) claim: Option<&'t Claim<'t>>,
+    pub(super) explained: Explained<'t>,
+    /// Who answers for `/robots.txt`, where that is asked for.
+    pub(super) answered_by: Option<String>,
+}
+
+impl Asked {
+    pub(super) fn path(&self) -> &str {
+        self.target.split('?').next().unwrap_or_default()
+    }
+
+    fn user_agent(&self) -> String {
+        String::from_utf8_lossy(&self.user_agent).into_owned()
+    }
+}
+
+impl Told<'_> {
+    /// Prints a row for each step; of a log's line its request first, and an empty line last.
+    pub(super) fn print(&self) -> io::Result<()> {
+        if let Some(number) = self.asked.line {
+            row("line", &format!("{number}: {}", self.request()))?;
+        }
+        if let Some(claim) = self.claim {
+            row("claim", &found(claim, &self.asked.user_agent))?;
+        }
+        for step in &self.explained.steps {
+            row(step.name, &step.text)?;
+        }
+        let would = self.would().map(|would| format!(" (would {would})"));
+        let decision = self.decision() + &would.unwrap_or_default();
+        row("decision", &decision)?;
+        if let Some(answers) = &self.answered_by {
+            row("answered", &format!("by {answers}"))?;
+        }
+        match self.asked.line {
+            Some(_) => output::line(""),
+            None => Ok(()),
+        }
+    }
+
+    /// Prints one object: indented, but of a log's line in one line.
+    pub(super) fn print_json(&self) -> io::Result<()> {
+        let steps = self.explained.steps.iter();
+        let steps = steps.map(|step| json!({"step": step.name, "reason": step.text}));
+        let explained = &self.explained;
+        let passes = explained.passes();
+        let mut object = json!({
+            "decision": self.decision(),
+            "would": self.would(),
+            "pass_reason": explained.pass_reason.filter(|_| passes).map(PassReason::as_str),
+            "rule": explained.rule.map(Rule::label),
+            "slowed": explained.slowed_by.and_then(Rule::brake).map(Brake::to_string),
+            "claim": self.claim.map(identify::object),
+            "steps": steps.collect::<Vec<_>>(),
+            "answered_by": self.answered_by,
+        });
+        let Some(number) = self.asked.line else {
+            return output::json(&object);
+        };
+        for (key, value) in [
+            ("line", json!(number)),
+            ("method", json!(self.asked.method)),
+            ("host", json!(self.asked.host)),
+            ("path", json!(self.asked.target)),
+            ("user_agent", json!(self.asked.user_agent())),
+        ] {
+            if let Value::Object(object) = &mut object {
+                object.insert(key.to_owned(), value);
+            }
+        }
+        output::line(&object.to_string())
+    }
+
+    /// Returns what is done; in a dry run that is nothing.
+    fn decision(&self) -> String {
+        if self.explained.is_dry_run {
+            return "pass".to_owned();
+        }
+        self.explained.to_string()
+    }
+
+    /// Returns what only a dry run keeps from being done.
+    fn would(&self) -> Option<String> {
+        let is_kept = self.explained.is_dry_run && self.explained.pass_reason.is_none();
+        is_kept.then(|| self.explained.to_string())
+    }
+
+    fn request(&self) -> String {
+        let Asked {
+            method,
+            host,
+            target,
+            ..
+        } = self.asked;
+        let host = host.as_deref().unwrap_or_default();
+        format!("{method} {host}{target} by {:?}", self.asked.user_agent())
+    }
+}
+
+fn row(name: &str, text: &str) -> io::Result<()> {
+    output::line(&format!("{name:<8}  {}", output::clean(text)))
+}
+
+/// Says which robot is claimed, and by what of the User-Agent.
+fn found(claim: &Claim<'_>, user_agent: &[u8]) -> String {
+    let by = match claim {
+        Claim::Listed(_) => claim.to_string(),
+        Claim::Unlisted(unlisted) => {
+            let text = user_agent.get(claim.range()).unwrap_or_default();
+            format!("{} {:?}", unlisted.sign, String::from_utf8_lossy(text))
+        }
+    };
+    format!("{}, by {by}", claim.id())
+}

@@ -1,0 +1,116 @@
+//! How long things took, counted without locks.
+
+use std::{
+    fmt::Write as _,
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
+
+/// Upper bounds of the buckets: microseconds, and seconds as they are written.
+const BOUNDS: [(u64, &str); 9] = [
+    (1_000, "0.001"),
+    (5_000, "0.005"),
+    (25_000, "0.025"),
+    (100_000, "0.1"),
+    (250_000, "0.25"),
+    (1_000_000, "1"),
+    (2_500_000, "2.5"),
+    (10_000_000, "10"),
+    (60_000_000, "60"),
+];
+
+/// Histogram of durations, from a millisecond to a minute.
+///
+/// Counters are relaxed: a scrape under load may see a duration in its bucket
+/// and not yet in the sum.
+#[derive(Debug, Default)]
+pub struct Histogram {
+    /// The last one is of what is above all bounds.
+    buckets: [AtomicU64; BOUNDS.len() + 1],
+    sum_micros: AtomicU64,
+}
+
+impl Histogram {
+    /// Counts a duration.
+    pub fn record(&self, duration: Duration) {
+        let micros = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
+        let bounds = BOUNDS.iter();
+        let at = bounds.take_while(|(bound, _)| micros > *bound).count();
+        if let Some(bucket) = self.buckets.get(at) {
+            bucket.fetch_add(1, Ordering::Relaxed);
+        }
+        self.sum_micros.fetch_add(micros, Ordering::Relaxed);
+    }
+
+    /// Appends the samples in the text format of Prometheus, without `# TYPE`.
+    ///
+    /// `label` is the name and the value of the one label they have.
+    pub fn write(&self, name: &str, label: Option<(&str, &str)>, text: &mut String) {
+        let label = label.map(|(name, value)| (name, label_value(value)));
+        let before = label
+            .as_ref()
+            .map_or_else(String::new, |(name, value)| format!("{name}=\"{value}\","));
+        let mut count = 0;
+        let bounds = BOUNDS.iter().map(|(_, bound)| *bound).chain(["+Inf"]);
+        for (bucket, bound) in self.buckets.iter().zip(bounds) {
+            count += bucket.load(Ordering::Relaxed);
+            // Writing into memory does not fail.
+            let _ = writeln!(text, "{name}_bucket{{{before}le=\"{bound}\"}} {count}");
+        }
+        let labels = label.map_or_else(String::new, |(name, value)| {
+            format!("{{{name}=\"{value}\"}}")
+        });
+        let sum = Duration::from_micros(self.sum_micros.load(Ordering::Relaxed));
+        let _ = writeln!(text, "{name}_sum{labels} {}", sum.as_secs_f64());
+        let _ = writeln!(text, "{name}_count{labels} {count}");
+    }
+}
+
+fn label_value(value: &str) -> String {
+    value
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_added_up_by_bucket() {
+        let histogram = Histogram::default();
+        for micros in [0, 1_000, 1_001, 60_000_000, 60_000_001] {
+            histogram.record(Duration::from_micros(micros));
+        }
+        let mut text = String::new();
+        histogram.write("seconds", Some(("site", "a\"b")), &mut text);
+        for line in [
+            r#"seconds_bucket{site="a\"b",le="0.001"} 2"#,
+            r#"seconds_bucket{site="a\"b",le="0.005"} 3"#,
+            r#"seconds_bucket{site="a\"b",le="10"} 3"#,
+            r#"seconds_bucket{site="a\"b",le="60"} 4"#,
+            r#"seconds_bucket{site="a\"b",le="+Inf"} 5"#,
+            r#"seconds_sum{site="a\"b"} 120.002002"#,
+            r#"seconds_count{site="a\"b"} 5"#,
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+        }
+        let mut text = String::new();
+        histogram.write("seconds", None, &mut text);
+        assert!(text.starts_with("seconds_bucket{le=\"0.001\"} 2\n"));
+        assert!(text.ends_with("seconds_count 5\n"));
+    }
+
+    #[test]
+    fn bounds_are_what_they_are_written_as() {
+        for (micros, text) in BOUNDS {
+            let seconds: f64 = text.parse().unwrap();
+            assert_eq!(
+                Duration::from_secs_f64(seconds),
+                Duration::from_micros(micros)
+            );
+        }
+        assert!(BOUNDS.is_sorted());
+    }
+}

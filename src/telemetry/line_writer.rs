@@ -1,0 +1,414 @@
+//! Lines written to a file off the path of requests.
+
+use std::{
+    cell::RefCell,
+    fmt,
+    fs::{File, OpenOptions},
+    io::{self, Write},
+    mem,
+    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread::{self, Thread},
+    time::Duration,
+};
+
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+/// Bytes that wait, from which on lines are dropped.
+const MAX_BUFFERED_BYTES: usize = 4 * 1024 * 1024;
+/// Bytes at which the writer is woken.
+const WAKE_BYTES: usize = 64 * 1024;
+/// Longest time that a line waits in a buffer.
+const FLUSH_EVERY: Duration = Duration::from_secs(1);
+/// Flushes between two reports of lost lines.
+const FLUSHES_BETWEEN_REPORTS: u32 = 60;
+/// Time that the last lines get at the end.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+/// Rights of a new file: nobody else is to read who visited.
+const FILE_MODE: u32 = 0o640;
+
+/// Writer of lines to a file or to standard output, in a thread of its own.
+///
+/// Lines wait in memory for at most a second. When more of them come than can
+/// be written, they are dropped and counted: nobody waits for a disk. A file
+/// that was moved or removed is made anew. Clones share the file.
+#[derive(Clone)]
+pub struct LineWriter {
+    handle: Arc<Handle>,
+}
+
+struct Handle {
+    shared: Arc<Shared>,
+    thread: Thread,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    /// Held to copy a line, or to exchange two pointers.
+    buffer: Mutex<Vec<u8>>,
+    lost: AtomicU64,
+    reopen: AtomicBool,
+    close: AtomicBool,
+    closed: CancellationToken,
+}
+
+/// What the thread writes to.
+#[derive(Debug)]
+enum Sink {
+    Output,
+    File { path: PathBuf, file: File },
+}
+
+#[derive(Debug)]
+struct Job {
+    shared: Arc<Shared>,
+    sink: Sink,
+    spare: Vec<u8>,
+    is_failing: bool,
+    reported: u64,
+    flushes_until_report: u32,
+}
+
+impl LineWriter {
+    /// Opens a file to append to, and makes it where it is missing; `-` is standard output.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the file cannot be written, or no thread can be started.
+    pub fn open(path: &str) -> io::Result<Self> {
+        let sink = Sink::open(path)?;
+        let shared = Arc::<Shared>::default();
+        let job = Job {
+            shared: Arc::clone(&shared),
+            sink,
+            spare: Vec::new(),
+            is_failing: false,
+            reported: 0,
+            flushes_until_report: 0,
+        };
+        let thread = thread::Builder::new()
+            .name("access-log".to_owned())
+            .spawn(move || job.run())?
+            .thread()
+            .clone();
+        let handle = Arc::new(Handle { shared, thread });
+        Ok(Self { handle })
+    }
+
+    /// Adds the line that `write` appends, without its end, or drops it.
+    pub fn line(&self, write: impl FnOnce(&mut Vec<u8>)) {
+        thread_local! {
+            static LINE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+        }
+        LINE.with_borrow_mut(|line| {
+            line.clear();
+            write(line);
+            line.push(b'\n');
+            self.add(line);
+            line.shrink_to(WAKE_BYTES);
+        });
+    }
+
+    /// Opens the file anew, after what was said so far is written.
+    pub fn reopen(&self) {
+        self.handle.shared.reopen.store(true, Ordering::Release);
+        self.handle.thread.unpark();
+    }
+
+    /// Returns how many lines were dropped, or could not be written.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.handle.shared.lost.load(Ordering::Relaxed)
+    }
+
+    fn add(&self, line: &[u8]) {
+        let shared = &*self.handle.shared;
+        let mut buffer = lock(&shared.buffer);
+        let before = buffer.len();
+        if before + line.len() > MAX_BUFFERED_BYTES {
+            drop(buffer);
+            shared.lost.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        buffer.extend_from_slice(line);
+        let is_time = before < WAKE_BYTES && buffer.len() >= WAKE_BYTES;
+        drop(buffer);
+        if is_time {
+            self.handle.thread.unpark();
+        }
+    }
+
+    /// Writes what was said so far and ends, after a few seconds at the latest.
+    pub async fn close(&self) {
+        self.handle.close();
+        if timeout(CLOSE_TIMEOUT, self.handle.shared.closed.cancelled())
+            .await
+            .is_err()
+        {
+            warn!("the access log takes no more lines: its last ones are lost");
+        }
+    }
+}
+
+impl fmt::Debug for LineWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LineWriter")
+            .field("lost", &self.lost())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Handle {
+    fn close(&self) {
+        self.shared.close.store(true, Ordering::Release);
+        self.thread.unpark();
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl Job {
+    fn run(mut self) {
+        loop {
+            thread::park_timeout(FLUSH_EVERY);
+            let closes = self.shared.close.load(Ordering::Acquire);
+            let reopens = self.shared.reopen.swap(false, Ordering::AcqRel);
+            self.flush();
+            if reopens {
+                self.sink.reopen();
+            }
+            if closes {
+                self.shared.closed.cancel();
+                return;
+            }
+        }
+    }
+
+    fn flush(&mut self) {
+        mem::swap(&mut *lock(&self.shared.buffer), &mut self.spare);
+        if !self.spare.is_empty() {
+            self.sink.reopen_if_moved();
+            self.write();
+            self.spare.clear();
+            self.spare.shrink_to(2 * WAKE_BYTES);
+        }
+        self.report();
+    }
+
+    fn write(&mut self) {
+        match self.sink.write(&self.spare) {
+            Ok(()) => self.is_failing = false,
+            Err(error) => {
+                let lines = memchr::memchr_iter(b'\n', &self.spare).count();
+                let lines = u64::try_from(lines).unwrap_or(u64::MAX);
+                self.shared.lost.fetch_add(lines, Ordering::Relaxed);
+                if !mem::replace(&mut self.is_failing, true) {
+                    let sink = self.sink.name();
+                    warn!(%error, "cannot write the access log to {sink}: {error}; its lines are lost until that ends");
+                }
+            }
+        }
+    }
+
+    /// Says once a minute, at most, that lines were lost.
+    fn report(&mut self) {
+        self.flushes_until_report = self.flushes_until_report.saturating_sub(1);
+        let lost = self.shared.lost.load(Ordering::Relaxed);
+        if lost > self.reported && self.flushes_until_report == 0 {
+            let lines = lost - self.reported;
+            warn!(
+                lines,
+                "the access log lost {lines} lines: they could not be written, or came faster than that"
+            );
+            self.reported = lost;
+            self.flushes_until_report = FLUSHES_BETWEEN_REPORTS;
+        }
+    }
+}
+
+impl Sink {
+    fn open(path: &str) -> io::Result<Self> {
+        if path == "-" {
+            return Ok(Self::Output);
+        }
+        let path = PathBuf::from(path);
+        Ok(Self::File {
+            file: append_to(&path)?,
+            path,
+        })
+    }
+
+    fn write(&mut self, lines: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Output => {
+                let mut output = io::stdout().lock();
+                output.write_all(lines)?;
+                output.flush()
+            }
+            Self::File { file, .. } => file.write_all(lines),
+        }
+    }
+
+    fn reopen(&mut self) {
+        let Self::File { path, file } = self else {
+            return;
+        };
+        match append_to(path) {
+            Ok(opened) => *file = opened,
+            Err(error) => {
+                let path = path.display();
+                warn!(%error, "cannot open the access log {path} anew: {error}; the old file is written on");
+            }
+        }
+    }
+
+    fn reopen_if_moved(&mut self) {
+        if let Self::File { path, file } = self
+            && is_moved(path, file)
+        {
+            info!("the access log was moved: opening {} anew", path.display());
+            self.reopen();
+        }
+    }
+
+    fn name(&self) -> String {
+        match self {
+            Self::Output => "standard output".to_owned(),
+            Self::File { path, .. } => path.display().to_string(),
+        }
+    }
+}
+
+fn append_to(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .create(true)
+        .append(true)
+        .mode(FILE_MODE)
+        .open(path)
+}
+
+/// Tells whether the path leads to another file, or nowhere.
+fn is_moved(path: &Path, file: &File) -> bool {
+    let Ok(open) = file.metadata() else {
+        return false;
+    };
+    std::fs::metadata(path).map_or(true, |found| {
+        (found.dev(), found.ino()) != (open.dev(), open.ino())
+    })
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log(directory: &Path) -> (LineWriter, PathBuf) {
+        let path = directory.join("access.log");
+        let writer = LineWriter::open(path.to_str().unwrap()).unwrap();
+        (writer, path)
+    }
+
+    #[tokio::test]
+    async fn every_line_is_in_the_file_when_it_is_closed() {
+        let directory = tempfile::tempdir().unwrap();
+        let (writer, path) = log(directory.path());
+        thread::scope(|scope| {
+            for thread in 0..4 {
+                let writer = &writer;
+                scope.spawn(move || {
+                    for number in 0..1000 {
+                        writer.line(|line| {
+                            let _ = write!(line, "{thread} {number}");
+                        });
+                    }
+                });
+            }
+        });
+        writer.close().await;
+        let text = std::fs::read_to_string(path).unwrap();
+        assert_eq!(text.lines().count(), 4000);
+        for thread in 0..4 {
+            let of_thread = text
+                .lines()
+                .filter_map(|line| line.strip_prefix(&format!("{thread} ")));
+            let numbers = of_thread.map(|number| number.parse::<usize>().unwrap());
+            assert!(numbers.eq(0..1000), "in their order");
+        }
+        assert_eq!(writer.lost(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_file_that_was_moved_is_made_anew() {
+        let directory = tempfile::tempdir().unwrap();
+        let (writer, path) = log(directory.path());
+        let moved = directory.path().join("access.log.1");
+        std::fs::rename(&path, &moved).unwrap();
+        writer.line(|line| line.extend_from_slice(b"after"));
+        writer.close().await;
+        assert_eq!(std::fs::read_to_string(moved).unwrap(), "");
+        assert_eq!(std::fs::read_to_string(path).unwrap(), "after\n");
+    }
+
+    #[test]
+    fn a_file_reopened_is_the_one_of_that_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("access.log");
+        let mut sink = Sink::open(path.to_str().unwrap()).unwrap();
+        sink.write(b"old\n").unwrap();
+        let moved = directory.path().join("access.log.1");
+        std::fs::rename(&path, &moved).unwrap();
+        sink.write(b"old\n").unwrap();
+        sink.reopen();
+        sink.write(b"new\n").unwrap();
+        assert_eq!(std::fs::read_to_string(moved).unwrap(), "old\nold\n");
+        assert_eq!(std::fs::read_to_string(path).unwrap(), "new\n");
+    }
+
+    #[test]
+    fn lines_are_lost_and_counted_when_the_buffer_is_full() {
+        // Nothing empties these buffers: no thread runs.
+        let shared = Arc::<Shared>::default();
+        let thread = thread::current();
+        let handle = Arc::new(Handle { shared, thread });
+        let writer = LineWriter { handle };
+        let line = "x".repeat(1023);
+        for _ in 0..MAX_BUFFERED_BYTES / 1024 {
+            writer.line(|buffer| buffer.extend_from_slice(line.as_bytes()));
+        }
+        assert_eq!(writer.lost(), 0);
+        writer.line(|buffer| buffer.extend_from_slice(b"one too many"));
+        writer.line(|buffer| buffer.extend_from_slice(b"and another"));
+        assert_eq!(writer.lost(), 2);
+    }
+
+    #[tokio::test]
+    async fn lines_that_cannot_be_written_are_lost_and_counted() {
+        // The device on which every write fails for want of space.
+        let writer = LineWriter::open("/dev/full").unwrap();
+        writer.line(|line| line.extend_from_slice(b"a"));
+        writer.line(|line| line.extend_from_slice(b"b"));
+        writer.close().await;
+        assert_eq!(writer.lost(), 2);
+    }
+
+    #[test]
+    fn a_directory_that_is_missing_is_an_error() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("missing/access.log");
+        let error = LineWriter::open(path.to_str().unwrap()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
+}
