@@ -3,16 +3,15 @@
 use axum::{
     Json, Router,
     extract::{Path, State},
-    http::{HeaderMap, StatusCode, Uri, header},
+    http::{StatusCode, header},
     response::{IntoResponse, Response},
-    routing::get,
+    routing::{get, post},
 };
 use serde::Deserialize;
 use serde_json::json;
 
 use super::{
     fields::{Authentic, Body, Params},
-    guard::host,
     identify::{self, Question},
     jobs,
     listing::{ListParams, Listing},
@@ -24,6 +23,7 @@ use super::{
     robots::{self, RobotPath},
     robots_txt,
     rules::{RuleView, TagRuleView},
+    sites::{self, Chosen},
     sources,
     state::AdminState,
 };
@@ -46,16 +46,18 @@ pub(super) fn routes() -> Router<AdminState> {
         .route("/refreshes/{refresh_id}", get(record))
         .route("/refresh", get(progress).post(start))
         .route("/identify", get(identify))
+        .route("/sites", get(sites::json))
+        .route("/reload", post(sites::reload_json))
         .route("/robots-txt", get(robots_txt::json))
         .route("/robots-txt/check", get(robots_txt::check_json))
 }
 
-async fn status(State(state): State<AdminState>) -> Answer {
+async fn status(State(state): State<AdminState>, of: Chosen) -> Answer {
     let views = sources::load(&state).await?;
     Ok(Json(json!({
         "version": env!("CARGO_PKG_VERSION"),
         "database": state.admin().store.engine(),
-        "filtering": FilteringView::new(&state.admin().policy.load()),
+        "filtering": FilteringView::new(&of.policy.load()),
         "robots": RobotsView::new(&state, &views),
         "bundled_only": sources::is_bundled_only(&views),
         "refreshing": refreshes::current(&state).running,
@@ -63,7 +65,7 @@ async fn status(State(state): State<AdminState>) -> Answer {
     })))
 }
 
-async fn settings(State(state): State<AdminState>) -> Answer {
+async fn settings(State(state): State<AdminState>, of: Chosen) -> Answer {
     let settings: Vec<_> = state
         .admin()
         .settings
@@ -79,7 +81,7 @@ async fn settings(State(state): State<AdminState>) -> Answer {
             })
         })
         .collect();
-    let policy = state.admin().policy.load();
+    let policy = of.policy.load();
     Ok(Json(json!({
         "settings": settings,
         "rules": RuleView::all(&policy),
@@ -179,8 +181,7 @@ async fn start(
 async fn identify(
     State(state): State<AdminState>,
     Params(question): Params<Question>,
-    uri: Uri,
-    headers: HeaderMap,
+    of: Chosen,
 ) -> Result<Json<identify::Answer>, Problem> {
-    identify::answer(&state, &question, host(&uri, &headers)).map(Json)
+    identify::answer(&state, &question, &of).map(Json)
 }

@@ -2,17 +2,24 @@
 
 use serde::Serialize;
 
-use super::settings::Admin;
+use super::sites::Chosen;
 use crate::detect::Claim;
-use crate::policy::{Answer, Decision, Finding, Policy, Request, Step};
+use crate::policy::{Brake, Request, Rule, Step};
 
 /// What is done with a request.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Decided {
-    /// "pass", "redirect" or "refuse".
+    /// "pass", "redirect", "serve" or "refuse".
     pub(super) decision: &'static str,
+    /// Where it is redirected to, or the page that is served in its place.
     pub(super) location: Option<String>,
     pub(super) status: Option<u16>,
+    /// The rule that decided.
+    pub(super) rule: Option<String>,
+    /// How many requests of the robot are let through, where a rule slows it down.
+    pub(super) slowed: Option<String>,
+    /// Whether the request passes, whatever was decided.
+    pub(super) is_dry_run: bool,
     pub(super) steps: Vec<StepView>,
 }
 
@@ -25,57 +32,27 @@ pub(super) struct StepView {
 impl Decided {
     /// Asks the policy and robots.txt, as the layer does; `target` is the path with its query.
     pub(super) fn new(
-        admin: &Admin,
+        site: &Chosen,
         request: &Request<'_>,
         target: &str,
         claim: Option<&Claim<'_>>,
         user_agent: &[u8],
     ) -> Self {
-        let policy = admin.policy.load();
-        let explanation = policy.explain(request, claim);
-        let steps = explanation.steps.into_iter();
-        let mut decided = Self {
-            steps: steps.map(StepView::from).collect(),
-            ..Self::pass()
-        };
-        match explanation.decision {
-            Decision::Redirect(redirect) => {
-                decided.decision = "redirect";
-                decided.location = Some(redirect.location.clone());
-                decided.status = Some(redirect.status);
-            }
-            Decision::Pass(_) => {
-                let enforcer = &admin.enforcer;
-                let finding = enforcer.explain(&policy, request, target, claim, user_agent);
-                decided.add(&policy, finding);
-            }
-        }
-        decided
-    }
-
-    /// A request that passes without a question.
-    pub(super) fn pass() -> Self {
+        let policy = site.policy.load();
+        let enforcer = &site.enforcer;
+        let explained = enforcer.explain_all(&policy, request, target, claim, user_agent);
         Self {
-            decision: "pass",
-            location: None,
-            status: None,
-            steps: Vec::new(),
+            decision: explained.action.as_str(),
+            location: explained.location,
+            status: explained.status,
+            rule: explained.rule.map(|rule| rule.label().to_owned()),
+            slowed: explained
+                .slowed_by
+                .and_then(Rule::brake)
+                .map(Brake::to_string),
+            is_dry_run: explained.is_dry_run,
+            steps: explained.steps.into_iter().map(StepView::from).collect(),
         }
-    }
-
-    fn add(&mut self, policy: &Policy, finding: Finding) {
-        let steps = finding.steps.into_iter();
-        self.steps.extend(steps.map(StepView::from));
-        let redirect = policy.redirect();
-        (self.decision, self.status) = match finding.answer {
-            Answer::Pass => return,
-            Answer::TooManyRequests { .. } => ("refuse", Some(429)),
-            Answer::Redirect if let Some(redirect) = redirect => {
-                self.location = Some(redirect.location.clone());
-                ("redirect", Some(redirect.status))
-            }
-            _ => ("refuse", Some(403)),
-        };
     }
 }
 

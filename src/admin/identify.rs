@@ -1,20 +1,16 @@
 //! Which robot is this User-Agent, and what happens to it?
 
 use askama::Template;
-use axum::{
-    extract::State,
-    http::{HeaderMap, Uri},
-    response::Response,
-};
+use axum::{extract::State, response::Response};
 use serde::{Deserialize, Serialize};
 
 use super::{
     decided::Decided,
     fields::Params,
-    guard::host,
     page::{Page, html},
     problem::Problem,
     robot_view::link,
+    sites::Chosen,
     sources::title,
     state::AdminState,
 };
@@ -29,8 +25,11 @@ const DEFAULT_PATH: &str = "/members-only-stuff/";
 #[template(path = "admin/identify.html")]
 struct IdentifyPage {
     page: Page,
+    of: Chosen,
     user_agent: String,
     path: String,
+    method: String,
+    host: String,
     answer: Option<Answer>,
 }
 
@@ -40,12 +39,19 @@ pub(super) struct Question {
     pub(super) user_agent: String,
     #[serde(default)]
     pub(super) path: String,
+    /// GET by default.
+    #[serde(default)]
+    pub(super) method: String,
+    /// Host that is asked for; by default that of the page.
+    #[serde(default)]
+    pub(super) host: String,
 }
 
 /// Robot that a User-Agent names, and what the policy does with it.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Answer {
     pub(super) user_agent: String,
+    pub(super) method: String,
     pub(super) path: String,
     pub(super) robot: Option<ClaimView>,
     #[serde(flatten)]
@@ -88,13 +94,12 @@ pub(super) struct ListedView {
 pub(super) async fn show(
     State(state): State<AdminState>,
     Params(question): Params<Question>,
-    uri: Uri,
-    headers: HeaderMap,
+    of: Chosen,
     page: Page,
 ) -> Result<Response, Problem> {
     let has_asked = page.place.local.contains("user_agent=");
     let answer = if has_asked {
-        Some(answer(&state, &question, host(&uri, &headers))?)
+        Some(answer(&state, &question, &of)?)
     } else {
         None
     };
@@ -104,7 +109,10 @@ pub(super) async fn show(
     };
     Ok(html(&IdentifyPage {
         page,
+        of,
+        method: method_of(&question.method),
         user_agent: question.user_agent,
+        host: question.host,
         path,
         answer,
     }))
@@ -114,27 +122,36 @@ pub(super) async fn show(
 pub(super) fn answer(
     state: &AdminState,
     question: &Question,
-    host: Option<&str>,
+    of: &Chosen,
 ) -> Result<Answer, Problem> {
-    if question.user_agent.len() > MAX_BYTES || question.path.len() > MAX_BYTES {
+    let Question {
+        user_agent,
+        path,
+        method,
+        host,
+    } = question;
+    let texts = [user_agent, path, method, host];
+    if texts.iter().any(|text| text.len() > MAX_BYTES) {
         return Err(Problem::invalid(
-            "User-Agent and path may have 16 KiB each.",
+            "User-Agent, path, method and host may have 16 KiB each.",
         ));
     }
+    let method = method_of(method);
     let target = target_of(&question.path);
     let path = target.split('?').next().unwrap_or_default();
     let detector = state.admin().detector.load();
     let claim = detector.identify(question.user_agent.as_bytes());
     let request = Request {
-        method: "GET",
-        host,
+        method: &method,
+        host: of.host.as_deref(),
         path,
     };
     let user_agent = question.user_agent.as_bytes();
     Ok(Answer {
         user_agent: question.user_agent.clone(),
         path: target.to_owned(),
-        decided: Decided::new(state.admin(), &request, target, claim.as_ref(), user_agent),
+        decided: Decided::new(of, &request, target, claim.as_ref(), user_agent),
+        method,
         robot: claim.map(|claim| ClaimView::new(&claim, &question.user_agent)),
     })
 }
@@ -184,6 +201,14 @@ fn cut(text: &str, start: usize, end: usize) -> (String, String, String) {
     let (before, matched) = head.split_at(start);
     let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
     (text(before), text(matched), text(after))
+}
+
+/// Returns the method that was typed, as requests spell it.
+fn method_of(typed: &str) -> String {
+    match typed.trim() {
+        "" => "GET".to_owned(),
+        method => method.to_ascii_uppercase(),
+    }
 }
 
 /// Returns path and query of what was typed: a path, or a whole URL.

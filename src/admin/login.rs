@@ -25,6 +25,8 @@ const PAGES: &[&str] = &[
     "overview",
     "robots",
     "identify",
+    "robots-txt",
+    "sites",
     "refresh",
     "refreshes",
     "account",
@@ -194,6 +196,7 @@ mod tests {
             "robots?q=a%20b",
             "robots/web-robots-db/x",
             "refreshes/3",
+            "sites",
         ] {
             assert_eq!(destination(next), next);
         }

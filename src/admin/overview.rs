@@ -10,6 +10,7 @@ use super::{
     refreshes::{self, RefreshView},
     rules::{RuleView, TagRuleView},
     settings::Setting,
+    sites::Chosen,
     sources::{self, SourceView},
     state::AdminState,
 };
@@ -23,6 +24,7 @@ const RECENT: u64 = 5;
 #[template(path = "admin/overview.html")]
 struct OverviewPage<'s> {
     page: Page,
+    of: Chosen,
     filtering: FilteringView,
     robots: RobotsView,
     sources: Vec<SourceView>,
@@ -38,6 +40,8 @@ struct OverviewPage<'s> {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct FilteringView {
     pub(super) is_on: bool,
+    /// Whether decisions are only noted.
+    pub(super) is_dry_run: bool,
     pub(super) filter_patterns: Vec<String>,
     pub(super) redirect_url: Option<String>,
     pub(super) status: Option<u16>,
@@ -64,7 +68,11 @@ pub(super) struct RobotsView {
 }
 
 /// Shows the overview.
-pub(super) async fn show(State(state): State<AdminState>, page: Page) -> Result<Response, Problem> {
+pub(super) async fn show(
+    State(state): State<AdminState>,
+    page: Page,
+    of: Chosen,
+) -> Result<Response, Problem> {
     let sources = sources::load(&state).await?;
     let settings = state.admin().settings.load();
     let (parameters, other_settings) = settings
@@ -72,7 +80,8 @@ pub(super) async fn show(State(state): State<AdminState>, page: Page) -> Result<
         .partition(|setting| setting.old_name.is_some());
     Ok(html(&OverviewPage {
         page,
-        filtering: FilteringView::new(&state.admin().policy.load()),
+        filtering: FilteringView::new(&of.policy.load()),
+        of,
         robots: RobotsView::new(&state, &sources),
         is_bundled_only: sources::is_bundled_only(&sources),
         is_refreshable: sources.iter().any(SourceView::is_refreshable),
@@ -85,9 +94,13 @@ pub(super) async fn show(State(state): State<AdminState>, page: Page) -> Result<
 }
 
 /// Redirects to the overview: without a slash at its end the page cannot link.
-pub(super) async fn top(State(state): State<AdminState>, page: Page) -> Result<Response, Problem> {
+pub(super) async fn top(
+    State(state): State<AdminState>,
+    page: Page,
+    of: Chosen,
+) -> Result<Response, Problem> {
     if page.place.root == "./" {
-        show(State(state), page).await
+        show(State(state), page, of).await
     } else {
         Ok(page.place.see_other("overview"))
     }
@@ -107,6 +120,7 @@ impl FilteringView {
         }
         Self {
             is_on: !policy.is_disabled(),
+            is_dry_run: policy.is_dry_run(),
             filter_patterns,
             redirect_url: redirect.map(|redirect| redirect.location.clone()),
             status: redirect.map(|redirect| redirect.status),

@@ -100,6 +100,8 @@ pub(super) struct Page {
     pub(super) place: Place,
     /// Token for the forms of a session.
     pub(super) csrf: Option<String>,
+    /// Whether decisions are only noted.
+    pub(super) is_dry_run: bool,
 }
 
 impl Page {
@@ -135,12 +137,13 @@ impl FromRequestParts<AdminState> for Page {
 
     async fn from_request_parts(
         parts: &mut Parts,
-        _: &AdminState,
+        state: &AdminState,
     ) -> Result<Self, Self::Rejection> {
         let visitor = parts.extensions.get::<Visitor>();
         Ok(Self {
             place: parts.extensions.get::<Place>().cloned().unwrap_or_default(),
             csrf: visitor.and_then(Visitor::csrf).map(str::to_owned),
+            is_dry_run: state.admin().policy.load().is_dry_run(),
         })
     }
 }

@@ -12,6 +12,7 @@ use super::{
     problem::Problem,
     refreshes, robots, robots_txt, session,
     settings::{Access, Admin},
+    sites,
     state::AdminState,
 };
 
@@ -53,6 +54,8 @@ fn pages() -> Router<AdminState> {
         .route("/robots/{robot_source}/{robot_id}", get(robots::show))
         .route("/identify", get(identify::show))
         .route("/robots-txt", get(robots_txt::show))
+        .route("/sites", get(sites::list))
+        .route("/sites/reload", post(sites::reload))
         .route("/refresh", get(refreshes::progress).post(refreshes::start))
         .route("/refreshes", get(refreshes::list))
         .route("/refreshes/{refresh_id}", get(refreshes::record))

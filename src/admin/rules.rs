@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::policy::{Policy, Rule, TagRule};
+use crate::policy::{Brake, Policy, Rule, TagRule};
 
 /// Rule in force.
 #[derive(Clone, Debug, Serialize)]
@@ -11,9 +11,16 @@ pub(super) struct RuleView {
     pub(super) rule: String,
     /// All of these have to hold; none: every robot on a filtered path.
     pub(super) conditions: Vec<String>,
-    /// "pass" or "redirect".
+    /// "pass", "redirect", "serve", "refuse" or "slow".
     pub(super) action: &'static str,
+    /// Where it redirects to, or the page that it serves in place.
     pub(super) location: Option<String>,
+    /// Status of a redirect or refusal.
+    pub(super) status: Option<u16>,
+    /// What a refused robot reads.
+    pub(super) text: Option<String>,
+    /// How many requests it lets through.
+    pub(super) pace: Option<PaceView>,
     /// Place in the configuration; empty: set by the program.
     pub(super) origin: String,
 }
@@ -26,12 +33,39 @@ impl RuleView {
 
     fn new(rule: &Rule) -> Self {
         let redirect = rule.redirect();
+        let location = redirect.map(|redirect| redirect.location.as_str());
+        let status = redirect.map(|redirect| redirect.status);
+        let refuse = rule.refuse();
         Self {
             rule: rule.label().to_owned(),
             conditions: rule.conditions().map(str::to_owned).collect(),
             action: rule.action().as_str(),
-            location: redirect.map(|redirect| redirect.location.clone()),
+            location: location.or(rule.served()).map(str::to_owned),
+            status: status.or(refuse.map(|refuse| refuse.status)),
+            text: refuse.map(|refuse| refuse.text.clone()),
+            pace: rule.brake().map(PaceView::new),
             origin: rule.origin().to_owned(),
+        }
+    }
+}
+
+/// Pace that a rule holds each robot to.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct PaceView {
+    pub(super) requests: u32,
+    pub(super) per_seconds: f64,
+    pub(super) burst: u32,
+    /// All three, for people to read.
+    pub(super) told: String,
+}
+
+impl PaceView {
+    fn new(brake: &Brake) -> Self {
+        Self {
+            requests: brake.requests(),
+            per_seconds: brake.per().as_secs_f64(),
+            burst: brake.burst(),
+            told: brake.to_string(),
         }
     }
 }

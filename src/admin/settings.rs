@@ -11,6 +11,8 @@ use crate::policy::{Enforcer, SharedPolicy};
 use crate::refresh::Refresher;
 use crate::store::Store;
 
+use super::{Reloads, SharedSites};
+
 /// Parameter in force and where it came from.
 #[derive(Clone, Debug)]
 pub struct Setting {
@@ -84,6 +86,10 @@ pub struct Admin {
     pub policy: SharedPolicy,
     /// Holds robots to robots.txt.
     pub enforcer: Enforcer,
+    /// Sites of the process, each with a policy of its own; none: policy and enforcer are of the only one.
+    pub sites: SharedSites,
+    /// Reloads of the configuration.
+    pub reloads: Reloads,
     /// Keeps the registry up to date.
     pub refresher: Refresher,
     /// Parameters in force; those with an old name come first on the page.

@@ -1,18 +1,17 @@
 //! From settings to a builder: what is wrong is told by its place in the file.
 
 use crate::admin::{Access, Setting};
-use crate::config::{
-    ConfigErrors, Loaded, RuleSettings, Settings, SourceSettings, TagSettings, Value, unknown_word,
-};
+use crate::config::{ConfigErrors, Loaded, Settings, SourceSettings, Value, unknown_word};
 use crate::fetch::shown_url;
-use crate::policy::{
-    Action, Policy, PolicyBuilder, PolicyError, Rule, RuleBuilder, TagRule, TagRuleBuilder,
-};
+use crate::policy::{Policy, PolicyBuilder, PolicyError};
 use crate::refresh::SourceSpec;
-use crate::registry::{Format, Purpose, Source};
+use crate::registry::{Format, Source};
 use crate::store::Store;
 
-use super::{RobotDetection, RobotDetectionBuilder, enforcement, operations, robots_txt};
+use super::{
+    RobotDetection, RobotDetectionBuilder, enforcement, operations, robots_txt,
+    rules::{purposes, rule, tag_rule},
+};
 
 /// Returns the builder that the settings describe.
 ///
@@ -35,7 +34,8 @@ pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> 
         })
         .robots_txt(robots_txt(loaded)?)
         .admin_hosts(settings.hosts.iter())
-        .shown_settings(shown(loaded));
+        .shown_settings(shown(loaded))
+        .started(loaded.clone());
     for source in sources {
         builder = builder.source(source);
     }
@@ -101,45 +101,6 @@ pub fn sources(loaded: &Loaded) -> Result<Vec<SourceSpec>, ConfigErrors> {
     Ok(specs)
 }
 
-/// Settings that a running server takes over from its file, beside those of robots.txt.
-const RELOADED: [&str; 8] = [
-    "filter_pattern",
-    "redirect_url",
-    "redirect_status",
-    "redirect_methods",
-    "redirect_purposes",
-    "allow_robots",
-    "deny_robots",
-    "unlisted_robots",
-];
-
-/// Puts filter and redirect settings, rules, lists of robots and robots.txt in force in a running server.
-///
-/// # Errors
-///
-/// Fails with the place of the wrong value; then nothing changes.
-pub fn reload(robots: &RobotDetection, loaded: &Loaded) -> Result<(), ConfigErrors> {
-    let enforcement = enforcement(loaded)?;
-    let robots_txt = robots_txt(loaded)?;
-    robots.policy().replace(policy(loaded)?);
-    robots.served_robots_txt().replace(robots_txt);
-    robots.enforcer().replace_settings(enforcement);
-    let recognise = loaded.settings().unlisted_robots;
-    robots.detector().recognise_unlisted(recognise);
-    let fresh = shown(loaded);
-    let current = robots.shown_settings().load();
-    let merged = current.iter().map(|setting| {
-        let is_reloaded =
-            RELOADED.contains(&setting.key.as_str()) || setting.key.starts_with("robots_txt.");
-        let found = fresh
-            .iter()
-            .find(|fresh| is_reloaded && fresh.key == setting.key);
-        found.unwrap_or(setting).clone()
-    });
-    robots.shown_settings().replace(merged.collect());
-    Ok(())
-}
-
 fn policy_builder(loaded: &Loaded, settings: &Settings) -> Result<PolicyBuilder, ConfigErrors> {
     let mut builder = Policy::builder()
         .filter_patterns(&settings.filter_patterns)
@@ -148,7 +109,8 @@ fn policy_builder(loaded: &Loaded, settings: &Settings) -> Result<PolicyBuilder,
         .methods(&settings.redirect_methods)
         .allow_robots(&settings.allow_robots)
         .deny_robots(&settings.deny_robots)
-        .own_hosts(&settings.hosts);
+        .own_hosts(&settings.hosts)
+        .dry_run(is_dry_run(loaded, settings)?);
     if settings.admin_enabled {
         builder = builder.never(&settings.admin_path);
     }
@@ -175,66 +137,12 @@ fn policy_builder(loaded: &Loaded, settings: &Settings) -> Result<PolicyBuilder,
     Ok(builder)
 }
 
-fn rule(settings: &RuleSettings) -> Result<RuleBuilder, ConfigErrors> {
-    let action = Action::from_word(&settings.action).ok_or_else(|| {
-        let words = Action::ALL.iter().map(|action| action.as_str());
-        settings.wrong("action", unknown_word("action", &settings.action, words))
-    })?;
-    let mut rule = Rule::builder(action)
-        .name(&settings.name)
-        .origin(&settings.origin);
-    if let Some(paths) = &settings.paths {
-        rule = rule.paths(paths);
+fn is_dry_run(loaded: &Loaded, settings: &Settings) -> Result<bool, ConfigErrors> {
+    match settings.mode.as_str() {
+        "on" => Ok(false),
+        "report" => Ok(true),
+        word => Err(loaded.wrong("mode", unknown_word("mode", word, ["on", "report"]))),
     }
-    if let Some(robots) = &settings.robots {
-        rule = rule.robots(robots);
-    }
-    if let Some(words) = &settings.purposes {
-        let purposes = purposes(words);
-        rule = rule.purposes(purposes.map_err(|reason| settings.wrong("purposes", reason))?);
-    }
-    if let Some(operators) = &settings.operators {
-        rule = rule.operators(operators);
-    }
-    if let Some(names) = &settings.sources {
-        let sources = names.iter().map(|name| {
-            let source = name.trim().parse::<Source>();
-            source.map_err(|error| settings.wrong("sources", format!("{name:?}: {error}")))
-        });
-        rule = rule.sources(sources.collect::<Result<Vec<_>, _>>()?);
-    }
-    if let Some(unlisted) = settings.unlisted {
-        rule = rule.unlisted(unlisted);
-    }
-    if let Some(url) = &settings.redirect_url {
-        rule = rule.redirect_url(url);
-    }
-    Ok(rule)
-}
-
-fn tag_rule(settings: &TagSettings) -> Result<TagRuleBuilder, ConfigErrors> {
-    let mut rule = TagRule::builder(&settings.value).origin(&settings.origin);
-    if let Some(paths) = &settings.paths {
-        rule = rule.paths(paths);
-    }
-    if let Some(robots) = &settings.robots {
-        rule = rule.robots(robots);
-    }
-    if let Some(words) = &settings.purposes {
-        let purposes = purposes(words);
-        rule = rule.purposes(purposes.map_err(|reason| settings.wrong("purposes", reason))?);
-    }
-    Ok(rule)
-}
-
-fn purposes(words: &[String]) -> Result<Vec<Purpose>, String> {
-    let parse = |word: &String| {
-        Purpose::from_word(word.trim()).ok_or_else(|| {
-            let words = Purpose::ALL.iter().map(|purpose| purpose.as_str());
-            unknown_word("purpose", word, words)
-        })
-    };
-    words.iter().map(parse).collect()
 }
 
 fn source_spec(settings: &SourceSettings, interval_days: u32) -> Result<SourceSpec, ConfigErrors> {
@@ -275,7 +183,8 @@ fn wrong(source: &SourceSettings, message: String) -> ConfigErrors {
     })
 }
 
-fn shown(loaded: &Loaded) -> Vec<Setting> {
+/// Returns the settings as the admin page shows them.
+pub(super) fn shown(loaded: &Loaded) -> Vec<Setting> {
     loaded
         .in_force()
         .map(|(key, found)| Setting {
@@ -349,6 +258,47 @@ mod tests {
     }
 
     #[test]
+    fn wrong_rules_are_told_with_their_place() {
+        for (text, expected) in [
+            (
+                "\nmode = 'reprot'",
+                "c.toml:2: mode: \"reprot\" is no mode; did you mean \"report\"?",
+            ),
+            (
+                "[[rule]]\naction='refuse'\nstatus=405",
+                "c.toml:3: rule.status: 405 refuses nobody; use one of 400, 401",
+            ),
+            (
+                "[[rule]]\naction='slow'\nburst=5",
+                "c.toml:1: rule.requests: say how many requests",
+            ),
+            (
+                "[[rule]]\naction='redirect'\nrequests=5",
+                "c.toml:3: rule.requests: the action is redirect, which does nothing with it",
+            ),
+            (
+                "[[rule]]\naction='serve'\nredirect_url='https://a.example/'",
+                "c.toml:3: rule.redirect_url: https://a.example/ is a page of another site",
+            ),
+            (
+                "[[rule]]\naction='pass'\nmethods=['GE T']",
+                "c.toml:3: rule.methods: \"GE T\" is not an HTTP method name",
+            ),
+            (
+                "[[rule]]\naction='pass'\n\nhosts=['a/b']",
+                "c.toml:4: rule.hosts: \"a/b\": it is not a host name",
+            ),
+            (
+                "[[x_robots_tag]]\nvalue='noindex'\nhosts=[]",
+                "c.toml:3: x_robots_tag.hosts: the list is empty",
+            ),
+        ] {
+            let error = error_of(text);
+            assert!(error.starts_with(expected), "{text:?}: {error}");
+        }
+    }
+
+    #[test]
     fn the_example_that_init_writes_is_right() {
         let text = commented_configuration();
         let lines = text.lines().map(|line| match line.strip_prefix('#') {
@@ -358,7 +308,7 @@ mod tests {
         let live = lines.collect::<Vec<_>>().join("\n");
         let loaded = Loader::new().file("c.toml", &live).load().unwrap();
         assert!(assemble(&loaded).is_ok());
-        assert_eq!(policy(&loaded).unwrap().rules().count(), 1);
+        assert_eq!(policy(&loaded).unwrap().rules().count(), 3);
     }
 
     #[test]

@@ -2,20 +2,26 @@
 
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
+#[cfg(feature = "server")]
+use arc_swap::ArcSwapOption;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::warn;
 
-use crate::admin::{Access, Setting};
+use crate::admin::{Access, Reloads, Setting, SharedSites};
 use crate::clock::Clock;
 use crate::detect::{Detector, SharedDetector};
 use crate::fetch::{FetchError, FetchLimits, Fetcher};
-use crate::policy::{
-    Enforce, Enforcement, Enforcer, Policy, PolicyBuilder, PolicyError, SharedPolicy,
-};
+use crate::policy::{Enforce, Enforcement, Policy, PolicyBuilder, PolicyError};
 use crate::refresh::{Refresher, SourceSpec};
 use crate::store::{Store, StoreError};
 
-use super::{RobotDetection, RobotsTxtPlan, ServedRobotsTxt, handle::Inner, robots_txt};
+use super::{
+    RobotDetection, RobotsTxtPlan, Site,
+    handle::Inner,
+    robots_txt,
+    site::{Common, DEFAULT_SITE, Detection},
+};
 
 /// Flat file of the Web Robots Database at its last known address.
 const WEB_ROBOTS_DB: &str = "http://www.robotstxt.org/db/all.txt";
@@ -60,6 +66,8 @@ pub struct RobotDetectionBuilder {
     clock: Clock,
     limits: FetchLimits,
     robots_txt: RobotsTxtPlan,
+    #[cfg(feature = "server")]
+    started: Option<crate::config::Loaded>,
 }
 
 /// Error of a handle that cannot be built.
@@ -94,6 +102,8 @@ impl RobotDetectionBuilder {
             clock: Clock::system(),
             limits: FetchLimits::default(),
             robots_txt: RobotsTxtPlan::default(),
+            #[cfg(feature = "server")]
+            started: None,
         }
     }
 
@@ -195,6 +205,13 @@ impl RobotDetectionBuilder {
         self
     }
 
+    /// Notes the settings that all this came from, for a reload to compare with.
+    #[cfg(feature = "server")]
+    pub(super) fn started(mut self, loaded: crate::config::Loaded) -> Self {
+        self.started = Some(loaded);
+        self
+    }
+
     /// Sets the clock; tests move it.
     pub fn clock(mut self, clock: Clock) -> Self {
         self.clock = clock;
@@ -248,7 +265,7 @@ impl RobotDetectionBuilder {
 
     async fn open(self) -> Result<RobotDetection, BuildError> {
         let sources = self.all_sources();
-        let policy = SharedPolicy::new(self.policy.build()?);
+        let policy = self.policy.build()?;
         let fetcher = Fetcher::new(self.limits)?;
         let store = Store::connect(&self.database_url).await?;
         let detector = Detector::default().recognise_unlisted(self.unlisted);
@@ -260,20 +277,29 @@ impl RobotDetectionBuilder {
             self.clock.clone(),
             sources,
         );
-        let robots_txt = ServedRobotsTxt::new(
-            self.robots_txt,
-            detector.clone(),
-            Fetcher::new(robots_txt::LIMITS)?,
-            self.clock.clone(),
-        );
-        Ok(RobotDetection::new(Arc::new(Inner {
-            enforcer: Enforcer::new(robots_txt.files().clone(), self.enforcement),
-            robots_txt,
-            store,
+        let common = Common {
             detector,
-            policy,
-            refresher,
+            fetcher: Fetcher::new(robots_txt::LIMITS)?,
             clock: self.clock,
+        };
+        let detection = Detection {
+            policy,
+            enforcement: self.enforcement,
+            robots_txt: self.robots_txt,
+        };
+        let main = Site::new(DEFAULT_SITE, detection, &common);
+        Ok(RobotDetection::new(Arc::new(Inner {
+            sites: ArcSwap::from_pointee(vec![main.clone()]),
+            main,
+            common,
+            shown_sites: SharedSites::default(),
+            reloads: Reloads::default(),
+            #[cfg(feature = "server")]
+            started: self.started,
+            #[cfg(feature = "server")]
+            serving: ArcSwapOption::empty(),
+            store,
+            refresher,
             access: self.access,
             hosts: self.hosts,
             settings: self.settings.into(),

@@ -1,133 +1,152 @@
-//! What stands behind the layer: admin page, robot heaven, operations, the site.
+//! The outermost service: finds the site of a request, and closes connections in a drain.
 
 use std::{
     convert::Infallible,
     pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, ready},
 };
 
-use axum::{
-    Router,
-    body::Body,
-    http::{Request, Response},
-};
+use axum::http::{HeaderValue, Request, Response, StatusCode, Version, header};
 use hyper::body::Incoming;
-use tower::ServiceExt as _;
+use pin_project_lite::pin_project;
 use tower_service::Service;
 
-use crate::proxy::Proxy;
+use crate::layer;
 
 use super::{
-    ServedRobotsTxt, operations,
-    pages::{self, Heaven},
+    behind::{BehindFuture, Rooms},
+    body::FrontBody,
+    observe::{ObserveFuture, ObservedBody, SiteObserver},
+    pages,
+    serving::Serving,
+    table::{Found, host},
 };
 
-/// The site that is protected.
-#[derive(Clone, Debug)]
-pub(super) enum Site {
-    Upstream(Proxy),
-    Demo,
-}
+/// Name of what is for no site, in metrics and logs.
+const NO_SITE: &str = "none";
 
-/// Sends each request to the one that answers it.
+/// Sends each request to its site.
 #[derive(Clone, Debug)]
 pub(super) struct Front {
-    rooms: Arc<Rooms>,
-    site: Site,
+    shared: Arc<Shared>,
 }
 
 #[derive(Debug)]
-pub(super) struct Rooms {
-    /// Path without a slash at its end, and the router that is nested there.
-    pub(super) admin: Option<(String, Router)>,
-    /// `None` where they have a listener of their own, as the admin page then has.
-    pub(super) operations: Option<Router>,
-    pub(super) heaven: Option<Heaven>,
-    pub(super) robots_txt: ServedRobotsTxt,
+struct Shared {
+    serving: Arc<Serving>,
+    rooms: Arc<Rooms>,
+    /// Of what is for no site.
+    nowhere: SiteObserver,
+    is_draining: Arc<AtomicBool>,
 }
 
 impl Front {
-    pub(super) fn new(rooms: Rooms, site: Site) -> Self {
+    /// Creates it; once `is_draining`, answers over HTTP/1.1 end their connections.
+    pub(super) fn new(
+        serving: Arc<Serving>,
+        rooms: Arc<Rooms>,
+        is_draining: Arc<AtomicBool>,
+    ) -> Self {
         Self {
-            rooms: Arc::new(rooms),
-            site,
+            shared: Arc::new(Shared {
+                nowhere: rooms.observer.site(NO_SITE),
+                serving,
+                rooms,
+                is_draining,
+            }),
         }
     }
 
-    async fn answer(self, request: Request<Incoming>) -> Response<Body> {
-        if let Some(answer) = self.rooms.robots_txt.answer(&request) {
-            return answer;
-        }
-        let path = request.uri().path();
-        if let Some(router) = &self.rooms.operations
-            && operations::is_ours(&request)
-        {
-            return oneshot(router.clone(), request).await;
-        }
-        if let Some((prefix, router)) = &self.rooms.admin
-            && is_below(path, prefix)
-        {
-            return oneshot(router.clone(), request).await;
-        }
-        if let Some(heaven) = &self.rooms.heaven
-            && heaven.contains(path)
-        {
-            return heaven.answer(request.map(Body::new)).await;
-        }
-        match self.site {
-            Site::Demo => pages::demo(&request.map(Body::new)),
-            Site::Upstream(mut proxy) => match proxy.call(request).await {
-                Ok(response) => response.map(Body::new),
-                Err(never) => match never {},
-            },
+    fn route(&self, request: Request<Incoming>) -> Answering {
+        let sites = self.shared.serving.sites();
+        let places = &sites.places;
+        let found = match places.only() {
+            Some(site) => Found::Site(site),
+            None => places.find(host(&request), request.uri().path()),
+        };
+        let status = match found {
+            Found::Site(served) => {
+                let mut service = served.service();
+                let observer = served.observer();
+                return Answering::OfSite {
+                    future: observer.observe(request, |request| service.call(request)),
+                };
+            }
+            Found::NoPath => StatusCode::NOT_FOUND,
+            // RFC 9110 §15.5.20
+            Found::NoHost => StatusCode::MISDIRECTED_REQUEST,
+        };
+        let rooms = &self.shared.rooms;
+        Answering::OfNone {
+            future: self
+                .shared
+                .nowhere
+                .observe(request, |request| match rooms.router(&request) {
+                    Some(router) => rooms.ask(router, request),
+                    None => BehindFuture::ready(pages::status(status).map(FrontBody::from)),
+                }),
         }
     }
 }
 
 impl Service<Request<Incoming>> for Front {
-    type Response = Response<Body>;
+    type Response = Response<ObservedBody<FrontBody>>;
     type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+    type Future = FrontFuture;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<Incoming>) -> Self::Future {
-        let front = self.clone();
-        Box::pin(async move { Ok(front.answer(request).await) })
+    fn call(&mut self, request: Request<Incoming>) -> FrontFuture {
+        let is_draining = self.shared.is_draining.load(Ordering::Relaxed);
+        FrontFuture {
+            ends_connection: is_draining && request.version() < Version::HTTP_2,
+            answering: self.route(request),
+        }
     }
 }
 
-/// Tells whether a path is `prefix` or below it.
-fn is_below(path: &str, prefix: &str) -> bool {
-    path.strip_prefix(prefix)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-async fn oneshot(router: Router, request: Request<Incoming>) -> Response<Body> {
-    match router.oneshot(request).await {
-        Ok(response) => response,
-        Err(never) => match never {},
+pin_project! {
+    /// Future of a response of the server.
+    pub(super) struct FrontFuture {
+        ends_connection: bool,
+        #[pin]
+        answering: Answering,
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::is_below;
+pin_project! {
+    #[project = AnsweringProjection]
+    enum Answering {
+        OfSite {
+            #[pin]
+            future: ObserveFuture<layer::ResponseFuture<BehindFuture, FrontBody>>,
+        },
+        OfNone {
+            #[pin]
+            future: ObserveFuture<BehindFuture>,
+        },
+    }
+}
 
-    #[test]
-    fn a_prefix_ends_at_a_slash() {
-        assert!(is_below("/robot-detection/admin", "/robot-detection/admin"));
-        assert!(is_below(
-            "/robot-detection/admin/x",
-            "/robot-detection/admin"
-        ));
-        assert!(!is_below(
-            "/robot-detection/administer",
-            "/robot-detection/admin"
-        ));
-        assert!(!is_below("/", "/robot-detection/admin"));
+impl Future for FrontFuture {
+    type Output = Result<Response<ObservedBody<FrontBody>>, Infallible>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let Ok(mut response) = ready!(match this.answering.project() {
+            AnsweringProjection::OfSite { future } => future.poll(cx),
+            AnsweringProjection::OfNone { future } => future.poll(cx),
+        });
+        if *this.ends_connection && response.status() != StatusCode::SWITCHING_PROTOCOLS {
+            let close = HeaderValue::from_static("close");
+            response.headers_mut().insert(header::CONNECTION, close);
+        }
+        Poll::Ready(Ok(response))
     }
 }

@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
+#[cfg(feature = "server")]
+use arc_swap::ArcSwapOption;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::admin::{self, Access, Admin, SharedSettings};
+use crate::admin::{self, Access, Admin, Reloads, SharedSettings, SharedSites};
 use crate::clock::Clock;
 use crate::detect::SharedDetector;
 use crate::layer::RobotDetectionLayer;
@@ -12,7 +15,14 @@ use crate::policy::{Enforcer, SharedPolicy};
 use crate::refresh::Refresher;
 use crate::store::Store;
 
-use super::{RobotDetectionBuilder, ServedRobotsTxt};
+#[cfg(feature = "server")]
+use super::serving::Serving;
+use super::{
+    RobotDetectionBuilder, ServedRobotsTxt, Site, SiteBuilder,
+    site::{Common, Detection},
+};
+#[cfg(feature = "server")]
+use crate::config::Loaded;
 
 /// Handle on a running robot detection; clones share it.
 ///
@@ -20,21 +30,28 @@ use super::{RobotDetectionBuilder, ServedRobotsTxt};
 #[derive(Clone, Debug)]
 pub struct RobotDetection {
     inner: Arc<Inner>,
-    layer: RobotDetectionLayer,
 }
 
 #[derive(Debug)]
 pub(super) struct Inner {
     pub(super) store: Store,
-    pub(super) detector: SharedDetector,
-    pub(super) policy: SharedPolicy,
-    pub(super) enforcer: Enforcer,
+    /// What further sites are made with.
+    pub(super) common: Common,
+    /// The site that the handle itself is for.
+    pub(super) main: Site,
+    pub(super) sites: ArcSwap<Vec<Site>>,
+    pub(super) shown_sites: SharedSites,
+    pub(super) reloads: Reloads,
     pub(super) refresher: Refresher,
-    pub(super) clock: Clock,
     pub(super) access: Access,
     pub(super) hosts: Vec<String>,
     pub(super) settings: SharedSettings,
-    pub(super) robots_txt: ServedRobotsTxt,
+    /// Settings that the process started with.
+    #[cfg(feature = "server")]
+    pub(super) started: Option<Loaded>,
+    /// What a running server serves.
+    #[cfg(feature = "server")]
+    pub(super) serving: ArcSwapOption<Serving>,
     pub(super) tasks: TaskTracker,
     pub(super) stop: CancellationToken,
 }
@@ -46,17 +63,13 @@ impl RobotDetection {
     }
 
     pub(super) fn new(inner: Arc<Inner>) -> Self {
-        let layer = RobotDetectionLayer::new(inner.detector.clone(), inner.policy.clone())
-            .enforcer(inner.enforcer.clone())
-            .clock(inner.clock.clone())
-            .refusal_body(axum::body::Body::from);
-        Self { inner, layer }
+        Self { inner }
     }
 
     /// Returns the Tower layer; put it outside of the application's own login.
     #[must_use]
     pub fn layer(&self) -> RobotDetectionLayer {
-        self.layer.clone()
+        self.inner.main.layer()
     }
 
     /// Returns the admin pages as an axum router, to be nested under any path.
@@ -65,12 +78,14 @@ impl RobotDetection {
     pub fn admin_router(&self) -> axum::Router {
         admin::router(Admin {
             store: self.inner.store.clone(),
-            detector: self.inner.detector.clone(),
-            policy: self.inner.policy.clone(),
-            enforcer: self.inner.enforcer.clone(),
+            detector: self.detector().clone(),
+            policy: self.policy().clone(),
+            enforcer: self.enforcer().clone(),
+            sites: self.inner.shown_sites.clone(),
+            reloads: self.inner.reloads.clone(),
             refresher: self.inner.refresher.clone(),
             settings: self.inner.settings.clone(),
-            clock: self.inner.clock.clone(),
+            clock: self.clock().clone(),
             access: self.inner.access.clone(),
             hosts: self.inner.hosts.clone(),
             tasks: self.inner.tasks.clone(),
@@ -102,31 +117,53 @@ impl RobotDetection {
     /// # }
     /// ```
     pub fn robots_txt_router(&self) -> axum::Router {
-        self.inner.robots_txt.router()
+        self.inner.main.robots_txt_router()
     }
 
     /// Returns what `/robots.txt` is on each host, and the rules in force there.
     #[must_use]
     pub fn served_robots_txt(&self) -> &ServedRobotsTxt {
-        &self.inner.robots_txt
+        self.inner.main.served_robots_txt()
+    }
+
+    /// Begins a further site beside the one that the handle is for.
+    ///
+    /// An application that serves several hosts gives each the layer of its
+    /// site; registry, detector and admin page are one for all.
+    pub fn site(&self, name: impl Into<String>) -> SiteBuilder {
+        SiteBuilder::new(self.clone(), name.into())
+    }
+
+    /// Returns all sites, each with its name and counters; that of the handle comes first.
+    ///
+    /// Where a server runs, they are those that it serves at the moment.
+    #[must_use]
+    pub fn sites(&self) -> Arc<Vec<Site>> {
+        self.inner.sites.load_full()
+    }
+
+    /// Returns what asks for a reload, and what came of the last one.
+    #[must_use]
+    pub fn reloads(&self) -> &Reloads {
+        &self.inner.reloads
     }
 
     /// Returns the detector alone.
     #[must_use]
     pub fn detector(&self) -> &SharedDetector {
-        &self.inner.detector
+        &self.inner.common.detector
     }
 
     /// Returns the policy in force; replacing it takes effect at once.
     #[must_use]
     pub fn policy(&self) -> &SharedPolicy {
-        &self.inner.policy
+        self.inner.main.policy()
     }
 
     /// Returns what holds robots to robots.txt: settings, files and violations.
     #[must_use]
     pub fn enforcer(&self) -> &Enforcer {
-        &self.inner.enforcer
+        self.inner.main.enforcer()
     }
 
     /// Returns the database.
@@ -150,7 +187,7 @@ impl RobotDetection {
     /// Returns the clock.
     #[must_use]
     pub fn clock(&self) -> &Clock {
-        &self.inner.clock
+        &self.inner.common.clock
     }
 
     /// Ends the jobs, waits for them, closes the database.
@@ -167,11 +204,67 @@ impl RobotDetection {
         self.inner
             .tasks
             .spawn(async move { refresher.run(stop).await });
-        let robots_txt = self.inner.robots_txt.clone();
-        let stop = self.inner.stop.clone();
-        self.inner
-            .tasks
-            .spawn(async move { robots_txt.run(stop).await });
+        self.follow(&self.inner.main);
+    }
+
+    /// Starts a site; its job ends with it, or with the handle.
+    pub(super) fn start_site(&self, name: &str, detection: Detection) -> Site {
+        let site = Site::new(name, detection, &self.inner.common);
+        self.follow(&site);
+        site
+    }
+
+    /// Lists a site, in place of one of the same name.
+    pub(super) fn list_site(&self, site: &Site) {
+        self.inner.sites.rcu(|sites| {
+            let others = sites.iter().filter(|other| other.name() != site.name());
+            let mut sites: Vec<_> = others.cloned().collect();
+            sites.push(site.clone());
+            sites
+        });
+    }
+
+    fn follow(&self, site: &Site) {
+        let robots_txt = site.served_robots_txt().clone();
+        let (stop, site_stop) = (self.inner.stop.clone(), site.stop());
+        self.inner.tasks.spawn(async move {
+            site_stop.run_until_cancelled(robots_txt.run(stop)).await;
+        });
+    }
+}
+
+#[cfg(feature = "server")]
+impl RobotDetection {
+    /// Returns the site that the handle itself is for.
+    pub(super) fn main_site(&self) -> &Site {
+        &self.inner.main
+    }
+
+    /// Lists these sites and no others.
+    pub(super) fn list_sites(&self, sites: Vec<Site>) {
+        self.inner.sites.store(Arc::new(sites));
+    }
+
+    pub(super) fn shown_sites(&self) -> &SharedSites {
+        &self.inner.shown_sites
+    }
+
+    pub(super) fn tasks(&self) -> &TaskTracker {
+        &self.inner.tasks
+    }
+
+    /// Returns the settings that the process started with, if they came from a configuration.
+    pub(super) fn started(&self) -> Option<&Loaded> {
+        self.inner.started.as_ref()
+    }
+
+    /// Returns what a running server serves.
+    pub(super) fn serving(&self) -> Option<Arc<Serving>> {
+        self.inner.serving.load_full()
+    }
+
+    pub(super) fn set_serving(&self, serving: Option<Arc<Serving>>) {
+        self.inner.serving.store(serving);
     }
 }
 

@@ -22,28 +22,60 @@
 
 #[cfg(feature = "server")]
 mod assemble;
+#[cfg(feature = "server")]
+mod behind;
+#[cfg(feature = "server")]
+mod body;
 mod builder;
 #[cfg(feature = "server")]
 mod enforcement;
 #[cfg(feature = "server")]
+mod exposition;
+#[cfg(feature = "server")]
 mod front;
 mod handle;
+#[cfg(feature = "server")]
+mod listeners;
+#[cfg(feature = "server")]
+mod observe;
 #[cfg(feature = "server")]
 mod operations;
 #[cfg(feature = "server")]
 mod pages;
+#[cfg(feature = "server")]
+mod plan;
+#[cfg(feature = "server")]
+mod reload;
 mod robots_txt;
 #[cfg(feature = "server")]
+mod rules;
+#[cfg(feature = "server")]
 mod server;
+#[cfg(feature = "server")]
+mod serving;
+mod site;
+#[cfg(feature = "server")]
+mod table;
+#[cfg(feature = "server")]
+mod target;
+#[cfg(feature = "server")]
+mod upstream;
 
 #[cfg(feature = "server")]
-pub use assemble::{assemble, policy, reload, sources};
+pub use assemble::{assemble, policy, sources};
 pub use builder::{BuildError, RobotDetectionBuilder};
 #[cfg(feature = "server")]
 pub use enforcement::enforcement;
 pub use handle::RobotDetection;
+#[cfg(feature = "server")]
+pub(crate) use observe::Observer;
+#[cfg(feature = "server")]
+pub use plan::SiteIndex;
+#[cfg(feature = "server")]
+pub use reload::{Reloaded, reload};
 pub use robots_txt::{RobotsTxtContent, RobotsTxtPlan, RobotsTxtRules, ServedRobotsTxt, WrongRule};
 #[cfg(feature = "server")]
 pub use robots_txt::{robots_txt, robots_txt_in_force};
 #[cfg(feature = "server")]
 pub use server::{Server, ServerSettings};
+pub use site::{Site, SiteBuilder};

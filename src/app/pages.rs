@@ -7,6 +7,8 @@ use axum::{
 use tower::ServiceExt as _;
 use tower_http::services::ServeDir;
 
+use crate::layer::ServedInPlace;
+
 /// Page: path below the root, content type, content.
 type Page = (&'static str, &'static str, &'static str);
 
@@ -65,16 +67,40 @@ impl Heaven {
             .path()
             .get(self.path.len() - 1..)
             .unwrap_or_default();
-        if below.is_empty() {
+        let served = request.extensions().get::<ServedInPlace>();
+        if below.is_empty() && served.is_none() {
             return redirect(&self.path);
         }
-        match &self.directory {
-            None => answer(HEAVEN, request.method(), below),
-            Some(directory) => {
+        match (&self.directory, served) {
+            (None, None) => answer(HEAVEN, request.method(), below),
+            (None, Some(_)) => answer(HEAVEN, request.method(), "/"),
+            (Some(directory), None) => {
                 let below = below.to_owned();
                 self.answer_from(directory.clone(), request, &below).await
             }
+            (Some(directory), Some(served)) => {
+                let pages = candidates(below, served.uri().path());
+                self.answer_first(directory, request, pages).await
+            }
         }
+    }
+
+    /// Answers with the first page that there is, never with a redirect.
+    async fn answer_first(
+        &self,
+        directory: &ServeDir,
+        request: Request<Body>,
+        pages: Vec<String>,
+    ) -> Response<Body> {
+        let (head, _) = request.into_parts();
+        for page in pages {
+            let request = Request::from_parts(head.clone(), Body::empty());
+            let response = self.answer_from(directory.clone(), request, &page).await;
+            if response.status().is_success() {
+                return response;
+            }
+        }
+        status(StatusCode::NOT_FOUND)
     }
 
     async fn answer_from(
@@ -112,6 +138,27 @@ impl Heaven {
         }
         response
     }
+}
+
+/// Returns the pages that fit a URL, the best first.
+///
+/// Below a directory of heaven that is the page of the same path; then the page
+/// that was named. Each may be a directory itself.
+fn candidates(below: &str, original: &str) -> Vec<String> {
+    let mut pages = Vec::with_capacity(4);
+    let mut add = |page: String| {
+        if !page.is_empty() && !page.ends_with('/') {
+            pages.push(page.clone());
+        }
+        pages.push(format!("{}/", page.trim_end_matches('/')));
+    };
+    if let Some(directory) = below.strip_suffix('/')
+        && original != "/"
+    {
+        add(format!("{directory}{original}"));
+    }
+    add(below.to_owned());
+    pages
 }
 
 /// Answers as the demonstration site does.
@@ -207,6 +254,21 @@ mod tests {
         );
         let moved = heaven.answer(get("/robot-heaven")).await;
         assert_eq!(moved.headers()["location"], "/robot-heaven/");
+    }
+
+    #[test]
+    fn the_page_of_the_same_path_comes_first() {
+        for (below, original, expected) in [
+            ("/", "/m/a.html", "/m/a.html /m/a.html/ /"),
+            ("/", "/m/", "/m/ /"),
+            ("/", "/", "/"),
+            ("", "/m/a", "/"),
+            ("/ai/", "/m/a", "/ai/m/a /ai/m/a/ /ai/"),
+            ("/page.html", "/m/a", "/page.html /page.html/"),
+        ] {
+            let pages = candidates(below, original);
+            assert_eq!(pages.join(" "), expected, "{below} {original}");
+        }
     }
 
     #[tokio::test]

@@ -1,81 +1,82 @@
-//! The stand-alone server: listeners, proxy or demonstration site, admin page.
+//! The stand-alone server: listeners, sites, admin page.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use axum::{Router, http::HeaderName};
+use tokio::{runtime::Handle, time};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use tower_layer::Layer as _;
 
 use crate::config::{ConfigErrors, Loaded, Settings};
-use crate::layer::RobotDetectionLayer;
-use crate::listen::{ListenSettings, Listener, TrustedProxies};
-use crate::proxy::{Proxy, ProxyError, ProxySettings};
+use crate::listen::{ListenAddr, ListenSettings, Listener, Workers};
+use crate::proxy::ProxyError;
 
 use super::{
     RobotDetection,
-    front::{Front, Rooms, Site},
+    behind::Rooms,
+    front::Front,
+    listeners::{listen, listeners},
+    observe::{ObserveSettings, Observer},
     operations,
-    pages::Heaven,
+    plan::{Plan, check_path},
+    serving::Serving,
+    target::Target,
 };
 
 /// Header that tells the upstream which robot a request claims to come from.
-const IDENTIFICATION_HEADER: HeaderName = HeaderName::from_static("x-robot-detection");
+pub(super) const IDENTIFICATION_HEADER: HeaderName = HeaderName::from_static("x-robot-detection");
 
 /// Settings of the server, read and judged.
 #[derive(Clone, Debug)]
 pub struct ServerSettings {
-    listen: ListenSettings,
-    admin_listen: Option<ListenSettings>,
-    site: Site,
+    listens: Listens,
+    demo: bool,
+    plan: Plan,
+    observe: ObserveSettings,
     settings: Settings,
+}
+
+/// Where is listened.
+#[derive(Clone, Debug)]
+pub(super) struct Listens {
+    visitors: Vec<ListenSettings>,
+    admin: Option<ListenSettings>,
 }
 
 /// Server whose addresses are bound.
 #[derive(Debug)]
 pub struct Server {
-    listener: Listener,
+    listeners: Vec<Listener>,
+    workers: Workers,
     admin_listener: Option<Listener>,
-    site: Site,
+    demo: bool,
+    plan: Plan,
+    observe: ObserveSettings,
+    observer: Observer,
     settings: Settings,
 }
 
 impl ServerSettings {
-    /// Judges the settings; `demo` puts the demonstration site in place of an upstream.
+    /// Judges the settings; `demo` puts the demonstration site in place of all sites.
     ///
     /// # Errors
     ///
     /// Fails with the place of the wrong value.
     pub fn new(loaded: &Loaded, demo: bool) -> Result<Self, ConfigErrors> {
         let settings = loaded.settings();
-        let site = if demo || settings.upstream.is_empty() {
-            Site::Demo
-        } else {
-            Site::Upstream(proxy(loaded, &settings)?)
-        };
-        let admin_listen = if settings.admin_listen.is_empty() {
-            None
-        } else {
-            Some(listen(
-                loaded,
-                &settings,
-                "admin.listen",
-                &settings.admin_listen,
-            )?)
-        };
-        for (key, path) in [
-            ("admin.path", &settings.admin_path),
-            ("heaven.path", &settings.heaven_path),
-        ] {
-            if !path.starts_with('/') || path.trim_matches('/').is_empty() || path.contains("//") {
-                return Err(
-                    loaded.wrong(key, format!("{path:?} is no path such as /robot-heaven/"))
-                );
-            }
-        }
+        let listens = Listens::new(loaded)?;
+        let plan = Plan::new(loaded, demo, &mut Vec::new())?;
         Ok(Self {
-            listen: listen(loaded, &settings, "server.listen", &settings.listen)?,
-            admin_listen,
-            site,
+            listens,
+            demo,
+            plan,
+            observe: ObserveSettings::new(loaded, &settings)?,
             settings,
         })
     }
@@ -83,21 +84,75 @@ impl ServerSettings {
     /// Tells whether the demonstration site is served.
     #[must_use]
     pub fn is_demo(&self) -> bool {
-        matches!(self.site, Site::Demo)
+        self.plan.is_demo()
     }
 
-    /// Returns the address that visitors are to reach.
+    /// Returns a line about each `[[site]]`: its name, where it is, and its upstream.
+    pub fn sites(&self) -> impl Iterator<Item = String> {
+        let sites = self.plan.sites.iter().map(|site| &site.about);
+        sites.filter(|site| !site.hosts.is_empty()).map(|site| {
+            let (name, hosts, path) = (&site.name, site.hosts.join(", "), &site.path);
+            let upstream = site.upstream.as_deref().unwrap_or_default();
+            format!("{name}: {upstream} for {hosts}, {path}")
+        })
+    }
+
+    /// Returns the first address that visitors are to reach; unspecified for a Unix socket.
     #[must_use]
     pub fn addr(&self) -> SocketAddr {
-        self.listen.addr
+        let mut addrs = self.listens.visitors.iter().map(|listen| &listen.addr);
+        let tcp = addrs.find_map(|addr| match addr {
+            ListenAddr::Tcp(addr) => Some(*addr),
+            _ => None,
+        });
+        tcp.unwrap_or_else(no_addr)
     }
 
-    /// Proves that the upstream accepts connections; `None` without one.
-    pub async fn check_upstream(&self) -> Option<Result<(), ProxyError>> {
-        match &self.site {
-            Site::Upstream(proxy) => Some(proxy.check().await),
-            Site::Demo => None,
+    /// Returns site, URL and result of a connection to each site's upstream.
+    ///
+    /// The site is not named where it is the only one.
+    pub async fn check_upstreams(&self) -> Vec<(Option<&str>, &str, Result<(), ProxyError>)> {
+        let sites = &self.plan.sites;
+        let mut checked = Vec::new();
+        for site in sites {
+            if let Target::Upstream(upstream) = &site.target {
+                let name = (sites.len() > 1).then_some(site.about.name.as_str());
+                let url = site.about.upstream.as_deref().unwrap_or_default();
+                checked.push((name, url, upstream.proxy.check().await));
+            }
         }
+        checked
+    }
+
+    /// Binds each address by itself and gives it back; returns its name and what came of it.
+    pub async fn try_listeners(
+        &self,
+    ) -> Vec<(&'static str, &ListenAddr, std::io::Result<SocketAddr>)> {
+        let visitors = self
+            .listens
+            .visitors
+            .iter()
+            .map(|listen| ("listen", listen));
+        let admin = self
+            .listens
+            .admin
+            .iter()
+            .map(|listen| ("admin listen", listen));
+        let mut tried = Vec::new();
+        for (name, listen) in visitors.chain(admin) {
+            let bound = Listener::bind(listen.clone()).await;
+            tried.push((name, &listen.addr, bound.map(|bound| bound.local_addr())));
+        }
+        tried
+    }
+
+    /// Returns path and directory of each robot heaven that is not the built-in one.
+    pub fn heavens(&self) -> impl Iterator<Item = (&str, &str)> {
+        let sites = self.plan.sites.iter();
+        let heavens = sites.filter_map(|site| site.about.heaven.as_ref());
+        heavens
+            .filter(|(_, directory)| !directory.is_empty())
+            .map(|(path, directory)| (path.as_str(), directory.as_str()))
     }
 
     /// Binds the addresses.
@@ -106,25 +161,57 @@ impl ServerSettings {
     ///
     /// Fails when one is in use, or may not be used.
     pub async fn bind(self) -> std::io::Result<Server> {
-        let listener = Listener::bind(self.listen).await?;
-        let admin_listener = match self.admin_listen {
+        let mut listeners = Vec::new();
+        for settings in self.listens.visitors {
+            listeners.push(Listener::bind(settings).await?);
+        }
+        let admin_listener = match self.listens.admin {
             Some(settings) => Some(Listener::bind(settings).await?),
             None => None,
         };
         Ok(Server {
-            listener,
+            listeners,
+            workers: Workers::start(self.settings.workers)?,
             admin_listener,
-            site: self.site,
+            demo: self.demo,
+            plan: self.plan,
+            observe: self.observe,
+            observer: Observer::default(),
             settings: self.settings,
         })
     }
 }
 
+impl Listens {
+    /// Judges what only a restart changes: addresses, and the path of the admin page.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the place of the wrong value.
+    pub(super) fn new(loaded: &Loaded) -> Result<Self, ConfigErrors> {
+        let settings = loaded.settings();
+        check_path(loaded, "admin.path", &settings.admin_path)?;
+        let admin = &settings.admin_listen;
+        Ok(Self {
+            admin: (!admin.is_empty())
+                .then(|| listen(loaded, &settings, "admin.listen", admin))
+                .transpose()?,
+            visitors: listeners(loaded, &settings)?,
+        })
+    }
+}
+
 impl Server {
-    /// Returns the address that visitors reach.
+    /// Returns the first address that visitors reach; unspecified for a Unix socket.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
-        self.listener.local_addr()
+        let first = self.listeners.first();
+        first.map_or_else(no_addr, Listener::local_addr)
+    }
+
+    /// Returns the URL of each listener for visitors, without a path.
+    pub fn urls(&self) -> impl Iterator<Item = String> {
+        self.listeners.iter().map(Listener::url)
     }
 
     /// Returns the address of the admin listener, if there is one.
@@ -133,81 +220,101 @@ impl Server {
         self.admin_listener.as_ref().map(Listener::local_addr)
     }
 
+    /// Opens the access log and starts traces; returns what sees all requests.
+    pub(crate) fn observe(&mut self) -> std::io::Result<Observer> {
+        self.observer = Observer::open(&self.observe)?;
+        Ok(self.observer.clone())
+    }
+
     /// Serves until `stop` is cancelled, then drains; the jobs of `robots` are left running.
+    ///
+    /// Readiness ends with `stop`; after the drain delay the listeners close,
+    /// and what is under way ends within the drain timeout. The sites are those
+    /// of the settings until [`reload`](super::reload) exchanges them.
     pub async fn run(self, robots: &RobotDetection, stop: CancellationToken) {
-        let mut operations = Some(operations::router(robots.clone(), stop.clone()));
+        let mut operations = Some(operations::router(
+            robots.clone(),
+            self.observer.clone(),
+            stop.clone(),
+        ));
         let mut admin = self.settings.admin_enabled.then(|| {
             let path = format!("/{}", self.settings.admin_path.trim_matches('/'));
             let router = Router::new().nest_service(&path, robots.admin_router());
             (path, router)
         });
         let tasks = TaskTracker::new();
+        let (closing, is_draining) = (CancellationToken::new(), Arc::new(AtomicBool::new(false)));
+        tasks.spawn(drain(
+            stop,
+            self.settings.drain_delay,
+            Arc::clone(&is_draining),
+            closing.clone(),
+        ));
         if let Some(listener) = self.admin_listener {
             let routers = [operations.take(), admin.take().map(|(_, router)| router)];
             let router = routers
                 .into_iter()
                 .flatten()
                 .fold(Router::new(), Router::merge);
-            tasks.spawn(listener.serve(router, stop.clone()));
+            tasks.spawn(listener.serve(router, closing.clone()));
         }
-        let rooms = Rooms {
+        let rooms = Arc::new(Rooms {
             admin,
             operations,
-            robots_txt: robots.served_robots_txt().clone(),
-            heaven: self
-                .settings
-                .heaven_serve
-                .then(|| Heaven::new(&self.settings.heaven_path, &self.settings.heaven_directory)),
-        };
-        let service = layer(robots).layer(Front::new(rooms, self.site.clone()));
-        tasks.spawn(self.listener.serve(service, stop));
+            observer: self.observer,
+            runtime: Handle::current(),
+            tasks: robots.tasks().clone(),
+        });
+        let serving = Serving::new(robots, self.plan, Arc::clone(&rooms), self.demo);
+        let serving = Served::new(robots, serving);
+        let front = Front::new(Arc::clone(&serving.serving), rooms, is_draining);
+        let workers = Arc::new(self.workers);
+        for listener in self.listeners {
+            let (workers, front) = (Arc::clone(&workers), front.clone());
+            let closing = closing.clone();
+            tasks.spawn(async move { listener.serve_on(&workers, front, closing).await });
+        }
         tasks.close();
         tasks.wait().await;
-        if let Site::Upstream(proxy) = self.site {
-            proxy.close().await;
-        }
+        serving.serving.close().await;
+        drop(workers); // The proxies' connections end on them.
     }
 }
 
-fn layer(robots: &RobotDetection) -> RobotDetectionLayer {
-    robots.layer().identification_header(IDENTIFICATION_HEADER)
+fn no_addr() -> SocketAddr {
+    (Ipv4Addr::UNSPECIFIED, 0).into()
 }
 
-fn proxy(loaded: &Loaded, settings: &Settings) -> Result<Proxy, ConfigErrors> {
-    Proxy::new(ProxySettings {
-        upstream: settings.upstream.clone(),
-        connect_timeout: settings.connect_timeout,
-        response_timeout: settings.response_timeout,
-        preserve_host: settings.preserve_host,
-    })
-    .map(|proxy| {
-        proxy
-            .keep_header(IDENTIFICATION_HEADER)
-            .idle_timeout(settings.idle_timeout)
-    })
-    .map_err(|error| loaded.wrong("server.upstream", error))
+/// Sites that a reload of the handle reaches, until this is dropped.
+struct Served<'r> {
+    robots: &'r RobotDetection,
+    serving: Arc<Serving>,
 }
 
-fn listen(
-    loaded: &Loaded,
-    settings: &Settings,
-    key: &str,
-    addr: &str,
-) -> Result<ListenSettings, ConfigErrors> {
-    let addr = addr.parse().map_err(|_| {
-        loaded.wrong(
-            key,
-            format!("{addr:?} is no address such as 127.0.0.1:8080 or [::]:8080"),
-        )
-    })?;
-    let trusted_proxies = TrustedProxies::parse(&settings.trusted_proxies)
-        .map_err(|error| loaded.wrong("server.trusted_proxies", error))?;
-    Ok(ListenSettings {
-        addr,
-        trusted_proxies,
-        header_timeout: settings.header_timeout,
-        idle_timeout: settings.idle_timeout,
-        max_connections: settings.max_connections,
-        drain_timeout: settings.drain_timeout.max(Duration::from_secs(1)),
-    })
+impl<'r> Served<'r> {
+    fn new(robots: &'r RobotDetection, serving: Serving) -> Self {
+        let serving = Arc::new(serving);
+        robots.set_serving(Some(Arc::clone(&serving)));
+        Self { robots, serving }
+    }
+}
+
+impl Drop for Served<'_> {
+    fn drop(&mut self) {
+        // The admin pages know the handle, and the handle must not know them for ever.
+        self.robots.set_serving(None);
+    }
+}
+
+/// Waits for `stop`, then for the time in which others hear of it, then closes the listeners.
+async fn drain(
+    stop: CancellationToken,
+    delay: Duration,
+    is_draining: Arc<AtomicBool>,
+    closing: CancellationToken,
+) {
+    stop.cancelled().await;
+    is_draining.store(true, Ordering::Relaxed);
+    time::sleep(delay).await;
+    closing.cancel();
 }

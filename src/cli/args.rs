@@ -54,12 +54,12 @@ pub(super) enum Command {
     after_help = "Example: robot-detection serve --listen 0.0.0.0:80 --upstream http://127.0.0.1:3000"
 )]
 pub(super) struct ServeArgs {
-    /// Address and port that visitors reach [default: 127.0.0.1:8080]
+    /// Where visitors reach the server: addresses with ports, unix:PATH, systemd [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS")]
     pub(super) listen: Option<String>,
-    /// Server behind the proxy; without it a demonstration site is served
+    /// Server behind the proxy, may be repeated; without it a demonstration site is served
     #[arg(long, value_name = "URL", conflicts_with = "demo")]
-    pub(super) upstream: Option<String>,
+    pub(super) upstream: Vec<String>,
     /// Serves a demonstration site from memory: no configuration or database file, no network
     #[arg(long)]
     pub(super) demo: bool,
@@ -307,19 +307,25 @@ impl By {
 /// Arguments of `explain`.
 #[derive(Args, Clone, Debug)]
 #[command(
-    after_help = "Example: robot-detection explain --path /members-only-stuff/a --user-agent Googlebot/2.1"
+    after_help = "Examples: robot-detection explain --path /members-only-stuff/a --user-agent Googlebot/2.1\n          robot-detection explain --from-log access.log --json"
 )]
 pub(super) struct ExplainArgs {
     /// Path, as requested
-    #[arg(long)]
-    pub(super) path: String,
+    #[arg(long, required_unless_present_any = ["log_line", "from_log"])]
+    pub(super) path: Option<String>,
     /// User agent
-    #[arg(long, value_name = "UA")]
-    pub(super) user_agent: String,
-    /// Method
+    #[arg(long, value_name = "UA", required_unless_present_any = ["log_line", "from_log"])]
+    pub(super) user_agent: Option<String>,
+    /// Line of an access log in place of path and user agent: common, combined or JSON
+    #[arg(long, value_name = "LINE", conflicts_with_all = ["path", "user_agent", "from_log"])]
+    pub(super) log_line: Option<String>,
+    /// Access log, each line of which is explained; `-`: standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["path", "user_agent"])]
+    pub(super) from_log: Option<PathBuf>,
+    /// Method; of a log, where a line says none
     #[arg(long, default_value = "GET")]
     pub(super) method: String,
-    /// Host
+    /// Host; of a log, where a line says none
     #[arg(long)]
     pub(super) host: Option<String>,
     /// File of a robots.txt to hold the robot to, in place of the one in force

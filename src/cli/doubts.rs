@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::config::{RuleSettings, Settings, nearest};
+use crate::config::{Settings, WhenSettings, nearest};
 use crate::detect::UNLISTED;
-use crate::policy::{Policy, Rule};
+use crate::policy::Policy;
 use crate::registry::{Robot, Source};
 
 /// Returns a sentence about each name that is not known, and each rule that never decides.
@@ -30,8 +30,8 @@ pub(super) fn doubts(settings: &Settings, policy: &Policy, robots: &[Robot]) -> 
         doubts.push("deny_robots has no effect: filter_pattern is empty".to_owned());
     }
     for (settings, rule) in settings.rules.iter().zip(policy.rules()) {
-        doubts.extend(names.about_rule(settings, rule));
-        if settings.paths.is_none() && !has_patterns {
+        doubts.extend(names.about(&settings.when, rule.label()));
+        if settings.when.paths.is_none() && !has_patterns {
             let label = rule.label();
             doubts.push(format!(
                 "{label} never matches: it has no path, and filter_pattern is empty"
@@ -39,8 +39,7 @@ pub(super) fn doubts(settings: &Settings, policy: &Policy, robots: &[Robot]) -> 
         }
     }
     for (settings, rule) in settings.tags.iter().zip(policy.tag_rules()) {
-        let ids = settings.robots.iter().flatten();
-        doubts.extend(ids.filter_map(|id| names.about_id(rule.label(), id)));
+        doubts.extend(names.about(&settings.when, rule.label()));
     }
     doubts.extend(policy.shadowed_rules().map(|(rule, earlier)| {
         let (rule, earlier) = (rule.label(), earlier.label());
@@ -74,8 +73,7 @@ impl<'r> Names<'r> {
         }
     }
 
-    fn about_rule(&self, settings: &RuleSettings, rule: &Rule) -> Vec<String> {
-        let label = rule.label();
+    fn about(&self, settings: &WhenSettings, label: &str) -> Vec<String> {
         let ids = settings.robots.iter().flatten();
         let operators = settings.operators.iter().flatten();
         let sources = settings.sources.iter().flatten();

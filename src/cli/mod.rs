@@ -22,6 +22,7 @@ mod identify;
 mod init;
 mod output;
 mod registry;
+mod reload;
 mod robots_txt;
 mod robots_txt_doubts;
 mod run;

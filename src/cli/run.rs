@@ -6,6 +6,7 @@ use clap::Parser as _;
 
 use crate::app::BuildError;
 use crate::config::ConfigErrors;
+use crate::listen::inherit_sockets;
 use crate::store::{StoreError, StoreErrorKind};
 
 use super::{
@@ -34,6 +35,10 @@ pub fn main() -> ExitCode {
 }
 
 fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
+    if let Command::Serve(_) = cli.command {
+        // Before there are threads: it takes variables out of the environment.
+        inherit_sockets();
+    }
     match &cli.command {
         Command::Identify(args) => identify::run(cli, args),
         Command::Init(args) => init::run(args),

@@ -2,19 +2,24 @@
 
 use std::{net::SocketAddr, process::ExitCode};
 
-use anyhow::Context as _;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
-use tracing::{error, info, warn};
+use tracing::info;
 
 use crate::admin::{generate_password, hash_password};
 use crate::app::{self, RobotDetection, Server, ServerSettings};
 use crate::config::{Loaded, Loader, Settings};
+use crate::listen::{ServiceState, tell_service_manager};
 use crate::telemetry::start_log;
 
-use super::{Cli, args::ServeArgs, context, output};
+use super::{
+    Cli,
+    args::ServeArgs,
+    context, output,
+    reload::{Attendant, FileWatch},
+};
 
 pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode> {
+    let file = FileWatch::new(cli);
     let loaded = load(cli, args)?;
     let settings = loaded.settings();
     let (filter, format) = context::log_settings(&loaded)?;
@@ -22,25 +27,31 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
     let server_settings = ServerSettings::new(&loaded, args.demo)?;
     let builder = app::assemble(&loaded)?;
     let is_demo = server_settings.is_demo();
-    let server = server_settings.bind().await?;
+    let sites: Vec<String> = server_settings.sites().collect();
+    let mut server = server_settings.bind().await?;
+    let observer = server.observe()?;
     let robots = builder.build().await?;
     if settings.admin_enabled {
         print_first_password(&robots).await?;
     }
     let stop = CancellationToken::new();
-    let (cli, args, reloaded) = (cli.clone(), args.clone(), robots.clone());
-    let signals = watch_signals(stop.clone(), move || reload(&cli, &args, &reloaded))?;
-    announce(&server, &robots, &settings, is_demo)?;
+    let file = file.turn(settings.reload_on_change && !args.demo);
+    let attendant = Attendant::new(cli, args, &robots, file, observer.clone())?;
+    announce(&server, &robots, &settings, is_demo, &sites)?;
+    tell_service_manager(ServiceState::Ready);
     tokio::select! {
-        () = server.run(&robots, stop) => {}
-        () = signals => info!("stopping at once"),
+        biased; // A reload needs a server that has begun.
+        () = server.run(&robots, stop.clone()) => {}
+        () = attendant.attend(stop) => info!("stopping at once"),
     }
+    observer.close().await;
     robots.shutdown().await;
     info!("stopped");
     Ok(ExitCode::SUCCESS)
 }
 
-fn load(cli: &Cli, args: &ServeArgs) -> anyhow::Result<Loaded> {
+/// Reads the settings as `serve` has them, with its flags.
+pub(super) fn load(cli: &Cli, args: &ServeArgs) -> anyhow::Result<Loaded> {
     let loader = if args.demo {
         let database = cli
             .database
@@ -53,9 +64,10 @@ fn load(cli: &Cli, args: &ServeArgs) -> anyhow::Result<Loaded> {
     } else {
         context::loader(cli)?
     };
+    let upstream = (!args.upstream.is_empty()).then(|| args.upstream.join(","));
     Ok(loader
         .flag("server.listen", "--listen", args.listen.clone())
-        .flag("server.upstream", "--upstream", args.upstream.clone())
+        .flag("server.upstream", "--upstream", upstream)
         // The demonstration site has no upstream whose robots.txt would count.
         .flag("server.upstream", "--demo", args.demo.then(String::new))
         .load()?)
@@ -84,29 +96,30 @@ fn announce(
     robots: &RobotDetection,
     settings: &Settings,
     is_demo: bool,
+    sites: &[String],
 ) -> anyhow::Result<()> {
     let addr = server.local_addr();
-    let site = if is_demo {
-        "the demonstration site".to_owned()
-    } else {
-        settings.upstream.clone()
+    let site = match sites.len() {
+        0 if is_demo => "the demonstration site".to_owned(),
+        0 => settings.upstream.join(", "),
+        1 => "1 site".to_owned(),
+        several => format!("{several} sites"),
     };
-    warn_if_disabled(robots);
     if settings.admin_enabled {
         let path = settings.admin_path.trim_matches('/');
         let admin = server.admin_addr().unwrap_or(addr);
         output::line(&format!("admin page: http://{}/{path}/", reachable(admin)))?;
     }
-    output::line(&format!("serving {site} on http://{addr}/"))?;
+    for line in sites {
+        output::line(&format!("site {line}"))?;
+        info!("serving the site {line}");
+    }
+    for url in server.urls() {
+        output::line(&format!("serving {site} on {url}"))?;
+    }
     let active = robots.detector().load().robots().len();
     info!(robots = active, %addr, "serving {site} with {active} robots known");
     Ok(())
-}
-
-fn warn_if_disabled(robots: &RobotDetection) {
-    if robots.policy().load().is_disabled() {
-        warn!("nothing is filtered: set filter_pattern and redirect_url");
-    }
 }
 
 /// An address that a browser on this machine can open.
@@ -115,45 +128,5 @@ fn reachable(addr: SocketAddr) -> SocketAddr {
         SocketAddr::V4(v4) if v4.ip().is_unspecified() => ([127, 0, 0, 1], v4.port()).into(),
         SocketAddr::V6(v6) if v6.ip().is_unspecified() => ([127, 0, 0, 1], v6.port()).into(),
         addr => addr,
-    }
-}
-
-/// Cancels `stop` on SIGINT or SIGTERM and ends at the second; calls `reload` on SIGHUP.
-fn watch_signals(
-    stop: CancellationToken,
-    reload: impl Fn(),
-) -> anyhow::Result<impl Future<Output = ()>> {
-    let mut interrupt = signal(SignalKind::interrupt()).context("cannot watch signals")?;
-    let mut terminate = signal(SignalKind::terminate()).context("cannot watch signals")?;
-    let mut hangup = signal(SignalKind::hangup()).context("cannot watch signals")?;
-    Ok(async move {
-        loop {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-                _ = hangup.recv() => {
-                    reload();
-                    continue;
-                }
-            }
-            if stop.is_cancelled() {
-                return;
-            }
-            info!("stopping: requests under way are finished first; a second signal ends them");
-            stop.cancel();
-        }
-    })
-}
-
-/// Puts filter settings, rules and robots.txt in force; a bad file changes nothing.
-fn reload(cli: &Cli, args: &ServeArgs, robots: &RobotDetection) {
-    match load(cli, args).and_then(|loaded| Ok(app::reload(robots, &loaded)?)) {
-        Ok(()) => {
-            info!(
-                "reloaded filter_pattern, redirect settings, rules, lists of robots and robots.txt; other settings need a restart"
-            );
-            warn_if_disabled(robots);
-        }
-        Err(error) => error!("the configuration is not reloaded, the old one stays: {error:#}"),
     }
 }

@@ -6,9 +6,10 @@ use toml::{
 };
 
 use super::{
-    ConfigError, KEYS, Key, Value,
+    ConfigError, KEYS, Key, Kind, Value,
     error::nearest,
-    tables::{TABLES, TableKind},
+    site::unknown_in_site,
+    tables::{SITE, TABLES, TableKind},
 };
 
 /// What a file says.
@@ -16,6 +17,9 @@ use super::{
 pub(super) struct FileContent {
     pub(super) values: Vec<(&'static Key, Value, usize)>,
     pub(super) tables: Vec<Table>,
+    pub(super) sites: Vec<SiteTable>,
+    /// Keys of a `[[site]]` that are no settings.
+    pub(super) own: Vec<(&'static str, Value, usize)>,
     pub(super) errors: Vec<(usize, String)>,
 }
 
@@ -27,12 +31,26 @@ pub(super) struct Table {
     pub(super) values: Vec<(&'static str, Value, usize)>,
 }
 
+/// One `[[site]]`.
+#[derive(Clone, Debug)]
+pub(super) struct SiteTable {
+    pub(super) line: usize,
+    pub(super) content: FileContent,
+}
+
+/// Where a key stands: names differ.
+#[derive(Clone, Copy)]
+enum Scope {
+    File,
+    Site,
+}
+
 /// Reads a configuration file; errors carry their line, from 1.
 pub(super) fn read(text: &str) -> FileContent {
     let lines = Lines(text);
     let mut content = FileContent::default();
     match DeTable::parse(text) {
-        Ok(table) => read_table("", table.get_ref(), lines, &mut content),
+        Ok(table) => read_table(Scope::File, "", table.get_ref(), lines, &mut content),
         Err(error) => {
             let line = error.span().map_or(1, |span| lines.at(span.start));
             content.errors.push((line, one_line(error.message())));
@@ -56,27 +74,99 @@ impl Lines<'_> {
     }
 }
 
-fn read_table(prefix: &str, table: &DeTable<'_>, lines: Lines<'_>, content: &mut FileContent) {
+fn read_table(
+    scope: Scope,
+    prefix: &str,
+    table: &DeTable<'_>,
+    lines: Lines<'_>,
+    content: &mut FileContent,
+) {
     for (name, value) in table {
         let line = lines.at(name.span().start);
         let full = format!("{prefix}{}", name.get_ref());
-        if let (DeValue::Array(tables), Some(kind)) = (value.get_ref(), TableKind::find(&full)) {
+        if let (DeValue::Array(tables), Some(kind)) = (value.get_ref(), scope.table(&full)) {
             for table in tables {
-                read_one_of(kind, table, lines, content);
+                if kind.name == SITE.name {
+                    read_site(table, lines, content);
+                } else {
+                    read_one_of(kind, table, lines, content);
+                }
             }
             continue;
         }
-        match (value.get_ref(), Key::find(&full)) {
+        if let Some((own, kind)) = scope.own(&full) {
+            match convert(value.get_ref()).and_then(|value| value.fit(kind)) {
+                Ok(value) => content.own.push((own, value, line)),
+                Err(reason) => content.errors.push((line, scope.wrong(&full, &reason))),
+            }
+            continue;
+        }
+        match (value.get_ref(), scope.key(&full)) {
             (DeValue::Table(inner), None) if prefix.is_empty() && is_table(&full) => {
-                read_table(&format!("{full}."), inner, lines, content);
+                read_table(scope, &format!("{full}."), inner, lines, content);
             }
             (value, Some(key)) => match convert(value).and_then(|value| value.fit(key.kind)) {
                 Ok(value) => content.values.push((key, value, line)),
-                Err(reason) => content.errors.push((line, format!("{full}: {reason}"))),
+                Err(reason) => content.errors.push((line, scope.wrong(&full, &reason))),
             },
-            (_, None) => content.errors.push((line, unknown(&full))),
+            (_, None) => content.errors.push((line, scope.unknown(&full))),
         }
     }
+}
+
+impl Scope {
+    fn key(self, name: &str) -> Option<&'static Key> {
+        match self {
+            Self::File => Key::find(name),
+            Self::Site => Key::find_in_site(name),
+        }
+    }
+
+    fn table(self, name: &str) -> Option<&'static TableKind> {
+        match self {
+            Self::File => TableKind::find(name),
+            Self::Site => TableKind::find_in_site(name),
+        }
+    }
+
+    /// Returns a key that only a `[[site]]` has.
+    fn own(self, name: &str) -> Option<(&'static str, Kind)> {
+        match self {
+            Self::File => None,
+            Self::Site => SITE.keys.iter().copied().find(|(own, _)| *own == name),
+        }
+    }
+
+    fn wrong(self, name: &str, reason: &str) -> String {
+        match self {
+            Self::File => format!("{name}: {reason}"),
+            Self::Site => format!("{}.{name}: {reason}", SITE.name),
+        }
+    }
+
+    fn unknown(self, name: &str) -> String {
+        match self {
+            Self::File => unknown(name),
+            Self::Site => unknown_in_site(name),
+        }
+    }
+}
+
+/// Reads one `[[site]]`, in which settings stand beside keys of its own.
+fn read_site(table: &Spanned<DeValue<'_>>, lines: Lines<'_>, content: &mut FileContent) {
+    let line = lines.at(table.span().start);
+    let Some(entries) = table.get_ref().as_table() else {
+        let message = "site is not a table: write [[site]]".to_owned();
+        content.errors.push((line, message));
+        return;
+    };
+    let mut site = FileContent::default();
+    read_table(Scope::Site, "", entries, lines, &mut site);
+    content.errors.append(&mut site.errors);
+    content.sites.push(SiteTable {
+        line,
+        content: site,
+    });
 }
 
 fn read_one_of(

@@ -25,6 +25,8 @@ pub fn commented_configuration() -> String {
     text.push_str(RULES);
     text.push_str(TAGS);
     text.push_str(ROBOTS_TXT_HOSTS);
+    text.push_str(SITES);
+    text.push_str(LISTENERS);
     text
 }
 
@@ -42,25 +44,46 @@ const RULES: &str = "
 # first whose conditions all hold decides; behind the last comes redirect_purposes.
 # All conditions are optional, each is a list of which one has to fit:
 #   path       globs; without it: filter_pattern
+#   methods    without it: redirect_methods, or all if the action is pass, refuse or slow
+#   hosts      names that are asked for, with a port where only that one is meant
 #   robots     ids, and unlisted for all that no registry lists
 #   purposes   words such as search, ai-training, seo, unknown
 #   operators  names, in any case
 #   sources    bundled, web-robots-db, manual, or the name of a [[source]]
 #   unlisted   true: only robots that no registry lists; false: only the others
-# action: pass, or redirect (to redirect_url, by default the site's).
+# action:
+#   pass       the robot gets what a person gets
+#   redirect   it is sent to redirect_url, by default the site's
+#   serve      it gets the page of redirect_url at the URL that it asked for
+#   refuse     it gets status (403) and text
+#   slow       it gets 429 beyond so many requests per_seconds (60), burst of them at
+#              once; within that pace the rules behind this one are asked
 #[[rule]]
 #name = \"partners may read\"
 #path = [\"/members-only-stuff/partners/*\"]
 #robots = [\"googlebot\", \"bingbot\"]
 #action = \"pass\"
+#[[rule]]
+#name = \"not for training\"
+#path = [\"/articles/*\"]
+#purposes = [\"ai-training\"]
+#action = \"refuse\"
+#status = 403
+#text = \"Please ask for a licence.\"
+#[[rule]]
+#name = \"not so fast\"
+#path = [\"/*\"]
+#unlisted = true
+#action = \"slow\"
+#requests = 10
+#per_seconds = 60
+#burst = 5
 ";
 
 const TAGS: &str = "
 # X-Robots-Tag headers of responses, to robots and people alike: all that match are
-# added. All conditions are optional:
-#   path       globs; without it: every path
-#   robots     ids, and unlisted for all that no registry lists
-#   purposes   words such as search, ai-training, seo, unknown
+# added. All conditions of a [[rule]] can be set, and are optional; without a path it
+# is about every path.
 #[[x_robots_tag]]
 #path = [\"*.pdf\"]
 #value = \"noindex, googlebot: max-snippet:50\"
@@ -77,6 +100,40 @@ const ROBOTS_TXT_HOSTS: &str = "
 #main_mirror = \"www.example.com\"
 #serve = \"settings\"
 #disallow = [\"/search\"]
+";
+
+const SITES: &str = "
+# Several sites in one process, by the host (and path) that visitors ask for; *.example.org
+# is every name below it. All settings above are for all sites; a site may set those of
+# filter, redirect, upstream (without `server.`), [heaven] and [robots_txt] for itself,
+# and have rules and headers of its own, which come before the common ones. Other hosts
+# get server.upstream, or 421 where there is none.
+#[[site]]
+#name = \"shop\"
+#hosts = [\"shop.example.org\", \"*.shop.example.org\"]
+#path = \"/\"
+#upstream = \"http://127.0.0.1:3001\"
+#filter_pattern = [\"/cart/*\"]
+#heaven.directory = \"shop-heaven\"
+#[[site.rule]]
+#purposes = [\"seo\"]
+#action = \"redirect\"
+";
+
+const LISTENERS: &str = "
+# Listeners with TLS, or behind a balancer that speaks the PROXY protocol (version 1
+# or 2; only server.trusted_proxies may connect then). Where there are any, the
+# default of server.listen does not count.
+#[[listener]]
+#listen = \"0.0.0.0:443\"
+#tls = true
+#proxy_protocol = false
+
+# Certificates of the listeners with TLS, in PEM; taken over when the files change. The
+# name that a visitor asks for chooses; the first serves names that none has.
+#[[certificate]]
+#certificate_file = \"/etc/ssl/example.com/fullchain.pem\"
+#key_file = \"/etc/ssl/example.com/privkey.pem\"
 ";
 
 fn help(key: &Key) -> String {
@@ -126,8 +183,11 @@ mod tests {
             );
         }
         assert_eq!(loaded.settings().sources.len(), 1);
-        assert_eq!(loaded.settings().rules.len(), 1);
+        assert_eq!(loaded.settings().rules.len(), 3);
         assert_eq!(loaded.settings().tags.len(), 1);
         assert_eq!(loaded.settings().robots_txt_hosts.len(), 1);
+        assert_eq!(loaded.sites().len(), 1);
+        assert_eq!(loaded.settings().listeners.len(), 1);
+        assert_eq!(loaded.settings().certificates.len(), 1);
     }
 }

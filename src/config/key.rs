@@ -153,6 +153,12 @@ pub const KEYS: &[Key] = &[
         "Ids of robots that are redirected on every filtered path whatever their purpose, unless allowed",
     ),
     key(
+        "mode",
+        Kind::Text,
+        "on",
+        "on, or report: a dry run in which everything passes, and what would be done with robots is counted, logged and explained",
+    ),
+    key(
         "bundled_registry",
         Kind::Bool,
         "true",
@@ -165,6 +171,12 @@ pub const KEYS: &[Key] = &[
         "Whether robots that no registry lists are recognised by what they have in common",
     ),
     key(
+        "reload_on_change",
+        Kind::Bool,
+        "false",
+        "Whether the configuration is reloaded when its file changes, as SIGHUP does",
+    ),
+    key(
         "database.url",
         Kind::Text,
         "sqlite://robot-detection.db",
@@ -172,15 +184,51 @@ pub const KEYS: &[Key] = &[
     ),
     key(
         "server.listen",
-        Kind::Text,
+        Kind::List,
         "127.0.0.1:8080",
-        "Address and port that visitors reach",
+        "Where visitors reach the server: addresses with ports, unix:PATH, systemd or systemd:NAME; with TLS or the PROXY protocol: [[listener]]",
+    ),
+    key(
+        "server.workers",
+        Kind::Integer { min: 0, max: 1_024 },
+        "0",
+        "Threads that serve visitors; 0: one for each processor",
+    ),
+    key(
+        "server.unix_socket_mode",
+        Kind::Text,
+        "660",
+        "Permissions of the files of Unix sockets",
     ),
     key(
         "server.upstream",
+        Kind::List,
+        "",
+        "Servers behind the proxy, one or several that serve the same: http(s)://HOST:PORT, h2c://HOST:PORT or unix:/PATH; empty: the demonstration site",
+    ),
+    key(
+        "server.upstream_http2",
+        Kind::Bool,
+        "false",
+        "Whether HTTP/2 is offered to servers behind https://; h2c:// speaks it always",
+    ),
+    key(
+        "server.upstream_ca_file",
         Kind::Text,
         "",
-        "Server behind the proxy: http(s)://HOST:PORT; empty: the demonstration site",
+        "File of certificates (PEM) of the authorities that servers behind https:// are believed by; empty: the system's",
+    ),
+    key(
+        "server.health_path",
+        Kind::Text,
+        "",
+        "Path that each server is asked for to see whether it is well (status 200 to 399); empty: only requests show it",
+    ),
+    key(
+        "server.health_interval_seconds",
+        SECONDS,
+        "10",
+        "Seconds between two such checks of a server",
     ),
     key(
         "server.hosts",
@@ -192,7 +240,7 @@ pub const KEYS: &[Key] = &[
         "server.trusted_proxies",
         Kind::List,
         "",
-        "Networks whose X-Forwarded-For and Forwarded are believed, such as 10.0.0.0/8; empty: nobody's",
+        "Networks whose X-Forwarded-For, Forwarded and PROXY headers are believed, such as 10.0.0.0/8, and unix: for Unix sockets; empty: nobody's",
     ),
     key(
         "server.preserve_host",
@@ -213,6 +261,12 @@ pub const KEYS: &[Key] = &[
         "Seconds until the upstream's response begins",
     ),
     key(
+        "server.upstream_idle_timeout_seconds",
+        SECONDS,
+        "300",
+        "Seconds that an upstream's response may stand still once it has begun",
+    ),
+    key(
         "server.header_timeout_seconds",
         SECONDS,
         "10",
@@ -222,7 +276,7 @@ pub const KEYS: &[Key] = &[
         "server.idle_timeout_seconds",
         SECONDS,
         "75",
-        "Seconds after which an idle connection is closed",
+        "Seconds after which an idle connection is closed, and one whose client does not read or sends less than 1 KiB of a body",
     ),
     key(
         "server.drain_timeout_seconds",
@@ -231,13 +285,55 @@ pub const KEYS: &[Key] = &[
         "Seconds that requests under way get to end at shutdown",
     ),
     key(
+        "server.drain_delay_seconds",
+        Kind::Integer { min: 0, max: 3_600 },
+        "0",
+        "Seconds at shutdown in which /readyz says so and requests are still taken, before the listeners close",
+    ),
+    key(
         "server.max_connections",
         Kind::Integer {
             min: 1,
             max: 1_000_000,
         },
         "10000",
-        "Connections at the same time; further ones wait",
+        "Connections at the same time of each listener; further ones wait",
+    ),
+    key(
+        "server.max_connections_per_address",
+        Kind::Integer {
+            min: 0,
+            max: 1_000_000,
+        },
+        "0",
+        "Connections at the same time of one address (IPv6: of a /64); further ones are closed; trusted proxies have no limit; 0: nobody has",
+    ),
+    key(
+        "server.max_headers",
+        Kind::Integer {
+            min: 1,
+            max: 10_000,
+        },
+        "100",
+        "Headers of a request; more are answered with 431",
+    ),
+    key(
+        "server.max_header_bytes",
+        Kind::Integer {
+            min: 8_192,
+            max: 1_048_576,
+        },
+        "65536",
+        "Bytes of a request's head; more are answered with 431",
+    ),
+    key(
+        "server.max_body_bytes",
+        Kind::Integer {
+            min: 0,
+            max: 1_000_000_000_000_000,
+        },
+        "0",
+        "Bytes of a request's body; more are answered with 413, or cut where the length is not told; 0: no limit",
     ),
     key(
         "heaven.serve",
@@ -367,6 +463,24 @@ pub const KEYS: &[Key] = &[
         Kind::Bool,
         "false",
         "Whether the session cookie is sent over https only; set it when the site has https",
+    ),
+    key(
+        "access_log.path",
+        Kind::Text,
+        "",
+        "File that a line for every request is added to, with robot and decision; -: standard output; empty: none",
+    ),
+    key(
+        "access_log.format",
+        Kind::Text,
+        "combined",
+        "Format of the access log: common, combined or json",
+    ),
+    key(
+        "otel.endpoint",
+        Kind::Text,
+        "",
+        "URL that traces are posted to, such as http://127.0.0.1:4318/v1/traces, by a program built with the feature otel; empty: none",
     ),
     key(
         "log.level",

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::{
-    ConfigError, ConfigErrors, KEYS, Key, RobotsTxtHostSettings, RuleSettings, Settings,
-    SourceSettings, TagSettings, Value,
+    CertificateSettings, ConfigError, ConfigErrors, KEYS, Key, ListenerSettings,
+    RobotsTxtHostSettings, RuleSettings, Settings, SiteLoaded, SourceSettings, TagSettings, Value,
     error::nearest,
     file::{self, FileContent, Table},
-    tables::{ROBOTS_TXT_HOST, RULE, SOURCE, TABLES, X_ROBOTS_TAG},
+    site::SiteParts,
+    tables::{CERTIFICATE, LISTENER, ROBOTS_TXT_HOST, RULE, SOURCE, TABLES, X_ROBOTS_TAG},
 };
 
 /// Prefix of the environment's variables.
@@ -33,8 +34,11 @@ pub struct InForce {
 /// Settings that have been read, each with its origin.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    values: BTreeMap<&'static str, InForce>,
-    tables: Tables,
+    pub(super) values: BTreeMap<&'static str, InForce>,
+    pub(super) tables: Tables,
+    pub(super) sites: Vec<SiteParts>,
+    /// Keys that were set in the `[[site]]` that these are the settings of.
+    pub(super) of_site: Vec<&'static str>,
 }
 
 /// Tables that may stand several times, in their order.
@@ -44,6 +48,8 @@ pub(super) struct Tables {
     pub(super) rules: Vec<RuleSettings>,
     pub(super) tags: Vec<TagSettings>,
     pub(super) robots_txt_hosts: Vec<RobotsTxtHostSettings>,
+    pub(super) listeners: Vec<ListenerSettings>,
+    pub(super) certificates: Vec<CertificateSettings>,
 }
 
 impl Loader {
@@ -96,6 +102,7 @@ impl Loader {
         let mut errors = Vec::new();
         let mut values = defaults();
         let mut tables = Tables::default();
+        let mut sites = Vec::new();
         if let Some((name, content)) = &self.file {
             errors.extend(content.errors(name));
             for (key, value, line) in &content.values {
@@ -110,6 +117,9 @@ impl Loader {
             }
             for table in &content.tables {
                 errors.extend(tables.add(name, table).err());
+            }
+            for site in &content.sites {
+                sites.push(SiteParts::new(name, site, &mut errors));
             }
         }
         for (name, text) in &self.environment {
@@ -131,7 +141,12 @@ impl Loader {
             );
         }
         if errors.is_empty() {
-            Ok(Loaded { values, tables })
+            Ok(Loaded {
+                values,
+                tables,
+                sites,
+                of_site: Vec::new(),
+            })
         } else {
             Err(ConfigErrors(errors))
         }
@@ -143,6 +158,55 @@ impl Loaded {
     #[must_use]
     pub fn settings(&self) -> Settings {
         Settings::new(&self.values, self.tables.clone())
+    }
+
+    /// Returns each `[[site]]` with all settings as they are for it.
+    ///
+    /// What a site sets itself counts before flags and environment: these are
+    /// about all sites. Its rules and `X-Robots-Tag` headers come before the
+    /// common ones.
+    #[must_use]
+    pub fn sites(&self) -> Vec<SiteLoaded> {
+        let sites = self.sites.iter();
+        sites.map(|site| SiteLoaded::new(site, self)).collect()
+    }
+
+    /// Returns what is set about the upstream: of equal ones, one proxy does for both.
+    #[must_use]
+    pub fn of_upstream(&self) -> Vec<(&'static str, Value)> {
+        let keys = KEYS.iter().filter(|key| {
+            let is_of_upstream = key.is_per_site() && key.name.starts_with("server.");
+            is_of_upstream || key.name == "server.idle_timeout_seconds"
+        });
+        keys.filter_map(|key| Some((key.name, self.values.get(key.name)?.value.clone())))
+            .collect()
+    }
+
+    /// Takes over from `other` what a running process cannot change, and returns its names.
+    ///
+    /// Tables and sites stay, but for the registries. A name is returned if
+    /// what stays differs from what is wanted.
+    pub fn keep(&mut self, other: &Self, is_kept: impl Fn(&Key) -> bool) -> Vec<&'static str> {
+        let mut kept = Vec::new();
+        for key in KEYS.iter().filter(|key| is_kept(key)) {
+            let Some(running) = other.values.get(key.name) else {
+                continue;
+            };
+            let wanted = self.values.insert(key.name, running.clone());
+            if wanted.is_none_or(|wanted| wanted.value != running.value) {
+                kept.push(key.name);
+            }
+        }
+        let wanted = std::mem::replace(&mut self.tables.sources, other.tables.sources.clone());
+        let are_same = wanted.len() == other.tables.sources.len()
+            && wanted
+                .iter()
+                .zip(&other.tables.sources)
+                .all(|(wanted, running)| wanted.is_same(running));
+        if !are_same {
+            kept.push("[[source]]");
+        }
+        kept
     }
 
     /// Returns each key with its value and origin, in the order of the documentation.
@@ -164,13 +228,16 @@ impl Loaded {
     pub fn wrong(&self, key: &str, reason: impl std::fmt::Display) -> ConfigErrors {
         ConfigErrors::from(ConfigError {
             origin: self.origin(key).to_owned(),
-            message: format!("{key}: {reason}"),
+            message: match Key::find(key).filter(|key| self.of_site.contains(&key.name)) {
+                Some(key) => format!("site.{}: {reason}", key.name_in_site()),
+                None => format!("{key}: {reason}"),
+            },
         })
     }
 }
 
 impl Tables {
-    fn add(&mut self, file: &str, table: &Table) -> Result<(), ConfigError> {
+    pub(super) fn add(&mut self, file: &str, table: &Table) -> Result<(), ConfigError> {
         match table.kind.name {
             of if of == SOURCE.name => self.sources.push(SourceSettings::new(file, table)?),
             of if of == RULE.name => self.rules.push(RuleSettings::new(file, table)?),
@@ -178,6 +245,10 @@ impl Tables {
             of if of == ROBOTS_TXT_HOST.name => self
                 .robots_txt_hosts
                 .push(RobotsTxtHostSettings::new(file, table)?),
+            of if of == LISTENER.name => self.listeners.push(ListenerSettings::new(file, table)?),
+            of if of == CERTIFICATE.name => self
+                .certificates
+                .push(CertificateSettings::new(file, table)?),
             _ => {}
         }
         Ok(())

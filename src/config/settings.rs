@@ -3,7 +3,8 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use super::{
-    InForce, RobotsTxtHostSettings, RuleSettings, SourceSettings, TagSettings, Value, load::Tables,
+    CertificateSettings, InForce, ListenerSettings, RobotsTxtHostSettings, RuleSettings,
+    SourceSettings, TagSettings, Value, load::Tables,
 };
 
 macro_rules! settings {
@@ -24,6 +25,10 @@ macro_rules! settings {
             pub tags: Vec<TagSettings>,
             /// Hosts with a robots.txt of their own (`[[robots_txt.host]]`).
             pub robots_txt_hosts: Vec<RobotsTxtHostSettings>,
+            /// Places to listen at beside `server.listen` (`[[listener]]`).
+            pub listeners: Vec<ListenerSettings>,
+            /// Certificates of those with TLS (`[[certificate]]`).
+            pub certificates: Vec<CertificateSettings>,
         }
 
         impl Settings {
@@ -37,6 +42,8 @@ macro_rules! settings {
                     rules: tables.rules,
                     tags: tables.tags,
                     robots_txt_hosts: tables.robots_txt_hosts,
+                    listeners: tables.listeners,
+                    certificates: tables.certificates,
                 }
             }
         }
@@ -62,16 +69,32 @@ settings! {
     allow_robots: Vec<String> = "allow_robots",
     /// Ids of robots that are redirected on every filtered path.
     deny_robots: Vec<String> = "deny_robots",
+    /// Word for whether decisions are carried out.
+    mode: String = "mode",
     /// Whether the bundled registry is used.
     bundled_registry: bool = "bundled_registry",
     /// Whether robots that no registry lists are recognised.
     unlisted_robots: bool = "unlisted_robots",
+    /// Whether the configuration is reloaded when its file changes.
+    reload_on_change: bool = "reload_on_change",
     /// Database URL.
     database_url: String = "database.url",
-    /// Address that visitors reach.
-    listen: String = "server.listen",
-    /// Server behind the proxy; empty: none.
-    upstream: String = "server.upstream",
+    /// Places that visitors reach.
+    listen: Vec<String> = "server.listen",
+    /// Threads that serve connections; 0: one for each processor.
+    workers: usize = "server.workers",
+    /// Permissions of the files of Unix sockets, octal.
+    unix_socket_mode: String = "server.unix_socket_mode",
+    /// Servers behind the proxy; empty: none.
+    upstream: Vec<String> = "server.upstream",
+    /// Whether HTTP/2 is offered to servers behind https.
+    upstream_http2: bool = "server.upstream_http2",
+    /// Certificates of authorities; empty: the system's.
+    upstream_ca_file: String = "server.upstream_ca_file",
+    /// Path of the health check; empty: none.
+    health_path: String = "server.health_path",
+    /// Time between two checks.
+    health_interval: Duration = "server.health_interval_seconds",
     /// Names of this site.
     hosts: Vec<String> = "server.hosts",
     /// Networks whose forwarding headers are believed.
@@ -82,14 +105,26 @@ settings! {
     connect_timeout: Duration = "server.connect_timeout_seconds",
     /// Time until the upstream's response begins.
     response_timeout: Duration = "server.response_timeout_seconds",
+    /// Time that a response may stand still.
+    upstream_idle_timeout: Duration = "server.upstream_idle_timeout_seconds",
     /// Time in which a request head must be complete.
     header_timeout: Duration = "server.header_timeout_seconds",
     /// Time after which an idle connection is closed.
     idle_timeout: Duration = "server.idle_timeout_seconds",
     /// Time that requests under way get at shutdown.
     drain_timeout: Duration = "server.drain_timeout_seconds",
+    /// Time between readiness that ends and listeners that close.
+    drain_delay: Duration = "server.drain_delay_seconds",
     /// Connections at the same time.
     max_connections: usize = "server.max_connections",
+    /// Connections of one address; 0: no limit.
+    max_connections_per_address: usize = "server.max_connections_per_address",
+    /// Headers of a request.
+    max_headers: usize = "server.max_headers",
+    /// Bytes of a request's head.
+    max_header_bytes: usize = "server.max_header_bytes",
+    /// Bytes of a request's body; 0: no limit.
+    max_body_bytes: u64 = "server.max_body_bytes",
     /// Whether we serve robot heaven.
     heaven_serve: bool = "heaven.serve",
     /// Path of robot heaven.
@@ -132,6 +167,12 @@ settings! {
     admin_listen: String = "admin.listen",
     /// Whether session cookies need https.
     secure_cookies: bool = "admin.secure_cookies",
+    /// File of the access log; `-`: standard output; empty: none.
+    access_log_path: String = "access_log.path",
+    /// Format of the access log.
+    access_log_format: String = "access_log.format",
+    /// URL of a collector of traces; empty: none.
+    otel_endpoint: String = "otel.endpoint",
     /// Level or filter of the log.
     log_level: String = "log.level",
     /// Format of the log.
@@ -183,7 +224,7 @@ macro_rules! from_number {
     )*};
 }
 
-from_number! { u16 u32 usize }
+from_number! { u16 u32 u64 usize }
 
 fn number(value: Option<&Value>) -> u64 {
     match value {

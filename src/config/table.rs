@@ -19,13 +19,16 @@ pub struct SourceSettings {
     pub origin: String,
 }
 
-/// One `[[rule]]`; a list that is `None` was not set.
+/// Conditions of a `[[rule]]` or `[[x_robots_tag]]`; a list that is `None` was not set.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct RuleSettings {
-    /// Name; empty: none.
-    pub name: String,
+#[non_exhaustive]
+pub struct WhenSettings {
     /// Globs of paths.
     pub paths: Option<Vec<String>>,
+    /// Names of methods.
+    pub methods: Option<Vec<String>>,
+    /// Names of hosts.
+    pub hosts: Option<Vec<String>>,
     /// Ids of robots.
     pub robots: Option<Vec<String>>,
     /// Words for purposes.
@@ -36,27 +39,42 @@ pub struct RuleSettings {
     pub sources: Option<Vec<String>>,
     /// Unlisted robots only, or listed ones only.
     pub unlisted: Option<bool>,
+}
+
+/// One `[[rule]]`; what is `None` was not set.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct RuleSettings {
+    /// Name; empty: none.
+    pub name: String,
+    /// Conditions.
+    pub when: WhenSettings,
     /// Word for the action.
     pub action: String,
-    /// Where robots are sent.
+    /// Where robots are sent, or the page that is served in place.
     pub redirect_url: Option<String>,
+    /// Status of a refusal.
+    pub status: Option<u16>,
+    /// Text for whom is refused or slowed down.
+    pub text: Option<String>,
+    /// Requests that are let through in a period.
+    pub requests: Option<u32>,
+    /// Seconds of the period.
+    pub per_seconds: Option<u32>,
+    /// Requests that may come at once.
+    pub burst: Option<u32>,
     /// Where it stands, for errors and reasons.
     pub origin: String,
     /// Where each of its keys stands.
     origins: BTreeMap<&'static str, String>,
 }
 
-/// One `[[x_robots_tag]]`; a list that is `None` was not set.
+/// One `[[x_robots_tag]]`.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct TagSettings {
     /// Value of the header.
     pub value: String,
-    /// Globs of paths.
-    pub paths: Option<Vec<String>>,
-    /// Ids of robots.
-    pub robots: Option<Vec<String>>,
-    /// Words for purposes.
-    pub purposes: Option<Vec<String>>,
+    /// Conditions.
+    pub when: WhenSettings,
     /// Where it stands, for errors and reasons.
     pub origin: String,
     /// Where each of its keys stands.
@@ -88,6 +106,34 @@ impl SourceSettings {
         }
         Ok(source)
     }
+
+    /// Tells whether both are the same, wherever they stand.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let what = |source: &Self| {
+            let Self {
+                name, url, format, ..
+            } = source.clone();
+            (name, url, format, source.interval_days)
+        };
+        what(self) == what(other)
+    }
+}
+
+impl WhenSettings {
+    /// Takes the value of a condition.
+    fn set(&mut self, name: &str, value: Value) {
+        match (name, value) {
+            ("path", Value::List(items)) => self.paths = Some(items),
+            ("methods", Value::List(items)) => self.methods = Some(items),
+            ("hosts", Value::List(items)) => self.hosts = Some(items),
+            ("robots", Value::List(items)) => self.robots = Some(items),
+            ("purposes", Value::List(items)) => self.purposes = Some(items),
+            ("operators", Value::List(items)) => self.operators = Some(items),
+            ("sources", Value::List(items)) => self.sources = Some(items),
+            ("unlisted", Value::Bool(unlisted)) => self.unlisted = Some(unlisted),
+            _ => {}
+        }
+    }
 }
 
 impl RuleSettings {
@@ -100,15 +146,16 @@ impl RuleSettings {
             rule.origins.insert(name, format!("{file}:{line}"));
             match (*name, value.clone()) {
                 ("name", Value::Text(text)) => rule.name = text,
-                ("path", Value::List(items)) => rule.paths = Some(items),
-                ("robots", Value::List(items)) => rule.robots = Some(items),
-                ("purposes", Value::List(items)) => rule.purposes = Some(items),
-                ("operators", Value::List(items)) => rule.operators = Some(items),
-                ("sources", Value::List(items)) => rule.sources = Some(items),
-                ("unlisted", Value::Bool(unlisted)) => rule.unlisted = Some(unlisted),
                 ("action", Value::Text(text)) => rule.action = text,
                 ("redirect_url", Value::Text(text)) => rule.redirect_url = Some(text),
-                _ => {}
+                ("status", Value::Integer(status)) => rule.status = u16::try_from(status).ok(),
+                ("text", Value::Text(text)) => rule.text = Some(text),
+                ("requests", Value::Integer(number)) => rule.requests = number.try_into().ok(),
+                ("per_seconds", Value::Integer(number)) => {
+                    rule.per_seconds = number.try_into().ok();
+                }
+                ("burst", Value::Integer(number)) => rule.burst = number.try_into().ok(),
+                (name, value) => rule.when.set(name, value),
             }
         }
         if rule.action.is_empty() {
@@ -140,10 +187,7 @@ impl TagSettings {
             tag.origins.insert(name, format!("{file}:{line}"));
             match (*name, value.clone()) {
                 ("value", Value::Text(text)) => tag.value = text,
-                ("path", Value::List(items)) => tag.paths = Some(items),
-                ("robots", Value::List(items)) => tag.robots = Some(items),
-                ("purposes", Value::List(items)) => tag.purposes = Some(items),
-                _ => {}
+                (name, value) => tag.when.set(name, value),
             }
         }
         if tag.value.is_empty() {

@@ -21,7 +21,25 @@ impl TableKind {
 }
 
 /// Every table that may stand several times.
-pub(super) const TABLES: &[&TableKind] = &[&SOURCE, &RULE, &X_ROBOTS_TAG, &ROBOTS_TXT_HOST];
+pub(super) const TABLES: &[&TableKind] = &[
+    &SOURCE,
+    &RULE,
+    &X_ROBOTS_TAG,
+    &ROBOTS_TXT_HOST,
+    &SITE,
+    &LISTENER,
+    &CERTIFICATE,
+];
+
+/// Its other keys are those of [`Key::is_per_site`](super::Key::is_per_site).
+pub(super) const SITE: TableKind = TableKind {
+    name: "site",
+    keys: &[
+        ("name", Kind::Text),
+        ("hosts", Kind::List),
+        ("path", Kind::Text),
+    ],
+};
 
 pub(super) const SOURCE: TableKind = TableKind {
     name: "source",
@@ -33,11 +51,19 @@ pub(super) const SOURCE: TableKind = TableKind {
     ],
 };
 
+/// Number of requests.
+const MANY: Kind = Kind::Integer {
+    min: 1,
+    max: 1_000_000,
+};
+
 pub(super) const RULE: TableKind = TableKind {
     name: "rule",
     keys: &[
         ("name", Kind::Text),
         ("path", Kind::List),
+        ("methods", Kind::List),
+        ("hosts", Kind::List),
         ("robots", Kind::List),
         ("purposes", Kind::List),
         ("operators", Kind::List),
@@ -45,6 +71,17 @@ pub(super) const RULE: TableKind = TableKind {
         ("unlisted", Kind::Bool),
         ("action", Kind::Text),
         ("redirect_url", Kind::Text),
+        ("status", Kind::Integer { min: 400, max: 599 }),
+        ("text", Kind::Text),
+        ("requests", MANY),
+        (
+            "per_seconds",
+            Kind::Integer {
+                min: 1,
+                max: 86_400,
+            },
+        ),
+        ("burst", MANY),
     ],
 };
 
@@ -53,8 +90,13 @@ pub(super) const X_ROBOTS_TAG: TableKind = TableKind {
     keys: &[
         ("value", Kind::Text),
         ("path", Kind::List),
+        ("methods", Kind::List),
+        ("hosts", Kind::List),
         ("robots", Kind::List),
         ("purposes", Kind::List),
+        ("operators", Kind::List),
+        ("sources", Kind::List),
+        ("unlisted", Kind::Bool),
     ],
 };
 
@@ -81,4 +123,18 @@ pub(super) const ROBOTS_TXT_HOST: TableKind = TableKind {
         ("content_usage", Kind::Text),
         ("license", Kind::Text),
     ],
+};
+
+pub(super) const LISTENER: TableKind = TableKind {
+    name: "listener",
+    keys: &[
+        ("listen", Kind::Text),
+        ("tls", Kind::Bool),
+        ("proxy_protocol", Kind::Bool),
+    ],
+};
+
+pub(super) const CERTIFICATE: TableKind = TableKind {
+    name: "certificate",
+    keys: &[("certificate_file", Kind::Text), ("key_file", Kind::Text)],
 };

@@ -32,7 +32,7 @@ fn flags_win_over_environment_over_file_over_defaults() {
         (Some("flag:1"), Some("env:1"), "flag:1", "--listen"),
     ] {
         let loaded = load(flag, variable);
-        assert_eq!(loaded.settings().listen, listen);
+        assert_eq!(loaded.settings().listen, [listen]);
         assert_eq!(loaded.origin("server.listen"), origin);
         assert_eq!(loaded.origin("redirect_url"), "default");
     }

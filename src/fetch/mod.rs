@@ -26,9 +26,13 @@ mod ask;
 mod client;
 mod error;
 mod fetcher;
+#[cfg(feature = "otel")]
+mod post;
 mod shown;
 
 pub use ask::{Answered, Ask};
 pub use error::FetchError;
 pub use fetcher::{Conditions, FetchLimits, Fetched, Fetcher};
+#[cfg(feature = "otel")]
+pub(crate) use post::Poster;
 pub use shown::shown_url;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::{decided::Decided, problem::Problem, state::AdminState};
+use super::super::{decided::Decided, problem::Problem, sites::Chosen, state::AdminState};
 use super::violations::seconds;
 use crate::detect::{Claim, Detector, Listed};
 use crate::policy::{Enforcer, Request};
@@ -63,7 +63,7 @@ enum Who<'d> {
 pub(super) fn check(
     state: &AdminState,
     question: &Question,
-    own_host: Option<&str>,
+    of: &Chosen,
 ) -> Result<Checked, Problem> {
     let lengths = [&question.robot, &question.url, &question.host].map(String::len);
     if lengths.iter().any(|&length| length > MAX_BYTES) {
@@ -73,7 +73,7 @@ pub(super) fn check(
     }
     let robot = question.robot.trim();
     let (host, target) = host_and_target(question);
-    let host = host.or(own_host);
+    let host = host.or(of.host.as_deref());
     let detector = state.admin().detector.load();
     let who = Who::new(&detector, robot);
     let request = Request {
@@ -81,7 +81,7 @@ pub(super) fn check(
         host,
         path: target.split('?').next().unwrap_or_default(),
     };
-    let files = state.admin().enforcer.files().load();
+    let files = of.enforcer.files().load();
     let file = files.of(host);
     Ok(Checked {
         robot: robot.to_owned(),
@@ -90,14 +90,8 @@ pub(super) fn check(
         url: target.clone(),
         verdict: file.map(|file| VerdictView::new(&who.rules(file, robot), &target)),
         decided: match &who {
-            Who::Claim(claim) => Decided::new(
-                state.admin(),
-                &request,
-                &target,
-                Some(claim),
-                robot.as_bytes(),
-            ),
-            Who::Name => Decided::new(state.admin(), &request, &target, None, robot.as_bytes()),
+            Who::Claim(claim) => Decided::new(of, &request, &target, Some(claim), robot.as_bytes()),
+            Who::Name => Decided::new(of, &request, &target, None, robot.as_bytes()),
         },
     })
 }

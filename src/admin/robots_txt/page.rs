@@ -3,19 +3,14 @@
 use std::ptr;
 
 use askama::Template;
-use axum::{
-    Json,
-    extract::State,
-    http::{HeaderMap, Uri},
-    response::Response,
-};
+use axum::{Json, extract::State, response::Response};
 use serde_json::json;
 
 use super::super::{
     fields::Params,
-    guard::host,
     page::{Page, encode, html},
     problem::Problem,
+    sites::Chosen,
     state::AdminState,
 };
 use super::{
@@ -35,6 +30,7 @@ const MAX_ROWS: usize = 200;
 #[template(path = "admin/robots_txt.html")]
 struct RobotsTxtPage {
     page: Page,
+    of: Chosen,
     mode: ModeView,
     hosts: Vec<HostView>,
     file: Option<Shown>,
@@ -71,18 +67,16 @@ struct Shown {
 pub(in super::super) async fn show(
     State(state): State<AdminState>,
     Params(question): Params<Question>,
-    uri: Uri,
-    headers: HeaderMap,
+    of: Chosen,
     page: Page,
 ) -> Result<Response, Problem> {
-    let own_host = host(&uri, &headers);
     let has_asked = page.place.local.contains("robot=");
     let checked = if has_asked {
-        Some(check(&state, &question, own_host)?)
+        Some(check(&state, &question, &of)?)
     } else {
         None
     };
-    let enforcer = &state.admin().enforcer;
+    let enforcer = of.enforcer.clone();
     let files = enforcer.files().load();
     let wanted = match &checked {
         Some(checked) => checked.host.clone(),
@@ -95,6 +89,7 @@ pub(in super::super) async fn show(
     let shown = Shown::new(&files, wanted.as_deref(), checked.as_ref());
     Ok(html(&RobotsTxtPage {
         page,
+        of,
         mode: ModeView::new(enforcer.settings(), shown.is_some()),
         hosts: hosts(&files, shown.as_ref()),
         file: shown,
@@ -106,8 +101,11 @@ pub(in super::super) async fn show(
 }
 
 /// Tells the same as JSON.
-pub(in super::super) async fn json(State(state): State<AdminState>) -> Json<serde_json::Value> {
-    let enforcer = &state.admin().enforcer;
+pub(in super::super) async fn json(
+    State(state): State<AdminState>,
+    of: Chosen,
+) -> Json<serde_json::Value> {
+    let enforcer = &of.enforcer;
     let settings = enforcer.settings();
     let files = FileView::all(&enforcer.files().load());
     let violations = ViolationsView::new(enforcer.violations(), state.now_ms());
@@ -124,10 +122,9 @@ pub(in super::super) async fn json(State(state): State<AdminState>) -> Json<serd
 pub(in super::super) async fn check_json(
     State(state): State<AdminState>,
     Params(question): Params<Question>,
-    uri: Uri,
-    headers: HeaderMap,
+    of: Chosen,
 ) -> Result<Json<Checked>, Problem> {
-    check(&state, &question, host(&uri, &headers)).map(Json)
+    check(&state, &question, &of).map(Json)
 }
 
 impl ModeView {

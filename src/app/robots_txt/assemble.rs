@@ -29,8 +29,11 @@ pub fn robots_txt(loaded: &Loaded) -> Result<RobotsTxtPlan, ConfigErrors> {
     let name = settings.hosts.first().map(String::as_str);
     let content = site.content(&settings, name, &wrong)?;
     let mut plan = RobotsTxtPlan::new(content);
-    if !settings.upstream.is_empty() {
-        plan = plan.upstream(&settings.upstream, settings.preserve_host, name);
+    // Its file is fetched with a client of its own, which speaks to these.
+    let mut upstreams = settings.upstream.iter();
+    if let Some(upstream) = upstreams.find(|url| !url.starts_with("unix:")) {
+        let url = upstream.replacen("h2c://", "http://", 1);
+        plan = plan.upstream(&url, settings.preserve_host, name);
     }
     let mut seen: Vec<HostName> = Vec::new();
     for host in &settings.robots_txt_hosts {

@@ -130,6 +130,21 @@ impl ServedRobotsTxt {
         self.inner.changed.notify_one();
     }
 
+    /// Puts another plan in force with an upstream of its own; what another said is forgotten.
+    #[cfg(feature = "server")]
+    pub(in crate::app) fn replace_all(&self, plan: RobotsTxtPlan) {
+        let is_same = plan.upstream == self.inner.plan.load().upstream;
+        self.inner.plan.store(Arc::new(plan));
+        if !is_same {
+            self.copies().clear();
+        }
+        for copy in self.copies().values_mut() {
+            copy.due = None;
+        }
+        self.make();
+        self.inner.changed.notify_one();
+    }
+
     /// Returns the rules in force on each host.
     #[must_use]
     pub fn files(&self) -> &SharedRobotsFiles {
@@ -242,6 +257,10 @@ impl ServedRobotsTxt {
             }
             let fetching = upstream.fetch(&self.inner.fetcher, host.as_deref(), &copy.conditions);
             let outcome = fetching.await;
+            if !Arc::ptr_eq(&plan, &self.inner.plan.load()) {
+                // It is asked again, and perhaps another server.
+                return;
+            }
             self.take(&upstream.url, host, copy, outcome);
         }
     }

@@ -1,0 +1,116 @@
+//! The way from a button to whoever reloads the configuration, and back.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::{
+    sync::{Notify, watch},
+    time,
+};
+
+/// How long a page waits for a reload that it asked for.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Reloads of the configuration: who wants one, and what came of the last.
+///
+/// The process that reads the configuration waits for
+/// [`wanted`](Self::wanted) and tells the outcome by [`done`](Self::done).
+/// Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct Reloads {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    is_served: AtomicBool,
+    wanted: Notify,
+    last: watch::Sender<Option<Arc<ReloadOutcome>>>,
+}
+
+/// What came of a reload.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ReloadOutcome {
+    /// When, in milliseconds since 1970.
+    pub at_ms: i64,
+    /// What it was set off by, such as "SIGHUP".
+    pub by: String,
+    /// What was changed, or why nothing was.
+    pub result: Result<String, String>,
+}
+
+impl Reloads {
+    /// Waits until a page asks for a reload; from the first call on, pages offer it.
+    pub async fn wanted(&self) {
+        self.inner.is_served.store(true, Ordering::Relaxed);
+        self.inner.wanted.notified().await;
+    }
+
+    /// Notes what came of a reload, whoever wanted it.
+    pub fn done(&self, outcome: ReloadOutcome) {
+        self.inner.last.send_replace(Some(Arc::new(outcome)));
+    }
+
+    /// Returns what came of the last one, if there was any.
+    #[must_use]
+    pub fn last(&self) -> Option<Arc<ReloadOutcome>> {
+        self.inner.last.borrow().clone()
+    }
+
+    /// Tells whether anybody reloads.
+    pub(super) fn is_served(&self) -> bool {
+        self.inner.is_served.load(Ordering::Relaxed)
+    }
+
+    /// Asks for a reload and waits for its outcome; `None` if it does not come.
+    pub(super) async fn ask(&self) -> Option<Arc<ReloadOutcome>> {
+        let mut outcomes = self.inner.last.subscribe();
+        outcomes.mark_unchanged();
+        self.inner.wanted.notify_one();
+        time::timeout(PATIENCE, outcomes.changed())
+            .await
+            .ok()?
+            .ok()?;
+        outcomes.borrow_and_update().clone()
+    }
+}
+
+impl Default for Inner {
+    fn default() -> Self {
+        Self {
+            is_served: AtomicBool::new(false),
+            wanted: Notify::new(),
+            last: watch::Sender::new(None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn who_asks_gets_the_outcome_of_what_follows() {
+        let reloads = Reloads::default();
+        assert!(!reloads.is_served());
+        let outcome = |at_ms| ReloadOutcome {
+            at_ms,
+            by: "a test".to_owned(),
+            result: Ok(String::new()),
+        };
+        reloads.done(outcome(1));
+        let server = async {
+            reloads.wanted().await;
+            reloads.done(outcome(2));
+        };
+        let (answer, ()) = tokio::join!(reloads.ask(), server);
+        assert_eq!(answer.unwrap().at_ms, 2);
+        assert!(reloads.is_served());
+        assert_eq!(reloads.last().unwrap().at_ms, 2);
+    }
+}

@@ -1,0 +1,175 @@
+//! Sites of the process, as the application describes them to the pages.
+
+use std::{fmt, sync::Arc};
+
+use arc_swap::ArcSwap;
+
+use crate::policy::{Enforcer, SharedPolicy};
+
+/// Sites that the pages show; they are exchanged as a whole. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub struct SharedSites {
+    current: Arc<ArcSwap<Vec<AdminSite>>>,
+}
+
+/// Site that the pages show.
+#[derive(Clone)]
+#[must_use]
+pub struct AdminSite {
+    pub(super) name: String,
+    pub(super) hosts: Vec<String>,
+    pub(super) path: String,
+    pub(super) policy: SharedPolicy,
+    pub(super) enforcer: Enforcer,
+    pub(super) heaven: Option<(String, String)>,
+    pub(super) robots_txt: String,
+    upstreams: Ask<Vec<UpstreamRow>>,
+    counts: Ask<SiteCounts>,
+}
+
+type Ask<T> = Arc<dyn Fn() -> T + Send + Sync>;
+
+/// Server behind a site.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct UpstreamRow {
+    /// Its URL.
+    pub url: String,
+    /// How it is, in a few words; empty: not known.
+    pub state: String,
+    /// Whether nothing is sent to it at the moment.
+    pub is_down: bool,
+}
+
+/// Requests of a site since the start.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct SiteCounts {
+    /// Of people, passed.
+    pub people: u64,
+    /// Of robots, passed.
+    pub passed: u64,
+    /// Of robots, redirected.
+    pub redirected: u64,
+    /// Of robots, answered with a page of robot heaven in place.
+    pub served: u64,
+    /// Of robots, refused.
+    pub refused: u64,
+    /// Of robots, told to come back later.
+    pub slowed: u64,
+}
+
+impl SharedSites {
+    /// Returns the sites of the moment.
+    #[must_use]
+    pub fn load(&self) -> Arc<Vec<AdminSite>> {
+        self.current.load_full()
+    }
+
+    /// Shows other sites from now on.
+    pub fn replace(&self, sites: Vec<AdminSite>) {
+        self.current.store(Arc::new(sites));
+    }
+}
+
+impl AdminSite {
+    /// Creates a site that is reached at hosts and a path; no host: every other.
+    pub fn new(name: String, hosts: Vec<String>, path: String, policy: SharedPolicy) -> Self {
+        Self {
+            name,
+            hosts,
+            path,
+            policy,
+            enforcer: Enforcer::default(),
+            heaven: None,
+            robots_txt: String::new(),
+            upstreams: Arc::new(Vec::new),
+            counts: Arc::new(SiteCounts::default),
+        }
+    }
+
+    /// Sets what holds robots to robots.txt.
+    pub fn enforcer(mut self, enforcer: Enforcer) -> Self {
+        self.enforcer = enforcer;
+        self
+    }
+
+    /// Sets path and directory of robot heaven; none: it is not served here.
+    pub fn heaven(mut self, heaven: Option<(String, String)>) -> Self {
+        self.heaven = heaven;
+        self
+    }
+
+    /// Sets the word for what `/robots.txt` is.
+    pub fn robots_txt(mut self, word: impl Into<String>) -> Self {
+        self.robots_txt = word.into();
+        self
+    }
+
+    /// Sets who tells of the servers behind it.
+    pub fn upstreams(mut self, ask: impl Fn() -> Vec<UpstreamRow> + Send + Sync + 'static) -> Self {
+        self.upstreams = Arc::new(ask);
+        self
+    }
+
+    /// Sets who tells of its requests.
+    pub fn counts(mut self, ask: impl Fn() -> SiteCounts + Send + Sync + 'static) -> Self {
+        self.counts = Arc::new(ask);
+        self
+    }
+
+    pub(super) fn ask_upstreams(&self) -> Vec<UpstreamRow> {
+        (self.upstreams)()
+    }
+
+    pub(super) fn ask_counts(&self) -> SiteCounts {
+        (self.counts)()
+    }
+
+    /// Tells whether it is reached by a host, whatever the path.
+    pub(super) fn is_at(&self, host: &str) -> bool {
+        let host = match host.rsplit_once(':') {
+            Some((name, port)) if port.bytes().all(|octet| octet.is_ascii_digit()) => name,
+            _ => host,
+        };
+        let host = host.trim_end_matches('.');
+        self.hosts
+            .iter()
+            .any(|known| match known.strip_prefix('*') {
+                None => known.eq_ignore_ascii_case(host),
+                Some(suffix) => host
+                    .len()
+                    .checked_sub(suffix.len())
+                    .and_then(|start| host.get(start..))
+                    .is_some_and(|end| end.eq_ignore_ascii_case(suffix)),
+            })
+    }
+}
+
+impl fmt::Debug for AdminSite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AdminSite")
+            .field("name", &self.name)
+            .field("hosts", &self.hosts)
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
+}
+
+impl UpstreamRow {
+    /// Creates a row of a server of whose state nothing is known.
+    #[must_use]
+    pub fn new(url: String) -> Self {
+        Self {
+            url,
+            ..Self::default()
+        }
+    }
+
+    /// Sets how it is, in a few words, and whether nothing is sent to it.
+    #[must_use]
+    pub fn state(mut self, words: impl Into<String>, is_down: bool) -> Self {
+        self.state = words.into();
+        self.is_down = is_down;
+        self
+    }
+}

@@ -1,0 +1,291 @@
+//! The sites of the process, and which of them a page is about.
+
+use askama::Template;
+use axum::{
+    Json,
+    extract::{FromRequestParts, State},
+    http::{StatusCode, request::Parts},
+    response::Response,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{
+    AdminSite, ReloadOutcome, UpstreamRow,
+    fields::{Authentic, Fields, Params},
+    guard::host,
+    moment::Moment,
+    page::{Page, encode, html},
+    problem::Problem,
+    state::AdminState,
+};
+use crate::policy::{Enforcer, SharedPolicy};
+
+#[derive(Template)]
+#[template(path = "admin/sites.html")]
+struct SitesPage {
+    page: Page,
+    sites: Vec<SiteView>,
+    can_reload: bool,
+    reload: Option<ReloadView>,
+}
+
+/// Site that a page is about; an extractor.
+///
+/// It is the one that the query names as `site`, else that of the request's
+/// host, else the first.
+#[derive(Clone, Debug)]
+pub(super) struct Chosen {
+    pub(super) name: String,
+    pub(super) policy: SharedPolicy,
+    pub(super) enforcer: Enforcer,
+    /// Host to ask about where none is told.
+    pub(super) host: Option<String>,
+    /// All sites, if there are several.
+    pub(super) choices: Vec<ChoiceView>,
+}
+
+/// Site that a page may be about.
+#[derive(Clone, Debug)]
+pub(super) struct ChoiceView {
+    pub(super) name: String,
+    pub(super) query: String,
+    pub(super) is_chosen: bool,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct SiteView {
+    name: String,
+    hosts: Vec<String>,
+    path: String,
+    upstreams: Vec<UpstreamView>,
+    rules: usize,
+    /// Whether any robot is redirected.
+    filters: bool,
+    heaven: Option<String>,
+    heaven_directory: Option<String>,
+    robots_txt: String,
+    people: u64,
+    robots_passed: u64,
+    robots_redirected: u64,
+    robots_served: u64,
+    robots_refused: u64,
+    robots_slowed: u64,
+    #[serde(skip)]
+    query: String,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct UpstreamView {
+    url: String,
+    state: String,
+    is_down: bool,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct ReloadView {
+    at: Moment,
+    by: String,
+    is_done: bool,
+    /// What was changed, or each thing that is wrong.
+    lines: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct SiteParam {
+    #[serde(default)]
+    site: String,
+    /// Host that is asked about; by default that of the page.
+    #[serde(default)]
+    host: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ReloadForm {}
+
+/// Shows the sites, and what came of the last reload.
+pub(super) async fn list(State(state): State<AdminState>, page: Page) -> Response {
+    let reloads = &state.admin().reloads;
+    let now_ms = state.now_ms();
+    html(&SitesPage {
+        page,
+        sites: SiteView::all(&state),
+        can_reload: reloads.is_served(),
+        reload: reloads.last().map(|last| ReloadView::new(&last, now_ms)),
+    })
+}
+
+/// Reloads the configuration, then shows what came of it.
+pub(super) async fn reload(
+    State(state): State<AdminState>,
+    page: Page,
+    Fields(ReloadForm {}): Fields<ReloadForm>,
+) -> Result<Response, Problem> {
+    ask(&state).await?;
+    Ok(page.place.see_other("sites#reload"))
+}
+
+/// Tells the sites and the last reload as JSON.
+pub(super) async fn json(State(state): State<AdminState>) -> Json<serde_json::Value> {
+    let last = state.admin().reloads.last();
+    let now_ms = state.now_ms();
+    Json(json!({
+        "sites": SiteView::all(&state),
+        "reload": last.map(|last| ReloadView::new(&last, now_ms)),
+    }))
+}
+
+/// Reloads the configuration for a program; 409 if it is wrong.
+pub(super) async fn reload_json(
+    State(state): State<AdminState>,
+    _meant: Authentic,
+) -> Result<(StatusCode, Json<serde_json::Value>), Problem> {
+    let view = ask(&state).await?;
+    let status = if view.is_done {
+        StatusCode::OK
+    } else {
+        StatusCode::CONFLICT
+    };
+    Ok((status, Json(json!({ "reload": view }))))
+}
+
+async fn ask(state: &AdminState) -> Result<ReloadView, Problem> {
+    let reloads = &state.admin().reloads;
+    if !reloads.is_served() {
+        let message = "This process has no configuration file that it could reload.";
+        return Err(Problem::not_found(message));
+    }
+    let Some(outcome) = reloads.ask().await else {
+        return Err(Problem::internal("no answer to the wish for a reload"));
+    };
+    Ok(ReloadView::new(&outcome, state.now_ms()))
+}
+
+impl Chosen {
+    fn new(state: &AdminState, wanted: &str, own_host: Option<&str>) -> Option<Self> {
+        let admin = state.admin();
+        let sites = admin.sites.load();
+        let is_at_host = |site: &&AdminSite| own_host.is_some_and(|host| site.is_at(host));
+        let found = if wanted.is_empty() {
+            let by_host = sites.iter().find(is_at_host);
+            let rest = || sites.iter().find(|site| site.hosts.is_empty());
+            by_host.or_else(rest).or_else(|| sites.first())
+        } else {
+            Some(sites.iter().find(|site| site.name == wanted)?)
+        };
+        let Some(site) = found else {
+            return Some(Self {
+                name: String::new(),
+                policy: admin.policy.clone(),
+                enforcer: admin.enforcer.clone(),
+                host: own_host.map(str::to_owned),
+                choices: Vec::new(),
+            });
+        };
+        let named = site.hosts.iter().find(|host| !host.starts_with('*'));
+        let host = own_host.map(str::to_owned);
+        Some(Self {
+            name: site.name.clone(),
+            policy: site.policy.clone(),
+            enforcer: site.enforcer.clone(),
+            host: match named {
+                Some(named) if !is_at_host(&site) => Some(named.clone()),
+                _ => host,
+            },
+            choices: ChoiceView::all(&sites, &site.name),
+        })
+    }
+}
+
+impl FromRequestParts<AdminState> for Chosen {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AdminState) -> Result<Self, Problem> {
+        let Params(param) = Params::<SiteParam>::from_request_parts(parts, state).await?;
+        let SiteParam { site, host: named } = param;
+        let own_host = match named.trim() {
+            "" => host(&parts.uri, &parts.headers),
+            named => Some(named),
+        };
+        Self::new(state, &site, own_host)
+            .ok_or_else(|| Problem::not_found("There is no such site."))
+    }
+}
+
+impl ChoiceView {
+    fn all(sites: &[AdminSite], chosen: &str) -> Vec<Self> {
+        if sites.len() < 2 {
+            return Vec::new();
+        }
+        let view = |site: &AdminSite| Self {
+            query: query(&site.name),
+            is_chosen: site.name == chosen,
+            name: site.name.clone(),
+        };
+        sites.iter().map(view).collect()
+    }
+}
+
+impl SiteView {
+    fn all(state: &AdminState) -> Vec<Self> {
+        state.admin().sites.load().iter().map(Self::new).collect()
+    }
+
+    fn new(site: &AdminSite) -> Self {
+        let policy = site.policy.load();
+        let counts = site.ask_counts();
+        let (heaven, directory) = site.heaven.clone().unzip();
+        let rows = site.ask_upstreams().into_iter();
+        Self {
+            name: site.name.clone(),
+            hosts: site.hosts.clone(),
+            path: site.path.clone(),
+            upstreams: rows.map(UpstreamView::new).collect(),
+            rules: policy.rules().count(),
+            filters: !policy.is_disabled(),
+            heaven,
+            heaven_directory: directory.filter(|directory| !directory.is_empty()),
+            robots_txt: site.robots_txt.clone(),
+            people: counts.people,
+            robots_passed: counts.passed,
+            robots_redirected: counts.redirected,
+            robots_served: counts.served,
+            robots_refused: counts.refused,
+            robots_slowed: counts.slowed,
+            query: query(&site.name),
+        }
+    }
+}
+
+impl UpstreamView {
+    fn new(row: UpstreamRow) -> Self {
+        let UpstreamRow {
+            url,
+            state,
+            is_down,
+        } = row;
+        Self {
+            url,
+            state,
+            is_down,
+        }
+    }
+}
+
+impl ReloadView {
+    fn new(outcome: &ReloadOutcome, now_ms: i64) -> Self {
+        let text = match &outcome.result {
+            Ok(text) | Err(text) => text,
+        };
+        Self {
+            at: Moment::new(outcome.at_ms, now_ms),
+            by: outcome.by.clone(),
+            is_done: outcome.result.is_ok(),
+            lines: text.lines().map(str::to_owned).collect(),
+        }
+    }
+}
+
+fn query(name: &str) -> String {
+    format!("?site={}", encode(name))
+}

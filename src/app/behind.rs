@@ -1,0 +1,191 @@
+//! What stands behind the layer: robots.txt, operations, admin page, robot heaven, the site.
+
+use std::{
+    convert::Infallible,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use axum::{
+    Router,
+    body::Body,
+    http::{Request, Response, StatusCode},
+};
+use hyper::body::Incoming;
+use pin_project_lite::pin_project;
+use tokio::runtime::Handle;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker, task_tracker::TaskTrackerToken};
+use tower::ServiceExt as _;
+use tower_service::Service;
+
+use crate::proxy::ProxyBody;
+
+use super::{
+    ServedRobotsTxt,
+    body::FrontBody,
+    observe::Observer,
+    operations,
+    pages::{self, Heaven},
+    table::is_below,
+    target::Target,
+};
+
+/// Sends each request of a site to the one that answers it.
+#[derive(Clone, Debug)]
+pub(super) struct Behind {
+    parts: Arc<Parts>,
+}
+
+/// Those who may answer.
+#[derive(Debug)]
+pub(super) struct Parts {
+    pub(super) rooms: Arc<Rooms>,
+    pub(super) robots_txt: ServedRobotsTxt,
+    pub(super) heaven: Option<Heaven>,
+    pub(super) target: Target,
+}
+
+/// What is of the process, and answers on every site.
+///
+/// Database and jobs live on the runtime that it was made on, so requests are
+/// answered there, wherever their connections are served.
+#[derive(Debug)]
+pub(super) struct Rooms {
+    /// Path without a slash at its end, and the router that is nested there.
+    pub(super) admin: Option<(String, Router)>,
+    /// `None` where they have a listener of their own, as the admin page then has.
+    pub(super) operations: Option<Router>,
+    pub(super) observer: Observer,
+    pub(super) runtime: Handle,
+    pub(super) tasks: TaskTracker,
+}
+
+impl Rooms {
+    /// Asks one of the routers, on the runtime of the process.
+    pub(super) fn ask(&self, router: &Router, request: Request<Incoming>) -> BehindFuture {
+        let answer = router.clone().oneshot(request);
+        let task = self.tasks.spawn_on(answer, &self.runtime);
+        BehindFuture::Task {
+            task: AbortOnDropHandle::new(task),
+        }
+    }
+
+    /// Returns the router that answers the request, if it is for the process.
+    pub(super) fn router(&self, request: &Request<Incoming>) -> Option<&Router> {
+        if let Some(router) = &self.operations
+            && operations::is_ours(request)
+        {
+            return Some(router);
+        }
+        let (prefix, router) = self.admin.as_ref()?;
+        let path = request.uri().path().as_bytes();
+        is_below(path, prefix.as_bytes()).then_some(router)
+    }
+}
+
+impl Behind {
+    pub(super) fn new(parts: Parts) -> Self {
+        Self {
+            parts: Arc::new(parts),
+        }
+    }
+}
+
+impl Service<Request<Incoming>> for Behind {
+    type Response = Response<FrontBody>;
+    type Error = Infallible;
+    type Future = BehindFuture;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Incoming>) -> BehindFuture {
+        let parts = &*self.parts;
+        if let Some(answer) = parts.robots_txt.answer(&request) {
+            return BehindFuture::ready(answer.map(FrontBody::from));
+        }
+        if let Some(router) = parts.rooms.router(&request) {
+            return parts.rooms.ask(router, request);
+        }
+        if let Some(heaven) = &parts.heaven
+            && heaven.contains(request.uri().path())
+        {
+            let heaven = heaven.clone();
+            let request = request.map(Body::new);
+            return BehindFuture::Page {
+                future: Box::pin(async move { heaven.answer(request).await }),
+            };
+        }
+        match &parts.target {
+            Target::Demo => {
+                let page = pages::demo(&request.map(Body::new));
+                BehindFuture::ready(page.map(FrontBody::from))
+            }
+            Target::Upstream(upstream) => BehindFuture::Proxy {
+                used: Some(upstream.requests.token()),
+                // In a box: the futures around it are moved, and stay small so.
+                future: Box::pin(upstream.proxy.forward(request)),
+            },
+        }
+    }
+}
+
+pin_project! {
+    /// Future of what one of them answers.
+    #[project = BehindProjection]
+    pub(super) enum BehindFuture {
+        Ready {
+            response: Option<Response<FrontBody>>,
+        },
+        Proxy {
+            #[pin]
+            future: Pin<Box<dyn Future<Output = Response<ProxyBody>> + Send>>,
+            used: Option<TaskTrackerToken>,
+        },
+        Task {
+            #[pin]
+            task: AbortOnDropHandle<Result<Response<Body>, Infallible>>,
+        },
+        Page {
+            #[pin]
+            future: Pin<Box<dyn Future<Output = Response<Body>> + Send>>,
+        },
+    }
+}
+
+impl BehindFuture {
+    pub(super) fn ready(response: Response<FrontBody>) -> Self {
+        Self::Ready {
+            response: Some(response),
+        }
+    }
+}
+
+impl Future for BehindFuture {
+    type Output = Result<Response<FrontBody>, Infallible>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        Poll::Ready(Ok(match self.project() {
+            // Nobody polls a future again that was ready; if so, it waits for ever.
+            BehindProjection::Ready { response } => match response.take() {
+                Some(response) => response,
+                None => return Poll::Pending,
+            },
+            BehindProjection::Proxy { future, used } => {
+                let response = ready!(future.poll(cx));
+                match used.take() {
+                    Some(used) => response.map(|body| FrontBody::Proxy { body, used }),
+                    None => return Poll::Pending,
+                }
+            }
+            BehindProjection::Task { task } => match ready!(task.poll(cx)) {
+                Ok(Ok(response)) => response.map(FrontBody::from),
+                // It panicked, or the process ends.
+                Err(_) => pages::status(StatusCode::INTERNAL_SERVER_ERROR).map(FrontBody::from),
+            },
+            BehindProjection::Page { future } => ready!(future.poll(cx)).map(FrontBody::from),
+        }))
+    }
+}

@@ -1,0 +1,121 @@
+//! Body of a response, whoever answers: none of them is boxed for the others.
+
+use std::{
+    error::Error,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use axum::body;
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::{Body, Frame, SizeHint};
+use pin_project_lite::pin_project;
+use tokio_util::task::task_tracker::TaskTrackerToken;
+
+use crate::proxy::ProxyBody;
+
+use super::observe::FromUpstream;
+
+pin_project! {
+    /// Body of a response of the server.
+    #[derive(Debug)]
+    #[project = FrontBodyProjection]
+    pub(super) enum FrontBody {
+        /// Something short of our own, or nothing.
+        Small {
+            #[pin]
+            body: Full<Bytes>,
+        },
+        /// The upstream's; the proxy is used until it ends.
+        Proxy {
+            #[pin]
+            body: ProxyBody,
+            used: TaskTrackerToken,
+        },
+        /// A page of ours.
+        Page {
+            #[pin]
+            body: body::Body,
+        },
+    }
+}
+
+impl FrontBody {
+    /// Creates a short body from text.
+    pub(super) fn text(text: String) -> Self {
+        Self::Small {
+            body: Full::from(text),
+        }
+    }
+}
+
+impl FromUpstream for FrontBody {
+    fn is_from_upstream(&self) -> bool {
+        matches!(self, Self::Proxy { .. })
+    }
+}
+
+impl Default for FrontBody {
+    fn default() -> Self {
+        Self::Small {
+            body: Full::default(),
+        }
+    }
+}
+
+impl From<body::Body> for FrontBody {
+    fn from(body: body::Body) -> Self {
+        Self::Page { body }
+    }
+}
+
+impl Body for FrontBody {
+    type Data = Bytes;
+    type Error = Box<dyn Error + Send + Sync>;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        match self.project() {
+            FrontBodyProjection::Small { body } => body.poll_frame(cx).map_err(Into::into),
+            FrontBodyProjection::Proxy { body, .. } => body.poll_frame(cx).map_err(Into::into),
+            FrontBodyProjection::Page { body } => body.poll_frame(cx).map_err(Into::into),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Small { body } => body.is_end_stream(),
+            Self::Proxy { body, .. } => body.is_end_stream(),
+            Self::Page { body } => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Small { body } => body.size_hint(),
+            Self::Proxy { body, .. } => body.size_hint(),
+            Self::Page { body } => body.size_hint(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_body_is_what_it_was_made_from() {
+        assert!(FrontBody::default().is_end_stream());
+        let text = FrontBody::text("refused".to_owned());
+        assert_eq!(text.size_hint().exact(), Some(7));
+        assert_eq!(text.collect().await.unwrap().to_bytes(), "refused");
+        let page = FrontBody::from(body::Body::from("page"));
+        assert_eq!(page.size_hint().exact(), Some(4));
+        assert_eq!(page.collect().await.unwrap().to_bytes(), "page");
+    }
+}

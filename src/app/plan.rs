@@ -1,0 +1,221 @@
+//! The sites of a configuration, judged as a whole before any of them is served.
+
+use std::sync::Arc;
+
+use crate::config::{ConfigErrors, Loaded, SiteLoaded};
+
+use super::{
+    enforcement,
+    pages::Heaven,
+    policy, robots_txt,
+    site::{DEFAULT_SITE, Detection},
+    table::{Found, SiteHost, SitePath, Table},
+    target::{Target, Upstream},
+};
+
+/// Sites that are to be served.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    /// What is common to all, for the site that the handle is for.
+    pub(super) common: Detection,
+    /// The one of all hosts that no other has is the last, if there is one.
+    pub(super) sites: Vec<SitePlan>,
+}
+
+/// Site that is to be served.
+#[derive(Clone, Debug)]
+pub(super) struct SitePlan {
+    pub(super) about: About,
+    /// `None`: that of the plan.
+    pub(super) detection: Option<Detection>,
+    pub(super) hosts: Vec<SiteHost>,
+    pub(super) path: SitePath,
+    pub(super) heaven: Option<Heaven>,
+    pub(super) target: Target,
+}
+
+/// What people are told of a site.
+#[derive(Clone, Debug)]
+pub(super) struct About {
+    pub(super) name: String,
+    /// As the configuration spells them; none: every other host.
+    pub(super) hosts: Vec<String>,
+    pub(super) path: String,
+    /// URL of the upstream; none: the demonstration site.
+    pub(super) upstream: Option<String>,
+    /// Path of robot heaven, where we serve it, and the directory of its pages.
+    pub(super) heaven: Option<(String, String)>,
+    /// Word for what /robots.txt is.
+    pub(super) robots_txt: String,
+}
+
+impl Plan {
+    /// Judges everything; proxies that are in `known` already are taken over.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the place of the wrong value.
+    pub(super) fn new(
+        loaded: &Loaded,
+        demo: bool,
+        known: &mut Vec<Arc<Upstream>>,
+    ) -> Result<Self, ConfigErrors> {
+        let common_heaven = heaven(loaded)?;
+        let common = detection(loaded)?;
+        let tables = if demo { Vec::new() } else { loaded.sites() };
+        let mut sites = Vec::new();
+        let mut places = Table::new(None::<()>);
+        for table in &tables {
+            let site = site(table, known)?;
+            if sites
+                .iter()
+                .any(|known: &SitePlan| known.about.name == site.about.name)
+                || site.about.name == DEFAULT_SITE
+            {
+                let name = &site.about.name;
+                return Err(table.wrong("name", format!("there is a site {name:?} already")));
+            }
+            for (host, text) in site.hosts.iter().zip(table.hosts()) {
+                if !places.add(host, &site.path, ()) {
+                    let path = table.path();
+                    let reason = format!("there is a site at {text}{path} already");
+                    return Err(table.wrong("hosts", reason));
+                }
+            }
+            sites.push(site);
+        }
+        let has_upstream = !demo && !loaded.settings().upstream.is_empty();
+        if tables.is_empty() || has_upstream {
+            sites.push(SitePlan {
+                about: About::new(loaded, DEFAULT_SITE, &[], "/", has_upstream),
+                detection: None,
+                hosts: Vec::new(),
+                path: SitePath::default(),
+                heaven: common_heaven,
+                target: if has_upstream {
+                    Target::Upstream(Upstream::new(loaded, known)?)
+                } else {
+                    Target::Demo
+                },
+            });
+        }
+        Ok(Self { common, sites })
+    }
+
+    /// Tells whether the demonstration site is served.
+    pub(super) fn is_demo(&self) -> bool {
+        let mut targets = self.sites.iter().map(|site| &site.target);
+        targets.any(|target| matches!(target, Target::Demo))
+    }
+}
+
+/// Sites of a configuration by the requests that are for them.
+#[derive(Clone, Debug)]
+pub struct SiteIndex {
+    table: Table<usize>,
+    /// Settings of each site; the last are those of all.
+    settings: Vec<Loaded>,
+}
+
+impl SiteIndex {
+    /// Reads hosts and paths of all sites.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the place of a wrong host or path.
+    pub fn new(loaded: &Loaded) -> Result<Self, ConfigErrors> {
+        let sites = loaded.sites();
+        let mut table = Table::new(None);
+        for (number, site) in sites.iter().enumerate() {
+            let (hosts, path) = place(site)?;
+            for host in &hosts {
+                table.add(host, &path, number);
+            }
+        }
+        let settings = sites.iter().map(|site| site.loaded().clone());
+        Ok(Self {
+            table,
+            settings: settings.chain([loaded.clone()]).collect(),
+        })
+    }
+
+    /// Returns the settings of each site; the last are those of all.
+    #[must_use]
+    pub fn settings(&self) -> &[Loaded] {
+        &self.settings
+    }
+
+    /// Returns which settings a request is judged by.
+    #[must_use]
+    pub fn find(&self, host: Option<&str>, path: &str) -> usize {
+        match self.table.find(host, path) {
+            Found::Site(number) => *number,
+            Found::NoPath | Found::NoHost => self.settings.len().saturating_sub(1),
+        }
+    }
+}
+
+fn site(table: &SiteLoaded, known: &mut Vec<Arc<Upstream>>) -> Result<SitePlan, ConfigErrors> {
+    let loaded = table.loaded();
+    let (hosts, path) = place(table)?;
+    if loaded.settings().upstream.is_empty() {
+        let reason = "the site has none; write such as upstream = \"http://127.0.0.1:3000\"";
+        return Err(table.wrong("upstream", reason));
+    }
+    let heaven = heaven(loaded)?;
+    Ok(SitePlan {
+        about: About::new(loaded, table.name(), table.hosts(), table.path(), true),
+        detection: Some(detection(loaded)?),
+        hosts,
+        path,
+        heaven,
+        target: Target::Upstream(Upstream::new(loaded, known)?),
+    })
+}
+
+fn place(site: &SiteLoaded) -> Result<(Vec<SiteHost>, SitePath), ConfigErrors> {
+    let hosts = site.hosts().iter().map(|host| {
+        SiteHost::parse(host).map_err(|reason| site.wrong("hosts", format!("{host:?}: {reason}")))
+    });
+    let path = SitePath::parse(site.path()).map_err(|reason| site.wrong("path", reason))?;
+    Ok((hosts.collect::<Result<_, _>>()?, path))
+}
+
+fn detection(loaded: &Loaded) -> Result<Detection, ConfigErrors> {
+    Ok(Detection {
+        enforcement: enforcement(loaded)?,
+        robots_txt: robots_txt(loaded)?,
+        policy: policy(loaded)?,
+    })
+}
+
+fn heaven(loaded: &Loaded) -> Result<Option<Heaven>, ConfigErrors> {
+    let settings = loaded.settings();
+    check_path(loaded, "heaven.path", &settings.heaven_path)?;
+    let heaven = || Heaven::new(&settings.heaven_path, &settings.heaven_directory);
+    Ok(settings.heaven_serve.then(heaven))
+}
+
+/// Judges a path below which this program answers itself.
+pub(super) fn check_path(loaded: &Loaded, key: &str, path: &str) -> Result<(), ConfigErrors> {
+    if path.starts_with('/') && !path.trim_matches('/').is_empty() && !path.contains("//") {
+        return Ok(());
+    }
+    Err(loaded.wrong(key, format!("{path:?} is no path such as /robot-heaven/")))
+}
+
+impl About {
+    fn new(loaded: &Loaded, name: &str, hosts: &[String], path: &str, has_upstream: bool) -> Self {
+        let settings = loaded.settings();
+        Self {
+            name: name.to_owned(),
+            hosts: hosts.to_vec(),
+            path: path.to_owned(),
+            upstream: has_upstream.then(|| settings.upstream.join(", ")),
+            heaven: settings
+                .heaven_serve
+                .then_some((settings.heaven_path, settings.heaven_directory)),
+            robots_txt: settings.robots_txt_serve,
+        }
+    }
+}

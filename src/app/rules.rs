@@ -1,0 +1,89 @@
+//! From `[[rule]]` and `[[x_robots_tag]]` to rules of the policy.
+
+use std::time::Duration;
+
+use crate::config::{ConfigErrors, RuleSettings, TagSettings, WhenSettings, unknown_word};
+use crate::policy::{Action, Rule, RuleBuilder, TagRule, TagRuleBuilder, When};
+use crate::registry::{Purpose, Source};
+
+pub(super) fn rule(settings: &RuleSettings) -> Result<RuleBuilder, ConfigErrors> {
+    let action = Action::from_word(&settings.action).ok_or_else(|| {
+        let words = Action::ALL.iter().map(|action| action.as_str());
+        settings.wrong("action", unknown_word("action", &settings.action, words))
+    })?;
+    let when = when(&settings.when).map_err(|(key, reason)| settings.wrong(key, reason))?;
+    let mut rule = Rule::builder(action)
+        .name(&settings.name)
+        .origin(&settings.origin)
+        .when(when);
+    if let Some(url) = &settings.redirect_url {
+        rule = rule.redirect_url(url);
+    }
+    if let Some(status) = settings.status {
+        rule = rule.status(status);
+    }
+    if let Some(text) = &settings.text {
+        rule = rule.text(text);
+    }
+    if let Some(requests) = settings.requests {
+        rule = rule.requests(requests);
+    }
+    if let Some(seconds) = settings.per_seconds {
+        rule = rule.per(Duration::from_secs(seconds.into()));
+    }
+    if let Some(burst) = settings.burst {
+        rule = rule.burst(burst);
+    }
+    Ok(rule)
+}
+
+pub(super) fn tag_rule(settings: &TagSettings) -> Result<TagRuleBuilder, ConfigErrors> {
+    let when = when(&settings.when).map_err(|(key, reason)| settings.wrong(key, reason))?;
+    Ok(TagRule::builder(&settings.value)
+        .origin(&settings.origin)
+        .when(when))
+}
+
+pub(super) fn purposes(words: &[String]) -> Result<Vec<Purpose>, String> {
+    let parse = |word: &String| {
+        Purpose::from_word(word.trim()).ok_or_else(|| {
+            let words = Purpose::ALL.iter().map(|purpose| purpose.as_str());
+            unknown_word("purpose", word, words)
+        })
+    };
+    words.iter().map(parse).collect()
+}
+
+/// Reads the conditions that every kind of rule has; the error is a key, and what is wrong.
+fn when(settings: &WhenSettings) -> Result<When, (&'static str, String)> {
+    let mut when = When::new();
+    if let Some(paths) = &settings.paths {
+        when = when.paths(paths);
+    }
+    if let Some(methods) = &settings.methods {
+        when = when.methods(methods);
+    }
+    if let Some(hosts) = &settings.hosts {
+        when = when.hosts(hosts);
+    }
+    if let Some(robots) = &settings.robots {
+        when = when.robots(robots);
+    }
+    if let Some(words) = &settings.purposes {
+        when = when.purposes(purposes(words).map_err(|reason| ("purposes", reason))?);
+    }
+    if let Some(operators) = &settings.operators {
+        when = when.operators(operators);
+    }
+    if let Some(names) = &settings.sources {
+        let sources = names.iter().map(|name| {
+            let source = name.trim().parse::<Source>();
+            source.map_err(|error| ("sources", format!("{name:?}: {error}")))
+        });
+        when = when.sources(sources.collect::<Result<Vec<_>, _>>()?);
+    }
+    if let Some(unlisted) = settings.unlisted {
+        when = when.unlisted(unlisted);
+    }
+    Ok(when)
+}

@@ -1,0 +1,293 @@
+//! The sites that a server serves; a reload exchanges them as a whole.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use arc_swap::{ArcSwap, Guard};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tower_layer::Layer as _;
+use tracing::warn;
+
+use crate::admin::{AdminSite, SiteCounts, UpstreamRow};
+use crate::layer::{RobotDetectionService, Stats};
+use crate::policy::Enforcer;
+use crate::proxy::ServerState;
+
+use super::{
+    RobotDetection, Site,
+    behind::{Behind, Parts, Rooms},
+    body::FrontBody,
+    observe::SiteObserver,
+    plan::{About, Plan, SitePlan},
+    server::IDENTIFICATION_HEADER,
+    table::{SiteHost, SitePath, Table},
+    target::{Target, Upstream},
+};
+
+/// Sites in force, and those whose requests are still to end.
+#[derive(Debug)]
+pub(super) struct Serving {
+    pub(super) is_demo: bool,
+    table: ArcSwap<Sites>,
+    rooms: Arc<Rooms>,
+    retired: TaskTracker,
+    stop: CancellationToken,
+}
+
+/// Sites in force at one time.
+#[derive(Debug)]
+pub(super) struct Sites {
+    /// By host and path.
+    pub(super) places: Table<Arc<Served>>,
+    all: Vec<Arc<Served>>,
+}
+
+/// Site that is served.
+#[derive(Debug)]
+pub(super) struct Served {
+    site: Site,
+    about: About,
+    target: Target,
+    service: RobotDetectionService<Behind>,
+    observer: SiteObserver,
+}
+
+impl Served {
+    /// Returns the service that decides about requests and answers them.
+    pub(super) fn service(&self) -> RobotDetectionService<Behind> {
+        self.service.clone()
+    }
+
+    pub(super) fn observer(&self) -> &SiteObserver {
+        &self.observer
+    }
+
+    fn new(site: Site, plan: SitePlan, rooms: &Arc<Rooms>) -> Self {
+        let behind = Behind::new(Parts {
+            rooms: Arc::clone(rooms),
+            robots_txt: site.served_robots_txt().clone(),
+            heaven: plan.heaven,
+            target: plan.target.clone(),
+        });
+        let layer = site
+            .layer()
+            .identification_header(IDENTIFICATION_HEADER)
+            .refusal_body(FrontBody::text)
+            .report_outcome(true);
+        Self {
+            service: layer.layer(behind),
+            observer: rooms.observer.site(&plan.about.name),
+            site,
+            about: plan.about,
+            target: plan.target,
+        }
+    }
+}
+
+impl Serving {
+    /// Serves the sites of a plan; `is_demo` stays so in every reload.
+    pub(super) fn new(
+        robots: &RobotDetection,
+        plan: Plan,
+        rooms: Arc<Rooms>,
+        is_demo: bool,
+    ) -> Self {
+        let serving = Self {
+            is_demo,
+            table: ArcSwap::from_pointee(Sites::default()),
+            rooms,
+            retired: TaskTracker::new(),
+            stop: CancellationToken::new(),
+        };
+        serving.put(robots, plan.sites, |_| {});
+        serving
+    }
+
+    /// Returns the sites in force, for one request.
+    pub(super) fn sites(&self) -> Guard<Arc<Sites>> {
+        self.table.load()
+    }
+
+    /// Returns the proxies in use.
+    pub(super) fn upstreams(&self) -> Vec<Arc<Upstream>> {
+        self.table.load().upstreams().collect()
+    }
+
+    /// Returns name, enforcer and servers of each site, for the metrics.
+    pub(super) fn states(&self) -> Vec<(String, Enforcer, Vec<ServerState>)> {
+        let sites = self.table.load();
+        let states = sites.all.iter().map(|served| {
+            let servers = served.upstream().map(|upstream| upstream.proxy.servers());
+            let enforcer = served.site.enforcer().clone();
+            (
+                served.about.name.clone(),
+                enforcer,
+                servers.unwrap_or_default(),
+            )
+        });
+        states.collect()
+    }
+
+    /// Puts other sites in force; what is under way ends with the old ones.
+    ///
+    /// Sites of the same name go on counting. `first` is called just before.
+    pub(super) fn put(
+        &self,
+        robots: &RobotDetection,
+        plans: Vec<SitePlan>,
+        first: impl FnOnce(&RobotDetection),
+    ) {
+        let old = self.table.load_full();
+        let mut changes = Vec::new();
+        let mut new = Sites::default();
+        for mut plan in plans {
+            let mut sites = old.all.iter();
+            let known = sites.find(|old| old.about.name == plan.about.name);
+            let (hosts, path) = (std::mem::take(&mut plan.hosts), plan.path.clone());
+            let site = match (plan.detection.take(), known) {
+                (None, _) => robots.main_site().clone(),
+                (Some(detection), Some(known)) => {
+                    changes.push((known.site.clone(), detection));
+                    known.site.clone()
+                }
+                (Some(detection), None) => robots.start_site(&plan.about.name, detection),
+            };
+            let served = Arc::new(Served::new(site, plan, &self.rooms));
+            new.add(&hosts, &path, served);
+        }
+        first(robots);
+        for (site, detection) in changes {
+            site.replace(detection);
+        }
+        let new = Arc::new(new);
+        self.table.store(Arc::clone(&new));
+        robots.list_sites(new.all.iter().map(|served| served.site.clone()).collect());
+        let shown = new.all.iter().map(|served| served.shown());
+        robots.shown_sites().replace(shown.collect());
+        new.warn_of_idle();
+        self.retire(&old, &new);
+    }
+
+    /// Ends what is under way on sites that are no more, and closes every proxy.
+    pub(super) async fn close(&self) {
+        self.stop.cancel();
+        self.retired.close();
+        self.retired.wait().await;
+        for upstream in self.upstreams() {
+            upstream.proxy.close().await;
+        }
+    }
+
+    fn retire(&self, old: &Sites, new: &Sites) {
+        let mut retired: Vec<Arc<Upstream>> = Vec::new();
+        for upstream in old.upstreams() {
+            let is = |other: &Arc<Upstream>| Arc::ptr_eq(other, &upstream);
+            if !new.upstreams().any(|used| is(&used)) && !retired.iter().any(is) {
+                retired.push(upstream);
+            }
+        }
+        for upstream in retired {
+            self.retired.spawn(upstream.retire(self.stop.clone()));
+        }
+    }
+}
+
+impl Default for Sites {
+    fn default() -> Self {
+        Self {
+            places: Table::new(None),
+            all: Vec::new(),
+        }
+    }
+}
+
+impl Sites {
+    /// Adds a site; without hosts, that of all others.
+    fn add(&mut self, hosts: &[SiteHost], path: &SitePath, site: Arc<Served>) {
+        for host in hosts {
+            self.places.add(host, path, Arc::clone(&site));
+        }
+        if hosts.is_empty() {
+            self.places.set_other(Arc::clone(&site));
+        }
+        self.all.push(site);
+    }
+
+    fn warn_of_idle(&self) {
+        for served in &self.all {
+            let (site, policy) = (served.site.name(), served.site.policy().load());
+            if policy.is_dry_run() {
+                warn!(
+                    site,
+                    "the mode of the site {site:?} is report: every robot gets what a person gets, and decisions are only noted"
+                );
+            }
+            if policy.is_disabled() {
+                warn!(
+                    site,
+                    "nothing is filtered on the site {site:?}: set filter_pattern and redirect_url"
+                );
+            }
+        }
+    }
+
+    fn upstreams(&self) -> impl Iterator<Item = Arc<Upstream>> {
+        self.all.iter().filter_map(|served| served.upstream())
+    }
+}
+
+impl Served {
+    fn upstream(&self) -> Option<Arc<Upstream>> {
+        match &self.target {
+            Target::Demo => None,
+            Target::Upstream(upstream) => Some(Arc::clone(upstream)),
+        }
+    }
+
+    /// Returns the site as the pages show it.
+    fn shown(&self) -> AdminSite {
+        let About {
+            name,
+            hosts,
+            path,
+            heaven,
+            robots_txt,
+            ..
+        } = self.about.clone();
+        let upstream = self.upstream();
+        let stats = Arc::clone(self.site.stats());
+        AdminSite::new(name, hosts, path, self.site.policy().clone())
+            .enforcer(self.site.enforcer().clone())
+            .heaven(heaven)
+            .robots_txt(robots_txt)
+            .upstreams(move || servers(upstream.as_deref()))
+            .counts(move || counts(&stats))
+    }
+}
+
+fn servers(upstream: Option<&Upstream>) -> Vec<UpstreamRow> {
+    let servers = upstream.map(|upstream| upstream.proxy.servers());
+    let rows = servers.into_iter().flatten().map(|server| {
+        let words = match (server.is_healthy, server.last_error) {
+            (true, _) => format!("healthy, {} in flight", server.in_flight),
+            (false, Some(error)) => format!("down: {error}"),
+            (false, None) => "down".to_owned(),
+        };
+        UpstreamRow::new(server.url).state(words, !server.is_healthy)
+    });
+    rows.collect()
+}
+
+fn counts(stats: &Stats) -> SiteCounts {
+    let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+    SiteCounts {
+        people: read(&stats.people),
+        passed: read(&stats.robots_passed),
+        redirected: read(&stats.robots_redirected),
+        served: read(&stats.robots_served),
+        refused: read(&stats.robots_refused),
+        slowed: read(&stats.robots_slowed),
+    }
+}

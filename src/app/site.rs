@@ -1,0 +1,226 @@
+//! Sites of one process: each with decisions and counters of its own.
+
+use std::sync::Arc;
+
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::clock::Clock;
+use crate::detect::SharedDetector;
+use crate::fetch::Fetcher;
+use crate::layer::{RobotDetectionLayer, Stats};
+use crate::policy::{Enforcement, Enforcer, Policy, PolicyBuilder, PolicyError, SharedPolicy};
+
+use super::{RobotDetection, RobotsTxtPlan, ServedRobotsTxt};
+
+/// Name of the site that the handle itself is for.
+pub(super) const DEFAULT_SITE: &str = "default";
+
+/// Site with a policy, a robots.txt and counters of its own.
+///
+/// Sites of one [`RobotDetection`] share its registry and its detector. Clones
+/// share everything; with the last one its job ends.
+#[derive(Clone, Debug)]
+pub struct Site {
+    inner: Arc<Inner>,
+    layer: RobotDetectionLayer,
+}
+
+#[derive(Debug)]
+struct Inner {
+    name: String,
+    policy: SharedPolicy,
+    enforcer: Enforcer,
+    robots_txt: ServedRobotsTxt,
+    stop: CancellationToken,
+    _ends: DropGuard,
+}
+
+/// What is decided about the requests of a site.
+#[derive(Clone, Debug)]
+pub(super) struct Detection {
+    pub(super) policy: Policy,
+    pub(super) enforcement: Enforcement,
+    pub(super) robots_txt: RobotsTxtPlan,
+}
+
+/// What all sites of a handle share.
+#[derive(Clone, Debug)]
+pub(super) struct Common {
+    pub(super) detector: SharedDetector,
+    pub(super) fetcher: Fetcher,
+    pub(super) clock: Clock,
+}
+
+/// Builder of a further [`Site`] beside the one that the handle is for.
+///
+/// # Example
+///
+/// ```
+/// use robot_detection::{app::RobotDetection, policy::Policy};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # tokio::runtime::Runtime::new()?.block_on(async {
+/// let robots = RobotDetection::builder()
+///     .database_url("sqlite::memory:")
+///     .web_robots_db("")
+///     .build()
+///     .await?;
+/// let shop = robots
+///     .site("shop")
+///     .policy(Policy::builder().filter_patterns(["/cart/*"]))
+///     .build()?;
+/// let app: axum::Router = axum::Router::new().layer(shop.layer());
+/// assert_eq!(robots.sites().len(), 2);
+/// # robots.shutdown().await;
+/// # Ok(())
+/// # })
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct SiteBuilder {
+    robots: RobotDetection,
+    name: String,
+    policy: PolicyBuilder,
+    enforcement: Enforcement,
+    robots_txt: RobotsTxtPlan,
+}
+
+impl Site {
+    pub(super) fn new(name: &str, detection: Detection, common: &Common) -> Self {
+        let Common {
+            detector,
+            fetcher,
+            clock,
+        } = common.clone();
+        let robots_txt = ServedRobotsTxt::new(
+            detection.robots_txt,
+            detector.clone(),
+            fetcher,
+            clock.clone(),
+        );
+        let policy = SharedPolicy::new(detection.policy);
+        let enforcer = Enforcer::new(robots_txt.files().clone(), detection.enforcement);
+        let layer = RobotDetectionLayer::new(detector, policy.clone())
+            .enforcer(enforcer.clone())
+            .clock(clock)
+            .refusal_body(axum::body::Body::from);
+        let stop = CancellationToken::new();
+        let inner = Inner {
+            name: name.to_owned(),
+            policy,
+            enforcer,
+            robots_txt,
+            _ends: stop.clone().drop_guard(),
+            stop,
+        };
+        Self {
+            inner: Arc::new(inner),
+            layer,
+        }
+    }
+
+    /// Returns its name; `default` for the one that the handle is for.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    /// Returns the Tower layer of this site.
+    #[must_use]
+    pub fn layer(&self) -> RobotDetectionLayer {
+        self.layer.clone()
+    }
+
+    /// Returns its counters.
+    #[must_use]
+    pub fn stats(&self) -> &Arc<Stats> {
+        self.layer.stats()
+    }
+
+    /// Returns the policy in force; replacing it takes effect at once.
+    #[must_use]
+    pub fn policy(&self) -> &SharedPolicy {
+        &self.inner.policy
+    }
+
+    /// Returns what holds robots to robots.txt: settings, files and violations.
+    #[must_use]
+    pub fn enforcer(&self) -> &Enforcer {
+        &self.inner.enforcer
+    }
+
+    /// Returns what `/robots.txt` is on its hosts, and the rules in force there.
+    #[must_use]
+    pub fn served_robots_txt(&self) -> &ServedRobotsTxt {
+        &self.inner.robots_txt
+    }
+
+    /// Returns a router that answers for `/robots.txt`, to be merged into the application's.
+    ///
+    /// See [`RobotDetection::robots_txt_router`].
+    pub fn robots_txt_router(&self) -> axum::Router {
+        self.inner.robots_txt.router()
+    }
+
+    /// Puts other decisions in force; counters go on.
+    #[cfg(feature = "server")]
+    pub(super) fn replace(&self, detection: Detection) {
+        self.inner.policy.replace(detection.policy);
+        self.inner.robots_txt.replace_all(detection.robots_txt);
+        self.inner.enforcer.replace_settings(detection.enforcement);
+    }
+
+    /// Token that is cancelled when the last clone is gone.
+    pub(super) fn stop(&self) -> CancellationToken {
+        self.inner.stop.clone()
+    }
+}
+
+impl SiteBuilder {
+    pub(super) fn new(robots: RobotDetection, name: String) -> Self {
+        Self {
+            robots,
+            name,
+            policy: Policy::builder(),
+            enforcement: Enforcement::default(),
+            robots_txt: RobotsTxtPlan::default(),
+        }
+    }
+
+    /// Sets what is redirected, and where to; by default as the original package does.
+    pub fn policy(mut self, policy: PolicyBuilder) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// Sets how robots are held to robots.txt; violations are reported by default.
+    pub fn enforcement(mut self, settings: Enforcement) -> Self {
+        self.enforcement = settings;
+        self
+    }
+
+    /// Sets what `/robots.txt` is; by default the application answers itself.
+    pub fn robots_txt(mut self, plan: RobotsTxtPlan) -> Self {
+        self.robots_txt = plan;
+        self
+    }
+
+    /// Builds the site and lists it among [`RobotDetection::sites`]; one of the same name goes.
+    ///
+    /// Needs a Tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// Fails when a setting of the policy is wrong.
+    pub fn build(self) -> Result<Site, PolicyError> {
+        let detection = Detection {
+            policy: self.policy.build()?,
+            enforcement: self.enforcement,
+            robots_txt: self.robots_txt,
+        };
+        let site = self.robots.start_site(&self.name, detection);
+        self.robots.list_site(&site);
+        Ok(site)
+    }
+}

@@ -1,0 +1,333 @@
+//! Which site a request is for: by its host, then by its path.
+
+use std::{borrow::Cow, collections::HashMap};
+
+use http::{Request, header};
+
+use crate::policy::{HostName, with_normal_path};
+
+/// Longest name of a host (RFC 1035 §2.3.4); an address in brackets is shorter.
+const MAX_NAME_BYTES: usize = 253;
+
+/// Sites by host and path.
+#[derive(Clone, Debug)]
+pub(super) struct Table<T> {
+    exact: HashMap<Box<str>, Paths<T>>,
+    /// By what stands behind the `*`, with its dot.
+    patterns: HashMap<Box<str>, Paths<T>>,
+    /// Site of every other host.
+    other: Option<T>,
+}
+
+/// Sites of one host, the longest path first.
+#[derive(Clone, Debug)]
+struct Paths<T>(Vec<(Box<[u8]>, T)>);
+
+/// What is at a host and a path.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Found<'t, T> {
+    Site(&'t T),
+    /// The host is known, and nothing is at the path.
+    NoPath,
+    NoHost,
+}
+
+/// Host of a site: one name, or all below one.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct SiteHost {
+    name: String,
+    is_pattern: bool,
+}
+
+/// Path of a site, in its normal form, without a slash at its end; by default all paths.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(super) struct SitePath(Box<[u8]>);
+
+impl<T> Table<T> {
+    pub(super) fn new(other: Option<T>) -> Self {
+        Self {
+            exact: HashMap::new(),
+            patterns: HashMap::new(),
+            other,
+        }
+    }
+
+    /// Sets the site of every other host.
+    pub(super) fn set_other(&mut self, site: T) {
+        self.other = Some(site);
+    }
+
+    /// Adds a site; `false` if there is one at this host and path.
+    pub(super) fn add(&mut self, host: &SiteHost, path: &SitePath, site: T) -> bool {
+        let hosts = if host.is_pattern {
+            &mut self.patterns
+        } else {
+            &mut self.exact
+        };
+        let paths = hosts.entry(host.name.as_str().into());
+        paths.or_insert_with(|| Paths(Vec::new())).add(path, site)
+    }
+
+    /// Finds the site of a host as a request names it, with its port if any.
+    ///
+    /// The most specific host that has a path for the request counts: an exact
+    /// name, then the longest pattern, then the site of all other hosts.
+    pub(super) fn find(&self, host: Option<&str>, path: &str) -> Found<'_, T> {
+        let found = match host {
+            Some(host) => with_name(host, |name| self.at(name, path)),
+            None => Found::NoHost,
+        };
+        match (found, &self.other) {
+            (Found::Site(site), _) | (_, Some(site)) => Found::Site(site),
+            (nothing, None) => nothing,
+        }
+    }
+
+    /// Returns the site of all requests, if it is one.
+    pub(super) fn only(&self) -> Option<&T> {
+        let has_hosts = !self.exact.is_empty() || !self.patterns.is_empty();
+        self.other.as_ref().filter(|_| !has_hosts)
+    }
+
+    fn at(&self, name: &str, path: &str) -> Found<'_, T> {
+        let mut is_known = false;
+        for paths in self.exact.get(name).into_iter().chain(self.above(name)) {
+            if let Some(site) = paths.find(path) {
+                return Found::Site(site);
+            }
+            is_known = true;
+        }
+        if is_known {
+            Found::NoPath
+        } else {
+            Found::NoHost
+        }
+    }
+
+    /// Sites whose patterns stand for a name, the longest pattern first.
+    fn above<'t>(&'t self, name: &str) -> impl Iterator<Item = &'t Paths<T>> {
+        let dots = name.match_indices('.').map(|(at, _)| at);
+        let dots = dots.filter(|at| *at > 0 && !self.patterns.is_empty());
+        dots.filter_map(|at| self.patterns.get(name.get(at..)?))
+    }
+}
+
+impl<T> Paths<T> {
+    fn add(&mut self, path: &SitePath, site: T) -> bool {
+        if self.0.iter().any(|(known, _)| *known == path.0) {
+            return false;
+        }
+        let at = self
+            .0
+            .partition_point(|(known, _)| known.len() > path.0.len());
+        self.0.insert(at, (path.0.clone(), site));
+        true
+    }
+
+    fn find(&self, path: &str) -> Option<&T> {
+        // Most hosts have one site, at every path.
+        match self.0.first() {
+            Some((prefix, site)) if prefix.is_empty() => Some(site),
+            first => {
+                first?;
+                with_normal_path(path, |path| {
+                    let mut sites = self.0.iter();
+                    let found = sites.find(|(prefix, _)| is_below(path, prefix));
+                    found.map(|(_, site)| site)
+                })
+            }
+        }
+    }
+}
+
+impl SiteHost {
+    /// Reads a name, or `*.` and a name.
+    ///
+    /// # Errors
+    ///
+    /// Returns what is wrong and what would be right.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let (name, is_pattern) = match text.strip_prefix("*.") {
+            Some(name) => (name, true),
+            None => (text, false),
+        };
+        if without_port(name) != name {
+            return Err("a site is found by its name alone; leave the port out".to_owned());
+        }
+        let name = HostName::parse(name)?.to_string();
+        Ok(Self {
+            name: if is_pattern { format!(".{name}") } else { name },
+            is_pattern,
+        })
+    }
+}
+
+impl SitePath {
+    /// Reads a path such as `/` or `/shop`; that of `/shop/` is the same.
+    ///
+    /// # Errors
+    ///
+    /// Returns what is wrong and what would be right.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        if !text.starts_with('/') || text.contains(['?', '#', '*']) {
+            return Err(format!("{text:?} is no path such as / or /shop"));
+        }
+        let normal = with_normal_path(text, <[u8]>::to_vec);
+        let end = normal.iter().rposition(|octet| *octet != b'/');
+        let normal = normal.get(..end.map_or(0, |end| end + 1));
+        Ok(Self(normal.unwrap_or_default().into()))
+    }
+}
+
+/// Returns the host that a request names; an absolute target counts before `Host` (RFC 9112 §3.2.2).
+pub(super) fn host<B>(request: &Request<B>) -> Option<&str> {
+    match request.uri().authority() {
+        Some(authority) => Some(authority.host()),
+        None => request.headers().get(header::HOST)?.to_str().ok(),
+    }
+}
+
+/// Calls `look` with a name in lower case, without port and final dot.
+fn with_name<T>(host: &str, look: impl FnOnce(&str) -> T) -> T {
+    let name = without_port(host);
+    let name = name.strip_suffix('.').unwrap_or(name);
+    if name.len() > MAX_NAME_BYTES {
+        return look("");
+    }
+    // Nearly all names come in lower case.
+    let name = if name.bytes().any(|octet| octet.is_ascii_uppercase()) {
+        Cow::Owned(name.to_ascii_lowercase())
+    } else {
+        Cow::Borrowed(name)
+    };
+    look(&name)
+}
+
+/// Cuts at the colon before a port, not at one of an IPv6 address.
+fn without_port(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|octet| octet.is_ascii_digit()) => name,
+        _ => host,
+    }
+}
+
+/// Tells whether a path is `prefix` or below it.
+pub(super) fn is_below(path: &[u8], prefix: &[u8]) -> bool {
+    let rest = path.strip_prefix(prefix);
+    rest.is_some_and(|rest| matches!(rest.first(), None | Some(b'/')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SITES: &[(&str, &str)] = &[
+        ("www.example.com", "/"),
+        ("www.example.com", "/shop/"),
+        ("www.example.com", "/shop/old"),
+        ("*.example.org", "/"),
+        ("*.b.example.org", "/"),
+        ("a.example.org", "/only"),
+        ("[::1]", "/"),
+        ("example.net", "/x"),
+    ];
+
+    fn table(other: Option<&'static str>) -> Table<&'static str> {
+        let mut table = Table::new(other);
+        for (number, (host, path)) in SITES.iter().enumerate() {
+            let site = ["www", "shop", "old", "org", "b", "only", "v6", "net"][number];
+            let host = SiteHost::parse(host).unwrap();
+            assert!(table.add(&host, &SitePath::parse(path).unwrap(), site));
+        }
+        table
+    }
+
+    #[test]
+    fn the_most_specific_host_with_a_path_for_the_request_counts() {
+        let table = table(None);
+        for (host, path, site) in [
+            ("www.example.com", "/", Some("www")),
+            ("WWW.Example.COM.:8443", "/a", Some("www")),
+            ("www.example.com", "/shop", Some("shop")),
+            ("www.example.com", "/shop/", Some("shop")),
+            ("www.example.com", "/shopping", Some("www")),
+            ("www.example.com", "/shop/old/x", Some("old")),
+            ("www.example.com", "/%73hop/./old/", Some("old")),
+            ("www.example.com", "/a/../shop/x?y=/../", Some("shop")),
+            ("www.example.com", "/?x=/shop/", Some("www")),
+            ("x.example.org", "/", Some("org")),
+            ("x.y.example.org", "/", Some("org")),
+            ("x.b.example.org", "/", Some("b")),
+            ("b.example.org", "/", Some("org")),
+            ("a.example.org", "/only", Some("only")),
+            ("a.example.org", "/else", Some("org")),
+            ("[::1]:80", "/", Some("v6")),
+            ("example.org", "/", None),
+            (".example.org", "/", None),
+            ("evil.example", "/", None),
+            ("www.example.com.evil.example", "/", None),
+            ("www.example.com:x", "/", None),
+            ("", "/", None),
+        ] {
+            let expected = site.as_ref().map_or(Found::NoHost, Found::Site);
+            assert_eq!(table.find(Some(host), path), expected, "{host} {path}");
+        }
+        assert_eq!(table.find(Some("example.net"), "/y"), Found::NoPath);
+        assert_eq!(table.find(None, "/"), Found::NoHost);
+        let long = format!("{}.example.org", "a.".repeat(40_000));
+        assert_eq!(table.find(Some(&long), "/"), Found::NoHost);
+    }
+
+    #[test]
+    fn the_site_of_all_other_hosts_takes_the_rest() {
+        let table = table(Some("other"));
+        for (host, path) in [
+            (Some("evil.example"), "/"),
+            (Some("example.net"), "/y"),
+            (None, "/"),
+        ] {
+            assert_eq!(table.find(host, path), Found::Site(&"other"));
+        }
+        let lone = Table::new(Some(1));
+        assert_eq!(lone.find(Some("a"), "/"), Found::Site(&1));
+        assert_eq!((lone.only(), table.only()), (Some(&1), None));
+    }
+
+    #[test]
+    fn two_sites_at_one_place_are_refused_however_they_are_spelled() {
+        let mut table = table(None);
+        for (host, path) in [
+            ("WWW.example.com.", "/"),
+            ("www.example.com", "/sh%6Fp"),
+            ("*.EXAMPLE.org", "//"),
+        ] {
+            let host = SiteHost::parse(host).unwrap();
+            let path = SitePath::parse(path).unwrap();
+            assert!(!table.add(&host, &path, "twice"), "{host:?} {path:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_host_or_path_is_refused() {
+        for host in [
+            "", "*", "*.", "a.*", "a*.b", "http://a", "a/b", "a:80", "a:80.", "é.b", "a b",
+        ] {
+            assert!(SiteHost::parse(host).is_err(), "{host}");
+        }
+        for path in ["", "shop", "/a?b", "/a#b", "/a*", "http://a/"] {
+            assert!(SitePath::parse(path).is_err(), "{path}");
+        }
+    }
+
+    #[test]
+    fn finding_a_site_allocates_nothing() {
+        let table = table(None);
+        let found = allocation_counter::measure(|| {
+            for host in ["www.example.com:80", "x.y.b.example.org.", "evil.example"] {
+                let _ = table.find(Some(host), "/shop/old/page.html?x=1");
+            }
+        });
+        assert_eq!(found.count_total, 0);
+    }
+}

@@ -1,0 +1,90 @@
+//! From `[server]` to the proxy in front of the upstream.
+
+use crate::config::{ConfigErrors, Loaded, Settings};
+use crate::proxy::{HealthCheck, Proxy, ProxyError, ProxySettings};
+
+use super::server::IDENTIFICATION_HEADER;
+
+pub(super) fn proxy(loaded: &Loaded, settings: &Settings) -> Result<Proxy, ConfigErrors> {
+    let health_check = (!settings.health_path.is_empty())
+        .then(|| HealthCheck::new(&settings.health_path, settings.health_interval))
+        .transpose();
+    let ca_file = &settings.upstream_ca_file;
+    health_check
+        .and_then(|health_check| {
+            Proxy::new(ProxySettings {
+                servers: settings.upstream.clone(),
+                connect_timeout: settings.connect_timeout,
+                response_timeout: settings.response_timeout,
+                idle_timeout: settings.upstream_idle_timeout,
+                preserve_host: settings.preserve_host,
+                http2: settings.upstream_http2,
+                ca_file: (!ca_file.is_empty()).then(|| ca_file.into()),
+                health_check,
+            })
+        })
+        .map(|proxy| proxy.keep_header(IDENTIFICATION_HEADER))
+        .map_err(|error| {
+            let key = match &error {
+                ProxyError::HealthPath(_) => "server.health_path",
+                ProxyError::CaFile { .. } => "server.upstream_ca_file",
+                _ => "server.upstream",
+            };
+            loaded.wrong(key, error)
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Loader;
+
+    fn refusal(lines: &str) -> String {
+        let text = format!("[server]\n{lines}");
+        let loaded = Loader::new().file("c.toml", &text).load().unwrap();
+        proxy(&loaded, &loaded.settings()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_by_its_place() {
+        for (lines, expected) in [
+            (
+                "upstream = 'ftp://a'",
+                "c.toml:2: server.upstream: upstream \"ftp://a\"",
+            ),
+            (
+                "upstream = ['http://a', 'http://b/app']",
+                "c.toml:2: server.upstream: upstream \"http://b/\" has another path",
+            ),
+            (
+                "upstream = 'http://a'\nhealth_path = 'up'",
+                "c.toml:3: server.health_path: \"up\" is no path",
+            ),
+            (
+                "upstream = 'https://a'\nupstream_ca_file = '/nowhere/ca.pem'",
+                "c.toml:3: server.upstream_ca_file: /nowhere/ca.pem: the file cannot be read",
+            ),
+        ] {
+            let error = refusal(lines);
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn several_servers_can_be_a_list_or_a_text_with_commas() {
+        for upstream in [
+            "['http://a', 'unix:/run/b.sock']",
+            "'http://a, unix:/run/b.sock'",
+        ] {
+            let text = format!("[server]\nupstream = {upstream}\nhealth_path = '/up'");
+            let loaded = Loader::new().file("c.toml", &text).load().unwrap();
+            let proxy = proxy(&loaded, &loaded.settings()).unwrap();
+            let urls: Vec<_> = proxy
+                .servers()
+                .into_iter()
+                .map(|server| server.url)
+                .collect();
+            assert_eq!(urls, ["http://a/", "unix:/run/b.sock"]);
+        }
+    }
+}
