@@ -7,6 +7,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod actions;
 mod admin;
 mod arrows;
 mod bundled;
@@ -14,11 +15,15 @@ mod cli;
 mod detect;
 mod examples;
 mod export;
+mod http2_frames;
 mod identify;
 mod layer;
+mod listen;
+mod operations;
 mod parity;
 mod policy;
 mod proxy;
+mod raw_http;
 mod refresh;
 mod registry;
 mod robots_txt;
@@ -26,7 +31,10 @@ mod robots_txt_cli;
 mod robots_txt_enforce;
 mod robots_txt_serve;
 mod rules;
+mod sites;
+mod stopping;
 mod store;
 mod support;
 mod tags;
 mod unlisted;
+mod websocket;

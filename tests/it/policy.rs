@@ -47,7 +47,7 @@ fn decide<'p>(policy: &'p Policy, method: &str, host: Option<&str>, path: &str) 
 fn pass_reason(policy: &Policy, path: &str) -> Option<PassReason> {
     match decide(policy, "GET", None, path) {
         Decision::Pass(reason) => Some(reason),
-        Decision::Redirect(_) => None,
+        _ => None,
     }
 }
 

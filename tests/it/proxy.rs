@@ -1,6 +1,9 @@
 //! The proxy behind its listener, in front of servers that record what they see.
 
 mod bodies;
+mod extended_connect;
 mod forwarding;
 mod limits;
 mod protocols;
+mod servers;
+mod upstreams;

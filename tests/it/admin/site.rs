@@ -5,7 +5,7 @@ use std::{fmt::Write as _, net::SocketAddr, sync::Mutex, time::Duration};
 use regex::Regex;
 use reqwest::{Method, StatusCode, header, redirect};
 use robot_detection::{
-    admin::{self, Access, Admin, Setting},
+    admin::{self, Access, Admin, Reloads, Setting, SharedSites},
     clock::Clock,
     detect::SharedDetector,
     fetch::{FetchLimits, Fetcher},
@@ -106,6 +106,8 @@ impl Plan {
             detector: detector.clone(),
             policy: SharedPolicy::new(policy(self.filter)),
             enforcer: Enforcer::default(),
+            sites: SharedSites::default(),
+            reloads: Reloads::default(),
             refresher: refresher.clone(),
             settings: settings().into(),
             clock: clock.clone(),

@@ -94,7 +94,7 @@ async fn the_upstreams_own_host_is_sent_when_set_so() {
     let upstream = RawServer::answering(OK).await;
     let mut settings = proxy_settings(upstream.addr);
     settings.preserve_host = false;
-    settings.upstream.push_str("/app/");
+    settings.servers[0].push_str("/app/");
     let front = Front::serve(listen_settings(), proxy_with(settings)).await;
     let received = forwarded(&front, &upstream, "").await;
     assert!(received.starts_with("GET /app/ HTTP/1.1\r\n"), "{received}");

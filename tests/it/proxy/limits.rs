@@ -306,7 +306,7 @@ async fn an_https_upstream_without_tls_is_a_bad_gateway() {
     })
     .await;
     let settings = ProxySettings {
-        upstream: format!("https://{}", upstream.addr),
+        servers: vec![format!("https://{}", upstream.addr)],
         ..proxy_settings(upstream.addr)
     };
     let proxy = proxy_with(settings);
@@ -466,7 +466,7 @@ async fn more_connections_than_allowed_wait() {
 async fn a_port_in_use_is_told() {
     let front = Front::proxy(nobody().await).await;
     let settings = ListenSettings {
-        addr: front.addr,
+        addr: front.addr.into(),
         ..listen_settings()
     };
     let error = Listener::bind(settings).await.unwrap_err();

@@ -75,6 +75,7 @@ pub(super) fn ask(policy: &Policy, path: &str, user_agent: &str) -> Result<Strin
     match policy.decide(&request, claim.as_ref()) {
         Decision::Redirect(redirect) => Ok(redirect.location.clone()),
         Decision::Pass(reason) => Err(reason),
+        other => panic!("{other:?}"),
     }
 }
 

@@ -78,15 +78,16 @@ pub(crate) fn listen_settings() -> ListenSettings {
         idle_timeout: Duration::from_mins(1),
         max_connections: 1000,
         drain_timeout: Duration::from_secs(10),
+        ..ListenSettings::default()
     }
 }
 
 pub(crate) fn proxy_settings(upstream: SocketAddr) -> ProxySettings {
     ProxySettings {
-        upstream: format!("http://{upstream}"),
+        servers: vec![format!("http://{upstream}")],
         connect_timeout: Duration::from_secs(10),
         response_timeout: Duration::from_secs(10),
-        preserve_host: true,
+        ..ProxySettings::default()
     }
 }
 

@@ -7,3 +7,4 @@ pub(crate) mod log;
 pub(crate) mod postgres;
 pub(crate) mod program;
 pub(crate) mod raw;
+pub(crate) mod upstream;

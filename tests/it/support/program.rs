@@ -56,7 +56,7 @@ pub(crate) fn succeed(directory: &Path, arguments: &[&str]) -> String {
 #[derive(Debug)]
 pub(crate) struct Server {
     child: Child,
-    _stdout: BufReader<ChildStdout>,
+    stdout: BufReader<ChildStdout>,
     pub(crate) addr: SocketAddr,
     pub(crate) admin: Option<SocketAddr>,
     pub(crate) password: Option<String>,
@@ -95,7 +95,7 @@ impl Server {
                 let addr = url.trim().trim_end_matches('/').parse().unwrap();
                 return Self {
                     child,
-                    _stdout: stdout,
+                    stdout,
                     addr,
                     admin,
                     password,
@@ -106,6 +106,27 @@ impl Server {
 
     pub(crate) fn get(&self, path: &str, user_agent: &str) -> Answer {
         request(self.addr, "GET", path, &[("User-Agent", user_agent)])
+    }
+
+    /// Waits for the next line on standard output.
+    pub(crate) fn next_line(&mut self) -> String {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).unwrap();
+        line
+    }
+
+    /// Returns the memory that it holds now, in KiB, from which the peak is counted anew.
+    pub(crate) fn memory_kib(&self) -> u64 {
+        std::fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5").unwrap();
+        self.peak_memory_kib()
+    }
+
+    /// Returns the most memory that it has held, in KiB.
+    pub(crate) fn peak_memory_kib(&self) -> u64 {
+        let path = format!("/proc/{}/status", self.child.id());
+        let status = std::fs::read_to_string(path).unwrap();
+        let peak = status.split_once("VmHWM:").unwrap().1;
+        peak.split_whitespace().next().unwrap().parse().unwrap()
     }
 
     pub(crate) fn signal(&self, name: &str) {

@@ -53,7 +53,16 @@ impl RawServer {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        Self::with(TcpListener::bind("127.0.0.1:0").await.unwrap(), serve)
+    }
+
+    pub(crate) fn with<F>(
+        listener: TcpListener,
+        serve: impl Fn(RawConnection) -> F + Send + 'static,
+    ) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
         let addr = listener.local_addr().unwrap();
         let connections = Arc::<AtomicUsize>::default();
         let requests = Arc::<Mutex<Vec<String>>>::default();
@@ -147,6 +156,15 @@ impl RawClient {
         }
     }
 
+    /// Goes on with a connection that was made without a runtime.
+    pub(crate) fn from_std(stream: std::net::TcpStream) -> Self {
+        stream.set_nonblocking(true).unwrap();
+        Self {
+            stream: TcpStream::from_std(stream).unwrap(),
+            buffer: Vec::new(),
+        }
+    }
+
     pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
         self.stream.write_all(bytes.as_ref()).await.unwrap();
     }
@@ -156,6 +174,11 @@ impl RawClient {
         soon(read_message(&mut self.stream, &mut self.buffer))
             .await
             .expect("a response")
+    }
+
+    /// Reads one response with its body; nothing if the connection ends before.
+    pub(crate) async fn maybe_response(&mut self) -> Option<String> {
+        soon(read_message(&mut self.stream, &mut self.buffer)).await
     }
 
     /// Reads one head, without a body.

@@ -1,0 +1,89 @@
+"""Clients: one request, or a load that records what became of each request."""
+
+import http.client
+import threading
+import time
+from collections import Counter
+
+BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+HEADERS = {"User-Agent": BROWSER, "Host": "site.example"}
+TIMEOUT = 60
+
+
+def connection(port):
+    return http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT)
+
+
+def fetch(port, path="/small", using=None):
+    """Returns status and body of one request, and the seconds that it took."""
+    client = using or connection(port)
+    start = time.monotonic()
+    try:
+        client.request("GET", path, headers=HEADERS)
+        answer = client.getresponse()
+        return answer.status, answer.read(), time.monotonic() - start
+    finally:
+        if using is None:
+            client.close()
+
+
+class Load:
+    """Clients that ask without a pause until they are told to stop."""
+
+    def __init__(self, port, clients=16, path="/slow/5", is_kept=True):
+        self.port, self.path, self.is_kept = port, path, is_kept
+        self.results = []
+        self.stopped = threading.Event()
+        self.threads = [threading.Thread(target=self._ask, args=(n,)) for n in range(clients)]
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stopped.set()
+        for thread in self.threads:
+            thread.join()
+
+    def _ask(self, number):
+        client, asked = connection(self.port), 0
+        while not self.stopped.is_set():
+            begun = None
+            try:
+                # The time counts from where the request is on its way.
+                client.connect() if client.sock is None else None
+                method, body = ("POST", b"data") if (number + asked) % 4 == 0 else ("GET", None)
+                client.request(method, self.path, body=body, headers=HEADERS)
+                begun = time.monotonic()
+                answer = client.getresponse()
+                answer.read()
+                outcome = str(answer.status)
+            except ConnectionRefusedError:
+                time.sleep(0.01)
+                client.close()
+                continue
+            except (OSError, http.client.HTTPException) as error:
+                outcome = type(error).__name__
+                client.close()
+            self.results.append((begun, time.monotonic(), outcome))
+            asked += 1
+            if not self.is_kept:
+                client.close()
+        client.close()
+
+    def wait_for(self, count):
+        """Waits until so many more requests have ended."""
+        count += len(self.results)
+        deadline = time.monotonic() + TIMEOUT
+        while len(self.results) < count:
+            assert time.monotonic() < deadline, f"no answers any more: {self.outcomes()}"
+            time.sleep(0.005)
+
+    def outcomes(self, begun_after=0.0, begun_before=float("inf")):
+        """Counts outcomes of the requests that were sent in that time."""
+        return Counter(
+            outcome
+            for begun, _, outcome in list(self.results)
+            if begun is not None and begun_after < begun < begun_before
+        )

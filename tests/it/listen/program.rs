@@ -1,0 +1,259 @@
+//! Listeners of the program: settings, several at once, the service manager.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Write as _},
+    net::{SocketAddr, TcpListener, TcpStream},
+    os::{
+        fd::OwnedFd,
+        unix::net::{UnixDatagram, UnixStream},
+    },
+    path::Path,
+    process::{Child, Command, Stdio},
+};
+
+use crate::support::program::{DEADLINE, command, run};
+
+use super::tls::{connect, write};
+
+/// A running program that is killed at the end.
+struct Program(Child);
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Program {
+    /// Starts a command, and returns the URLs that it says it serves on.
+    fn start(command: &mut Command, urls: usize) -> (Self, Vec<String>) {
+        let mut program = Self(command.stdout(Stdio::piped()).spawn().unwrap());
+        let mut lines = BufReader::new(program.0.stdout.take().unwrap()).lines();
+        let mut found = Vec::new();
+        while found.len() < urls {
+            let line = lines.next().expect("it serves").unwrap();
+            if let Some((_, url)) = line.split_once(" on ") {
+                found.push(url.to_owned());
+            }
+        }
+        (program, found)
+    }
+
+    fn terminate(&mut self) {
+        let pid = self.0.id().to_string();
+        assert!(Command::new("kill").arg(pid).status().unwrap().success());
+        assert!(self.0.wait().unwrap().success());
+    }
+}
+
+fn directory() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+fn configured(directory: &Path, text: &str) -> Command {
+    let file = directory.join("robot-detection.toml");
+    let common = "web_robots_db = ''\ndatabase.url = 'sqlite::memory:'\n";
+    fs::write(file, format!("{common}{text}")).unwrap();
+    let mut command = command(directory);
+    let log = fs::File::create(directory.join("stderr.log")).unwrap();
+    command.arg("serve").stdin(Stdio::null()).stderr(log);
+    command
+}
+
+fn addr(url: &str) -> SocketAddr {
+    let (_, rest) = url.split_once("://").unwrap();
+    rest.trim_end_matches('/').parse().unwrap()
+}
+
+fn get(mut stream: impl std::io::Read + std::io::Write) -> String {
+    stream
+        .write_all(b"GET /healthz-of-nobody HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+fn tcp(url: &str) -> TcpStream {
+    let stream = TcpStream::connect(addr(url)).unwrap();
+    stream.set_read_timeout(Some(DEADLINE)).unwrap();
+    stream
+}
+
+#[tokio::test]
+async fn several_listeners_serve_the_same_site() {
+    let directory = directory();
+    let files = write(directory.path(), "site", &["site.example"]);
+    let mut command = configured(
+        directory.path(),
+        "[server]\nlisten = ['127.0.0.1:0', 'unix:site.sock']\ntrusted_proxies = ['127.0.0.1']\nworkers = 2\n\
+         [[listener]]\nlisten = '127.0.0.1:0'\ntls = true\n\
+         [[listener]]\nlisten = '127.0.0.1:0'\nproxy_protocol = true\n\
+         [[certificate]]\ncertificate_file = 'site.pem'\nkey_file = 'site.key'\n",
+    );
+    let (mut program, urls) = Program::start(&mut command, 4);
+    let [plain, unix, https, proxied] = &urls[..] else {
+        panic!("{urls:?}")
+    };
+    assert!(get(tcp(plain)).starts_with("HTTP/1.1 404"));
+    assert_eq!(unix, "unix:site.sock");
+    let path = directory.path().join("site.sock");
+    assert!(get(UnixStream::connect(&path).unwrap()).starts_with("HTTP/1.1 404"));
+    assert!(https.starts_with("https://"), "{https}");
+    let stream = tokio::net::TcpStream::connect(addr(https)).await.unwrap();
+    let stream = connect(stream, &[&files], "site.example", &[])
+        .await
+        .unwrap();
+    assert!(
+        super::ask(stream, super::GET)
+            .await
+            .starts_with("HTTP/1.1 200")
+    );
+    let mut stream = tcp(proxied);
+    stream
+        .write_all(b"PROXY TCP4 192.0.2.1 10.0.0.1 1 2\r\n")
+        .unwrap();
+    assert!(get(stream).starts_with("HTTP/1.1 404"));
+    program.terminate();
+    assert!(!path.exists());
+}
+
+#[test]
+fn flags_name_several_places_too() {
+    let directory = directory();
+    let mut command = configured(directory.path(), "");
+    let (_program, urls) =
+        Program::start(command.args(["--listen", "127.0.0.1:0, unix:site.sock"]), 2);
+    assert!(get(tcp(&urls[0])).starts_with("HTTP/1.1 404"));
+    assert_eq!(urls[1], "unix:site.sock");
+}
+
+#[test]
+fn wrong_listeners_are_told_with_their_place() {
+    let directory = directory();
+    write(directory.path(), "site", &["site.example"]);
+    write(directory.path(), "other", &["other.example"]);
+    for (text, expected) in [
+        (
+            "[[listener]]\ntls = true",
+            "robot-detection.toml:3: a [[listener]] needs a place",
+        ),
+        (
+            "[[listener]]\nlisten = 'x'",
+            "robot-detection.toml:4: listener.listen: \"x\" is no address",
+        ),
+        (
+            "[[listener]]\nlisten = '[::1]:0'\ntls = true",
+            "robot-detection.toml:5: listener.tls: a listener with TLS needs a [[certificate]]",
+        ),
+        (
+            "[[listener]]\nlisten = '[::1]:0'\nproxy_protocol = true",
+            "robot-detection.toml:5: listener.proxy_protocol: nobody's PROXY headers are believed",
+        ),
+        (
+            "[[certificate]]\ncertificate_file = 'x'",
+            "robot-detection.toml:3: a [[certificate]] needs a certificate_file and a key_file",
+        ),
+        (
+            "[[certificate]]\ncertificate_file = 'site.pem'\nkey_file = 'site.key'",
+            "robot-detection.toml:3: certificate: no [[listener]] has tls = true",
+        ),
+        (
+            "[[listener]]\nlisten = '[::1]:0'\ntls = true\n[[certificate]]\ncertificate_file = 'site.pem'\nkey_file = 'site.key'\n[[certificate]]\ncertificate_file = 'site.pem'\nkey_file = 'other.key'",
+            "robot-detection.toml:9: certificate: other.key: the key does not fit the certificate site.pem",
+        ),
+        (
+            "[server]\nlisten = ''",
+            "robot-detection.toml:4: server.listen: it names no address",
+        ),
+        (
+            "[server]\nunix_socket_mode = '999'",
+            "robot-detection.toml:4: server.unix_socket_mode: \"999\" are no permissions",
+        ),
+        (
+            "[server]\ntrusted_proxies = ['unix']",
+            "robot-detection.toml:4: server.trusted_proxies: trusted proxy \"unix\" is neither",
+        ),
+    ] {
+        configured(directory.path(), text);
+        let output = run(directory.path(), &["serve"]);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{text}: {told}");
+        assert!(told.contains(expected), "{text}: {told}");
+    }
+}
+
+/// Starts with an inherited socket, as a service manager does.
+fn activated(directory: &Path, text: &str, socket: impl Into<OwnedFd>, names: &str) -> Command {
+    let program = configured(directory, text);
+    let mut command = Command::new("sh");
+    let script = "exec 3<&0 </dev/null; LISTEN_PID=$$ LISTEN_FDS=1 exec \"$0\" serve";
+    command
+        .args(["-c", script])
+        .arg(program.get_program())
+        .env("LISTEN_FDNAMES", names)
+        .current_dir(directory)
+        .stdin(Stdio::from(socket.into()))
+        .stderr(fs::File::create(directory.join("stderr.log")).unwrap());
+    command
+}
+
+#[test]
+fn the_service_managers_socket_is_served_and_it_is_told_the_state() {
+    let directory = directory();
+    let states = UnixDatagram::bind(directory.path().join("notify")).unwrap();
+    states.set_read_timeout(Some(DEADLINE)).unwrap();
+    let state = || {
+        let mut bytes = [0; 256];
+        let len = states.recv(&mut bytes).unwrap();
+        String::from_utf8_lossy(&bytes[..len]).into_owned()
+    };
+    let socket = TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = socket.local_addr().unwrap();
+    let mut command = activated(
+        directory.path(),
+        "[server]\nlisten = 'systemd:web'",
+        socket,
+        "web",
+    );
+    command.env("NOTIFY_SOCKET", directory.path().join("notify"));
+    let (mut program, urls) = Program::start(&mut command, 1);
+    assert_eq!(urls, [format!("http://{addr}/")]);
+    assert!(get(tcp(&urls[0])).starts_with("HTTP/1.1 404"));
+    assert_eq!(state(), "READY=1\n");
+    program.terminate();
+    assert_eq!(state(), "STOPPING=1\n");
+}
+
+#[test]
+fn a_unix_socket_of_the_service_manager_is_served_and_left_to_it() {
+    let directory = directory();
+    let path = directory.path().join("activated.sock");
+    let socket = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    let mut command = activated(directory.path(), "[server]\nlisten = 'systemd'", socket, "");
+    let (mut program, _) = Program::start(&mut command, 1);
+    assert!(get(UnixStream::connect(&path).unwrap()).starts_with("HTTP/1.1 404"));
+    program.terminate();
+    assert!(path.exists());
+}
+
+#[test]
+fn a_socket_that_did_not_come_is_told() {
+    let directory = directory();
+    let socket = TcpListener::bind("127.0.0.1:0").unwrap();
+    let listen = "[server]\nlisten = 'systemd:web'";
+    let mut command = activated(directory.path(), listen, socket, "other");
+    assert!(!command.stdout(Stdio::null()).status().unwrap().success());
+    let told = fs::read_to_string(directory.path().join("stderr.log")).unwrap();
+    let expected = "no socket named \"web\" that is not yet in use: those that came: other";
+    assert!(told.contains(expected), "{told}");
+    configured(directory.path(), listen);
+    let output = run(directory.path(), &["serve"]);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        told.contains("start this program by a .socket unit"),
+        "{told}"
+    );
+}

@@ -1,0 +1,393 @@
+//! Several servers: who is asked, who is left out, and what that costs.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "what helpers of a test cannot do fails the test"
+)]
+
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    sync::{
+        Arc, Barrier,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use robot_detection::proxy::{HealthCheck, Proxy, ProxySettings, ServerState};
+use tokio::{net::TcpListener, runtime, sync::Notify};
+use tokio_util::task::TaskTracker;
+
+use crate::support::{
+    front::{Front, listen_settings, proxy_with},
+    raw::{RawClient, RawServer, body, exchange, soon, status},
+};
+
+const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+const POST: &str = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\ndata";
+
+async fn named(name: &str) -> RawServer {
+    let len = name.len();
+    RawServer::answering(format!(
+        "HTTP/1.1 200 OK\r\nContent-Length: {len}\r\n\r\n{name}"
+    ))
+    .await
+}
+
+async fn nobody() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    listener.local_addr().unwrap()
+}
+
+fn settings(addrs: &[SocketAddr]) -> ProxySettings {
+    ProxySettings {
+        servers: addrs.iter().map(|addr| format!("http://{addr}")).collect(),
+        connect_timeout: Duration::from_secs(10),
+        response_timeout: Duration::from_secs(10),
+        ..ProxySettings::default()
+    }
+}
+
+/// State of the server with this address.
+fn state(proxy: &Proxy, addr: SocketAddr) -> ServerState {
+    let mut states = proxy.servers().into_iter();
+    states
+        .find(|state| state.url == format!("http://{addr}/"))
+        .unwrap()
+}
+
+async fn until(mut is_true: impl FnMut() -> bool) {
+    soon(async {
+        while !is_true() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn requests_are_shared_among_servers() {
+    let (one, two) = (named("one").await, named("two").await);
+    let front = Front::serve(
+        listen_settings(),
+        proxy_with(settings(&[one.addr, two.addr])),
+    )
+    .await;
+    let mut client = RawClient::connect(front.addr).await;
+    let mut answers = BTreeMap::new();
+    for _ in 0..100 {
+        client.send(GET).await;
+        let answer = client.response().await;
+        *answers.entry(body(&answer).to_owned()).or_insert(0) += 1;
+    }
+    assert_eq!(answers.len(), 2, "{answers:?}");
+    assert_eq!(one.requests().len() + two.requests().len(), 100);
+}
+
+#[tokio::test]
+async fn a_busy_server_gets_no_more_than_its_share() {
+    let go_on = Arc::new(Notify::new());
+    let wait = Arc::clone(&go_on);
+    let slow = RawServer::start(move |mut connection| {
+        let wait = Arc::clone(&wait);
+        async move {
+            while connection.request().await.is_some() {
+                wait.notified().await;
+                connection
+                    .send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nslow")
+                    .await;
+            }
+        }
+    })
+    .await;
+    let fast = named("fast").await;
+    let proxy = proxy_with(settings(&[slow.addr, fast.addr]));
+    let front = Front::serve(listen_settings(), proxy.clone()).await;
+    let addr = front.addr;
+    let tasks = TaskTracker::new();
+    // Until one request hangs, either server may get each.
+    while state(&proxy, slow.addr).in_flight == 0 {
+        tasks.spawn(async move {
+            assert_eq!(status(&exchange(addr, GET).await), 200);
+        });
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    until(|| state(&proxy, fast.addr).in_flight == 0).await;
+    for _ in 0..20 {
+        assert_eq!(body(&exchange(addr, GET).await), "fast");
+        until(|| state(&proxy, fast.addr).in_flight == 0).await;
+    }
+    go_on.notify_one();
+    tasks.close();
+    soon(tasks.wait()).await;
+    until(|| state(&proxy, slow.addr).in_flight == 0).await;
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_costs_no_request() {
+    let gone = nobody().await;
+    let there = named("there").await;
+    let proxy = proxy_with(settings(&[gone, there.addr]));
+    let front = Front::serve(listen_settings(), proxy.clone()).await;
+    for number in 0..40 {
+        let request = if number % 2 == 0 { GET } else { POST };
+        let answer = exchange(front.addr, request).await;
+        assert_eq!((status(&answer), body(&answer)), (200, "there"));
+    }
+    assert_eq!(there.requests().len(), 40);
+    let gone = state(&proxy, gone);
+    assert!(!gone.is_healthy && gone.failures >= 3, "{gone:?}");
+    assert!(gone.last_error.unwrap().contains("refused"));
+    // After three failures it was left out: there were as many trials, and a few after pauses.
+    assert!(gone.requests < 20, "{}", gone.requests);
+    assert!(state(&proxy, there.addr).is_healthy);
+}
+
+#[tokio::test]
+async fn when_no_server_is_there_the_answer_is_a_bad_gateway() {
+    let gone = [
+        nobody().await,
+        nobody().await,
+        nobody().await,
+        nobody().await,
+    ];
+    let proxy = proxy_with(settings(&gone));
+    let front = Front::serve(listen_settings(), proxy.clone()).await;
+    for _ in 0..10 {
+        assert_eq!(status(&exchange(front.addr, GET).await), 502);
+    }
+    // The last is never left out: all are still tried, three for each request.
+    let tried: u64 = proxy.servers().iter().map(|server| server.requests).sum();
+    assert_eq!(tried, 30);
+    assert!(proxy.servers().iter().all(|server| !server.is_healthy));
+}
+
+#[tokio::test]
+async fn a_request_that_was_sent_goes_to_no_other_server() {
+    // Reads a request and closes, without a word.
+    let broken = RawServer::start(|mut connection| async move {
+        connection.request().await;
+    })
+    .await;
+    let there = named("there").await;
+    let proxy = proxy_with(settings(&[broken.addr, there.addr]));
+    let front = Front::serve(listen_settings(), proxy.clone()).await;
+    let mut failed = 0;
+    for _ in 0..60 {
+        match status(&exchange(front.addr, POST).await) {
+            502 => failed += 1,
+            other => assert_eq!(other, 200),
+        }
+    }
+    assert_eq!(failed, broken.requests().len());
+    assert_eq!(there.requests().len(), 60 - failed);
+    // Three in a row, and the trials after each pause.
+    assert!((3..10).contains(&failed), "{failed}");
+}
+
+#[tokio::test]
+async fn a_server_that_comes_back_is_asked_again() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let addr = listener.local_addr().unwrap();
+    drop(listener);
+    let there = named("there").await;
+    let proxy = proxy_with(settings(&[addr, there.addr]));
+    let front = Front::serve(listen_settings(), proxy.clone()).await;
+    soon(async {
+        while state(&proxy, addr).is_healthy {
+            exchange(front.addr, GET).await;
+        }
+    })
+    .await;
+    let listener = TcpListener::bind(addr).await.unwrap();
+    let back = RawServer::with(listener, |mut connection| async move {
+        while connection.request().await.is_some() {
+            connection
+                .send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nback")
+                .await;
+        }
+    });
+    // A request tries it when its pause is over, with no client losing anything.
+    soon(async {
+        loop {
+            let answer = exchange(front.addr, GET).await;
+            assert_eq!(status(&answer), 200);
+            if body(&answer) == "back" {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await;
+    until(|| state(&proxy, back.addr).is_healthy).await;
+    assert_eq!(state(&proxy, back.addr).failures, 0);
+}
+
+/// A server whose `/health` is as told, and that answers everything else.
+async fn checked(is_well: Arc<AtomicBool>) -> RawServer {
+    RawServer::start(move |mut connection| {
+        let is_well = Arc::clone(&is_well);
+        async move {
+            while let Some(request) = connection.request().await {
+                let fails = request.starts_with("GET /health ") && !is_well.load(Ordering::SeqCst);
+                let status = if fails { "503 No" } else { "200 OK" };
+                let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 2\r\n\r\nok");
+                connection.send(answer).await;
+            }
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_server_whose_check_fails_is_left_out_until_it_succeeds() {
+    let is_well = Arc::new(AtomicBool::new(true));
+    let (sick, well) = (
+        checked(Arc::clone(&is_well)).await,
+        checked(Arc::new(AtomicBool::new(true))).await,
+    );
+    let check = HealthCheck::new("/health", Duration::from_millis(20)).unwrap();
+    let proxy = proxy_with(ProxySettings {
+        health_check: Some(check),
+        ..settings(&[sick.addr, well.addr])
+    });
+    let asked = |server: &RawServer| {
+        let requests = server.requests();
+        requests.iter().filter(|r| r.starts_with("GET / ")).count()
+    };
+    let front = Front::serve(listen_settings(), proxy.clone()).await;
+    is_well.store(false, Ordering::SeqCst);
+    exchange(front.addr, GET).await; // The first request starts the checks.
+    until(|| !state(&proxy, sick.addr).is_healthy).await;
+    let before = asked(&sick);
+    for _ in 0..20 {
+        assert_eq!(status(&exchange(front.addr, GET).await), 200);
+    }
+    assert_eq!(asked(&sick), before);
+    assert!(
+        state(&proxy, sick.addr)
+            .last_error
+            .unwrap()
+            .contains("/health answers 503")
+    );
+    assert!(proxy.check().await.unwrap_err().to_string().contains("503"));
+    is_well.store(true, Ordering::SeqCst);
+    until(|| state(&proxy, sick.addr).is_healthy).await;
+    for _ in 0..60 {
+        assert_eq!(status(&exchange(front.addr, GET).await), 200);
+    }
+    assert!(asked(&sick) > before);
+    let checks = sick.requests();
+    let check = checks
+        .iter()
+        .find(|r| r.starts_with("GET /health "))
+        .unwrap();
+    assert!(
+        check.contains(&format!("host: {}\r\n", sick.addr)),
+        "{check}"
+    );
+    proxy.check().await.unwrap();
+    soon(proxy.close()).await;
+}
+
+#[tokio::test]
+async fn checks_end_when_nobody_has_the_proxy() {
+    let server = checked(Arc::new(AtomicBool::new(true))).await;
+    let check = HealthCheck::new("/health", Duration::from_millis(5)).unwrap();
+    let proxy = proxy_with(ProxySettings {
+        health_check: Some(check),
+        ..settings(&[server.addr])
+    });
+    proxy.start_checks();
+    until(|| server.requests().len() > 2).await;
+    drop(proxy);
+    // No more come: what was under way ends, then the count stays.
+    let mut last = server.requests().len();
+    soon(async {
+        loop {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            let now = server.requests().len();
+            if now == last {
+                break;
+            }
+            last = now;
+        }
+    })
+    .await;
+}
+
+#[test]
+fn connections_stay_on_the_thread_that_made_them() {
+    let main = runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    let server = main.block_on(named("one"));
+    let proxy = proxy_with(settings(&[server.addr]));
+    let ask = async |client: &mut RawClient| {
+        for _ in 0..5 {
+            client.send(GET).await;
+            assert_eq!(status(&client.response().await), 200);
+            // The connection comes to rest.
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let turns = Barrier::new(3);
+    // Three threads, each with a runtime, ask one after the other and then again.
+    let thread = |number: usize| {
+        let runtime = runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let front = Front::serve(listen_settings(), proxy.clone()).await;
+            let mut client = RawClient::connect(front.addr).await;
+            for turn in 0..6 {
+                if turn % 3 == number {
+                    ask(&mut client).await;
+                }
+                turns.wait();
+            }
+        });
+    };
+    std::thread::scope(|scope| {
+        for number in 0..3 {
+            let thread = &thread;
+            scope.spawn(move || thread(number));
+        }
+    });
+    assert_eq!(server.requests().len(), 30);
+    assert_eq!(server.connections(), 3);
+    // Their runtimes are over, and with them the connections: nobody else may meet them.
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let runtime = runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .unwrap();
+            runtime.block_on(async {
+                let front = Front::serve(listen_settings(), proxy.clone()).await;
+                assert_eq!(status(&exchange(front.addr, GET).await), 200);
+            });
+        });
+    });
+}
+
+#[test]
+fn what_is_no_set_of_servers_is_refused() {
+    for (servers, reason) in [
+        (&[][..], "needs a server"),
+        (&["http://a", "http://b/app"], "another path"),
+        (&["http://a", "ftp://b"], "the scheme"),
+        (&["http://a"; 65], "65 servers"),
+    ] {
+        let error = Proxy::new(ProxySettings {
+            servers: servers.iter().map(|&url| url.to_owned()).collect(),
+            ..ProxySettings::default()
+        });
+        let text = error.unwrap_err().to_string();
+        assert!(text.contains(reason), "{text}");
+    }
+}

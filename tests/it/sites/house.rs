@@ -1,0 +1,72 @@
+//! A server with a configuration that changes, and upstreams that say who they are.
+
+use std::fs;
+
+use crate::support::{
+    program::{Server, eventually},
+    raw::{self, RawServer},
+};
+
+/// A program with sites; it ends with the test.
+pub(super) struct House {
+    pub(super) directory: tempfile::TempDir,
+    pub(super) server: Server,
+}
+
+impl House {
+    /// Starts the program with a configuration, without any source on a network.
+    pub(super) fn new(configuration: &str) -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let directory = tempfile::tempdir().unwrap();
+        write(&directory, configuration);
+        let server = Server::start(directory.path(), &["serve"]);
+        Self { directory, server }
+    }
+
+    /// Writes another configuration, which nobody has been told of.
+    pub(super) fn write(&self, configuration: &str) {
+        write(&self.directory, configuration);
+    }
+
+    /// Has it reloaded, and waits until it is in force or refused.
+    pub(super) fn reload(&self, configuration: &str) {
+        self.write(configuration);
+        let before = self.reloads();
+        self.server.signal("HUP");
+        eventually("the configuration is reloaded", || self.reloads() > before);
+    }
+
+    pub(super) fn log(&self) -> String {
+        fs::read_to_string(self.directory.path().join("stderr.log")).unwrap()
+    }
+
+    fn reloads(&self) -> usize {
+        let log = self.log();
+        log.matches("reloaded sites").count() + log.matches("is not reloaded").count()
+    }
+
+    /// Asks as a visitor of a host does.
+    pub(super) async fn ask(&self, host: &str, path: &str, user_agent: &str) -> String {
+        let request =
+            format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: {user_agent}\r\n\r\n");
+        raw::exchange(self.server.addr, request).await
+    }
+}
+
+fn write(directory: &tempfile::TempDir, configuration: &str) {
+    let text = format!("web_robots_db = ''\n{configuration}");
+    fs::write(directory.path().join("robot-detection.toml"), text).unwrap();
+}
+
+/// Returns a `[[site]]` with a name, a host and an upstream, and whatever else.
+pub(super) fn site(name: &str, host: &str, upstream: &RawServer, more: &str) -> String {
+    let addr = upstream.addr;
+    format!("[[site]]\nname = '{name}'\nhosts = ['{host}']\nupstream = 'http://{addr}'\n{more}\n")
+}
+
+/// Returns an upstream that answers everything with one text.
+pub(super) async fn upstream(text: &str) -> RawServer {
+    let length = text.len();
+    let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{text}");
+    RawServer::answering(answer).await
+}

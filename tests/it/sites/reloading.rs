@@ -1,0 +1,262 @@
+//! Reloads lose nothing; a bad configuration changes nothing.
+
+use std::{
+    fs,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+};
+
+use tokio_util::task::TaskTracker;
+
+use super::house::{House, site, upstream};
+use crate::support::{
+    program::{FIREFOX, GOOGLEBOT, eventually},
+    raw::{RawClient, RawServer, body, status},
+};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn under_load_a_reload_fails_no_request_and_loses_no_connection() {
+    let (old, new, kept) = (
+        upstream("old").await,
+        upstream("new").await,
+        upstream("kept").await,
+    );
+    let with = |first: &RawServer, more: &str| {
+        let extra = site("extra", "extra.example", first, "");
+        site("first", "first.example", first, more)
+            + &site("kept", "kept.example", &kept, "")
+            + if more.is_empty() { "" } else { &extra }
+    };
+    let house = House::new(&with(&old, ""));
+    let (is_over, answered) = (
+        Arc::new(AtomicBool::new(false)),
+        Arc::new(AtomicUsize::new(0)),
+    );
+    let clients = TaskTracker::new();
+    for number in 0..12 {
+        let (is_over, answered) = (Arc::clone(&is_over), Arc::clone(&answered));
+        let mut client = RawClient::connect(house.server.addr).await;
+        clients.spawn(async move {
+            let host = if number % 3 == 0 { "kept" } else { "first" };
+            let request = format!("GET /a HTTP/1.1\r\nHost: {host}.example\r\n\r\n");
+            while !is_over.load(Ordering::Relaxed) {
+                // The one connection has to last through all reloads.
+                client.send(&request).await;
+                let answer = client.response().await;
+                assert_eq!(status(&answer), 200, "{answer}");
+                match host {
+                    "kept" => assert_eq!(body(&answer), "kept"),
+                    _ => assert!(["old", "new"].contains(&body(&answer)), "{answer}"),
+                }
+                answered.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+    }
+    for round in 0..6 {
+        let seen = answered.load(Ordering::Relaxed);
+        eventually("requests are answered", || {
+            answered.load(Ordering::Relaxed) > seen + 100
+        });
+        if round % 2 == 0 {
+            house.reload(&with(&new, "filter_pattern = '/new/*'"));
+        } else {
+            house.reload(&with(&old, ""));
+        }
+    }
+    is_over.store(true, Ordering::Relaxed);
+    clients.close();
+    clients.wait().await;
+    assert!(answered.load(Ordering::Relaxed) > 600);
+    assert!(new.requests().len() > 100, "the reload was in force");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upstream_whose_settings_stay_keeps_its_connections() {
+    let (kept, first, second) = (
+        upstream("kept").await,
+        upstream("first").await,
+        upstream("second").await,
+    );
+    let with = |other: &RawServer, more: &str| {
+        // Its robots.txt is ours, so that nobody but visitors asks it.
+        let more = format!("robots_txt.serve = 'settings'\n{more}");
+        // Each thread has connections of its own.
+        "server.workers = 1\n".to_owned()
+            + &site("kept", "kept.example", &kept, &more)
+            + &site("other", "other.example", other, "")
+    };
+    let house = House::new(&with(&first, ""));
+    for (other, more) in [(&second, ""), (&first, "filter_pattern = '/x/*'")] {
+        assert_eq!(body(&house.ask("kept.example", "/", FIREFOX).await), "kept");
+        house.reload(&with(other, more));
+        assert_eq!(body(&house.ask("kept.example", "/", FIREFOX).await), "kept");
+    }
+    assert_eq!(kept.connections(), 1);
+    house.reload(&with(&first, "connect_timeout_seconds = 6"));
+    assert_eq!(body(&house.ask("kept.example", "/", FIREFOX).await), "kept");
+    assert_eq!(
+        kept.connections(),
+        2,
+        "another proxy has connections of its own"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_under_way_and_a_tunnel_end_with_the_site_that_is_gone() {
+    let held = Arc::new(tokio::sync::Notify::new());
+    let release = Arc::clone(&held);
+    let old = RawServer::start(move |mut connection| {
+        let held = Arc::clone(&held);
+        async move {
+            while let Some(request) = connection.request().await {
+                if request.contains("Upgrade: ") || request.contains("upgrade: ") {
+                    connection
+                        .send("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n")
+                        .await;
+                    let mut bytes = [0; 64];
+                    while let Ok(length @ 1..) =
+                        tokio::io::AsyncReadExt::read(&mut connection.stream, &mut bytes).await
+                    {
+                        connection.send(&bytes[..length]).await;
+                    }
+                    return;
+                }
+                connection.send("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\no").await;
+                held.notified().await;
+                connection.send("ld").await;
+            }
+        }
+    })
+    .await;
+    let new = upstream("new").await;
+    let house = House::new(&site("a", "a.example", &old, ""));
+    let mut under_way = RawClient::connect(house.server.addr).await;
+    under_way
+        .send("GET / HTTP/1.1\r\nHost: a.example\r\n\r\n")
+        .await;
+    let head = under_way.head().await;
+    assert_eq!(status(&head), 200);
+    let mut tunnel = RawClient::connect(house.server.addr).await;
+    tunnel
+        .send("GET /ws HTTP/1.1\r\nHost: a.example\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+        .await;
+    assert_eq!(status(&tunnel.head().await), 101);
+    tunnel.send("before").await;
+    tunnel.until("before").await;
+
+    house.reload(&site("a", "a.example", &new, ""));
+    assert_eq!(body(&house.ask("a.example", "/", FIREFOX).await), "new");
+    tunnel.send("after").await;
+    tunnel.until("after").await;
+    release.notify_one();
+    under_way.until("ld").await;
+    // The same connection goes on, to the site as it is now.
+    under_way
+        .send("GET / HTTP/1.1\r\nHost: a.example\r\n\r\n")
+        .await;
+    assert_eq!(body(&under_way.response().await), "new");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bad_configuration_changes_nothing_and_says_why() {
+    let one = upstream("one").await;
+    let good = site("one", "one.example", &one, "filter_pattern = '/a/*'");
+    let house = House::new(&good);
+    for (bad, reason) in [
+        (
+            good.replace("'/a/*'", "'/[a'"),
+            "robot-detection.toml:6: site.filter_pattern: ",
+        ),
+        (
+            good.replace("hosts", "host"),
+            "unknown key \"host\" in [[site]]; did you mean \"hosts\"?",
+        ),
+        (
+            good.replace("http://", "gopher://"),
+            "robot-detection.toml:5: site.upstream: ",
+        ),
+        (
+            format!("admin.listen = 'nowhere'\n{good}"),
+            "robot-detection.toml:2: admin.listen: ",
+        ),
+        (
+            format!("log.level = 'x=y=z'\n{good}"),
+            "robot-detection.toml:2: log.level: ",
+        ),
+    ] {
+        house.reload(&bad);
+        let log = house.log();
+        let last = log
+            .lines()
+            .rev()
+            .find(|line| line.contains("is not reloaded"));
+        assert!(
+            last.is_some_and(|last| last.contains(reason)),
+            "{reason}: {log}"
+        );
+        assert_eq!(
+            status(&house.ask("one.example", "/a/1", GOOGLEBOT).await),
+            302
+        );
+        assert_eq!(
+            body(&house.ask("one.example", "/b/1", GOOGLEBOT).await),
+            "one"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_needs_a_restart_is_named_and_stays_as_it_is() {
+    let one = upstream("one").await;
+    let sites = site("one", "one.example", &one, "");
+    let house = House::new(&sites);
+    house.reload(&format!(
+        "admin.path = '/elsewhere'\ndatabase.url = 'sqlite://other.db'\n{sites}\n[[source]]\nname = 'x'\nurl = 'list.txt'\nformat = 'list'"
+    ));
+    let log = house.log();
+    let named =
+        "these settings have changed and need a restart: database.url, admin.path, [[source]]";
+    assert!(log.contains(named), "{log}");
+    let page = house
+        .ask("one.example", "/robot-detection/admin/login", FIREFOX)
+        .await;
+    assert_eq!(status(&page), 200);
+    assert_eq!(
+        body(&house.ask("one.example", "/elsewhere/login", FIREFOX).await),
+        "one"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_file_is_reloaded_where_that_is_wanted() {
+    let one = upstream("one").await;
+    let site = |pattern: &str| {
+        let more = format!("filter_pattern = '{pattern}'");
+        format!(
+            "reload_on_change = true\n{}",
+            site("one", "one.example", &one, &more)
+        )
+    };
+    let house = House::new(&site("/a/*"));
+    house.write(&site("/longer/*"));
+    eventually("the change is seen", || {
+        house.log().contains("by=\"a change of the file\"")
+    });
+    assert_eq!(
+        status(&house.ask("one.example", "/longer/1", GOOGLEBOT).await),
+        302
+    );
+    // A file that is gone, as between two steps of an editor, is none to reload.
+    let path = house.directory.path().join("robot-detection.toml");
+    fs::rename(&path, path.with_extension("old")).unwrap();
+    house.write(&site("/longest/*"));
+    eventually("the change is seen", || {
+        house.log().matches("by=\"a change of the file\"").count() == 2
+    });
+    assert_eq!(
+        status(&house.ask("one.example", "/longest/1", GOOGLEBOT).await),
+        302
+    );
+}
