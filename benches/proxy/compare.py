@@ -1,0 +1,212 @@
+"""Compares the processor time that servers use a request; see `run`."""
+
+import argparse
+import json
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from invent import browser_headers, robot_headers, robots
+from servers import MEMBERS, PAGE, Running, everyone, upstream
+
+SERVER_CORE, LOAD_CORE = 0, 1
+CONNECTIONS = 32
+# Case: who asks, whether connections are kept.
+CASES = {
+    "robots redirected": ("robots", True),
+    "robots redirected, a connection each": ("robots", False),
+    "people proxied": ("few", True),
+    "30,000 browsers proxied": ("many", True),
+    "80 % people, 20 % robots": ("mix", True),
+}
+
+
+def script(directory, who, count):
+    """Writes what wrk sends: requests, made before the first is sent."""
+    robot = [(MEMBERS, header) for header in robot_headers(robots(count))]
+    few = [(PAGE, header) for header in browser_headers(20)]
+    requests = {
+        "robots": robot,
+        "few": few,
+        "many": [(PAGE, header) for header in browser_headers(30_000)],
+        # A robot after each four people.
+        "mix": [
+            robot[number // 5 % len(robot)] if number % 5 == 4 else few[number % 20]
+            for number in range(5 * len(robot))
+        ],
+    }[who]
+    path = directory / f"{who}.lua"
+    lines = ",\n".join(f'{{"{path}","{header}"}}' for path, header in requests)
+    path.write_text(f"""
+local made, at = {{}}, 0
+function init(args)
+    for i, one in ipairs({{
+{lines}
+    }}) do
+        local headers = {{["User-Agent"] = one[2], ["Host"] = "site.example",
+            ["Accept"] = "text/html,*/*;q=0.8", ["Accept-Language"] = "en", ["Accept-Encoding"] = "gzip, br"}}
+        if args[1] == "close" then headers["Connection"] = "close" end
+        made[i] = wrk.format("GET", one[1], headers)
+    end
+end
+function request()
+    at = at % #made + 1
+    return made[at]
+end
+function done(summary, latency)
+    local wrong = summary.errors
+    io.write(string.format("FIGURES %d %d %d\\n", summary.requests,
+        latency:percentile(99), wrong.connect + wrong.read + wrong.write + wrong.status + wrong.timeout))
+end
+""")
+    return path
+
+
+def load(server, path, kept, seconds):
+    """Requests for some seconds: how many were answered, p99 in µs."""
+    command = ["taskset", "-c", str(LOAD_CORE), "wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--timeout", "30s",
+               "-s", str(path), server.url("/"), "--", "kept" if kept else "close"]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    requests, p99, wrong = map(int, re.search(r"FIGURES (\d+) (\d+) (\d+)", output).groups())
+    if wrong or not requests:
+        raise SystemExit(f"{server.name}: {wrong} of {requests} requests failed\n{output}")
+    return requests, p99
+
+
+def measure(servers, directory, count, options):
+    """All cases in rounds, the servers in turns: medians by case and server."""
+    found = {}
+    for case, (who, kept) in CASES.items():
+        if options.case and not any(part in case for part in options.case):
+            continue
+        path = script(directory, who, count)
+        samples = {server.name: [] for server in servers}
+        for server in servers:
+            load(server, path, kept, 1)  # Warms up.
+        for turn in range(options.rounds):
+            for server in servers[turn % len(servers):] + servers[:turn % len(servers)]:
+                before = server.processor_seconds()
+                requests, p99 = load(server, path, kept, options.seconds)
+                spent = server.processor_seconds() - before
+                samples[server.name].append((spent * 1e6 / requests, p99))
+        found[case] = {name: figures(of_server) for name, of_server in samples.items()}
+        print(f"{count} patterns, {case}: done", file=sys.stderr)
+    return found
+
+
+def figures(samples):
+    spent = [one for one, _ in samples]
+    return {
+        "processor_us": statistics.median(spent),
+        "least_us": min(spent),
+        "most_us": max(spent),
+        "p99_us": statistics.median(p99 for _, p99 in samples),
+    }
+
+
+def table(count, found, unit="processor_us"):
+    """Prints microseconds a request, and how many times ours they are."""
+    names = list(next(iter(found.values())))
+    print(f"\n{count:,} patterns: processor µs a request (times ours)")
+    print(f"{'':38}" + "".join(f"{name:>22}" for name in names))
+    for case, row in found.items():
+        own = row["ours"][unit]
+        cells = (f"{row[name][unit]:.1f} ({row[name][unit] / own:.2f}x)" for name in names)
+        print(f"{case:38}" + "".join(f"{cell:>22}" for cell in cells))
+        spread = (f"{row[name]['least_us']:.1f}-{row[name]['most_us']:.1f}" for name in names)
+        print(f"{'  least and most':38}" + "".join(f"{cell:>22}" for cell in spread))
+        p99 = (f"{row[name]['p99_us'] / 1000:.2f} ms" for name in names)
+        print(f"{'  p99':38}" + "".join(f"{cell:>22}" for cell in p99))
+
+
+def instructions(directory, site, count, options):
+    """Instructions a request, counted by valgrind; the kernel's are not among them."""
+    start, servers = Running.__init__, []
+
+    def counted(self, name, command, port, core, where):
+        tool = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={where}/{name.replace(' ', '-')}.cg"]
+        start(self, name, [*tool, *command], port, core, where)
+
+    Running.__init__ = counted
+    try:
+        everyone(servers, directory, SERVER_CORE, site.port, count, options.program)
+        return counts(servers, directory, count, options)
+    finally:
+        Running.__init__ = start
+        for server in servers:
+            server.end()
+
+
+def counts(servers, directory, count, options):
+    found = {}
+    for case in ("robots redirected", "people proxied", "30,000 browsers proxied"):
+        path = script(directory, CASES[case][0], count)
+        found[case] = {}
+        for server in servers:
+            load(server, path, True, options.seconds)
+            control("--zero", server)
+            requests, _ = load(server, path, True, 2 * options.seconds)
+            control("--dump", server)
+            dumps = sorted(directory.glob(f"{server.name.replace(' ', '-')}.cg.*"), key=lambda dump: dump.stat().st_mtime)
+            total = int(re.search(r"^(?:totals|summary): (\d+)", dumps[-1].read_text(), re.MULTILINE)[1])
+            found[case][server.name] = round(total / requests)
+    return found
+
+
+def control(what, server):
+    subprocess.run(["callgrind_control", what, str(server.process.pid)], check=True, capture_output=True)
+    time.sleep(0.5)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="benches/proxy/run", description=__doc__)
+    parser.add_argument("--program", required=True, type=lambda path: Path(path).resolve())
+    parser.add_argument("--patterns", default="300,1000,3000")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=int, default=2)
+    parser.add_argument("--case", action="append", help="only cases whose name contains this")
+    parser.add_argument("--instructions", action="store_true")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    results = {}
+    for count in map(int, options.patterns.split(",")):
+        with tempfile.TemporaryDirectory(prefix="proxy-bench-") as directory:
+            directory = Path(directory)
+            site, servers = upstream(directory, LOAD_CORE), []
+            try:
+                if options.instructions:
+                    results[count] = instructions(directory, site, count, options)
+                    continue
+                everyone(servers, directory, SERVER_CORE, site.port, count, options.program)
+                results[count] = measure(servers, directory, count, options)
+                for server in servers:
+                    results[count].setdefault("memory_kib", {})[server.name] = server.memory_kib()
+            finally:
+                for server in [*servers, site]:
+                    server.end()
+    report(results, options)
+
+
+def report(results, options):
+    if options.json:
+        print(json.dumps(results, indent=1))
+        return
+    for count, found in results.items():
+        if options.instructions:
+            print(f"\n{count:,} patterns: instructions a request")
+            for case, row in found.items():
+                print(f"{case:38}" + "".join(f"{name}: {number:,}  " for name, number in row.items()))
+            continue
+        memory = found.pop("memory_kib")
+        table(count, found)
+        print("memory: " + ", ".join(f"{name} {kib / 1024:.1f} MiB" for name, kib in memory.items()))
+
+
+if __name__ == "__main__":
+    main()

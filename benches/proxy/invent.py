@@ -1,0 +1,45 @@
+"""Invents robots and browsers: names of three parts, versions that differ."""
+
+from itertools import product
+
+FIRST = """Acme Blue Crystal Data Echo Fern Global Harbor Index Jade Kite Link Meta Nova Open
+Page Quick River Site Trend Ultra Vivid Web Yonder Zen""".split()
+SECOND = """Search Scan Crawl Fetch Reach Watch Trace Graph Feed News Image Rank Archive Probe
+Lens Wave Spark Mind Path Check""".split()
+THIRD = """bot Bot -bot Agent Robot bot-Image bot-News bot-Mobile Fetcher Monitor Validator
+Preview Indexer -AI Scanner Reader Harvester Loader Mapper Watcher""".split()
+
+SYSTEMS = [
+    "Windows NT 10.0; Win64; x64",
+    "Macintosh; Intel Mac OS X 10_15_7",
+    "X11; Linux x86_64",
+    "Linux; Android 15; Pixel 9",
+    "iPhone; CPU iPhone OS 18_5 like Mac OS X",
+]
+
+
+def robots(count):
+    """Names of robots; few are as varied as many, and none differ by case alone."""
+    names, seen = [], set()
+    every = ["".join(parts) for parts in product(FIRST, SECOND, THIRD)]
+    for number in range(len(every)):
+        # A step that visits all of them once.
+        name = every[number * 3331 % len(every)]
+        if name.lower() not in seen:
+            seen.add(name.lower())
+            names.append(name)
+    return names[:count]
+
+
+def robot_headers(names):
+    """What robots of these names send."""
+    return [f"Mozilla/5.0 (compatible; {name}/2.1; +http://robots.example/about)" for name in names]
+
+
+def browser_headers(count):
+    """What different browsers send."""
+    return [
+        f"Mozilla/5.0 ({SYSTEMS[number % 5]}) AppleWebKit/537.36 (KHTML, like Gecko) "
+        f"Chrome/{100 + number % 45}.0.{number}.{number % 211} Safari/537.36"
+        for number in range(count)
+    ]

@@ -1,0 +1,256 @@
+"""The servers that are compared: their settings, how they start and end."""
+
+import os
+import socket
+import subprocess
+import time
+import urllib.request
+
+from invent import robots
+
+MEMBERS = "/members-only-stuff/page.html"
+PAGE = "/articles/page.html"
+ADMIN_OFF = "enabled = false"
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Running:
+    """A server that runs until it is ended."""
+
+    def __init__(self, name, command, port, core, directory):
+        self.name, self.port, self.directory = name, port, directory
+        log = open(directory / f"{name.replace(' ', '-')}.log", "ab")
+        self.process = subprocess.Popen(
+            ["taskset", "-c", str(core), *map(str, command)],
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=directory,
+        )
+
+    def url(self, path):
+        return f"http://127.0.0.1:{self.port}{path}"
+
+    def pids(self):
+        """The process and all below it."""
+        found, todo = [], [self.process.pid]
+        while todo:
+            pid = todo.pop()
+            found.append(pid)
+            for task in os.listdir(f"/proc/{pid}/task"):
+                with open(f"/proc/{pid}/task/{task}/children") as children:
+                    todo += map(int, children.read().split())
+        return found
+
+    def processor_seconds(self):
+        """User and system time that it has used so far."""
+        ticks = 0
+        for pid in self.pids():
+            with open(f"/proc/{pid}/stat") as stat:
+                fields = stat.read().rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12])
+        return ticks / os.sysconf("SC_CLK_TCK")
+
+    def memory_kib(self):
+        """What it alone holds in memory, shared pages by their share."""
+        total = 0
+        for pid in self.pids():
+            with open(f"/proc/{pid}/smaps_rollup") as lines:
+                total += next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+        return total
+
+    def end(self):
+        self.process.terminate()
+        try:
+            self.process.wait(15)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_):
+        return None
+
+
+OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}), NoRedirect)
+
+
+def ask(server, path, user_agent):
+    """Status, Location and length of an answer."""
+    request = urllib.request.Request(server.url(path), headers={"User-Agent": user_agent})
+    try:
+        with OPENER.open(request, timeout=60) as answer:
+            return answer.status, None, len(answer.read())
+    except urllib.error.HTTPError as answer:
+        return answer.code, answer.headers.get("Location"), len(answer.read())
+
+
+def wait_until(server, is_ready, seconds=120):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if server.process.poll() is not None:
+            break
+        try:
+            if is_ready():
+                return
+        except OSError:
+            pass
+        time.sleep(0.05)
+    log = (server.directory / f"{server.name.replace(' ', '-')}.log").read_text()
+    raise SystemExit(f"{server.name} does not answer as it should:\n{log[-2000:]}")
+
+
+def upstream(directory, core):
+    """A site of pages of 1 KiB, whatever the path."""
+    port = free_port()
+    conf = nginx_conf(directory, port, "", f'location / {{ return 200 "{"x" * 1024}"; }}', "upstream")
+    server = Running("upstream", ["nginx", "-c", conf], port, core, directory)
+    wait_until(server, lambda: ask(server, PAGE, "x")[0] == 200)
+    return server
+
+
+def nginx_conf(directory, port, http, locations, name):
+    path = directory / f"{name}.conf"
+    path.write_text(f"""
+daemon off; master_process off; worker_processes 1; pid {directory}/{name}.pid;
+error_log stderr warn;
+events {{ worker_connections 4096; }}
+http {{
+    access_log off; keepalive_requests 1000000000; keepalive_timeout 75s; types {{ }}
+    default_type text/html; map_hash_max_size 65536; client_body_temp_path {directory}/body;
+    proxy_temp_path {directory}/proxy; fastcgi_temp_path {directory}/f;
+    uwsgi_temp_path {directory}/u; scgi_temp_path {directory}/s;
+    {http}
+    server {{ listen 127.0.0.1:{port} backlog=1024; {locations} }}
+}}
+""")
+    return path
+
+
+PASS = """proxy_pass http://site; proxy_http_version 1.1; proxy_set_header Connection "";
+    proxy_set_header Host $host; proxy_set_header X-Forwarded-For $remote_addr;
+    proxy_set_header X-Forwarded-Proto $scheme;"""
+
+
+def nginx(directory, core, name, site, rules):
+    """nginx as a proxy; `rules` are lines of a map from User-Agent to robot, if any."""
+    port = free_port()
+    http = f"upstream site {{ server 127.0.0.1:{site}; keepalive 64; keepalive_requests 1000000000; }}"
+    redirect = "return 302 /robot-heaven/;"
+    passing = PASS
+    if rules is not None:
+        lines = "\n".join(rules)
+        http += f'\nmap $http_user_agent $robot {{ default ""; {lines} }}'
+        redirect = f'if ($robot) {{ {redirect} }} {passing}'
+        passing += " proxy_set_header X-Robot-Detection $robot;"
+    locations = f"location /members-only-stuff/ {{ {redirect} }} location / {{ {passing} }}"
+    conf = nginx_conf(directory, port, http, locations, name.replace(" ", "-"))
+    return Running(name, ["nginx", "-c", conf], port, core, directory)
+
+
+def one_regex_a_robot(names):
+    return [f'"~*{name}" 1;' for name in names]
+
+
+def alternations(names):
+    """As few expressions as nginx's limit of 4,096 bytes a parameter lets be."""
+    lines, part = [], []
+    for name in names:
+        if sum(map(len, part)) + len(part) + len(name) > 3900:
+            lines.append(part)
+            part = []
+        part.append(name)
+    return [f'"~*({"|".join(part)})" 1;' for part in [*lines, part]]
+
+
+def haproxy(directory, core, name, site, names):
+    port = free_port()
+    rules = "http-request redirect location /robot-heaven/ code 302 if members"
+    if names is not None:
+        (directory / "robots.lst").write_text("\n".join(names) + "\n")
+        rules = f"""acl robot hdr_sub(user-agent) -i -f {directory}/robots.lst
+    http-request set-header X-Robot-Detection 1 if robot
+    http-request redirect location /robot-heaven/ code 302 if members robot"""
+    path = directory / f"{name.replace(' ', '-')}.cfg"
+    path.write_text(f"""
+global
+    nbthread 1
+    maxconn 4096
+defaults
+    mode http
+    timeout connect 5s
+    timeout client 60s
+    timeout server 60s
+    timeout http-request 10s
+    option http-keep-alive
+    option forwardfor
+    http-reuse always
+frontend all
+    bind 127.0.0.1:{port}
+    acl members path_beg /members-only-stuff/
+    {rules}
+    default_backend site
+backend site
+    server one 127.0.0.1:{site}
+""")
+    return Running(name, ["haproxy", "-db", "-f", path], port, core, directory)
+
+
+def ours(directory, core, name, site, names, program):
+    port = free_port()
+    (directory / "list.txt").write_text("\n".join(names) + "\n")
+    config = directory / "robot-detection.toml"
+    config.write_text(f"""
+web_robots_db = ""
+bundled_registry = false
+[[source]]
+name = "invented"
+url = "file://{directory}/list.txt"
+format = "list"
+[database]
+url = "sqlite://{directory}/robots-{len(names)}.db"
+[server]
+listen = "127.0.0.1:{port}"
+upstream = "http://127.0.0.1:{site}"
+[log]
+level = "warn"
+""")
+    command = [program, "--config", config, "serve"]
+    return Running(name, command, port, core, directory)
+
+
+def everyone(servers, directory, core, site, count, program):
+    """Adds all servers with the same robots, each checked before it is measured."""
+    names = robots(count)
+    servers += [
+        ours(directory, core, "ours", site, names, program),
+        nginx(directory, core, "nginx off", site, None),
+        nginx(directory, core, "nginx map", site, one_regex_a_robot(names)),
+        nginx(directory, core, "nginx alternations", site, alternations(names)),
+        haproxy(directory, core, "haproxy off", site, None),
+        haproxy(directory, core, "haproxy list", site, names),
+    ]
+    for server in servers:
+        check(server, names)
+
+
+def check(server, names):
+    """Proves that the server knows the first and the last robot, and lets people pass."""
+    robot = "Mozilla/5.0 (compatible; {}/2.1; +http://robots.example/about)"
+    person = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+
+    def redirects(user_agent):
+        status, location, _ = ask(server, MEMBERS, user_agent)
+        return status == 302 and location.partition("?")[0].endswith("/robot-heaven/")
+
+    def passes(path, user_agent):
+        return ask(server, path, user_agent) == (200, None, 1024)
+
+    wait_until(server, lambda: all(redirects(robot.format(names[at])) for at in (0, len(names) // 2, -1)))
+    wait_until(server, lambda: passes(PAGE, person), 5)
+    wait_until(server, lambda: passes(PAGE, robot.format(names[0])), 5)
+    if not server.name.endswith("off"):
+        wait_until(server, lambda: passes(MEMBERS, person), 5)
