@@ -14,13 +14,14 @@ echo "$crates crates with robot-detection itself"
 cargo clippy --locked --no-default-features --features layer -- -D warnings
 
 echo '== no OpenSSL, no aws-lc'
-if cargo tree --locked --edges normal --prefix none | grep -E '^(openssl(-sys)?|native-tls|aws-lc.*) v'; then
+if cargo tree --locked --all-features --edges normal --prefix none | grep -E '^(openssl(-sys)?|native-tls|aws-lc.*) v'; then
     echo "error: a dependency brings a second TLS library" >&2
     exit 1
 fi
 
 echo '== lints'
 cargo clippy --locked --all-targets -- -D warnings
+cargo clippy --locked --all-targets --features otel -- -D warnings
 
 echo '== documentation'
 RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps
