@@ -1,13 +1,12 @@
-use std::{convert::Infallible, error::Error, io, sync::Arc, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 
-use http::{Request, Response};
-use hyper::body::{Body, Incoming};
 use tokio::{sync::Semaphore, time};
 use tokio_util::task::TaskTracker;
 use tracing::{debug, error, warn};
 
 use super::{
     connection::{self, Shared},
+    http_service::HttpService,
     places::Place,
     socket::{Acceptor, BoundSocket},
     stream::{Detached, Peer, Transport},
@@ -29,17 +28,7 @@ pub(super) struct Accepting {
 
 impl Accepting {
     /// Accepts until `stop`; the socket is closed then.
-    pub(super) async fn on_all<S, B>(self, service: S)
-    where
-        S: tower_service::Service<Request<Incoming>, Response = Response<B>, Error = Infallible>
-            + Clone
-            + Send
-            + 'static,
-        S::Future: Send,
-        B: Body + Send + 'static,
-        B::Data: Send,
-        B::Error: Into<Box<dyn Error + Send + Sync>>,
-    {
+    pub(super) async fn on_all<S: HttpService>(self, service: S) {
         let supervisors = TaskTracker::new();
         for member in self.crew.members() {
             supervisors.spawn(self.clone().supervise(member.clone(), service.clone()));
@@ -53,17 +42,7 @@ impl Accepting {
     }
 
     /// Keeps a member accepting, whatever happens to the task that does it.
-    async fn supervise<S, B>(self, member: Member, service: S)
-    where
-        S: tower_service::Service<Request<Incoming>, Response = Response<B>, Error = Infallible>
-            + Clone
-            + Send
-            + 'static,
-        S::Future: Send,
-        B: Body + Send + 'static,
-        B::Data: Send,
-        B::Error: Into<Box<dyn Error + Send + Sync>>,
-    {
+    async fn supervise<S: HttpService>(self, member: Member, service: S) {
         loop {
             let accepting = self.clone().on(member.clone(), service.clone());
             let task = self.shared.tasks.spawn_on(accepting, &member.handle);
@@ -82,17 +61,7 @@ impl Accepting {
         }
     }
 
-    async fn on<S, B>(self, member: Member, service: S)
-    where
-        S: tower_service::Service<Request<Incoming>, Response = Response<B>, Error = Infallible>
-            + Clone
-            + Send
-            + 'static,
-        S::Future: Send,
-        B: Body + Send + 'static,
-        B::Data: Send,
-        B::Error: Into<Box<dyn Error + Send + Sync>>,
-    {
+    async fn on<S: HttpService>(self, member: Member, service: S) {
         let shared = Arc::clone(&self.shared);
         tokio::select! {
             biased;
@@ -102,17 +71,7 @@ impl Accepting {
         }
     }
 
-    async fn accept_all<S, B>(&self, member: &Member, service: S)
-    where
-        S: tower_service::Service<Request<Incoming>, Response = Response<B>, Error = Infallible>
-            + Clone
-            + Send
-            + 'static,
-        S::Future: Send,
-        B: Body + Send + 'static,
-        B::Data: Send,
-        B::Error: Into<Box<dyn Error + Send + Sync>>,
-    {
+    async fn accept_all<S: HttpService>(&self, member: &Member, service: S) {
         let acceptor = self.acceptor().await;
         while let Ok(permit) = Arc::clone(&self.places).acquire_owned().await {
             let (stream, peer) = accept(&acceptor).await;

@@ -1,5 +1,4 @@
 use std::{
-    convert::Infallible,
     error::Error,
     io::{self, ErrorKind},
     net::SocketAddr,
@@ -12,9 +11,7 @@ use std::{
 };
 
 use bytes::BytesMut;
-use http::{Request, Response};
 use hyper::{
-    body::{Body, Incoming},
     rt::Executor,
     server::conn::{http1, http2},
 };
@@ -28,6 +25,7 @@ use tracing::{debug, warn};
 
 use super::{
     client_addr::{Origin, TrustedProxies},
+    http_service::HttpService,
     idle::{Activity, Verdict, Watch},
     io::ConnectionIo,
     listener::ListenSettings,
@@ -79,22 +77,13 @@ struct Opened {
 }
 
 /// Serves one connection until it ends, is idle for too long, or is drained.
-pub(super) async fn serve<S, B>(
+pub(super) async fn serve<S: HttpService>(
     shared: Arc<Shared>,
     stream: Transport,
     peer: Peer,
     place: Place,
     service: S,
-) where
-    S: tower_service::Service<Request<Incoming>, Response = Response<B>, Error = Infallible>
-        + Clone
-        + Send
-        + 'static,
-    S::Future: Send,
-    B: Body + Send + 'static,
-    B::Data: Send,
-    B::Error: Into<Box<dyn Error + Send + Sync>>,
-{
+) {
     let opening = open(&shared, stream, peer, place);
     let opened = tokio::select! {
         opened = time::timeout(shared.settings.header_timeout, opening) => opened,

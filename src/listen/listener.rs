@@ -18,6 +18,7 @@ use super::{
     address::ListenAddr,
     client_addr::TrustedProxies,
     connection::Shared,
+    http_service::HttpService,
     places::Addresses,
     socket::BoundSocket,
     stream::Peer,
@@ -185,17 +186,7 @@ impl Listener {
         self.serve_by(workers.crew(), service, stop).await;
     }
 
-    async fn serve_by<S, B>(self, crew: Crew, service: S, stop: CancellationToken)
-    where
-        S: tower_service::Service<Request<Incoming>, Response = Response<B>, Error = Infallible>
-            + Clone
-            + Send
-            + 'static,
-        S::Future: Send,
-        B: Body + Send + 'static,
-        B::Data: Send,
-        B::Error: Into<Box<dyn Error + Send + Sync>>,
-    {
+    async fn serve_by<S: HttpService>(self, crew: Crew, service: S, stop: CancellationToken) {
         let tls = self.settings.tls.clone();
         let shared = Arc::new(Shared {
             trusted_proxies: Arc::new(self.settings.trusted_proxies.clone()),

@@ -45,6 +45,7 @@ mod client_addr;
 mod connection;
 mod forwarded;
 mod guard;
+mod http_service;
 mod idle;
 mod io;
 mod listener;
