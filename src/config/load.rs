@@ -174,10 +174,9 @@ impl Loaded {
     /// Returns what is set about the upstream: of equal ones, one proxy does for both.
     #[must_use]
     pub fn of_upstream(&self) -> Vec<(&'static str, Value)> {
-        let keys = KEYS.iter().filter(|key| {
-            let is_of_upstream = key.is_per_site() && key.name.starts_with("server.");
-            is_of_upstream || key.name == "server.idle_timeout_seconds"
-        });
+        let keys = KEYS
+            .iter()
+            .filter(|key| key.is_per_site() && key.name.starts_with("server."));
         keys.filter_map(|key| Some((key.name, self.values.get(key.name)?.value.clone())))
             .collect()
     }
