@@ -21,7 +21,7 @@ fi
 
 echo '== lints'
 cargo clippy --locked --all-targets -- -D warnings
-cargo clippy --locked --all-targets --features otel -- -D warnings
+cargo clippy --locked --all-targets --features otel,acme -- -D warnings
 
 echo '== documentation'
 RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps

@@ -20,9 +20,16 @@ pub mod cli;
 pub mod clock;
 #[cfg(feature = "server")]
 pub mod config;
+pub mod description;
 pub mod detect;
+#[cfg(feature = "site-robot")]
+pub mod document;
 #[cfg(feature = "fetch")]
 pub mod fetch;
+#[cfg(feature = "site-robot")]
+pub mod filter;
+#[cfg(feature = "site-robot")]
+pub mod heaven;
 #[cfg(feature = "layer")]
 pub mod layer;
 #[cfg(feature = "proxy")]
@@ -34,6 +41,8 @@ pub mod proxy;
 pub mod refresh;
 pub mod registry;
 pub mod robots_txt;
+#[cfg(feature = "site-robot")]
+pub mod site_robot;
 #[cfg(feature = "store")]
 pub mod store;
 #[cfg(feature = "server")]

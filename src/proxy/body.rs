@@ -4,17 +4,16 @@ use std::{
     pin::Pin,
     sync::{Arc, Mutex, PoisonError},
     task::{Context, Poll},
-    time::Duration,
 };
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, combinators::UnsyncBoxBody};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::time::Instant;
 
 use crate::listen::{BodyGuard, GuardedBody};
 
-use super::{headers, sender::Sender, server::Place};
+use super::headers;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
@@ -154,10 +153,6 @@ impl Progress {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn is_done(&self) -> bool {
-        self.state().0 == Upload::Done
-    }
-
     pub(super) fn is_broken(&self) -> bool {
         self.state().0 == Upload::Broken
     }
@@ -176,207 +171,11 @@ impl Default for Progress {
     }
 }
 
-/// Body of a response: the upstream's, streamed, or a page of the proxy's own.
-#[derive(Debug)]
-pub struct ProxyBody {
-    kind: ProxyKind,
-}
-
-#[derive(Debug)]
-enum ProxyKind {
-    Page(Option<Bytes>),
-    Upstream(Download),
-}
-
-/// Error of a response's body that ended too early.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ProxyBodyError {
-    /// The connection to the upstream broke.
-    #[error("the upstream's response ended too early")]
-    Upstream(#[source] hyper::Error),
-    /// The upstream sent nothing more.
-    #[error("the upstream's response stood still for {0:?}")]
-    Idle(Duration),
-}
-
-impl ProxyBody {
-    pub(super) fn page(page: impl Into<Bytes>) -> Self {
-        let page = Some(page.into()).filter(|page| !page.is_empty());
-        Self {
-            kind: ProxyKind::Page(page),
-        }
-    }
-
-    pub(super) fn upstream(body: Incoming, lease: Lease, idle_timeout: Duration) -> Self {
-        if body.is_end_stream() {
-            lease.end();
-            return Self::page(Bytes::new());
-        }
-        Self {
-            kind: ProxyKind::Upstream(Download {
-                body,
-                lease: Some(lease),
-                idle_timeout,
-                timer: None,
-                is_timed: false,
-            }),
-        }
-    }
-}
-
-impl Body for ProxyBody {
-    type Data = Bytes;
-    type Error = ProxyBodyError;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, ProxyBodyError>>> {
-        match &mut self.get_mut().kind {
-            ProxyKind::Page(page) => Poll::Ready(page.take().map(|page| Ok(Frame::data(page)))),
-            ProxyKind::Upstream(download) => download.poll_frame(cx),
-        }
-    }
-
-    fn is_end_stream(&self) -> bool {
-        match &self.kind {
-            ProxyKind::Page(page) => page.is_none(),
-            ProxyKind::Upstream(download) => download.body.is_end_stream(),
-        }
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        match &self.kind {
-            ProxyKind::Page(page) => {
-                SizeHint::with_exact(page.as_ref().map_or(0, |page| page.len() as u64))
-            }
-            ProxyKind::Upstream(download) => download.body.size_hint(),
-        }
-    }
-}
-
-#[derive(Debug)]
-struct Download {
-    body: Incoming,
-    /// Given back at the end; dropped before it, the connection closes.
-    lease: Option<Lease>,
-    idle_timeout: Duration,
-    timer: Option<Pin<Box<Sleep>>>,
-    /// The timer counts the present wait.
-    is_timed: bool,
-}
-
-impl Download {
-    fn poll_frame(
-        &mut self,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, ProxyBodyError>>> {
-        match Pin::new(&mut self.body).poll_frame(cx) {
-            Poll::Pending => self.poll_idle(cx),
-            Poll::Ready(Some(Ok(mut frame))) => {
-                self.is_timed = false;
-                if let Some(trailers) = frame.trailers_mut() {
-                    headers::clean_trailers(trailers, false);
-                }
-                // With a known length the end is not polled for.
-                if self.body.is_end_stream() {
-                    self.end();
-                }
-                Poll::Ready(Some(Ok(frame)))
-            }
-            Poll::Ready(Some(Err(error))) => {
-                self.lease = None;
-                Poll::Ready(Some(Err(ProxyBodyError::Upstream(error))))
-            }
-            Poll::Ready(None) => {
-                self.end();
-                Poll::Ready(None)
-            }
-        }
-    }
-
-    fn poll_idle(
-        &mut self,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, ProxyBodyError>>> {
-        let idle_timeout = self.idle_timeout;
-        let timer = self
-            .timer
-            .get_or_insert_with(|| Box::pin(sleep(idle_timeout)));
-        if !std::mem::replace(&mut self.is_timed, true) {
-            timer.as_mut().reset(Instant::now() + idle_timeout);
-        }
-        if timer.as_mut().poll(cx).is_pending() {
-            return Poll::Pending;
-        }
-        tracing::warn!("response cut: the upstream sent nothing for {idle_timeout:?}");
-        self.lease = None;
-        Poll::Ready(Some(Err(ProxyBodyError::Idle(idle_timeout))))
-    }
-
-    fn end(&mut self) {
-        if let Some(lease) = self.lease.take() {
-            lease.end();
-        }
-    }
-}
-
-/// Loan of a connection for one exchange.
-#[derive(Debug)]
-pub(super) struct Lease {
-    sender: Sender,
-    place: Place,
-    upload: Option<Arc<Progress>>,
-    /// The upstream says that it closes the connection.
-    pub(super) closes: bool,
-}
-
-impl Lease {
-    pub(super) fn new(sender: Sender, place: Place, upload: Option<Arc<Progress>>) -> Self {
-        Self {
-            sender,
-            place,
-            upload,
-            closes: false,
-        }
-    }
-
-    /// Returns the name of the server.
-    pub(super) fn server(&self) -> &str {
-        &self.place.server.upstream.name
-    }
-
-    /// Gives up the connection, which speaks another protocol now; the place is still taken.
-    pub(super) fn into_place(self) -> Place {
-        self.place
-    }
-
-    /// Keeps the connection when the exchange has left it clean.
-    fn end(self) {
-        let uploaded = self.upload.is_none_or(|upload| upload.is_done());
-        if let Sender::Http1(http1) = self.sender
-            && uploaded
-            && !self.closes
-        {
-            self.place.keep(http1);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use http::HeaderMap;
 
     use super::*;
-
-    #[tokio::test]
-    async fn a_page_is_one_frame_of_known_length() {
-        let body = ProxyBody::page("gone");
-        assert_eq!(body.size_hint().exact(), Some(4));
-        assert_eq!(body.collect().await.unwrap().to_bytes(), "gone");
-        assert!(ProxyBody::page("").is_end_stream());
-    }
 
     #[tokio::test]
     async fn trailers_lose_what_is_not_for_trailers() {
@@ -395,9 +194,9 @@ mod tests {
     async fn progress_tells_when_the_body_is_sent() {
         let body = RequestBody::new(http_body_util::Full::new(Bytes::from_static(b"data")));
         let progress = body.progress().unwrap();
-        assert!(!progress.is_done());
+        assert_ne!(progress.state().0, Upload::Done);
         body.collect().await.unwrap();
-        assert!(progress.is_done());
+        assert_eq!(progress.state().0, Upload::Done);
         assert!(
             RequestBody::new(http_body_util::Empty::new())
                 .progress()

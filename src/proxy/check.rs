@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     body::RequestBody,
     connect::ConnectError,
-    exchange::{Failure, Manner, ask},
+    exchange::{Failure, Manner, Message, ask},
     server::Server,
     settings::HealthCheck,
 };
@@ -57,20 +57,22 @@ pub(super) async fn once(
     response_timeout: Duration,
 ) -> Result<(), String> {
     let reason = |failure: &Failure| failure.reason().unwrap_or_else(|| "no answer".to_owned());
-    let mut sender = server
+    let sender = server
         .connect_alone()
         .await
         .map_err(|error: ConnectError| reason(&Failure::Connect(error)))?;
-    let request = request(server, path).map_err(|error| error.to_string())?;
+    let message = Message {
+        request: request(server, path).map_err(|error| error.to_string())?,
+        added: None,
+    };
     let manner = Manner {
         response_timeout,
         sets_host: true,
         switches: false,
     };
-    let response = ask(&mut sender, request, &manner)
+    let status = ask(sender, message, &manner)
         .await
         .map_err(|failure| reason(&failure))?;
-    let status = response.status();
     if status.is_success() || status.is_redirection() {
         Ok(())
     } else {

@@ -1,44 +1,28 @@
 //! Connections to servers.
 
-use std::{
-    error::Error,
-    io,
-    path::Path,
-    pin::pin,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
+use std::{error::Error, io, path::Path, pin::pin, sync::Arc, time::Duration};
 
-use hyper::{
-    client::conn::{http1, http2},
-    rt::Executor,
-};
-use hyper_rustls::MaybeHttpsStream;
+use hyper::{client::conn::http2, rt::Executor};
 use hyper_util::{
     client::legacy::connect::{Connection as _, HttpConnector},
     rt::{TokioIo, TokioTimer},
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    net::TcpStream,
     time::{self, Instant},
 };
-use tokio_util::{io::InspectReader, task::TaskTracker};
+use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 use tracing::debug;
 
 use super::{
     error::chain,
-    sender::{Http1, Shared, Streams},
+    http1::{Connection, MAX_HEAD_BYTES, Stream},
+    sender::{Shared, Streams},
     tls::Tls,
     upstream::{Address, Protocol, Upstream},
 };
 
-/// Bytes of a response's head, and of what is buffered beyond it.
-const MAX_HEAD_BYTES: usize = 64 * 1024;
 /// Silence after which a server with open streams is asked whether it is there.
 const PING_AFTER: Duration = Duration::from_secs(20);
 
@@ -56,20 +40,11 @@ pub(super) struct Connector {
     tasks: TaskTracker,
 }
 
-/// A connection, whose task runs.
+/// A connection; of an HTTP/2 one the task runs.
 #[derive(Debug)]
 pub(super) enum Connected {
-    Http1(Box<Http1>),
+    Http1(Box<Connection>),
     Http2(Shared),
-}
-
-/// A stream of bytes, after the handshake of TLS.
-#[derive(Debug)]
-pub(super) enum Stream {
-    Tcp(TcpStream),
-    Tls(Box<TokioIo<MaybeHttpsStream<TokioIo<TcpStream>>>>),
-    #[cfg(unix)]
-    Unix(tokio::net::UnixStream),
 }
 
 /// Why there is no connection.
@@ -107,7 +82,7 @@ impl Connector {
         self.tls.as_ref().is_some_and(|tls| tls.offers_http2)
     }
 
-    /// Connects, and starts the task that drives the connection.
+    /// Connects, and starts the task that an HTTP/2 connection needs.
     ///
     /// With `switches` HTTP/1.1 is spoken, which can switch protocols.
     pub(super) async fn connect(
@@ -115,20 +90,22 @@ impl Connector {
         upstream: &Upstream,
         switches: bool,
     ) -> Result<Connected, ConnectError> {
-        let stream = self.stream(upstream, switches).await?;
-        match stream {
+        let shared = match self.stream(upstream, switches).await? {
             Stream::Tcp(stream) if upstream.protocol == Protocol::H2c => {
-                self.http2(stream, false).await.map(Connected::Http2)
+                self.http2(stream, false).await
             }
-            Stream::Tcp(stream) => self.http1(stream).await.map(Connected::Http1),
             Stream::Tls(stream) if stream.inner().connected().is_negotiated_h2() => {
-                self.http2(*stream, true).await.map(Connected::Http2)
+                self.http2(*stream, true).await
             }
-            Stream::Tls(stream) => self.http1(*stream).await.map(Connected::Http1),
-            #[cfg(unix)]
-            Stream::Unix(stream) => self.http1(stream).await.map(Connected::Http1),
-        }
-        .map_err(|error| ConnectError::Failed(error.into()))
+            stream => {
+                // In one piece: it goes from hand to hand with every request.
+                let connection = Connection::new(stream, Instant::now());
+                return Ok(Connected::Http1(Box::new(connection)));
+            }
+        };
+        shared
+            .map(Connected::Http2)
+            .map_err(|error| ConnectError::Failed(error.into()))
     }
 
     /// Connects, with the handshake of TLS.
@@ -156,29 +133,6 @@ impl Connector {
             Ok(connected) => connected.map_err(ConnectError::Failed),
             Err(_) => Err(ConnectError::Timeout(self.timeout)),
         }
-    }
-
-    async fn http1<T>(&self, stream: T) -> hyper::Result<Box<Http1>>
-    where
-        T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    {
-        let reads = Arc::<AtomicUsize>::default();
-        let counter = Arc::clone(&reads);
-        let counted = InspectReader::new(stream, move |bytes: &[u8]| {
-            counter.fetch_add(usize::from(!bytes.is_empty()), Ordering::Release);
-        });
-        let (sender, connection) = http1::Builder::new()
-            .writev(false)
-            .max_buf_size(MAX_HEAD_BYTES)
-            .handshake(TokioIo::new(counted))
-            .await?;
-        self.tasks.spawn(async move {
-            if let Err(error) = connection.with_upgrades().await {
-                // The request in flight, if there was one, has been told.
-                debug!("connection to the upstream ended: {}", chain(&error));
-            }
-        });
-        Ok(Http1::new(sender, reads, Instant::now()))
     }
 
     async fn http2<T>(&self, stream: T, is_tls: bool) -> hyper::Result<Shared>

@@ -1,22 +1,22 @@
 //! One request and its response over a connection to one of the servers.
 
-use std::{
-    error::Error as _, future::poll_fn, mem, pin::pin, sync::Arc, task::Poll, time::Duration,
-};
+use std::{error::Error, sync::Arc, time::Duration};
 
-use http::{Request, Response, header::HOST};
-use hyper::{body::Incoming, client::conn::TrySendError};
+use http::{Request, Response, StatusCode, header::HOST};
+use hyper::body::Incoming;
 use tokio::time::{self, Instant};
 use tracing::debug;
 
 use super::{
-    body::{Lease, Progress, RequestBody, Upload},
+    body::{Progress, RequestBody, Upload},
     connect::ConnectError,
     error::chain,
     health::Health,
-    http2,
+    http1::{Called, Connection, Rest, call},
+    http2::{self, Sent},
     page::Page,
-    sender::{Http1, Http2, Sender},
+    request::Added,
+    sender::{Http2, Sender},
     server::{Place, Server},
     servers::{Servers, Tried},
 };
@@ -26,14 +26,37 @@ const MAX_KEPT_TRIES: usize = 3;
 /// Servers that a request is tried at, while nothing of it has been sent.
 const MAX_SERVERS: u32 = 3;
 
+/// Request that is ready to be sent.
+#[derive(Debug)]
+pub(super) struct Message {
+    pub(super) request: Request<RequestBody>,
+    /// Headers of ours that are not in the request yet.
+    pub(super) added: Option<Added>,
+}
+
+/// Head of a response, and where its body comes from.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) response: Response<()>,
+    pub(super) source: Source,
+    pub(super) place: Place,
+}
+
+/// Where the body of a response comes from.
+#[derive(Debug)]
+pub(super) enum Source {
+    Http1(Box<Connection>, Rest),
+    Http2(Box<Http2>, Incoming),
+}
+
 /// Why there is no response.
 #[derive(Debug)]
 pub(super) enum Failure {
     Connect(ConnectError),
     /// The connection broke, or what came back is not HTTP.
-    Response(hyper::Error),
+    Response(Box<dyn Error + Send + Sync>),
     /// The connection ended without a byte of a response.
-    NoResponse(hyper::Error),
+    NoResponse(Box<dyn Error + Send + Sync>),
     /// No response in this time.
     Timeout(Duration),
     /// The client did not send the rest of its request.
@@ -60,8 +83,9 @@ impl Failure {
             Self::Connect(ConnectError::Timeout(after)) => {
                 Some(format!("no connection after {after:?}"))
             }
-            Self::Connect(ConnectError::Failed(error)) => Some(chain(error.as_ref())),
-            Self::Response(error) | Self::NoResponse(error) => Some(chain(error)),
+            Self::Connect(ConnectError::Failed(error))
+            | Self::Response(error)
+            | Self::NoResponse(error) => Some(chain(error.as_ref())),
             Self::Timeout(after) => Some(format!("no response after {after:?}")),
             Self::ClientSilent | Self::ClientBroke => None,
         }
@@ -80,7 +104,7 @@ pub(super) struct Manner {
 
 /// Sends the request, and returns the response's head with the loan of its connection.
 ///
-/// The request is taken only when it goes: what is small is not moved often.
+/// What is taken of the message is its body, and by HTTP/2 all of it.
 ///
 /// A server that does not accept a connection is no obstacle: the request goes
 /// to another one. Over a kept connection the server may close it at the same
@@ -93,8 +117,8 @@ pub(super) struct Manner {
 pub(super) async fn exchange(
     servers: &Servers,
     manner: &Manner,
-    request: &mut Request<RequestBody>,
-) -> Result<(Response<Incoming>, Lease), (Failure, Arc<str>)> {
+    message: &mut Message,
+) -> Result<Answer, (Failure, Arc<str>)> {
     let mut tried = Tried::default();
     let mut last = None;
     while let Some(place) = servers.choose(&mut tried) {
@@ -103,13 +127,18 @@ pub(super) async fn exchange(
         } = &*place.server;
         // The first server's is there already.
         if manner.sets_host && servers.are_several() {
-            request.headers_mut().insert(HOST, upstream.host.clone());
+            let headers = message.request.headers_mut();
+            headers.insert(HOST, upstream.host.clone());
         }
-        let upload = request.body().progress();
-        let failure = match at_server(&place, manner, request, upload.as_deref()).await {
-            Attempt::Answered(response, sender) => {
+        let upload = message.request.body().progress();
+        let failure = match at_server(&place, manner, message, upload.as_deref()).await {
+            Attempt::Answered(response, source) => {
                 health.succeeded();
-                return Ok((response, Lease::new(sender, place, upload)));
+                return Ok(Answer {
+                    response,
+                    source,
+                    place,
+                });
             }
             Attempt::Unsent(failure) if tried.count() < MAX_SERVERS => {
                 note(health, &failure);
@@ -131,14 +160,13 @@ pub(super) async fn exchange(
 
 /// Sends a request without a body over a connection that was made for it.
 pub(super) async fn ask(
-    sender: &mut Sender,
-    mut request: Request<RequestBody>,
+    sender: Sender,
+    mut message: Message,
     manner: &Manner,
-) -> Result<Response<Incoming>, Failure> {
-    match send(sender, &mut request, None, manner, Instant::now()).await {
-        Sent::Answered(response) => Ok(response),
-        Sent::Returned(error) => Err(Failure::NoResponse(error)),
-        Sent::Failed(failure) => Err(failure),
+) -> Result<StatusCode, Failure> {
+    match send(sender, &mut message, None, manner, Instant::now()).await {
+        Attempt::Answered(response, _) => Ok(response.status()),
+        Attempt::Unsent(failure) | Attempt::Failed(failure) => Err(failure),
     }
 }
 
@@ -150,7 +178,7 @@ fn note(health: &Health, failure: &Failure) {
 
 /// What became of a request at one server.
 enum Attempt {
-    Answered(Response<Incoming>, Sender),
+    Answered(Response<()>, Source),
     /// Nothing of it was sent: it can go to another server.
     Unsent(Failure),
     Failed(Failure),
@@ -159,162 +187,69 @@ enum Attempt {
 async fn at_server(
     place: &Place,
     manner: &Manner,
-    request: &mut Request<RequestBody>,
+    message: &mut Message,
     upload: Option<&Progress>,
 ) -> Attempt {
     let switches = manner.switches && place.server.can_switch();
+    let may_repeat = upload.is_none() && message.request.method().is_idempotent();
     let now = Instant::now();
     for _ in 0..MAX_KEPT_TRIES {
-        let Some(mut sender) = place.take(switches, now) else {
+        let Some(sender) = place.take(switches, now) else {
             break;
         };
-        sender.copy().take(request);
-        match send(&mut sender, request, upload, manner, now).await {
-            Sent::Answered(response) => return Attempt::Answered(response, sender),
+        match send(sender, message, upload, manner, now).await {
             // The upstream had closed the connection: nothing of the request was sent.
-            Sent::Returned(_) => {}
+            Attempt::Unsent(_) => {}
             // The upstream closed the connection while the request was on its way.
-            Sent::Failed(failure @ Failure::NoResponse(_)) => match sender.copy().request() {
-                Some(copy) => {
-                    *request = copy;
-                    break;
-                }
-                None => return Attempt::Failed(failure),
-            },
-            Sent::Failed(failure) => return Attempt::Failed(failure),
+            Attempt::Failed(Failure::NoResponse(_)) if may_repeat => break,
+            attempt => return attempt,
         }
     }
     // In a box, as what is seldom done would make every request's future large.
-    let mut sender = match Box::pin(place.connect(switches)).await {
+    let sender = match Box::pin(place.connect(switches)).await {
         Ok(sender) => sender,
         Err(error) => return Attempt::Unsent(Failure::Connect(error)),
     };
-    let now = Instant::now();
-    match send(&mut sender, request, upload, manner, now).await {
-        Sent::Answered(response) => Attempt::Answered(response, sender),
-        Sent::Returned(error) => Attempt::Unsent(Failure::Response(error)),
-        Sent::Failed(failure) => Attempt::Failed(failure),
-    }
+    send(sender, message, upload, manner, Instant::now()).await
 }
-
-enum Sent {
-    Answered(Response<Incoming>),
-    /// Not a byte was sent: the request is back, and can go over another connection.
-    Returned(hyper::Error),
-    Failed(Failure),
-}
-
-type Answer = Result<Response<Incoming>, TrySendError<Request<RequestBody>>>;
 
 async fn send(
-    sender: &mut Sender,
-    request: &mut Request<RequestBody>,
+    sender: Sender,
+    message: &mut Message,
     upload: Option<&Progress>,
     manner: &Manner,
     now: Instant,
-) -> Sent {
+) -> Attempt {
+    let timeout = manner.response_timeout;
     match sender {
-        Sender::Http1(http1) => send_http1(http1, request, upload, manner, now).await,
+        Sender::Http1(mut connection) => {
+            match call(&mut connection, message, upload, timeout, now).await {
+                Called::Answered(response, rest) => {
+                    Attempt::Answered(response, Source::Http1(connection, rest))
+                }
+                Called::Unsent(error) => Attempt::Unsent(Failure::Response(Box::new(error))),
+                Called::Failed(failure) => Attempt::Failed(failure),
+            }
+        }
         // In a box, so that the other's future is no larger than it need be.
-        Sender::Http2(http2) => Box::pin(send_http2(http2, request, upload, manner)).await,
-    }
-}
-
-async fn send_http1(
-    http1: &mut Http1,
-    request: &mut Request<RequestBody>,
-    upload: Option<&Progress>,
-    manner: &Manner,
-    now: Instant,
-) -> Sent {
-    let reads = http1.reads();
-    let mut answer = pin!(http1.sender.try_send_request(mem::take(request)));
-    let answered = match upload {
-        None => {
-            let timer = &mut http1.timer;
-            timer.as_mut().reset(now + manner.response_timeout);
-            poll_fn(|cx| match answer.as_mut().poll(cx) {
-                Poll::Ready(answer) => Poll::Ready(Ok(answer)),
-                Poll::Pending => timer
-                    .as_mut()
-                    .poll(cx)
-                    .map(|()| Err(Failure::Timeout(manner.response_timeout))),
-            })
-            .await
-        }
-        Some(progress) => Box::pin(uploading(answer, progress, manner.response_timeout)).await,
-    };
-    match answered {
-        Err(failure) => Sent::Failed(failure),
-        Ok(Ok(response)) => Sent::Answered(response),
-        Ok(Err(mut error)) => {
-            if let Some(returned) = error.take_message() {
-                *request = returned;
-                return Sent::Returned(error.into_error());
+        Sender::Http2(mut stream) => {
+            match Box::pin(http2::send(&mut stream, message, upload, timeout)).await {
+                Sent::Answered(response) => {
+                    let (parts, body) = response.into_parts();
+                    let response = Response::from_parts(parts, ());
+                    Attempt::Answered(response, Source::Http2(stream, body))
+                }
+                Sent::Returned(error) => Attempt::Unsent(Failure::Response(error.into())),
+                Sent::Failed(failure) => Attempt::Failed(failure),
             }
-            let nothing_came = http1.reads() == reads;
-            Sent::Failed(failed(error.into_error(), upload, nothing_came))
         }
     }
-}
-
-async fn send_http2(
-    http2: &mut Http2,
-    request: &mut Request<RequestBody>,
-    upload: Option<&Progress>,
-    manner: &Manner,
-) -> Sent {
-    http2::from_http1(request, http2.is_tls);
-    let answer = pin!(http2.sender.try_send_request(mem::take(request)));
-    let answered = match upload {
-        None => time::timeout(manner.response_timeout, answer)
-            .await
-            .map_err(|_| Failure::Timeout(manner.response_timeout)),
-        Some(progress) => uploading(answer, progress, manner.response_timeout).await,
-    };
-    match answered {
-        Err(failure) => Sent::Failed(failure),
-        Ok(Ok(response)) => Sent::Answered(response),
-        Ok(Err(mut error)) => {
-            if let Some(returned) = error.take_message() {
-                *request = returned;
-                http2::to_http1(request);
-                return Sent::Returned(error.into_error());
-            }
-            let error = error.into_error();
-            let was_taken_up = was_taken_up(&error);
-            Sent::Failed(failed(error, upload, !was_taken_up))
-        }
-    }
-}
-
-/// Waits for the answer as long as the upload moves, and a while longer.
-async fn uploading(
-    answer: impl Future<Output = Answer>,
-    progress: &Progress,
-    timeout: Duration,
-) -> Result<Answer, Failure> {
-    tokio::select! {
-        biased;
-        answer = answer => Ok(answer),
-        failure = stall(progress, timeout) => Err(failure),
-    }
-}
-
-/// Tells whether the server reset the one stream, after it had looked at it.
-///
-/// Streams beyond the last of a GOAWAY, and refused ones, it has not (RFC 9113 §8.7).
-fn was_taken_up(error: &hyper::Error) -> bool {
-    let cause = error.source().and_then(|cause| cause.downcast_ref());
-    cause.is_some_and(|error: &h2::Error| {
-        error.is_reset() && error.reason() != Some(h2::Reason::REFUSED_STREAM)
-    })
 }
 
 /// Waits until the exchange has stood still for the timeout.
 ///
 /// A large upload may take longer than that, as long as it moves.
-async fn stall(progress: &Progress, timeout: Duration) -> Failure {
+pub(super) async fn stall(progress: &Progress, timeout: Duration) -> Failure {
     loop {
         let (upload, since) = progress.state();
         let deadline = since + timeout;
@@ -326,17 +261,6 @@ async fn stall(progress: &Progress, timeout: Duration) -> Failure {
             };
         }
         time::sleep_until(deadline).await;
-    }
-}
-
-fn failed(error: hyper::Error, upload: Option<&Progress>, nothing_came: bool) -> Failure {
-    // hyper calls an error of the request's body the user's.
-    if error.is_user() || upload.is_some_and(Progress::is_broken) {
-        Failure::ClientBroke
-    } else if nothing_came {
-        Failure::NoResponse(error)
-    } else {
-        Failure::Response(error)
     }
 }
 

@@ -21,44 +21,102 @@ pub(super) fn strip(headers: &mut HeaderMap) {
     remove_where(headers, is_forwarding);
 }
 
-/// Makes `X-Forwarded-For`, `-Proto`, `-Host` and `Forwarded` (RFC 7239).
-///
-/// `host` is what the client asked for, and fit for a quoted string.
-pub(super) fn rewrite(headers: &mut HeaderMap, client: Option<&ClientAddr>, host: &HeaderValue) {
-    if client.is_none_or(|client| !client.trusted) {
-        strip(headers);
-    } else {
+/// What the upstream is told of the client: `X-Forwarded-For`, `-Proto`, `-Host` and `Forwarded` (RFC 7239).
+#[derive(Clone, Debug)]
+pub(super) struct Forwarding {
+    client: Option<ClientAddr>,
+    /// What the client asked for, and fit for a quoted string.
+    host: HeaderValue,
+}
+
+impl Forwarding {
+    pub(super) fn new(client: Option<ClientAddr>, host: HeaderValue) -> Self {
+        Self { client, host }
+    }
+
+    /// Removes what the client says of its own, and adds to what a trusted proxy says.
+    ///
+    /// Returns what is still to be written: nothing of it is in the headers then.
+    pub(super) fn replace(self, headers: &mut HeaderMap) -> Option<Self> {
+        if self.client.is_none_or(|client| !client.trusted) {
+            strip(headers);
+            return Some(self);
+        }
         strip_misspelt(headers);
+        if !headers.keys().any(is_forwarding) {
+            return Some(self);
+        }
+        self.insert(headers);
+        None
     }
-    let Some(client) = client else {
-        headers.insert(X_FORWARDED_HOST, host.clone());
-        return;
-    };
-    let peer = client.peer.ip();
-    // A chain that is missing begins with what the other one says.
-    let began = (client.client != peer).then_some(client.client);
-    let mut text = Vec::with_capacity(64 + host.len());
-    if let Some(addr) = began {
-        text.extend(b"for=");
-        push_node(&mut text, addr);
-        text.extend(b", ");
+
+    /// Adds the headers to those that are there.
+    pub(super) fn insert(&self, headers: &mut HeaderMap) {
+        let Some(client) = &self.client else {
+            headers.insert(X_FORWARDED_HOST, self.host.clone());
+            return;
+        };
+        let mut text = Vec::with_capacity(64 + self.host.len());
+        let first_len = push_elements(&mut text, client, &self.host);
+        append(headers, FORWARDED, &text, first_len);
+        text.clear();
+        let first_len = push_chain(&mut text, client);
+        append(headers, X_FORWARDED_FOR, &text, first_len);
+        headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static(proto(client)));
+        if let Entry::Vacant(entry) = headers.entry(X_FORWARDED_HOST) {
+            entry.insert(self.host.clone());
+        }
     }
-    let first_len = text.len();
-    push_element(&mut text, peer, client.https, host);
-    append(headers, FORWARDED, &text, first_len);
-    text.clear();
-    if let Some(addr) = began {
-        push_addr(&mut text, addr);
-        text.extend(b", ");
+
+    /// Writes the headers as lines of HTTP/1.1.
+    pub(super) fn write(&self, output: &mut Vec<u8>) {
+        if let Some(client) = &self.client {
+            output.extend_from_slice(b"forwarded: ");
+            push_elements(output, client, &self.host);
+            output.extend_from_slice(b"\r\nx-forwarded-for: ");
+            push_chain(output, client);
+            output.extend_from_slice(b"\r\nx-forwarded-proto: ");
+            output.extend_from_slice(proto(client).as_bytes());
+            output.extend_from_slice(b"\r\n");
+        }
+        output.extend_from_slice(b"x-forwarded-host: ");
+        output.extend_from_slice(self.host.as_bytes());
+        output.extend_from_slice(b"\r\n");
     }
-    let first_len = text.len();
-    push_addr(&mut text, peer);
-    append(headers, X_FORWARDED_FOR, &text, first_len);
-    let proto = if client.https { "https" } else { "http" };
-    headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static(proto));
-    if let Entry::Vacant(entry) = headers.entry(X_FORWARDED_HOST) {
-        entry.insert(host.clone());
+}
+
+fn proto(client: &ClientAddr) -> &'static str {
+    if client.https { "https" } else { "http" }
+}
+
+/// A chain that is missing begins with what the other one says.
+fn began(client: &ClientAddr) -> Option<IpAddr> {
+    (client.client != client.peer.ip()).then_some(client.client)
+}
+
+/// Value of `Forwarded`; returns how much of it begins a list.
+fn push_elements(text: &mut Vec<u8>, client: &ClientAddr, host: &HeaderValue) -> usize {
+    let start = text.len();
+    if let Some(addr) = began(client) {
+        text.extend_from_slice(b"for=");
+        push_node(text, addr);
+        text.extend_from_slice(b", ");
     }
+    let first_len = text.len() - start;
+    push_element(text, client.peer.ip(), client.https, host);
+    first_len
+}
+
+/// Value of `X-Forwarded-For`; returns how much of it begins a list.
+fn push_chain(text: &mut Vec<u8>, client: &ClientAddr) -> usize {
+    let start = text.len();
+    if let Some(addr) = began(client) {
+        push_addr(text, addr);
+        text.extend_from_slice(b", ");
+    }
+    let first_len = text.len() - start;
+    push_addr(text, client.peer.ip());
+    first_len
 }
 
 /// A trusted proxy spells its headers right: other spellings are the client's.
@@ -172,17 +230,27 @@ mod tests {
 
     fn rewritten(lines: &[(&str, &str)], client: Option<ClientAddr>) -> Vec<String> {
         let mut headers = headers(lines);
-        rewrite(
-            &mut headers,
-            client.as_ref(),
-            &HeaderValue::from_static("site.example:8080"),
-        );
-        let mut lines: Vec<_> = headers
-            .iter()
-            .map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()))
-            .collect();
-        lines.sort();
-        lines
+        let host = HeaderValue::from_static("site.example:8080");
+        let written = Forwarding::new(client, host).replace(&mut headers);
+        let mut output = Vec::new();
+        if let Some(forwarding) = &written {
+            forwarding.write(&mut output);
+        }
+        let lines = |headers: &HeaderMap, written: &[u8]| {
+            let written = String::from_utf8(written.to_vec()).unwrap();
+            let kept = headers
+                .iter()
+                .map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()));
+            let mut lines: Vec<_> = kept.chain(written.lines().map(ToOwned::to_owned)).collect();
+            lines.sort();
+            lines
+        };
+        let sent = lines(&headers, &output);
+        if let Some(forwarding) = written {
+            forwarding.insert(&mut headers);
+        }
+        assert_eq!(lines(&headers, b""), sent, "by HTTP/2 the same is sent");
+        sent
     }
 
     const FORGED: &[(&str, &str)] = &[

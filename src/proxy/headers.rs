@@ -62,7 +62,7 @@ pub(super) fn remove_where(headers: &mut HeaderMap, is_out: impl Fn(&HeaderName)
     }
 }
 
-fn is_misspelt_framing(name: &HeaderName) -> bool {
+pub(super) fn is_misspelt_framing(name: &HeaderName) -> bool {
     let is_spelling_of = |right: &HeaderName| {
         let (name, right) = (name.as_str().as_bytes(), right.as_str().as_bytes());
         let is_like = |(byte, right): (&u8, &u8)| {
@@ -101,12 +101,20 @@ pub(super) fn make_length_one(headers: &mut HeaderMap) -> bool {
     true
 }
 
-fn decimal(digits: &[u8]) -> Option<u64> {
+pub(super) fn decimal(digits: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(digits).ok()?;
     // Parsing would take a sign.
     text.bytes()
         .all(|byte| byte.is_ascii_digit())
         .then(|| text.parse().ok())?
+}
+
+/// Tells whether `Connection` says what HTTP/1.1 does anyway, and no more.
+pub(super) fn is_keep_alive(headers: &HeaderMap) -> bool {
+    let mut lines = headers.get_all(CONNECTION).iter();
+    let line = lines.next();
+    lines.next().is_none()
+        && line.is_some_and(|line| line.as_bytes().eq_ignore_ascii_case(b"keep-alive"))
 }
 
 /// Tells whether a comma-separated header has the token in any of its lines.

@@ -1,12 +1,106 @@
 //! Requests as HTTP/2 has them (RFC 9113 §8.2.2, §8.3.1).
 
+use std::{error::Error as _, mem, pin::pin, time::Duration};
+
 use http::{
-    HeaderValue, Request, Uri, Version,
+    HeaderValue, Request, Response, Uri, Version,
     header::{CONNECTION, HOST, TE, TRANSFER_ENCODING, UPGRADE},
     uri::{Authority, PathAndQuery, Scheme},
 };
+use hyper::{body::Incoming, client::conn::TrySendError};
+use tokio::time;
 
-use super::headers;
+use super::{
+    body::{Progress, RequestBody},
+    exchange::{Failure, Message, stall},
+    headers,
+    sender::Http2,
+};
+
+/// What became of a request.
+pub(super) enum Sent {
+    Answered(Response<Incoming>),
+    /// Not a byte was sent: the request is back, and can go over another connection.
+    Returned(hyper::Error),
+    Failed(Failure),
+}
+
+type Answer = Result<Response<Incoming>, TrySendError<Request<RequestBody>>>;
+
+/// Sends a request as a stream of a connection.
+///
+/// One that may be repeated is back when no byte of a response has come.
+pub(super) async fn send(
+    stream: &mut Http2,
+    message: &mut Message,
+    upload: Option<&Progress>,
+    timeout: Duration,
+) -> Sent {
+    let request = &mut message.request;
+    if let Some(added) = message.added.take() {
+        added.insert(request.headers_mut());
+    }
+    stream.copy.take(request);
+    from_http1(request, stream.is_tls);
+    let answer = pin!(stream.sender.try_send_request(mem::take(request)));
+    let answered = match upload {
+        None => time::timeout(timeout, answer)
+            .await
+            .map_err(|_| Failure::Timeout(timeout)),
+        Some(progress) => uploading(answer, progress, timeout).await,
+    };
+    match answered {
+        Err(failure) => Sent::Failed(failure),
+        Ok(Ok(response)) => Sent::Answered(response),
+        Ok(Err(mut error)) => {
+            if let Some(returned) = error.take_message() {
+                *request = returned;
+                to_http1(request);
+                return Sent::Returned(error.into_error());
+            }
+            let error = error.into_error();
+            let was_taken_up = was_taken_up(&error);
+            if let Some(copy) = stream.copy.request().filter(|_| !was_taken_up) {
+                *request = copy;
+            }
+            Sent::Failed(failed(error, upload, !was_taken_up))
+        }
+    }
+}
+
+/// Waits for the answer as long as the upload moves, and a while longer.
+async fn uploading(
+    answer: impl Future<Output = Answer>,
+    progress: &Progress,
+    timeout: Duration,
+) -> Result<Answer, Failure> {
+    tokio::select! {
+        biased;
+        answer = answer => Ok(answer),
+        failure = stall(progress, timeout) => Err(failure),
+    }
+}
+
+/// Tells whether the server reset the one stream, after it had looked at it.
+///
+/// Streams beyond the last of a GOAWAY, and refused ones, it has not (RFC 9113 §8.7).
+fn was_taken_up(error: &hyper::Error) -> bool {
+    let cause = error.source().and_then(|cause| cause.downcast_ref());
+    cause.is_some_and(|error: &h2::Error| {
+        error.is_reset() && error.reason() != Some(h2::Reason::REFUSED_STREAM)
+    })
+}
+
+fn failed(error: hyper::Error, upload: Option<&Progress>, nothing_came: bool) -> Failure {
+    // hyper calls an error of the request's body the user's.
+    if error.is_user() || upload.is_some_and(Progress::is_broken) {
+        Failure::ClientBroke
+    } else if nothing_came {
+        Failure::NoResponse(error.into())
+    } else {
+        Failure::Response(error.into())
+    }
+}
 
 /// Turns a request that is ready for HTTP/1.1 into one for HTTP/2.
 ///
@@ -38,7 +132,7 @@ pub(super) fn from_http1<B>(request: &mut Request<B>, is_tls: bool) {
 
 /// Turns back a request that could not be sent.
 pub(super) fn to_http1<B: hyper::body::Body>(request: &mut Request<B>) {
-    let uri = std::mem::take(request.uri_mut()).into_parts();
+    let uri = mem::take(request.uri_mut()).into_parts();
     let host = uri
         .authority
         .and_then(|authority| HeaderValue::try_from(authority.as_str()).ok());

@@ -5,7 +5,8 @@
 //! what is meant for one hop is removed; forwarding headers (`Forwarded`,
 //! `X-Forwarded-*`) are made anew from the [`ClientAddr`], so that none is forged.
 //! What fails becomes a page that says so: 502 when the upstream does not
-//! answer or not in HTTP, 504 when it takes too long.
+//! answer or not in HTTP, or is gone before the first byte of a body that it
+//! has announced; 504 when it takes too long.
 //!
 //! An upstream has one server or several. Of several, a request goes to the
 //! less busy of two that chance picks. One that fails three times in a row is
@@ -46,9 +47,12 @@ mod exchange;
 mod forwarding;
 mod headers;
 mod health;
+mod http1;
 mod http2;
+mod names;
 mod page;
 mod pool;
+mod proxy_body;
 mod repeat;
 mod request;
 mod response;
@@ -63,7 +67,8 @@ mod tunnel;
 mod upstream;
 mod websocket;
 
-pub use body::{ProxyBody, ProxyBodyError};
 pub use error::ProxyError;
+pub use http1::{Http1Error, ResponsePart, ResponseReader};
+pub use proxy_body::{ProxyBody, ProxyBodyError};
 pub use service::{Proxy, ProxyFuture};
 pub use settings::{HealthCheck, ProxySettings, ServerState};

@@ -1,9 +1,9 @@
 use http::{
-    HeaderMap, HeaderValue, Response, StatusCode,
-    header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER},
+    HeaderValue, Response, StatusCode,
+    header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER},
 };
 
-use super::body::ProxyBody;
+use super::proxy_body::ProxyBody;
 
 /// Answer of the proxy's own to a request that it cannot forward.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -103,13 +103,12 @@ impl Page {
 }
 
 /// Tells whether the client takes HTML, as browsers say they do.
-pub(super) fn accepts_html(headers: &HeaderMap) -> bool {
-    headers.get_all(ACCEPT).iter().any(|line| {
-        line.as_bytes()
-            .split(|byte| *byte == b',')
-            .filter_map(|range| range.split(|byte| *byte == b';').next())
-            .any(|kind| kind.trim_ascii().eq_ignore_ascii_case(b"text/html"))
-    })
+pub(super) fn accepts_html(accept: &HeaderValue) -> bool {
+    accept
+        .as_bytes()
+        .split(|byte| *byte == b',')
+        .filter_map(|range| range.split(|byte| *byte == b';').next())
+        .any(|kind| kind.trim_ascii().eq_ignore_ascii_case(b"text/html"))
 }
 
 #[cfg(test)]
@@ -144,10 +143,8 @@ mod tests {
             ("application/json", false),
             ("text/htmlx", false),
         ] {
-            let mut headers = HeaderMap::new();
-            headers.insert(ACCEPT, accept.parse().unwrap());
-            assert_eq!(accepts_html(&headers), expected, "{accept}");
+            let accept = HeaderValue::from_static(accept);
+            assert_eq!(accepts_html(&accept), expected, "{accept:?}");
         }
-        assert!(!accepts_html(&HeaderMap::new()));
     }
 }

@@ -11,7 +11,8 @@ use std::{
 use tokio::time::Instant;
 
 use super::{
-    sender::{Http1, Http2, Shared},
+    http1::Connection,
+    sender::{Http2, Shared},
     shard,
 };
 
@@ -40,7 +41,7 @@ pub(super) struct Shard {
 
 #[derive(Debug, Default)]
 struct State {
-    kept: Vec<Kept<Box<Http1>>>,
+    kept: Vec<Kept<Box<Connection>>>,
     shared: Vec<Kept<Shared>>,
     is_swept: bool,
     is_closed: bool,
@@ -78,10 +79,7 @@ impl Pool {
     /// Keeps a connection whose response has been read to its end.
     ///
     /// Returns whether a sweep has to be started.
-    pub(super) fn keep(&self, number: usize, connection: Box<Http1>) -> bool {
-        if connection.is_closed() {
-            return false;
-        }
+    pub(super) fn keep(&self, number: usize, connection: Box<Connection>) -> bool {
         let since = Instant::now();
         let Some(mut state) = self.shard(number).map(Shard::lock) else {
             return false;
@@ -124,7 +122,7 @@ impl Pool {
         };
         state
             .kept
-            .retain(|kept| !kept.connection.is_closed() && kept.is_fresh(now));
+            .retain_mut(|kept| kept.is_fresh(now) && kept.connection.is_quiet());
         state.shared.retain(|kept| {
             let is_used = kept.connection.open() > 0;
             !kept.connection.is_closed() && (is_used || kept.is_fresh(now))
@@ -171,21 +169,14 @@ impl Shard {
 
     /// Takes the connection that was used last, so that spare ones grow old.
     ///
-    /// One that has not come to rest yet (its task has still to run, or the
-    /// upstream answered before it had read everything) is left for later.
-    pub(super) fn take(&self, now: Instant) -> Option<Box<Http1>> {
-        let kept = &mut self.lock().kept;
-        let mut at = kept.len();
-        while at > 0 {
-            at -= 1;
-            let candidate = kept.get(at)?;
-            if candidate.connection.is_closed() || !candidate.is_fresh(now) {
-                kept.remove(at);
-            } else if candidate.connection.is_ready() {
-                return Some(kept.remove(at).connection);
+    /// One that the upstream has closed, or has sent something over, is closed.
+    pub(super) fn take(&self, now: Instant) -> Option<Box<Connection>> {
+        loop {
+            let mut kept = self.lock().kept.pop()?;
+            if kept.is_fresh(now) && kept.connection.is_quiet() {
+                return Some(kept.connection);
             }
         }
-        None
     }
 
     /// Takes a stream of the connection with the fewest.

@@ -4,16 +4,14 @@ use std::net::Ipv6Addr;
 
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Uri, Version,
-    header::{
-        CONNECTION, CONTENT_LENGTH, COOKIE, EXPECT, HOST, TE, TRANSFER_ENCODING, UPGRADE, VIA,
-    },
+    header::{CONNECTION, CONTENT_LENGTH, COOKIE, HOST, TE, TRANSFER_ENCODING, UPGRADE, VIA},
     request::Parts,
     uri::Scheme,
 };
 
 use crate::listen::ClientAddr;
 
-use super::{forwarding, headers, page::Page, upstream::Upstream};
+use super::{forwarding::Forwarding, headers, names::Names, page::Page, upstream::Upstream};
 
 /// Proxies of ours that a request may pass, should an intermediary drop the marks.
 const MAX_PASSES: usize = 8;
@@ -47,7 +45,43 @@ pub(super) struct Traits {
     pub(super) can_upgrade: bool,
 }
 
-/// Rewrites the head for the upstream; returns the protocol that it asks to switch to.
+/// What a rewritten request needs beside its head.
+#[derive(Debug)]
+pub(super) struct Rewritten {
+    /// The protocol that it asks to switch to.
+    pub(super) protocol: Option<HeaderValue>,
+    pub(super) added: Added,
+}
+
+/// Headers of ours, which most often go from here to the upstream without a map.
+#[derive(Debug)]
+pub(super) struct Added {
+    via: HeaderValue,
+    /// Nothing where they are in the head already.
+    forwarding: Option<Forwarding>,
+}
+
+impl Added {
+    /// Adds the headers to those that are there.
+    pub(super) fn insert(self, headers: &mut HeaderMap) {
+        headers.append(VIA, self.via);
+        if let Some(forwarding) = self.forwarding {
+            forwarding.insert(headers);
+        }
+    }
+
+    /// Writes the headers as lines of HTTP/1.1.
+    pub(super) fn write(&self, output: &mut Vec<u8>) {
+        output.extend_from_slice(b"via: ");
+        output.extend_from_slice(self.via.as_bytes());
+        output.extend_from_slice(b"\r\n");
+        if let Some(forwarding) = &self.forwarding {
+            forwarding.write(output);
+        }
+    }
+}
+
+/// Rewrites the head for the upstream.
 ///
 /// # Errors
 ///
@@ -57,28 +91,39 @@ pub(super) fn rewrite(
     parts: &mut Parts,
     client: Option<&ClientAddr>,
     traits: Traits,
-) -> Result<Option<HeaderValue>, Page> {
+) -> Result<Rewritten, Page> {
     if parts.method == Method::CONNECT || parts.method == Method::TRACE {
         return Err(Page::NotImplemented);
     }
-    if headers::has_unknown_coding(&parts.headers) {
+    let names = Names::of(&parts.headers);
+    if names.has_coding && headers::has_unknown_coding(&parts.headers) {
         return Err(Page::NotImplemented);
     }
     if !has_usable_target(parts) {
         return Err(Page::BadRequest);
     }
-    let host = host(rules, parts)?;
-    rules.via.check(&parts.headers)?;
-    let protocol = upgrade(parts, traits);
-    let takes_trailers = headers::has_token(&parts.headers, &TE, "trailers");
+    let (host, is_there) = host(rules, parts)?;
+    if names.has_via {
+        rules.via.check(&parts.headers)?;
+    }
+    let protocol = names.has_upgrade.then(|| upgrade(parts, traits)).flatten();
     let map = &mut parts.headers;
-    headers::strip_hop_by_hop(map, &rules.kept);
-    headers::strip_proxy_fields(map);
-    headers::strip_misspelt_framing(map);
-    // The listener sends "100 Continue" when the upstream is ready for the body.
-    map.remove(EXPECT);
-    forwarding::rewrite(map, client, &host);
-    rules.via.add(map, parts.version);
+    let takes_trailers = names.has_te && headers::has_token(map, &TE, "trailers");
+    names.strip(map, &rules.kept);
+    let (forwarding, host) = if rules.preserve_host {
+        if !is_there {
+            map.insert(HOST, host.clone());
+        }
+        (host, None)
+    } else {
+        (host, Some(rules.upstream.host.clone()))
+    };
+    let forwarding = Forwarding::new(client.copied(), forwarding);
+    let forwarding = if names.has_forwarding {
+        forwarding.replace(map)
+    } else {
+        Some(forwarding)
+    };
     join_cookies(map, parts.version);
     frame(map, traits);
     if takes_trailers {
@@ -89,15 +134,16 @@ pub(super) fn rewrite(
         headers::set(map, CONNECTION, "upgrade");
         map.insert(UPGRADE, protocol.clone());
     }
-    let host = if rules.preserve_host {
-        host
-    } else {
-        rules.upstream.host.clone()
+    if let Some(host) = host {
+        map.insert(HOST, host);
+    }
+    let added = Added {
+        via: rules.via.entry(parts.version),
+        forwarding,
     };
-    map.insert(HOST, host);
     parts.uri = rules.upstream.target(&parts.uri).ok_or(Page::BadRequest)?;
     parts.version = Version::HTTP_11;
-    Ok(protocol)
+    Ok(Rewritten { protocol, added })
 }
 
 /// Only `CONNECT` names a bare authority, and only `OPTIONS` asks for `*` (RFC 9112 §3.2).
@@ -116,7 +162,9 @@ fn has_usable_target(parts: &Parts) -> bool {
 }
 
 /// What the client asked for: the target's authority, or else `Host` (RFC 9112 §3.2.2, RFC 9113 §8.3.1).
-fn host(rules: &Rules, parts: &Parts) -> Result<HeaderValue, Page> {
+///
+/// Returns also whether `Host` says just that.
+fn host(rules: &Rules, parts: &Parts) -> Result<(HeaderValue, bool), Page> {
     let mut lines = parts.headers.get_all(HOST).iter();
     let line = lines.next();
     if lines.next().is_some() || line.is_some_and(|line| !is_host(line)) {
@@ -133,9 +181,11 @@ fn host(rules: &Rules, parts: &Parts) -> Result<HeaderValue, Page> {
         {
             Err(Page::BadRequest)
         }
-        (Some(authority), _) => Ok(authority),
-        (None, Some(line)) => Ok(line.clone()),
-        (None, None) if parts.version == Version::HTTP_10 => Ok(rules.upstream.host.clone()),
+        (Some(authority), _) => Ok((authority, false)),
+        (None, Some(line)) => Ok((line.clone(), true)),
+        (None, None) if parts.version == Version::HTTP_10 => {
+            Ok((rules.upstream.host.clone(), false))
+        }
         (None, None) => Err(Page::BadRequest),
     }
 }
@@ -271,14 +321,14 @@ impl Via {
         Ok(())
     }
 
-    fn add(&self, headers: &mut HeaderMap, version: Version) {
+    fn entry(&self, version: Version) -> HeaderValue {
         let [http_1_0, http_1_1, http_2] = &self.entries;
-        let entry = match version {
+        match version {
             Version::HTTP_10 => http_1_0,
             Version::HTTP_2 => http_2,
             _ => http_1_1,
-        };
-        headers.append(VIA, entry.clone());
+        }
+        .clone()
     }
 }
 

@@ -4,22 +4,16 @@ use http::{
     HeaderValue, Response, StatusCode, Version,
     header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING, UPGRADE},
 };
-use hyper::body::Incoming;
 
 use super::headers;
 
 /// Removes what is between the upstream and us.
 ///
-/// Returns whether the upstream closes the connection after the response;
-/// nothing when the response cannot be passed on.
-pub(super) fn clean(response: &mut Response<Incoming>) -> Option<bool> {
+/// Returns whether the response can be passed on.
+pub(super) fn clean<B>(response: &mut Response<B>) -> bool {
     if headers::has_unknown_coding(response.headers()) {
-        return None;
+        return false;
     }
-    // After a response of HTTP/1.0 hyper would speak HTTP/1.0 on the connection,
-    // and drop a body that is in chunks: such a connection is not used again.
-    let closes = response.version() != Version::HTTP_11
-        || headers::has_token(response.headers(), &CONNECTION, "close");
     // "Upgrade Required" is about the client's next request (RFC 9110 §15.5.22).
     let upgrade = (response.status() == StatusCode::UPGRADE_REQUIRED)
         .then(|| response.headers().get(UPGRADE).cloned())
@@ -29,19 +23,19 @@ pub(super) fn clean(response: &mut Response<Incoming>) -> Option<bool> {
         StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED
     );
     // The chunks say where the body ends (RFC 9112 §6.3). Without a body no
-    // length is needed (RFC 9110 §8.6), and hyper sends none.
+    // length is needed (RFC 9110 §8.6).
     if is_bodiless || response.headers().contains_key(TRANSFER_ENCODING) {
         response.headers_mut().remove(CONTENT_LENGTH);
     }
     if !headers::make_length_one(response.headers_mut()) {
-        return None;
+        return false;
     }
     headers::strip_hop_by_hop(response.headers_mut(), &[]);
     if let Some(protocol) = upgrade {
         set_upgrade(response, protocol);
     }
     *response.version_mut() = Version::HTTP_11;
-    Some(closes)
+    true
 }
 
 /// Returns the protocol of a 101, when it is one that was asked for.

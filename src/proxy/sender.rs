@@ -2,17 +2,15 @@
 
 use std::{
     fmt,
-    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
 };
 
-use hyper::client::conn::{http1, http2};
-use tokio::time::{Instant, Sleep, sleep_until};
+use hyper::client::conn::http2;
 
-use super::{body::RequestBody, repeat::HeadCopy};
+use super::{body::RequestBody, http1::Connection, repeat::HeadCopy};
 
 /// Streams of one HTTP/2 connection, if the server does not allow fewer.
 const MAX_STREAMS: usize = 128;
@@ -20,18 +18,8 @@ const MAX_STREAMS: usize = 128;
 /// Sends requests over one connection.
 #[derive(Debug)]
 pub(super) enum Sender {
-    Http1(Box<Http1>),
+    Http1(Box<Connection>),
     Http2(Box<Http2>),
-}
-
-/// A connection for one request after the other.
-pub(super) struct Http1 {
-    pub(super) sender: http1::SendRequest<RequestBody>,
-    /// How often something came from the upstream.
-    reads: Arc<AtomicUsize>,
-    /// Runs on between requests: to put it off costs less than to make it anew.
-    pub(super) timer: Pin<Box<Sleep>>,
-    pub(super) copy: HeadCopy,
 }
 
 /// A stream of a connection that has several.
@@ -54,43 +42,6 @@ pub(super) struct Shared {
     sender: http2::SendRequest<RequestBody>,
     streams: Arc<Streams>,
     is_tls: bool,
-}
-
-impl Sender {
-    pub(super) fn copy(&mut self) -> &mut HeadCopy {
-        match self {
-            Self::Http1(http1) => &mut http1.copy,
-            Self::Http2(http2) => &mut http2.copy,
-        }
-    }
-}
-
-impl Http1 {
-    pub(super) fn new(
-        sender: http1::SendRequest<RequestBody>,
-        reads: Arc<AtomicUsize>,
-        now: Instant,
-    ) -> Box<Self> {
-        // In one piece: it goes from hand to hand with every request.
-        Box::new(Self {
-            sender,
-            reads,
-            timer: Box::pin(sleep_until(now)),
-            copy: HeadCopy::default(),
-        })
-    }
-
-    pub(super) fn is_closed(&self) -> bool {
-        self.sender.is_closed()
-    }
-
-    pub(super) fn is_ready(&self) -> bool {
-        self.sender.is_ready()
-    }
-
-    pub(super) fn reads(&self) -> usize {
-        self.reads.load(Ordering::Acquire)
-    }
 }
 
 impl Shared {
@@ -150,12 +101,6 @@ impl Default for Streams {
 impl Drop for Http2 {
     fn drop(&mut self) {
         self.streams.open.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-impl fmt::Debug for Http1 {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Http1").finish_non_exhaustive()
     }
 }
 

@@ -5,14 +5,18 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use tokio::time::{self, Instant};
+use tokio::{
+    task::JoinHandle,
+    time::{self, Instant},
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     connect::{ConnectError, Connected, Connector},
     health::Health,
+    http1::Connection,
     pool::{Pool, SWEEP_EVERY},
-    sender::{Http1, Sender},
+    sender::Sender,
     upstream::{Protocol, Upstream},
 };
 
@@ -80,6 +84,11 @@ impl Server {
         })
     }
 
+    /// Runs what outlives its request's response.
+    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+        self.tasks.spawn(task)
+    }
+
     fn sweeps(self: &Arc<Self>, number: usize) {
         let sweeping = sweep(Arc::downgrade(self), number, self.stop.clone());
         self.tasks.spawn(sweeping);
@@ -93,6 +102,11 @@ impl Place {
             shard.begin();
         }
         Self { server, shard }
+    }
+
+    /// Returns the name of the server.
+    pub(super) fn name(&self) -> &str {
+        &self.server.upstream.name
     }
 
     /// Takes a connection that is there already.
@@ -145,9 +159,8 @@ impl Place {
     }
 
     /// Keeps a connection for the next request.
-    pub(super) fn keep(&self, mut http1: Box<Http1>) {
-        http1.copy.clear();
-        if self.server.pool.keep(self.shard, http1) {
+    pub(super) fn keep(&self, connection: Box<Connection>) {
+        if self.server.pool.keep(self.shard, connection) {
             self.server.sweeps(self.shard);
         }
     }

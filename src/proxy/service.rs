@@ -15,26 +15,27 @@ use std::{
 
 use bytes::Bytes;
 use http::{
-    HeaderName, HeaderValue, Method, Request, Response, StatusCode, Version, header::CONNECTION,
+    HeaderName, HeaderValue, Method, Request, Response, StatusCode, Version,
+    header::{ACCEPT, CONNECTION},
     uri::PathAndQuery,
 };
-use hyper::{
-    body::{Body, Incoming},
-    upgrade::OnUpgrade,
-};
+use hyper::{body::Body, upgrade::OnUpgrade};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::{debug, warn};
 
+#[cfg(feature = "server")]
+use crate::listen::Arrival;
 use crate::listen::{BodyGuard, ClientAddr};
 
 use super::{
-    body::{Lease, ProxyBody, RequestBody},
+    body::RequestBody,
     check,
     connect::{ConnectError, Connector, http_connector},
     error::ProxyError,
-    exchange::{self, Failure, Manner},
+    exchange::{self, Answer, Failure, Manner, Message, Source},
     headers,
     page::{self, Page},
+    proxy_body::ProxyBody,
     request::{self, Rules, Traits, Via},
     response,
     server::Server,
@@ -85,7 +86,7 @@ struct Switch {
 
 /// Request that is ready to be sent.
 struct Outgoing {
-    request: Request<RequestBody>,
+    message: Message,
     manner: Manner,
     switch: Option<Switch>,
 }
@@ -183,20 +184,20 @@ impl Proxy {
     ///
     /// Fails with the first that does not, within the time limits.
     pub async fn check(&self) -> Result<(), ProxyError> {
-        let inner = &self.inner;
-        for server in inner.servers.iter() {
-            let url = || server.upstream.name.to_string();
-            server.check().await.map_err(|error| match error {
-                ConnectError::Timeout(after) => ProxyError::ConnectTimeout { url: url(), after },
-                ConnectError::Failed(source) => ProxyError::Connect { url: url(), source },
-            })?;
-            if let Some(checks) = &inner.checks {
-                let checking = check::once(server, &checks.check.path, inner.response_timeout);
-                let unhealthy = |reason| ProxyError::Unhealthy { url: url(), reason };
-                checking.await.map_err(unhealthy)?;
-            }
+        for server in self.inner.servers.iter() {
+            self.inner.check(server).await?;
         }
         Ok(())
+    }
+
+    /// Checks each server as [`Proxy::check`] does; returns its URL and the result.
+    pub async fn check_servers(&self) -> Vec<(String, Result<(), ProxyError>)> {
+        let mut checked = Vec::new();
+        for server in self.inner.servers.iter() {
+            let result = self.inner.check(server).await;
+            checked.push((server.upstream.name.to_string(), result));
+        }
+        checked
     }
 
     /// Returns the state of each server, in the order of the settings.
@@ -226,23 +227,44 @@ impl Proxy {
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
+        let client = request.extensions().get::<ClientAddr>().copied();
+        let guard = request.extensions_mut().remove::<BodyGuard>();
+        let request = request.map(|body| RequestBody::new(body).guarded(guard));
+        self.send(request, client)
+    }
+
+    /// Forwards a request as a listener of this house hands it over.
+    #[cfg(feature = "server")]
+    pub(crate) fn forward_arrival(
+        &self,
+        request: Request<Arrival>,
+    ) -> impl Future<Output = Response<ProxyBody>> + Send + use<> {
+        let (parts, arrival) = request.into_parts();
+        let (body, client, guard) = arrival.into_parts();
+        let body = RequestBody::new(body).guarded(guard);
+        self.send(Request::from_parts(parts, body), Some(client))
+    }
+
+    fn send(
+        &self,
+        request: Request<RequestBody>,
+        client: Option<ClientAddr>,
+    ) -> impl Future<Output = Response<ProxyBody>> + Send + use<> {
         if self.inner.checks.is_some() {
             self.start_checks();
         }
-        let is_html = page::accepts_html(request.headers());
+        let accept = request.headers().get(ACCEPT).cloned();
         let is_http2 = request.version() == Version::HTTP_2;
-        let guard = request.extensions_mut().remove::<BodyGuard>();
-        let request = request.map(|body| RequestBody::new(body).guarded(guard));
         let inner = Arc::clone(&self.inner);
         // Before the future, which has less to hold then.
-        let mut outgoing = inner.prepare(request);
+        let mut outgoing = inner.prepare(request, client);
         async move {
             let response = match &mut outgoing {
                 Ok(outgoing) => inner.forward(outgoing).await,
                 Err(page) => Err(*page),
             };
             response.unwrap_or_else(|page| {
-                let mut response = page.response(is_html);
+                let mut response = page.response(accept.as_ref().is_some_and(page::accepts_html));
                 if page.is_last() && !is_http2 {
                     headers::set(response.headers_mut(), CONNECTION, "close");
                 }
@@ -313,10 +335,27 @@ fn upstreams(urls: &[String]) -> Result<Vec<Upstream>, ProxyError> {
 }
 
 impl Inner {
+    async fn check(&self, server: &Arc<Server>) -> Result<(), ProxyError> {
+        let url = || server.upstream.name.to_string();
+        server.check().await.map_err(|error| match error {
+            ConnectError::Timeout(after) => ProxyError::ConnectTimeout { url: url(), after },
+            ConnectError::Failed(source) => ProxyError::Connect { url: url(), source },
+        })?;
+        if let Some(checks) = &self.checks {
+            let checking = check::once(server, &checks.check.path, self.response_timeout);
+            let unhealthy = |reason| ProxyError::Unhealthy { url: url(), reason };
+            checking.await.map_err(unhealthy)?;
+        }
+        Ok(())
+    }
+
     /// Rewrites a request for the upstream.
-    fn prepare(&self, request: Request<RequestBody>) -> Result<Box<Outgoing>, Page> {
+    fn prepare(
+        &self,
+        request: Request<RequestBody>,
+        client: Option<ClientAddr>,
+    ) -> Result<Box<Outgoing>, Page> {
         let (mut parts, mut body) = request.into_parts();
-        let client = parts.extensions.get::<ClientAddr>().copied();
         body.strips_forwarding = client.is_none_or(|client| !client.trusted);
         let upgrade = parts.extensions.remove::<OnUpgrade>();
         let key = (parts.method == Method::CONNECT && upgrade.is_some())
@@ -327,8 +366,9 @@ impl Inner {
             has_known_length: body.size_hint().exact().is_some(),
             can_upgrade: upgrade.is_some(),
         };
-        let asked = request::rewrite(&self.rules, &mut parts, client.as_ref(), traits)?;
-        let switch = asked
+        let rewritten = request::rewrite(&self.rules, &mut parts, client.as_ref(), traits)?;
+        let switch = rewritten
+            .protocol
             .zip(upgrade)
             .map(|(asked, client)| Switch { asked, client, key });
         parts.extensions.clear();
@@ -338,76 +378,91 @@ impl Inner {
                 sets_host: !self.rules.preserve_host,
                 switches: switch.is_some(),
             },
-            request: Request::from_parts(parts, body),
+            message: Message {
+                request: Request::from_parts(parts, body),
+                added: Some(rewritten.added),
+            },
             switch,
         }))
     }
 
     async fn forward(&self, outgoing: &mut Outgoing) -> Result<Response<ProxyBody>, Page> {
         let Outgoing {
-            request,
+            message,
             manner,
             switch,
         } = outgoing;
         let (method, target) = (
-            request.method().clone(),
-            request.uri().path_and_query().cloned(),
+            message.request.method().clone(),
+            message.request.uri().path_and_query().cloned(),
         );
-        let answered = exchange::exchange(&self.servers, manner, request).await;
-        let (response, lease) = answered.map_err(|(failure, server)| {
+        let answered = exchange::exchange(&self.servers, manner, message).await;
+        let answer = answered.map_err(|(failure, server)| {
             let path = target.as_ref().map_or("", PathAndQuery::path);
             log(&failure, &server, method.as_str(), path);
             failure.page()
         })?;
-        self.answer(response, lease, switch.take())
+        self.answer(answer, switch.take())
     }
 
-    fn answer(
-        &self,
-        mut response: Response<Incoming>,
-        mut lease: Lease,
-        switch: Option<Switch>,
-    ) -> Result<Response<ProxyBody>, Page> {
-        if response.status() == StatusCode::SWITCHING_PROTOCOLS {
-            return self.switch(response, lease, switch);
+    fn answer(&self, answer: Answer, switch: Option<Switch>) -> Result<Response<ProxyBody>, Page> {
+        let status = answer.response.status();
+        if status == StatusCode::SWITCHING_PROTOCOLS {
+            return self.switch(answer, switch);
         }
-        if response.status().is_success() && switch.is_some_and(|switch| switch.key.is_some()) {
+        let Answer {
+            mut response,
+            source,
+            place,
+        } = answer;
+        if status.is_success() && switch.is_some_and(|switch| switch.key.is_some()) {
             // By HTTP/2 it would mean that the protocols have been switched.
             warn!(
-                upstream = lease.server(),
+                upstream = place.name(),
                 "the upstream answers a WebSocket's handshake without switching"
             );
             return Err(Page::BadGateway);
         }
-        let Some(closes) = response::clean(&mut response) else {
+        // Of an answer of HTTP/1.1 most have been read so that nothing is left to remove.
+        let is_clean = matches!(&source, Source::Http1(_, rest) if !rest.is_for_hop);
+        if !is_clean && !response::clean(&mut response) {
             warn!(
-                upstream = lease.server(),
+                upstream = place.name(),
                 "the upstream's response has a transfer coding that was not asked for, or a length that is no number"
             );
             return Err(Page::BadGateway);
+        }
+        let idle_timeout = self.idle_timeout;
+        let body = match source {
+            Source::Http1(connection, rest) => {
+                ProxyBody::http1(connection, place, rest, idle_timeout)
+            }
+            Source::Http2(stream, body) => {
+                response.extensions_mut().clear();
+                ProxyBody::http2(body, stream, place, idle_timeout)
+            }
         };
-        lease.closes = closes;
-        response.extensions_mut().clear();
-        Ok(response.map(|body| ProxyBody::upstream(body, lease, self.idle_timeout)))
+        Ok(response.map(|()| body))
     }
 
-    fn switch(
-        &self,
-        mut response: Response<Incoming>,
-        lease: Lease,
-        switch: Option<Switch>,
-    ) -> Result<Response<ProxyBody>, Page> {
+    fn switch(&self, answer: Answer, switch: Option<Switch>) -> Result<Response<ProxyBody>, Page> {
+        let Answer {
+            mut response,
+            source,
+            place,
+        } = answer;
         let accepted = switch
             .and_then(|switch| response::switched_to(&response, &switch.asked).zip(Some(switch)));
-        let Some((protocol, switch)) = accepted else {
+        let (Some((protocol, switch)), Source::Http1(connection, _)) = (accepted, source) else {
             warn!(
-                upstream = lease.server(),
+                upstream = place.name(),
                 "the upstream switched to a protocol that was not asked for"
             );
             return Err(Page::BadGateway);
         };
-        let upstream = hyper::upgrade::on(&mut response);
-        response::clean(&mut response).ok_or(Page::BadGateway)?;
+        if !response::clean(&mut response) {
+            return Err(Page::BadGateway);
+        }
         match &switch.key {
             None => response::set_upgrade(&mut response, protocol),
             Some(key) if key.accepts(response.headers_mut()) => {
@@ -415,19 +470,19 @@ impl Inner {
             }
             Some(_) => {
                 warn!(
-                    upstream = lease.server(),
+                    upstream = place.name(),
                     "the upstream switched without the answer to the WebSocket's key"
                 );
                 return Err(Page::BadGateway);
             }
         }
-        let place = lease.into_place();
+        let upstream = connection.into_stream();
         let tunnel = tunnel::run(switch.client, upstream, self.stop.clone());
         self.tunnels.spawn(async move {
             tunnel.await;
             drop(place);
         });
-        Ok(response.map(|_| ProxyBody::page(Bytes::new())))
+        Ok(response.map(|()| ProxyBody::page(Bytes::new())))
     }
 }
 

@@ -18,10 +18,14 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(30);
 ///
 /// A tunnel may be quiet for as long as it likes. When one side ends, the
 /// other is told and has half a minute to end too.
-pub(super) async fn run(client: OnUpgrade, upstream: OnUpgrade, stop: CancellationToken) {
+pub(super) async fn run(
+    client: OnUpgrade,
+    upstream: impl AsyncRead + AsyncWrite,
+    stop: CancellationToken,
+) {
     let tunnel = async {
-        let (client, upstream) = tokio::try_join!(client, upstream).map_err(io::Error::other)?;
-        copy_both_ways(TokioIo::new(client), TokioIo::new(upstream)).await
+        let client = client.await.map_err(io::Error::other)?;
+        copy_both_ways(TokioIo::new(client), upstream).await
     };
     let ended = tokio::select! {
         ended = tunnel => ended,

@@ -3,6 +3,7 @@
 mod bodies;
 mod extended_connect;
 mod forwarding;
+mod http1;
 mod limits;
 mod protocols;
 mod servers;

@@ -1,0 +1,272 @@
+//! One request over a connection, up to the head of its response.
+
+use std::{
+    future::poll_fn,
+    io, mem,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use http::{HeaderMap, Method, Response};
+use tokio::time::Instant;
+
+use super::{
+    super::{
+        body::Progress,
+        exchange::{Failure, Message, stall},
+    },
+    connection::Connection,
+    download::Rest,
+    error::Http1Error,
+    framing::{self, Decoder},
+    head::{self, Head, Parsed},
+    request::{self, Framing},
+    upload::{ClientBroke, Upload},
+};
+
+/// Responses in between (1xx) that are left out before others have their turn.
+const MAX_INTERIM: usize = 16;
+
+/// What became of a request.
+pub(in super::super) enum Called {
+    Answered(Response<()>, Rest),
+    /// Not a byte was sent: the request can go over another connection.
+    Unsent(Http1Error),
+    Failed(Failure),
+}
+
+/// Sends a request, and reads the head of its response.
+///
+/// The request stays what it was, but for its body and, once there is a
+/// response, its headers: their memory becomes the response's.
+pub(in super::super) async fn call(
+    connection: &mut Connection,
+    message: &mut Message,
+    progress: Option<&Progress>,
+    timeout: Duration,
+    now: Instant,
+) -> Called {
+    let mut call = Call::new(connection, message);
+    let request = &mut message.request;
+    let headers = request.headers_mut();
+    let ended = match progress {
+        None => {
+            call.connection.put_off(now + timeout);
+            poll_fn(|cx| {
+                let polled = call.poll(cx, headers);
+                if polled.is_pending() && call.connection.poll_timer(cx).is_ready() {
+                    return Poll::Ready(Err(Ended::Failed(Failure::Timeout(timeout))));
+                }
+                polled
+            })
+            .await
+        }
+        // In a box, as what is seldom done would make every request's future large.
+        Some(progress) => {
+            Box::pin(async {
+                tokio::select! {
+                    biased;
+                    ended = poll_fn(|cx| call.poll(cx, headers)) => ended,
+                    failure = stall(progress, timeout) => Err(Ended::Failed(failure)),
+                }
+            })
+            .await
+        }
+    };
+    match ended {
+        Ok((head, rest)) => {
+            let mut response = Response::new(());
+            *response.status_mut() = head.status;
+            *response.headers_mut() = mem::take(request.headers_mut());
+            Called::Answered(response, rest)
+        }
+        Err(Ended::Unsent(error)) => Called::Unsent(error.into()),
+        Err(Ended::Failed(failure)) => Called::Failed(failure),
+        Err(Ended::Broke(_)) if progress.is_some_and(Progress::is_broken) => {
+            Called::Failed(Failure::ClientBroke)
+        }
+        Err(Ended::Broke(error)) => Called::Failed(call_failure(error)),
+    }
+}
+
+fn call_failure(error: Broke) -> Failure {
+    let cause = Box::new(error.error);
+    if error.nothing_came {
+        Failure::NoResponse(cause)
+    } else {
+        Failure::Response(cause)
+    }
+}
+
+struct Call<'a> {
+    connection: &'a mut Connection,
+    upload: Option<Box<Upload>>,
+    sending: Sending,
+    is_head: bool,
+    has_come: bool,
+    /// How much of the input has been looked at.
+    seen: usize,
+}
+
+/// How far the request is.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Sending {
+    Underway,
+    /// The system has taken all of it.
+    Done,
+    /// The upstream takes nothing more; it may have answered before.
+    Broken,
+}
+
+/// Why there is no response.
+enum Ended {
+    Unsent(io::Error),
+    Failed(Failure),
+    Broke(Broke),
+}
+
+struct Broke {
+    error: Http1Error,
+    /// The upstream has not sent a byte.
+    nothing_came: bool,
+}
+
+impl<'a> Call<'a> {
+    fn new(connection: &'a mut Connection, message: &mut Message) -> Self {
+        let request = &mut message.request;
+        let framing = Framing::of(request.body());
+        let added = message.added.as_ref();
+        request::write(&mut connection.output.bytes, request, added, framing);
+        let upload = match framing {
+            Framing::None => None,
+            framing => {
+                let body = mem::take(request.body_mut());
+                Upload::new(body, framing, request.headers()).map(Box::new)
+            }
+        };
+        Self {
+            connection,
+            upload,
+            is_head: *request.method() == Method::HEAD,
+            sending: Sending::Underway,
+            has_come: false,
+            seen: 0,
+        }
+    }
+
+    /// Sends and reads; both ways at once, as an upstream may answer early.
+    fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        headers: &mut HeaderMap,
+    ) -> Poll<Result<(Head, Rest), Ended>> {
+        if self.sending == Sending::Underway {
+            self.send(cx)?;
+        }
+        let head = match ready!(self.poll_head(cx, headers)) {
+            Ok(head) => head,
+            Err(error) => return Poll::Ready(Err(self.broke(error))),
+        };
+        let rest = self.rest(cx, &head);
+        Poll::Ready(match rest {
+            Ok(rest) => Ok((head, rest)),
+            Err(error) => Err(self.broke(error)),
+        })
+    }
+
+    fn send(&mut self, cx: &mut Context<'_>) -> Result<(), Ended> {
+        loop {
+            let gathered = match &mut self.upload {
+                None => Poll::Ready(Ok(())),
+                Some(upload) => upload.poll_gather(cx, &mut self.connection.output),
+            };
+            if let Poll::Ready(Err(ClientBroke)) = gathered {
+                return Err(Ended::Failed(Failure::ClientBroke));
+            }
+            match self.connection.poll_write(cx) {
+                Poll::Pending => return Ok(()),
+                Poll::Ready(Err(error))
+                    if self.upload.is_none() && !self.connection.has_begun() =>
+                {
+                    return Err(Ended::Unsent(error));
+                }
+                Poll::Ready(Err(_)) => {
+                    self.sending = Sending::Broken;
+                    self.upload = None;
+                    return Ok(());
+                }
+                Poll::Ready(Ok(())) => {}
+            }
+            if self.upload.as_ref().is_none_or(|upload| upload.is_done()) {
+                self.sending = Sending::Done;
+                self.upload = None;
+                return Ok(());
+            }
+            if gathered.is_pending() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn poll_head(
+        &mut self,
+        cx: &mut Context<'_>,
+        headers: &mut HeaderMap,
+    ) -> Poll<Result<Head, Http1Error>> {
+        let mut interim = 0;
+        loop {
+            if !self.connection.input.is_empty() {
+                let input = &mut self.connection.input;
+                match head::parse(input, &mut self.seen, self.is_head, headers)? {
+                    Parsed::Final(head) => return Poll::Ready(Ok(head)),
+                    Parsed::Partial => {}
+                    // Else a flood of them would leave no turn for the time limit.
+                    Parsed::Interim if interim == MAX_INTERIM => {
+                        cx.waker().wake_by_ref();
+                        return Poll::Pending;
+                    }
+                    Parsed::Interim => {
+                        interim += 1;
+                        continue;
+                    }
+                }
+            }
+            if ready!(self.connection.poll_read(cx))? == 0 {
+                return Poll::Ready(Err(Http1Error::NoHead));
+            }
+            self.has_come = true;
+        }
+    }
+
+    /// Looks for the first bytes of the body, which come with the head most often.
+    ///
+    /// A response that ends before them is none: the client can still be told so.
+    fn rest(&mut self, cx: &mut Context<'_>, head: &Head) -> Result<Rest, Http1Error> {
+        let mut decoder = Decoder::new(head.framing);
+        let input = &mut self.connection.input;
+        let mut first = decoder.decode(input)?;
+        if first.is_none() && !decoder.is_done() {
+            match self.connection.poll_read(cx) {
+                Poll::Pending => {}
+                Poll::Ready(Ok(0)) => decoder.end()?,
+                Poll::Ready(Ok(_)) => first = decoder.decode(&mut self.connection.input)?,
+                Poll::Ready(Err(error)) => return Err(error.into()),
+            }
+        }
+        Ok(Rest {
+            has_length: matches!(head.framing, framing::Framing::Length(_)),
+            is_for_hop: head.is_for_hop,
+            closes: head.closes || self.sending != Sending::Done,
+            decoder,
+            first,
+            upload: self.upload.take(),
+        })
+    }
+
+    fn broke(&self, error: Http1Error) -> Ended {
+        Ended::Broke(Broke {
+            error,
+            nothing_came: !self.has_come,
+        })
+    }
+}

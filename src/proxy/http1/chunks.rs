@@ -1,0 +1,202 @@
+//! Bodies in chunks (RFC 9112 §7.1).
+
+use bytes::{Buf as _, BytesMut};
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+use super::{
+    error::Http1Error,
+    framing::{Piece, take},
+};
+
+/// Bytes of a line with a chunk's size, its extensions among them.
+const MAX_LINE_BYTES: usize = 4 * 1024;
+/// Bytes of all extensions of a body: nobody reads them.
+const MAX_EXTENSION_BYTES: usize = 16 * 1024;
+/// Bytes of all trailers.
+const MAX_TRAILER_BYTES: usize = 16 * 1024;
+/// Lines of trailers.
+const MAX_TRAILERS: usize = 100;
+
+/// Reader of chunks.
+#[derive(Debug, Default)]
+pub(super) struct Chunks {
+    state: State,
+    extension_bytes: usize,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    #[default]
+    Size,
+    Data(u64),
+    /// The line end behind a chunk's data.
+    DataEnd,
+    Trailers,
+    Done,
+}
+
+impl Chunks {
+    pub(super) fn are_done(&self) -> bool {
+        matches!(self.state, State::Done)
+    }
+
+    /// Takes the next data or the trailers; nothing at the end, or when more is needed.
+    pub(super) fn decode(&mut self, input: &mut BytesMut) -> Result<Option<Piece>, Http1Error> {
+        loop {
+            match &mut self.state {
+                State::Size => match self.size(input)? {
+                    None => return Ok(None),
+                    Some(0) => self.state = State::Trailers,
+                    Some(size) => self.state = State::Data(size),
+                },
+                State::Data(_) if input.is_empty() => return Ok(None),
+                State::Data(left) => {
+                    let data = take(input, left);
+                    if *left == 0 {
+                        self.state = State::DataEnd;
+                        // Where it is there: the end is seen without another look.
+                        self.end_data(input)?;
+                        self.end_body(input);
+                    }
+                    return Ok(Some(Piece::Data(data)));
+                }
+                State::DataEnd => {
+                    if !self.end_data(input)? {
+                        return Ok(None);
+                    }
+                }
+                State::Trailers => {
+                    let Some(trailers) = trailers(input)? else {
+                        return Ok(None);
+                    };
+                    self.state = State::Done;
+                    return Ok(Some(trailers)
+                        .filter(|trailers| !trailers.is_empty())
+                        .map(|trailers| Piece::Trailers(Box::new(trailers))));
+                }
+                State::Done => return Ok(None),
+            }
+        }
+    }
+
+    /// Reads the line with the size, and forgets its extensions.
+    ///
+    /// To the letter: a line ends with CR LF, as a reader that takes less sees
+    /// other chunks than one that does not.
+    fn size(&mut self, input: &mut BytesMut) -> Result<Option<u64>, Http1Error> {
+        let Some(end) = memchr::memchr(b'\n', input) else {
+            return if input.len() > MAX_LINE_BYTES {
+                Err(Http1Error::Chunks("a size without end"))
+            } else {
+                // What cannot become a size is not waited for.
+                let begun = input.strip_suffix(b"\r").unwrap_or(input);
+                if !begun.is_empty() {
+                    parse_size(begun)?;
+                }
+                Ok(None)
+            };
+        };
+        if end > MAX_LINE_BYTES {
+            return Err(Http1Error::Chunks("a size without end"));
+        }
+        let line = input.get(..end).unwrap_or_default();
+        let line = line
+            .strip_suffix(b"\r")
+            .filter(|line| !line.contains(&b'\r'));
+        let (size, extension_len) =
+            parse_size(line.ok_or(Http1Error::Chunks("a line without its end"))?)?;
+        self.extension_bytes += extension_len;
+        if self.extension_bytes > MAX_EXTENSION_BYTES {
+            return Err(Http1Error::Chunks("too many extensions"));
+        }
+        input.advance(end + 1);
+        Ok(Some(size))
+    }
+
+    /// Reads the line end behind the data; returns whether it was there.
+    fn end_data(&mut self, input: &mut BytesMut) -> Result<bool, Http1Error> {
+        match input.get(..2) {
+            Some(b"\r\n") => {
+                input.advance(2);
+                self.state = State::Size;
+                Ok(true)
+            }
+            None if b"\r\n".starts_with(input) => Ok(false),
+            _ => Err(Http1Error::Chunks("data longer than its size")),
+        }
+    }
+
+    /// Reads the plain end of a body, if it is there already.
+    fn end_body(&mut self, input: &mut BytesMut) {
+        if matches!(self.state, State::Size) && input.starts_with(b"0\r\n\r\n") {
+            input.advance(5);
+            self.state = State::Done;
+        }
+    }
+}
+
+/// Returns the size, and how many bytes of extensions follow.
+fn parse_size(line: &[u8]) -> Result<(u64, usize), Http1Error> {
+    let mut size = 0_u64;
+    let mut len = 0;
+    for byte in line {
+        let Some(digit) = char::from(*byte).to_digit(16) else {
+            break;
+        };
+        size = size
+            .checked_mul(16)
+            .map(|size| size | u64::from(digit))
+            .ok_or(Http1Error::Chunks("a size that is no number of 64 bits"))?;
+        len += 1;
+    }
+    let rest = line.get(len..).unwrap_or_default();
+    let extension = rest.trim_ascii_start();
+    let is_extension = extension.is_empty() || extension.starts_with(b";");
+    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+    let blank_len = rest.len() - extension.len();
+    if len == 0 || !is_extension || !rest.iter().take(blank_len).all(is_blank) {
+        return Err(Http1Error::Chunks("a size that is no number"));
+    }
+    Ok((size, rest.len()))
+}
+
+/// Reads the lines up to the empty one.
+fn trailers(input: &mut BytesMut) -> Result<Option<HeaderMap>, Http1Error> {
+    if input.starts_with(b"\r\n") {
+        input.advance(2);
+        return Ok(Some(HeaderMap::new()));
+    }
+    let within = input.get(..MAX_TRAILER_BYTES).unwrap_or(input);
+    let end = memchr::memmem::find(within, b"\r\n\r\n");
+    let Some(end) = end.map(|at| at + 4) else {
+        return if input.len() >= MAX_TRAILER_BYTES {
+            Err(Http1Error::Chunks("trailers without end"))
+        } else {
+            Ok(None)
+        };
+    };
+    let block = input.split_to(end).freeze();
+    let mut lines = [httparse::EMPTY_HEADER; MAX_TRAILERS];
+    let parsed = httparse::parse_headers(&block, &mut lines);
+    let Ok(httparse::Status::Complete((len, lines))) = parsed else {
+        return Err(Http1Error::Chunks("trailers that are no headers"));
+    };
+    if len != end || has_bare_line_feed(&block) {
+        return Err(Http1Error::Chunks("a trailer without its line end"));
+    }
+    let mut trailers = HeaderMap::with_capacity(lines.len());
+    for line in lines {
+        let name = HeaderName::from_bytes(line.name.as_bytes());
+        let value = HeaderValue::from_bytes(line.value);
+        let (Ok(name), Ok(value)) = (name, value) else {
+            return Err(Http1Error::Chunks("trailers that are no headers"));
+        };
+        trailers.append(name, value);
+    }
+    Ok(Some(trailers))
+}
+
+fn has_bare_line_feed(block: &[u8]) -> bool {
+    memchr::memchr_iter(b'\n', block)
+        .any(|at| at.checked_sub(1).and_then(|at| block.get(at)) != Some(&b'\r'))
+}

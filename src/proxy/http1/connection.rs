@@ -1,0 +1,162 @@
+use std::{
+    fmt, io,
+    pin::Pin,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use bytes::{Bytes, BytesMut};
+use tokio::{
+    io::{AsyncWrite, WriteHalf},
+    time::{Instant, Sleep, sleep_until},
+};
+use tokio_util::io::poll_read_buf;
+
+use super::stream::{Rewound, Stream};
+
+/// Room for a read; a small response comes in one.
+const READ_BYTES: usize = 8 * 1024;
+/// Room for a read of a large response, at most.
+const MAX_READ_BYTES: usize = 128 * 1024;
+/// Room that a connection keeps while it waits for a request.
+const KEPT_BYTES: usize = 16 * 1024;
+
+/// A connection for one request after the other.
+pub(in super::super) struct Connection {
+    stream: Stream,
+    /// What has come and nobody has taken.
+    pub(super) input: BytesMut,
+    read_bytes: usize,
+    pub(super) output: Output,
+    /// Runs on between requests: to put it off costs less than to make it anew.
+    timer: Pin<Box<Sleep>>,
+}
+
+/// What is to be sent, and how much of it has been.
+#[derive(Debug, Default)]
+pub(super) struct Output {
+    pub(super) bytes: Vec<u8>,
+    written: usize,
+}
+
+impl Connection {
+    pub(in super::super) fn new(stream: Stream, now: Instant) -> Self {
+        Self {
+            stream,
+            input: BytesMut::new(),
+            read_bytes: READ_BYTES,
+            output: Output::default(),
+            timer: Box::pin(sleep_until(now)),
+        }
+    }
+
+    /// Tells whether a request can still be sent: nothing is to come without one.
+    pub(in super::super) fn is_quiet(&mut self) -> bool {
+        self.input.is_empty() && !self.stream.is_readable()
+    }
+
+    /// Makes the connection small, to wait for the next request.
+    pub(in super::super) fn rest(&mut self) {
+        if self.read_bytes > READ_BYTES {
+            self.read_bytes = READ_BYTES;
+            self.input = BytesMut::new();
+        }
+        if self.output.bytes.capacity() > KEPT_BYTES {
+            self.output.bytes = Vec::new();
+        }
+    }
+
+    /// Gives up HTTP, after the response that said so.
+    pub(in super::super) fn into_stream(self) -> Rewound {
+        Rewound {
+            first: Bytes::from(self.input),
+            stream: self.stream,
+        }
+    }
+
+    /// Parts the connection from what is still to be sent.
+    pub(super) fn split(self) -> (Self, Output, WriteHalf<Box<Stream>>) {
+        let (read, write) = self.stream.split();
+        let connection = Self {
+            stream: read,
+            output: Output::default(),
+            ..self
+        };
+        (connection, self.output, write)
+    }
+
+    /// Sends what there is; ready when all of it has been taken.
+    pub(super) fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.output.poll_write(Pin::new(&mut self.stream), cx)
+    }
+
+    /// Tells whether a byte has been taken since the output was empty.
+    pub(super) fn has_begun(&self) -> bool {
+        self.output.written > 0
+    }
+
+    /// Reads what comes; zero is the end.
+    pub(super) fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        let free = self.input.capacity() - self.input.len();
+        if free < self.read_bytes / 2 {
+            self.input.reserve(self.read_bytes);
+        }
+        let room = self.input.capacity() - self.input.len();
+        let len = ready!(poll_read_buf(
+            Pin::new(&mut self.stream),
+            cx,
+            &mut self.input
+        ))?;
+        if len == room {
+            self.read_bytes = (self.read_bytes * 2).min(MAX_READ_BYTES);
+        }
+        Poll::Ready(Ok(len))
+    }
+
+    pub(super) fn put_off(&mut self, deadline: Instant) {
+        self.timer.as_mut().reset(deadline);
+    }
+
+    pub(super) fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        self.timer.as_mut().poll(cx)
+    }
+
+    pub(super) fn start_timer(&mut self, timeout: Duration) {
+        self.put_off(Instant::now() + timeout);
+    }
+}
+
+impl Output {
+    pub(super) fn left(&self) -> usize {
+        self.bytes.len() - self.written
+    }
+
+    /// Writes what there is; ready when all of it has been taken.
+    pub(super) fn poll_write<W>(
+        &mut self,
+        mut stream: Pin<&mut W>,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<()>>
+    where
+        W: AsyncWrite,
+    {
+        while let Some(bytes @ [_, ..]) = self.bytes.get(self.written..) {
+            match ready!(stream.as_mut().poll_write(cx, bytes))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                len => self.written += len,
+            }
+        }
+        ready!(stream.poll_flush(cx))?;
+        self.bytes.clear();
+        self.written = 0;
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection")
+            .field("stream", &self.stream)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,218 @@
+//! Bodies of responses on their way.
+
+use std::{
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use hyper::body::{Frame, SizeHint};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::{
+    super::{headers, proxy_body::ProxyBodyError, server::Place},
+    connection::Connection,
+    error::Http1Error,
+    framing::{Decoder, Piece},
+    upload::Upload,
+};
+
+/// What follows the head of a response.
+#[derive(Debug)]
+pub(in super::super) struct Rest {
+    pub(super) decoder: Decoder,
+    /// Of the body, where it has come with the head.
+    pub(super) first: Option<Piece>,
+    pub(super) has_length: bool,
+    pub(super) closes: bool,
+    /// What is still to be sent of the request.
+    pub(super) upload: Option<Box<Upload>>,
+    /// Some of the headers are for this hop.
+    pub(in super::super) is_for_hop: bool,
+}
+
+/// Body of a response that is read from its connection as it is asked for.
+#[derive(Debug)]
+pub(in super::super) struct Download {
+    /// Given back at the end; dropped before it, the connection closes.
+    loan: Option<(Box<Connection>, Place)>,
+    decoder: Decoder,
+    first: Option<Piece>,
+    has_length: bool,
+    closes: bool,
+    uploading: Option<AbortOnDropHandle<()>>,
+    idle_timeout: Duration,
+    /// The timer counts the present wait.
+    is_timed: bool,
+    /// Told once what came before it has been passed on.
+    error: Option<Http1Error>,
+}
+
+impl Rest {
+    /// Returns the body when all of it is there, and whether its length was told.
+    ///
+    /// The connection is free for the next request then.
+    pub(in super::super) fn whole(&mut self) -> Option<(Option<Bytes>, bool)> {
+        let is_whole = self.decoder.is_done() && self.upload.is_none();
+        if !is_whole || matches!(self.first, Some(Piece::Trailers(_))) {
+            return None;
+        }
+        let data = match self.first.take() {
+            Some(Piece::Data(data)) => Some(data),
+            _ => None,
+        };
+        let has_length = self.has_length || data.is_none();
+        Some((data, has_length))
+    }
+
+    /// Gives back a connection whose response has been read to its end.
+    pub(in super::super) fn give_back(&self, connection: Box<Connection>, place: &Place) {
+        give_back(connection, place, self.closes);
+    }
+}
+
+impl Download {
+    pub(in super::super) fn new(
+        connection: Box<Connection>,
+        place: Place,
+        rest: Rest,
+        idle_timeout: Duration,
+    ) -> Self {
+        let (connection, uploading) = match rest.upload {
+            None => (connection, None),
+            Some(upload) => {
+                let (connection, output, write) = connection.split();
+                let sending = place.server.spawn(upload.run(output, write));
+                (Box::new(connection), Some(AbortOnDropHandle::new(sending)))
+            }
+        };
+        Self {
+            loan: Some((connection, place)),
+            decoder: rest.decoder,
+            first: rest.first,
+            has_length: rest.has_length,
+            closes: rest.closes,
+            uploading,
+            idle_timeout,
+            is_timed: false,
+            error: None,
+        }
+    }
+
+    pub(in super::super) fn poll_frame(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, ProxyBodyError>>> {
+        if let Some(error) = self.error.take() {
+            return Poll::Ready(Some(Err(ProxyBodyError::Upstream(Box::new(error)))));
+        }
+        let polled = self.poll_piece(cx);
+        if !polled.is_pending() {
+            self.is_timed = false;
+        }
+        match polled {
+            Poll::Pending => self.poll_idle(cx),
+            Poll::Ready(Ok(piece)) => {
+                // With a known length the end is not polled for.
+                if self.decoder.is_done() {
+                    self.end();
+                }
+                Poll::Ready(piece.map(|piece| Ok(frame(piece))))
+            }
+            Poll::Ready(Err(error)) => {
+                // The server drops what it has not written when a body fails.
+                self.cut();
+                self.error = Some(error);
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
+        }
+    }
+
+    pub(in super::super) fn is_end(&self) -> bool {
+        self.first.is_none() && self.decoder.is_done() && self.error.is_none()
+    }
+
+    pub(in super::super) fn size_hint(&self) -> SizeHint {
+        let left = self.decoder.left().filter(|_| self.has_length);
+        let first = match &self.first {
+            Some(Piece::Data(data)) => data.len() as u64,
+            _ => 0,
+        };
+        left.map_or_else(SizeHint::default, |left| SizeHint::with_exact(left + first))
+    }
+
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Piece>, Http1Error>> {
+        if let Some(first) = self.first.take() {
+            return Poll::Ready(Ok(Some(first)));
+        }
+        let Some((connection, _)) = &mut self.loan else {
+            return Poll::Ready(Ok(None));
+        };
+        loop {
+            let piece = self.decoder.decode(&mut connection.input)?;
+            if piece.is_some() || self.decoder.is_done() {
+                return Poll::Ready(Ok(piece));
+            }
+            match connection.poll_read(cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Ok(0)) => self.decoder.end()?,
+                Poll::Ready(Ok(_)) => {}
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error.into())),
+            }
+        }
+    }
+
+    fn poll_idle(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, ProxyBodyError>>> {
+        let idle_timeout = self.idle_timeout;
+        let Some((connection, _)) = &mut self.loan else {
+            return Poll::Pending;
+        };
+        if !std::mem::replace(&mut self.is_timed, true) {
+            connection.start_timer(idle_timeout);
+        }
+        if connection.poll_timer(cx).is_pending() {
+            return Poll::Pending;
+        }
+        self.cut();
+        Poll::Ready(Some(Err(ProxyBodyError::stands_still(idle_timeout))))
+    }
+
+    fn end(&mut self) {
+        let uploading = self.uploading.take();
+        if let Some((connection, place)) = self.loan.take() {
+            let closes = self.closes || uploading.is_some();
+            give_back(connection, &place, closes);
+        }
+        // The upstream has answered, and may still want the rest.
+        if let Some(uploading) = uploading {
+            drop(uploading.detach());
+        }
+    }
+
+    fn cut(&mut self) {
+        self.loan = None;
+        self.uploading = None;
+    }
+}
+
+fn give_back(mut connection: Box<Connection>, place: &Place, closes: bool) {
+    // What follows a response is nobody's: it must not become the next one's.
+    if !closes && connection.input.is_empty() {
+        connection.rest();
+        place.keep(connection);
+    }
+}
+
+fn frame(piece: Piece) -> Frame<Bytes> {
+    match piece {
+        Piece::Data(data) => Frame::data(data),
+        Piece::Trailers(mut trailers) => {
+            headers::clean_trailers(&mut trailers, false);
+            Frame::trailers(*trailers)
+        }
+    }
+}

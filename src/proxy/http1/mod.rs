@@ -1,0 +1,28 @@
+//! HTTP/1.1 as a client (RFC 9112), without a task for the connection.
+//!
+//! A request's own task writes the head into the connection's buffer, and
+//! reads the response out of another one. What the bytes mean is decided by
+//! [`head`], [`framing`] and [`chunks`], which do no I/O.
+
+mod call;
+mod chunks;
+mod connection;
+mod download;
+mod error;
+mod framing;
+mod head;
+mod reader;
+mod request;
+mod stream;
+mod upload;
+
+pub(super) use call::{Called, call};
+pub(super) use connection::Connection;
+pub(super) use download::{Download, Rest};
+pub use error::Http1Error;
+pub(super) use head::MAX_HEAD_BYTES;
+pub use reader::{ResponsePart, ResponseReader};
+pub(super) use stream::Stream;
+
+#[cfg(test)]
+mod tests;

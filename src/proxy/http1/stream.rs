@@ -1,0 +1,146 @@
+//! Streams of bytes to a server, and what may be behind a 101 already.
+
+use std::{
+    io,
+    pin::Pin,
+    task::{Context, Poll, Waker},
+};
+
+use bytes::{Buf as _, Bytes};
+use hyper_rustls::MaybeHttpsStream;
+use hyper_util::rt::TokioIo;
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf, ReadHalf, WriteHalf},
+    net::TcpStream,
+};
+
+/// A stream of bytes, after the handshake of TLS.
+#[derive(Debug)]
+pub(in super::super) enum Stream {
+    Tcp(TcpStream),
+    Tls(Box<TokioIo<MaybeHttpsStream<TokioIo<TcpStream>>>>),
+    #[cfg(unix)]
+    Unix(tokio::net::UnixStream),
+    /// Of a connection whose request is still being sent by somebody else.
+    Read(ReadHalf<Box<Self>>),
+}
+
+impl Stream {
+    /// Tells whether something is to be read: bytes, the end, or an error.
+    pub(super) fn is_readable(&mut self) -> bool {
+        let mut byte = [0];
+        let read = match self {
+            Self::Tcp(stream) => stream.try_read(&mut byte),
+            #[cfg(unix)]
+            Self::Unix(stream) => stream.try_read(&mut byte),
+            stream => {
+                let mut context = Context::from_waker(Waker::noop());
+                let mut bytes = ReadBuf::new(&mut byte);
+                return Pin::new(stream)
+                    .poll_read(&mut context, &mut bytes)
+                    .is_ready();
+            }
+        };
+        !matches!(read, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
+    }
+
+    /// Parts the ways, so that two can go them.
+    pub(super) fn split(self) -> (Self, WriteHalf<Box<Self>>) {
+        let (read, write) = tokio::io::split(Box::new(self));
+        (Self::Read(read), write)
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).poll_read(cx, bytes),
+            Self::Tls(stream) => Pin::new(stream).poll_read(cx, bytes),
+            #[cfg(unix)]
+            Self::Unix(stream) => Pin::new(stream).poll_read(cx, bytes),
+            Self::Read(stream) => Pin::new(stream).poll_read(cx, bytes),
+        }
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Self::Tls(stream) => Pin::new(stream).poll_write(cx, bytes),
+            #[cfg(unix)]
+            Self::Unix(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Self::Read(_) => Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            // The system has what was written.
+            Self::Tcp(_) | Self::Read(_) => Poll::Ready(Ok(())),
+            Self::Tls(stream) => Pin::new(stream).poll_flush(cx),
+            #[cfg(unix)]
+            Self::Unix(_) => Poll::Ready(Ok(())),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
+            #[cfg(unix)]
+            Self::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Read(_) => Poll::Ready(Ok(())),
+        }
+    }
+}
+
+/// Stream of which some bytes have been read already.
+#[derive(Debug)]
+pub(in super::super) struct Rewound {
+    pub(super) first: Bytes,
+    pub(super) stream: Stream,
+}
+
+impl AsyncRead for Rewound {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        if this.first.is_empty() {
+            return Pin::new(&mut this.stream).poll_read(cx, bytes);
+        }
+        let len = this.first.len().min(bytes.remaining());
+        bytes.put_slice(this.first.get(..len).unwrap_or_default());
+        this.first.advance(len);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Rewound {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.get_mut().stream).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_shutdown(cx)
+    }
+}

@@ -1,0 +1,153 @@
+//! Which headers of a request need a second look.
+
+use http::{
+    HeaderMap, HeaderName,
+    header::{CONNECTION, EXPECT},
+};
+
+use crate::listen::is_forwarding;
+
+use super::headers;
+
+/// What is there, found in one look at the names; most often there is little.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each header is there or not, whatever the others"
+)]
+pub(super) struct Names {
+    pub(super) has_coding: bool,
+    pub(super) has_forwarding: bool,
+    pub(super) has_te: bool,
+    pub(super) has_upgrade: bool,
+    pub(super) has_via: bool,
+    has_connection: bool,
+    has_expect: bool,
+    /// Others that are for one hop.
+    has_hop: bool,
+    has_proxy_fields: bool,
+    has_misspelt_framing: bool,
+}
+
+impl Names {
+    pub(super) fn of(headers: &HeaderMap) -> Self {
+        let mut names = Self::default();
+        for name in headers.keys() {
+            names.add(name);
+        }
+        names
+    }
+
+    /// Removes what is for one hop, for a forward proxy, or misspelt.
+    ///
+    /// `kept` are headers of this house, which a client cannot name away.
+    pub(super) fn strip(self, map: &mut HeaderMap, kept: &[HeaderName]) {
+        let has_more = self.has_hop || self.has_te || self.has_upgrade || self.has_coding;
+        if self.has_connection || has_more {
+            // What browsers send names no header.
+            let is_plain = !has_more && headers::is_keep_alive(map);
+            if is_plain {
+                map.remove(CONNECTION);
+            } else {
+                headers::strip_hop_by_hop(map, kept);
+            }
+        }
+        if self.has_proxy_fields {
+            headers::strip_proxy_fields(map);
+        }
+        if self.has_misspelt_framing {
+            headers::strip_misspelt_framing(map);
+        }
+        if self.has_expect {
+            // The listener sends "100 Continue" when the upstream is ready for the body.
+            map.remove(EXPECT);
+        }
+    }
+
+    fn add(&mut self, header: &HeaderName) {
+        let name = header.as_str();
+        match name.len() {
+            2 if name == "te" => self.has_te = true,
+            3 if name == "via" => self.has_via = true,
+            5 if name == "proxy" => self.has_proxy_fields = true,
+            6 if name == "expect" => self.has_expect = true,
+            7 if name == "upgrade" => self.has_upgrade = true,
+            10 if name == "connection" => self.has_connection = true,
+            10 if name == "keep-alive" => self.has_hop = true,
+            14 if name == "http2-settings" => self.has_proxy_fields = true,
+            16 if name == "proxy-connection" => self.has_hop = true,
+            17 if name == "transfer-encoding" => self.has_coding = true,
+            19 if name == "proxy-authorization" => self.has_proxy_fields = true,
+            14 | 17 if headers::is_misspelt_framing(header) => self.has_misspelt_framing = true,
+            _ if matches!(name.as_bytes(), [b'f' | b'x', ..]) && is_forwarding(header) => {
+                self.has_forwarding = true;
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn every_header_that_is_removed_is_seen() {
+        for name in [
+            "connection",
+            "keep-alive",
+            "proxy-connection",
+            "te",
+            "transfer-encoding",
+            "upgrade",
+            "proxy-authorization",
+            "proxy",
+            "http2-settings",
+            "content_length",
+            "transfer.encoding",
+            "expect",
+        ] {
+            let mut map = HeaderMap::new();
+            map.insert(HeaderName::from_static(name), HeaderValue::from_static("x"));
+            let names = Names::of(&map);
+            assert_ne!(names, Names::default(), "{name}");
+            names.strip(&mut map, &[]);
+            assert!(map.is_empty(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_browser_has_nothing_to_look_at_but_its_connection() {
+        let mut map = HeaderMap::new();
+        for name in [
+            "host",
+            "user-agent",
+            "accept",
+            "accept-encoding",
+            "accept-language",
+            "content-length",
+            "x-requested-with",
+            "sec-fetch-mode",
+        ] {
+            map.insert(HeaderName::from_static(name), HeaderValue::from_static("x"));
+        }
+        assert_eq!(Names::of(&map), Names::default());
+        map.insert(CONNECTION, HeaderValue::from_static("keep-alive"));
+        Names::of(&map).strip(&mut map, &[]);
+        assert_eq!(map.len(), 8);
+    }
+
+    #[test]
+    fn headers_that_connection_names_go_too() {
+        let mut map = HeaderMap::new();
+        map.insert(CONNECTION, HeaderValue::from_static("keep-alive, x-hop"));
+        map.insert(
+            HeaderName::from_static("x-hop"),
+            HeaderValue::from_static("1"),
+        );
+        Names::of(&map).strip(&mut map, &[]);
+        assert!(map.is_empty());
+    }
+}

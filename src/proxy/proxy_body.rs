@@ -1,0 +1,221 @@
+use std::{
+    error::Error,
+    fmt,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use tokio::time::{Instant, Sleep, sleep};
+
+use super::{
+    headers,
+    http1::{Connection, Download, Rest},
+    sender::Http2,
+    server::Place,
+};
+
+/// Body of a response: the upstream's, streamed, or a page of the proxy's own.
+pub struct ProxyBody {
+    kind: Kind,
+}
+
+enum Kind {
+    Whole(Whole),
+    Http1(Box<Download>),
+    Http2(Box<Streamed>),
+}
+
+/// Body that is there.
+struct Whole {
+    data: Option<Bytes>,
+    /// Else it is sent as it came, without a length before it.
+    has_length: bool,
+}
+
+/// Error of a response's body that ended too early.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProxyBodyError {
+    /// The connection to the upstream broke, or what came over it is no body.
+    #[error("the upstream's response ended too early")]
+    Upstream(#[source] Box<dyn Error + Send + Sync>),
+    /// The upstream sent nothing more.
+    #[error("the upstream's response stood still for {0:?}")]
+    Idle(Duration),
+}
+
+impl ProxyBodyError {
+    /// Logs that a response is cut, and says so.
+    pub(super) fn stands_still(timeout: Duration) -> Self {
+        tracing::warn!("response cut: the upstream sent nothing for {timeout:?}");
+        Self::Idle(timeout)
+    }
+}
+
+impl ProxyBody {
+    pub(super) fn page(page: impl Into<Bytes>) -> Self {
+        Self::whole(Some(page.into()), true)
+    }
+
+    pub(super) fn http1(
+        connection: Box<Connection>,
+        place: Place,
+        mut rest: Rest,
+        idle_timeout: Duration,
+    ) -> Self {
+        if let Some((data, has_length)) = rest.whole() {
+            rest.give_back(connection, &place);
+            return Self::whole(data, has_length);
+        }
+        let download = Download::new(connection, place, rest, idle_timeout);
+        Self {
+            kind: Kind::Http1(Box::new(download)),
+        }
+    }
+
+    pub(super) fn http2(
+        body: Incoming,
+        stream: Box<Http2>,
+        place: Place,
+        idle_timeout: Duration,
+    ) -> Self {
+        if body.is_end_stream() {
+            return Self::whole(None, true);
+        }
+        let streamed = Streamed {
+            body,
+            loan: Some((stream, place)),
+            idle_timeout,
+            timer: None,
+            is_timed: false,
+        };
+        Self {
+            kind: Kind::Http2(Box::new(streamed)),
+        }
+    }
+
+    fn whole(data: Option<Bytes>, has_length: bool) -> Self {
+        let data = data.filter(|data| !data.is_empty());
+        Self {
+            kind: Kind::Whole(Whole { data, has_length }),
+        }
+    }
+}
+
+impl Body for ProxyBody {
+    type Data = Bytes;
+    type Error = ProxyBodyError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, ProxyBodyError>>> {
+        match &mut self.get_mut().kind {
+            Kind::Whole(whole) => Poll::Ready(whole.data.take().map(|data| Ok(Frame::data(data)))),
+            Kind::Http1(download) => download.poll_frame(cx),
+            Kind::Http2(streamed) => streamed.poll_frame(cx),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.kind {
+            Kind::Whole(whole) => whole.data.is_none(),
+            Kind::Http1(download) => download.is_end(),
+            Kind::Http2(streamed) => streamed.body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.kind {
+            Kind::Whole(whole) if whole.has_length => {
+                SizeHint::with_exact(whole.data.as_ref().map_or(0, |data| data.len() as u64))
+            }
+            Kind::Whole(_) => SizeHint::default(),
+            Kind::Http1(download) => download.size_hint(),
+            Kind::Http2(streamed) => streamed.body.size_hint(),
+        }
+    }
+}
+
+impl fmt::Debug for ProxyBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProxyBody").finish_non_exhaustive()
+    }
+}
+
+/// Body that comes as a stream of HTTP/2.
+struct Streamed {
+    body: Incoming,
+    /// Dropped with the body's end, or before it.
+    loan: Option<(Box<Http2>, Place)>,
+    idle_timeout: Duration,
+    timer: Option<Pin<Box<Sleep>>>,
+    /// The timer counts the present wait.
+    is_timed: bool,
+}
+
+impl Streamed {
+    fn poll_frame(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, ProxyBodyError>>> {
+        match Pin::new(&mut self.body).poll_frame(cx) {
+            Poll::Pending => self.poll_idle(cx),
+            Poll::Ready(Some(Ok(mut frame))) => {
+                self.is_timed = false;
+                if let Some(trailers) = frame.trailers_mut() {
+                    headers::clean_trailers(trailers, false);
+                }
+                // With a known length the end is not polled for.
+                if self.body.is_end_stream() {
+                    self.loan = None;
+                }
+                Poll::Ready(Some(Ok(frame)))
+            }
+            Poll::Ready(Some(Err(error))) => {
+                self.loan = None;
+                Poll::Ready(Some(Err(ProxyBodyError::Upstream(error.into()))))
+            }
+            Poll::Ready(None) => {
+                self.loan = None;
+                Poll::Ready(None)
+            }
+        }
+    }
+
+    fn poll_idle(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, ProxyBodyError>>> {
+        let idle_timeout = self.idle_timeout;
+        let timer = self
+            .timer
+            .get_or_insert_with(|| Box::pin(sleep(idle_timeout)));
+        if !std::mem::replace(&mut self.is_timed, true) {
+            timer.as_mut().reset(Instant::now() + idle_timeout);
+        }
+        if timer.as_mut().poll(cx).is_pending() {
+            return Poll::Pending;
+        }
+        self.loan = None;
+        Poll::Ready(Some(Err(ProxyBodyError::stands_still(idle_timeout))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_page_is_one_frame_of_known_length() {
+        let body = ProxyBody::page("gone");
+        assert_eq!(body.size_hint().exact(), Some(4));
+        assert_eq!(body.collect().await.unwrap().to_bytes(), "gone");
+        assert!(ProxyBody::page("").is_end_stream());
+    }
+}

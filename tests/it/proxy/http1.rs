@@ -1,0 +1,114 @@
+//! The client side of HTTP/1: what ends early, goes on late, or dies in between.
+
+use tokio::io::AsyncReadExt as _;
+
+use crate::support::{
+    front::Front,
+    raw::{RawClient, RawServer, body, exchange, header, soon, status},
+};
+
+const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+
+#[tokio::test]
+async fn an_upstream_that_dies_behind_its_head_is_a_bad_gateway() {
+    for framing in ["Content-Length: 10", "Transfer-Encoding: chunked"] {
+        let upstream = RawServer::start(move |mut connection| async move {
+            connection.request().await;
+            connection
+                .send(format!("HTTP/1.1 200 OK\r\n{framing}\r\n\r\n"))
+                .await;
+        })
+        .await;
+        let front = Front::proxy(upstream.addr).await;
+        // The end comes with the head, or a moment after it: then the client has the head.
+        let response = exchange(front.addr, GET).await;
+        let is_whole = status(&response) == 502 && body(&response).starts_with("502");
+        let is_cut = status(&response) == 200 && body(&response).is_empty();
+        assert!(is_whole || is_cut, "{framing}: {response}");
+    }
+}
+
+#[tokio::test]
+async fn chunks_that_are_wrong_from_the_start_are_a_bad_gateway() {
+    let upstream = RawServer::answering(
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n+5\r\nhello\r\n0\r\n\r\n",
+    )
+    .await;
+    let front = Front::proxy(upstream.addr).await;
+    assert_eq!(status(&exchange(front.addr, GET).await), 502);
+}
+
+#[tokio::test]
+async fn the_head_of_a_slow_response_is_not_held_back() {
+    for framing in ["Content-Length: 2", "Transfer-Encoding: chunked", "X: y"] {
+        let upstream = RawServer::start(move |mut connection| async move {
+            connection.request().await;
+            connection
+                .send(format!("HTTP/1.1 200 OK\r\n{framing}\r\n\r\n"))
+                .await;
+            connection.closed().await;
+        })
+        .await;
+        let front = Front::proxy(upstream.addr).await;
+        let mut client = RawClient::connect(front.addr).await;
+        client.send(GET).await;
+        assert_eq!(status(&client.head().await), 200, "{framing}");
+    }
+}
+
+#[tokio::test]
+async fn the_rest_of_an_upload_is_sent_though_the_answer_has_begun() {
+    let (tell, told) = tokio::sync::oneshot::channel();
+    let tell = std::sync::Mutex::new(Some(tell));
+    let upstream = RawServer::start(move |mut connection| {
+        let tell = tell.lock().unwrap().take();
+        async move {
+            let mut received = Vec::new();
+            let mut bytes = vec![0; 1024];
+            while !received.ends_with(b"first") {
+                let len = connection.stream.read(&mut bytes).await.unwrap();
+                received.extend_from_slice(&bytes[..len]);
+            }
+            connection
+                .send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nea")
+                .await;
+            while !received.ends_with(b"second") {
+                let len = connection.stream.read(&mut bytes).await.unwrap();
+                assert!(len > 0, "the rest does not come");
+                received.extend_from_slice(&bytes[..len]);
+            }
+            connection.send("rl").await;
+            tell.unwrap().send(()).unwrap();
+            connection.closed().await;
+        }
+    })
+    .await;
+    let front = Front::proxy(upstream.addr).await;
+    let mut client = RawClient::connect(front.addr).await;
+    client
+        .send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\n\r\nfirst")
+        .await;
+    client.until("ea").await;
+    client.send("second").await;
+    client.until("rl").await;
+    soon(told).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_connection_of_http_1_0_is_kept_when_it_says_so() {
+    for (line, connections) in [("Connection: keep-alive\r\n", 1), ("", 5)] {
+        let upstream = RawServer::answering(format!(
+            "HTTP/1.0 200 OK\r\n{line}Content-Length: 2\r\n\r\nok"
+        ))
+        .await;
+        let front = Front::proxy(upstream.addr).await;
+        let mut client = RawClient::connect(front.addr).await;
+        for _ in 0..5 {
+            client.send(GET).await;
+            let response = client.response().await;
+            assert_eq!((status(&response), body(&response)), (200, "ok"));
+            assert!(header(&response, "connection").is_empty(), "{response}");
+        }
+        assert_eq!(upstream.connections(), connections, "{line:?}");
+    }
+}
