@@ -76,7 +76,7 @@ impl Accepting {
         while let Ok(permit) = Arc::clone(&self.places).acquire_owned().await {
             let (stream, peer) = accept(&acceptor).await;
             let (seat, other) = self.crew.seat(member);
-            let place = Place::new(permit, seat);
+            let place = Place::new(permit, seat, self.shared.counts.accept());
             let shared = Arc::clone(&self.shared);
             let service = service.clone();
             let Some(other) = other else {

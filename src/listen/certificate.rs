@@ -39,11 +39,37 @@ pub struct CertificateError {
     reason: String,
 }
 
+/// Time in which a certificate is good, in seconds of the Unix epoch.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Validity {
+    /// First second.
+    pub not_before: u64,
+    /// Last second.
+    pub not_after: u64,
+}
+
+/// Certificate of a listener, as operators are told of it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct CertificateState {
+    /// Names that it is for.
+    pub names: Vec<String>,
+    /// Its file.
+    pub file: PathBuf,
+    /// When it is good; `None` until the first has been issued.
+    pub validity: Option<Validity>,
+    /// Whether this program orders it (ACME).
+    pub is_ordered: bool,
+    /// Orders in a row that failed.
+    pub failures: u32,
+}
+
 /// What the files hold.
 #[derive(Clone, Debug)]
 pub(super) struct Certificate {
     pub(super) key: Arc<CertifiedKey>,
     pub(super) names: Vec<String>,
+    pub(super) validity: Validity,
 }
 
 /// What tells that a file has changed.
@@ -70,8 +96,19 @@ impl Certificate {
         files: &CertificateFiles,
         provider: &CryptoProvider,
     ) -> Result<Self, CertificateError> {
+        let (file, key_file) = (&files.certificate_file, &files.key_file);
+        Self::parse(files, &read(file)?, &read(key_file)?, provider)
+    }
+
+    /// Reads certificates and key from what the files hold, or are to hold.
+    pub(super) fn parse(
+        files: &CertificateFiles,
+        certificates: &[u8],
+        key: &[u8],
+        provider: &CryptoProvider,
+    ) -> Result<Self, CertificateError> {
         let file = &files.certificate_file;
-        let chain = CertificateDer::pem_slice_iter(&read(file)?)
+        let chain = CertificateDer::pem_slice_iter(certificates)
             .collect::<Result<Vec<_>, _>>()
             .map_err(|error| wrong(file, format!("it is broken: {error}")))?;
         let Some(leaf) = chain.first() else {
@@ -82,12 +119,12 @@ impl Certificate {
         };
         let parsed = EndEntityCert::try_from(leaf)
             .map_err(|error| wrong(file, format!("the first certificate is broken: {error}")))?;
-        warn_of_time(file, &parsed);
+        let validity = Validity::of(&parsed);
         let names = parsed
             .valid_dns_names()
             .map(str::to_ascii_lowercase)
             .collect();
-        let key = read_key(&files.key_file)?;
+        let key = read_key(&files.key_file, key)?;
         let key = CertifiedKey::from_der(chain, key, provider).map_err(|error| {
             let reason = match error {
                 rustls::Error::InconsistentKeys(_) => {
@@ -100,7 +137,43 @@ impl Certificate {
         Ok(Self {
             key: Arc::new(key),
             names,
+            validity,
         })
+    }
+
+    /// Complains of a certificate that people have to renew, and have not.
+    pub(super) fn warn_of_time(&self, file: &Path) {
+        let now = UnixTime::now().as_secs();
+        let file = file.display();
+        let Validity {
+            not_before,
+            not_after,
+        } = self.validity;
+        if not_after < now {
+            let days = (now - not_after) / 86_400;
+            warn!("the certificate {file} expired {days} days ago: renew it");
+        } else if not_before > now {
+            warn!("the certificate {file} is not valid yet: look at this machine's clock");
+        } else if not_after < now + SHORT_OF_TIME.as_secs() {
+            let days = (not_after - now) / 86_400;
+            warn!("the certificate {file} expires in {days} days: renew it");
+        }
+    }
+}
+
+impl Validity {
+    fn of(certificate: &EndEntityCert<'_>) -> Self {
+        let at = |seconds| UnixTime::since_unix_epoch(Duration::from_secs(seconds));
+        Self {
+            not_before: match time_trouble(certificate, at(0)) {
+                Some(webpki::Error::CertNotValidYet { not_before, .. }) => not_before.as_secs(),
+                _ => 0,
+            },
+            not_after: match time_trouble(certificate, at(u64::MAX)) {
+                Some(webpki::Error::CertExpired { not_after, .. }) => not_after.as_secs(),
+                _ => 0,
+            },
+        }
     }
 }
 
@@ -116,16 +189,15 @@ impl CertificateFiles {
     }
 }
 
-fn read_key(file: &Path) -> Result<PrivateKeyDer<'static>, CertificateError> {
-    let bytes = read(file)?;
-    let text = String::from_utf8_lossy(&bytes);
+fn read_key(file: &Path, bytes: &[u8]) -> Result<PrivateKeyDer<'static>, CertificateError> {
+    let text = String::from_utf8_lossy(bytes);
     if text.contains("ENCRYPTED PRIVATE KEY") || text.contains("Proc-Type: 4,ENCRYPTED") {
         return Err(wrong(
             file,
             "the key is encrypted; decrypt it, as by `openssl pkey -in FILE -out PLAIN_FILE`",
         ));
     }
-    PrivateKeyDer::from_pem_slice(&bytes).map_err(|error| match error {
+    PrivateKeyDer::from_pem_slice(bytes).map_err(|error| match error {
         rustls::pki_types::pem::Error::NoItemsFound => {
             wrong(file, "it holds no private key in PEM (BEGIN PRIVATE KEY)")
         }
@@ -148,30 +220,6 @@ fn wrong(file: &Path, reason: impl Into<String>) -> CertificateError {
     CertificateError {
         file: file.to_owned(),
         reason: reason.into(),
-    }
-}
-
-fn warn_of_time(file: &Path, certificate: &EndEntityCert<'_>) {
-    let now = UnixTime::now();
-    let file = file.display();
-    match time_trouble(certificate, now) {
-        Some(webpki::Error::CertExpired { not_after, .. }) => {
-            let days = now.as_secs().saturating_sub(not_after.as_secs()) / 86_400;
-            warn!("the certificate {file} expired {days} days ago: renew it");
-        }
-        Some(webpki::Error::CertNotValidYet { .. }) => {
-            warn!("the certificate {file} is not valid yet: look at this machine's clock");
-        }
-        _ => {
-            let soon = now.as_secs() + SHORT_OF_TIME.as_secs();
-            let soon = UnixTime::since_unix_epoch(Duration::from_secs(soon));
-            if let Some(webpki::Error::CertExpired { not_after, .. }) =
-                time_trouble(certificate, soon)
-            {
-                let days = not_after.as_secs().saturating_sub(now.as_secs()) / 86_400;
-                warn!("the certificate {file} expires in {days} days: renew it");
-            }
-        }
     }
 }
 

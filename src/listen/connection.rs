@@ -25,6 +25,8 @@ use tracing::{debug, warn};
 
 use super::{
     client_addr::{Origin, TrustedProxies},
+    counts::{ConnectionCounts, Unserved},
+    heads::Overheard,
     http_service::HttpService,
     idle::{Activity, Verdict, Watch},
     io::ConnectionIo,
@@ -38,6 +40,8 @@ use super::{
 
 /// Bytes of the smallest buffer for a request's head.
 const MIN_HEAD_BYTES: usize = 8 * 1024;
+/// Bytes of a body that are read, and written, at once at most.
+const MAX_READ_BYTES: usize = 64 * 1024;
 /// Headers for which hyper has room without asking for memory.
 const FREE_HEADERS: usize = 100;
 /// Streams that one HTTP/2 connection may have open.
@@ -59,6 +63,7 @@ pub(super) struct Shared {
     pub(super) settings: ListenSettings,
     pub(super) trusted_proxies: Arc<TrustedProxies>,
     pub(super) addresses: Arc<Addresses>,
+    pub(super) counts: Arc<ConnectionCounts>,
     /// No new requests; what is in flight ends.
     pub(super) stop: CancellationToken,
     /// The time to end is over.
@@ -97,9 +102,13 @@ pub(super) async fn serve<S: HttpService>(
     } = match opened {
         Ok(Ok(opened)) => opened,
         Ok(Err(error)) => {
+            shared.counts.count_unserved(Unserved::from(&error));
             return debug!(?peer, %error, "connection ended before its first request: {error}");
         }
-        Err(_) => return debug!(?peer, "connection cut: no request in time"),
+        Err(_) => {
+            shared.counts.count_unserved(Unserved::Timeout);
+            return debug!(?peer, "connection cut: no request in time");
+        }
     };
     let activity = Arc::<Activity>::default();
     let service = ConnectionService {
@@ -108,8 +117,10 @@ pub(super) async fn serve<S: HttpService>(
         shared: Arc::clone(&shared),
         activity: Arc::clone(&activity),
     };
-    let io = ConnectionIo::new(stream, Arc::clone(&activity), place);
     let settings = &shared.settings;
+    let hearing = (!is_http2).then(|| Arc::clone(&activity));
+    let stream = Overheard::new(stream, hearing, settings);
+    let io = ConnectionIo::new(stream, Arc::clone(&activity), place);
     let limits = Limits::new(&shared, &activity, is_http2);
     let result = if is_http2 {
         let connection = http2_builder(settings, &shared.tasks).serve_connection(io, service);
@@ -124,6 +135,7 @@ pub(super) async fn serve<S: HttpService>(
         drive(connection, finish, limits).await
     };
     if let Err(error) = result {
+        shared.counts.count_end(&error);
         // The client's fault or its network's: nothing for an operator to do.
         debug!(
             ?peer,
@@ -160,7 +172,7 @@ async fn open(
         place
     };
     let (stream, is_http2) = if let Some(tls) = &shared.settings.tls {
-        let stream = Box::new(Box::pin(tls.acceptor().accept(stream)).await?);
+        let stream = Box::new(Box::pin(tls.accept(stream)).await?);
         let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
         (Stream::Tls(stream), is_http2)
     } else {
@@ -302,8 +314,8 @@ fn http1_builder(settings: &ListenSettings) -> http1::Builder {
     let max_head_bytes = settings.max_header_bytes.max(MIN_HEAD_BYTES);
     builder
         .writev(false)
-        .title_case_headers(true) // As other servers spell them; some old clients insist.
-        .max_buf_size(max_head_bytes)
+        .max_header_size(max_head_bytes)
+        .max_buf_size(max_head_bytes.max(MAX_READ_BYTES))
         .header_read_timeout(None); // `Watch` does it without a timer for each request.
     if settings.max_headers != FREE_HEADERS {
         builder.max_headers(settings.max_headers);

@@ -105,13 +105,21 @@ where
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<B::Data>, BodyError>>> {
         let this = self.project();
-        let polled = this.body.poll_frame(cx);
+        let mut body = this.body;
+        let polled = body.as_mut().poll_frame(cx);
+        let is_end = body.is_end_stream();
         this.waiting.set(polled.is_pending());
         let frame = match ready!(polled) {
             Some(Ok(frame)) => frame,
             Some(Err(error)) => return Poll::Ready(Some(Err(BodyError::Client(error.into())))),
-            None => return Poll::Ready(None),
+            None => {
+                this.waiting.activity.body_ends();
+                return Poll::Ready(None);
+            }
         };
+        if is_end || frame.is_trailers() {
+            this.waiting.activity.body_ends();
+        }
         if let Some(data) = frame.data_ref() {
             let len = data.remaining();
             this.waiting.activity.body_came(len);

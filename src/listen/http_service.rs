@@ -1,13 +1,15 @@
 use std::{convert::Infallible, error::Error};
 
 use http::{Request, Response};
-use hyper::body::{Body, Incoming};
+use hyper::body::Body;
 use tower_service::Service;
 
+use super::arrival::Arrival;
+
 /// Service that a listener serves; whatever has the bounds is one.
-pub(super) trait HttpService:
+pub(crate) trait HttpService:
     Service<
-        Request<Incoming>,
+        Request<Arrival>,
         Response = Response<Self::ResponseBody>,
         Error = Infallible,
         Future: Send,
@@ -21,7 +23,7 @@ pub(super) trait HttpService:
 
 impl<S, B> HttpService for S
 where
-    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible, Future: Send>
+    S: Service<Request<Arrival>, Response = Response<B>, Error = Infallible, Future: Send>
         + Clone
         + Send
         + 'static,

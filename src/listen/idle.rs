@@ -5,6 +5,8 @@ use std::{
 
 use tokio::time::Instant;
 
+use super::heads::Heads;
+
 /// Bytes of a body that a client has to send in each idle timeout.
 const MIN_BODY_BYTES: u64 = 1024;
 
@@ -29,8 +31,12 @@ pub(super) struct Activity {
     awaited_bodies: AtomicU32,
     /// Bytes of bodies that came.
     body_bytes: AtomicU64,
+    /// The last body that was read under guard was read to its end.
+    body_ended: AtomicBool,
     /// Requests in flight whose responses have begun.
     answering: AtomicU32,
+    /// What was read of the next request, by HTTP/1.
+    pub(super) heads: Heads,
 }
 
 impl Activity {
@@ -58,6 +64,16 @@ impl Activity {
         self.in_flight.fetch_sub(1, Relaxed);
     }
 
+    /// Requests that were taken up so far.
+    pub(super) fn requests(&self) -> u32 {
+        self.requests.load(Relaxed)
+    }
+
+    /// Tells whether a request is in flight.
+    pub(super) fn is_serving(&self) -> bool {
+        self.in_flight.load(Relaxed) > 0
+    }
+
     pub(super) fn body_waits(&self, is_waiting: bool) {
         if is_waiting {
             self.awaited_bodies.fetch_add(1, Relaxed);
@@ -68,6 +84,19 @@ impl Activity {
 
     pub(super) fn body_came(&self, bytes: usize) {
         self.body_bytes.fetch_add(bytes as u64, Relaxed);
+    }
+
+    pub(super) fn body_begins(&self) {
+        self.body_ended.store(false, Relaxed);
+    }
+
+    pub(super) fn body_ends(&self) {
+        self.body_ended.store(true, Relaxed);
+    }
+
+    /// Tells, where one request comes after the other, whether its body was read.
+    pub(super) fn has_body_ended(&self) -> bool {
+        self.body_ended.load(Relaxed)
     }
 
     pub(super) fn answer_begins(&self) {

@@ -8,7 +8,7 @@ use std::{
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
 
-use super::{idle::Activity, places::Place, stream::Stream};
+use super::{heads::Overheard, idle::Activity, places::Place, stream::Stream};
 
 /// Connection that tells when bytes move, and holds its place under the limits.
 ///
@@ -16,7 +16,7 @@ use super::{idle::Activity, places::Place, stream::Stream};
 /// the tunnel owns it.
 #[derive(Debug)]
 pub(super) struct ConnectionIo {
-    stream: TokioIo<Stream>,
+    stream: TokioIo<Overheard<Stream>>,
     activity: Arc<Activity>,
     /// TLS holds back what the client does not take: a write succeeds, flushing waits.
     flushes: bool,
@@ -24,9 +24,9 @@ pub(super) struct ConnectionIo {
 }
 
 impl ConnectionIo {
-    pub(super) fn new(stream: Stream, activity: Arc<Activity>, place: Place) -> Self {
+    pub(super) fn new(stream: Overheard<Stream>, activity: Arc<Activity>, place: Place) -> Self {
         Self {
-            flushes: stream.is_tls(),
+            flushes: stream.inner().is_tls(),
             stream: TokioIo::new(stream),
             activity,
             _place: place,

@@ -16,8 +16,10 @@ use tracing::warn;
 use super::{
     accept::Accepting,
     address::ListenAddr,
+    arrival::WithExtensions,
     client_addr::TrustedProxies,
     connection::Shared,
+    counts::ConnectionCounts,
     http_service::HttpService,
     places::Addresses,
     socket::BoundSocket,
@@ -53,6 +55,10 @@ pub struct ListenSettings {
     pub max_headers: usize,
     /// Bytes of a request's head, 8,192 at least; more are answered with 431.
     pub max_header_bytes: usize,
+    /// Bytes of one line of a request's head; more are answered with 431.
+    ///
+    /// The target counts as a line too; a longer one is answered with 414.
+    pub max_header_line_bytes: usize,
     /// Bytes of a request's body; 0: no limit. More are answered with 413, or cut.
     pub max_body_bytes: u64,
     /// Connections at a time; more wait to be accepted.
@@ -76,7 +82,8 @@ impl Default for ListenSettings {
             header_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(75),
             max_headers: 100,
-            max_header_bytes: 64 * 1024,
+            max_header_bytes: 32 * 1024,
+            max_header_line_bytes: 8 * 1024,
             max_body_bytes: 0,
             max_connections: 10_000,
             max_connections_per_address: 0,
@@ -91,6 +98,7 @@ pub struct Listener {
     socket: BoundSocket,
     addr: ListenAddr,
     settings: ListenSettings,
+    counts: Arc<ConnectionCounts>,
 }
 
 impl Listener {
@@ -110,6 +118,7 @@ impl Listener {
             socket,
             addr,
             settings,
+            counts: Arc::default(),
         })
     }
 
@@ -140,6 +149,18 @@ impl Listener {
         }
     }
 
+    /// Returns what is counted of its connections, before and while it serves.
+    #[must_use]
+    pub fn counts(&self) -> Arc<ConnectionCounts> {
+        Arc::clone(&self.counts)
+    }
+
+    /// Returns its certificates, if connections are encrypted.
+    #[must_use]
+    pub fn tls(&self) -> Option<&Tls> {
+        self.settings.tls.as_ref()
+    }
+
     /// Tells whether connections are encrypted.
     #[must_use]
     pub fn is_tls(&self) -> bool {
@@ -166,6 +187,7 @@ impl Listener {
         B::Data: Send,
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
+        let service = WithExtensions(service);
         self.serve_by(Crew::here(), service, stop).await;
     }
 
@@ -183,6 +205,18 @@ impl Listener {
         B::Data: Send,
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
+        let service = WithExtensions(service);
+        self.serve_by(workers.crew(), service, stop).await;
+    }
+
+    /// Serves as [`Listener::serve_on`] does, with a service that is told of clients apart.
+    #[cfg(feature = "server")]
+    pub(crate) async fn serve_arrivals_on<S: HttpService>(
+        self,
+        workers: &Workers,
+        service: S,
+        stop: CancellationToken,
+    ) {
         self.serve_by(workers.crew(), service, stop).await;
     }
 
@@ -192,6 +226,7 @@ impl Listener {
             trusted_proxies: Arc::new(self.settings.trusted_proxies.clone()),
             addresses: Arc::new(Addresses::new(self.settings.max_connections_per_address)),
             settings: self.settings,
+            counts: self.counts,
             stop,
             cut: CancellationToken::new(),
             tasks: TaskTracker::new(),

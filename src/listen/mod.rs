@@ -39,16 +39,25 @@
 //! ```
 
 mod accept;
+#[cfg(feature = "acme")]
+mod acme;
+#[cfg(not(feature = "acme"))]
+#[path = "no_acme.rs"]
+mod acme;
 mod address;
+mod arrival;
 mod certificate;
 mod client_addr;
 mod connection;
+mod counts;
 mod forwarded;
 mod guard;
+mod heads;
 mod http_service;
 mod idle;
 mod io;
 mod listener;
+mod names;
 mod places;
 mod proxy_protocol;
 mod seldom;
@@ -59,10 +68,15 @@ mod systemd;
 mod tls;
 mod workers;
 
+#[cfg(feature = "acme")]
+pub use acme::{Acme, AcmeError, AcmeSettings};
 pub use address::{ListenAddr, ListenAddrError};
-pub use certificate::{CertificateError, CertificateFiles};
+#[cfg(feature = "server")]
+pub(crate) use arrival::Arrival;
+pub use certificate::{CertificateError, CertificateFiles, CertificateState, Validity};
 pub(crate) use client_addr::is_forwarding;
 pub use client_addr::{ClientAddr, TrustedProxies, TrustedProxyError};
+pub use counts::ConnectionCounts;
 pub use guard::{BodyError, BodyGuard, GuardedBody};
 pub use listener::{ListenSettings, Listener};
 pub use proxy_protocol::{ProxyHeader, ProxySource};

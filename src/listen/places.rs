@@ -9,21 +9,23 @@ use std::{
 use tokio::sync::OwnedSemaphorePermit;
 use tracing::warn;
 
-use super::workers::Seat;
+use super::{counts::OpenConnection, workers::Seat};
 
 /// Place of one connection; given back when dropped.
 #[derive(Debug)]
 pub(super) struct Place {
     _permit: OwnedSemaphorePermit,
     _seat: Seat,
+    _open: OpenConnection,
     _address: Option<AddressPlace>,
 }
 
 impl Place {
-    pub(super) fn new(permit: OwnedSemaphorePermit, seat: Seat) -> Self {
+    pub(super) fn new(permit: OwnedSemaphorePermit, seat: Seat, open: OpenConnection) -> Self {
         Self {
             _permit: permit,
             _seat: seat,
+            _open: open,
             _address: None,
         }
     }

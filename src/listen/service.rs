@@ -1,7 +1,7 @@
 use std::{
     pin::Pin,
     sync::Arc,
-    task::{Context, Poll, ready},
+    task::{Context, Poll, Waker, ready},
 };
 
 use http::{HeaderValue, Request, Response, StatusCode, Version, header::CONNECTION};
@@ -9,7 +9,11 @@ use hyper::body::{Body, Frame, Incoming, SizeHint};
 use pin_project_lite::pin_project;
 use tower::util::Oneshot;
 
-use super::{client_addr::Origin, connection::Shared, guard::BodyGuard, idle::Activity};
+use super::{
+    arrival::Arrival, client_addr::Origin, connection::Shared, guard::BodyGuard, idle::Activity,
+};
+
+const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
 /// The service as one connection sees it: requests are counted and know their client.
 #[derive(Clone, Debug)]
@@ -27,44 +31,103 @@ impl<S> ConnectionService<S> {
         if request.headers().len() > settings.max_headers {
             return Some(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE);
         }
+        // By HTTP/2 nobody tells how long the head is.
+        if self.activity.heads.is_long() || request.version() == Version::HTTP_2 {
+            let too_long = too_long_line(request, settings.max_header_line_bytes);
+            if too_long.is_some() {
+                return too_long;
+            }
+        }
+        if request.body().is_end_stream() {
+            return None;
+        }
+        let length = request.body().size_hint();
+        if length.upper().is_none() && self.has_two_lengths(request) {
+            return Some(StatusCode::BAD_REQUEST);
+        }
         let max = settings.max_body_bytes;
-        (max > 0 && request.body().size_hint().lower() > max)
-            .then_some(StatusCode::PAYLOAD_TOO_LARGE)
+        (max > 0 && length.lower() > max).then_some(StatusCode::PAYLOAD_TOO_LARGE)
+    }
+
+    /// Chunks, and a `Content-Length` beside them (RFC 9112 §6.1): somebody else
+    /// may read another request than we do.
+    fn has_two_lengths(&self, request: &Request<Incoming>) -> bool {
+        request.version() < Version::HTTP_2
+            && (self.activity.heads).has_length_beside_chunks(request.method(), request.uri())
+    }
+
+    /// Adds what is known of the client.
+    fn arrival(&self, request: Request<Incoming>) -> Request<Arrival> {
+        let trusted_proxies = &self.shared.trusted_proxies;
+        let client = trusted_proxies.resolve_from(self.origin, request.headers());
+        let guard = (!request.body().is_end_stream()).then(|| {
+            let max_bytes = self.shared.settings.max_body_bytes;
+            BodyGuard::new(Arc::clone(&self.activity), max_bytes)
+        });
+        request.map(|body| Arrival {
+            body,
+            client,
+            guard,
+        })
     }
 }
 
 impl<S, B> hyper::service::Service<Request<Incoming>> for ConnectionService<S>
 where
-    S: tower_service::Service<Request<Incoming>, Response = Response<B>> + Clone,
+    S: tower_service::Service<Request<Arrival>, Response = Response<B>> + Clone,
     B: Body,
 {
     type Response = Response<CountedBody<B>>;
     type Error = S::Error;
-    type Future = CountedFuture<Oneshot<S, Request<Incoming>>>;
+    type Future = CountedFuture<S::Future, Oneshot<S, Request<Arrival>>>;
 
-    fn call(&self, mut request: Request<Incoming>) -> Self::Future {
+    fn call(&self, request: Request<Incoming>) -> Self::Future {
         let in_flight = InFlight::new(&self.activity, request.version());
+        let is_stream = in_flight.is_stream;
+        let in_flight = Some(in_flight);
         if let Some(status) = self.refusal(&request) {
             return CountedFuture {
-                in_flight: Some(in_flight),
-                refusal: Some((status, request.version())),
-                inner: None,
+                in_flight,
+                has_body: false,
+                answer: Answer::Refused {
+                    status,
+                    version: request.version(),
+                },
             };
         }
-        let trusted_proxies = &self.shared.trusted_proxies;
-        let addr = trusted_proxies.resolve_from(self.origin, request.headers());
-        request.extensions_mut().insert(addr);
-        if !request.body().is_end_stream() {
-            let max_bytes = self.shared.settings.max_body_bytes;
-            let guard = BodyGuard::new(Arc::clone(&self.activity), max_bytes);
-            request.extensions_mut().insert(guard);
+        let has_body = !request.body().is_end_stream();
+        if has_body {
+            self.activity.body_begins();
         }
+        let request = self.arrival(request);
+        let mut service = self.service.clone();
+        // Most services are always ready: what they hold is not moved once more then.
+        let answer = match service.poll_ready(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Ok(())) => Answer::Called {
+                future: service.call(request),
+            },
+            Poll::Ready(Err(_)) | Poll::Pending => Answer::Waiting {
+                future: Oneshot::new(service, request),
+            },
+        };
         CountedFuture {
-            in_flight: Some(in_flight),
-            refusal: None,
-            inner: Some(Oneshot::new(self.service.clone(), request)),
+            has_body: has_body && !is_stream,
+            in_flight,
+            answer,
         }
     }
+}
+
+/// Status for a head with a line beyond the limit.
+fn too_long_line<B>(request: &Request<B>, max_bytes: usize) -> Option<StatusCode> {
+    let target = request.uri().path_and_query();
+    if target.is_some_and(|target| target.as_str().len() > max_bytes) {
+        return Some(StatusCode::URI_TOO_LONG);
+    }
+    let mut lines = request.headers().iter();
+    lines
+        .any(|(name, value)| name.as_str().len() + ": ".len() + value.len() > max_bytes)
+        .then_some(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE)
 }
 
 /// Counts a request as in flight until it is dropped.
@@ -119,43 +182,71 @@ impl Drop for InFlight {
 
 pin_project! {
     /// Future of a response whose body goes on counting.
-    pub(super) struct CountedFuture<F> {
+    pub(super) struct CountedFuture<F, W> {
         in_flight: Option<InFlight>,
-        refusal: Option<(StatusCode, Version)>,
+        // It has one, and its connection to itself.
+        has_body: bool,
         #[pin]
-        inner: Option<F>,
+        answer: Answer<F, W>,
     }
 }
 
-impl<F, B, E> Future for CountedFuture<F>
+pin_project! {
+    #[project = AnswerProjection]
+    enum Answer<F, W> {
+        /// The service was ready.
+        Called {
+            #[pin]
+            future: F,
+        },
+        /// It waits until the service is ready.
+        Waiting {
+            #[pin]
+            future: W,
+        },
+        Refused {
+            status: StatusCode,
+            version: Version,
+        },
+    }
+}
+
+impl<F, W, B, E> Future for CountedFuture<F, W>
 where
     F: Future<Output = Result<Response<B>, E>>,
+    W: Future<Output = Result<Response<B>, E>>,
 {
     type Output = Result<Response<CountedBody<B>>, E>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        let response = match (this.inner.as_pin_mut(), this.refusal) {
-            (Some(inner), _) => ready!(inner.poll(cx))?.map(Some),
-            (None, refusal) => refuse(refusal.take()).map(|()| None),
+        let mut response = match this.answer.project() {
+            AnswerProjection::Called { future } => ready!(future.poll(cx))?.map(Some),
+            AnswerProjection::Waiting { future } => ready!(future.poll(cx))?.map(Some),
+            AnswerProjection::Refused { status, version } => {
+                refuse(*status, *version).map(|()| None)
+            }
         };
         let mut in_flight = this.in_flight.take();
         if let Some(in_flight) = &mut in_flight {
             in_flight.answer_begins();
+            if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+                in_flight.activity.heads.end();
+            } else if *this.has_body && !in_flight.activity.has_body_ended() {
+                // hyper closes the connection then, and would not say so.
+                response.headers_mut().insert(CONNECTION, CLOSE);
+            }
         }
         Poll::Ready(Ok(response.map(|inner| CountedBody { in_flight, inner })))
     }
 }
 
 /// Answer to a request beyond a limit; what is left of it is not read.
-fn refuse(refusal: Option<(StatusCode, Version)>) -> Response<()> {
+fn refuse(status: StatusCode, version: Version) -> Response<()> {
     let mut response = Response::new(());
-    if let Some((status, version)) = refusal {
-        *response.status_mut() = status;
-        if version < Version::HTTP_2 {
-            let close = HeaderValue::from_static("close");
-            response.headers_mut().insert(CONNECTION, close);
-        }
+    *response.status_mut() = status;
+    if version < Version::HTTP_2 {
+        response.headers_mut().insert(CONNECTION, CLOSE);
     }
     response
 }

@@ -1,9 +1,8 @@
 //! TLS: certificates by name, taken over from their files when these change.
 
 use std::{
-    collections::HashMap,
-    fmt,
-    sync::{Arc, Mutex, PoisonError},
+    fmt, io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -14,11 +13,16 @@ use rustls::{
     server::{ClientHello, ResolvesServerCert},
     sign::CertifiedKey,
 };
-use tokio::{task, time};
-use tokio_rustls::TlsAcceptor;
+use tokio::{io::AsyncWriteExt as _, task, time};
+use tokio_rustls::{TlsAcceptor, server::TlsStream};
 use tracing::{error, info, warn};
 
-use super::certificate::{Certificate, CertificateError, CertificateFiles, Stamp};
+use super::{
+    acme::{self, Acme},
+    certificate::{Certificate, CertificateError, CertificateFiles, CertificateState, Stamp},
+    names::Names,
+    stream::Transport,
+};
 
 /// Time between two looks at the files.
 const LOOK_PERIOD: Duration = Duration::from_secs(5);
@@ -29,7 +33,8 @@ const LOOK_PERIOD: Duration = Duration::from_secs(5);
 /// one with that name, else one with a wildcard for it, else the first.
 /// Running listeners look at the files every five seconds; those that have
 /// changed are taken over for new connections. While a new one is broken the
-/// old one stays, and the log says why once.
+/// old one stays, and the log says why once. Those that are ordered by the
+/// program itself come before all others for their names.
 #[derive(Clone)]
 pub struct Tls {
     acceptor: TlsAcceptor,
@@ -40,15 +45,7 @@ struct Certificates {
     provider: CryptoProvider,
     names: ArcSwap<Names>,
     pairs: Mutex<Vec<Pair>>,
-}
-
-/// Certificates by the names that they are for.
-#[derive(Debug)]
-struct Names {
-    first: Option<Arc<CertifiedKey>>,
-    exact: HashMap<String, Arc<CertifiedKey>>,
-    /// Without the `*`: `.example.com`.
-    wildcard: HashMap<String, Arc<CertifiedKey>>,
+    acme: Option<Acme>,
 }
 
 /// Two files, and what was last taken from them.
@@ -72,25 +69,50 @@ impl Tls {
     /// Fails without any files, when one is missing or holds nothing of use,
     /// when a key is encrypted or does not fit its certificate.
     pub fn load(files: Vec<CertificateFiles>) -> Result<Self, CertificateError> {
-        let provider = ring::default_provider();
         if files.is_empty() {
             return Err(CertificateError::no_file("a listener needs a certificate"));
         }
+        Self::new(files, None)
+    }
+
+    /// Reads the files, if any, and takes what is ordered beside them.
+    ///
+    /// A name whose certificate has not been issued yet gets that of a file, if
+    /// one is for it; else its handshakes fail, and others go on.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Tls::load`] does, but for want of files.
+    #[cfg(feature = "acme")]
+    pub fn load_with_acme(
+        files: Vec<CertificateFiles>,
+        acme: Acme,
+    ) -> Result<Self, CertificateError> {
+        Self::new(files, Some(acme))
+    }
+
+    fn new(files: Vec<CertificateFiles>, acme: Option<Acme>) -> Result<Self, CertificateError> {
+        let provider = ring::default_provider();
         let pairs = files
             .into_iter()
             .map(|files| Pair::load(files, &provider))
             .collect::<Result<Vec<_>, _>>()?;
         let certificates = Arc::new(Certificates {
-            names: ArcSwap::from_pointee(Names::new(&pairs)),
+            names: ArcSwap::default(),
             provider: provider.clone(),
             pairs: Mutex::new(pairs),
+            acme,
         });
+        certificates.publish(&certificates.pairs());
         let config = ServerConfig::builder_with_provider(Arc::new(provider))
             .with_safe_default_protocol_versions()
             .map_err(|error| CertificateError::no_file(error.to_string()))?;
         let resolver: Arc<dyn ResolvesServerCert> = Arc::<Certificates>::clone(&certificates);
         let mut config = config.with_no_client_auth().with_cert_resolver(resolver);
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        if certificates.acme.is_some() {
+            config.alpn_protocols.push(acme::PROTOCOL.to_vec());
+        }
         match ring::Ticketer::new() {
             Ok(ticketer) => config.ticketer = ticketer,
             Err(error) => warn!(%error, "TLS sessions are not resumed by tickets: {error}"),
@@ -108,12 +130,41 @@ impl Tls {
         self.certificates.reload();
     }
 
-    pub(super) fn acceptor(&self) -> &TlsAcceptor {
-        &self.acceptor
+    /// Returns every certificate, those of files first.
+    #[must_use]
+    pub fn states(&self) -> Vec<CertificateState> {
+        let certificates = &self.certificates;
+        let mut states: Vec<_> = certificates.pairs().iter().map(Pair::told).collect();
+        states.extend(certificates.acme.iter().flat_map(Acme::states));
+        states
     }
 
-    /// Looks at the files for ever.
+    /// Shakes hands with a visitor.
+    ///
+    /// The authority that wants a proof gets it with the handshake, and nothing
+    /// more (RFC 8737 §3).
+    pub(super) async fn accept(&self, stream: Transport) -> io::Result<TlsStream<Transport>> {
+        let mut stream = self.acceptor.accept(stream).await?;
+        if stream.get_ref().1.alpn_protocol() == Some(acme::PROTOCOL) {
+            stream.shutdown().await?;
+            return Err(io::ErrorKind::ConnectionAborted.into());
+        }
+        Ok(stream)
+    }
+
+    /// Looks at the files, and orders certificates, for ever.
     pub(super) async fn watch(self) {
+        let certificates = &self.certificates;
+        let ordering = async {
+            if let Some(acme) = &certificates.acme {
+                // In a box: an order is a large thing, and a rare one.
+                Box::pin(acme.keep(|| certificates.publish(&certificates.pairs()))).await;
+            }
+        };
+        tokio::join!(ordering, self.look());
+    }
+
+    async fn look(&self) {
         loop {
             time::sleep(LOOK_PERIOD).await;
             let certificates = Arc::clone(&self.certificates);
@@ -134,65 +185,44 @@ impl fmt::Debug for Tls {
 
 impl Certificates {
     fn reload(&self) {
-        let mut pairs = self.pairs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pairs = self.pairs();
         let changed = pairs
             .iter_mut()
             .map(|pair| pair.reload(&self.provider))
             .fold(false, |any, one| any | one);
         if changed {
-            self.names.store(Arc::new(Names::new(&pairs)));
+            self.publish(&pairs);
         }
+    }
+
+    /// Serves what there is now; whoever has the pairs is alone in it.
+    fn publish(&self, pairs: &[Pair]) {
+        let ordered = self.acme.iter().flat_map(Acme::certificates);
+        let files = pairs.iter().map(|pair| &pair.certificate);
+        self.names.store(Arc::new(Names::new(files, ordered)));
+    }
+
+    fn pairs(&self) -> MutexGuard<'_, Vec<Pair>> {
+        self.pairs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl ResolvesServerCert for Certificates {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        if let Some(acme) = &self.acme
+            && acme::is_challenge(&hello)
+        {
+            return acme.answer(hello.server_name());
+        }
         self.names.load().find(hello.server_name())
     }
 }
 
 impl fmt::Debug for Certificates {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.names.load();
         f.debug_struct("Certificates")
-            .field("exact", &names.exact.keys())
-            .field("wildcard", &names.wildcard.keys())
+            .field("names", &self.names.load())
             .finish_non_exhaustive()
-    }
-}
-
-impl Names {
-    fn new(pairs: &[Pair]) -> Self {
-        let certificates = || pairs.iter().map(|pair| &pair.certificate);
-        let mut names = Self {
-            first: certificates().next().map(|first| Arc::clone(&first.key)),
-            exact: HashMap::new(),
-            wildcard: HashMap::new(),
-        };
-        for Certificate { key, names: all } in certificates() {
-            for name in all {
-                let (map, name) = match name.strip_prefix('*') {
-                    Some(suffix) => (&mut names.wildcard, suffix),
-                    None => (&mut names.exact, name.as_str()),
-                };
-                map.entry(name.to_owned())
-                    .or_insert_with(|| Arc::clone(key));
-            }
-        }
-        names
-    }
-
-    fn find(&self, name: Option<&str>) -> Option<Arc<CertifiedKey>> {
-        let by_name = name.and_then(|name| {
-            let name = name.to_ascii_lowercase();
-            let name = name.trim_end_matches('.');
-            // A wildcard stands for one label (RFC 9525 §6.3).
-            let suffix = name.find('.').and_then(|dot| name.get(dot..));
-            self.exact
-                .get(name)
-                .or_else(|| suffix.and_then(|suffix| self.wildcard.get(suffix)))
-        });
-        by_name.or(self.first.as_ref()).cloned()
     }
 }
 
@@ -200,12 +230,23 @@ impl Pair {
     fn load(files: CertificateFiles, provider: &CryptoProvider) -> Result<Self, CertificateError> {
         let stamps = files.stamps();
         let certificate = Certificate::load(&files, provider)?;
+        certificate.warn_of_time(&files.certificate_file);
         Ok(Self {
             files,
             stamps,
             certificate,
             trouble: None,
         })
+    }
+
+    fn told(&self) -> CertificateState {
+        CertificateState {
+            names: self.certificate.names.clone(),
+            file: self.files.certificate_file.clone(),
+            validity: Some(self.certificate.validity),
+            is_ordered: false,
+            failures: 0,
+        }
     }
 
     /// Takes over what has changed; tells whether something has.
@@ -221,6 +262,7 @@ impl Pair {
                     "reloaded the certificate {}",
                     self.files.certificate_file.display()
                 );
+                certificate.warn_of_time(&self.files.certificate_file);
                 self.certificate = certificate;
                 self.stamps = stamps;
                 self.trouble = None;

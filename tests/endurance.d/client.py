@@ -8,6 +8,7 @@ from collections import Counter
 BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 HEADERS = {"User-Agent": BROWSER, "Host": "site.example"}
 TIMEOUT = 60
+NEVER = float("inf")
 
 
 def connection(port):
@@ -30,8 +31,10 @@ def fetch(port, path="/small", using=None):
 class Load:
     """Clients that ask without a pause until they are told to stop."""
 
-    def __init__(self, port, clients=16, path="/slow/5", is_kept=True):
+    def __init__(self, port, clients=16, path="/slow/5", is_kept=True, length=None):
         self.port, self.path, self.is_kept = port, path, is_kept
+        # Bytes of each answer; where they are told, nothing is posted.
+        self.length = length
         self.results = []
         self.stopped = threading.Event()
         self.threads = [threading.Thread(target=self._ask, args=(n,)) for n in range(clients)]
@@ -49,16 +52,20 @@ class Load:
     def _ask(self, number):
         client, asked = connection(self.port), 0
         while not self.stopped.is_set():
-            begun = None
+            begun = sent = None
             try:
-                # The time counts from where the request is on its way.
                 client.connect() if client.sock is None else None
-                method, body = ("POST", b"data") if (number + asked) % 4 == 0 else ("GET", None)
-                client.request(method, self.path, body=body, headers=HEADERS)
+                posts = self.length is None and (number + asked) % 4 == 0
+                method, body = ("POST", b"data") if posts else ("GET", None)
+                # Between the two this thread may have waited for others.
                 begun = time.monotonic()
+                client.request(method, self.path, body=body, headers=HEADERS)
+                sent = time.monotonic()
                 answer = client.getresponse()
-                answer.read()
+                received = len(answer.read())
                 outcome = str(answer.status)
+                if answer.status == 200 and self.length not in (None, received):
+                    outcome = f"200 with {received} bytes"
             except ConnectionRefusedError:
                 time.sleep(0.01)
                 client.close()
@@ -66,7 +73,7 @@ class Load:
             except (OSError, http.client.HTTPException) as error:
                 outcome = type(error).__name__
                 client.close()
-            self.results.append((begun, time.monotonic(), outcome))
+            self.results.append((begun, sent, time.monotonic(), outcome))
             asked += 1
             if not self.is_kept:
                 client.close()
@@ -80,10 +87,13 @@ class Load:
             assert time.monotonic() < deadline, f"no answers any more: {self.outcomes()}"
             time.sleep(0.005)
 
-    def outcomes(self, begun_after=0.0, begun_before=float("inf")):
-        """Counts outcomes of the requests that were sent in that time."""
+    def outcomes(self, begun_after=0.0, sent_before=NEVER, ended_before=NEVER):
+        """Counts outcomes of the requests that were begun, sent whole, or answered then."""
         return Counter(
             outcome
-            for begun, _, outcome in list(self.results)
-            if begun is not None and begun_after < begun < begun_before
+            for begun, sent, ended, outcome in list(self.results)
+            if begun is not None
+            and begun > begun_after
+            and (sent or NEVER) <= sent_before
+            and ended <= ended_before
         )

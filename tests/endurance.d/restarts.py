@@ -1,35 +1,72 @@
 """Upstreams that die, reloads, and the end, all under load."""
 
 import time
+from collections import Counter
+from contextlib import ExitStack
 
 from client import Load
+from upstream import HALVES
 
 
 def upstream_restarts(program, upstream, is_short):
+    """Small answers come whole or become a 502 or 504, not one is cut."""
+    rounds = 2 if is_short else 5
+    failed = answered = 0
+    for _ in range(rounds):
+        while_away, count = restart(upstream, [Load(program.port)])
+        assert set(while_away) <= {"200", "502", "504"}, f"while it was away: {while_away}"
+        failed += sum(while_away.values()) - while_away["200"]
+        answered += count
+    assert failed > 0, "no request met the upstream away"
+    return f"{rounds} times: {answered} requests; while it was away {failed} got 502 or 504, none was cut"
+
+
+def upstream_restarts_midway(program, upstream, is_short):
+    """Of answers that have begun the head is gone: they are cut, and are seen to be."""
     rounds = 2 if is_short else 5
     failed = answered = cut = 0
     for _ in range(rounds):
-        with Load(program.port) as load:
-            load.wait_for(200)
-            killed = time.monotonic()
-            upstream.kill()
-            load.wait_for(50)
-            upstream.start()
-            back = time.monotonic()
-            load.wait_for(200)
-        before = load.outcomes(begun_before=killed - 1)
-        while_away = load.outcomes(killed - 1, back)
-        after = load.outcomes(begun_after=back)
-        assert set(before) <= {"200"}, f"before it was killed: {before}"
-        # An answer that had begun can only be cut; each client sees that once at most.
-        now_cut = while_away.pop("IncompleteRead", 0) + while_away.pop("RemoteDisconnected", 0)
-        assert now_cut <= len(load.threads), f"{now_cut} answers were cut when it went away"
+        loads = [
+            Load(program.port, clients=8, path=f"/{kind}/50", length=HALVES)
+            for kind in ("halves", "chunkedhalves")
+        ]
+        while_away, count = restart(upstream, loads, least=32)
+        now_cut = while_away.pop("IncompleteRead", 0)
         assert set(while_away) <= {"200", "502", "504"}, f"while it was away: {while_away}"
-        assert set(after) == {"200"}, f"once it was back: {after}"
+        # A client has one answer at a time.
+        assert now_cut <= 16, f"{now_cut} answers to 16 clients were cut when it went away"
         cut += now_cut
         failed += sum(while_away.values()) - while_away["200"]
-        answered += sum(load.outcomes().values())
-    return f"{rounds} times: {answered} requests; while it was away {failed} got 502 or 504, {cut} whose answer had begun were cut"
+        answered += count
+    assert cut > 0, "no answer had begun"
+    return f"{rounds} times: {answered} requests; {cut} answers that had begun were cut, {failed} got 502 or 504"
+
+
+def restart(upstream, loads, least=200):
+    """Kills the upstream under load and brings it back.
+
+    Before and after every answer is good and whole. Returns the other outcomes,
+    and how many there were in all.
+    """
+    with ExitStack() as running:
+        for load in loads:
+            running.enter_context(load)
+        for load in loads:
+            load.wait_for(least)
+        killed = time.monotonic()
+        upstream.kill()
+        for load in loads:
+            load.wait_for(50)
+        upstream.start()
+        back = time.monotonic()
+        for load in loads:
+            load.wait_for(least)
+    before = sum((load.outcomes(ended_before=killed) for load in loads), Counter())
+    after = sum((load.outcomes(begun_after=back) for load in loads), Counter())
+    every = sum((load.outcomes() for load in loads), Counter())
+    assert set(before) == {"200"}, f"before it was killed: {before}"
+    assert set(after) == {"200"}, f"once it was back: {after}"
+    return every - before - after, every.total()
 
 
 def reloads(program, _, is_short):
@@ -69,13 +106,13 @@ def stop(program, load, count=300):
         stopped = time.monotonic()
         program.signal("SIGTERM")
         code = program.process.wait(timeout=60)
-    before = load.outcomes(begun_before=stopped)
+    before = load.outcomes(sent_before=stopped)
     assert set(before) == {"200"}, f"sent before the signal: {before}"
     assert code == 0, f"exit code {code}"
     in_flight = sum(
-        1 for begun, ended, _ in load.results if begun and begun < stopped < ended
+        1 for _, sent, ended, _ in load.results if sent and sent < stopped < ended
     )
     return f"{sum(before.values())} requests, {in_flight} of them in flight: all answered"
 
 
-CHECKS = [upstream_restarts, reloads, stop_kept, stop_fresh, stop_slow]
+CHECKS = [upstream_restarts, upstream_restarts_midway, reloads, stop_kept, stop_fresh, stop_slow]

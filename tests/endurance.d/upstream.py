@@ -1,7 +1,11 @@
 """The server behind the proxy: pages of any size, in a process of its own that can be killed.
 
 GET /small: two bytes. GET /slow/MS: two bytes, later. GET /bytes/N and
-/chunked/N: N bytes. POST: the SHA-256 of the body.
+/chunked/N: N bytes. GET /halves/MS and /chunkedhalves/MS: half of a page of
+HALVES bytes, the rest later. POST: the SHA-256 of the body.
+
+Small answers are written at once, head and body: where the server is killed,
+the other side gets all of one or nothing.
 """
 
 import hashlib
@@ -14,6 +18,8 @@ import sys
 import time
 
 BLOCK = 1 << 18
+# What is held back at no place on the way.
+HALVES = 1 << 16
 
 
 def blocks(size):
@@ -27,11 +33,15 @@ def blocks(size):
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
+    # Answers go when they are whole, or when there is more than this of them.
+    wbufsize = 1 << 13
 
     def do_GET(self):
         kind, _, number = self.path[1:].partition("/")
         if kind in ("bytes", "chunked"):
             return self.send_large(kind == "chunked", int(number))
+        if kind in ("halves", "chunkedhalves"):
+            return self.send_halves(kind == "chunkedhalves", int(number))
         if kind == "slow":
             time.sleep(int(number) / 1000)
         return self.send_small(b"ok")
@@ -57,6 +67,21 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         for block in blocks(size):
             self.wfile.write(b"%x\r\n%b\r\n" % (len(block), block) if is_chunked else block)
+        if is_chunked:
+            self.wfile.write(b"0\r\n\r\n")
+
+    def send_halves(self, is_chunked, milliseconds):
+        half = b"x" * (HALVES // 2)
+        self.send_response(200)
+        if is_chunked:
+            self.send_header("Transfer-Encoding", "chunked")
+        else:
+            self.send_header("Content-Length", str(HALVES))
+        self.end_headers()
+        for pause in (milliseconds, 0):
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(half), half) if is_chunked else half)
+            self.wfile.flush()
+            time.sleep(pause / 1000)
         if is_chunked:
             self.wfile.write(b"0\r\n\r\n")
 

@@ -5,7 +5,10 @@
     reason = "what helpers of a test cannot do fails the test"
 )]
 
+#[cfg(feature = "acme")]
+mod acme;
 mod client_addr;
+mod counts;
 mod limits;
 mod program;
 mod proxy_protocol;

@@ -34,7 +34,7 @@ def built(root):
     there = [program for program in programs if program.exists()]
     if there:
         return max(there, key=lambda program: program.stat().st_mtime)
-    subprocess.run(["cargo", "build", "--locked"], cwd=root, check=True)
+    subprocess.run(["cargo", "build", "--locked", "--features", "acme"], cwd=root, check=True)
     return programs[0]
 
 

@@ -124,6 +124,81 @@ async fn headers_beyond_their_number_or_bytes_are_431() {
     }
 }
 
+#[tokio::test]
+async fn lines_beyond_their_bytes_are_431_and_targets_414() {
+    let front = serve_echo(ListenSettings {
+        max_header_line_bytes: 2000,
+        ..listen_settings()
+    })
+    .await;
+    for (header, target, expected) in [
+        (1990, 2000, 200),
+        (2000, 10, 431),
+        (20_000, 10, 431),
+        (10, 2001, 414),
+        (10, 20_000, 414),
+    ] {
+        let (header, target) = ("y".repeat(header - 3), "x".repeat(target - 1));
+        let request = format!(
+            "GET /{target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nlong: {header}\r\n\r\n"
+        );
+        for first in [KEPT, ""] {
+            let mut client = RawClient::connect(front.addr).await;
+            if !first.is_empty() {
+                client.send(first).await;
+                assert_eq!(status(&client.response().await), 200);
+            }
+            let (head, tail) = request.split_at(request.len() / 2);
+            client.send(head).await;
+            client.send(tail).await;
+            let answer = client.response().await;
+            assert_eq!(
+                status(&answer),
+                expected,
+                "{} {}",
+                header.len(),
+                target.len()
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_length_beside_chunks_is_400_and_the_end() {
+    let front = serve_echo(listen_settings()).await;
+    for (length, expected) in [("", 200), ("Content-Length: abc\r\n", 400)] {
+        let mut client = RawClient::connect(front.addr).await;
+        client.send(KEPT).await;
+        assert_eq!(status(&client.response().await), 200);
+        client
+            .send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n")
+            .await;
+        client
+            .send(format!("{length}\r\n2\r\nok\r\n0\r\n\r\n"))
+            .await;
+        let answer = client.response().await;
+        assert_eq!(status(&answer), expected, "{length}");
+        assert!(answer.contains("onnection: close"), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_before_the_end_of_a_body_says_that_the_connection_ends() {
+    let nobody = proxy(([127, 0, 0, 1], 1).into());
+    let front = Front::serve(listen_settings(), nobody).await;
+    for (method, length, closes) in [("GET", 0, false), ("POST", 0, false), ("POST", 4, true)] {
+        let mut client = RawClient::connect(front.addr).await;
+        client
+            .send(format!(
+                "{method} / HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n"
+            ))
+            .await;
+        let answer = client.response().await;
+        assert_eq!(status(&answer), 502);
+        assert_eq!(answer.contains("onnection: close"), closes, "{answer}");
+    }
+}
+
 async fn http2(front: &Front) -> hyper::client::conn::http2::SendRequest<Full<Bytes>> {
     let stream = TcpStream::connect(front.addr).await.unwrap();
     let (client, connection) =
@@ -157,6 +232,18 @@ async fn http2_has_the_same_limits() {
         let request = request.body(Full::from(body)).unwrap();
         let response = soon(client.send_request(request)).await.unwrap();
         assert_eq!(response.status(), expected, "{headers} {body:?}");
+    }
+    for (header, target, expected) in [
+        (8000, 8000, StatusCode::OK),
+        (9000, 10, StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE),
+        (10, 9000, StatusCode::URI_TOO_LONG),
+    ] {
+        let request = Request::get(format!("http://a/{}", "x".repeat(target - 1)))
+            .header("x", "y".repeat(header))
+            .body(Full::default())
+            .unwrap();
+        let response = soon(client.send_request(request)).await.unwrap();
+        assert_eq!(response.status(), expected, "{header} {target}");
     }
 }
 

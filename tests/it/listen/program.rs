@@ -17,34 +17,42 @@ use crate::support::program::{DEADLINE, command, run};
 use super::tls::{connect, write};
 
 /// A running program that is killed at the end.
-struct Program(Child);
+pub(super) struct Program {
+    child: Child,
+    /// Lines that it has printed.
+    said: Vec<String>,
+}
 
 impl Drop for Program {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
 impl Program {
     /// Starts a command, and returns the URLs that it says it serves on.
-    fn start(command: &mut Command, urls: usize) -> (Self, Vec<String>) {
-        let mut program = Self(command.stdout(Stdio::piped()).spawn().unwrap());
-        let mut lines = BufReader::new(program.0.stdout.take().unwrap()).lines();
+    pub(super) fn start(command: &mut Command, urls: usize) -> (Self, Vec<String>) {
+        let mut program = Self {
+            child: command.stdout(Stdio::piped()).spawn().unwrap(),
+            said: Vec::new(),
+        };
+        let mut lines = BufReader::new(program.child.stdout.take().unwrap()).lines();
         let mut found = Vec::new();
         while found.len() < urls {
             let line = lines.next().expect("it serves").unwrap();
             if let Some((_, url)) = line.split_once(" on ") {
                 found.push(url.to_owned());
             }
+            program.said.push(line);
         }
         (program, found)
     }
 
     fn terminate(&mut self) {
-        let pid = self.0.id().to_string();
+        let pid = self.child.id().to_string();
         assert!(Command::new("kill").arg(pid).status().unwrap().success());
-        assert!(self.0.wait().unwrap().success());
+        assert!(self.child.wait().unwrap().success());
     }
 }
 
@@ -52,7 +60,7 @@ fn directory() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
 }
 
-fn configured(directory: &Path, text: &str) -> Command {
+pub(super) fn configured(directory: &Path, text: &str) -> Command {
     let file = directory.join("robot-detection.toml");
     let common = "web_robots_db = ''\ndatabase.url = 'sqlite::memory:'\n";
     fs::write(file, format!("{common}{text}")).unwrap();
@@ -62,7 +70,7 @@ fn configured(directory: &Path, text: &str) -> Command {
     command
 }
 
-fn addr(url: &str) -> SocketAddr {
+pub(super) fn addr(url: &str) -> SocketAddr {
     let (_, rest) = url.split_once("://").unwrap();
     rest.trim_end_matches('/').parse().unwrap()
 }
@@ -118,6 +126,38 @@ async fn several_listeners_serve_the_same_site() {
     assert!(get(stream).starts_with("HTTP/1.1 404"));
     program.terminate();
     assert!(!path.exists());
+}
+
+#[test]
+fn the_admin_page_is_told_as_it_can_be_reached() {
+    for (settings, urls, expected) in [
+        (
+            "server.listen = '127.0.0.1:0'\nadmin.listen = 'unix:admin.sock'",
+            1,
+            "/robot-detection/admin/ at unix:admin.sock",
+        ),
+        (
+            "server.listen = 'unix:site.sock'",
+            1,
+            "/robot-detection/admin/ at unix:site.sock",
+        ),
+        (
+            "server.listen = ['unix:site.sock', '127.0.0.1:0']",
+            2,
+            "http://127.0.0.1:",
+        ),
+    ] {
+        let directory = directory();
+        let mut command = configured(directory.path(), settings);
+        let (program, _) = Program::start(&mut command, urls);
+        let mut said = program.said.iter();
+        let page = said.find_map(|line| line.strip_prefix("admin page: "));
+        assert!(
+            page.is_some_and(|page| page.starts_with(expected)),
+            "{page:?}"
+        );
+        assert!(page.is_some_and(|page| !page.contains(":0/")), "{page:?}");
+    }
 }
 
 #[test]

@@ -78,7 +78,7 @@ async fn client(
     connect(stream, trusted, name, &[]).await
 }
 
-fn settings(tls: &Tls) -> ListenSettings {
+pub(super) fn settings(tls: &Tls) -> ListenSettings {
     ListenSettings {
         tls: Some(tls.clone()),
         ..listen_settings()

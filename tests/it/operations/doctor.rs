@@ -76,6 +76,24 @@ fn the_upstream_of_each_site_is_asked() {
 }
 
 #[test]
+fn each_server_of_a_site_is_asked() {
+    let directory = tempfile::tempdir().unwrap();
+    let upstream = TestServer::new(Reply::status(404));
+    let url = upstream.url("");
+    let settings = format!(
+        "server.listen = '127.0.0.1:0'\n\
+         server.upstream = ['http://127.0.0.1:1', '{url}', 'http://127.0.0.1:2']"
+    );
+    configure(directory.path(), &settings);
+    let found = checks(directory.path(), "upstream");
+    let is_well: Vec<_> = found.iter().map(|(is_well, _)| *is_well).collect();
+    assert_eq!(is_well, [false, true, false], "{found:?}");
+    for ((_, text), url) in found.iter().zip(["127.0.0.1:1", &*url, "127.0.0.1:2"]) {
+        assert!(text.contains(url), "{text}");
+    }
+}
+
+#[test]
 fn the_directory_of_a_heaven_is_looked_for() {
     let directory = tempfile::tempdir().unwrap();
     let settings = "server.listen = '127.0.0.1:0'\nheaven.directory = 'heaven'";

@@ -2,7 +2,7 @@
 
 use crate::support::{
     http::{Reply, TestServer},
-    program::{FIREFOX, GOOGLEBOT, Server, eventually, request},
+    program::{FIREFOX, GOOGLEBOT, Server, eventually, exchange, request},
 };
 
 use super::site::{Site, configure};
@@ -187,5 +187,28 @@ fn sites_are_counted_by_their_names_and_what_is_for_none_apart() {
             (requests, &[("site", "shop"), ("visitor", "person")], 1),
             (requests, &[("site", "none"), ("visitor", "person")], 1),
         ],
+    );
+}
+
+#[test]
+fn connections_and_unreadable_requests_are_counted_by_listener() {
+    let site = Site::start("", Reply::status(404));
+    let listener = site.server.addr.to_string();
+    let listener = ("listener", listener.as_str());
+    let broken = "GET / HTTP/1.1\r\nHost : a\r\n\r\n";
+    assert_eq!(exchange(site.server.addr, broken.as_bytes()).status, 400);
+    let unreadable = "robot_detection_unreadable_requests_total";
+    eventually("it is counted", || {
+        value(&metrics(&site), unreadable, &[listener, ("status", "400")]) > 0.5
+    });
+    let text = metrics(&site);
+    let accepted = value(&text, "robot_detection_connections_total", &[listener]);
+    assert!(accepted > 1.5, "{text}");
+    let open = value(&text, "robot_detection_connections_open", &[listener]);
+    assert!((0.5..accepted).contains(&open), "{text}");
+    let unserved = "robot_detection_connections_unserved_total";
+    assert_values(
+        &text,
+        &[(unserved, &[listener, ("reason", "handshake")], 0)],
     );
 }

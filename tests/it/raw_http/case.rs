@@ -65,8 +65,6 @@ pub(super) struct Case {
     pub(super) body: Option<Vec<u8>>,
     /// What the upstream gets after a 101.
     pub(super) tunnel: Option<Vec<u8>>,
-    /// Why ours may forward what nginx and HAProxy refuse.
-    pub(super) laxer: Option<String>,
 }
 
 impl Case {
@@ -88,7 +86,6 @@ impl Case {
             lacks: Vec::new(),
             body: None,
             tunnel: None,
-            laxer: None,
         }
     }
 
@@ -152,7 +149,6 @@ fn read(case: &mut Case, line: &str) -> Option<()> {
         "lacks:" => case.lacks.extend(words(rest)),
         "body:" => case.body = Some(unescaped(rest)?),
         "tunnel:" => case.tunnel = Some(bytes(rest)?),
-        "laxer:" => case.laxer = Some(rest.to_owned()),
         _ => return None,
     }
     Some(())

@@ -50,6 +50,8 @@ impl Screen {
 impl Browser {
     /// Starts Chromium through its driver, both found on the PATH.
     pub(crate) async fn start() -> Self {
+        // Whoever was first has done it already.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let mut driver = Command::new("chromedriver")
             .arg("--port=0")
             .stdout(Stdio::piped())

@@ -1,0 +1,169 @@
+//! Account, keys and certificates on disk, for nobody else to read.
+
+use std::{
+    fs::{self, DirBuilder, OpenOptions, Permissions},
+    io::{self, ErrorKind, Read as _, Write as _},
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _},
+    path::{Path, PathBuf},
+};
+
+const DIRECTORY_MODE: u32 = 0o700;
+const FILE_MODE: u32 = 0o600;
+const ACCOUNT: &str = "account.json";
+/// Bytes of an account's file.
+const MAX_ACCOUNT_BYTES: u64 = 64 * 1024;
+/// Bytes of a directory's name.
+const MAX_NAME_BYTES: usize = 200;
+
+/// Directory of one authority in the cache.
+#[derive(Clone, Debug)]
+pub(super) struct Cache {
+    directory: PathBuf,
+}
+
+impl Cache {
+    /// Names the place; nothing is made there before [`Cache::prepare`].
+    ///
+    /// Each authority has its own: what one has issued to try things is never
+    /// taken for that of another.
+    pub(super) fn new(cache: &Path, authority: &str) -> Self {
+        let url = authority.trim_start_matches("https://");
+        let name = url.chars().map(|c| match c {
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '.' | '-' => c,
+            _ => '_',
+        });
+        Self {
+            directory: cache.join(name.take(MAX_NAME_BYTES).collect::<String>()),
+        }
+    }
+
+    /// Makes the directory, and tries whether files can be written in it.
+    ///
+    /// It comes before every order: a certificate that cannot be kept would be
+    /// ordered again at the next start, and authorities count.
+    pub(super) fn prepare(&self) -> io::Result<()> {
+        let made = DirBuilder::new()
+            .recursive(true)
+            .mode(DIRECTORY_MODE)
+            .create(&self.directory);
+        made.and_then(|()| {
+            let private = Permissions::from_mode(DIRECTORY_MODE);
+            fs::set_permissions(&self.directory, private)
+        })
+        .map_err(|error| explain(&self.directory, &error))?;
+        let trial = self.directory.join("trial.new");
+        write(&trial, b"")
+            .and_then(|()| fs::remove_file(&trial))
+            .map_err(|error| explain(&self.directory, &error))
+    }
+
+    /// Returns the file of a host's key and certificates.
+    pub(super) fn certificate_file(&self, host: &str) -> PathBuf {
+        self.directory.join(format!("{host}.pem"))
+    }
+
+    /// Puts key and certificates of a host into its file, in one step.
+    pub(super) fn keep_certificate(&self, host: &str, pem: &str) -> io::Result<()> {
+        self.replace(&self.certificate_file(host), pem.as_bytes())
+    }
+
+    /// Returns the account; `None` where there is none yet.
+    pub(super) fn account(&self) -> io::Result<Option<Vec<u8>>> {
+        let file = self.directory.join(ACCOUNT);
+        let mut bytes = Vec::new();
+        let read = fs::File::open(&file)
+            .and_then(|opened| opened.take(MAX_ACCOUNT_BYTES).read_to_end(&mut bytes));
+        match read {
+            Ok(_) => Ok(Some(bytes)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(explain(&file, &error)),
+        }
+    }
+
+    pub(super) fn keep_account(&self, json: &[u8]) -> io::Result<()> {
+        self.replace(&self.directory.join(ACCOUNT), json)
+    }
+
+    /// Puts an account aside that the authority does not know.
+    pub(super) fn forget_account(&self) -> io::Result<()> {
+        let file = self.directory.join(ACCOUNT);
+        let aside = self.directory.join("account.json.unknown");
+        fs::rename(&file, aside).map_err(|error| explain(&file, &error))
+    }
+
+    fn replace(&self, file: &Path, bytes: &[u8]) -> io::Result<()> {
+        let mut new = file.as_os_str().to_owned();
+        new.push(".new");
+        let new = PathBuf::from(new);
+        write(&new, bytes)
+            .and_then(|()| fs::rename(&new, file))
+            .and_then(|()| fs::File::open(&self.directory)?.sync_all())
+            .map_err(|error| explain(file, &error))
+    }
+}
+
+fn write(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut opened = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(FILE_MODE)
+        .open(file)?;
+    opened.write_all(bytes)?;
+    opened.sync_all()
+}
+
+fn explain(file: &Path, error: &io::Error) -> io::Error {
+    let text = format!("{}: {error}", file.display());
+    io::Error::new(error.kind(), text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn only_we_read_what_is_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().join("deep/cache");
+        let cache = Cache::new(&root, "https://ca.example:14000/../dir?x");
+        cache.prepare().unwrap();
+        let ours = root.join("ca.example_14000_.._dir_x");
+        for made in [&root, &ours] {
+            assert_eq!(mode(made), 0o700);
+        }
+        assert_eq!(cache.account().unwrap(), None);
+        cache.keep_account(b"{}").unwrap();
+        cache.keep_certificate("a.example", "old").unwrap();
+        cache.keep_certificate("a.example", "new").unwrap();
+        let file = cache.certificate_file("a.example");
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+        for file in [file, ours.join(ACCOUNT)] {
+            assert_eq!(mode(&file), 0o600);
+        }
+        assert_eq!(cache.account().unwrap().unwrap(), b"{}");
+        cache.forget_account().unwrap();
+        assert_eq!(cache.account().unwrap(), None);
+
+        fs::set_permissions(&ours, Permissions::from_mode(0o755)).unwrap();
+        cache.prepare().unwrap();
+        assert_eq!(mode(&ours), 0o700);
+        assert_eq!(fs::read_dir(&ours).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_place_that_cannot_be_written_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("file");
+        fs::write(&file, "").unwrap();
+        let error = Cache::new(&file, "https://a/b").prepare().unwrap_err();
+        assert!(error.to_string().contains("file/a_b"), "{error}");
+    }
+}

@@ -1,0 +1,98 @@
+//! Proof that we are who the host's name leads to: TLS-ALPN-01 (RFC 8737).
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use rcgen::{CertificateParams, CustomExtension, KeyPair};
+use rustls::{
+    crypto::CryptoProvider,
+    pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
+    server::ClientHello,
+    sign::CertifiedKey,
+};
+
+/// Protocol by which the authority asks for the proof (RFC 8737 §6.2).
+pub(in super::super) const PROTOCOL: &[u8] = b"acme-tls/1";
+
+/// Tells whether it is the authority that asks for a proof: it offers nothing else.
+pub(in super::super) fn is_challenge(hello: &ClientHello<'_>) -> bool {
+    let mut offered = hello.alpn().into_iter().flatten();
+    offered.next() == Some(PROTOCOL) && offered.next().is_none()
+}
+
+/// Proofs that the authority may ask for now, by host.
+#[derive(Debug, Default)]
+pub(super) struct Challenges {
+    answers: Mutex<HashMap<String, Arc<CertifiedKey>>>,
+}
+
+/// Proof that is given as long as this lives.
+#[derive(Debug)]
+pub(super) struct Answer<'c> {
+    challenges: &'c Challenges,
+    host: String,
+}
+
+impl Challenges {
+    /// Gives a proof: a certificate that holds the digest of the key authorization.
+    pub(super) fn answer(
+        &self,
+        host: &str,
+        digest: &[u8],
+        provider: &CryptoProvider,
+    ) -> Result<Answer<'_>, Box<dyn std::error::Error + Send + Sync>> {
+        let key = KeyPair::generate()?;
+        let mut params = CertificateParams::new([host.to_owned()])?;
+        let proof = CustomExtension::new_acme_identifier(digest);
+        params.custom_extensions.push(proof);
+        let certificate = params.self_signed(&key)?;
+        let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
+        // Without a look at the certificate: its critical extension is one that only
+        // authorities know.
+        let key = provider.key_provider.load_private_key(key)?;
+        let key = CertifiedKey::new(vec![certificate.into()], key);
+        self.lock().insert(host.to_owned(), Arc::new(key));
+        Ok(Answer {
+            challenges: self,
+            host: host.to_owned(),
+        })
+    }
+
+    pub(super) fn find(&self, host: &str) -> Option<Arc<CertifiedKey>> {
+        self.lock().get(&host.to_ascii_lowercase()).cloned()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<CertifiedKey>>> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Answer<'_> {
+    fn drop(&mut self) {
+        self.challenges.lock().remove(&self.host);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proof_is_given_as_long_as_it_is_asked_for() {
+        let provider = rustls::crypto::ring::default_provider();
+        let challenges = Challenges::default();
+        let answer = challenges.answer("a.example", &[7; 32], &provider).unwrap();
+        let key = challenges.find("A.example").unwrap();
+        // id-pe-acmeIdentifier, critical, an octet string in one (RFC 8737 §3).
+        let mut expected =
+            b"\x06\x08\x2b\x06\x01\x05\x05\x07\x01\x1f\x01\x01\xff\x04\x22\x04\x20".to_vec();
+        expected.extend([7; 32]);
+        let der = key.cert[0].as_ref();
+        assert!(der.windows(expected.len()).any(|part| part == expected));
+        assert!(challenges.find("b.example").is_none());
+        drop(answer);
+        assert!(challenges.find("a.example").is_none());
+    }
+}

@@ -1,0 +1,213 @@
+//! One host: its certificate, and when the next is ordered.
+
+use std::{
+    path::PathBuf,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use rustls::crypto::CryptoProvider;
+use tokio::time::Instant;
+use tracing::warn;
+
+use super::{
+    super::certificate::{Certificate, CertificateFiles, CertificateState},
+    cache::Cache,
+    order::OrderError,
+    renewal::{back_off, renewal_time},
+};
+
+/// Wait after an authority has said that there are too many orders.
+const WAIT_IF_LIMITED: Duration = Duration::from_hours(1);
+/// Failures in a row of which one is told again: about two days of them.
+const FAILURES_BETWEEN_WORDS: u32 = 8;
+
+/// Name that a certificate is kept for.
+#[derive(Debug)]
+pub(super) struct Host {
+    pub(super) name: String,
+    file: PathBuf,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    certificate: Option<Certificate>,
+    /// Nothing is ordered before, whatever the certificate says.
+    not_before: Option<Instant>,
+    failures: u32,
+    trouble: String,
+}
+
+/// What a failure means.
+#[derive(Debug, Eq, PartialEq)]
+pub(super) struct Failed {
+    pub(super) wait: Duration,
+    pub(super) is_news: bool,
+}
+
+impl Host {
+    /// Takes the certificate that is kept, if it is of use.
+    pub(super) fn new(name: String, cache: &Cache, provider: &CryptoProvider) -> Self {
+        let file = cache.certificate_file(&name);
+        let mut state = State::default();
+        if file.exists() {
+            match Certificate::load(&files(file.clone()), provider) {
+                Ok(certificate) => state.certificate = Some(certificate),
+                Err(error) => warn!("a certificate is ordered anew, as {error}"),
+            }
+        }
+        Self {
+            name,
+            file,
+            state: Mutex::new(state),
+        }
+    }
+
+    pub(super) fn certificate(&self) -> Option<Certificate> {
+        self.lock().certificate.clone()
+    }
+
+    pub(super) fn is_failing(&self) -> bool {
+        self.lock().failures > 0
+    }
+
+    pub(super) fn told(&self) -> CertificateState {
+        let state = self.lock();
+        CertificateState {
+            names: vec![self.name.clone()],
+            file: self.file.clone(),
+            validity: state.certificate.as_ref().map(|found| found.validity),
+            is_ordered: true,
+            failures: state.failures,
+        }
+    }
+
+    /// Returns the time until the next order; `now` are seconds of the epoch.
+    pub(super) fn wait(&self, now: u64) -> Duration {
+        let state = self.lock();
+        let seconds = state.certificate.as_ref().map_or(0, |certificate| {
+            renewal_time(certificate.validity).saturating_sub(now)
+        });
+        let pause = state.not_before.map_or(Duration::ZERO, |until| {
+            until.saturating_duration_since(Instant::now())
+        });
+        Duration::from_secs(seconds).max(pause)
+    }
+
+    /// Judges what an authority has issued: key and certificates in PEM.
+    pub(super) fn judge(
+        &self,
+        pem: &str,
+        provider: &CryptoProvider,
+    ) -> Result<Certificate, OrderError> {
+        let files = files(self.file.clone());
+        let certificate = Certificate::parse(&files, pem.as_bytes(), pem.as_bytes(), provider)
+            .map_err(OrderError::Useless)?;
+        if certificate.names.contains(&self.name) {
+            Ok(certificate)
+        } else {
+            Err(OrderError::OtherNames)
+        }
+    }
+
+    pub(super) fn succeeded(&self, certificate: Certificate, wait: Duration) {
+        *self.lock() = State {
+            certificate: Some(certificate),
+            // However short its time: an authority is not to be pestered.
+            not_before: Some(Instant::now() + wait),
+            ..State::default()
+        };
+    }
+
+    pub(super) fn failed(&self, error: &OrderError, wait: Duration) -> Failed {
+        let mut state = self.lock();
+        state.failures = state.failures.saturating_add(1);
+        let mut wait = back_off(wait, state.failures);
+        if error.is_about_the_pace() {
+            wait = wait.max(WAIT_IF_LIMITED);
+        }
+        // Hosts that failed together are not to come back together.
+        wait = wait.mul_f64(1.0 + fastrand::f64() / 10.0);
+        state.not_before = Some(Instant::now() + wait);
+        let trouble = error.to_string();
+        let is_news =
+            trouble != state.trouble || state.failures.is_multiple_of(FAILURES_BETWEEN_WORDS);
+        state.trouble = trouble;
+        Failed { wait, is_news }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn files(file: PathBuf) -> CertificateFiles {
+    CertificateFiles {
+        key_file: file.clone(),
+        certificate_file: file,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(directory: &tempfile::TempDir, pem: Option<&str>) -> Host {
+        let cache = Cache::new(directory.path(), "https://ca.example/dir");
+        if let Some(pem) = pem {
+            cache.prepare().unwrap();
+            cache.keep_certificate("a.example", pem).unwrap();
+        }
+        let provider = rustls::crypto::ring::default_provider();
+        Host::new("a.example".to_owned(), &cache, &provider)
+    }
+
+    fn issued(name: &str) -> String {
+        let key = rcgen::KeyPair::generate().unwrap();
+        let mut params = rcgen::CertificateParams::new([name.to_owned()]).unwrap();
+        params.not_before = rcgen::date_time_ymd(2020, 1, 1);
+        params.not_after = rcgen::date_time_ymd(2020, 1, 31);
+        let certificate = params.self_signed(&key).unwrap();
+        format!("{}{}", key.serialize_pem(), certificate.pem())
+    }
+
+    #[test]
+    fn what_is_kept_serves_until_a_third_of_its_time_is_left() {
+        let directory = tempfile::tempdir().unwrap();
+        let first_of_2020 = 1_577_836_800;
+        let kept = host(&directory, Some(&issued("a.example")));
+        assert_eq!(kept.wait(first_of_2020), Duration::from_hours(20 * 24));
+        assert_eq!(kept.wait(first_of_2020 * 2), Duration::ZERO);
+        assert_eq!(kept.told().validity.unwrap().not_before, first_of_2020);
+        let nothing = host(&tempfile::tempdir().unwrap(), None);
+        assert_eq!(nothing.wait(first_of_2020), Duration::ZERO);
+        assert_eq!(nothing.told().validity, None);
+        let broken = host(&directory, Some("rubbish"));
+        assert!(broken.certificate().is_none());
+    }
+
+    #[test]
+    fn what_is_for_another_name_or_broken_is_not_taken() {
+        let host = host(&tempfile::tempdir().unwrap(), None);
+        let provider = rustls::crypto::ring::default_provider();
+        assert!(host.judge(&issued("a.example"), &provider).is_ok());
+        let error = host.judge(&issued("b.example"), &provider).unwrap_err();
+        assert!(matches!(error, OrderError::OtherNames));
+        let error = host.judge("rubbish", &provider).unwrap_err();
+        assert!(matches!(error, OrderError::Useless(_)));
+    }
+
+    #[test]
+    fn the_same_failure_is_told_once_and_waited_for_longer() {
+        let host = host(&tempfile::tempdir().unwrap(), None);
+        let minute = Duration::from_mins(1);
+        let first = host.failed(&OrderError::NoChallenge, minute);
+        assert!(first.is_news && first.wait >= minute);
+        let second = host.failed(&OrderError::NoChallenge, minute);
+        assert!(!second.is_news && second.wait >= 3 * minute);
+        assert!(host.wait(0) > 2 * minute);
+        assert!(host.failed(&OrderError::OtherNames, minute).is_news);
+        assert_eq!(host.told().failures, 3);
+    }
+}

@@ -1,0 +1,120 @@
+//! How the authority is spoken with: HTTPS only, within limits.
+
+use std::{error::Error as StdError, io, path::Path, pin::Pin, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use http::Request;
+use http_body_util::{BodyExt as _, Limited};
+use hyper_rustls::{ConfigBuilderExt as _, HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::{
+    client::legacy::{Client, connect::HttpConnector},
+    rt::TokioExecutor,
+};
+use instant_acme::{BodyWrapper, BytesResponse, Error, HttpClient};
+use rustls::{
+    ClientConfig, RootCertStore,
+    crypto::CryptoProvider,
+    pki_types::{CertificateDer, pem::PemObject as _},
+};
+use tokio::time;
+
+use super::settings::AcmeError;
+
+/// Time for one request and its answer.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// Bytes of one answer.
+const MAX_ANSWER_BYTES: usize = 1024 * 1024;
+
+/// Client of one authority.
+#[derive(Clone)]
+pub(super) struct Http {
+    client: Client<HttpsConnector<HttpConnector>, BodyWrapper<Bytes>>,
+}
+
+impl Http {
+    /// Trusts the certificates of a file, or the system's.
+    pub(super) fn new(ca_file: Option<&Path>, provider: &Arc<CryptoProvider>) -> io::Result<Self> {
+        let builder = ClientConfig::builder_with_provider(Arc::clone(provider))
+            .with_safe_default_protocol_versions()
+            .map_err(io::Error::other)?;
+        let builder = match ca_file {
+            Some(file) => builder.with_root_certificates(roots(file).map_err(io::Error::other)?),
+            None => builder.with_native_roots()?,
+        };
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(builder.with_no_client_auth())
+            .https_only()
+            .enable_http1()
+            .build();
+        Ok(Self {
+            client: Client::builder(TokioExecutor::new()).build(connector),
+        })
+    }
+}
+
+impl HttpClient for Http {
+    fn request(
+        &self,
+        request: Request<BodyWrapper<Bytes>>,
+    ) -> Pin<Box<dyn Future<Output = Result<BytesResponse, Error>> + Send>> {
+        let asked = self.client.request(request);
+        let answered = async {
+            let (parts, body) = asked.await.map_err(other)?.into_parts();
+            let body = Limited::new(body, MAX_ANSWER_BYTES).collect().await;
+            let body = body.map_err(Error::Other)?.to_bytes();
+            Ok(BytesResponse {
+                parts,
+                body: Box::new(body),
+            })
+        };
+        Box::pin(async {
+            match time::timeout(TIMEOUT, answered).await {
+                Ok(answer) => answer,
+                Err(_) => Err(Error::Other(format!("no answer within {TIMEOUT:?}").into())),
+            }
+        })
+    }
+}
+
+/// Reads the certificates of a file.
+pub(super) fn roots(file: &Path) -> Result<RootCertStore, AcmeError> {
+    let wrong = |reason: String| AcmeError::CaFile {
+        file: file.to_owned(),
+        reason,
+    };
+    let certificates = CertificateDer::pem_file_iter(file)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|error| wrong(format!("it cannot be read: {error}")))?;
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates {
+        let added = roots.add(certificate);
+        added.map_err(|error| wrong(format!("a certificate cannot be used: {error}")))?;
+    }
+    if roots.is_empty() {
+        return Err(wrong("it holds no certificate in PEM".to_owned()));
+    }
+    Ok(roots)
+}
+
+fn other(error: impl StdError + Send + Sync + 'static) -> Error {
+    Error::Other(Box::new(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_without_a_certificate_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("ca.pem");
+        for content in [None, Some(""), Some("rubbish")] {
+            if let Some(content) = content {
+                std::fs::write(&file, content).unwrap();
+            }
+            let error = roots(&file).unwrap_err();
+            assert_eq!(error.key(), "ca_file");
+            assert!(error.to_string().contains("ca.pem"), "{error}");
+        }
+    }
+}

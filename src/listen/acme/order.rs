@@ -1,0 +1,228 @@
+//! One order, from the account to the certificate.
+
+use std::{error::Error as StdError, io, time::Duration};
+
+use instant_acme::{
+    Account, AuthorizationHandle, AuthorizationStatus, ChallengeType, Error, Identifier,
+    NewAccount, NewOrder, Order, OrderStatus, RetryPolicy,
+};
+use rcgen::{CertificateParams, DistinguishedName, KeyPair};
+use rustls::crypto::CryptoProvider;
+use tracing::info;
+
+use super::{
+    super::certificate::CertificateError,
+    cache::Cache,
+    challenge::{Answer, Challenges},
+    http::Http,
+    settings::AcmeSettings,
+};
+
+/// How long, and how often, the authority is asked whether it has decided.
+const PATIENCE: RetryPolicy = RetryPolicy::new().timeout(Duration::from_mins(2));
+/// Characters of what an authority says that are repeated.
+const MAX_TEXT_CHARS: usize = 600;
+
+/// Why there is no certificate.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum OrderError {
+    #[error("{}", explain(.0))]
+    Acme(#[from] Error),
+    #[error("the authority does not offer to prove it by TLS-ALPN-01")]
+    NoChallenge,
+    #[error("the authority did not accept the proof: {}", clean(.0))]
+    Refused(String),
+    #[error("nothing was ordered, as it could not be kept: {0}")]
+    Cache(io::Error),
+    #[error("the account's file is broken ({0}): remove it, and a new account is made")]
+    Account(serde_json::Error),
+    #[error("the certificate could not be kept: {0}")]
+    NotKept(io::Error),
+    #[error("the authority's certificate is of no use: {0}")]
+    Useless(CertificateError),
+    #[error("the authority's certificate is for other names")]
+    OtherNames,
+    #[error("there was no certificate after {0:?}")]
+    TooLong(Duration),
+    #[error("{0}")]
+    Inner(Box<dyn StdError + Send + Sync>),
+}
+
+impl OrderError {
+    /// Tells whether the authority no longer knows the account, or no longer wants it.
+    pub(super) fn is_about_the_account(&self) -> bool {
+        self.has_type("accountDoesNotExist")
+    }
+
+    /// Tells whether the authority has had too many orders.
+    pub(super) fn is_about_the_pace(&self) -> bool {
+        self.has_type("rateLimited")
+    }
+
+    fn has_type(&self, name: &str) -> bool {
+        let Self::Acme(Error::Api(problem)) = self else {
+            return false;
+        };
+        let kind = problem.r#type.as_deref().unwrap_or_default();
+        kind.strip_prefix("urn:ietf:params:acme:error:") == Some(name)
+    }
+}
+
+/// Opens the account that is kept, or a new one.
+pub(super) async fn account(
+    settings: &AcmeSettings,
+    cache: &Cache,
+    http: Http,
+) -> Result<Account, OrderError> {
+    let builder = Account::builder_with_http(Box::new(http));
+    if let Some(kept) = cache.account().map_err(OrderError::Cache)? {
+        let kept = serde_json::from_slice(&kept).map_err(OrderError::Account)?;
+        return Ok(builder.from_credentials(kept).await?);
+    }
+    let contacts: Vec<&str> = settings.contacts.iter().map(String::as_str).collect();
+    let new = NewAccount {
+        contact: &contacts,
+        terms_of_service_agreed: settings.agree_to_terms,
+        only_return_existing: false,
+    };
+    let directory = settings.directory.clone();
+    let (account, credentials) = builder.create(&new, directory, None).await?;
+    let credentials = serde_json::to_vec(&credentials).map_err(OrderError::Account)?;
+    cache
+        .keep_account(&credentials)
+        .map_err(OrderError::NotKept)?;
+    info!("opened an account at {}", settings.directory);
+    Ok(account)
+}
+
+/// Orders a certificate; returns its key and its chain as PEM.
+pub(super) async fn order(
+    account: &Account,
+    host: &str,
+    challenges: &Challenges,
+    provider: &CryptoProvider,
+) -> Result<String, OrderError> {
+    let identifiers = [Identifier::Dns(host.to_owned())];
+    let mut order = account.new_order(&NewOrder::new(&identifiers)).await?;
+    let answers = prove(&mut order, host, challenges, provider).await?;
+    let decided = order.poll_ready(&PATIENCE).await;
+    drop(answers);
+    match decided {
+        Ok(OrderStatus::Ready) => {}
+        Ok(_) | Err(Error::Api(_)) => return Err(refusal(&mut order, decided.err()).await),
+        Err(error) => return Err(error.into()),
+    }
+    let (key, request) = key_and_request(host).map_err(|error| OrderError::Inner(error.into()))?;
+    order.finalize_csr(&request).await?;
+    let chain = order.poll_certificate(&PATIENCE).await?;
+    Ok(format!("{}{chain}", key.serialize_pem()))
+}
+
+/// Gives the proofs that the authority wants, and tells it that it may look.
+async fn prove<'c>(
+    order: &mut Order,
+    host: &str,
+    challenges: &'c Challenges,
+    provider: &CryptoProvider,
+) -> Result<Vec<Answer<'c>>, OrderError> {
+    let mut answers = Vec::new();
+    let mut authorizations = order.authorizations();
+    while let Some(authorization) = authorizations.next().await {
+        let mut authorization: AuthorizationHandle<'_> = authorization?;
+        // What was proven a short time ago is remembered.
+        if authorization.status == AuthorizationStatus::Valid {
+            continue;
+        }
+        let mut challenge = authorization
+            .challenge(ChallengeType::TlsAlpn01)
+            .ok_or(OrderError::NoChallenge)?;
+        let digest = challenge.key_authorization().digest();
+        let answer = challenges.answer(host, digest.as_ref(), provider);
+        answers.push(answer.map_err(OrderError::Inner)?);
+        challenge.set_ready().await?;
+    }
+    Ok(answers)
+}
+
+/// What the authority has against the proof: it is told with the challenge.
+async fn refusal(order: &mut Order, told: Option<Error>) -> OrderError {
+    let mut authorizations = order.authorizations();
+    while let Some(Ok(mut authorization)) = authorizations.next().await {
+        let Ok(state) = authorization.refresh().await else {
+            break;
+        };
+        let mut errors = state
+            .challenges
+            .iter()
+            .filter_map(|found| found.error.as_ref());
+        if let Some(problem) = errors.next() {
+            return OrderError::Refused(problem.to_string());
+        }
+    }
+    told.map_or_else(
+        || OrderError::Refused("it does not say why".to_owned()),
+        OrderError::Acme,
+    )
+}
+
+fn key_and_request(host: &str) -> Result<(KeyPair, Vec<u8>), rcgen::Error> {
+    let key = KeyPair::generate()?;
+    let mut params = CertificateParams::new([host.to_owned()])?;
+    params.distinguished_name = DistinguishedName::new();
+    let request = params.serialize_request(&key)?.der().to_vec();
+    Ok((key, request))
+}
+
+/// The whole chain on one line: what failed is often at its end.
+fn explain(error: &Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = match error {
+        Error::Other(error) => error.source(),
+        error => error.source(),
+    };
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        cause = error.source();
+    }
+    clean(&text)
+}
+
+/// Text of others, as it may stand in a log.
+fn clean(text: &str) -> String {
+    let chars = text.chars().take(MAX_TEXT_CHARS);
+    chars
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(kind: &str, detail: &str) -> OrderError {
+        let json = serde_json::json!({
+            "type": format!("urn:ietf:params:acme:error:{kind}"), "detail": detail
+        });
+        OrderError::Acme(Error::Api(serde_json::from_value(json).unwrap()))
+    }
+
+    #[test]
+    fn what_an_authority_says_stays_on_its_line_and_short() {
+        let text = problem("malformed", "a\r\nforged line\u{1b}[31m").to_string();
+        assert!(!text.contains(['\r', '\n', '\u{1b}']), "{text:?}");
+        assert!(text.contains("forged line"), "{text}");
+        let long = problem("malformed", &"x".repeat(10_000)).to_string();
+        assert_eq!(long.len(), MAX_TEXT_CHARS);
+    }
+
+    #[test]
+    fn an_authority_that_knows_no_account_is_understood() {
+        assert!(problem("accountDoesNotExist", "").is_about_the_account());
+        assert!(!problem("rateLimited", "").is_about_the_account());
+        assert!(problem("rateLimited", "").is_about_the_pace());
+        assert!(!OrderError::NoChallenge.is_about_the_pace());
+    }
+}

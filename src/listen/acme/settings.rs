@@ -1,0 +1,277 @@
+use std::{net::IpAddr, path::PathBuf, time::Duration};
+
+use http::Uri;
+use rustls::pki_types::DnsName;
+
+use super::http::roots;
+
+/// Directory of Let's Encrypt.
+const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
+/// Directory of Let's Encrypt to try things with; browsers do not trust its certificates.
+const STAGING: &str = "https://acme-staging-v02.api.letsencrypt.org/directory";
+
+/// Certificates to order from an authority (ACME, RFC 8555), and where to keep them.
+///
+/// [`Default`] is Let's Encrypt with the directory `acme`, and names no host.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct AcmeSettings {
+    /// Names to order a certificate for, each one of its own; no wildcards.
+    pub hosts: Vec<String>,
+    /// Addresses for the authority to write to, such as `mailto:you@example.com`.
+    pub contacts: Vec<String>,
+    /// URL of the authority's directory, `letsencrypt` or `staging`.
+    pub directory: String,
+    /// Directory of account, keys and certificates.
+    pub cache: PathBuf,
+    /// PEM file of what proves the directory's server, in place of the system's authorities.
+    pub ca_file: Option<PathBuf>,
+    /// Whether the authority's terms of service are agreed to.
+    pub agree_to_terms: bool,
+    /// Time to wait after an order; thrice as long after each failure, up to six hours.
+    pub retry_wait: Duration,
+}
+
+/// Error of what cannot be ordered.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AcmeError {
+    /// Nobody has agreed to the terms.
+    #[error(
+        "certificates need the consent to the terms of service of {0}; read them and write agree_to_terms = true"
+    )]
+    Terms(String),
+    /// There is nothing to order.
+    #[error("it names no host to order a certificate for")]
+    NoHost,
+    /// A host cannot have a certificate.
+    #[error("{host:?} gets no certificate: {reason}")]
+    Host {
+        /// The host.
+        host: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// The same host is to be ordered twice.
+    #[error("{0} is ordered with other settings already; name it once, or with the same")]
+    Twice(String),
+    /// The directory is no URL.
+    #[error(
+        "{0:?} is neither a URL such as https://acme.example/directory, nor letsencrypt, nor staging"
+    )]
+    Directory(String),
+    /// A contact is no URL.
+    #[error("{0:?} is no address such as mailto:you@example.com")]
+    Contact(String),
+    /// There is nowhere to keep what was ordered.
+    #[error("it names no directory to keep keys and certificates in")]
+    NoCache,
+    /// The file of authorities cannot be used.
+    #[error("{}: {reason}", file.display())]
+    CaFile {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl Default for AcmeSettings {
+    fn default() -> Self {
+        Self {
+            hosts: Vec::new(),
+            contacts: Vec::new(),
+            directory: LETS_ENCRYPT.to_owned(),
+            cache: PathBuf::from("acme"),
+            ca_file: None,
+            agree_to_terms: false,
+            retry_wait: Duration::from_mins(1),
+        }
+    }
+}
+
+impl AcmeError {
+    /// Returns the name of the setting that is wrong.
+    #[must_use]
+    pub fn key(&self) -> &'static str {
+        match self {
+            Self::Terms(_) => "agree_to_terms",
+            Self::NoHost | Self::Host { .. } | Self::Twice(_) => "hosts",
+            Self::Directory(_) => "directory",
+            Self::Contact(_) => "contact",
+            Self::NoCache => "cache",
+            Self::CaFile { .. } => "ca_file",
+        }
+    }
+}
+
+impl AcmeSettings {
+    /// Tells what is wrong before anything is ordered.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Acme::new`](super::Acme::new) does with these settings alone.
+    pub fn check(&self) -> Result<(), AcmeError> {
+        self.clone().judged().map(drop)
+    }
+
+    /// Spells hosts, contacts and directory as they are sent, if they are right.
+    pub(super) fn judged(self) -> Result<Self, AcmeError> {
+        let directory = match &*self.directory {
+            "" | "letsencrypt" => LETS_ENCRYPT.to_owned(),
+            "staging" => STAGING.to_owned(),
+            url if is_https(url) => url.to_owned(),
+            _ => return Err(AcmeError::Directory(self.directory)),
+        };
+        if !self.agree_to_terms {
+            return Err(AcmeError::Terms(directory));
+        }
+        if self.hosts.is_empty() {
+            return Err(AcmeError::NoHost);
+        }
+        if self.cache.as_os_str().is_empty() {
+            return Err(AcmeError::NoCache);
+        }
+        if let Some(file) = &self.ca_file {
+            roots(file)?;
+        }
+        let hosts = self.hosts.iter().map(|host| judged_host(host));
+        let contacts = self.contacts.iter().map(|contact| judged_contact(contact));
+        Ok(Self {
+            hosts: hosts.collect::<Result<_, _>>()?,
+            contacts: contacts.collect::<Result<_, _>>()?,
+            directory,
+            ..self
+        })
+    }
+}
+
+fn is_https(url: &str) -> bool {
+    url.parse::<Uri>()
+        .is_ok_and(|url| url.scheme_str() == Some("https") && url.host().is_some())
+}
+
+fn judged_host(text: &str) -> Result<String, AcmeError> {
+    let host = text.trim().trim_end_matches('.').to_ascii_lowercase();
+    let reason = if host.contains('*') {
+        "wildcards cannot be proven by this program; use a [[certificate]]"
+    } else if host.parse::<IpAddr>().is_ok() || host.starts_with('[') {
+        "an address has none; write a name"
+    } else if !host.is_ascii() {
+        "write it as browsers send it, with xn--"
+    } else if host.contains(':') {
+        "write it without a port"
+    } else if DnsName::try_from(host.as_str()).is_err() {
+        "it is no host name"
+    } else {
+        return Ok(host);
+    };
+    let host = text.to_owned();
+    Err(AcmeError::Host { host, reason })
+}
+
+fn judged_contact(text: &str) -> Result<String, AcmeError> {
+    let text = text.trim();
+    let address = text.strip_prefix("mailto:").unwrap_or(text);
+    let is_clean = |c: char| c.is_ascii_graphic() && c != ',' && c != '?';
+    match address.split_once('@') {
+        Some((user, host)) if !user.is_empty() && !host.is_empty() && !host.contains('@') => {
+            address
+                .chars()
+                .all(is_clean)
+                .then(|| format!("mailto:{address}"))
+        }
+        _ => None,
+    }
+    .ok_or_else(|| AcmeError::Contact(text.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agreed(hosts: &[&str]) -> AcmeSettings {
+        AcmeSettings {
+            hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
+            agree_to_terms: true,
+            ..AcmeSettings::default()
+        }
+    }
+
+    #[test]
+    fn nothing_is_ordered_without_consent() {
+        let settings = AcmeSettings {
+            agree_to_terms: false,
+            ..agreed(&["example.com"])
+        };
+        let error = settings.judged().unwrap_err();
+        assert_eq!(error.key(), "agree_to_terms");
+        let text = error.to_string();
+        assert!(text.contains("agree_to_terms = true"), "{text}");
+        assert!(text.contains(LETS_ENCRYPT), "{text}");
+    }
+
+    #[test]
+    fn hosts_are_names() {
+        let judged = agreed(&["WWW.Example.com.", "xn--bcher-kva.example"]).judged();
+        let expected = ["www.example.com", "xn--bcher-kva.example"];
+        assert_eq!(judged.unwrap().hosts, expected);
+        for host in [
+            "*.example.com",
+            "192.0.2.1",
+            "2001:db8::1",
+            "[::1]",
+            "bücher.example",
+            "example.com:443",
+            "a b",
+            "../etc",
+            "a/b",
+            "",
+        ] {
+            let error = agreed(&[host]).judged().unwrap_err();
+            assert!(matches!(error, AcmeError::Host { .. }), "{host}: {error}");
+        }
+        assert_eq!(agreed(&[]).judged(), Err(AcmeError::NoHost));
+    }
+
+    #[test]
+    fn directories_are_urls_or_words() {
+        for (directory, expected) in [
+            ("", Some(LETS_ENCRYPT)),
+            ("letsencrypt", Some(LETS_ENCRYPT)),
+            ("staging", Some(STAGING)),
+            (
+                "https://ca.example:14000/dir",
+                Some("https://ca.example:14000/dir"),
+            ),
+            ("http://ca.example/dir", None),
+            ("ca.example", None),
+        ] {
+            let settings = AcmeSettings {
+                directory: directory.to_owned(),
+                ..agreed(&["a.example"])
+            };
+            let found = settings.judged().map(|judged| judged.directory);
+            assert_eq!(found.ok().as_deref(), expected, "{directory}");
+        }
+    }
+
+    #[test]
+    fn contacts_are_mail_addresses() {
+        for (contact, expected) in [
+            ("mailto:a@example.com", Some("mailto:a@example.com")),
+            ("a@example.com", Some("mailto:a@example.com")),
+            ("tel:+1", None),
+            ("mailto:a@b@c", None),
+            ("mailto:a@b?cc=c", None),
+            ("a", None),
+        ] {
+            let settings = AcmeSettings {
+                contacts: vec![contact.to_owned()],
+                ..agreed(&["a.example"])
+            };
+            let found = settings.judged().map(|judged| judged.contacts);
+            let expected = expected.map(|contact| vec![contact.to_owned()]);
+            assert_eq!(found.ok(), expected, "{contact}");
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! In place of `acme` in builds without it: nothing is ordered.
+
+use std::{convert::Infallible, sync::Arc};
+
+use rustls::{server::ClientHello, sign::CertifiedKey};
+
+use super::certificate::{Certificate, CertificateState};
+
+pub(super) const PROTOCOL: &[u8] = b"acme-tls/1";
+
+/// What there is none of.
+#[derive(Debug)]
+pub(super) enum Acme {}
+
+impl Acme {
+    pub(super) fn certificates(&self) -> Vec<(&str, Option<Certificate>)> {
+        match *self {}
+    }
+
+    pub(super) fn states(&self) -> Vec<CertificateState> {
+        match *self {}
+    }
+
+    pub(super) fn answer(&self, _name: Option<&str>) -> Option<Arc<CertifiedKey>> {
+        match *self {}
+    }
+
+    #[expect(clippy::unused_async, reason = "that of `acme` is")]
+    pub(super) async fn keep(&self, _changed: impl Fn()) -> Infallible {
+        match *self {}
+    }
+}
+
+pub(super) fn is_challenge(_hello: &ClientHello<'_>) -> bool {
+    false
+}

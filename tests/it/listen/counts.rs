@@ -1,0 +1,76 @@
+//! What a listener counts of its connections.
+
+use robot_detection::listen::{ConnectionCounts, ListenSettings, Listener};
+use tokio::net::TcpStream;
+
+use crate::support::{
+    front::{Front, listen_settings},
+    raw::{RawClient, soon, status},
+};
+
+use super::{GET, ask, echo};
+
+const KEPT: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+
+async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let waiting = async {
+        while !is_so() {
+            tokio::task::yield_now().await;
+        }
+    };
+    soon(waiting).await;
+    assert!(is_so(), "{what}");
+}
+
+fn of(mut numbers: impl Iterator<Item = (&'static str, u64)>, name: &str) -> u64 {
+    numbers.find(|(found, _)| *found == name).unwrap().1
+}
+
+fn unserved(counts: &ConnectionCounts, reason: &str) -> u64 {
+    of(counts.unserved(), reason)
+}
+
+#[tokio::test]
+async fn connections_are_counted_while_open_and_by_what_became_of_them() {
+    let listener = Listener::bind(ListenSettings {
+        max_connections_per_address: 2,
+        max_header_bytes: 8 * 1024,
+        ..listen_settings()
+    });
+    let listener = listener.await.unwrap();
+    let counts = listener.counts();
+    let front = Front::with(listener, tower::service_fn(echo));
+    let mut kept = RawClient::connect(front.addr).await;
+    for _ in 0..2 {
+        kept.send(KEPT).await;
+        assert_eq!(status(&kept.response().await), 200);
+    }
+    assert_eq!((counts.accepted(), counts.open()), (1, 1));
+
+    let large = format!(
+        "GET / HTTP/1.1\r\nHost: a\r\nA: {}\r\n\r\n",
+        "x".repeat(100_000)
+    );
+    for (request, expected) in [("GET / HTTP/1.1\r\nHost : a\r\n\r\n", 400), (&large, 431)] {
+        let stream = TcpStream::connect(front.addr).await.unwrap();
+        let answer = ask(stream, request).await;
+        // Of the large one we may have hung up before it was all sent.
+        assert!(answer.is_empty() || status(&answer) == expected, "{answer}");
+        let expected = expected.to_string();
+        until("it is counted", || of(counts.unreadable(), &expected) == 1).await;
+        until("only one is left", || counts.open() == 1).await;
+    }
+
+    let mut second = RawClient::connect(front.addr).await;
+    second.send(KEPT).await;
+    second.response().await;
+    let third = TcpStream::connect(front.addr).await.unwrap();
+    assert_eq!(ask(third, GET).await, "");
+    until("too many", || unserved(&counts, "address_limit") == 1).await;
+    drop((kept, second));
+    until("none is left", || counts.open() == 0).await;
+    drop(TcpStream::connect(front.addr).await.unwrap());
+    until("one left", || unserved(&counts, "client_left") == 1).await;
+    assert_eq!(counts.accepted(), 6);
+    assert_eq!(unserved(&counts, "timeout"), 0);
+}
