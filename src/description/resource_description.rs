@@ -1,0 +1,135 @@
+//! A URL and what is said about it.
+
+use super::{Attribute, attribute::usual_name, name};
+
+/// Attributes that a description has at most; more are ignored.
+pub const MAX_ATTRIBUTES: usize = 1024;
+
+/// Bytes that all values of a description have at most: 16 MiB.
+pub const MAX_VALUE_BYTES: usize = 16 * 1024 * 1024;
+
+/// Description of one resource (an RD).
+///
+/// Each name has one value; attributes keep the order in which they were set.
+/// A name is in lower case; what SOIF cannot hold in it is `-`. Beyond
+/// [`MAX_ATTRIBUTES`] an attribute is ignored, and beyond [`MAX_VALUE_BYTES`]
+/// a value is cut.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ResourceDescription {
+    url: String,
+    attributes: Vec<Attribute>,
+    value_bytes: usize,
+}
+
+impl ResourceDescription {
+    /// Creates a description that says nothing yet.
+    #[must_use]
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            attributes: Vec::new(),
+            value_bytes: 0,
+        }
+    }
+
+    /// Sets an attribute; one of the same name is replaced in its place.
+    ///
+    /// A name without a character is ignored.
+    pub fn set(&mut self, name: &str, value: impl Into<String>) {
+        let name = usual_name(name);
+        let known = self.position(&name);
+        let is_full = self.attributes.len() >= MAX_ATTRIBUTES;
+        let before = known.and_then(|at| self.attributes.get_mut(at));
+        if name.is_empty() || before.is_none() && is_full {
+            return;
+        }
+        let freed = before.as_ref().map_or(0, |it| it.value().len());
+        let taken = self.value_bytes.saturating_sub(freed);
+        let value = cut(value.into(), MAX_VALUE_BYTES.saturating_sub(taken));
+        self.value_bytes = taken + value.len();
+        match before {
+            Some(attribute) => attribute.set(value),
+            None => self.attributes.push(Attribute::new(name, value)),
+        }
+    }
+
+    /// Takes an attribute away, and returns its value.
+    pub fn remove(&mut self, name: &str) -> Option<String> {
+        let at = self.position(&usual_name(name))?;
+        let value = self.attributes.remove(at).into_value();
+        self.value_bytes = self.value_bytes.saturating_sub(value.len());
+        Some(value)
+    }
+
+    /// Returns the URL of the resource.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Returns an attribute's value; upper and lower case are the same.
+    #[must_use]
+    pub fn value(&self, name: &str) -> Option<&str> {
+        let at = self.position(&usual_name(name))?;
+        self.attributes.get(at).map(Attribute::value)
+    }
+
+    /// Returns the title, empty where there is none.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        self.value(name::TITLE).unwrap_or_default()
+    }
+
+    /// Returns all attributes, in order.
+    #[must_use]
+    pub fn attributes(&self) -> &[Attribute] {
+        &self.attributes
+    }
+
+    fn position(&self, name: &str) -> Option<usize> {
+        let mut names = self.attributes.iter().map(Attribute::name);
+        names.position(|known| known == name)
+    }
+}
+
+/// Cuts a text between two characters.
+fn cut(mut text: String, max_bytes: usize) -> String {
+    if text.len() > max_bytes {
+        text.truncate(text.floor_char_boundary(max_bytes));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_beyond_the_limit_are_ignored() {
+        let mut description = ResourceDescription::new("http://www.example.com/");
+        for number in 0..2 * MAX_ATTRIBUTES {
+            description.set(&format!("name-{number}"), "value");
+        }
+        description.set("name-0", "another");
+        description.set(" ", "nothing");
+        assert_eq!(description.attributes().len(), MAX_ATTRIBUTES);
+        assert_eq!(description.value("NAME-0"), Some("another"));
+    }
+
+    #[test]
+    fn values_beyond_the_limit_are_cut_between_characters() {
+        let mut description = ResourceDescription::new("http://www.example.com/");
+        description.set("full-text", "ä".repeat(MAX_VALUE_BYTES));
+        description.set("title", "cut away");
+        assert_eq!(
+            description.value("full-text").unwrap().len(),
+            MAX_VALUE_BYTES
+        );
+        assert_eq!(description.title(), "");
+        description.set("full-text", "short");
+        description.set("title", "there");
+        assert_eq!(description.remove("Full Text"), Some("short".to_owned()));
+        assert_eq!(description.title(), "there");
+        assert_eq!(description.value_bytes, "there".len());
+    }
+}

@@ -1,0 +1,187 @@
+//! What the names of elements mean for the text around them.
+
+use html5gum::State;
+
+/// Element by what it does to the text in it and around it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Element {
+    /// Goes on in the same line; also what nobody knows.
+    Inline,
+    /// Stands in lines of its own.
+    Block,
+    /// `<p>`, which every block ends.
+    Paragraph,
+    /// `<h1>` to `<h6>`.
+    Heading(u8),
+    /// `<li>`.
+    Item,
+    /// `<dt>` or `<dd>`.
+    Term,
+    /// `<ul>`, `<ol>`, `<dl>` and the like.
+    List,
+    /// `<table>`.
+    Table,
+    /// `<thead>`, `<tbody>`, `<tfoot>`, `<caption>`, `<colgroup>`.
+    RowGroup,
+    /// `<tr>`.
+    Row,
+    /// `<td>` or `<th>`.
+    Cell,
+    /// Ends as it begins; `<br>` and `<hr>` apart.
+    Void,
+    /// `<br>`.
+    LineBreak,
+    /// `<hr>`.
+    Rule,
+    /// `<template>`.
+    Template,
+    /// `<svg>`.
+    Svg,
+    /// `<math>`.
+    Math,
+    /// What it holds is not shown.
+    Unseen,
+    /// Its text has no tags in it.
+    Raw(Raw),
+}
+
+/// Element whose text has no tags in it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Raw {
+    Title,
+    /// `<xmp>` and `<plaintext>`.
+    Shown(State),
+    Dropped(State),
+}
+
+impl Element {
+    pub(super) fn named(name: &[u8]) -> Self {
+        match name {
+            b"p" => Self::Paragraph,
+            b"h1" => Self::Heading(1),
+            b"h2" => Self::Heading(2),
+            b"h3" => Self::Heading(3),
+            b"h4" => Self::Heading(4),
+            b"h5" => Self::Heading(5),
+            b"h6" => Self::Heading(6),
+            b"li" => Self::Item,
+            b"dt" | b"dd" => Self::Term,
+            b"ul" | b"ol" | b"dl" | b"menu" | b"dir" => Self::List,
+            b"table" => Self::Table,
+            b"thead" | b"tbody" | b"tfoot" | b"caption" | b"colgroup" => Self::RowGroup,
+            b"tr" => Self::Row,
+            b"td" | b"th" => Self::Cell,
+            b"br" => Self::LineBreak,
+            b"hr" => Self::Rule,
+            b"template" => Self::Template,
+            b"svg" => Self::Svg,
+            b"math" => Self::Math,
+            b"address" | b"article" | b"aside" | b"blockquote" | b"body" | b"center"
+            | b"details" | b"dialog" | b"div" | b"fieldset" | b"figcaption" | b"figure"
+            | b"footer" | b"form" | b"frameset" | b"head" | b"header" | b"hgroup" | b"html"
+            | b"legend" | b"listing" | b"main" | b"nav" | b"pre" | b"search" | b"section"
+            | b"summary" => Self::Block,
+            b"area" | b"base" | b"basefont" | b"bgsound" | b"col" | b"embed" | b"frame"
+            | b"img" | b"input" | b"keygen" | b"link" | b"meta" | b"param" | b"source"
+            | b"track" | b"wbr" => Self::Void,
+            b"annotation" | b"annotation-xml" | b"audio" | b"canvas" | b"datalist"
+            | b"noscript" | b"object" | b"rp" | b"select" | b"video" => Self::Unseen,
+            _ => Self::raw(name).map_or(Self::Inline, Self::Raw),
+        }
+    }
+
+    fn raw(name: &[u8]) -> Option<Raw> {
+        Some(match name {
+            b"title" => Raw::Title,
+            b"textarea" => Raw::Dropped(State::RcData),
+            b"script" => Raw::Dropped(State::ScriptData),
+            b"style" | b"iframe" | b"noembed" | b"noframes" => Raw::Dropped(State::RawText),
+            b"xmp" => Raw::Shown(State::RawText),
+            b"plaintext" => Raw::Shown(State::PlainText),
+            _ => return None,
+        })
+    }
+
+    /// Tells whether the element stands in lines of its own.
+    pub(super) fn is_block(self) -> bool {
+        !matches!(
+            self,
+            Self::Inline
+                | Self::Void
+                | Self::LineBreak
+                | Self::Math
+                | Self::Svg
+                | Self::Template
+                | Self::Unseen
+                | Self::Raw(Raw::Title | Raw::Dropped(_))
+        )
+    }
+
+    /// Tells whether the element never holds anything.
+    pub(super) fn is_void(self) -> bool {
+        matches!(self, Self::Void | Self::LineBreak | Self::Rule)
+    }
+
+    /// Tells whether SVG or `MathML` begins with the element.
+    pub(super) fn is_foreign_root(self) -> bool {
+        matches!(self, Self::Svg | Self::Math)
+    }
+
+    /// Tells whether the element ends a `<p>` that is open (WHATWG HTML §13.2.6.4.7).
+    pub(super) fn ends_paragraph(self) -> bool {
+        self.is_block() && !matches!(self, Self::RowGroup | Self::Row | Self::Cell)
+    }
+
+    /// Tells whether an end tag of another element does not reach beyond this one.
+    pub(super) fn is_wall(self) -> bool {
+        matches!(self, Self::Cell | Self::Table | Self::Template)
+    }
+
+    /// Tells whether the tag ends SVG and `MathML` around it (WHATWG HTML §13.2.6.5).
+    pub(super) fn breaks_out(self, name: &[u8]) -> bool {
+        match self {
+            Self::Inline | Self::Void => matches!(
+                name,
+                b"b" | b"big"
+                    | b"code"
+                    | b"em"
+                    | b"embed"
+                    | b"i"
+                    | b"img"
+                    | b"meta"
+                    | b"nobr"
+                    | b"ruby"
+                    | b"s"
+                    | b"small"
+                    | b"span"
+                    | b"strike"
+                    | b"strong"
+                    | b"sub"
+                    | b"sup"
+                    | b"tt"
+                    | b"u"
+                    | b"var"
+            ),
+            Self::Row | Self::Cell | Self::RowGroup | Self::Raw(_) => false,
+            _ => self.is_block() || self == Self::LineBreak,
+        }
+    }
+}
+
+impl Raw {
+    /// Returns how the tokenizer reads the text.
+    pub(super) fn state(self) -> State {
+        match self {
+            Self::Title => State::RcData,
+            Self::Shown(state) | Self::Dropped(state) => state,
+        }
+    }
+}
+
+/// Tells whether HTML goes on inside of an element of SVG or `MathML`.
+pub(super) fn is_island(name: &[u8]) -> bool {
+    matches!(
+        name,
+        b"foreignobject" | b"desc" | b"title" | b"mi" | b"mo" | b"mn" | b"ms" | b"mtext"
+    )
+}

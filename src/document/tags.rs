@@ -1,0 +1,135 @@
+//! What start tags say of the page.
+
+use super::{
+    attributes::{Attribute, Attributes, is_html_space},
+    page::{Link, LinkKind, Meta, Page},
+    refresh::refresh_url,
+};
+
+const MAX_LINKS: usize = 10_000;
+const MAX_METAS: usize = 1_000;
+
+/// Bytes of a link that is kept; no longer one is ever fetched.
+const MAX_LINK_BYTES: usize = 8 * 1024;
+
+/// What `rel` says of a `<link>` that leads to another page.
+const RELATIONS: [&str; 24] = [
+    "alternate",
+    "appendix",
+    "author",
+    "bookmark",
+    "chapter",
+    "contents",
+    "copyright",
+    "first",
+    "glossary",
+    "help",
+    "index",
+    "last",
+    "license",
+    "next",
+    "prev",
+    "previous",
+    "section",
+    "sitemap",
+    "start",
+    "subsection",
+    "toc",
+    "top",
+    "up",
+    "made",
+];
+
+/// Takes in what a start tag says of the page.
+pub(super) fn take_in(page: &mut Page, name: &[u8], attributes: &Attributes) {
+    Tag { page, attributes }.take_in(name);
+}
+
+/// Start tag that is read, and the page it stands on.
+struct Tag<'a> {
+    page: &'a mut Page,
+    attributes: &'a Attributes,
+}
+
+impl Tag<'_> {
+    fn take_in(&mut self, name: &[u8]) {
+        match name {
+            b"a" | b"area" => self.link(Attribute::Href, LinkKind::Anchor),
+            b"frame" | b"iframe" => self.link(Attribute::Src, LinkKind::Frame),
+            b"link" => self.link_element(),
+            b"meta" => self.meta(),
+            b"base" if self.page.base.is_none() => {
+                self.page.base = self.attributes.value(Attribute::Href);
+            }
+            b"html" if self.page.language.is_none() => {
+                let language = self.attributes.value(Attribute::Lang);
+                self.page.language = language.filter(|language| !language.is_empty());
+            }
+            _ => {}
+        }
+    }
+
+    fn link(&mut self, from: Attribute, kind: LinkKind) {
+        if let Some(url) = self.attributes.value(from) {
+            self.add_link(url, kind);
+        }
+    }
+
+    fn add_link(&mut self, url: String, kind: LinkKind) {
+        let fits = url.len() <= MAX_LINK_BYTES && self.page.links.len() < MAX_LINKS;
+        if !fits || (url.is_empty() && kind != LinkKind::Anchor) {
+            return;
+        }
+        let is_nofollow = self.relations().iter().any(|word| word == "nofollow");
+        let media_type = self.attributes.lower(Attribute::Type);
+        self.page.links.push(Link {
+            url,
+            kind,
+            is_nofollow,
+            media_type: media_type.filter(|it| !it.is_empty()),
+        });
+    }
+
+    fn link_element(&mut self) {
+        let relations = self.relations();
+        let has = |relation: &str| relations.iter().any(|word| word == relation);
+        if has("canonical") && self.page.canonical.is_none() {
+            let url = self.attributes.value(Attribute::Href);
+            self.page.canonical = url.filter(|url| !url.is_empty() && url.len() <= MAX_LINK_BYTES);
+        }
+        if RELATIONS.iter().any(|it| has(it)) && !has("stylesheet") {
+            self.link(Attribute::Href, LinkKind::Relation);
+        }
+    }
+
+    /// Returns the words of `rel`, in lower case.
+    fn relations(&self) -> Vec<String> {
+        let relations = self.attributes.lower(Attribute::Rel).unwrap_or_default();
+        let words = relations.split(is_html_space).filter(|it| !it.is_empty());
+        words.map(str::to_owned).take(100).collect()
+    }
+
+    fn meta(&mut self) {
+        let Some(content) = self.attributes.value(Attribute::Content) else {
+            return;
+        };
+        let names = [Attribute::Name, Attribute::Property, Attribute::HttpEquiv];
+        for (at, attribute) in names.into_iter().enumerate() {
+            let is_http_equiv = at == 2;
+            let name = self.attributes.lower(attribute).unwrap_or_default();
+            if is_http_equiv
+                && name == "refresh"
+                && let Some(url) = refresh_url(&content)
+            {
+                self.add_link(url.to_owned(), LinkKind::Refresh);
+            }
+            if !name.is_empty() && self.page.metas.len() < MAX_METAS {
+                self.page.metas.push(Meta {
+                    name,
+                    content: content.clone(),
+                    is_http_equiv,
+                });
+            }
+        }
+    }
+}
