@@ -1,0 +1,79 @@
+//! `copy-attribute` and `rename-attribute`.
+
+use crate::document::shorten;
+use crate::filter::{Outcome, Step, Work};
+
+use super::{
+    Making,
+    extract_source::{Mapping, mappings},
+};
+
+/// Makes a copy of an attribute under another name.
+pub(super) fn copy(making: &mut Making<'_>) -> Result<Box<dyn Step>, String> {
+    let parameters = &making.parameters;
+    Ok(Box::new(Copy {
+        from: parameters.required("src")?.to_owned(),
+        to: parameters.required("dst")?.to_owned(),
+        max_chars: parameters.size("truncate")?,
+        is_clean: parameters.boolean("clean")?,
+    }))
+}
+
+/// Gives an attribute another name.
+pub(super) fn rename(making: &mut Making<'_>) -> Result<Box<dyn Step>, String> {
+    let mappings = mappings(making.parameters.required("src")?)?;
+    if let Some(lonely) = mappings.iter().find(|it| it.to == it.from) {
+        return Err(format!(
+            "src={:?} names no other name; write \"old->new\"",
+            lonely.from
+        ));
+    }
+    Ok(Box::new(Rename(mappings)))
+}
+
+struct Copy {
+    from: String,
+    to: String,
+    max_chars: Option<usize>,
+    is_clean: bool,
+}
+
+struct Rename(Vec<Mapping>);
+
+impl Step for Copy {
+    fn run(&self, work: &mut Work<'_>) -> Outcome {
+        let Some(description) = work.description.as_deref_mut() else {
+            return Outcome::Continue;
+        };
+        let Some(value) = description.value(&self.from) else {
+            return Outcome::Continue;
+        };
+        let value = match self.max_chars {
+            Some(max) if self.is_clean => shorten(value, max),
+            Some(max) => first_chars(value, max),
+            None => value,
+        };
+        let value = value.to_owned();
+        description.set(&self.to, value);
+        Outcome::Continue
+    }
+}
+
+impl Step for Rename {
+    fn run(&self, work: &mut Work<'_>) -> Outcome {
+        if let Some(description) = work.description.as_deref_mut() {
+            for Mapping { from, to } in &self.0 {
+                if let Some(value) = description.remove(from) {
+                    description.set(to, value);
+                }
+            }
+        }
+        Outcome::Continue
+    }
+}
+
+/// Returns so many characters from the beginning.
+pub(super) fn first_chars(text: &str, max: usize) -> &str {
+    let end = text.char_indices().nth(max).map(|(end, _)| end);
+    end.and_then(|end| text.get(..end)).unwrap_or(text)
+}

@@ -1,0 +1,111 @@
+//! `enumerate-urls` and `enumerate-urls-from-text`.
+
+use std::collections::HashSet;
+
+use crate::document::{Page, urls_in_text};
+use crate::filter::{FoundLink, Outcome, Resource, Step, Work};
+
+use super::Making;
+
+/// Links that a resource may spawn where `max` does not say it.
+const DEFAULT_MAX: usize = 1024;
+
+/// Collects the links of a page.
+pub(super) fn urls(making: &mut Making<'_>) -> Result<Box<dyn Step>, String> {
+    let (max, media_type) = limits(making)?;
+    Ok(Box::new(Urls { max, media_type }))
+}
+
+/// Collects what stands after `URL:` in text.
+pub(super) fn urls_from_text(making: &mut Making<'_>) -> Result<Box<dyn Step>, String> {
+    // The reference lists no type, but has one in an example (chapter 45).
+    let (max, media_type) = limits(making)?;
+    Ok(Box::new(UrlsFromText { max, media_type }))
+}
+
+fn limits(making: &Making<'_>) -> Result<(usize, MediaType), String> {
+    let max = making.parameters.size("max")?.unwrap_or(DEFAULT_MAX);
+    Ok((max, MediaType::of(making)))
+}
+
+/// Media type that a function is restricted to, if it is.
+pub(super) struct MediaType(Option<String>);
+
+impl MediaType {
+    pub(super) fn of(making: &Making<'_>) -> Self {
+        let named = making.parameters.optional("type");
+        Self(named.map(|it| it.trim().to_ascii_lowercase()))
+    }
+
+    /// Tells whether a resource is of the type.
+    pub(super) fn fits(&self, resource: &Resource) -> bool {
+        let Some(wanted) = &self.0 else {
+            return true;
+        };
+        resource.media_type().as_ref() == Some(wanted)
+    }
+}
+
+struct Urls {
+    max: usize,
+    media_type: MediaType,
+}
+
+struct UrlsFromText {
+    max: usize,
+    media_type: MediaType,
+}
+
+impl Step for Urls {
+    fn run(&self, work: &mut Work<'_>) -> Outcome {
+        let resource = &*work.resource;
+        let page = resource.page().filter(|_| self.media_type.fits(resource));
+        if let Some((links, page)) = work.links.as_deref_mut().zip(page) {
+            let found = page.links.iter().map(|link| FoundLink {
+                url: link.url.clone(),
+                kind: Some(link.kind),
+                is_nofollow: link.is_nofollow,
+            });
+            add(links, found, self.max);
+        }
+        Outcome::Continue
+    }
+}
+
+impl Step for UrlsFromText {
+    fn run(&self, work: &mut Work<'_>) -> Outcome {
+        let resource = &*work.resource;
+        let Some(links) = work.links.as_deref_mut() else {
+            return Outcome::Continue;
+        };
+        if !self.media_type.fits(resource) {
+            return Outcome::Continue;
+        }
+        match resource.page().map(Page::text) {
+            Some(text) => add(links, in_text(&text), self.max),
+            None => add(
+                links,
+                in_text(resource.text().unwrap_or_default()),
+                self.max,
+            ),
+        }
+        Outcome::Continue
+    }
+}
+
+/// Adds links, each once, `max` of a directive at most.
+fn add(links: &mut Vec<FoundLink>, found: impl Iterator<Item = FoundLink>, max: usize) {
+    let mut known: HashSet<String> = links.iter().map(|link| link.url.clone()).collect();
+    let new = found.filter(|link| !link.url.is_empty() && known.insert(link.url.clone()));
+    links.extend(new.take(max));
+}
+
+/// Returns the URLs of text; a word that is none, as in "URL: see below", is passed over.
+fn in_text(text: &str) -> impl Iterator<Item = FoundLink> {
+    let is_url = |url: &&str| url.starts_with('/') || url.contains(':');
+    urls_in_text(text).filter(is_url).map(|url| FoundLink {
+        url: url.to_owned(),
+        kind: None,
+        is_nofollow: false,
+    })
+}

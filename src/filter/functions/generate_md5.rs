@@ -1,0 +1,24 @@
+//! `generate-md5`.
+
+use std::sync::Arc;
+
+use crate::filter::{Outcome, Source, Step, Work};
+
+use super::Making;
+
+/// Makes the source `md5` of the body, as it was received.
+pub(super) fn make(making: &mut Making<'_>) -> Box<dyn Step> {
+    making.state.has_md5 = true;
+    Box::new(Md5(Source::named("md5")))
+}
+
+struct Md5(Source);
+
+impl Step for Md5 {
+    fn run(&self, work: &mut Work<'_>) -> Outcome {
+        if let Some(content) = work.resource.content().map(Arc::clone) {
+            work.resource.assign(&self.0, content.md5());
+        }
+        Outcome::Continue
+    }
+}

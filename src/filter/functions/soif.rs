@@ -1,0 +1,58 @@
+//! What a summarizer writes: attributes in the form of SOIF (RFC 2655).
+
+/// Attributes of one summary at most.
+const MAX_ATTRIBUTES: usize = 200;
+
+/// Bytes of a name at most.
+const MAX_NAME: usize = 64;
+
+/// Returns names and values of `name{bytes}:<TAB>value`; the rest is passed over.
+///
+/// `@FILE { url` before and `}` after them may be missing, as with the
+/// summarizers of Harvest.
+pub(super) fn attributes(output: &[u8]) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut rest = output;
+    while !rest.is_empty() && found.len() < MAX_ATTRIBUTES {
+        match attribute(rest) {
+            Some((name, value, after)) => {
+                let value = String::from_utf8_lossy(value).into_owned();
+                found.push((name, value));
+                rest = after;
+            }
+            None => rest = next_line(rest),
+        }
+    }
+    found
+}
+
+/// Reads one attribute: name, value and what comes after.
+fn attribute(text: &[u8]) -> Option<(String, &[u8], &[u8])> {
+    let open = text
+        .iter()
+        .take(MAX_NAME)
+        .position(|octet| *octet == b'{')?;
+    let (name, after) = text.split_at_checked(open)?;
+    let is_name = |octet: &u8| octet.is_ascii_alphanumeric() || b"-_.:".contains(octet);
+    if name.is_empty() || !name.iter().all(is_name) {
+        return None;
+    }
+    let close = after
+        .iter()
+        .take(MAX_NAME)
+        .position(|octet| *octet == b'}')?;
+    let count = std::str::from_utf8(after.get(1..close)?).ok()?;
+    let count: usize = count.trim().parse().ok()?;
+    let value = after.get(close + 1..)?.strip_prefix(b":")?;
+    let value = value
+        .strip_prefix(b"\t")
+        .or_else(|| value.strip_prefix(b" "))?;
+    let (value, after) = value.split_at_checked(count)?;
+    let name = String::from_utf8_lossy(name).to_ascii_lowercase();
+    Some((name, value, after))
+}
+
+fn next_line(text: &[u8]) -> &[u8] {
+    let end = text.iter().position(|octet| *octet == b'\n');
+    end.and_then(|end| text.get(end + 1..)).unwrap_or_default()
+}

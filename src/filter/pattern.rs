@@ -1,0 +1,284 @@
+//! What a value is compared with: a whole, a beginning, or a regular expression.
+
+use std::borrow::Cow;
+
+use regex::{Regex, RegexBuilder};
+
+use super::{Resource, Source, quoted};
+
+/// Bytes of a pattern at most.
+const MAX_PATTERN: usize = 4 * 1024;
+
+/// Bytes of a compiled expression at most.
+const MAX_COMPILED: usize = 1024 * 1024;
+
+/// Pattern that a value matches or not.
+#[derive(Clone, Debug)]
+pub(super) enum Pattern {
+    /// Matches anything, even what is not there.
+    All,
+    Exact(String),
+    Prefix(String),
+    Contains(String),
+    Suffix(String),
+    Regex(Regex),
+}
+
+impl Pattern {
+    /// Returns a whole; the keyword `all` matches anything.
+    pub(super) fn exact(text: &str) -> Self {
+        keyword(text).unwrap_or_else(|| Self::Exact(text.to_owned()))
+    }
+
+    /// Returns a beginning; the keyword `all` matches anything.
+    pub(super) fn prefix(text: &str) -> Self {
+        keyword(text).unwrap_or_else(|| Self::Prefix(text.to_owned()))
+    }
+
+    /// Returns a regular expression.
+    pub(super) fn regex(text: &str) -> Result<Self, String> {
+        if text.len() > MAX_PATTERN {
+            return Err(format!("expression longer than {MAX_PATTERN} bytes"));
+        }
+        let regex = RegexBuilder::new(&translate(text))
+            .size_limit(MAX_COMPILED)
+            .dfa_size_limit(MAX_COMPILED)
+            .build();
+        regex.map(Self::Regex).map_err(|error| {
+            let error = error.to_string();
+            let reason = error.lines().last().unwrap_or_default();
+            let reason = reason.trim().trim_start_matches("error: ");
+            format!("{} is no regular expression: {reason}", quoted(text))
+        })
+    }
+
+    /// Tells whether a source of a resource matches; hosts are compared with port and without.
+    pub(super) fn matches(&self, resource: &Resource, source: &Source) -> bool {
+        if matches!(self, Self::All) {
+            return true;
+        }
+        let Some(value) = resource.source(source) else {
+            return false;
+        };
+        let is_caseless = source.is_caseless();
+        self.is_match(&value, is_caseless)
+            || (resource.is_own_host(source)
+                && self.is_match(resource.host_and_port(), is_caseless))
+    }
+
+    fn is_match(&self, value: &str, is_caseless: bool) -> bool {
+        let same = |value: Option<&str>, text: &str| {
+            value.is_some_and(|it| it == text || (is_caseless && it.eq_ignore_ascii_case(text)))
+        };
+        match self {
+            Self::All => true,
+            Self::Exact(text) => same(Some(value), text),
+            Self::Prefix(text) => same(value.get(..text.len()), text),
+            Self::Suffix(text) => {
+                let from = value.len().checked_sub(text.len());
+                same(from.and_then(|from| value.get(from..)), text)
+            }
+            Self::Contains(text) if is_caseless => {
+                let text = text.to_ascii_lowercase();
+                value.to_ascii_lowercase().contains(&text)
+            }
+            Self::Contains(text) => value.contains(text.as_str()),
+            Self::Regex(regex) => regex.is_match(value),
+        }
+    }
+}
+
+/// `all` matches any string.
+fn keyword(text: &str) -> Option<Pattern> {
+    (text == "all").then_some(Pattern::All)
+}
+
+/// Makes an expression for the regex crate of one in the manner of POSIX.1.
+///
+/// Backslashes before `*` make it `.*`, as in the reference (`\\\\*.gov`), and
+/// so does a `*` with nothing before it. In brackets only `]` and `-` and
+/// `[:class:]` are special. `\d`, `\w`, `\s` and `\b` are ASCII.
+fn translate(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let after = rest.get(c.len_utf8()..).unwrap_or_default();
+        rest = match c {
+            '\\' => escape(rest, &mut out),
+            '[' => bracket(after, &mut out),
+            '*' if out.is_empty() || out.ends_with(['(', '|', '^']) => {
+                out.push_str(".*");
+                after
+            }
+            _ => {
+                out.push(c);
+                after
+            }
+        };
+    }
+    out
+}
+
+/// Translates backslashes and what they stand before.
+fn escape<'a>(text: &'a str, out: &mut String) -> &'a str {
+    let after = text.trim_start_matches('\\');
+    if let Some(after) = after.strip_prefix('*') {
+        out.push_str(".*");
+        return after;
+    }
+    let mut chars = text.chars();
+    let (Some(slash), Some(c)) = (chars.next(), chars.next()) else {
+        out.push_str("\\\\");
+        return "";
+    };
+    match class(c) {
+        Some(class) => out.extend(["[", class, "]"]),
+        None if c == 'b' || c == 'B' => out.extend(['(', '?', '-', 'u', ':', '\\', c, ')']),
+        None => out.extend([slash, c]),
+    }
+    chars.as_str()
+}
+
+/// Returns the inside of a bracket expression for `\d` and its like.
+fn class(c: char) -> Option<&'static str> {
+    match c {
+        'd' => Some("0-9"),
+        'w' => Some("0-9A-Za-z_"),
+        's' => Some("\\t-\\r "),
+        'D' => Some("^0-9"),
+        'W' => Some("^0-9A-Za-z_"),
+        'S' => Some("^\\t-\\r "),
+        _ => None,
+    }
+}
+
+/// Translates a bracket expression, from behind its `[`.
+fn bracket<'a>(text: &'a str, out: &mut String) -> &'a str {
+    out.push('[');
+    let mut rest = text;
+    if let Some(after) = rest.strip_prefix('^') {
+        out.push('^');
+        rest = after;
+    }
+    if let Some(after) = rest.strip_prefix(']') {
+        out.push_str("\\]");
+        rest = after;
+    }
+    while let Some(c) = rest.chars().next() {
+        let after = rest.get(c.len_utf8()..).unwrap_or_default();
+        if c == ']' {
+            out.push(']');
+            return after;
+        }
+        rest = inside_bracket(c, rest, after, out);
+    }
+    rest
+}
+
+fn inside_bracket<'a>(c: char, rest: &'a str, after: &'a str, out: &mut String) -> &'a str {
+    if let Some((name, behind)) = rest
+        .strip_prefix("[:")
+        .and_then(|named| named.split_once(":]"))
+    {
+        out.extend(["[:", name, ":]"]);
+        return behind;
+    }
+    match c {
+        '\\' => {
+            let escaped = after.chars().next();
+            let named = escaped.and_then(class).filter(|it| !it.starts_with('^'));
+            match (named, escaped) {
+                (Some(class), Some(letter)) => {
+                    out.push_str(class);
+                    after.get(letter.len_utf8()..).unwrap_or_default()
+                }
+                // POSIX has no escapes in brackets; those of others are kept all the same.
+                (None, Some(sign)) if sign.is_ascii_punctuation() => {
+                    out.extend(['\\', sign]);
+                    after.get(sign.len_utf8()..).unwrap_or_default()
+                }
+                _ => {
+                    out.push_str("\\\\");
+                    after
+                }
+            }
+        }
+        '[' | '&' | '~' => {
+            out.extend(['\\', c]);
+            after
+        }
+        _ => {
+            out.push(c);
+            after
+        }
+    }
+}
+
+/// Returns what a source is, for a reason: its name and value.
+pub(super) fn shown(resource: &Resource, source: &Source) -> String {
+    let value = resource.source(source);
+    match value.as_deref().map(Cow::Borrowed) {
+        Some(value) => format!("{source} {}", quoted(&value)),
+        None => format!("{source} (none)"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expressions_are_those_of_posix_with_a_star_that_may_stand_alone() {
+        for (text, value, is_match) in [
+            (r"\\\\*.gov", "www.example.gov", true),
+            (r"\\\\*.gov", "www.example.org", false),
+            (r"\*", "", true),
+            ("*.siroe.com", "home.siroe.com", true),
+            ("^www", "www.example.com", true),
+            ("^www", "a.www.example.com", false),
+            ("a{2}b", "xaab", true),
+            ("[[:digit:]]+$", "page12", true),
+            ("[]a]", "]", true),
+            ("[^[]", "[", false),
+            ("[a&&b]", "&", true),
+            (r"\d\w\s", "1a ", true),
+            (r"[\d.]+x", "1.2x", true),
+            (r"\.html$", "/a.html", true),
+            (r"\.html$", "/ahtml", false),
+            ("(jpg|png)$", "/a.png", true),
+            (r"\bcat\b", "a cat b", true),
+            ("é", "café", true),
+        ] {
+            let Pattern::Regex(regex) = Pattern::regex(text).unwrap() else {
+                panic!("{text} is no expression");
+            };
+            assert_eq!(regex.is_match(value), is_match, "{text} on {value}");
+        }
+    }
+
+    #[test]
+    fn expressions_that_are_none_or_too_large_are_refused() {
+        for text in ["(", "a{1000}{1000}", "(?=a)", &"a".repeat(5000)] {
+            assert!(Pattern::regex(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn hosts_are_compared_with_port_and_without() {
+        let host = Source::named("host");
+        let resource = Resource::new("http://WWW.example.com/".parse().unwrap(), 0);
+        for (pattern, is_match) in [
+            ("www.example.com", true),
+            ("WWW.Example.com:80", true),
+            ("www.example.com:8080", false),
+            ("www.example", false),
+            ("all", true),
+        ] {
+            assert_eq!(
+                Pattern::exact(pattern).matches(&resource, &host),
+                is_match,
+                "{pattern}"
+            );
+        }
+    }
+}

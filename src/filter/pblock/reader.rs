@@ -1,0 +1,208 @@
+//! Reads the lines of a file; what is wrong with one does not hide the next.
+
+use crate::filter::{nearest::unknown, note::Notes, quoted};
+
+use super::{
+    Entry, Item, Tag,
+    words::{begins_with_pair, pairs},
+};
+
+/// Size of a file at most.
+const MAX_BYTES: usize = 4 * 1024 * 1024;
+
+/// Bytes of a line at most.
+const MAX_LINE: usize = 64 * 1024;
+
+/// Lines with a word at most.
+const MAX_ENTRIES: usize = 20_000;
+
+/// Pairs of one entry at most.
+const MAX_PAIRS: usize = 64;
+
+/// Blocks and words of a kind of file.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::filter) struct Block {
+    /// Tags that there are, as they are written.
+    pub(in crate::filter) tags: &'static [&'static str],
+    /// What the first word of a line is called, for people.
+    pub(in crate::filter) what: &'static str,
+    /// First words that there are.
+    pub(in crate::filter) words: &'static [&'static str],
+}
+
+/// Reads a whole file.
+pub(in crate::filter) fn read(text: &str, block: Block, notes: &mut Notes) -> Vec<Item> {
+    if text.len() > MAX_BYTES {
+        notes.error(1, "larger than 4 MiB; split it");
+        return Vec::new();
+    }
+    let mut reader = Reader {
+        block,
+        notes,
+        items: Vec::new(),
+        entries: 0,
+        is_continued: false,
+        last_entry: None,
+    };
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    for (at, line) in text.split('\n').enumerate() {
+        if reader.entries > MAX_ENTRIES {
+            let text = format!("more than {MAX_ENTRIES} directives; the rest is not read");
+            reader.notes.error(at + 1, text);
+            break;
+        }
+        reader.line(at + 1, line.trim());
+    }
+    reader.items
+}
+
+struct Reader<'n> {
+    block: Block,
+    notes: &'n mut Notes,
+    items: Vec<Item>,
+    entries: usize,
+    /// The line before ended with a backslash.
+    is_continued: bool,
+    /// Where the entry stands that a line of pairs belongs to.
+    last_entry: Option<usize>,
+}
+
+impl Reader<'_> {
+    fn line(&mut self, line: usize, text: &str) {
+        let is_continued = std::mem::take(&mut self.is_continued);
+        if text.len() > MAX_LINE {
+            self.notes
+                .error(line, "longer than 64 KiB; the line is not read");
+        } else if text.is_empty() {
+            if !matches!(self.items.last(), None | Some(Item::Blank)) {
+                self.items.push(Item::Blank);
+            }
+        } else if text.starts_with('#') {
+            self.items.push(Item::Comment(text.to_owned()));
+        } else if let Some(inside) = text.strip_prefix('<') {
+            self.last_entry = None;
+            self.tag(line, inside);
+        } else {
+            self.directive(line, text, is_continued);
+        }
+    }
+
+    fn directive(&mut self, line: usize, text: &str, is_continued: bool) {
+        let whole = text.trim_end_matches(|c: char| c == '\\' || c.is_whitespace());
+        if whole.len() < text.len() {
+            self.is_continued = true;
+            let slashes = text.get(whole.len()..).unwrap_or_default();
+            self.notes.repair(
+                line,
+                format!("`{}` at the end joins the next line", shortened(slashes)),
+            );
+        }
+        let whole = whole.trim();
+        if whole.is_empty() {
+            return;
+        }
+        match self.last_entry {
+            Some(at) if is_continued => self.join(at, line, whole),
+            Some(at) if begins_with_pair(whole) => {
+                let text = format!(
+                    "line that begins with {} joined to the one before",
+                    begin(whole)
+                );
+                self.notes.repair(line, text);
+                self.join(at, line, whole);
+            }
+            _ => self.entry(line, whole),
+        }
+    }
+
+    fn join(&mut self, at: usize, line: usize, text: &str) {
+        let more = pairs(line, text, self.notes);
+        let Some(Item::Entry(entry)) = self.items.get_mut(at) else {
+            return;
+        };
+        for pair in more.pairs {
+            if entry.value(&pair.key).is_some() {
+                let text = format!("{}= stands twice; leave one out", pair.key);
+                self.notes.error(line, text);
+            } else if entry.pairs.len() < MAX_PAIRS {
+                entry.pairs.push(pair);
+            } else {
+                self.notes
+                    .error(line, format!("more than {MAX_PAIRS} parameters"));
+            }
+        }
+        if let Some(comment) = more.comment {
+            self.items.push(Item::Comment(comment));
+        }
+    }
+
+    fn entry(&mut self, line: usize, text: &str) {
+        self.entries += 1;
+        let end = text.find(char::is_whitespace).unwrap_or(text.len());
+        let (word, rest) = text.split_at(end);
+        let words = self.block.words.iter().copied();
+        let known = words.clone().find(|it| it.eq_ignore_ascii_case(word));
+        if known.is_none() {
+            let text = unknown(self.block.what, word, words);
+            self.notes.error(line, text);
+        }
+        let mut read = pairs(line, rest, self.notes);
+        if read.pairs.len() > MAX_PAIRS {
+            self.notes
+                .error(line, format!("more than {MAX_PAIRS} parameters"));
+            read.pairs.truncate(MAX_PAIRS);
+        }
+        self.last_entry = Some(self.items.len());
+        self.items.push(Item::Entry(Entry {
+            line,
+            word: known.unwrap_or(word).to_owned(),
+            pairs: read.pairs,
+            comment: read.comment,
+        }));
+    }
+
+    /// Reads what comes after `<`.
+    fn tag(&mut self, line: usize, inside: &str) {
+        let inside = match inside.rsplit_once('>') {
+            Some((inside, "")) => inside,
+            Some((inside, after)) => {
+                let text = format!("{} after `>`; put it on a line of its own", quoted(after));
+                self.notes.error(line, text);
+                inside
+            }
+            None => {
+                self.notes.repair(line, "`>` added at the end of the line");
+                inside
+            }
+        };
+        let is_close = inside.starts_with('/');
+        let inside = inside.trim_start_matches('/').trim();
+        let end = inside.find(char::is_whitespace).unwrap_or(inside.len());
+        let (name, rest) = inside.split_at(end);
+        let tags = self.block.tags.iter().copied();
+        let Some(known) = tags.clone().find(|it| it.eq_ignore_ascii_case(name)) else {
+            let text = unknown("block", name, tags);
+            return self.notes.error(line, text);
+        };
+        let name = known.to_owned();
+        if is_close {
+            self.items.push(Item::Close { line, tag: name });
+            return;
+        }
+        let read = pairs(line, rest, self.notes);
+        if let Some(comment) = read.comment {
+            self.items.push(Item::Comment(comment));
+        }
+        let pairs = read.pairs;
+        self.items.push(Item::Open(Tag { line, name, pairs }));
+    }
+}
+
+fn begin(text: &str) -> String {
+    let (key, _) = text.split_once('=').unwrap_or((text, ""));
+    format!("`{key}=`")
+}
+
+fn shortened(slashes: &str) -> &str {
+    slashes.get(..4).unwrap_or(slashes)
+}

@@ -1,0 +1,197 @@
+//! Sites that the robot visits.
+
+use url::Url;
+
+use crate::filter::{Resource, note::Notes, pblock::Entry, quoted};
+
+use super::rule::{Compared, Comparison, refuse_others, required};
+
+/// Site: hosts, starting points, and what is visited there.
+#[derive(Clone, Debug, Default)]
+pub struct Site {
+    pub(super) name: String,
+    pub(super) hosts: Vec<Host>,
+    pub(super) starting_points: Vec<StartingPoint>,
+    pub(super) rules: Rules,
+}
+
+/// URL at which the robot begins.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct StartingPoint {
+    /// The URL.
+    pub url: Url,
+    /// Links that are followed from it, −1 for all; none: as robot.conf says.
+    pub depth: Option<i64>,
+}
+
+/// Host of a site: a name, or `*.` and a domain.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Host {
+    name: String,
+    with_subdomains: bool,
+}
+
+/// Rules in order, and what becomes of what none of them matches.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rules {
+    rules: Vec<Rule>,
+    excludes_the_rest: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Rule {
+    line: usize,
+    comparison: Comparison,
+    is_include: bool,
+}
+
+/// What rules say of a resource.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Decision {
+    Include,
+    Exclude(String),
+    /// No rule matches, and nothing is said of the rest.
+    None,
+}
+
+impl Site {
+    /// Returns the name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the starting points, in order.
+    #[must_use]
+    pub fn starting_points(&self) -> &[StartingPoint] {
+        &self.starting_points
+    }
+
+    /// Tells whether a URL is on one of its hosts.
+    #[must_use]
+    pub fn covers(&self, url: &Url) -> bool {
+        let host = url.host_str().unwrap_or_default();
+        let mut starts = self.starting_points.iter();
+        self.hosts.iter().any(|known| known.covers(host))
+            || starts.any(|start| start.url.host_str().unwrap_or_default() == host)
+    }
+}
+
+impl Host {
+    /// Reads `Host name=…`.
+    pub(super) fn read(entry: &Entry, notes: &mut Notes) -> Option<Self> {
+        refuse_others(&entry.pairs, &["name"], "Host", notes);
+        let whole = required(entry, "name", notes)?;
+        let (name, with_subdomains) = match whole.strip_prefix("*.") {
+            Some(domain) => (domain, true),
+            None => (whole, false),
+        };
+        if name.contains(['/', '*', ':']) {
+            let name = quoted(whole);
+            let text = format!("{name} is no host; write www.example.com or *.example.com");
+            notes.error(entry.line, text);
+            return None;
+        }
+        let name = name.to_ascii_lowercase();
+        Some(Self {
+            name,
+            with_subdomains,
+        })
+    }
+
+    fn covers(&self, host: &str) -> bool {
+        let before = host.strip_suffix(self.name.as_str());
+        before.is_some_and(|it| it.is_empty() || (self.with_subdomains && it.ends_with('.')))
+    }
+}
+
+impl StartingPoint {
+    /// Makes one of a URL and a depth as they are written.
+    ///
+    /// # Errors
+    ///
+    /// Fails where one of them is none, or the URL is neither http, https nor file.
+    pub fn parse(url: &str, depth: Option<&str>) -> Result<Self, String> {
+        let shown = quoted(url);
+        let url = Url::parse(url).map_err(|error| format!("{shown} is no URL: {error}"))?;
+        if !matches!(url.scheme(), "http" | "https" | "file") {
+            return Err(format!(
+                "{shown} is no starting point; use http, https or file"
+            ));
+        }
+        let depth = depth.map(read_depth).transpose()?;
+        Ok(Self { url, depth })
+    }
+
+    /// Reads `Start url=… depth=…`.
+    pub(super) fn read(entry: &Entry, notes: &mut Notes) -> Option<Self> {
+        refuse_others(&entry.pairs, &["url", "depth"], "Start", notes);
+        let url = required(entry, "url", notes)?;
+        let point = Self::parse(url, entry.value("depth"));
+        point.map_err(|text| notes.error(entry.line, text)).ok()
+    }
+}
+
+fn read_depth(text: &str) -> Result<i64, String> {
+    let number = text.trim().parse().ok();
+    let number = number.filter(|depth| (-1..=i64::from(u32::MAX)).contains(depth));
+    number.ok_or_else(|| format!("depth={} is neither -1 nor a number of links", quoted(text)))
+}
+
+impl Rules {
+    /// Reads `Rule …` or `Otherwise …`.
+    pub(super) fn add(&mut self, entry: &Entry, notes: &mut Notes) {
+        let is_include = behaviour(entry, notes);
+        if entry.word == "Otherwise" {
+            refuse_others(&entry.pairs, &["behaviour", "behavior"], "Otherwise", notes);
+            self.excludes_the_rest = !is_include;
+            return;
+        }
+        let keys = ["src", "operator", "string", "behaviour", "behavior"];
+        refuse_others(&entry.pairs, &keys, "Rule", notes);
+        if let Some(comparison) = Comparison::read(entry, notes) {
+            let line = entry.line;
+            self.rules.push(Rule {
+                line,
+                comparison,
+                is_include,
+            });
+        }
+    }
+
+    /// Returns what the first rule that matches says.
+    ///
+    /// Before retrieval, a rule on the type that would include leaves it open.
+    pub(super) fn decide(&self, resource: &Resource) -> Decision {
+        for rule in &self.rules {
+            match (rule.comparison.compare(resource), rule.is_include) {
+                (Compared::Matches | Compared::NotYet, true) => return Decision::Include,
+                (Compared::Matches, false) => {
+                    let reason = rule.comparison.reason(resource);
+                    return Decision::Exclude(format!("rule of line {}: {reason}", rule.line));
+                }
+                (Compared::NotYet | Compared::Differs, _) => {}
+            }
+        }
+        if self.excludes_the_rest {
+            return Decision::Exclude("no rule includes it".to_owned());
+        }
+        Decision::None
+    }
+}
+
+/// Reads `behaviour=`: exclude, where nothing is said.
+fn behaviour(entry: &Entry, notes: &mut Notes) -> bool {
+    let said = entry.value("behaviour").or_else(|| entry.value("behavior"));
+    match said {
+        None | Some("exclude") => false,
+        Some("include") => true,
+        Some(other) => {
+            let other = quoted(other);
+            let text = format!("behaviour={other} is neither exclude nor include");
+            notes.error(entry.line, text);
+            false
+        }
+    }
+}

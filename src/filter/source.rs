@@ -1,0 +1,118 @@
+//! Names of the sources of information.
+
+use std::fmt;
+
+/// Source of information about a resource (Sun 7.1, chapter 44).
+///
+/// Upper and lower case are the same, and so are a space and a hyphen:
+/// `enumeration filter` is `enumeration-filter`, `IP` is `ip`. A name that is
+/// not listed there is that of a META tag, or of what a directive assigns.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Source {
+    name: Box<str>,
+    known: Known,
+}
+
+/// Sources that are not META tags.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Known {
+    Csid,
+    Depth,
+    EnumerationFilter,
+    GenerationFilter,
+    Host,
+    Ip,
+    Path,
+    Protocol,
+    Url,
+    Canonical,
+    ContentCharset,
+    ContentEncoding,
+    ContentLength,
+    ContentType,
+    Etag,
+    Expires,
+    Language,
+    LastModified,
+    Robots,
+    Status,
+    Title,
+    Type,
+    /// Assigned by a function, or a META tag's name.
+    Other,
+}
+
+/// Names and what is known by them; what stands first is known before retrieval.
+const KNOWN: [(&str, Known); 22] = [
+    ("csid", Known::Csid),
+    ("depth", Known::Depth),
+    ("enumeration-filter", Known::EnumerationFilter),
+    ("generation-filter", Known::GenerationFilter),
+    ("host", Known::Host),
+    ("ip", Known::Ip),
+    ("path", Known::Path),
+    ("protocol", Known::Protocol),
+    ("url", Known::Url),
+    ("canonical", Known::Canonical),
+    ("content-charset", Known::ContentCharset),
+    ("content-encoding", Known::ContentEncoding),
+    ("content-length", Known::ContentLength),
+    ("content-type", Known::ContentType),
+    ("etag", Known::Etag),
+    ("expires", Known::Expires),
+    ("language", Known::Language),
+    ("last-modified", Known::LastModified),
+    ("robots", Known::Robots),
+    ("status", Known::Status),
+    ("title", Known::Title),
+    ("type", Known::Type),
+];
+
+impl Source {
+    /// Returns the source of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Self {
+        let words: Vec<_> = name.split_whitespace().collect();
+        let name = words.join("-").to_ascii_lowercase();
+        let mut known = KNOWN.iter();
+        let found = known.find(|(known, _)| *known == name);
+        Self {
+            known: found.map_or(Known::Other, |(_, known)| *known),
+            name: name.into(),
+        }
+    }
+
+    /// Returns the name, in lower case with hyphens.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Tells whether it is known before the resource is retrieved, at the stage `MetaData`.
+    #[must_use]
+    pub const fn is_metadata(&self) -> bool {
+        use Known::{
+            Csid, Depth, EnumerationFilter, GenerationFilter, Host, Ip, Path, Protocol, Url,
+        };
+        matches!(
+            self.known,
+            Csid | Depth | EnumerationFilter | GenerationFilter | Host | Ip | Path | Protocol | Url
+        )
+    }
+
+    /// Tells whether upper and lower case are the same in its values.
+    pub(super) const fn is_caseless(&self) -> bool {
+        use Known::{ContentType, Host, Protocol, Type};
+        matches!(self.known, Host | Protocol | ContentType | Type)
+    }
+
+    pub(super) const fn known(&self) -> Known {
+        self.known
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
