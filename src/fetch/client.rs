@@ -6,7 +6,7 @@ use reqwest::{
 };
 use url::Url;
 
-use super::{FetchError, FetchLimits, error::innermost};
+use super::{DirectSettings, FetchError, FetchLimits, error::innermost};
 
 const USER_AGENT: &str = concat!(
     "robot-detection/",
@@ -24,15 +24,34 @@ pub(super) fn build_direct(limits: &FetchLimits) -> Result<Client, FetchError> {
     finish(builder(limits).redirect(Policy::none()).no_proxy())
 }
 
+/// Builds a client that follows no redirect, and uses a proxy only if told to.
+pub(super) fn build_agent(settings: &DirectSettings) -> Result<Client, FetchError> {
+    let mut builder = base()
+        .timeout(settings.timeout)
+        .connect_timeout(settings.connect_timeout)
+        .read_timeout(settings.idle_timeout)
+        .redirect(Policy::none())
+        .no_proxy();
+    if let Some(user_agent) = &settings.user_agent {
+        builder = builder.user_agent(user_agent.clone());
+    }
+    if let Some(proxy) = settings.proxy()? {
+        builder = builder.proxy(proxy);
+    }
+    finish(builder)
+}
+
 fn builder(limits: &FetchLimits) -> ClientBuilder {
-    // Another part of the program may have installed a provider already.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    Client::builder()
-        .user_agent(USER_AGENT)
+    base()
         .timeout(limits.timeout)
         .connect_timeout(limits.connect_timeout())
         .read_timeout(limits.idle_timeout())
-        .referer(false)
+}
+
+fn base() -> ClientBuilder {
+    // Another part of the program may have installed a provider already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    Client::builder().user_agent(USER_AGENT).referer(false)
 }
 
 fn finish(builder: ClientBuilder) -> Result<Client, FetchError> {

@@ -221,7 +221,9 @@ impl Default for FetchLimits {
 }
 
 impl Conditions {
-    pub(super) fn headers(&self) -> HeaderMap {
+    /// Returns the headers to send; a validator that fits in none is left out.
+    #[must_use]
+    pub fn headers(&self) -> HeaderMap {
         let pairs = [
             (header::IF_NONE_MATCH, &self.etag),
             (header::IF_MODIFIED_SINCE, &self.last_modified),

@@ -24,6 +24,7 @@
 
 mod ask;
 mod client;
+mod direct;
 mod error;
 mod fetcher;
 #[cfg(feature = "otel")]
@@ -31,6 +32,7 @@ mod post;
 mod shown;
 
 pub use ask::{Answered, Ask};
+pub use direct::{DirectAnswer, DirectClient, DirectSettings};
 pub use error::FetchError;
 pub use fetcher::{Conditions, FetchLimits, Fetched, Fetcher};
 #[cfg(feature = "otel")]

@@ -1,4 +1,4 @@
-//! The database: robots, refreshes, sources, the administrator's sessions.
+//! The database: robots, refreshes, sources, the administrator's sessions, descriptions.
 //!
 //! SQLite is the embedded default, a fleet shares PostgreSQL. Both run the
 //! same statements; times are milliseconds since 1970.
@@ -24,7 +24,9 @@
 mod admin;
 mod changes;
 mod database;
+mod descriptions;
 mod error;
+mod frontier;
 mod leases;
 mod postgres;
 mod refreshes;
@@ -38,7 +40,15 @@ mod statement;
 #[expect(clippy::module_inception, reason = "the file is named for its type")]
 mod store;
 
+pub use descriptions::{
+    DescriptionCursor, DescriptionEntry, DescriptionOrder, DescriptionQuery, KeyCount, Saved,
+    StoredDescription,
+};
 pub use error::{StoreError, StoreErrorKind};
+pub use frontier::{
+    ClaimedUrl, DescriptionChange, FoundUrl, KnownUrl, OpenUrls, PageRecord, Recorded, RunCounts,
+    RunKey, RunState, RunWanted, StoredRun,
+};
 pub use refreshes::{RefreshOutcome, RefreshRecord};
 pub use replace::Changes;
 pub use robots::{RobotCount, RobotPage, RobotQuery, RobotSort};

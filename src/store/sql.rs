@@ -6,6 +6,9 @@
 use std::fmt::Write as _;
 
 use super::{
+    descriptions,
+    error::Engine,
+    frontier,
     robots::{RobotQuery, RobotSort},
     statement::Statement,
 };
@@ -39,6 +42,8 @@ macro_rules! statements {
         static FIXED: &[&Statement] = &[$(&$name),*];
     };
 }
+
+pub(super) use statements;
 
 statements! {
     ROBOTS = "read the robots",
@@ -181,9 +186,11 @@ pub(super) fn read_page(query: &RobotQuery, words: usize) -> Statement {
 }
 
 /// Returns every statement that can be asked for, those put together in each form.
-pub(super) fn every_statement() -> Vec<Statement> {
+pub(super) fn every_statement(engine: Engine) -> Vec<Statement> {
     let mut all: Vec<Statement> = FIXED.iter().copied().cloned().collect();
     all.extend([insert_robots(1), insert_robots(INSERT_ROWS)]);
+    all.extend(descriptions::sql::every_statement());
+    all.extend(frontier::sql::every_statement(engine));
     for words in [0, 1, SEARCH_WORDS] {
         all.push(count_page(words));
         for sort in RobotSort::ALL {

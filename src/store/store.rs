@@ -57,7 +57,7 @@ impl Store {
     ///
     /// Fails on the first statement that the database does not accept.
     pub async fn check_statements(&self) -> Result<(), StoreError> {
-        for statement in sql::every_statement() {
+        for statement in sql::every_statement(self.database.place.engine) {
             self.database.prepare(&statement).await?;
         }
         Ok(())

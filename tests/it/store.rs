@@ -8,6 +8,8 @@
 
 mod administrator;
 mod changes;
+mod descriptions;
+mod frontier;
 mod history;
 mod opening;
 mod robots;

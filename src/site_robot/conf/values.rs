@@ -1,0 +1,113 @@
+//! The values of keys, as they are set or not.
+
+use std::{fmt, time::Duration};
+
+use crate::filter::{Note, StartingPoint, quoted, unquote};
+
+use super::{KEYS, RobotKey};
+
+/// Values of robot.conf in their normal form, in the order of [`KEYS`].
+#[derive(Clone, Default, Eq, PartialEq)]
+pub(super) struct Values {
+    set: Vec<(&'static str, String)>,
+    pub(super) seeds: Vec<StartingPoint>,
+}
+
+impl Values {
+    /// Sets a key; what is wrong or doubtful is noted.
+    pub(super) fn set(&mut self, line: usize, name: &str, value: &str, notes: &mut Vec<Note>) {
+        if name.eq_ignore_ascii_case("seed") {
+            match seed(value) {
+                Ok(seed) => self.seeds.push(seed),
+                Err(text) => notes.push(Note::error(line, text)),
+            }
+            return;
+        }
+        let Some(key) = RobotKey::find(name) else {
+            notes.push(Note::error(line, RobotKey::unknown(name)));
+            return;
+        };
+        if key
+            .alias
+            .is_some_and(|alias| alias.eq_ignore_ascii_case(name))
+        {
+            let text = format!("{} read as {}", quoted(name), key.name);
+            notes.push(Note::repair(line, text));
+        }
+        match key.normalise(value) {
+            Ok(value) => self.put(line, key, value, notes),
+            Err(text) => notes.push(Note::error(line, text)),
+        }
+    }
+
+    fn put(&mut self, line: usize, key: &RobotKey, value: String, notes: &mut Vec<Note>) {
+        let before = self.set.iter_mut().find(|(name, _)| *name == key.name);
+        match before {
+            Some((_, known)) => {
+                let text = format!("{} stands twice; this value counts", key.name);
+                notes.push(Note::warning(line, text));
+                *known = value;
+            }
+            None => self.set.push((key.name, value)),
+        }
+    }
+
+    /// Returns the value that is set, none where it is not or is empty.
+    pub(super) fn own(&self, name: &str) -> Option<&str> {
+        let found = self.set.iter().find(|(known, _)| *known == name)?;
+        Some(found.1.as_str()).filter(|value| !value.is_empty())
+    }
+
+    /// Returns the value, or the default; none where there is neither.
+    pub(super) fn text(&self, name: &str) -> Option<String> {
+        let default = || {
+            KEYS.iter()
+                .find(|key| key.name == name)
+                .map(|key| key.default)
+        };
+        let value = self.own(name).or_else(default)?;
+        (!value.is_empty()).then(|| value.to_owned())
+    }
+
+    pub(super) fn word(&self, name: &str) -> String {
+        self.text(name).unwrap_or_default()
+    }
+
+    pub(super) fn is_true(&self, name: &str) -> bool {
+        self.word(name) == "true"
+    }
+
+    /// Returns a number, which reading has proved to be one in the key's range.
+    pub(super) fn number<N: std::str::FromStr + Default>(&self, name: &str) -> N {
+        self.word(name).parse().unwrap_or_default()
+    }
+
+    pub(super) fn seconds(&self, name: &str) -> Duration {
+        Duration::from_secs(self.number(name))
+    }
+}
+
+impl fmt::Debug for Values {
+    /// Names the keys only: one of the values is a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let keys = self.set.iter().map(|(name, _)| name);
+        f.debug_list().entries(keys).finish()
+    }
+}
+
+/// Reads `URL depth=N`; the URL may stand in quotes.
+fn seed(value: &str) -> Result<StartingPoint, String> {
+    let value = value.trim();
+    let (url, rest) = match unquote(value) {
+        Some(quotation) => (quotation.value, quotation.rest),
+        None => value.split_once(char::is_whitespace).unwrap_or((value, "")),
+    };
+    let rest = rest.trim();
+    if rest.is_empty() {
+        return StartingPoint::parse(url.trim(), None);
+    }
+    let depth = rest.strip_prefix("depth=").map(str::trim);
+    let depth = depth.ok_or_else(|| format!("{} is no depth=N", quoted(rest)))?;
+    let depth = unquote(depth).map_or(depth, |quotation| quotation.value);
+    StartingPoint::parse(url.trim(), Some(depth))
+}

@@ -1,0 +1,115 @@
+//! Links become URLs to visit, or are given up with a reason.
+
+use url::Url;
+
+use crate::document::{LinkKind, has_session, resolve, without_session};
+use crate::filter::FoundLink;
+use crate::store::{ClaimedUrl, FoundUrl};
+
+use super::{Rejection, Step, effect, scope::host_key, settings::Settings, trap};
+
+/// Longest URL that is visited; PostgreSQL has a limit for keys.
+pub(super) const MAX_URL_BYTES: usize = 2_000;
+
+/// Link that was taken: where it leads, and how much farther that is.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Taken {
+    pub(super) url: String,
+    /// 0 for what belongs to the page (frames, redirects, entries of sitemaps), else 1.
+    pub(super) steps: u32,
+}
+
+impl Taken {
+    /// Returns it as it is kept for a visit that brings no page.
+    pub(super) fn line(&self) -> String {
+        format!("{} {}", self.steps, self.url)
+    }
+
+    pub(super) fn of_line(line: &str) -> Option<Self> {
+        let (steps, url) = line.split_once(' ')?;
+        let steps = steps.parse().ok().filter(|steps| *steps <= 1)?;
+        let url = url.to_owned();
+        Some(Self { url, steps })
+    }
+}
+
+/// Takes the links of a page that lead to where the robot may go.
+pub(super) fn take(settings: &Settings, base: &Url, links: &[FoundLink]) -> Vec<Taken> {
+    let mut taken = Vec::new();
+    for link in links {
+        if link.is_nofollow && settings.obeys.rel_nofollow {
+            continue;
+        }
+        let belongs = matches!(link.kind, Some(LinkKind::Frame | LinkKind::Refresh));
+        let steps = u32::from(!belongs);
+        if let Some(url) = to_visit(settings, base, &link.url) {
+            taken.push(Taken { url, steps });
+        }
+    }
+    taken
+}
+
+/// Returns the URL of a link, if it may be visited as far as scope and traps go.
+pub(super) fn to_visit(settings: &Settings, base: &Url, link: &str) -> Option<String> {
+    let url = in_form(resolve(base, link)?);
+    check(settings, &url).ok()?;
+    Some(url.into())
+}
+
+/// Returns a URL without its session's number.
+pub(super) fn in_form(url: Url) -> Url {
+    if has_session(&url) {
+        return without_session(&url);
+    }
+    url
+}
+
+/// Judges a URL by what is known without asking anybody.
+pub(super) fn check(settings: &Settings, url: &Url) -> Result<(), Rejection> {
+    let length = url.as_str().len();
+    if length > MAX_URL_BYTES {
+        let reason = format!("it has {length} bytes, more than {MAX_URL_BYTES}");
+        return Err(Rejection::new(Step::Url, reason));
+    }
+    settings.scope.check(url)?;
+    let is_start = settings.starts.iter().any(|start| start.url == *url);
+    if is_start {
+        return Ok(());
+    }
+    if let Some(effect) = effect(url) {
+        return Err(Rejection::new(Step::Trap, effect.to_string()));
+    }
+    let trap = trap(url, &settings.traps, this_year(settings.clock.now_ms()));
+    match trap {
+        Some(trap) => Err(Rejection::new(Step::Trap, trap.to_string())),
+        None => Ok(()),
+    }
+}
+
+/// Returns the year, to the day but for leap days.
+fn this_year(now_ms: i64) -> i32 {
+    const YEAR_MS: i64 = 31_556_952_000;
+    i32::try_from(1970 + now_ms.div_euclid(YEAR_MS)).unwrap_or(i32::MAX)
+}
+
+/// Returns what was found on a page, as the frontier takes it; too deep is left out.
+pub(super) fn found(claimed: &ClaimedUrl, taken: &[Taken]) -> Vec<FoundUrl> {
+    let mut all = Vec::new();
+    for link in taken {
+        let depth = claimed.depth.saturating_add(link.steps);
+        let is_too_deep = claimed.max_depth.is_some_and(|max| depth > max);
+        let Ok(url) = Url::parse(&link.url) else {
+            continue;
+        };
+        if !is_too_deep && link.url != claimed.url {
+            all.push(FoundUrl {
+                host: host_key(&url),
+                url: link.url.clone(),
+                depth,
+                max_depth: claimed.max_depth,
+                found_on: claimed.url.clone(),
+            });
+        }
+    }
+    all
+}

@@ -1,0 +1,63 @@
+//! Our own polite robot: enumerates a site and generates resource descriptions.
+//!
+//! A [`SiteRobot`] begins at its starting points and follows links, as deep as
+//! it is told, within the hosts and paths that were asked for. What it may visit
+//! is decided by scope, robots.txt and filters; what it describes by the
+//! generation filter, `X-Robots-Tag` and META tags. Its frontier is in the
+//! database: a run that was cut off goes on where it was, several instances share
+//! one, and the next run asks only for what has changed. What is not found any
+//! more, or may not be described any more, loses its description.
+//!
+//! # Example
+//!
+//! ```no_run
+//! use robot_detection::site_robot::{SiteRobot, source::{HttpSettings, HttpSource}};
+//! use robot_detection::store::Store;
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let store = Store::connect("sqlite://robot-detection.db").await?;
+//! let source = HttpSource::new(HttpSettings::default())?;
+//! let robot = SiteRobot::builder("docs", store, source)
+//!     .start("http://www.example.com/docs/", Some(10))
+//!     .build()?;
+//! let summary = robot.run().await?;
+//! println!("{} pages described", summary.counts.added);
+//! # Ok(())
+//! # }
+//! ```
+
+mod builder;
+mod conf;
+mod course;
+mod effects;
+mod error;
+mod explain;
+mod found;
+mod hosts;
+mod judge;
+mod orders;
+mod outcome;
+mod progress;
+mod rejection;
+mod robots;
+mod run;
+mod scope;
+mod seen;
+mod settings;
+mod site_robot_handle;
+pub mod source;
+mod traps;
+mod visit;
+
+pub use builder::SiteRobotBuilder;
+pub use conf::{
+    ConfigFiles, KEYS as ROBOT_KEYS, OnCompletion, Password, RobotConf, RobotConfFile,
+    RobotConfRow, RobotKey, RobotKeyKind,
+};
+pub use effects::{Effect, effect};
+pub use error::SiteRobotError;
+pub use explain::{Explained, Explanation};
+pub use progress::{HostProgress, Progress, RobotState, Summary};
+pub use rejection::{Rejection, Step};
+pub use site_robot_handle::{Handle, OnEnd, SiteRobot};
+pub use traps::{QueryVariants, Trap, TrapLimits, trap};

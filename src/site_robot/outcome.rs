@@ -1,0 +1,113 @@
+//! What an answer means, before its body is read.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::store::ClaimedUrl;
+
+use super::{
+    settings::Limits,
+    source::{PageAnswer, SourceError},
+};
+
+/// Longest time that a server may ask us to wait.
+const MAX_HOLD: Duration = Duration::from_mins(10);
+
+/// What an answer means.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Meaning {
+    /// A page, to be read.
+    Page,
+    /// The page is as it was.
+    Unmodified,
+    /// The page is elsewhere.
+    Moved(String),
+    /// There is nothing to describe, and there will not be.
+    Gone(String),
+    /// There may be something later.
+    Passing {
+        /// Why there is nothing now.
+        reason: String,
+        /// How long the server asks us to wait.
+        hold: Option<Duration>,
+    },
+}
+
+/// Reads the status of an answer.
+pub(super) fn meaning(answer: &PageAnswer, was_conditional: bool, now_ms: i64) -> Meaning {
+    let status = answer.status;
+    match status {
+        200 | 203 => Meaning::Page,
+        304 if was_conditional => Meaning::Unmodified,
+        301 | 302 | 303 | 307 | 308 => match answer.location() {
+            Some(location) => Meaning::Moved(location),
+            None => Meaning::Gone(format!("the answer {status} names no place to go to")),
+        },
+        408 | 425 | 429 | 500..=599 => Meaning::Passing {
+            reason: format!("status {status}"),
+            hold: answer.retry_after(time(now_ms)).map(|it| it.min(MAX_HOLD)),
+        },
+        _ => Meaning::Gone(format!("status {status}")),
+    }
+}
+
+/// Reads why no answer came.
+pub(super) fn meaning_of_error(error: &SourceError) -> Meaning {
+    let reason = error.to_string();
+    if error.is_temporary() {
+        return Meaning::Passing { reason, hold: None };
+    }
+    Meaning::Gone(reason)
+}
+
+/// Returns when a page that failed is tried again; nothing when it has had its chances.
+pub(super) fn retry_ms(
+    claimed: &ClaimedUrl,
+    limits: &Limits,
+    hold: Option<Duration>,
+    now_ms: i64,
+) -> Option<i64> {
+    if claimed.attempts >= limits.retries {
+        return None;
+    }
+    let factor = 4_u32.saturating_pow(claimed.attempts);
+    let pause = limits.retry_delay.saturating_mul(factor);
+    let pause = pause.max(hold.unwrap_or_default()).min(MAX_HOLD);
+    Some(now_ms.saturating_add(i64::try_from(pause.as_millis()).unwrap_or(i64::MAX)))
+}
+
+/// Returns a moment as others take it.
+pub(super) fn time(now_ms: i64) -> SystemTime {
+    UNIX_EPOCH + Duration::from_millis(u64::try_from(now_ms).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits(retries: u32) -> Limits {
+        Limits {
+            max_connections: 1,
+            site_max_connections: 1,
+            in_flight: 1,
+            max_working: 1,
+            server_delay: Duration::ZERO,
+            retries,
+            retry_delay: Duration::from_secs(5),
+        }
+    }
+
+    #[test]
+    fn each_pause_is_four_times_the_last() {
+        let mut claimed = ClaimedUrl::new("http://a/", "a:80");
+        let mut pauses = Vec::new();
+        while let Some(due_ms) = retry_ms(&claimed, &limits(5), None, 1_000) {
+            pauses.push((due_ms - 1_000) / 1_000);
+            claimed.attempts += 1;
+        }
+        assert_eq!(pauses, [5, 20, 80, 320, 600]);
+        claimed.attempts = 0;
+        assert_eq!(retry_ms(&claimed, &limits(0), None, 1_000), None);
+        let hold = Some(Duration::from_mins(1));
+        assert_eq!(retry_ms(&claimed, &limits(1), hold, 0), Some(60_000));
+    }
+}

@@ -1,0 +1,147 @@
+//! A run: begun or resumed, carried out, ended.
+
+use std::{sync::Arc, time::Duration};
+
+use crate::filter::{FilterRun, FilterRunState};
+use crate::store::{FoundUrl, RunState, StoreError, StoredRun};
+
+use super::{
+    Progress, RobotState, SiteRobotError, Summary, course::Course, scope::host_key,
+    settings::Settings, site_robot_handle::Shared, visit::Visitor,
+};
+
+/// Descriptions whose checksums are read at once.
+const PIECE: u32 = 5_000;
+
+/// Runs until everything is visited, or until it is stopped.
+pub(super) async fn run(shared: &Arc<Shared>) -> Result<Summary, SiteRobotError> {
+    let settings = &shared.settings;
+    let began_ms = settings.clock.now_ms();
+    let fingerprint = super::settings::fingerprint(settings);
+    let begun = settings
+        .store
+        .begin_run(&settings.site, &fingerprint, began_ms);
+    let (run, is_resumed) = begun.await?;
+    let counted = FilterRunState {
+        objects: run.counts.fetched,
+        ..FilterRunState::default()
+    };
+    let visitor = Visitor {
+        shared: Arc::clone(shared),
+        fingerprint,
+        enumeration_run: FilterRun::restore(counted.clone()),
+        generation_run: FilterRun::restore(counted),
+        rules: super::robots::AllRules::default(),
+    };
+    if is_resumed {
+        recall(&visitor, &run).await?;
+    }
+    let mut course = Course::new(Arc::new(visitor), run, is_resumed, began_ms);
+    course.enter_starts().await?;
+    let ended = course.go().await;
+    course.leave().await;
+    let has_finished = ended?;
+    course.end(has_finished).await
+}
+
+/// Tells the generation filter which contents the run has met before it was cut off.
+async fn recall(visitor: &Visitor, run: &StoredRun) -> Result<(), StoreError> {
+    let Settings { store, site, .. } = visitor.settings();
+    let mut after = String::new();
+    loop {
+        let piece = store.described_md5(site, run.run_id, &after, PIECE).await?;
+        for (url, md5) in &piece {
+            if let Some(md5) = md5 {
+                visitor.generation_run.is_first_with(md5, url);
+            }
+        }
+        match piece.into_iter().next_back() {
+            Some((url, _)) => after = url,
+            None => return Ok(()),
+        }
+    }
+}
+
+impl Course {
+    pub(super) async fn enter_starts(&mut self) -> Result<(), SiteRobotError> {
+        let settings = self.visitor.settings();
+        let starts: Vec<FoundUrl> = settings
+            .starts
+            .iter()
+            .map(|start| FoundUrl {
+                url: start.url.as_str().to_owned(),
+                host: host_key(&start.url),
+                depth: 0,
+                max_depth: start.max_depth,
+                found_on: String::new(),
+            })
+            .collect();
+        self.position += 1;
+        let (site, run_id) = (&settings.site, self.run.run_id);
+        let entered = settings
+            .store
+            .enter_urls(site, run_id, self.position, &starts);
+        let found = entered.await?;
+        self.pending_counts.found += found;
+        for filter in [
+            (&settings.enumeration, &self.visitor.enumeration_run),
+            (&settings.generation, &self.visitor.generation_run),
+        ] {
+            // A Setup that denies has nobody to deny.
+            let _ = filter.0.setup(&self.visitor.around(filter.1));
+        }
+        self.tell(|progress| {
+            *progress = Progress::default();
+            progress.state = RobotState::Running;
+        });
+        Ok(())
+    }
+
+    /// Gives back what was taken; what is being fetched is broken off.
+    pub(super) async fn leave(&mut self) {
+        self.work.shutdown().await;
+        let settings = self.visitor.settings();
+        let (site, run_id) = (&settings.site, self.run.run_id);
+        let left = settings
+            .store
+            .release_urls(site, run_id, &settings.instance);
+        if let Err(error) = left.await {
+            tracing::warn!("{error}; others take over when the lease ends");
+        }
+        for (filter, run) in [
+            (&settings.enumeration, &self.visitor.enumeration_run),
+            (&settings.generation, &self.visitor.generation_run),
+        ] {
+            let _ = filter.shutdown(&self.visitor.around(run));
+        }
+    }
+
+    pub(super) async fn end(&self, has_finished: bool) -> Result<Summary, SiteRobotError> {
+        let settings = self.visitor.settings();
+        let (store, site, run_id) = (&settings.store, &settings.site, self.run.run_id);
+        let now_ms = self.now_ms();
+        let run = if has_finished {
+            store.finish_run(site, run_id, now_ms).await?
+        } else {
+            store.run(run_id).await?
+        };
+        let elapsed_ms = u64::try_from(now_ms - self.began_ms).unwrap_or(0);
+        let summary = Summary {
+            site: site.clone(),
+            run_id,
+            state: run.state,
+            is_resumed: self.is_resumed,
+            counts: run.counts,
+            elapsed: Duration::from_millis(elapsed_ms),
+        };
+        if run.state == RunState::Finished {
+            tracing::info!(
+                site,
+                fetched = run.counts.fetched,
+                elapsed_ms,
+                "the site robot has visited {site}"
+            );
+        }
+        Ok(summary)
+    }
+}

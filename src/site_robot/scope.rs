@@ -1,0 +1,174 @@
+//! How far the robot may go: hosts, paths, and what is never asked for.
+
+use url::Url;
+
+use super::{Rejection, Step};
+
+/// Ports that stand for the same site, HTTP without and with TLS.
+const USUAL_PORTS: [u16; 2] = [80, 443];
+
+/// Hosts and paths that a run may visit.
+///
+/// A host is a name and a port; 80 and 443 are the same site.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scope {
+    hosts: Vec<(String, u16)>,
+    prefixes: Vec<String>,
+    excluded: Vec<String>,
+}
+
+impl Scope {
+    /// Lets the host of a URL in; returns whether it has one.
+    pub(super) fn add_host_of(&mut self, url: &Url) -> bool {
+        let Some(host) = host_of(url) else {
+            return false;
+        };
+        if !self.hosts.contains(&host) {
+            self.hosts.push(host);
+        }
+        true
+    }
+
+    /// Restricts paths to those that begin so; without any, all are in.
+    pub(super) fn add_prefix(&mut self, prefix: &str) {
+        self.prefixes.push(prefix.to_owned());
+    }
+
+    /// Keeps paths out that begin so.
+    pub(super) fn exclude(&mut self, prefix: &str) {
+        self.excluded.push(prefix.to_owned());
+    }
+
+    /// Judges a URL.
+    pub(super) fn check(&self, url: &Url) -> Result<(), Rejection> {
+        self.check_host(url)?;
+        let path = url.path();
+        if let Some(prefix) = self.excluded.iter().find(|prefix| begins(path, prefix)) {
+            return Err(reject(format!("paths below {prefix} are never visited")));
+        }
+        let is_in = self.prefixes.is_empty() || self.prefixes.iter().any(|it| begins(path, it));
+        if is_in {
+            return Ok(());
+        }
+        Err(reject(format!(
+            "the path is not below {}",
+            self.prefixes.join(" or ")
+        )))
+    }
+
+    /// Judges only whether the host was asked for.
+    pub(super) fn check_host(&self, url: &Url) -> Result<(), Rejection> {
+        let host = host_of(url);
+        let is_same = |known: &(String, u16), host: &(String, u16)| {
+            known.0 == host.0
+                && (known.1 == host.1
+                    || USUAL_PORTS.contains(&known.1) && USUAL_PORTS.contains(&host.1))
+        };
+        match host {
+            Some(host) if self.hosts.iter().any(|known| is_same(known, &host)) => Ok(()),
+            Some((host, port)) => Err(reject(format!("the host {host}:{port} was not asked for"))),
+            None if url.scheme() == "file" && self.hosts.is_empty() => Ok(()),
+            None => Err(reject("the URL names no host".to_owned())),
+        }
+    }
+}
+
+/// Returns the name under which a URL's host is scheduled.
+pub(super) fn host_key(url: &Url) -> String {
+    host_of(url).map_or_else(
+        || format!("{}:", url.scheme()),
+        |(host, port)| format!("{host}:{port}"),
+    )
+}
+
+fn host_of(url: &Url) -> Option<(String, u16)> {
+    Some((url.host_str()?.to_owned(), url.port_or_known_default()?))
+}
+
+/// A prefix that ends with `/` stands for the directory without it too.
+fn begins(path: &str, prefix: &str) -> bool {
+    path.starts_with(prefix) || prefix.strip_suffix('/') == Some(path)
+}
+
+fn reject(reason: String) -> Rejection {
+    Rejection::new(Step::Scope, reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scope(prefixes: &[&str]) -> Scope {
+        let mut scope = Scope::default();
+        for url in ["http://www.example.com/a", "http://127.0.0.1:8080/"] {
+            assert!(scope.add_host_of(&url.parse().unwrap()));
+        }
+        for prefix in prefixes {
+            scope.add_prefix(prefix);
+        }
+        scope.exclude("/robot-heaven/");
+        scope
+    }
+
+    fn reason(scope: &Scope, url: &str) -> Option<String> {
+        let rejection = scope.check(&url.parse().unwrap()).err()?;
+        Some(rejection.to_string())
+    }
+
+    #[test]
+    fn hosts_that_were_not_asked_for_are_out() {
+        let scope = scope(&[]);
+        for url in [
+            "http://www.example.com/b?c",
+            "https://WWW.example.com/",
+            "http://127.0.0.1:8080/a",
+        ] {
+            assert_eq!(reason(&scope, url), None, "{url}");
+        }
+        for url in [
+            "http://example.com/",
+            "http://www.example.com:8080/",
+            "https://127.0.0.1/",
+            "http://www.example.com.evil.example/",
+            "http://www.example.com@evil.example/",
+        ] {
+            assert!(
+                reason(&scope, url).unwrap().contains("not asked for"),
+                "{url}"
+            );
+        }
+        assert!(reason(&scope, "mailto:a@www.example.com").is_some());
+        assert!(reason(&scope, "file:///etc/passwd").is_some());
+    }
+
+    #[test]
+    fn paths_are_in_by_their_prefix() {
+        let scope = scope(&["/docs/", "/img"]);
+        for (path, is_in) in [
+            ("docs", true),
+            ("docs/", true),
+            ("docs/a", true),
+            ("docsb", false),
+            ("images", false),
+            ("imgs", true),
+            ("", false),
+            ("DOCS/", false),
+        ] {
+            let url = format!("http://www.example.com/{path}");
+            assert_eq!(reason(&scope, &url).is_none(), is_in, "{path}");
+        }
+    }
+
+    #[test]
+    fn heaven_is_never_visited() {
+        let scope = scope(&["/"]);
+        for path in ["robot-heaven", "robot-heaven/", "robot-heaven/a?b"] {
+            let url = format!("http://www.example.com/{path}");
+            assert!(
+                reason(&scope, &url).unwrap().contains("never visited"),
+                "{path}"
+            );
+        }
+        assert_eq!(reason(&scope, "http://www.example.com/robot-heavens"), None);
+    }
+}

@@ -1,0 +1,76 @@
+//! URLs that this process has entered already: the database is not asked again.
+
+use std::{
+    collections::HashMap,
+    hash::{BuildHasher as _, RandomState},
+};
+
+/// URLs that are remembered in each of two generations.
+const MAX: usize = 200_000;
+
+/// Memory of URLs, with the least depth that they were found at.
+///
+/// It is bounded: of more than 200,000 URLs, the oldest may be forgotten, which
+/// costs a question to the database. Of a URL it keeps a keyed hash of 64 bits.
+#[derive(Debug)]
+pub(super) struct Seen {
+    hasher: RandomState,
+    new: HashMap<u64, u32>,
+    old: HashMap<u64, u32>,
+    max: usize,
+}
+
+impl Default for Seen {
+    fn default() -> Self {
+        Self {
+            hasher: RandomState::new(),
+            new: HashMap::new(),
+            old: HashMap::new(),
+            max: MAX,
+        }
+    }
+}
+
+impl Seen {
+    /// Notes a URL; tells whether it is new, or was found farther away before.
+    pub(super) fn is_news(&mut self, url: &str, depth: u32) -> bool {
+        let hash = self.hasher.hash_one(url);
+        let known = self.new.get(&hash).or_else(|| self.old.get(&hash));
+        if known.is_some_and(|known| *known <= depth) {
+            return false;
+        }
+        if self.new.len() >= self.max {
+            self.old = std::mem::take(&mut self.new);
+        }
+        self.new.insert(hash, depth);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_news_once_for_each_lesser_depth() {
+        let mut seen = Seen::default();
+        assert!(seen.is_news("http://a/", 3));
+        assert!(!seen.is_news("http://a/", 3) && !seen.is_news("http://a/", 4));
+        assert!(seen.is_news("http://a/", 2));
+        assert!(!seen.is_news("http://a/", 3));
+        assert!(seen.is_news("http://b/", 3));
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut seen = Seen {
+            max: 10,
+            ..Seen::default()
+        };
+        for number in 0..1_000 {
+            assert!(seen.is_news(&number.to_string(), 0));
+            assert!(seen.new.len() <= 10 && seen.old.len() <= 10);
+        }
+        assert!(!seen.is_news("999", 0) && !seen.is_news("990", 0));
+    }
+}

@@ -1,0 +1,224 @@
+//! Pages in files below a directory.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::SystemTime,
+};
+
+use http::{
+    HeaderMap,
+    header::{self, HeaderValue},
+};
+use percent_encoding::percent_decode_str;
+use tokio::{
+    fs::{self, File},
+    io::AsyncReadExt as _,
+};
+use url::Url;
+
+use super::{PageAnswer, PageRequest, SourceError, SourceLimits};
+
+/// Media types of files that hold text or links, by the end of their name.
+const TYPES: [(&str, &str); 11] = [
+    ("atom", "application/atom+xml"),
+    ("htm", "text/html"),
+    ("html", "text/html"),
+    ("md", "text/markdown"),
+    ("pdf", "application/pdf"),
+    ("rss", "application/rss+xml"),
+    ("rtf", "application/rtf"),
+    ("shtml", "text/html"),
+    ("txt", "text/plain"),
+    ("xhtml", "application/xhtml+xml"),
+    ("xml", "application/xml"),
+];
+
+/// Source of `file:` URLs below one directory; what lies elsewhere is not read.
+///
+/// It answers as a server would: 404 for what is no file, also behind a symbolic
+/// link that leads out of the directory, 304 for a file that has not changed. Of
+/// a directory it gives `index.html`, behind a redirect to where the slash is.
+#[derive(Clone, Debug)]
+pub struct FileSource {
+    directory: Arc<Path>,
+    limits: SourceLimits,
+}
+
+impl FileSource {
+    /// Creates a source.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the directory is none, or cannot be read.
+    pub fn new(directory: &Path, limits: SourceLimits) -> Result<Self, SourceError> {
+        let refused = |reason| SourceError::Directory {
+            directory: directory.display().to_string(),
+            reason,
+        };
+        let found = directory.canonicalize().map_err(refused)?;
+        if !found.is_dir() {
+            return Err(refused(io::ErrorKind::NotADirectory.into()));
+        }
+        Ok(Self {
+            directory: found.into(),
+            limits,
+        })
+    }
+
+    /// Asks for a page.
+    ///
+    /// # Errors
+    ///
+    /// Fails for URLs of another kind, files that are too large, and what the
+    /// system refuses.
+    pub async fn ask(&self, request: &PageRequest<'_>) -> Result<PageAnswer, SourceError> {
+        let url = request.url;
+        if url.scheme() != "file" || url.host().is_some() {
+            return Err(SourceError::NotServed {
+                url: url.to_string(),
+                reason: "it is no file: URL of this machine",
+            });
+        }
+        let answer = tokio::time::timeout(self.limits.timeout, self.read(request)).await;
+        answer.map_err(|_| SourceError::Timeout {
+            url: url.to_string(),
+            limit: self.limits.timeout,
+        })?
+    }
+
+    async fn read(&self, request: &PageRequest<'_>) -> Result<PageAnswer, SourceError> {
+        let url = request.url;
+        let refused = |reason| SourceError::File {
+            url: url.to_string(),
+            reason,
+        };
+        let path = match self.find(url).await {
+            Ok(Found::File(path)) => path,
+            Ok(Found::Directory) => return Ok(redirect(url)),
+            Ok(Found::Nothing) => return Ok(status(404)),
+            Err(error) if is_absent(&error) => return Ok(status(404)),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                return Ok(status(403));
+            }
+            Err(error) => return Err(refused(error)),
+        };
+        let metadata = fs::metadata(&path).await.map_err(refused)?;
+        let headers = headers_of(&path, metadata.len(), metadata.modified().ok());
+        let known = request.conditions.last_modified.as_deref();
+        let last_modified = headers.get(header::LAST_MODIFIED);
+        if known.is_some() && known == last_modified.and_then(|it| it.to_str().ok()) {
+            return Ok(PageAnswer::new(304, headers, bytes::Bytes::new()));
+        }
+        if metadata.len() > self.limits.max_body_bytes {
+            return Err(self.too_large(url));
+        }
+        let mut body = Vec::new();
+        if !request.is_head {
+            let file = File::open(&path).await.map_err(refused)?;
+            // It may have grown since.
+            let limit = self.limits.max_body_bytes.saturating_add(1);
+            file.take(limit)
+                .read_to_end(&mut body)
+                .await
+                .map_err(refused)?;
+            if body.len() > self.limits.max_length() {
+                return Err(self.too_large(url));
+            }
+        }
+        Ok(PageAnswer::new(200, headers, body.into()))
+    }
+
+    /// Finds what a URL names, if it lies below the directory.
+    async fn find(&self, url: &Url) -> io::Result<Found> {
+        let path = percent_decode_str(url.path()).decode_utf8_lossy();
+        if path.contains('\0') {
+            return Ok(Found::Nothing);
+        }
+        // Dots and symbolic links are resolved here; what counts is where they lead.
+        let Some(mut path) = self.within(Path::new(&*path)).await? else {
+            return Ok(Found::Nothing);
+        };
+        if fs::metadata(&path).await?.is_dir() {
+            if !url.path().ends_with('/') {
+                return Ok(Found::Directory);
+            }
+            match self.within(&path.join("index.html")).await? {
+                Some(index) => path = index,
+                None => return Ok(Found::Nothing),
+            }
+        }
+        let is_file = fs::metadata(&path).await?.is_file();
+        Ok(if is_file {
+            Found::File(path)
+        } else {
+            Found::Nothing
+        })
+    }
+
+    async fn within(&self, path: &Path) -> io::Result<Option<PathBuf>> {
+        let path = fs::canonicalize(path).await?;
+        Ok(path.starts_with(&self.directory).then_some(path))
+    }
+
+    fn too_large(&self, url: &Url) -> SourceError {
+        SourceError::TooLarge {
+            url: url.to_string(),
+            max_body_bytes: self.limits.max_body_bytes,
+        }
+    }
+}
+
+/// What a URL names.
+enum Found {
+    File(PathBuf),
+    /// A directory, without the slash from which its links count.
+    Directory,
+    Nothing,
+}
+
+fn redirect(url: &Url) -> PageAnswer {
+    let mut answer = status(301);
+    let location = HeaderValue::from_str(&format!("{}/", url.path()));
+    if let Ok(location) = location {
+        answer.headers.insert(header::LOCATION, location);
+    }
+    answer
+}
+
+fn status(status: u16) -> PageAnswer {
+    PageAnswer::new(status, HeaderMap::new(), bytes::Bytes::new())
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound
+            | io::ErrorKind::NotADirectory
+            | io::ErrorKind::InvalidFilename
+            | io::ErrorKind::InvalidInput
+    )
+}
+
+fn headers_of(path: &Path, length: u64, modified: Option<SystemTime>) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+    let extension = path
+        .extension()
+        .and_then(|it| it.to_str())
+        .unwrap_or_default();
+    let known = TYPES
+        .iter()
+        .find(|(name, _)| extension.eq_ignore_ascii_case(name));
+    if let Some((_, media_type)) = known {
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    }
+    // A date before 1970 cannot be written.
+    let modified = modified.filter(|it| *it > SystemTime::UNIX_EPOCH);
+    let modified = modified.map(httpdate::fmt_http_date);
+    if let Some(modified) = modified.and_then(|it| HeaderValue::from_str(&it).ok()) {
+        headers.insert(header::LAST_MODIFIED, modified);
+    }
+    headers
+}

@@ -1,0 +1,397 @@
+//! One URL is visited: may it be asked for, what came, what becomes of it.
+
+use std::sync::Arc;
+
+use url::Url;
+
+use crate::fetch::Conditions;
+use crate::filter::{Filter, FilterRun, Passage, Resource, Surroundings};
+use crate::store::{ClaimedUrl, DescriptionChange, FoundUrl, PageRecord, RunCounts};
+
+use super::{
+    Rejection, SiteRobotError, Step,
+    found::{self, Taken, found, in_form},
+    judge::{self, Judged, Judging},
+    outcome::{Meaning, meaning, meaning_of_error, retry_ms},
+    robots::{AllRules, HostRules, Permission},
+    settings::Settings,
+    source::{PageAnswer, PageRequest},
+};
+
+/// Where a sitemap of robots.txt was found.
+pub(super) const SITEMAP: &str = "robots.txt";
+
+/// What all visits of a run share.
+#[derive(Debug)]
+pub(super) struct Visitor {
+    pub(super) shared: Arc<super::site_robot_handle::Shared>,
+    pub(super) fingerprint: String,
+    pub(super) enumeration_run: FilterRun,
+    pub(super) generation_run: FilterRun,
+    pub(super) rules: AllRules,
+}
+
+/// What a visit brought.
+#[derive(Debug)]
+pub(super) struct Visited {
+    pub(super) record: PageRecord,
+    pub(super) counts: RunCounts,
+    /// Whether the server was asked.
+    pub(super) was_asked: bool,
+    /// Until when the host asks to be left alone.
+    pub(super) hold_ms: Option<i64>,
+}
+
+impl Visitor {
+    pub(super) fn settings(&self) -> &Settings {
+        &self.shared.settings
+    }
+
+    /// Reads the rules of a host; returns them and its sitemaps, to be visited.
+    pub(super) async fn learn(
+        &self,
+        host: &str,
+        url: &str,
+    ) -> (Option<Arc<HostRules>>, Vec<FoundUrl>) {
+        let settings = self.settings();
+        let Ok(url) = Url::parse(url) else {
+            return (None, Vec::new());
+        };
+        let rules = Arc::new(HostRules::read(settings, &url).await);
+        let mut sitemaps = Vec::new();
+        if settings.uses_sitemaps {
+            let links = rules.sitemaps.iter();
+            sitemaps.extend(links.filter_map(|link| self.sitemap(&url, link)));
+        }
+        let known = Arc::clone(&rules);
+        self.all_rules().insert(host.to_owned(), known);
+        (Some(rules), sitemaps)
+    }
+
+    /// Visits a URL.
+    pub(super) async fn visit(
+        self: &Arc<Self>,
+        claimed: ClaimedUrl,
+    ) -> Result<Visited, SiteRobotError> {
+        if claimed.is_relink {
+            return self.relink(claimed).await;
+        }
+        let Ok(url) = Url::parse(&claimed.url) else {
+            let rejection = Rejection::new(Step::Url, "it is no URL");
+            return Ok(Visited::rejected(claimed, &rejection));
+        };
+        if let Err(rejection) = self.may_visit(&claimed, &url) {
+            return Ok(Visited::rejected(claimed, &rejection));
+        }
+        let rules = self.all_rules().get(&claimed.host).map(Arc::clone);
+        if let Some(rules) = &rules {
+            match rules.permission(&claimed.url) {
+                Permission::Allowed => {}
+                Permission::Refused(rejection) => {
+                    return Ok(Visited::rejected(claimed, &rejection));
+                }
+                Permission::Unknown(reason) => return self.keep(claimed, reason, None).await,
+            }
+        }
+        let ip = rules.and_then(|rules| rules.ip);
+        let mut judging = Judging::new(self, url, claimed, ip);
+        if let Err(rejection) = judging.metadata() {
+            return Ok(Visited::rejected(judging.claimed, &rejection));
+        }
+        self.ask(judging).await
+    }
+
+    async fn ask(self: &Arc<Self>, judging: Judging) -> Result<Visited, SiteRobotError> {
+        let conditions = self.conditions(&judging.claimed);
+        let was_conditional = conditions != Conditions::default();
+        let request = PageRequest::get(&judging.url).unless(conditions);
+        let asked = self.settings().source.ask(&request).await;
+        let now_ms = self.settings().clock.now_ms();
+        let (meaning, answer) = match asked {
+            Ok(answer) => (meaning(&answer, was_conditional, now_ms), Some(answer)),
+            Err(error) => (meaning_of_error(&error), None),
+        };
+        let mut visited = match (meaning, answer) {
+            (Meaning::Page, Some(answer)) => self.read(judging, answer).await,
+            (Meaning::Unmodified, Some(answer)) => self.unmodified(judging, &answer).await,
+            (Meaning::Moved(location), Some(answer)) => Ok(self.moved(judging, &answer, &location)),
+            (Meaning::Passing { reason, hold }, answer) => {
+                let status = answer.map(|answer| answer.status);
+                self.failed(judging.claimed, reason, status, hold, now_ms)
+                    .await
+            }
+            (Meaning::Gone(reason), answer) => {
+                let rejection = Rejection::new(Step::Answer, reason);
+                let mut visited = Visited::rejected(judging.claimed, &rejection);
+                visited.record.status = answer.map(|answer| answer.status);
+                visited.counts.fetched = u64::from(visited.record.status.is_some());
+                Ok(visited)
+            }
+            (_, None) => Err(SiteRobotError::Worker {
+                reason: "an answer is missing".to_owned(),
+            }),
+        }?;
+        visited.was_asked = true;
+        Ok(visited)
+    }
+
+    /// Reads a page, unless it is the one that we know; off the threads that wait for servers.
+    async fn read(
+        self: &Arc<Self>,
+        judging: Judging,
+        answer: PageAnswer,
+    ) -> Result<Visited, SiteRobotError> {
+        let hash = judge::content_hash(&answer);
+        let bytes = answer.body.len() as u64;
+        let is_known = self.is_current(&judging.claimed)
+            && judging.claimed.content_hash.as_deref() == Some(&hash);
+        let mut visited = if is_known {
+            self.unmodified(judging, &answer).await?
+        } else {
+            let visitor = Arc::clone(self);
+            let reading = move || judging.page(&visitor, &answer, hash);
+            let done = tokio::task::spawn_blocking(reading).await;
+            let judged = done.map_err(|error| SiteRobotError::Worker {
+                reason: error.to_string(),
+            })?;
+            Self::judged(judged)
+        };
+        visited.counts.fetched = 1;
+        visited.counts.bytes = bytes;
+        Ok(visited)
+    }
+
+    fn judged(judged: Judged) -> Visited {
+        let mut record = judged.record;
+        let found = found(&record.claimed, &judged.taken);
+        record.links = Some(judged.taken.iter().map(Taken::line).collect());
+        record.found = found;
+        let is_rejected = !matches!(record.description, DescriptionChange::Save(_));
+        let counts = RunCounts {
+            rejected: u64::from(is_rejected && !judged.is_list),
+            ..RunCounts::default()
+        };
+        Visited::new(record, counts)
+    }
+
+    /// Keeps what is known of a page that is as it was, and follows its links.
+    async fn unmodified(
+        &self,
+        judging: Judging,
+        answer: &PageAnswer,
+    ) -> Result<Visited, SiteRobotError> {
+        let claimed = judging.claimed;
+        let counts = RunCounts {
+            fetched: 1,
+            unmodified: 1,
+            ..RunCounts::default()
+        };
+        let mut record = self.kept(claimed, "unmodified").await?;
+        record.status = Some(answer.status);
+        if record.claimed.is_described {
+            self.remember_content(&record.claimed.url).await?;
+        }
+        let Judged {
+            record: refused, ..
+        } = match judge::refused_by_header(self, answer) {
+            Some(rejection) if record.claimed.is_described => {
+                Judged::rejected(record.claimed.clone(), &rejection)
+            }
+            _ => return Ok(Visited::new(record, counts)),
+        };
+        record.outcome = refused.outcome;
+        record.description = DescriptionChange::Withdraw;
+        // It is asked for as a whole next time, since it may be allowed again.
+        (record.etag, record.last_modified, record.content_hash) = (None, None, None);
+        Ok(Visited::new(record, counts))
+    }
+
+    /// Tells the generation filter of a content that it does not see in this run.
+    async fn remember_content(&self, url: &str) -> Result<(), SiteRobotError> {
+        let Settings { store, site, .. } = self.settings();
+        if let Some(md5) = store.md5(site, url).await? {
+            self.generation_run.is_first_with(&md5, url);
+        }
+        Ok(())
+    }
+
+    fn moved(&self, judging: Judging, answer: &PageAnswer, location: &str) -> Visited {
+        let settings = self.settings();
+        let target = found::to_visit(settings, &judging.url, location);
+        let shown: String = location.chars().take(200).collect();
+        let reason = format!(
+            "status {}, moved to {}",
+            answer.status,
+            shown.escape_debug()
+        );
+        let rejection = Rejection::new(Step::Answer, reason);
+        let mut visited = Visited::rejected(judging.claimed, &rejection);
+        let taken: Vec<Taken> = target
+            .into_iter()
+            .map(|url| Taken { url, steps: 0 })
+            .collect();
+        visited.record.found = found(&visited.record.claimed, &taken);
+        visited.record.links = Some(taken.iter().map(Taken::line).collect());
+        visited.record.status = Some(answer.status);
+        visited.counts.fetched = 1;
+        visited
+    }
+
+    /// Tries a page later, or keeps what is known of it.
+    async fn failed(
+        &self,
+        claimed: ClaimedUrl,
+        reason: String,
+        status: Option<u16>,
+        hold: Option<std::time::Duration>,
+        now_ms: i64,
+    ) -> Result<Visited, SiteRobotError> {
+        let retry_ms = retry_ms(&claimed, &self.settings().limits, hold, now_ms);
+        let mut visited = self.keep(claimed, reason, retry_ms).await?;
+        visited.record.status = status;
+        visited.counts.fetched = u64::from(status.is_some());
+        visited.hold_ms = hold.and(retry_ms);
+        Ok(visited)
+    }
+
+    /// Keeps what is known of a page that cannot be had now.
+    async fn keep(
+        &self,
+        claimed: ClaimedUrl,
+        reason: String,
+        retry_ms: Option<i64>,
+    ) -> Result<Visited, SiteRobotError> {
+        let mut record = self.kept(claimed, &format!("failed: {reason}")).await?;
+        record.retry_ms = retry_ms;
+        if retry_ms.is_some() {
+            record.found.clear();
+        }
+        let counts = RunCounts {
+            failed: u64::from(retry_ms.is_none()),
+            ..RunCounts::default()
+        };
+        Ok(Visited::new(record, counts))
+    }
+
+    /// Follows the links of a page once more, which was found nearer than before.
+    async fn relink(&self, claimed: ClaimedUrl) -> Result<Visited, SiteRobotError> {
+        let record = self.kept(claimed, "").await?;
+        Ok(Visited::new(record, RunCounts::default()))
+    }
+
+    /// Returns a record that leaves everything as it is; links that were stored are found.
+    async fn kept(&self, claimed: ClaimedUrl, outcome: &str) -> Result<PageRecord, SiteRobotError> {
+        let settings = self.settings();
+        let lines = settings.store.links(&settings.site, &claimed.url).await?;
+        let taken: Vec<Taken> = lines
+            .iter()
+            .filter_map(|line| Taken::of_line(line))
+            .collect();
+        // What was in scope then may be out of it now.
+        let is_in = |taken: &Taken| {
+            let url = Url::parse(&taken.url);
+            url.is_ok_and(|url| found::check(settings, &url).is_ok())
+        };
+        let taken: Vec<Taken> = taken.into_iter().filter(is_in).collect();
+        let found = found(&claimed, &taken);
+        let mut record = PageRecord::new(claimed, outcome);
+        if self.is_current(&record.claimed) {
+            record.etag.clone_from(&record.claimed.etag);
+            record
+                .last_modified
+                .clone_from(&record.claimed.last_modified);
+            record.content_hash.clone_from(&record.claimed.content_hash);
+        }
+        record.found = found;
+        Ok(record)
+    }
+
+    /// Asks the filters of both kinds what they say before a page is fetched.
+    pub(super) fn around<'a>(&'a self, run: &'a FilterRun) -> Surroundings<'a> {
+        Surroundings {
+            run,
+            commands: &*self.settings().commands,
+            now_ms: self.settings().clock.now_ms(),
+        }
+    }
+
+    /// Sitemaps may lie anywhere on a host that is in scope.
+    fn may_visit(&self, claimed: &ClaimedUrl, url: &Url) -> Result<(), Rejection> {
+        if claimed.found_on == SITEMAP {
+            return self.settings().scope.check_host(url);
+        }
+        found::check(self.settings(), url)
+    }
+
+    fn sitemap(&self, host: &Url, link: &str) -> Option<FoundUrl> {
+        let url = in_form(crate::document::resolve(host, link)?);
+        self.settings().scope.check_host(&url).ok()?;
+        Some(FoundUrl {
+            host: super::scope::host_key(&url),
+            depth: 0,
+            max_depth: self.settings().starts.first()?.max_depth,
+            found_on: SITEMAP.to_owned(),
+            url: url.into(),
+        })
+    }
+
+    fn conditions(&self, claimed: &ClaimedUrl) -> Conditions {
+        if !self.is_current(claimed) {
+            return Conditions::default();
+        }
+        Conditions {
+            etag: claimed.etag.clone(),
+            last_modified: claimed.last_modified.clone(),
+        }
+    }
+
+    /// Tells whether a page was judged last time as it would be now.
+    fn is_current(&self, claimed: &ClaimedUrl) -> bool {
+        claimed.settings.as_ref() == Some(&self.fingerprint)
+    }
+
+    fn all_rules(
+        &self,
+    ) -> std::sync::MutexGuard<'_, std::collections::HashMap<String, Arc<HostRules>>> {
+        // What the lock guards is whole at any moment.
+        self.rules
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+impl Visited {
+    fn new(record: PageRecord, counts: RunCounts) -> Self {
+        Self {
+            record,
+            counts,
+            was_asked: false,
+            hold_ms: None,
+        }
+    }
+
+    /// A URL that is not described, and whose links are not followed.
+    fn rejected(claimed: ClaimedUrl, rejection: &Rejection) -> Self {
+        let Judged { mut record, .. } = Judged::rejected(claimed, rejection);
+        record.links = Some(Vec::new());
+        let counts = RunCounts {
+            rejected: 1,
+            ..RunCounts::default()
+        };
+        Self::new(record, counts)
+    }
+}
+
+/// Runs the stage before a page is fetched; a page that comes again is not counted again.
+pub(super) fn metadata(
+    filter: &Filter,
+    resource: &mut Resource,
+    around: &Surroundings<'_>,
+    is_again: bool,
+) -> Passage {
+    if is_again {
+        filter.recall_metadata(resource, around);
+        return Passage::Allowed;
+    }
+    filter.metadata(resource, around)
+}

@@ -1,0 +1,14 @@
+//! Resource descriptions are written, read in an order, and withdrawn.
+
+mod query;
+mod read;
+mod row;
+pub(super) mod sql;
+mod write;
+
+pub use query::{DescriptionCursor, DescriptionOrder, DescriptionQuery};
+pub use read::{DescriptionEntry, KeyCount};
+pub use row::StoredDescription;
+pub use write::Saved;
+
+pub(super) use write::{clear, delete, save};

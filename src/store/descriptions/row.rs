@@ -1,0 +1,203 @@
+//! Descriptions as rows.
+
+use sha2::{Digest, Sha256};
+
+use super::{
+    super::{StoreError, StoreErrorKind, error::Place, statement::Value},
+    DescriptionCursor, DescriptionOrder,
+};
+use crate::description::{
+    Attribute, ResourceDescription, attributes_from_json, attributes_to_json, hex, name,
+};
+
+/// Bytes of a key; PostgreSQL has a limit for a row of an index.
+const KEY_BYTES: usize = 255;
+
+/// Attributes that may change while the resource stays as it was.
+const FLEETING: [&str; 7] = [
+    name::DEPTH,
+    name::ETAG,
+    name::EXPIRES,
+    name::IP,
+    name::LAST_MODIFIED,
+    name::RD_EXPIRES,
+    name::RD_LAST_MODIFIED,
+];
+
+/// Resource description as it is stored.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct StoredDescription {
+    /// The description.
+    pub description: ResourceDescription,
+    /// When the resource was first described.
+    pub first_seen_ms: i64,
+    /// When the description last said something new; times and depth aside.
+    pub modified_ms: i64,
+}
+
+impl StoredDescription {
+    /// Returns the place behind it in an order.
+    #[must_use]
+    pub fn cursor(&self, order: DescriptionOrder) -> DescriptionCursor {
+        let description = &self.description;
+        let key = match order {
+            DescriptionOrder::Url => String::new(),
+            DescriptionOrder::Classification => classification_key(description),
+            DescriptionOrder::Title => title_key(description),
+            DescriptionOrder::Author => author_key(description),
+            DescriptionOrder::Date => date_key(description),
+            DescriptionOrder::Depth => depth_key(description),
+        };
+        DescriptionCursor::behind(key, description.url())
+    }
+}
+
+/// Row as it is read.
+#[derive(Debug, sqlx::FromRow)]
+pub(super) struct ReadRow {
+    url: String,
+    first_seen_ms: i64,
+    modified_ms: i64,
+    attributes: String,
+}
+
+impl ReadRow {
+    pub(super) fn into_stored(self, place: &Place) -> Result<StoredDescription, StoreError> {
+        let url = self.url;
+        match attributes_from_json(&url, &self.attributes) {
+            Ok(description) => Ok(StoredDescription {
+                description,
+                first_seen_ms: self.first_seen_ms,
+                modified_ms: self.modified_ms,
+            }),
+            Err(error) => Err(StoreError::new(
+                StoreErrorKind::Corrupt,
+                format!(
+                    "cannot read the resource description of {url:?} in {place}: {error}; \
+                     remove that row and run the site robot"
+                ),
+            )),
+        }
+    }
+}
+
+/// Row as it is written.
+#[derive(Debug)]
+pub(super) struct WriteRow<'d> {
+    pub(super) url: &'d str,
+    pub(super) fingerprint: String,
+    title: &'d str,
+    md5: Option<&'d str>,
+    /// Classification, title, author, date, depth.
+    keys: [String; 5],
+    attributes: String,
+}
+
+impl<'d> WriteRow<'d> {
+    pub(super) fn new(description: &'d ResourceDescription) -> Self {
+        Self {
+            url: description.url(),
+            fingerprint: fingerprint(description),
+            title: description.title(),
+            md5: description.value(name::MD5),
+            keys: [
+                classification_key(description),
+                title_key(description),
+                author_key(description),
+                date_key(description),
+                depth_key(description),
+            ],
+            attributes: attributes_to_json(description),
+        }
+    }
+
+    /// Returns the values in the order of the statement that saves.
+    pub(super) fn values(&self) -> [Value<'_>; 10] {
+        let [classification, title, author, date, depth] = &self.keys;
+        [
+            self.url.into(),
+            (&self.fingerprint).into(),
+            self.title.into(),
+            classification.into(),
+            title.into(),
+            author.into(),
+            date.into(),
+            depth.into(),
+            Value::Text(self.md5),
+            (&self.attributes).into(),
+        ]
+    }
+}
+
+/// Returns SHA-256 of what does not change by itself, in hexadecimal.
+fn fingerprint(description: &ResourceDescription) -> String {
+    let mut hash = Sha256::new();
+    let lasting = |attribute: &&Attribute| !FLEETING.contains(&attribute.name());
+    for attribute in description.attributes().iter().filter(lasting) {
+        for part in [attribute.name(), attribute.value()] {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part);
+        }
+    }
+    let digest = hash.finalize();
+    hex(&digest)
+}
+
+fn classification_key(description: &ResourceDescription) -> String {
+    folded(description, name::CLASSIFICATION)
+}
+
+fn title_key(description: &ResourceDescription) -> String {
+    cut(&folded(description, name::TITLE).to_lowercase())
+}
+
+fn author_key(description: &ResourceDescription) -> String {
+    folded(description, name::AUTHOR)
+}
+
+/// Returns the day of an HTTP date, such as `2026-03-01`.
+fn date_key(description: &ResourceDescription) -> String {
+    const MONTHS: [&str; 12] = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ];
+    let day = || {
+        let date = description.value(name::LAST_MODIFIED)?;
+        let date = httpdate::parse_http_date(date.trim()).ok()?;
+        let date = httpdate::fmt_http_date(date);
+        let mut parts = date.split_ascii_whitespace().skip(1);
+        let (day, month, year) = (parts.next()?, parts.next()?, parts.next()?);
+        let month = MONTHS.iter().position(|known| *known == month)? + 1;
+        Some(format!("{year}-{month:02}-{day}"))
+    };
+    day().unwrap_or_default()
+}
+
+fn depth_key(description: &ResourceDescription) -> String {
+    let depth = description
+        .value(name::DEPTH)
+        .and_then(|depth| depth.parse::<u32>().ok());
+    depth.map_or_else(String::new, |depth| format!("{:05}", depth.min(99_999)))
+}
+
+/// Returns a value, white space folded, cut.
+fn folded(description: &ResourceDescription, name: &str) -> String {
+    let value = description.value(name).unwrap_or_default();
+    let mut folded = String::new();
+    for word in value.split_whitespace() {
+        if !folded.is_empty() {
+            folded.push(' ');
+        }
+        folded.push_str(word);
+        if folded.len() > KEY_BYTES {
+            break;
+        }
+    }
+    cut(&folded)
+}
+
+/// Cuts a key between two characters; NUL bytes are left out, as in the database.
+fn cut(text: &str) -> String {
+    let end = text.floor_char_boundary(KEY_BYTES);
+    text.get(..end).unwrap_or(text).replace('\0', "")
+}

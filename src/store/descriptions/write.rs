@@ -1,0 +1,154 @@
+//! Descriptions are written and withdrawn.
+
+use std::collections::HashMap;
+
+use super::{
+    super::{Store, StoreError, database::Transaction, statement::Value},
+    row::WriteRow,
+    sql,
+};
+use crate::description::ResourceDescription;
+
+/// What saving a description did.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Saved {
+    /// There was none of this URL.
+    Added,
+    /// It says something else now.
+    Changed,
+    /// It says the same, times and depth aside.
+    Same,
+}
+
+impl Store {
+    /// Saves descriptions of a site, all or none; returns what it did with each.
+    ///
+    /// A URL that comes twice in one call is saved as it comes last. One whose
+    /// description says the same keeps its modified time.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn save_descriptions(
+        &self,
+        site: &str,
+        run_id: i64,
+        descriptions: &[ResourceDescription],
+        now_ms: i64,
+    ) -> Result<Vec<Saved>, StoreError> {
+        let mut transaction = self.database.begin("save resource descriptions").await?;
+        let mut all = Vec::with_capacity(descriptions.len());
+        for piece in descriptions.chunks(500) {
+            let piece: Vec<_> = piece.iter().collect();
+            all.extend(save(&mut transaction, site, run_id, &piece, now_ms).await?);
+        }
+        transaction.commit().await?;
+        Ok(all)
+    }
+
+    /// Withdraws the descriptions of URLs; returns how many there were.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does, and then withdraws none.
+    pub async fn delete_descriptions(&self, site: &str, urls: &[&str]) -> Result<u64, StoreError> {
+        let mut transaction = self.database.begin("remove resource descriptions").await?;
+        let deleted = delete(&mut transaction, site, urls).await?;
+        transaction.commit().await?;
+        Ok(deleted)
+    }
+
+    /// Withdraws all descriptions of a site; returns how many there were.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does, and then withdraws none.
+    pub async fn clear_descriptions(&self, site: &str) -> Result<u64, StoreError> {
+        let clear = &sql::CLEAR_DESCRIPTIONS;
+        self.database.execute(clear, &[site.into()]).await
+    }
+}
+
+/// Saves descriptions within a transaction.
+pub(in crate::store) async fn save(
+    transaction: &mut Transaction<'_>,
+    site: &str,
+    run_id: i64,
+    descriptions: &[&ResourceDescription],
+    now_ms: i64,
+) -> Result<Vec<Saved>, StoreError> {
+    let mut rows: Vec<WriteRow<'_>> = Vec::with_capacity(descriptions.len());
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for description in descriptions {
+        let row = WriteRow::new(description);
+        let place = places.entry(description.url()).or_insert(rows.len());
+        match rows.get_mut(*place) {
+            Some(earlier) => *earlier = row,
+            None => rows.push(row),
+        }
+    }
+    let urls: Vec<&str> = rows.iter().map(|row| row.url).collect();
+    let known = fingerprints(transaction, site, &urls).await?;
+    for piece in sql::save_pieces(&rows) {
+        let mut values: Vec<Value<'_>> = vec![site.into(), run_id.into(), now_ms.into()];
+        values.extend(piece.iter().flat_map(WriteRow::values));
+        transaction
+            .execute(&sql::save(piece.len()), &values)
+            .await?;
+    }
+    let saved = |row: &WriteRow<'_>| match known.get(row.url) {
+        None => Saved::Added,
+        Some(before) if *before == row.fingerprint => Saved::Same,
+        Some(_) => Saved::Changed,
+    };
+    let of_url = |url| places.get(url).and_then(|place| rows.get(*place));
+    let all = descriptions
+        .iter()
+        .map(|it| of_url(it.url()).map_or(Saved::Same, saved));
+    Ok(all.collect())
+}
+
+/// Withdraws all descriptions of a site within a transaction.
+pub(in crate::store) async fn clear(
+    transaction: &mut Transaction<'_>,
+    site: &str,
+) -> Result<u64, StoreError> {
+    let clear = &sql::CLEAR_DESCRIPTIONS;
+    transaction.execute(clear, &[site.into()]).await
+}
+
+/// Withdraws descriptions within a transaction.
+pub(in crate::store) async fn delete(
+    transaction: &mut Transaction<'_>,
+    site: &str,
+    urls: &[&str],
+) -> Result<u64, StoreError> {
+    let mut deleted = 0;
+    for piece in sql::pieces(urls, &sql::URLS) {
+        let values = of_urls(site, piece);
+        deleted += transaction
+            .execute(&sql::delete(piece.len()), &values)
+            .await?;
+    }
+    Ok(deleted)
+}
+
+async fn fingerprints(
+    transaction: &mut Transaction<'_>,
+    site: &str,
+    urls: &[&str],
+) -> Result<HashMap<String, String>, StoreError> {
+    let mut known = HashMap::new();
+    for piece in sql::pieces(urls, &sql::URLS) {
+        let statement = sql::fingerprints(piece.len());
+        let values = of_urls(site, piece);
+        let rows = transaction.rows(&statement, &values);
+        known.extend(rows.await? as Vec<(String, String)>);
+    }
+    Ok(known)
+}
+
+fn of_urls<'v>(site: &'v str, urls: &[&'v str]) -> Vec<Value<'v>> {
+    let urls = urls.iter().map(|url| (*url).into());
+    std::iter::once(site.into()).chain(urls).collect()
+}

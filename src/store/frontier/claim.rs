@@ -1,0 +1,248 @@
+//! URLs are entered, taken, and given back.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use super::{
+    super::{
+        Store, StoreError, database::Transaction, descriptions::sql::pieces, statement::Value,
+    },
+    ClaimedUrl, FoundUrl, KnownUrl, sql,
+    url::ClaimedRow,
+};
+
+/// How long a holder is known to be alive without a sign.
+const LEASE: Duration = Duration::from_secs(20);
+
+/// Hosts that are asked for at once.
+const MAX_HOSTS: i64 = 256;
+
+/// What is left to visit in a run.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct OpenUrls {
+    /// Whether some wait.
+    pub has_waiting: bool,
+    /// Whether some are taken, by anybody.
+    pub has_taken: bool,
+    /// When the first of those that failed is due again.
+    pub next_due_ms: Option<i64>,
+}
+
+impl Store {
+    /// Enters URLs that were found; returns how many are new in this run.
+    ///
+    /// `position` orders those of the same depth.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does, and then enters none.
+    pub async fn enter_urls(
+        &self,
+        site: &str,
+        run_id: i64,
+        position: i64,
+        urls: &[FoundUrl],
+    ) -> Result<u64, StoreError> {
+        let mut transaction = self.database.begin("enter URLs that were found").await?;
+        let entered = enter(&mut transaction, site, run_id, position, urls).await?;
+        transaction.commit().await?;
+        Ok(entered)
+    }
+
+    /// Returns hosts that have waiting URLs, in order, at most 256.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn waiting_hosts(&self, site: &str, run_id: i64) -> Result<Vec<String>, StoreError> {
+        let values = [site.into(), run_id.into(), "".into(), MAX_HOSTS.into()];
+        let rows: Vec<(String,)> = self.database.rows(&sql::WAITING_HOSTS, &values).await?;
+        Ok(rows.into_iter().map(|(host,)| host).collect())
+    }
+
+    /// Takes waiting URLs, of each host so many, the nearest to a starting point first.
+    ///
+    /// They are the holder's until it records or releases them, or shows no
+    /// sign for 20 seconds: see [`Store::show_alive`].
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does, and then takes none.
+    pub async fn claim_urls(
+        &self,
+        site: &str,
+        run_id: i64,
+        holder: &str,
+        hosts: &[(String, u32)],
+    ) -> Result<Vec<ClaimedUrl>, StoreError> {
+        let statement = sql::claim(self.database.place.engine);
+        let mut transaction = self.database.begin("take URLs to visit").await?;
+        let mut claimed = Vec::new();
+        for (host, count) in hosts {
+            let count = i64::from(*count);
+            let values = [
+                site.into(),
+                run_id.into(),
+                host.into(),
+                count.into(),
+                holder.into(),
+            ];
+            let mut rows: Vec<ClaimedRow> = transaction.rows(&statement, &values).await?;
+            rows.sort_by_key(ClaimedRow::place);
+            claimed.extend(rows.into_iter().map(|row| row.into_claimed(host)));
+        }
+        transaction.commit().await?;
+        Ok(claimed)
+    }
+
+    /// Shows that a holder is alive, and takes what those hold who are not.
+    ///
+    /// URLs that are due again wait from then on. To be called every few
+    /// seconds, and before the first claim.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn show_alive(
+        &self,
+        site: &str,
+        run_id: i64,
+        holder: &str,
+        now_ms: i64,
+    ) -> Result<(), StoreError> {
+        let lease = lease_name(holder);
+        self.acquire_lease(&lease, holder, now_ms, LEASE).await?;
+        let values = [site.into(), run_id.into(), now_ms.into()];
+        self.database.execute(&sql::RELEASE_DEAD, &values).await?;
+        self.database.execute(&sql::DUE_URLS, &values).await?;
+        Ok(())
+    }
+
+    /// Gives back what a holder has taken and not recorded.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn release_urls(
+        &self,
+        site: &str,
+        run_id: i64,
+        holder: &str,
+    ) -> Result<(), StoreError> {
+        let values = [site.into(), run_id.into(), holder.into()];
+        self.database.execute(&sql::RELEASE_URLS, &values).await?;
+        self.release_lease(&lease_name(holder), holder).await
+    }
+
+    /// Tells what is left to visit.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn open_urls(&self, site: &str, run_id: i64) -> Result<OpenUrls, StoreError> {
+        let values = [site.into(), run_id.into()];
+        let row: Option<(Option<i64>, Option<i64>, Option<i64>)> =
+            self.database.first(&sql::OPEN_URLS, &values).await?;
+        let (waiting, taken, next_due_ms) = row.unwrap_or_default();
+        Ok(OpenUrls {
+            has_waiting: waiting.is_some(),
+            has_taken: taken.is_some(),
+            next_due_ms,
+        })
+    }
+
+    /// Returns what is known of a URL.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn known_url(&self, site: &str, url: &str) -> Result<Option<KnownUrl>, StoreError> {
+        type Row = (
+            i64,
+            i64,
+            String,
+            i64,
+            i64,
+            Option<i64>,
+            Option<String>,
+            Option<i64>,
+        );
+        let values = [site.into(), url.into()];
+        let row: Option<Row> = self.database.first(&sql::KNOWN_URL, &values).await?;
+        let known =
+            |(run_id, depth, found_on, state, described, status, outcome, fetched_ms): Row| {
+                KnownUrl {
+                    run_id,
+                    depth: small(depth),
+                    found_on,
+                    state: match state {
+                        0 => "waiting",
+                        1 => "taken",
+                        2 => "deferred",
+                        _ => "done",
+                    },
+                    is_described: described != 0,
+                    status: status.and_then(|status| u16::try_from(status).ok()),
+                    outcome,
+                    fetched_ms,
+                }
+            };
+        Ok(row.map(known))
+    }
+
+    /// Returns the links that a page had when it was last fetched.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn links(&self, site: &str, url: &str) -> Result<Vec<String>, StoreError> {
+        let values = [site.into(), url.into()];
+        let row: Option<(String,)> = self.database.first(&sql::LINKS, &values).await?;
+        let links = row.map(|(links,)| links).unwrap_or_default();
+        Ok(links.lines().map(str::to_owned).collect())
+    }
+}
+
+/// Enters URLs within a transaction, in their order by URL: others enter the same ones.
+pub(super) async fn enter(
+    transaction: &mut Transaction<'_>,
+    site: &str,
+    run_id: i64,
+    position: i64,
+    urls: &[FoundUrl],
+) -> Result<u64, StoreError> {
+    let mut nearest: BTreeMap<&str, &FoundUrl> = BTreeMap::new();
+    for found in urls {
+        let known = nearest.entry(&found.url).or_insert(found);
+        if found.depth < known.depth {
+            *known = found;
+        }
+    }
+    let nearest: Vec<&FoundUrl> = nearest.into_values().collect();
+    let mut entered = 0;
+    for piece in pieces(&nearest, &sql::URL_ROWS) {
+        let mut values: Vec<Value<'_>> = vec![site.into(), run_id.into(), position.into()];
+        for found in piece {
+            let depth = i64::from(found.depth);
+            values.extend([
+                Value::from(&found.url),
+                (&found.host).into(),
+                depth.into(),
+                found.max_depth.map(i64::from).into(),
+                (&found.found_on).into(),
+            ]);
+        }
+        let statement = sql::enter(piece.len());
+        entered += transaction.execute(&statement, &values).await?;
+    }
+    Ok(entered)
+}
+
+fn lease_name(holder: &str) -> String {
+    format!("site-robot/{holder}")
+}
+
+/// Returns a number as the database has it, which is never negative or large.
+pub(super) fn small(number: i64) -> u32 {
+    u32::try_from(number).unwrap_or(0)
+}

@@ -1,0 +1,304 @@
+//! Runs of the site robot: begun, resumed, told what to do, counted, ended.
+
+use super::{
+    super::{Store, StoreError, StoreErrorKind, robots::from_sql, statement::Value},
+    sql,
+};
+
+/// Run of the site robot.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct StoredRun {
+    /// Its number, which grows.
+    pub run_id: i64,
+    /// Name of the site.
+    pub site: String,
+    /// Whether it goes on.
+    pub state: RunState,
+    /// What those who work on it shall do.
+    pub wanted: RunWanted,
+    /// What its decisions depend on.
+    pub settings: String,
+    /// When it began.
+    pub started_ms: i64,
+    /// When it ended.
+    pub finished_ms: Option<i64>,
+    /// What it did so far.
+    pub counts: RunCounts,
+}
+
+/// Whether a run goes on.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum RunState {
+    /// It goes on, or was cut off and can be resumed.
+    Running,
+    /// It came to its end.
+    Finished,
+    /// It was given up for another one.
+    Abandoned,
+}
+
+/// What those who work on a run shall do.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum RunWanted {
+    /// Work.
+    #[default]
+    Run,
+    /// Wait until they shall work.
+    Pause,
+    /// Finish what they have begun, and leave the rest for later.
+    Stop,
+}
+
+/// What a run did.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct RunCounts {
+    /// URLs that were found and accepted.
+    pub found: u64,
+    /// Answers received, those without a body included.
+    pub fetched: u64,
+    /// Pages that are as they were (304, or the same content).
+    pub unmodified: u64,
+    /// Bytes of bodies.
+    pub bytes: u64,
+    /// Resource descriptions that are new.
+    pub added: u64,
+    /// Resource descriptions that changed.
+    pub changed: u64,
+    /// Resource descriptions that were made again and say the same.
+    pub same: u64,
+    /// Resource descriptions that were withdrawn.
+    pub withdrawn: u64,
+    /// Pages that were fetched and are not described: filters, META tags, statuses.
+    pub rejected: u64,
+    /// URLs that could not be fetched in the end.
+    pub failed: u64,
+}
+
+impl Store {
+    /// Resumes a site's run that was cut off, or begins one.
+    ///
+    /// A run with other settings is given up, and another one begun. The second
+    /// value tells whether it is resumed.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn begin_run(
+        &self,
+        site: &str,
+        settings: &str,
+        now_ms: i64,
+    ) -> Result<(StoredRun, bool), StoreError> {
+        let what = sql::ADD_RUN.what;
+        let mut transaction = self.database.begin(what).await?;
+        let values = [site.into()];
+        let open: Vec<RunRow> = transaction.rows(&sql::OPEN_RUN, &values).await?;
+        if let Some(open) = open.into_iter().next().map(StoredRun::from) {
+            if open.settings == settings {
+                let wanted = RunWanted::Run;
+                let values = [site.into(), wanted.as_str().into()];
+                transaction.execute(&sql::WANT_RUN, &values).await?;
+                transaction.commit().await?;
+                return Ok((StoredRun { wanted, ..open }, true));
+            }
+            let abandoned = RunState::Abandoned.as_str();
+            let values = [open.run_id.into(), abandoned.into(), now_ms.into()];
+            transaction.execute(&sql::END_RUN, &values).await?;
+        }
+        let added = [site.into(), settings.into(), now_ms.into()];
+        // Of two that begin at once, the second resumes the run of the first.
+        let added = transaction.execute(&sql::ADD_RUN, &added).await?;
+        let run: RunRow = transaction.one(&sql::OPEN_RUN, &values).await?;
+        transaction.execute(&sql::PRUNE_RUNS, &values).await?;
+        transaction.commit().await?;
+        Ok((run.into(), added == 0))
+    }
+
+    /// Tells those who work on a site's run what to do; returns whether there is one.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn want_run(&self, site: &str, wanted: RunWanted) -> Result<bool, StoreError> {
+        let values = [site.into(), wanted.as_str().into()];
+        let told = self.database.execute(&sql::WANT_RUN, &values).await?;
+        Ok(told > 0)
+    }
+
+    /// Gives a site's run up, if there is one: the next one begins anew.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn abandon_run(&self, site: &str, now_ms: i64) -> Result<bool, StoreError> {
+        let Some(run) = self.open_run(site).await? else {
+            return Ok(false);
+        };
+        self.end_run(run.run_id, RunState::Abandoned, now_ms).await
+    }
+
+    /// Returns a site's run that has not ended.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn open_run(&self, site: &str) -> Result<Option<StoredRun>, StoreError> {
+        let values = [site.into()];
+        let row: Option<RunRow> = self.database.first(&sql::OPEN_RUN, &values).await?;
+        Ok(row.map(StoredRun::from))
+    }
+
+    /// Returns a run.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` when it is not there any more; else as the database fails.
+    pub async fn run(&self, run_id: i64) -> Result<StoredRun, StoreError> {
+        let values = [run_id.into()];
+        let row: Option<RunRow> = self.database.first(&sql::RUN, &values).await?;
+        row.map(StoredRun::from).ok_or_else(|| {
+            StoreError::new(
+                StoreErrorKind::NotFound,
+                format!("run {run_id} of the site robot is not in the database any more"),
+            )
+        })
+    }
+
+    /// Returns the last runs of a site, the newest first; the last 100 are kept.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn runs(&self, site: &str, limit: u32) -> Result<Vec<StoredRun>, StoreError> {
+        let values = [site.into(), i64::from(limit).into()];
+        let rows: Vec<RunRow> = self.database.rows(&sql::RUNS, &values).await?;
+        Ok(rows.into_iter().map(StoredRun::from).collect())
+    }
+
+    /// Ends a run; returns whether this call did it.
+    pub(super) async fn end_run(
+        &self,
+        run_id: i64,
+        state: RunState,
+        now_ms: i64,
+    ) -> Result<bool, StoreError> {
+        let values = [run_id.into(), state.as_str().into(), now_ms.into()];
+        let ended = self.database.execute(&sql::END_RUN, &values).await?;
+        Ok(ended > 0)
+    }
+}
+
+impl RunState {
+    /// Returns the word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Finished => "finished",
+            Self::Abandoned => "abandoned",
+        }
+    }
+}
+
+impl RunWanted {
+    /// Returns the word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Pause => "pause",
+            Self::Stop => "stop",
+        }
+    }
+}
+
+impl RunCounts {
+    /// Adds what another one counted.
+    pub fn add(&mut self, other: &Self) {
+        self.found += other.found;
+        self.fetched += other.fetched;
+        self.unmodified += other.unmodified;
+        self.bytes += other.bytes;
+        self.added += other.added;
+        self.changed += other.changed;
+        self.same += other.same;
+        self.withdrawn += other.withdrawn;
+        self.rejected += other.rejected;
+        self.failed += other.failed;
+    }
+
+    /// Returns the values in the order of the statement that counts.
+    pub(super) fn values(&self, run_id: i64) -> [Value<'static>; 11] {
+        [
+            run_id.into(),
+            self.found.into(),
+            self.fetched.into(),
+            self.unmodified.into(),
+            self.bytes.into(),
+            self.added.into(),
+            self.changed.into(),
+            self.same.into(),
+            self.withdrawn.into(),
+            self.rejected.into(),
+            self.failed.into(),
+        ]
+    }
+}
+
+/// Row of a run.
+#[derive(Debug, sqlx::FromRow)]
+struct RunRow {
+    run_id: i64,
+    site: String,
+    state: String,
+    wanted: String,
+    settings: String,
+    started_ms: i64,
+    finished_ms: Option<i64>,
+    found: i64,
+    fetched: i64,
+    unmodified: i64,
+    bytes: i64,
+    added: i64,
+    changed: i64,
+    same: i64,
+    withdrawn: i64,
+    rejected: i64,
+    failed: i64,
+}
+
+impl From<RunRow> for StoredRun {
+    fn from(row: RunRow) -> Self {
+        Self {
+            run_id: row.run_id,
+            site: row.site,
+            state: match row.state.as_str() {
+                "running" => RunState::Running,
+                "finished" => RunState::Finished,
+                _ => RunState::Abandoned,
+            },
+            wanted: match row.wanted.as_str() {
+                "pause" => RunWanted::Pause,
+                "stop" => RunWanted::Stop,
+                _ => RunWanted::Run,
+            },
+            settings: row.settings,
+            started_ms: row.started_ms,
+            finished_ms: row.finished_ms,
+            counts: RunCounts {
+                found: from_sql(row.found),
+                fetched: from_sql(row.fetched),
+                unmodified: from_sql(row.unmodified),
+                bytes: from_sql(row.bytes),
+                added: from_sql(row.added),
+                changed: from_sql(row.changed),
+                same: from_sql(row.same),
+                withdrawn: from_sql(row.withdrawn),
+                rejected: from_sql(row.rejected),
+                failed: from_sql(row.failed),
+            },
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Statements about runs and the frontier.
+
+use std::fmt::Write as _;
+
+use super::super::{
+    descriptions::sql::parameters, error::Engine, sql::statements, statement::Statement,
+};
+
+/// Rows in one statement that writes URLs.
+pub(super) const URL_ROWS: [usize; 4] = [50, 16, 4, 1];
+
+/// Rows in one statement that records pages.
+pub(super) const PAGE_ROWS: [usize; 3] = [16, 4, 1];
+
+/// Rows in one statement that writes links.
+pub(super) const LINK_ROWS: [usize; 3] = [16, 4, 1];
+
+macro_rules! run_columns {
+    () => {
+        "run_id, site, state, wanted, settings, started_ms, finished_ms, found, fetched, \
+         unmodified, bytes, added, changed, same, withdrawn, rejected, failed"
+    };
+}
+
+statements! {
+    OPEN_RUN = "look for the site robot's run",
+        concat!("SELECT ", run_columns!(),
+            " FROM site_robot_runs WHERE site = $1 AND finished_ms IS NULL");
+    ADD_RUN = "begin a run of the site robot",
+        "INSERT INTO site_robot_runs (site, state, wanted, settings, started_ms, found, fetched, \
+         unmodified, bytes, added, changed, same, withdrawn, rejected, failed) \
+         VALUES ($1, 'running', 'run', $2, $3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0) \
+         ON CONFLICT (site) WHERE finished_ms IS NULL DO NOTHING";
+    END_RUN = "end a run of the site robot",
+        "UPDATE site_robot_runs SET state = $2, finished_ms = $3 \
+         WHERE run_id = $1 AND finished_ms IS NULL";
+    COUNT_RUN = "count what a run of the site robot did",
+        "UPDATE site_robot_runs SET found = found + $2, fetched = fetched + $3, \
+         unmodified = unmodified + $4, bytes = bytes + $5, added = added + $6, \
+         changed = changed + $7, same = same + $8, withdrawn = withdrawn + $9, \
+         rejected = rejected + $10, failed = failed + $11 WHERE run_id = $1";
+    WANT_RUN = "tell the site robot what to do",
+        "UPDATE site_robot_runs SET wanted = $2 WHERE site = $1 AND finished_ms IS NULL";
+    RUN = "read a run of the site robot",
+        concat!("SELECT ", run_columns!(), " FROM site_robot_runs WHERE run_id = $1");
+    RUNS = "read the runs of the site robot",
+        concat!("SELECT ", run_columns!(),
+            " FROM site_robot_runs WHERE site = $1 ORDER BY run_id DESC LIMIT $2");
+    PRUNE_RUNS = "remove old runs of the site robot",
+        "DELETE FROM site_robot_runs WHERE site = $1 AND run_id NOT IN \
+         (SELECT run_id FROM site_robot_runs WHERE site = $1 ORDER BY run_id DESC LIMIT 100)";
+
+    WAITING_HOSTS = "look for hosts to visit",
+        "WITH RECURSIVE hosts (host) AS ( \
+         SELECT first.host FROM (SELECT host FROM site_robot_urls WHERE site = $1 \
+         AND run_id = $2 AND state = 0 AND state < 3 AND host > $3 ORDER BY host LIMIT 1) AS first \
+         UNION ALL SELECT (SELECT host FROM site_robot_urls AS next WHERE next.site = $1 \
+         AND next.run_id = $2 AND next.state = 0 AND next.state < 3 AND next.host > hosts.host \
+         ORDER BY next.host LIMIT 1) FROM hosts WHERE hosts.host IS NOT NULL) \
+         SELECT host FROM hosts WHERE host IS NOT NULL LIMIT $4";
+    OPEN_URLS = "look for URLs to visit",
+        "SELECT (SELECT CAST(1 AS BIGINT) FROM site_robot_urls WHERE site = $1 AND run_id = $2 \
+         AND state = 0 AND state < 3 LIMIT 1), \
+         (SELECT CAST(1 AS BIGINT) FROM site_robot_urls WHERE site = $1 AND run_id = $2 \
+         AND state = 1 AND state < 3 LIMIT 1), \
+         (SELECT MIN(due_ms) FROM site_robot_urls WHERE site = $1 AND run_id = $2 \
+         AND state = 2 AND state < 3)";
+    DUE_URLS = "try URLs again",
+        "UPDATE site_robot_urls SET state = 0 WHERE site = $1 AND run_id = $2 \
+         AND state = 2 AND state < 3 AND due_ms <= $3";
+    RELEASE_URLS = "give URLs back",
+        "UPDATE site_robot_urls SET state = 0, holder = NULL WHERE site = $1 AND run_id = $2 \
+         AND state = 1 AND state < 3 AND holder = $3";
+    RELEASE_DEAD = "take the URLs of those who are gone",
+        "UPDATE site_robot_urls SET state = 0, holder = NULL WHERE site = $1 AND run_id = $2 \
+         AND state = 1 AND state < 3 AND NOT EXISTS (SELECT 1 FROM leases \
+         WHERE leases.name = 'site-robot/' || site_robot_urls.holder AND leases.until_ms > $3)";
+    KNOWN_URL = "read what is known of a URL",
+        "SELECT run_id, depth, found_on, state, described, status, outcome, fetched_ms \
+         FROM site_robot_urls WHERE site = $1 AND url = $2";
+    LINKS = "read the links of a page",
+        "SELECT links FROM site_robot_links WHERE site = $1 AND url = $2";
+    RELINKED = "record links followed again",
+        "UPDATE site_robot_urls SET holder = NULL, \
+         relink = CASE WHEN depth < $3 THEN 1 ELSE 0 END, \
+         state = CASE WHEN depth < $3 THEN 0 ELSE 3 END WHERE site = $1 AND url = $2";
+    DESCRIBED_MD5 = "read what resources are described by",
+        "SELECT seen.url, described.md5 FROM resource_descriptions AS described \
+         JOIN site_robot_urls AS seen ON seen.site = described.site AND seen.url = described.url \
+         WHERE described.site = $1 AND described.url > $2 AND seen.run_id = $3 \
+         AND seen.state = 3 AND seen.described = 1 ORDER BY described.url LIMIT $4";
+    MD5 = "read what a resource is described by",
+        "SELECT md5 FROM resource_descriptions WHERE site = $1 AND url = $2";
+
+    LAST_URL_OF_PIECE = "look for descriptions to withdraw",
+        "SELECT url FROM resource_descriptions WHERE site = $1 AND url > $2 \
+         ORDER BY url LIMIT 1 OFFSET $3";
+    WITHDRAW_PIECE = "withdraw resource descriptions",
+        "DELETE FROM resource_descriptions WHERE site = $1 AND url > $2 AND url <= $3 \
+         AND NOT EXISTS (SELECT 1 FROM site_robot_urls AS seen WHERE seen.site = $1 \
+         AND seen.url = resource_descriptions.url AND seen.run_id = $4 AND seen.described = 1)";
+    DOUBT_DUPLICATES = "look at duplicates again",
+        "UPDATE site_robot_urls SET etag = NULL, last_modified = NULL, content_hash = NULL \
+         WHERE site = $1 AND described = 0 AND outcome LIKE '%filter-by-md5%'";
+    FORGET_URLS = "forget URLs that are no longer found",
+        "DELETE FROM site_robot_urls WHERE site = $1 AND run_id < $2";
+    FORGET_LINKS = "forget links of pages that are no longer found",
+        "DELETE FROM site_robot_links WHERE site = $1 AND NOT EXISTS (SELECT 1 \
+         FROM site_robot_urls AS known WHERE known.site = $1 AND known.url = site_robot_links.url)";
+    CLEAR_URLS = "forget all URLs",
+        "DELETE FROM site_robot_urls WHERE site = $1";
+    CLEAR_LINKS = "forget all links",
+        "DELETE FROM site_robot_links WHERE site = $1";
+    CLEAR_RUNS = "forget all runs",
+        "DELETE FROM site_robot_runs WHERE site = $1";
+}
+
+/// Returns the statement that takes URLs of a host: `$1` site, `$2` run, `$3` host, `$4` how
+/// many, `$5` holder.
+pub(super) fn claim(engine: Engine) -> Statement {
+    // SQLite has one writer: who updates has skipped nobody.
+    let lock = match engine {
+        Engine::Sqlite => "",
+        Engine::Postgres => " FOR UPDATE SKIP LOCKED",
+    };
+    // A subquery may be carried out more than once, and take more; this is not.
+    let sql = format!(
+        "WITH next AS MATERIALIZED (SELECT url FROM site_robot_urls WHERE site = $1 \
+         AND run_id = $2 AND state = 0 AND state < 3 AND host = $3 \
+         ORDER BY depth, position LIMIT $4{lock}) \
+         UPDATE site_robot_urls SET state = 1, holder = $5 \
+         WHERE site = $1 AND url IN (SELECT url FROM next) \
+         RETURNING depth, max_depth, position, url, found_on, attempts, relink, described, etag, \
+         last_modified, content_hash, settings"
+    );
+    Statement::assembled("take URLs to visit", sql)
+}
+
+/// Returns the statement that enters found URLs: `$1` site, `$2` run, `$3` position.
+///
+/// One that this run knows stays, unless it was found nearer to a starting
+/// point: if it was fetched by then, its links are followed once more.
+pub(super) fn enter(rows: usize) -> Statement {
+    let mut sql = "INSERT INTO site_robot_urls (site, run_id, position, state, relink, attempts, \
+         described, url, host, depth, max_depth, found_on) VALUES "
+        .to_owned();
+    for row in 0..rows {
+        let comma = if row == 0 { "" } else { ", " };
+        let values = parameters(4 + row * 5, 5);
+        let _ = write!(sql, "{comma}($1, $2, $3, 0, 0, 0, 0, {values})");
+    }
+    sql.push_str(
+        " ON CONFLICT (site, url) DO UPDATE SET run_id = excluded.run_id, \
+         state = CASE WHEN site_robot_urls.run_id = excluded.run_id \
+         AND site_robot_urls.state <> 3 THEN site_robot_urls.state ELSE 0 END, \
+         relink = CASE WHEN site_robot_urls.run_id = excluded.run_id \
+         AND (site_robot_urls.state = 3 OR site_robot_urls.relink = 1) THEN 1 ELSE 0 END, \
+         attempts = CASE WHEN site_robot_urls.run_id = excluded.run_id \
+         THEN site_robot_urls.attempts ELSE 0 END, \
+         holder = CASE WHEN site_robot_urls.run_id = excluded.run_id \
+         THEN site_robot_urls.holder ELSE NULL END, \
+         position = excluded.position, depth = excluded.depth, max_depth = excluded.max_depth, \
+         host = excluded.host, found_on = excluded.found_on \
+         WHERE site_robot_urls.run_id < excluded.run_id \
+         OR (site_robot_urls.run_id = excluded.run_id AND site_robot_urls.depth > excluded.depth)",
+    );
+    Statement::assembled("enter URLs that were found", sql)
+}
+
+/// Returns the statement that records visits: `$1` site, `$2` run, `$3` settings.
+///
+/// One that was found nearer to a starting point meanwhile waits once more.
+pub(super) fn record(rows: usize) -> Statement {
+    const COLUMNS: usize = 14;
+    let mut sql = "INSERT INTO site_robot_urls (site, run_id, settings, position, relink, url, \
+         host, depth, found_on, state, attempts, described, due_ms, fetched_ms, status, outcome, \
+         etag, last_modified, content_hash) VALUES "
+        .to_owned();
+    for row in 0..rows {
+        let comma = if row == 0 { "" } else { ", " };
+        let values = parameters(4 + row * COLUMNS, COLUMNS);
+        let _ = write!(sql, "{comma}($1, $2, $3, 0, 0, {values})");
+    }
+    sql.push_str(
+        " ON CONFLICT (site, url) DO UPDATE SET \
+         state = CASE WHEN excluded.state = 3 AND site_robot_urls.depth < excluded.depth \
+         THEN 0 ELSE excluded.state END, \
+         relink = CASE WHEN excluded.state = 3 AND site_robot_urls.depth < excluded.depth \
+         THEN 1 ELSE 0 END, \
+         holder = NULL, attempts = excluded.attempts, described = excluded.described, \
+         due_ms = excluded.due_ms, fetched_ms = excluded.fetched_ms, status = excluded.status, \
+         outcome = excluded.outcome, etag = excluded.etag, \
+         last_modified = excluded.last_modified, content_hash = excluded.content_hash, \
+         settings = excluded.settings",
+    );
+    Statement::assembled("record visits", sql)
+}
+
+/// Returns the statement that keeps the links of pages: `$1` site.
+pub(super) fn save_links(rows: usize) -> Statement {
+    let mut sql = "INSERT INTO site_robot_links (site, url, links) VALUES ".to_owned();
+    for row in 0..rows {
+        let comma = if row == 0 { "" } else { ", " };
+        let _ = write!(sql, "{comma}($1, {})", parameters(2 + row * 2, 2));
+    }
+    sql.push_str(" ON CONFLICT (site, url) DO UPDATE SET links = excluded.links");
+    Statement::assembled("keep the links of pages", sql)
+}
+
+/// Returns every statement that can be asked for.
+pub(in crate::store) fn every_statement(engine: Engine) -> Vec<Statement> {
+    let mut all: Vec<Statement> = FIXED.iter().copied().cloned().collect();
+    all.push(claim(engine));
+    all.extend(URL_ROWS.map(enter));
+    all.extend(PAGE_ROWS.map(record));
+    all.extend(LINK_ROWS.map(save_links));
+    all
+}

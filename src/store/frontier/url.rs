@@ -1,0 +1,132 @@
+//! URLs as the frontier holds them.
+
+use super::claim::small;
+
+/// URL that was found and shall be visited.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct FoundUrl {
+    /// The URL, at most 2,000 bytes.
+    pub url: String,
+    /// Host and port whose connections it shares.
+    pub host: String,
+    /// Links from a starting point.
+    pub depth: u32,
+    /// Depth that its links may reach; nothing: any.
+    pub max_depth: Option<u32>,
+    /// URL that it was found on; empty for a starting point.
+    pub found_on: String,
+}
+
+/// URL that a holder has taken.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct ClaimedUrl {
+    /// The URL.
+    pub url: String,
+    /// Host and port whose connections it shares.
+    pub host: String,
+    /// Links from a starting point.
+    pub depth: u32,
+    /// Depth that its links may reach; nothing: any.
+    pub max_depth: Option<u32>,
+    /// URL that it was found on; empty for a starting point.
+    pub found_on: String,
+    /// Times that it failed in this run.
+    pub attempts: u32,
+    /// Whether only its stored links shall be followed again.
+    pub is_relink: bool,
+    /// Whether it has a resource description.
+    pub is_described: bool,
+    /// `ETag` of the last visit.
+    pub etag: Option<String>,
+    /// `Last-Modified` of the last visit.
+    pub last_modified: Option<String>,
+    /// Hash of what the last visit brought.
+    pub content_hash: Option<String>,
+    /// Settings that the last visit was judged by.
+    pub settings: Option<String>,
+}
+
+impl ClaimedUrl {
+    /// Creates a starting point that was never visited.
+    #[must_use]
+    pub fn new(url: impl Into<String>, host: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            host: host.into(),
+            depth: 0,
+            max_depth: None,
+            found_on: String::new(),
+            attempts: 0,
+            is_relink: false,
+            is_described: false,
+            etag: None,
+            last_modified: None,
+            content_hash: None,
+            settings: None,
+        }
+    }
+}
+
+/// What is known of a URL.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct KnownUrl {
+    /// Run that found it last.
+    pub run_id: i64,
+    /// Links from a starting point.
+    pub depth: u32,
+    /// URL that it was found on; empty for a starting point.
+    pub found_on: String,
+    /// `waiting`, `taken`, `deferred` or `done`.
+    pub state: &'static str,
+    /// Whether it has a resource description.
+    pub is_described: bool,
+    /// Status of the last answer.
+    pub status: Option<u16>,
+    /// What became of it, in words.
+    pub outcome: Option<String>,
+    /// When it was last fetched.
+    pub fetched_ms: Option<i64>,
+}
+
+/// Row of a URL that was claimed.
+#[derive(Debug, sqlx::FromRow)]
+pub(super) struct ClaimedRow {
+    depth: i64,
+    max_depth: Option<i64>,
+    position: i64,
+    url: String,
+    found_on: String,
+    attempts: i64,
+    relink: i64,
+    described: i64,
+    etag: Option<String>,
+    last_modified: Option<String>,
+    content_hash: Option<String>,
+    settings: Option<String>,
+}
+
+impl ClaimedRow {
+    /// Returns its place in the queue.
+    pub(super) fn place(&self) -> (i64, i64) {
+        (self.depth, self.position)
+    }
+
+    pub(super) fn into_claimed(self, host: &str) -> ClaimedUrl {
+        ClaimedUrl {
+            url: self.url,
+            host: host.to_owned(),
+            depth: small(self.depth),
+            max_depth: self.max_depth.map(small),
+            found_on: self.found_on,
+            attempts: small(self.attempts),
+            is_relink: self.relink != 0,
+            is_described: self.described != 0,
+            etag: self.etag,
+            last_modified: self.last_modified,
+            content_hash: self.content_hash,
+            settings: self.settings,
+        }
+    }
+}

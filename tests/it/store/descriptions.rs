@@ -1,0 +1,292 @@
+//! Resource descriptions go in, come out in order, and are withdrawn.
+
+use robot_detection::{
+    description::{ResourceDescription, name},
+    store::{DescriptionOrder, DescriptionQuery, Saved, Store},
+};
+
+use super::{TestDatabase, on_each_engine, on_shared_engines};
+
+on_each_engine! {
+    a_description_comes_back_as_it_was,
+    the_modified_time_moves_with_what_is_said_only,
+    pages_neither_overlap_nor_skip_descriptions,
+    each_order_has_its_keys,
+    odd_keys_are_cut_and_sorted_by_bytes,
+    the_newest_and_the_changed_are_found,
+    sites_are_kept_apart,
+    a_row_that_cannot_be_read_is_named,
+}
+
+const SITE: &str = "docs";
+
+fn described(url: &str, attributes: &[(&str, &str)]) -> ResourceDescription {
+    let mut description = ResourceDescription::new(format!("http://www.example.com/{url}"));
+    for (name, value) in attributes {
+        description.set(name, *value);
+    }
+    description
+}
+
+async fn save(store: &Store, descriptions: &[ResourceDescription], now_ms: i64) -> Vec<Saved> {
+    let saved = store.save_descriptions(SITE, 1, descriptions, now_ms);
+    saved.await.unwrap()
+}
+
+/// Returns the last part of each URL in an order, read in pieces of so many.
+async fn in_order(store: &Store, order: DescriptionOrder, key: Option<&str>, piece: u32) -> String {
+    let mut query = DescriptionQuery::new(SITE).order(order).limit(piece);
+    if let Some(key) = key {
+        query = query.key(key);
+    }
+    let mut all = String::new();
+    loop {
+        let stored = store.descriptions(&query).await.unwrap();
+        let entries = store.description_entries(&query).await.unwrap();
+        let urls = |stored: &[robot_detection::store::StoredDescription]| -> Vec<String> {
+            let urls = stored.iter().map(|it| it.description.url().to_owned());
+            urls.collect()
+        };
+        let entry_urls: Vec<_> = entries.into_iter().map(|entry| entry.url).collect();
+        assert_eq!(urls(&stored), entry_urls);
+        let Some(last) = stored.last() else {
+            return all;
+        };
+        query = query.after(last.cursor(order));
+        for url in entry_urls {
+            all.push_str(url.rsplit('/').next().unwrap());
+        }
+    }
+}
+
+async fn a_description_comes_back_as_it_was(database: TestDatabase) {
+    let store = database.store().await;
+    let odd = described(
+        "a",
+        &[
+            ("title", "Zürich \u{0} \u{1f600} 'quoted\" \\u0000 %_"),
+            ("zz-first", ""),
+            ("author", "line\nline\t\r"),
+            ("url", "another"),
+        ],
+    );
+    assert_eq!(
+        save(&store, std::slice::from_ref(&odd), 5).await,
+        [Saved::Added]
+    );
+    let stored = store.description(SITE, odd.url()).await.unwrap().unwrap();
+    assert_eq!(stored.description, odd);
+    assert_eq!((stored.first_seen_ms, stored.modified_ms), (5, 5));
+    assert_eq!(store.description(SITE, "http://no/").await.unwrap(), None);
+    let urls = [odd.url(), "http://no/"];
+    let deleted = store.delete_descriptions(SITE, &urls);
+    assert_eq!(deleted.await.unwrap(), 1);
+    assert_eq!(store.description_count(SITE).await.unwrap(), 0);
+}
+
+async fn the_modified_time_moves_with_what_is_said_only(database: TestDatabase) {
+    let store = database.store().await;
+    let mut page = described("a", &[("title", "A"), (name::MD5, "1"), (name::DEPTH, "3")]);
+    let times = async |store: &Store| {
+        let url = "http://www.example.com/a";
+        let stored = store.description(SITE, url).await.unwrap().unwrap();
+        let depth = stored.description.value(name::DEPTH).unwrap().to_owned();
+        (stored.first_seen_ms, stored.modified_ms, depth)
+    };
+    assert_eq!(save(&store, &[page.clone()], 10).await, [Saved::Added]);
+    page.set(name::RD_LAST_MODIFIED, "now");
+    page.set(name::DEPTH, "2");
+    assert_eq!(save(&store, &[page.clone()], 20).await, [Saved::Same]);
+    assert_eq!(times(&store).await, (10, 10, "2".to_owned()));
+    page.set(name::MD5, "2");
+    let other = described("b", &[]);
+    let both = [page.clone(), other.clone(), other];
+    let saved = save(&store, &both, 30).await;
+    assert_eq!(saved, [Saved::Changed, Saved::Added, Saved::Added]);
+    assert_eq!(times(&store).await, (10, 30, "2".to_owned()));
+    page.remove(name::MD5);
+    assert_eq!(save(&store, &[page], 40).await, [Saved::Changed]);
+}
+
+async fn pages_neither_overlap_nor_skip_descriptions(database: TestDatabase) {
+    let store = database.store().await;
+    let all: Vec<_> = (0..137)
+        .map(|number| {
+            let title = format!("Title {}", number % 7);
+            described(&format!("{number:03},"), &[("title", &title)])
+        })
+        .collect();
+    save(&store, &all, 1).await;
+    let by_url = (0..137)
+        .map(|number| format!("{number:03},"))
+        .collect::<Vec<_>>()
+        .concat();
+    let mut by_title: Vec<_> = (0..137).map(|number| (number % 7, number)).collect();
+    by_title.sort_unstable();
+    let by_title = by_title
+        .iter()
+        .map(|(_, number)| format!("{number:03},"))
+        .collect::<Vec<_>>()
+        .concat();
+    for piece in [1, 10, 137, 1_000] {
+        assert_eq!(
+            in_order(&store, DescriptionOrder::Url, None, piece).await,
+            by_url
+        );
+        let title = DescriptionOrder::Title;
+        assert_eq!(in_order(&store, title, None, piece).await, by_title);
+    }
+    let title = DescriptionOrder::Title;
+    let third = in_order(&store, title, Some("title 3"), 4).await;
+    assert!(third.starts_with("003,010,017,"), "{third}");
+    assert_eq!(third.len(), 4 * 20);
+}
+
+async fn each_order_has_its_keys(database: TestDatabase) {
+    let store = database.store().await;
+    let dated = |url, date| described(url, &[(name::LAST_MODIFIED, date), ("title", "  A \n b ")]);
+    save(
+        &store,
+        &[
+            dated("1", "Sun, 06 Nov 1994 08:49:37 GMT"),
+            dated("2", "Sunday, 06-Nov-94 23:59:59 GMT"),
+            dated("3", "Sat, 01 Jan 2028 00:00:00 GMT"),
+            dated("4", "yesterday"),
+            described(
+                "5",
+                &[("author", "Me"), ("classification", "a:b"), ("depth", "12")],
+            ),
+            described(
+                "6",
+                &[("author", "Me"), ("classification", "a"), ("depth", "2")],
+            ),
+        ],
+        1,
+    )
+    .await;
+    let keys = async |order, after, limit| {
+        let keys = store
+            .description_keys(SITE, order, after, limit)
+            .await
+            .unwrap();
+        let keys = keys.iter().map(|it| format!("{}={}", it.key, it.count));
+        keys.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(
+        keys(DescriptionOrder::Date, None, 9).await,
+        "2028-01-01=1 1994-11-06=2"
+    );
+    assert_eq!(
+        keys(DescriptionOrder::Date, Some("2028-01-01"), 9).await,
+        "1994-11-06=2"
+    );
+    assert_eq!(keys(DescriptionOrder::Title, None, 9).await, "a b=4");
+    assert_eq!(keys(DescriptionOrder::Author, None, 9).await, "Me=2");
+    assert_eq!(
+        keys(DescriptionOrder::Classification, None, 9).await,
+        "a=1 a:b=1"
+    );
+    assert_eq!(keys(DescriptionOrder::Classification, None, 1).await, "a=1");
+    assert_eq!(
+        keys(DescriptionOrder::Classification, Some("a"), 9).await,
+        "a:b=1"
+    );
+    assert_eq!(
+        keys(DescriptionOrder::Depth, None, 9).await,
+        "00002=1 00012=1"
+    );
+    assert_eq!(keys(DescriptionOrder::Url, None, 9).await, "");
+    for piece in [1, 9] {
+        let date = DescriptionOrder::Date;
+        assert_eq!(in_order(&store, date, None, piece).await, "321");
+    }
+}
+
+async fn odd_keys_are_cut_and_sorted_by_bytes(database: TestDatabase) {
+    let store = database.store().await;
+    let long = "ä".repeat(5_000);
+    let url = format!("{}3", "u".repeat(1_900));
+    save(
+        &store,
+        &[
+            described("1", &[("title", "_"), ("author", &long)]),
+            described("2", &[("title", "Z"), ("author", "\0")]),
+            described(&url, &[("title", &long), ("author", &long)]),
+        ],
+        1,
+    )
+    .await;
+    let by_title = DescriptionQuery::new(SITE).order(DescriptionOrder::Title);
+    let titles = store.description_entries(&by_title).await.unwrap();
+    let titles: Vec<_> = titles
+        .iter()
+        .map(|entry| entry.title.chars().next().unwrap())
+        .collect();
+    assert_eq!(titles, ['_', 'Z', 'ä']);
+    let keys = store.description_keys(SITE, DescriptionOrder::Author, None, 9);
+    let keys = keys.await.unwrap();
+    assert_eq!((keys.len(), keys[0].count), (1, 2));
+}
+
+async fn the_newest_and_the_changed_are_found(database: TestDatabase) {
+    let store = database.store().await;
+    for (url, now_ms) in [("c", 10), ("a", 20), ("b", 20), ("d", 30)] {
+        save(&store, &[described(url, &[])], now_ms).await;
+    }
+    let urls = |stored: Vec<robot_detection::store::StoredDescription>| -> String {
+        let urls = stored
+            .iter()
+            .map(|it| it.description.url().chars().last().unwrap());
+        urls.collect()
+    };
+    assert_eq!(
+        urls(store.newest_descriptions(SITE, 3).await.unwrap()),
+        "dba"
+    );
+    let changed = store
+        .descriptions_changed_since(SITE, 20, "", 2)
+        .await
+        .unwrap();
+    let after = changed.last().unwrap().description.url().to_owned();
+    assert_eq!(urls(changed), "ab");
+    let rest = store.descriptions_changed_since(SITE, 20, &after, 9).await;
+    assert_eq!(urls(rest.unwrap()), "d");
+}
+
+async fn sites_are_kept_apart(database: TestDatabase) {
+    let store = database.store().await;
+    save(&store, &[described("a", &[])], 10).await;
+    let other = [described("a", &[("title", "Another")]), described("b", &[])];
+    store
+        .save_descriptions("shop", 1, &other, 20)
+        .await
+        .unwrap();
+    let sites = store.description_sites().await.unwrap();
+    assert_eq!(
+        sites,
+        [("docs".to_owned(), 1, 10), ("shop".to_owned(), 2, 20)]
+    );
+    assert_eq!(store.clear_descriptions("shop").await.unwrap(), 2);
+    let url = "http://www.example.com/a";
+    assert!(store.description(SITE, url).await.unwrap().is_some());
+    assert!(store.description("shop", url).await.unwrap().is_none());
+}
+
+async fn a_row_that_cannot_be_read_is_named(database: TestDatabase) {
+    if database.url.contains(":memory:") {
+        return;
+    }
+    let store = database.store().await;
+    save(&store, &[described("a", &[])], 10).await;
+    let mut raw = database.raw().await;
+    raw.execute("UPDATE resource_descriptions SET attributes = '{'")
+        .await;
+    raw.close().await;
+    let error = store
+        .descriptions(&DescriptionQuery::new(SITE))
+        .await
+        .unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("http://www.example.com/a"), "{text}");
+    assert!(text.contains("run the site robot"), "{text}");
+}

@@ -1,0 +1,418 @@
+//! The site robot's runs and its frontier.
+
+use std::collections::BTreeSet;
+
+use robot_detection::{
+    description::ResourceDescription,
+    store::{
+        ClaimedUrl, DescriptionChange, FoundUrl, PageRecord, RunCounts, RunKey, RunState,
+        RunWanted, Store, StoreErrorKind, StoredRun,
+    },
+};
+use tokio::task::JoinSet;
+
+use super::{TestDatabase, on_each_engine, on_shared_engines};
+
+on_each_engine! {
+    a_run_is_resumed_until_it_ends,
+    other_settings_begin_another_run,
+    urls_are_taken_nearest_first_and_once,
+    a_url_found_nearer_is_followed_again,
+    hosts_with_waiting_urls_are_listed,
+    what_failed_waits_until_it_is_due,
+    a_run_that_ends_withdraws_what_it_has_not_described,
+    the_next_run_knows_the_last_visit,
+    thousands_of_descriptions_are_withdrawn_in_pieces,
+    a_site_is_forgotten_whole,
+}
+
+mod shared {
+    use super::*;
+    on_shared_engines! {
+        those_who_are_gone_lose_what_they_took,
+        two_instances_visit_each_url_once,
+    }
+}
+
+const SITE: &str = "docs";
+
+fn url(path: &str) -> String {
+    format!("http://www.example.com/{path}")
+}
+
+fn found(path: &str, depth: u32) -> FoundUrl {
+    FoundUrl {
+        url: url(path),
+        host: "www.example.com:80".to_owned(),
+        depth,
+        max_depth: Some(9),
+        found_on: String::new(),
+    }
+}
+
+async fn begin(store: &Store) -> StoredRun {
+    store.begin_run(SITE, "settings", 1).await.unwrap().0
+}
+
+async fn enter(store: &Store, run: &StoredRun, paths: &[(&str, u32)]) -> u64 {
+    let urls: Vec<_> = paths
+        .iter()
+        .map(|(path, depth)| found(path, *depth))
+        .collect();
+    let entered = store.enter_urls(SITE, run.run_id, 1, &urls);
+    entered.await.unwrap()
+}
+
+async fn claim(store: &Store, run: &StoredRun, holder: &str, count: u32) -> Vec<ClaimedUrl> {
+    let hosts = [("www.example.com:80".to_owned(), count)];
+    let claimed = store.claim_urls(SITE, run.run_id, holder, &hosts);
+    claimed.await.unwrap()
+}
+
+async fn record(store: &Store, run: &StoredRun, pages: &[PageRecord]) -> RunCounts {
+    let key = RunKey {
+        site: SITE,
+        run_id: run.run_id,
+        settings: &run.settings,
+        position: 2,
+    };
+    let counts = RunCounts::default();
+    let recorded = store.record_pages(&key, pages, &counts, 9);
+    recorded.await.unwrap().counts
+}
+
+fn described(claimed: ClaimedUrl) -> PageRecord {
+    let mut description = ResourceDescription::new(claimed.url.clone());
+    description.set("title", "A page");
+    let mut page = PageRecord::new(claimed, "described");
+    page.description = DescriptionChange::Save(description);
+    page
+}
+
+fn paths(claimed: &[ClaimedUrl]) -> String {
+    let paths = claimed.iter().map(|it| it.url.rsplit('/').next().unwrap());
+    paths.collect::<Vec<_>>().join(" ")
+}
+
+async fn a_run_is_resumed_until_it_ends(database: TestDatabase) {
+    let store = database.store().await;
+    let (run, is_resumed) = store.begin_run(SITE, "a", 1).await.unwrap();
+    assert!(!is_resumed);
+    assert!(store.want_run(SITE, RunWanted::Pause).await.unwrap());
+    let open = store.open_run(SITE).await.unwrap().unwrap();
+    assert_eq!((open.run_id, open.wanted), (run.run_id, RunWanted::Pause));
+    let (again, is_resumed) = store.begin_run(SITE, "a", 2).await.unwrap();
+    assert!(is_resumed);
+    assert_eq!((again.run_id, again.wanted), (run.run_id, RunWanted::Run));
+    let ended = store.finish_run(SITE, run.run_id, 3).await.unwrap();
+    assert_eq!(
+        (ended.state, ended.finished_ms),
+        (RunState::Finished, Some(3))
+    );
+    assert_eq!(store.finish_run(SITE, run.run_id, 4).await.unwrap(), ended);
+    assert!(!store.want_run(SITE, RunWanted::Stop).await.unwrap());
+    let (next, is_resumed) = store.begin_run(SITE, "a", 5).await.unwrap();
+    assert!(!is_resumed && next.run_id > run.run_id);
+    assert_eq!(store.runs(SITE, 9).await.unwrap(), [next, ended]);
+    let none = store.run(999).await.unwrap_err();
+    assert_eq!(none.kind(), StoreErrorKind::NotFound);
+}
+
+async fn other_settings_begin_another_run(database: TestDatabase) {
+    let store = database.store().await;
+    let (run, _) = store.begin_run(SITE, "a", 1).await.unwrap();
+    let (other, is_resumed) = store.begin_run(SITE, "b", 2).await.unwrap();
+    assert!(!is_resumed);
+    assert_ne!(run.run_id, other.run_id);
+    let first = store.run(run.run_id).await.unwrap();
+    assert_eq!(
+        (first.state, first.finished_ms),
+        (RunState::Abandoned, Some(2))
+    );
+    assert!(store.abandon_run(SITE, 3).await.unwrap());
+    assert!(!store.abandon_run(SITE, 3).await.unwrap());
+}
+
+async fn urls_are_taken_nearest_first_and_once(database: TestDatabase) {
+    let store = database.store().await;
+    let run = begin(&store).await;
+    let entered = enter(&store, &run, &[("b", 2), ("a", 1), ("b", 1), ("c", 0)]);
+    assert_eq!(entered.await, 3);
+    assert_eq!(enter(&store, &run, &[("a", 1), ("b", 2)]).await, 0);
+    assert_eq!(paths(&claim(&store, &run, "me", 1).await), "c");
+    let rest = claim(&store, &run, "me", 9).await;
+    assert_eq!(rest.len(), 2);
+    assert!(claim(&store, &run, "other", 9).await.is_empty());
+    let open = store.open_urls(SITE, run.run_id).await.unwrap();
+    assert!(!open.has_waiting && open.has_taken);
+    store.release_urls(SITE, run.run_id, "me").await.unwrap();
+    assert_eq!(claim(&store, &run, "other", 9).await.len(), 3);
+}
+
+async fn a_url_found_nearer_is_followed_again(database: TestDatabase) {
+    let store = database.store().await;
+    let run = begin(&store).await;
+    enter(&store, &run, &[("done", 5), ("taken", 5), ("waiting", 5)]).await;
+    let mut claimed = claim(&store, &run, "me", 9).await;
+    claimed.sort_by(|one, other| one.url.cmp(&other.url));
+    let [done, taken, _] = claimed.as_slice() else {
+        panic!("{claimed:?}");
+    };
+    record(&store, &run, &[described(done.clone())]).await;
+    enter(&store, &run, &[("done", 2), ("taken", 2)]).await;
+    let page = described(taken.clone());
+    record(&store, &run, &[page]).await;
+    let mut again = claim(&store, &run, "me", 9).await;
+    again.sort_by(|one, other| one.url.cmp(&other.url));
+    assert_eq!(paths(&again), "done taken");
+    assert!(
+        again
+            .iter()
+            .all(|it| it.is_relink && it.is_described && it.depth == 2)
+    );
+    let pages: Vec<_> = again
+        .into_iter()
+        .map(|claimed| PageRecord::new(claimed, ""))
+        .collect();
+    record(&store, &run, &pages).await;
+    assert!(claim(&store, &run, "me", 9).await.is_empty());
+    let known = store.known_url(SITE, &url("done")).await.unwrap().unwrap();
+    assert_eq!(
+        (known.state, known.outcome.as_deref()),
+        ("done", Some("described"))
+    );
+    assert!(known.is_described);
+}
+
+async fn hosts_with_waiting_urls_are_listed(database: TestDatabase) {
+    let store = database.store().await;
+    let run = begin(&store).await;
+    assert!(
+        store
+            .waiting_hosts(SITE, run.run_id)
+            .await
+            .unwrap()
+            .is_empty()
+    );
+    let mut urls = Vec::new();
+    for number in 0..300 {
+        for page in ["a", "b"] {
+            let host = format!("host{number:03}.example:80");
+            urls.push(FoundUrl {
+                url: format!("http://{host}/{page}"),
+                host,
+                depth: 0,
+                max_depth: None,
+                found_on: String::new(),
+            });
+        }
+    }
+    store.enter_urls(SITE, run.run_id, 1, &urls).await.unwrap();
+    let hosts = store.waiting_hosts(SITE, run.run_id).await.unwrap();
+    assert_eq!(hosts.len(), 256);
+    assert_eq!(hosts[1], "host001.example:80");
+    let first = [(hosts[0].clone(), 1), (hosts[1].clone(), 2)];
+    let claimed = store.claim_urls(SITE, run.run_id, "me", &first).await;
+    assert_eq!(claimed.unwrap().len(), 3);
+    let hosts = store.waiting_hosts(SITE, run.run_id).await.unwrap();
+    assert_eq!(hosts[..2], ["host000.example:80", "host002.example:80"]);
+}
+
+async fn what_failed_waits_until_it_is_due(database: TestDatabase) {
+    let store = database.store().await;
+    let run = begin(&store).await;
+    enter(&store, &run, &[("a", 0)]).await;
+    let claimed = claim(&store, &run, "me", 9).await.remove(0);
+    let mut page = PageRecord::new(claimed, "503");
+    page.retry_ms = Some(1_000);
+    record(&store, &run, &[page]).await;
+    let open = store.open_urls(SITE, run.run_id).await.unwrap();
+    assert_eq!(open.next_due_ms, Some(1_000));
+    store.show_alive(SITE, run.run_id, "me", 999).await.unwrap();
+    assert!(claim(&store, &run, "me", 9).await.is_empty());
+    store
+        .show_alive(SITE, run.run_id, "me", 1_000)
+        .await
+        .unwrap();
+    let again = claim(&store, &run, "me", 9).await;
+    assert_eq!(again[0].attempts, 1);
+}
+
+async fn a_run_that_ends_withdraws_what_it_has_not_described(database: TestDatabase) {
+    let store = database.store().await;
+    let run = begin(&store).await;
+    enter(&store, &run, &[("stays", 0), ("noindex", 0), ("orphan", 0)]).await;
+    let claimed = claim(&store, &run, "me", 9).await;
+    let pages: Vec<_> = claimed.into_iter().map(described).collect();
+    assert_eq!(record(&store, &run, &pages).await.added, 3);
+    store.finish_run(SITE, run.run_id, 10).await.unwrap();
+
+    let next = begin(&store).await;
+    enter(&store, &next, &[("stays", 0), ("noindex", 0)]).await;
+    let mut counts = RunCounts::default();
+    for claimed in claim(&store, &next, "me", 9).await {
+        assert!(claimed.is_described);
+        let mut page = PageRecord::new(claimed, "kept");
+        if page.claimed.url.ends_with("noindex") {
+            page.description = DescriptionChange::Withdraw;
+        }
+        counts.add(&record(&store, &next, &[page]).await);
+    }
+    assert_eq!(counts.withdrawn, 1);
+    let ended = store.finish_run(SITE, next.run_id, 20).await.unwrap();
+    assert_eq!(ended.counts.withdrawn, 2);
+    assert_eq!(store.description_count(SITE).await.unwrap(), 1);
+    assert!(
+        store
+            .known_url(SITE, &url("orphan"))
+            .await
+            .unwrap()
+            .is_none()
+    );
+    assert!(
+        store
+            .known_url(SITE, &url("noindex"))
+            .await
+            .unwrap()
+            .is_some()
+    );
+}
+
+async fn the_next_run_knows_the_last_visit(database: TestDatabase) {
+    let store = database.store().await;
+    let run = begin(&store).await;
+    enter(&store, &run, &[("a", 3)]).await;
+    let mut page = described(claim(&store, &run, "me", 9).await.remove(0));
+    page.etag = Some("\"1\"".to_owned());
+    page.last_modified = Some("yesterday".to_owned());
+    page.content_hash = Some("hash".to_owned());
+    page.status = Some(200);
+    page.links = Some(vec![url("b"), url("c")]);
+    page.found = vec![found("b", 4), found("c", 4)];
+    assert_eq!(record(&store, &run, &[page]).await.found, 2);
+    store.finish_run(SITE, run.run_id, 10).await.unwrap();
+
+    let next = begin(&store).await;
+    assert_eq!(enter(&store, &next, &[("a", 1)]).await, 1);
+    let claimed = claim(&store, &next, "me", 9).await;
+    assert_eq!(paths(&claimed), "a");
+    let a = &claimed[0];
+    assert_eq!((a.depth, a.max_depth), (1, Some(9)));
+    assert_eq!((a.is_relink, a.attempts), (false, 0));
+    assert_eq!(a.etag.as_deref(), Some("\"1\""));
+    assert_eq!(a.last_modified.as_deref(), Some("yesterday"));
+    assert_eq!(a.content_hash.as_deref(), Some("hash"));
+    assert_eq!(a.settings.as_deref(), Some("settings"));
+    let links = store.links(SITE, &a.url).await.unwrap();
+    assert_eq!(links, [url("b"), url("c")]);
+}
+
+async fn thousands_of_descriptions_are_withdrawn_in_pieces(database: TestDatabase) {
+    let store = database.store().await;
+    let run = begin(&store).await;
+    let all: Vec<_> = (0..2_500)
+        .map(|number| ResourceDescription::new(url(&format!("{number:04}"))))
+        .collect();
+    let saved = store.save_descriptions(SITE, run.run_id, &all, 1).await;
+    assert_eq!(saved.unwrap().len(), 2_500);
+    enter(&store, &run, &[("1000", 0), ("2499", 0)]).await;
+    let claimed = claim(&store, &run, "me", 9).await;
+    let pages: Vec<_> = claimed.into_iter().map(described).collect();
+    record(&store, &run, &pages).await;
+    let ended = store.finish_run(SITE, run.run_id, 2).await.unwrap();
+    assert_eq!(ended.counts.withdrawn, 2_498);
+    let left = store.described_md5(SITE, run.run_id, "", 9).await.unwrap();
+    assert_eq!(left, [(url("1000"), None), (url("2499"), None)]);
+}
+
+async fn a_site_is_forgotten_whole(database: TestDatabase) {
+    let store = database.store().await;
+    let run = begin(&store).await;
+    enter(&store, &run, &[("a", 0)]).await;
+    let page = described(claim(&store, &run, "me", 9).await.remove(0));
+    record(&store, &run, &[page]).await;
+    assert_eq!(store.clear_site(SITE).await.unwrap(), 1);
+    assert!(store.runs(SITE, 9).await.unwrap().is_empty());
+    assert!(store.known_url(SITE, &url("a")).await.unwrap().is_none());
+    assert_eq!(store.description_count(SITE).await.unwrap(), 0);
+}
+
+async fn those_who_are_gone_lose_what_they_took(database: TestDatabase) {
+    let store = database.store().await;
+    let run = begin(&store).await;
+    enter(&store, &run, &[("a", 0), ("b", 0)]).await;
+    store.show_alive(SITE, run.run_id, "gone", 0).await.unwrap();
+    assert_eq!(claim(&store, &run, "gone", 1).await.len(), 1);
+    let other = database.store().await;
+    other
+        .show_alive(SITE, run.run_id, "me", 19_999)
+        .await
+        .unwrap();
+    assert_eq!(claim(&other, &run, "me", 9).await.len(), 1);
+    other
+        .show_alive(SITE, run.run_id, "me", 20_000)
+        .await
+        .unwrap();
+    assert_eq!(claim(&other, &run, "me", 9).await.len(), 1);
+    other
+        .show_alive(SITE, run.run_id, "me", 30_000)
+        .await
+        .unwrap();
+    assert!(
+        claim(&other, &run, "me", 9).await.is_empty(),
+        "they are alive"
+    );
+}
+
+async fn two_instances_visit_each_url_once(database: TestDatabase) {
+    let first = database.store().await;
+    let run = begin(&first).await;
+    enter(&first, &run, &[("0", 0)]).await;
+    let mut instances = JoinSet::new();
+    for number in 0..4 {
+        let (store, run) = (database.store().await, run.clone());
+        instances.spawn(async move { visit_all(&store, &run, &format!("holder{number}")).await });
+    }
+    let mut visited = BTreeSet::new();
+    while let Some(urls) = instances.join_next().await {
+        for url in urls.unwrap() {
+            assert!(visited.insert(url.clone()), "{url} is visited twice");
+        }
+    }
+    assert_eq!(visited.len(), 400);
+    let counts = first.finish_run(SITE, run.run_id, 9).await.unwrap().counts;
+    assert_eq!(
+        (counts.found, counts.added, counts.withdrawn),
+        (399, 400, 0)
+    );
+}
+
+/// Visits pages, each of which links to others, until none are left for anybody.
+async fn visit_all(store: &Store, run: &StoredRun, holder: &str) -> Vec<String> {
+    let mut visited = Vec::new();
+    store.show_alive(SITE, run.run_id, holder, 1).await.unwrap();
+    loop {
+        let claimed = claim(store, run, holder, 7).await;
+        if claimed.is_empty() {
+            let open = store.open_urls(SITE, run.run_id).await.unwrap();
+            if !open.has_waiting && !open.has_taken {
+                return visited;
+            }
+            tokio::task::yield_now().await;
+        }
+        let mut pages = Vec::new();
+        for claimed in claimed {
+            visited.push(claimed.url.clone());
+            let number: u32 = claimed.url.rsplit('/').next().unwrap().parse().unwrap();
+            let mut page = described(claimed);
+            page.found = (1..=5)
+                .map(|step| (number + step * 13) % 400)
+                .map(|linked| found(&linked.to_string(), 1))
+                .collect();
+            pages.push(page);
+        }
+        if !pages.is_empty() {
+            record(store, run, &pages).await;
+        }
+    }
+}
