@@ -1,0 +1,54 @@
+//! What all pages have in common.
+
+use super::{Catalogue, HeavenSettings, entry::Entry, view::View};
+
+/// What all pages have in common.
+#[derive(Debug)]
+pub(super) struct Frame<'s> {
+    pub(super) base: &'s str,
+    pub(super) name: &'s str,
+    pub(super) language: &'s str,
+    pub(super) views: Vec<ViewLink>,
+}
+
+/// Link to an index.
+#[derive(Debug)]
+pub(super) struct ViewLink {
+    pub(super) path: String,
+    pub(super) heading: &'static str,
+    pub(super) count: usize,
+}
+
+/// Link to a page.
+#[derive(Debug)]
+pub(super) struct PageLink<'c> {
+    pub(super) href: String,
+    pub(super) text: &'c str,
+    pub(super) day: Option<String>,
+}
+
+impl<'s> Frame<'s> {
+    pub(super) fn new(catalogue: &Catalogue, settings: &'s HeavenSettings) -> Self {
+        let views = View::ALL.into_iter().map(|view| ViewLink {
+            path: view.path(1),
+            heading: view.heading(),
+            count: catalogue.count(view),
+        });
+        Self {
+            base: settings.base(),
+            name: settings.site_name(),
+            language: settings.default_language(),
+            views: views.filter(|view| view.count > 0).collect(),
+        }
+    }
+}
+
+impl<'c> PageLink<'c> {
+    pub(super) fn new(entry: &'c Entry, settings: &HeavenSettings) -> Self {
+        Self {
+            href: settings.link(&entry.url),
+            text: entry.label(),
+            day: entry.date.map(super::date::Date::day),
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Indexes, the start page, and the page that says that there is none.
+
+use askama::Template;
+
+use super::{
+    Catalogue, HeavenSettings,
+    catalogue::{Listing, PAGE_LINKS},
+    frame::{Frame, PageLink},
+    json_ld::JsonLd,
+    page::rendered,
+    view::View,
+};
+
+/// Pages that the start page lists.
+const NEWEST: usize = 10;
+
+#[derive(Template)]
+#[template(path = "heaven/listing.html", whitespace = "minimize")]
+struct ListingPage<'c> {
+    frame: Frame<'c>,
+    canonical: String,
+    from: usize,
+    to: usize,
+    groups: Vec<Group<'c>>,
+    before: Option<String>,
+    behind: Option<String>,
+    numbers: Vec<Number>,
+    listing: &'c Listing<'c>,
+}
+
+struct Group<'c> {
+    heading: String,
+    links: Vec<PageLink<'c>>,
+}
+
+struct Number {
+    value: usize,
+    href: String,
+    /// What it is to this page.
+    relation: &'static str,
+}
+
+#[derive(Template)]
+#[template(path = "heaven/start.html", whitespace = "minimize")]
+struct StartPage<'c> {
+    frame: Frame<'c>,
+    canonical: String,
+    about: &'c str,
+    count: usize,
+    newest: Vec<PageLink<'c>>,
+    json_ld: JsonLd,
+}
+
+#[derive(Template)]
+#[template(path = "heaven/missing.html", whitespace = "minimize")]
+struct MissingPage<'c> {
+    frame: Frame<'c>,
+}
+
+/// Returns a page of an index; none where there is no such page.
+pub(super) fn listing(
+    view: View,
+    number: usize,
+    catalogue: &Catalogue,
+    settings: &HeavenSettings,
+) -> Option<String> {
+    let listing = catalogue.listing(view, number)?;
+    let href = |number| format!("{}{}", settings.base(), view.path(number));
+    let from = (number - 1) * PAGE_LINKS + 1;
+    let page = ListingPage {
+        frame: Frame::new(catalogue, settings),
+        canonical: settings.whole(&view.path(number)),
+        from,
+        to: from + listing.entries.len() - 1,
+        groups: groups(&listing, settings),
+        before: (number > 1).then(|| href(number - 1)),
+        behind: (number < listing.last).then(|| href(number + 1)),
+        numbers: numbers(number, listing.last)
+            .map(|other| Number {
+                value: other,
+                href: href(other),
+                relation: match other {
+                    _ if other == number => "here",
+                    _ if other + 1 == number => "prev",
+                    _ if other == number + 1 => "next",
+                    _ => "",
+                },
+            })
+            .collect(),
+        listing: &listing,
+    };
+    Some(rendered(&page))
+}
+
+/// Returns the start page.
+pub(super) fn start(catalogue: &Catalogue, settings: &HeavenSettings) -> String {
+    let newest = catalogue.newest(NEWEST).into_iter();
+    rendered(&StartPage {
+        frame: Frame::new(catalogue, settings),
+        canonical: settings.whole(""),
+        about: settings.about(),
+        count: catalogue.len(),
+        newest: newest.map(|entry| PageLink::new(entry, settings)).collect(),
+        json_ld: JsonLd::start(settings),
+    })
+}
+
+/// Returns the page that says that there is none.
+pub(super) fn missing(catalogue: &Catalogue, settings: &HeavenSettings) -> String {
+    let frame = Frame::new(catalogue, settings);
+    rendered(&MissingPage { frame })
+}
+
+fn groups<'c>(listing: &Listing<'c>, settings: &HeavenSettings) -> Vec<Group<'c>> {
+    let mut groups: Vec<Group<'c>> = Vec::new();
+    for entry in &listing.entries {
+        let heading = listing.view.group(entry);
+        let link = PageLink::new(entry, settings);
+        match groups.last_mut() {
+            Some(group) if group.heading == heading => group.links.push(link),
+            _ => groups.push(Group {
+                heading,
+                links: vec![link],
+            }),
+        }
+    }
+    groups
+}
+
+/// Returns the numbers that a page links to: its neighbours, and others ever farther away.
+///
+/// Every page is reached from every other in a few steps.
+fn numbers(here: usize, last: usize) -> impl Iterator<Item = usize> {
+    let mut numbers = vec![1, here, last];
+    let mut step = 1;
+    while step < last {
+        numbers.extend([here.saturating_sub(step), here.saturating_add(step)]);
+        step *= 2;
+    }
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
+        .into_iter()
+        .filter(move |number| (1..=last).contains(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_links_reach_every_page() {
+        let all: Vec<_> = numbers(1, 1).collect();
+        assert_eq!(all, [1]);
+        let all: Vec<_> = numbers(50, 1_000).collect();
+        assert_eq!(
+            all,
+            [
+                1, 18, 34, 42, 46, 48, 49, 50, 51, 52, 54, 58, 66, 82, 114, 178, 306, 562, 1_000
+            ]
+        );
+        assert!(numbers(5_000, 10_000).count() < 40);
+    }
+}

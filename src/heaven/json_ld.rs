@@ -1,0 +1,158 @@
+//! Structured data of a page (schema.org in JSON-LD).
+
+use std::fmt;
+
+use askama::filters::HtmlSafe;
+use serde_json::{Map, Value, json};
+
+use super::{HeavenSettings, content::Content, crumbs::Crumb};
+
+/// JSON that may stand in a `<script>` element.
+///
+/// Nothing in it ends the element or opens a comment: `<`, `>` and `&` are
+/// escapes of JSON, so it is written into a page as it is.
+#[derive(Debug)]
+pub(super) struct JsonLd {
+    json: String,
+}
+
+impl JsonLd {
+    fn new(value: &Value) -> Self {
+        let mut json = String::new();
+        for character in value.to_string().chars() {
+            match character {
+                '<' => json.push_str("\\u003c"),
+                '>' => json.push_str("\\u003e"),
+                '&' => json.push_str("\\u0026"),
+                // White space of JSON that ends lines in scripts.
+                '\u{2028}' => json.push_str("\\u2028"),
+                '\u{2029}' => json.push_str("\\u2029"),
+                _ => json.push(character),
+            }
+        }
+        Self { json }
+    }
+
+    /// Describes the page of a description.
+    pub(super) fn page(content: &Content<'_>, crumbs: &[Crumb], settings: &HeavenSettings) -> Self {
+        let is_article = !content.author.is_empty();
+        let mut page = Map::new();
+        let mut set = |name: &str, value: Value| {
+            let is_nothing = value.is_null() || value.as_str().is_some_and(str::is_empty);
+            if !is_nothing {
+                page.insert(name.to_owned(), value);
+            }
+        };
+        set("@context", json!("https://schema.org"));
+        set(
+            "@type",
+            json!(if is_article { "Article" } else { "WebPage" }),
+        );
+        set("@id", json!(content.url));
+        set("url", json!(content.url));
+        set(
+            if is_article { "headline" } else { "name" },
+            json!(content.title),
+        );
+        set("description", json!(content.summary()));
+        set("keywords", json!(content.keywords));
+        set("inLanguage", json!(content.language));
+        set(
+            "dateModified",
+            json!(content.date.map(super::date::Date::iso)),
+        );
+        if is_article {
+            set(
+                "author",
+                json!({ "@type": "Person", "name": content.author }),
+            );
+        }
+        set("isPartOf", site(settings));
+        set("breadcrumb", breadcrumb(content, crumbs, settings));
+        if settings.is_members_only(content.url) {
+            set("isAccessibleForFree", json!(false));
+            set(
+                "hasPart",
+                json!({
+                    "@type": "WebPageElement",
+                    "isAccessibleForFree": false,
+                    "cssSelector": ".text",
+                }),
+            );
+        }
+        Self::new(&Value::Object(page))
+    }
+
+    /// Describes the start page.
+    pub(super) fn start(settings: &HeavenSettings) -> Self {
+        Self::new(&json!({
+            "@context": "https://schema.org",
+            "@type": "CollectionPage",
+            "name": settings.site_name(),
+            "url": settings.whole(""),
+            "isPartOf": site(settings),
+        }))
+    }
+}
+
+fn site(settings: &HeavenSettings) -> Value {
+    json!({
+        "@type": "WebSite",
+        "name": settings.site_name(),
+        "url": format!("{}/", settings.site()),
+    })
+}
+
+/// Lists the pages above that there are, and this page, which needs no URL.
+fn breadcrumb(content: &Content<'_>, crumbs: &[Crumb], settings: &HeavenSettings) -> Value {
+    let above = crumbs.iter().filter_map(|crumb| {
+        let href = crumb.href.as_deref()?;
+        Some((
+            crumb.text.as_str(),
+            Some(format!("{}{href}", settings.site())),
+        ))
+    });
+    let all = above.chain([(content.title.as_str(), None)]);
+    let items = (1..).zip(all).map(|(position, (name, item)): (usize, _)| {
+        let mut listed = json!({ "@type": "ListItem", "position": position, "name": name });
+        if let (Some(listed), Some(item)) = (listed.as_object_mut(), item) {
+            listed.insert("item".to_owned(), Value::String(item));
+        }
+        listed
+    });
+    json!({ "@type": "BreadcrumbList", "itemListElement": items.collect::<Vec<_>>() })
+}
+
+impl fmt::Display for JsonLd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.json)
+    }
+}
+
+/// It holds neither `<`, `>` nor `&`; see [`JsonLd::new`].
+impl HtmlSafe for JsonLd {}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn nothing_ends_the_element() {
+        let hostile = "</script><!--<script>]]>&lt;\u{2028}\"\\";
+        let written = JsonLd::new(&json!({ hostile: hostile })).to_string();
+        assert!(!written.contains(['<', '>', '&', '\u{2028}']), "{written}");
+        let read: Value = serde_json::from_str(&written).unwrap();
+        assert_eq!(read[hostile], hostile);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_what_is_read(text in ".*") {
+            let written = JsonLd::new(&json!([text])).to_string();
+            prop_assert!(!written.contains(['<', '>', '&']));
+            prop_assert_eq!(serde_json::from_str::<Value>(&written).unwrap(), json!([text]));
+        }
+    }
+}

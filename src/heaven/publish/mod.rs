@@ -1,0 +1,12 @@
+//! Heaven as files: staged beside its directory, then put in place as a whole.
+
+mod exchange;
+mod job;
+mod places;
+mod staging;
+
+pub use job::{Published, publish};
+pub use places::is_published;
+
+#[cfg(test)]
+mod tests;

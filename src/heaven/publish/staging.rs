@@ -1,0 +1,182 @@
+//! Files of a heaven that is being published.
+
+use std::{
+    fs::{self, File},
+    io::{self, BufReader, BufWriter, Read, Write},
+    path::{Path, PathBuf},
+};
+
+use super::{
+    exchange::put_in_place,
+    places::{MARK, Places, create, remove},
+};
+use crate::heaven::HeavenError;
+
+/// Bytes that are compared at once.
+const CHUNK: usize = 64 * 1024;
+
+/// Heaven that is being published: nobody sees it before it is whole.
+#[derive(Debug)]
+pub(super) struct Staging {
+    places: Places,
+    /// Directory that the last file was written to.
+    last: PathBuf,
+    /// Files that are as they were, and share their place on the disk with the old ones.
+    pub(super) unchanged: usize,
+    /// Files that are new or other than before.
+    pub(super) written: usize,
+}
+
+/// File that is written piece by piece.
+#[derive(Debug)]
+pub(super) struct Stream {
+    path: PathBuf,
+    below: String,
+    file: BufWriter<File>,
+}
+
+impl Staging {
+    pub(super) fn new(directory: &Path) -> Result<Self, HeavenError> {
+        Ok(Self {
+            places: Places::take(directory)?,
+            last: PathBuf::new(),
+            unchanged: 0,
+            written: 0,
+        })
+    }
+
+    /// Writes a file; one that is as before is the old one, by another link.
+    pub(super) fn write(&mut self, below: &str, content: &[u8]) -> Result<(), HeavenError> {
+        let path = self.path(below)?;
+        let old = self.places.heaven.join(below);
+        if is_same(&old, content) && fs::hard_link(&old, &path).is_ok() {
+            self.unchanged += 1;
+            return Ok(());
+        }
+        let written = File::create_new(&path).and_then(|mut file| file.write_all(content));
+        written.map_err(HeavenError::on("write", &path))?;
+        self.written += 1;
+        Ok(())
+    }
+
+    /// Begins a file that is written piece by piece.
+    pub(super) fn stream(&mut self, below: &str) -> Result<Stream, HeavenError> {
+        let path = self.path(below)?;
+        let file = File::create_new(&path).map_err(HeavenError::on("write", &path))?;
+        Ok(Stream {
+            file: BufWriter::new(file),
+            below: below.to_owned(),
+            path,
+        })
+    }
+
+    /// Ends a file that was written piece by piece.
+    pub(super) fn end(&mut self, stream: Stream) -> Result<(), HeavenError> {
+        let Stream { path, below, file } = stream;
+        let ended = file.into_inner().map_err(io::IntoInnerError::into_error);
+        ended.map_err(HeavenError::on("write", &path))?;
+        let old = self.places.heaven.join(below);
+        if are_same(&old, &path).unwrap_or(false) {
+            fs::remove_file(&path).map_err(HeavenError::on("remove", &path))?;
+            let linked = fs::hard_link(&old, &path).or_else(|_| fs::copy(&old, &path).map(drop));
+            linked.map_err(HeavenError::on("write", &path))?;
+            self.unchanged += 1;
+        } else {
+            self.written += 1;
+        }
+        Ok(())
+    }
+
+    /// Puts everything in place, unless it is as before; tells whether it did.
+    pub(super) fn finish(self) -> Result<bool, HeavenError> {
+        let is_as_before = self.written == 0
+            && self.places.heaven.join(MARK).is_file()
+            && count(&self.places.heaven).is_ok_and(|files| files == self.unchanged + 1);
+        if is_as_before {
+            remove(&self.places.staging)?;
+            return Ok(false);
+        }
+        put_in_place(&self.places)?;
+        Ok(true)
+    }
+
+    /// Gives up; everything stays as it was.
+    pub(super) fn abandon(self) {
+        // What stays is removed by the next publication.
+        let _ = remove(&self.places.staging);
+    }
+
+    /// Returns where a file is staged; its directory is there.
+    fn path(&mut self, below: &str) -> Result<PathBuf, HeavenError> {
+        let path = self.places.staging.join(below);
+        if let Some(directory) = path.parent()
+            && directory != self.last
+        {
+            create(directory)?;
+            directory.clone_into(&mut self.last);
+        }
+        Ok(path)
+    }
+}
+
+impl Stream {
+    /// Returns what is written to.
+    pub(super) fn out(&mut self) -> &mut impl Write {
+        &mut self.file
+    }
+
+    /// Completes an error of writing.
+    pub(super) fn failed(&self, error: io::Error) -> HeavenError {
+        HeavenError::on("write", &self.path)(error)
+    }
+}
+
+fn is_same(path: &Path, content: &[u8]) -> bool {
+    let is_as_long = |file: &File| {
+        let length = file.metadata().map(|metadata| metadata.len());
+        length.is_ok_and(|length| length == content.len() as u64)
+    };
+    let Some(mut file) = File::open(path).ok().filter(is_as_long) else {
+        return false;
+    };
+    let mut known = Vec::with_capacity(content.len());
+    file.read_to_end(&mut known).is_ok() && known == content
+}
+
+fn are_same(one: &Path, other: &Path) -> io::Result<bool> {
+    let (one, other) = (File::open(one)?, File::open(other)?);
+    if one.metadata()?.len() != other.metadata()?.len() {
+        return Ok(false);
+    }
+    let (mut one, mut other) = (BufReader::new(one), BufReader::new(other));
+    let (mut a, mut b) = (Vec::new(), Vec::new());
+    loop {
+        a.clear();
+        b.clear();
+        one.by_ref().take(CHUNK as u64).read_to_end(&mut a)?;
+        other.by_ref().take(CHUNK as u64).read_to_end(&mut b)?;
+        if a != b {
+            return Ok(false);
+        }
+        if a.is_empty() {
+            return Ok(true);
+        }
+    }
+}
+
+/// Counts the files of a tree.
+fn count(directory: &Path) -> io::Result<usize> {
+    let mut waiting = vec![directory.to_owned()];
+    let mut files = 0;
+    while let Some(directory) = waiting.pop() {
+        for entry in fs::read_dir(directory)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                waiting.push(entry.path());
+            } else {
+                files += 1;
+            }
+        }
+    }
+    Ok(files)
+}

@@ -1,0 +1,11 @@
+//! Heaven from the database: pages are made as they are asked for.
+
+mod asked;
+mod heaven;
+mod pieces;
+mod reply;
+
+pub use heaven::ServedHeaven;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+//! Answers of heaven.
+
+use std::fmt::Write as _;
+
+use axum::{
+    body::Body,
+    http::{HeaderValue, Response, StatusCode, header},
+};
+use sha2::{Digest, Sha256};
+
+use super::asked::Asked;
+use crate::heaven::date::Date;
+
+pub(super) const HTML: &str = "text/html; charset=utf-8";
+pub(super) const CSS: &str = "text/css; charset=utf-8";
+pub(super) const XML: &str = "application/xml; charset=utf-8";
+pub(super) const ATOM: &str = "application/atom+xml; charset=utf-8";
+pub(super) const TEXT: &str = "text/plain; charset=utf-8";
+pub(super) const MARKDOWN: &str = "text/markdown; charset=utf-8";
+
+/// Something whole that is served.
+#[derive(Debug)]
+pub(super) struct Reply {
+    pub(super) status: StatusCode,
+    pub(super) content_type: &'static str,
+    pub(super) text: String,
+    pub(super) date: Option<Date>,
+    /// Whether another rendition stands at the same URL.
+    pub(super) varies: bool,
+}
+
+impl Reply {
+    pub(super) fn new(content_type: &'static str, text: String) -> Self {
+        Self {
+            status: StatusCode::OK,
+            content_type,
+            text,
+            date: None,
+            varies: false,
+        }
+    }
+
+    /// Returns the response, which is empty where the client has the content already.
+    pub(super) fn response(self, asked: &Asked<'_>) -> Response<Body> {
+        let etag = etag(&self.text);
+        let is_known = self.status == StatusCode::OK && asked.is_known(&etag, self.date);
+        let length = self.text.len();
+        let body = if is_known || asked.is_head() {
+            Body::empty()
+        } else {
+            Body::from(self.text)
+        };
+        let mut response = Response::new(body);
+        let headers = response.headers_mut();
+        if let Ok(etag) = HeaderValue::try_from(etag) {
+            headers.insert(header::ETAG, etag);
+        }
+        if let Some(date) = self.date
+            && let Ok(date) = HeaderValue::try_from(date.http())
+        {
+            headers.insert(header::LAST_MODIFIED, date);
+        }
+        if self.varies {
+            headers.insert(header::VARY, HeaderValue::from_static("Accept"));
+        }
+        if is_known {
+            *response.status_mut() = StatusCode::NOT_MODIFIED;
+            return response;
+        }
+        let content_type = HeaderValue::from_static(self.content_type);
+        headers.insert(header::CONTENT_TYPE, content_type);
+        if asked.is_head() {
+            headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+        }
+        *response.status_mut() = self.status;
+        response
+    }
+}
+
+/// Returns an answer in a line of plain text.
+pub(super) fn short(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Body::from(format!("{status}\n")));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(TEXT));
+    if status == StatusCode::METHOD_NOT_ALLOWED {
+        headers.insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
+    }
+    response
+}
+
+/// Sends the client to the path with a slash at its end.
+pub(super) fn moved(location: &str) -> Response<Body> {
+    let mut response = short(StatusCode::MOVED_PERMANENTLY);
+    if let Ok(location) = HeaderValue::try_from(location) {
+        response.headers_mut().insert(header::LOCATION, location);
+    }
+    response
+}
+
+/// Begins an answer whose body is made as it is sent.
+pub(super) fn streamed(content_type: &'static str, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    let content_type = HeaderValue::from_static(content_type);
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, content_type);
+    response
+}
+
+/// Sixteen digits of the content's SHA-256.
+fn etag(content: &str) -> String {
+    let mut etag = String::from("\"");
+    for byte in Sha256::digest(content).iter().take(8) {
+        // Writing into a string never fails.
+        let _ = write!(etag, "{byte:02x}");
+    }
+    etag.push('"');
+    etag
+}

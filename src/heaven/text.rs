@@ -1,0 +1,116 @@
+//! Text as pages, feeds and files may hold it.
+
+use std::borrow::Cow;
+
+/// Returns text without the characters that neither HTML nor XML may hold.
+///
+/// Line ends are `\n` after it; everything else is as it was.
+pub(super) fn clean(text: &str) -> Cow<'_, str> {
+    if text.chars().all(is_allowed) {
+        return Cow::Borrowed(text);
+    }
+    let mut cleaned = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '\r' if characters.peek() == Some(&'\n') => {}
+            '\r' => cleaned.push('\n'),
+            _ if is_allowed(character) => cleaned.push(character),
+            _ => {}
+        }
+    }
+    Cow::Owned(cleaned)
+}
+
+/// XML 1.0 §2.2 without the controls that HTML refuses.
+fn is_allowed(character: char) -> bool {
+    match character {
+        '\n' | '\t' => true,
+        '\u{fdd0}'..='\u{fdef}' => false,
+        _ => !character.is_control() && u32::from(character) & 0xfffe != 0xfffe,
+    }
+}
+
+/// Returns text on one line: runs of white space are one blank, its ends are off.
+pub(super) fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for word in clean(text).split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    line
+}
+
+/// Returns the paragraphs of a text: its lines that say something.
+pub(super) fn paragraphs(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().map(str::trim).filter(|line| !line.is_empty())
+}
+
+/// Returns the first `max_bytes` of a text, cut where a character ends.
+pub(super) fn cut(text: &str, max_bytes: usize) -> &str {
+    let mut end = max_bytes.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or_default()
+}
+
+/// Returns a text of at most `max_bytes`, cut between words, with an ellipsis where it is cut.
+pub(super) fn shorten(text: &str, max_bytes: usize) -> String {
+    if text.len() <= max_bytes {
+        return text.to_owned();
+    }
+    let start = cut(text, max_bytes.saturating_sub('…'.len_utf8()));
+    let end = start.rfind(char::is_whitespace).unwrap_or(start.len());
+    let words = start.get(..end).unwrap_or(start).trim_end();
+    format!("{words}…")
+}
+
+/// Returns text with the five characters of XML's mark-up written as references.
+pub(super) fn xml(text: &str) -> Cow<'_, str> {
+    match clean(text) {
+        Cow::Borrowed(text) => quick_xml::escape::escape(text),
+        Cow::Owned(text) => Cow::Owned(quick_xml::escape::escape(text.as_str()).into_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_page_may_hold_is_left_out() {
+        assert_eq!(clean("a\0b\u{1b}[31mc\u{85}\u{fffe}d"), "ab[31mcd");
+        assert_eq!(clean("a\r\nb\rc\td"), "a\nb\nc\td");
+        assert!(matches!(
+            clean("ordinary\ntext é 日本 😀"),
+            Cow::Borrowed(_)
+        ));
+    }
+
+    #[test]
+    fn paragraphs_are_lines_that_say_something() {
+        let found: Vec<_> = paragraphs(" one \n\n \t\ntwo\n").collect();
+        assert_eq!(found, ["one", "two"]);
+        assert_eq!(one_line("  a\n b\t\u{a0}c "), "a b c");
+    }
+
+    #[test]
+    fn a_cut_never_splits_a_character() {
+        assert_eq!(cut("日本", 4), "日");
+        assert_eq!(shorten("one two three", 10), "one…");
+        assert_eq!(shorten("one two three", 11), "one two…");
+        assert_eq!(shorten("short", 5), "short");
+        assert_eq!(shorten("日本語日本語", 9), "日本…");
+    }
+
+    #[test]
+    fn mark_up_is_escaped() {
+        assert_eq!(
+            xml("<a b=\"c\">&\0'"),
+            "&lt;a b=&quot;c&quot;&gt;&amp;&apos;"
+        );
+    }
+}

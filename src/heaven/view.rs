@@ -1,0 +1,104 @@
+//! The orders in which pages are listed.
+
+use std::cmp::Ordering;
+
+use super::entry::Entry;
+
+/// Order in which pages are listed.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(super) enum View {
+    Title,
+    Classification,
+    Author,
+    Date,
+    Depth,
+}
+
+impl View {
+    pub(super) const ALL: [Self; 5] = [
+        Self::Title,
+        Self::Classification,
+        Self::Author,
+        Self::Date,
+        Self::Depth,
+    ];
+
+    /// Returns the name of its directory.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Title => "title",
+            Self::Classification => "classification",
+            Self::Author => "author",
+            Self::Date => "date",
+            Self::Depth => "depth",
+        }
+    }
+
+    pub(super) fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|view| view.word() == word)
+    }
+
+    pub(super) fn heading(self) -> &'static str {
+        match self {
+            Self::Title => "Pages by title",
+            Self::Classification => "Pages by subject",
+            Self::Author => "Pages by author",
+            Self::Date => "Pages by date",
+            Self::Depth => "Pages by depth",
+        }
+    }
+
+    /// Returns the path of one of its pages, below heaven.
+    pub(super) fn path(self, number: usize) -> String {
+        match number {
+            0 | 1 => format!("by/{}/", self.word()),
+            _ => format!("by/{}/{number}.html", self.word()),
+        }
+    }
+
+    /// Tells whether an entry is listed.
+    pub(super) fn lists(self, entry: &Entry) -> bool {
+        match self {
+            Self::Title => true,
+            Self::Classification => !entry.class.is_empty(),
+            Self::Author => !entry.author.is_empty(),
+            Self::Date => entry.date.is_some(),
+            Self::Depth => entry.depth.is_some(),
+        }
+    }
+
+    /// Compares by what the view is for; the newest first.
+    pub(super) fn compare(self, a: &Entry, b: &Entry) -> Ordering {
+        match self {
+            Self::Title => Ordering::Equal,
+            Self::Classification => a.class.cmp(&b.class),
+            Self::Author => a.author.cmp(&b.author),
+            Self::Date => b.date.cmp(&a.date),
+            Self::Depth => a.depth.cmp(&b.depth),
+        }
+    }
+
+    /// Returns the heading that an entry stands under.
+    pub(super) fn group(self, entry: &Entry) -> String {
+        match self {
+            Self::Title => initial(entry.label()),
+            Self::Classification => entry.class.replace(':', " › "),
+            Self::Author => entry.author.to_string(),
+            Self::Date => entry.date.map(super::date::Date::month).unwrap_or_default(),
+            Self::Depth => match entry.depth.unwrap_or_default() {
+                0 => "Starting points".to_owned(),
+                1 => "1 link away".to_owned(),
+                depth => format!("{depth} links away"),
+            },
+        }
+    }
+}
+
+/// Returns the letter that a title is found under.
+fn initial(title: &str) -> String {
+    match title.chars().find(|character| character.is_alphanumeric()) {
+        Some(letter) if letter.is_alphabetic() => letter.to_uppercase().collect(),
+        Some(_) => "0–9".to_owned(),
+        None => "#".to_owned(),
+    }
+}

@@ -1,0 +1,208 @@
+//! Robot heaven made from descriptions, over HTTP, as files, and in a browser.
+
+use std::{fs, path::Path};
+
+use robot_detection::{
+    description::{ResourceDescription, name},
+    heaven::{HeavenSettings, Library, publish},
+    store::Store,
+};
+
+use crate::support::{
+    browser::{Browser, Screen},
+    program::{Answer, FIREFOX, GOOGLEBOT, Server, eventually, request},
+};
+
+const SITE: &str = "http://www.example.com";
+const AREA: &str = "/members-only-stuff";
+
+/// Stores some descriptions of the demonstration's members' area.
+async fn describe(directory: &Path) -> Store {
+    let url = format!("sqlite://{}/heaven.db", directory.display());
+    let store = Store::connect(&url).await.unwrap();
+    let mut descriptions = vec![described(
+        "/reports/",
+        "Reports: Harbour Library",
+        "Visits, loans and tides of the year, quarter by quarter.",
+    )];
+    for number in 1..=230 {
+        let (path, title) = (format!("/log/{number}"), format!("Logbook, day {number}"));
+        descriptions.push(described(&path, &title, "Wind from the west, and rain."));
+    }
+    store
+        .save_descriptions("default", 1, &descriptions, 1_790_000_000_000)
+        .await
+        .unwrap();
+    store
+}
+
+fn described(path: &str, title: &str, about: &str) -> ResourceDescription {
+    let mut description = ResourceDescription::new(format!("{SITE}{AREA}{path}"));
+    for (name, value) in [
+        (name::TITLE, title),
+        (name::DESCRIPTION, about),
+        (name::AUTHOR, "Ada Marlow"),
+        (name::LANGUAGE, "en"),
+        (name::LAST_MODIFIED, "Sun, 01 Mar 2026 12:30:05 GMT"),
+        (name::CLASSIFICATION, "Library:Harbour"),
+        (name::DEPTH, "2"),
+        (
+            name::TABLE_OF_CONTENTS,
+            "First quarter\n  Loans\nSecond quarter",
+        ),
+        (
+            name::FULL_TEXT,
+            "The year began quietly. Few ships came in, and those that did brought more \
+             letters than books.\nFirst quarter\nThe reading room was open on sixty-one \
+             days.\nLoans\nCharts were asked for most, then almanacs, then novels about the \
+             sea.\nSecond quarter\nWith the spring tides came the visitors.",
+        ),
+    ] {
+        description.set(name, value);
+    }
+    description
+}
+
+fn serve(directory: &Path, more: &str) -> Server {
+    let text = format!(
+        "web_robots_db = ''\n{more}\n[server]\nhosts = 'www.example.com'\n\
+         [database]\nurl = 'sqlite://{}/heaven.db'\n",
+        directory.display()
+    );
+    fs::write(directory.join("robot-detection.toml"), text).unwrap();
+    Server::start(directory, &["serve"])
+}
+
+/// Asks until an answer fits: descriptions are read after the server has begun.
+fn ask_until(server: &Server, path: &str, fits: impl Fn(&Answer) -> bool) -> Answer {
+    let mut answer = server.get(path, GOOGLEBOT);
+    eventually(path, || {
+        let is_fit = fits(&answer);
+        if !is_fit {
+            answer = server.get(path, GOOGLEBOT);
+        }
+        is_fit
+    });
+    answer
+}
+
+#[tokio::test]
+async fn a_robot_is_sent_to_the_page_of_what_it_asked_for() {
+    let directory = tempfile::tempdir().unwrap();
+    describe(directory.path()).await.close().await;
+    let server = serve(
+        directory.path(),
+        "heaven.source = 'database'\nheaven.name = 'Harbour Library'",
+    );
+    ask_until(&server, "/robot-heaven/", |answer| {
+        answer.text().contains("231")
+    });
+
+    let sent = server.get("/members-only-stuff/log/7", GOOGLEBOT);
+    let page = "/robot-heaven/members-only-stuff/log/7.htm";
+    assert_eq!((sent.status, &*sent.header("location")), (302, page));
+    let shown = server.get(page, GOOGLEBOT);
+    assert_eq!(shown.status, 200);
+    assert!(
+        shown.text().contains("Logbook, day 7") && shown.text().contains("novels about the sea")
+    );
+    assert!(shown.text().contains(
+        "<link rel=\"canonical\" href=\"http://www.example.com/members-only-stuff/log/7\">"
+    ));
+
+    // What has no page leads to the start, as before; people get what they asked for.
+    let other = server.get("/members-only-stuff/other", GOOGLEBOT);
+    assert_eq!(other.header("location"), "/robot-heaven/");
+    let person = server.get("/members-only-stuff/reports/", FIREFOX);
+    assert_eq!(person.status, 200);
+
+    for (path, content_type) in [
+        ("sitemap.xml", "application/xml"),
+        ("feed.atom", "application/atom+xml"),
+        ("llms.txt", "text/plain"),
+        ("rd.jsonl", "application/jsonl"),
+        ("rd.soif", "text/plain"),
+        ("by/title/3.html", "text/html"),
+        ("heaven.css", "text/css"),
+    ] {
+        let answer = server.get(&format!("/robot-heaven/{path}"), GOOGLEBOT);
+        assert_eq!(answer.status, 200, "{path}");
+        assert!(
+            answer.header("content-type").starts_with(content_type),
+            "{path}"
+        );
+    }
+    let headers = [("User-Agent", GOOGLEBOT), ("Accept", "text/markdown")];
+    let markdown = request(server.addr, "GET", page, &headers);
+    assert!(markdown.text().starts_with("# Logbook, day 7\n"));
+    assert_eq!(server.get("/robot-heaven/nowhere", GOOGLEBOT).status, 404);
+}
+
+#[tokio::test]
+async fn a_page_is_served_in_place_of_its_original() {
+    let directory = tempfile::tempdir().unwrap();
+    describe(directory.path()).await.close().await;
+    let more = "heaven.source = 'database'\n[[rule]]\nrobots = ['googlebot']\naction = 'serve'";
+    let server = serve(directory.path(), more);
+    let page = ask_until(&server, "/members-only-stuff/log/7", |answer| {
+        answer.text().contains("Logbook, day 7")
+    });
+    assert_eq!((page.status, &*page.header("location")), (200, ""));
+    assert_eq!(page.header("cache-control"), "no-store");
+    assert!(page.header("vary").contains("User-Agent"));
+}
+
+#[tokio::test]
+async fn a_published_heaven_is_served_as_files() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = describe(directory.path()).await;
+    let settings = HeavenSettings::new(SITE).unwrap();
+    let library = Library::new(store.clone(), "default");
+    let pages = directory.path().join("pages");
+    publish(&library, &pages, &settings).await.unwrap();
+    store.close().await;
+    let server = serve(directory.path(), "heaven.directory = 'pages'");
+    let shown = server.get("/robot-heaven/members-only-stuff/log/7.htm", GOOGLEBOT);
+    assert!(shown.text().contains("Logbook, day 7"));
+    assert!(shown.header("content-type").starts_with("text/html"));
+    ask_until(&server, "/members-only-stuff/log/7", |answer| {
+        answer.header("location").ends_with("/log/7.htm")
+    });
+}
+
+#[tokio::test]
+async fn pages_look_the_part_in_a_browser() {
+    let directory = tempfile::tempdir().unwrap();
+    describe(directory.path()).await.close().await;
+    let server = serve(
+        directory.path(),
+        "heaven.source = 'database'\nheaven.name = 'Harbour Library'",
+    );
+    ask_until(&server, "/robot-heaven/", |answer| {
+        answer.text().contains("231")
+    });
+    let mut browser = Browser::start().await;
+    for (screen, scheme, size) in [
+        (Screen::DESK, "light", "desk"),
+        (Screen::DESK, "dark", "desk"),
+        (Screen::PHONE, "light", "phone"),
+    ] {
+        browser.look(screen, scheme).await;
+        for (path, picture) in [
+            ("", "start"),
+            ("members-only-stuff/reports/", "page"),
+            ("by/title/2.html", "index"),
+        ] {
+            let url = format!("http://{}/robot-heaven/{path}", server.addr);
+            browser.client.goto(&url).await.unwrap();
+            browser.find("h1").await;
+            let script = "return document.documentElement.scrollWidth > window.innerWidth;";
+            let is_too_wide = browser.client.execute(script, vec![]).await.unwrap();
+            assert_eq!(is_too_wide, false, "{path} {size}");
+            browser
+                .keep_screenshot(&format!("heaven-{picture}-{size}-{scheme}"))
+                .await;
+        }
+    }
+    browser.end().await;
+}
