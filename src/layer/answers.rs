@@ -1,10 +1,10 @@
 //! Responses that the layer gives itself.
 
-use std::{ptr, sync::Arc, time::Duration};
+use std::{mem, ptr, sync::Arc, time::Duration};
 
 use arc_swap::{ArcSwapOption, Guard};
 use http::{
-    HeaderMap, HeaderValue, Method, Request, Response, StatusCode,
+    HeaderName, HeaderValue, Method, Request, Response, StatusCode,
     header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION, RETRY_AFTER, VARY, WWW_AUTHENTICATE},
     uri::PathAndQuery,
 };
@@ -48,15 +48,17 @@ enum OfRule {
 #[derive(Debug)]
 struct Head {
     status: StatusCode,
-    headers: HeaderMap,
+    headers: Vec<(HeaderName, HeaderValue)>,
     text: String,
 }
 
 /// Returns the response to a request that does not go on to the application.
+///
+/// It takes over the memory of the request's headers, which nobody reads any more.
 pub(super) fn answer<B, R: Default + 'static>(
     shared: &Shared,
     policy: &Arc<Policy>,
-    request: &Request<B>,
+    request: &mut Request<B>,
     course: &Course<'_>,
 ) -> Option<Response<R>> {
     if let Course::Pass = course {
@@ -90,12 +92,18 @@ pub(super) fn answer<B, R: Default + 'static>(
         }
     };
     Stats::count(counter);
-    let (method, body) = (request.method(), &shared.text_body);
+    let body = &shared.text_body;
     let mut response = match head {
-        Some(head) => head.response(method, body),
+        Some(head) => head.response(request, body),
         // No policy is without one; whoever is not to pass does not.
-        None => Head::text(StatusCode::FORBIDDEN, String::new()).response(method, body),
+        None => Head::text(StatusCode::FORBIDDEN, String::new()).response(request, body),
     };
+    if let Course::Redirect(_) = course
+        && let Some(location) = response.headers().get(LOCATION)
+        && let Some(own) = shared.own_pages.find(request.uri(), location)
+    {
+        response.headers_mut().insert(LOCATION, own);
+    }
     if let Some(wait) = wait {
         response.headers_mut().insert(RETRY_AFTER, seconds(wait));
     }
@@ -175,11 +183,10 @@ impl OfRule {
 
 impl Head {
     fn redirect(redirect: &Redirect) -> Option<Self> {
-        let mut headers = HeaderMap::with_capacity(4);
-        headers.insert(LOCATION, HeaderValue::try_from(&redirect.location).ok()?);
+        let location = HeaderValue::try_from(&redirect.location).ok()?;
         Some(Self {
             status: StatusCode::from_u16(redirect.status).ok()?,
-            headers: uncached(headers),
+            headers: uncached((LOCATION, location)),
             text: String::new(),
         })
     }
@@ -191,10 +198,10 @@ impl Head {
             // RFC 9110 §15.5.2: it names a scheme.
             StatusCode::UNAUTHORIZED => {
                 let challenge = HeaderValue::from_static("Basic realm=\"not for robots\"");
-                head.headers.insert(WWW_AUTHENTICATE, challenge);
+                head.headers.push((WWW_AUTHENTICATE, challenge));
             }
             StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
-                head.headers.insert(RETRY_AFTER, seconds(REFUSED_FOR));
+                head.headers.push((RETRY_AFTER, seconds(REFUSED_FOR)));
             }
             _ => {}
         }
@@ -214,25 +221,32 @@ impl Head {
 
     /// Creates the head of an answer in plain text.
     fn text(status: StatusCode, text: String) -> Self {
-        let mut headers = HeaderMap::with_capacity(5);
         let plain = HeaderValue::from_static("text/plain; charset=utf-8");
-        headers.insert(CONTENT_TYPE, plain);
         Self {
             status,
-            headers: uncached(headers),
+            headers: uncached((CONTENT_TYPE, plain)),
             text,
         }
     }
 
     /// Returns the response to a request; to HEAD it has no body.
-    fn response<R: Default + 'static>(&self, method: &Method, body: &TextBody) -> Response<R> {
-        let mut response = if self.text.is_empty() || method == Method::HEAD {
+    fn response<B, R: Default + 'static>(
+        &self,
+        request: &mut Request<B>,
+        body: &TextBody,
+    ) -> Response<R> {
+        let mut response = if self.text.is_empty() || request.method() == Method::HEAD {
             Response::new(R::default())
         } else {
             Response::new(body.make(self.text.clone()))
         };
         *response.status_mut() = self.status;
-        response.headers_mut().clone_from(&self.headers);
+        let mut headers = mem::take(request.headers_mut());
+        headers.clear();
+        for (name, value) in &self.headers {
+            headers.insert(name, value.clone());
+        }
+        *response.headers_mut() = headers;
         response
     }
 }
@@ -243,8 +257,10 @@ fn seconds(wait: Duration) -> HeaderValue {
     HeaderValue::from(u64::try_from(seconds).unwrap_or(u64::MAX))
 }
 
-fn uncached(mut headers: HeaderMap) -> HeaderMap {
-    headers.insert(VARY, HeaderValue::from_static("User-Agent"));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers
+fn uncached(first: (HeaderName, HeaderValue)) -> Vec<(HeaderName, HeaderValue)> {
+    vec![
+        first,
+        (VARY, HeaderValue::from_static("User-Agent")),
+        (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+    ]
 }

@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
-use http::HeaderName;
+use http::{HeaderName, HeaderValue, Uri};
 use tower_layer::Layer;
 
 use crate::clock::Clock;
 use crate::detect::SharedDetector;
 use crate::policy::{Enforcer, SharedPolicy};
 
-use super::{LayerBuilder, RobotDetectionService, Stats, answers::PreparedAnswers, body::TextBody};
+use super::{
+    LayerBuilder, OwnRobot, RobotDetectionService, Stats, answers::PreparedAnswers, body::TextBody,
+    own_pages::OwnPages, own_robot::KnownOwnRobot,
+};
 
 /// Layer that redirects robots on filtered paths and identifies them elsewhere.
 ///
@@ -29,6 +32,8 @@ pub(super) struct Shared {
     pub(super) text_body: TextBody,
     pub(super) identification_header: Option<HeaderName>,
     pub(super) reports_outcome: bool,
+    pub(super) own_pages: OwnPages,
+    pub(super) own_robot: KnownOwnRobot,
     pub(super) answers: Arc<PreparedAnswers>,
     pub(super) stats: Arc<Stats>,
 }
@@ -46,6 +51,8 @@ impl RobotDetectionLayer {
                 text_body: TextBody::default(),
                 identification_header: None,
                 reports_outcome: false,
+                own_pages: OwnPages::default(),
+                own_robot: KnownOwnRobot::default(),
                 answers: Arc::default(),
                 stats: Arc::default(),
             }),
@@ -130,6 +137,40 @@ impl RobotDetectionLayer {
     #[must_use]
     pub fn refusal_body<R: 'static>(self, make: fn(String) -> R) -> Self {
         self.with(|shared| shared.text_body = TextBody::new(make))
+    }
+
+    /// Sets how a page of heaven is found that is made from the one a robot asks for.
+    ///
+    /// It is asked about redirects alone, with the URL that the robot asked for
+    /// and the redirect's location; what it returns takes the place of that. It
+    /// must not wait for anything.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use http::HeaderValue;
+    /// use robot_detection::layer::RobotDetectionLayer;
+    ///
+    /// let layer = RobotDetectionLayer::builder().build()?.own_pages(|asked, _| {
+    ///     let has_page = asked.path() == "/members-only-stuff/a";
+    ///     has_page.then(|| HeaderValue::from_static("/robot-heaven/members-only-stuff/a.htm"))
+    /// });
+    /// # Ok::<(), robot_detection::layer::LayerError>(())
+    /// ```
+    #[must_use]
+    pub fn own_pages(
+        self,
+        find: impl Fn(&Uri, &HeaderValue) -> Option<HeaderValue> + Send + Sync + 'static,
+    ) -> Self {
+        self.with(|shared| shared.own_pages = OwnPages::new(find))
+    }
+
+    /// Lets a site robot of the same program pass, by a token that others cannot guess.
+    ///
+    /// It is asked for only where a robot would be sent away. All clones of the layer
+    /// know it from then on; only the first robot counts.
+    pub fn know_own_robot(&self, own: OwnRobot) {
+        self.shared.own_robot.know(own);
     }
 
     /// Returns the counters.

@@ -116,6 +116,8 @@ mod in_place;
 )]
 mod layer;
 mod outcome;
+mod own_pages;
+mod own_robot;
 mod service;
 mod stats;
 
@@ -125,5 +127,8 @@ pub use identification::{Identification, ListedRobot};
 pub use in_place::ServedInPlace;
 pub use layer::RobotDetectionLayer;
 pub use outcome::Outcome;
+pub use own_robot::OwnRobot;
+#[cfg(feature = "server")]
+pub(crate) use service::Reply;
 pub use service::RobotDetectionService;
 pub use stats::{Stats, WouldStats};

@@ -51,41 +51,97 @@ where
     }
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        let shared = &*self.shared;
-        let detector = shared.detector.load();
+        match self.shared.decide(&mut request) {
+            Decided::Answered(mut response, outcome) => {
+                if let Some(outcome) = outcome {
+                    response.extensions_mut().insert(outcome);
+                }
+                ResponseFuture::answered(response)
+            }
+            Decided::Passing(additions) => {
+                ResponseFuture::passing(self.inner.call(request), additions)
+            }
+        }
+    }
+}
+
+#[cfg(feature = "server")]
+impl<S> RobotDetectionService<S> {
+    /// Does what a call does, and tells the outcome apart; `pass` asks the application.
+    pub(crate) fn respond<B, R, F>(
+        &self,
+        mut request: Request<B>,
+        pass: impl FnOnce(&S, Request<B>) -> F,
+    ) -> Reply<F, R>
+    where
+        R: Default + 'static,
+    {
+        match self.shared.decide(&mut request) {
+            Decided::Answered(response, outcome) => Reply::Now(response, outcome),
+            Decided::Passing(mut additions) => {
+                let outcome = additions.outcome.take();
+                let future = pass(&self.inner, request);
+                Reply::Later(ResponseFuture::passing(future, additions), outcome)
+            }
+        }
+    }
+}
+
+/// What comes of a request, and its outcome where that is to be told.
+#[cfg(feature = "server")]
+#[derive(Debug)]
+pub(crate) enum Reply<F, R> {
+    /// The layer has answered it.
+    Now(Response<R>, Option<Outcome>),
+    /// The application was asked.
+    Later(ResponseFuture<F, R>, Option<Outcome>),
+}
+
+/// What was decided about a request.
+enum Decided<R> {
+    /// The layer answers it.
+    Answered(Response<R>, Option<Outcome>),
+    /// It goes on, and its response gets additions.
+    Passing(Additions),
+}
+
+impl Shared {
+    /// Decides about a request, which is ready to go on if it passes.
+    fn decide<B, R: Default + 'static>(&self, request: &mut Request<B>) -> Decided<R> {
+        let detector = self.detector.load();
         let (claim, user_agent) = claim(&detector, request.headers()).unzip();
-        let policy = shared.policy.load();
-        let asked = parts(&request);
+        let policy = self.policy.load();
+        let asked = parts(request);
         let judgement = policy.judge(&asked, claim.as_ref());
         let mut additions = additions(&policy, &judgement, &asked, claim.as_ref());
         let mut course = match (&claim, user_agent) {
             (Some(claim), Some(user_agent)) => {
                 let visitor = Visitor { claim, user_agent };
-                Course::find(shared, &policy, &request, visitor, judgement)
+                Course::find(self, &policy, request, visitor, judgement)
             }
             _ => Course::Pass,
         };
+        if !matches!(course, Course::Pass) && self.own_robot.sent(request) {
+            course = Course::Pass;
+        }
         if let Some(claim) = &claim {
-            additions.outcome = outcome(shared, &policy, claim, &course, &judgement);
+            additions.outcome = outcome(self, &policy, claim, &course, &judgement);
             if policy.is_dry_run() {
-                note(shared, &request, claim, &course);
+                note(self, request, claim, &course);
                 course = Course::Pass;
             }
         }
-        if let Some(mut response) = answer(shared, &policy, &request, &course) {
-            if let Some(outcome) = additions.outcome {
-                response.extensions_mut().insert(outcome);
-            }
-            return ResponseFuture::answered(response);
+        if let Some(response) = answer(self, &policy, request, &course) {
+            return Decided::Answered(response, additions.outcome);
         }
-        identify(&mut request, claim.as_ref(), shared);
-        additions.is_in_place = serve_in_place(shared, &policy, &mut request, &course);
+        identify(request, claim.as_ref(), self);
+        additions.is_in_place = serve_in_place(self, &policy, request, &course);
         Stats::count(match (&claim, additions.is_in_place) {
-            (None, _) => &shared.stats.people,
-            (Some(_), false) => &shared.stats.robots_passed,
-            (Some(_), true) => &shared.stats.robots_served,
+            (None, _) => &self.stats.people,
+            (Some(_), false) => &self.stats.robots_passed,
+            (Some(_), true) => &self.stats.robots_served,
         });
-        ResponseFuture::passing(self.inner.call(request), additions)
+        Decided::Passing(additions)
     }
 }
 
@@ -151,6 +207,7 @@ fn serve_in_place<B>(
 /// Tells handlers and the upstream of the robot, and removes what others told of one.
 fn identify<B>(request: &mut Request<B>, claim: Option<&Claim<'_>>, shared: &Shared) {
     request.extensions_mut().remove::<Identification>();
+    shared.own_robot.take_off(request.headers_mut());
     if let Some(name) = &shared.identification_header {
         remove_forged(request.headers_mut(), name);
     }

@@ -32,7 +32,7 @@ use hyper_util::{
 };
 use robot_detection::{
     detect::{Detector, SharedDetector},
-    layer::{Identification, RobotDetectionLayer},
+    layer::{Identification, OwnRobot, RobotDetectionLayer},
     policy::{Policy, PolicyBuilder, SharedPolicy},
     registry::{Pattern, PatternKind, Purpose, Robot, Source},
 };
@@ -650,4 +650,35 @@ fn redirect_and_identification_cost_few_allocations() {
     let (passed, response) = allocations(&mut service, request("/", GOOGLEBOT));
     assert_eq!(response.status(), StatusCode::OK);
     assert!(passed <= 5, "{passed}");
+}
+
+#[tokio::test]
+async fn our_own_robot_passes_by_its_token_which_nobody_behind_the_layer_sees() {
+    let layer = RobotDetectionLayer::builder().build().unwrap();
+    let shown =
+        |headers: HeaderMap| async move { headers.contains_key(OwnRobot::HEADER).to_string() };
+    let app = Router::new()
+        .route(MEMBERS, get(shown))
+        .layer(layer.clone());
+    let ask = async |token: &str| {
+        let request = Request::get(MEMBERS)
+            .header(header::USER_AGENT, GOOGLEBOT)
+            .header(OwnRobot::HEADER, token)
+            .body(Body::empty());
+        let response = app.clone().oneshot(request.unwrap()).await.unwrap();
+        let status = response.status();
+        let body = axum::body::to_bytes(response.into_body(), 100)
+            .await
+            .unwrap();
+        (status, String::from_utf8(body.to_vec()).unwrap())
+    };
+    assert_eq!(ask("open-sesame").await.0, StatusCode::FOUND);
+    layer.know_own_robot(OwnRobot::new("open-sesame"));
+    assert_eq!(
+        ask("open-sesame").await,
+        (StatusCode::OK, "false".to_owned())
+    );
+    for wrong in ["", "open", "open-sesame2", "OPEN-SESAME"] {
+        assert_eq!(ask(wrong).await.0, StatusCode::FOUND, "{wrong:?}");
+    }
 }

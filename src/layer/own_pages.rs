@@ -1,0 +1,35 @@
+//! Pages of heaven that are made from the pages that robots ask for.
+
+use std::{fmt, sync::Arc};
+
+use http::{HeaderValue, Uri};
+
+type Find = Arc<dyn Fn(&Uri, &HeaderValue) -> Option<HeaderValue> + Send + Sync>;
+
+/// Finds the page that is made from one, for a robot that is redirected anyway.
+#[derive(Clone, Default)]
+pub(super) struct OwnPages {
+    find: Option<Find>,
+}
+
+impl OwnPages {
+    pub(super) fn new(
+        find: impl Fn(&Uri, &HeaderValue) -> Option<HeaderValue> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            find: Some(Arc::new(find)),
+        }
+    }
+
+    /// Returns a better location than that of a redirect, if there is one.
+    pub(super) fn find(&self, asked: &Uri, location: &HeaderValue) -> Option<HeaderValue> {
+        self.find.as_ref()?(asked, location)
+    }
+}
+
+impl fmt::Debug for OwnPages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_there = self.find.is_some();
+        f.debug_tuple("OwnPages").field(&is_there).finish()
+    }
+}
