@@ -23,6 +23,7 @@ use super::{
     robots::{self, RobotPath},
     robots_txt,
     rules::{RuleView, TagRuleView},
+    site_robot,
     sites::{self, Chosen},
     sources,
     state::AdminState,
@@ -48,8 +49,23 @@ pub(super) fn routes() -> Router<AdminState> {
         .route("/identify", get(identify))
         .route("/sites", get(sites::json))
         .route("/reload", post(sites::reload_json))
+        .merge(site_robot_routes())
         .route("/robots-txt", get(robots_txt::json))
         .route("/robots-txt/check", get(robots_txt::check_json))
+}
+
+fn site_robot_routes() -> Router<AdminState> {
+    Router::new()
+        .route("/site-robot", get(site_robot::json))
+        .route("/site-robot/runs", get(site_robot::runs_json))
+        .route("/site-robot/run", post(site_robot::run_json))
+        .route("/site-robot/pause", post(site_robot::pause_json))
+        .route("/site-robot/resume", post(site_robot::resume_json))
+        .route("/site-robot/stop", post(site_robot::stop_json))
+        .route("/site-robot/clear", post(site_robot::clear_json))
+        .route("/site-robot/descriptions", get(site_robot::list_json))
+        .route("/site-robot/description", get(site_robot::one_json))
+        .route("/site-robot/explain", get(site_robot::explain_json))
 }
 
 async fn status(State(state): State<AdminState>, of: Chosen) -> Answer {

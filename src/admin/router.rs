@@ -12,7 +12,7 @@ use super::{
     problem::Problem,
     refreshes, robots, robots_txt, session,
     settings::{Access, Admin},
-    sites,
+    site_robot, sites,
     state::AdminState,
 };
 
@@ -56,10 +56,27 @@ fn pages() -> Router<AdminState> {
         .route("/robots-txt", get(robots_txt::show))
         .route("/sites", get(sites::list))
         .route("/sites/reload", post(sites::reload))
+        .merge(site_robot_pages())
         .route("/refresh", get(refreshes::progress).post(refreshes::start))
         .route("/refreshes", get(refreshes::list))
         .route("/refreshes/{refresh_id}", get(refreshes::record))
         .route("/assets/{asset_name}", get(assets::serve))
+}
+
+fn site_robot_pages() -> Router<AdminState> {
+    Router::new()
+        .route("/site-robot", get(site_robot::show))
+        .route("/site-robot/run", post(site_robot::run))
+        .route("/site-robot/pause", post(site_robot::pause))
+        .route("/site-robot/resume", post(site_robot::resume))
+        .route("/site-robot/stop", post(site_robot::stop))
+        .route(
+            "/site-robot/clear",
+            get(site_robot::confirm).post(site_robot::clear),
+        )
+        .route("/site-robot/descriptions", get(site_robot::list))
+        .route("/site-robot/description", get(site_robot::one))
+        .route("/site-robot/explain", get(site_robot::explain))
 }
 
 fn login_pages() -> Router<AdminState> {

@@ -11,7 +11,7 @@ use crate::policy::{Enforcer, SharedPolicy};
 use crate::refresh::Refresher;
 use crate::store::Store;
 
-use super::{Reloads, SharedSites};
+use super::{Reloads, RobotRuns, SharedSites};
 
 /// Parameter in force and where it came from.
 #[derive(Clone, Debug)]
@@ -90,6 +90,8 @@ pub struct Admin {
     pub sites: SharedSites,
     /// Reloads of the configuration.
     pub reloads: Reloads,
+    /// Runs of the site robots.
+    pub robot_runs: RobotRuns,
     /// Keeps the registry up to date.
     pub refresher: Refresher,
     /// Parameters in force; those with an old name come first on the page.

@@ -286,6 +286,7 @@ impl ReloadView {
     }
 }
 
-fn query(name: &str) -> String {
+/// Returns the query that names a site.
+pub(super) fn query(name: &str) -> String {
     format!("?site={}", encode(name))
 }

@@ -202,10 +202,29 @@ fn shown_value(key: &str, value: &Value) -> String {
     match value {
         Value::Text(text) if key == "database.url" => Store::shown_url(text),
         Value::Text(text) if key == "web_robots_db" => shown_url(text),
+        Value::Text(text) if key == "site_robot.login" => login_shown(text),
         Value::Text(text) => text.clone(),
+        Value::List(items) if key == "site_robot.robot" => robot_shown(items),
         Value::List(items) => items.join(", "),
         other => other.to_string(),
     }
+}
+
+/// Kind of a login, without what makes it one.
+fn login_shown(login: &str) -> String {
+    match login.split_whitespace().next() {
+        Some(kind) => format!("{kind} ***"),
+        None => String::new(),
+    }
+}
+
+/// Lines of robot.conf without the password.
+fn robot_shown(lines: &[String]) -> String {
+    let line = |line: &String| match line.split_once('=') {
+        Some((key, _)) if key.trim().eq_ignore_ascii_case("password") => "password=***".to_owned(),
+        _ => line.clone(),
+    };
+    lines.iter().map(line).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

@@ -12,18 +12,18 @@ use axum::{
     body::Body,
     http::{Request, Response, StatusCode},
 };
-use hyper::body::Incoming;
 use pin_project_lite::pin_project;
 use tokio::runtime::Handle;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker, task_tracker::TaskTrackerToken};
 use tower::ServiceExt as _;
-use tower_service::Service;
 
+use crate::listen::{Arrival, BodyGuard};
 use crate::proxy::ProxyBody;
 
 use super::{
     ServedRobotsTxt,
     body::FrontBody,
+    demo,
     observe::Observer,
     operations,
     pages::{self, Heaven},
@@ -63,8 +63,8 @@ pub(super) struct Rooms {
 
 impl Rooms {
     /// Asks one of the routers, on the runtime of the process.
-    pub(super) fn ask(&self, router: &Router, request: Request<Incoming>) -> BehindFuture {
-        let answer = router.clone().oneshot(request);
+    pub(super) fn ask(&self, router: &Router, request: Request<Arrival>) -> BehindFuture {
+        let answer = router.clone().oneshot(guarded(request));
         let task = self.tasks.spawn_on(answer, &self.runtime);
         BehindFuture::Task {
             task: AbortOnDropHandle::new(task),
@@ -72,9 +72,9 @@ impl Rooms {
     }
 
     /// Returns the router that answers the request, if it is for the process.
-    pub(super) fn router(&self, request: &Request<Incoming>) -> Option<&Router> {
+    pub(super) fn router(&self, request: &Request<Arrival>) -> Option<&Router> {
         if let Some(router) = &self.operations
-            && operations::is_ours(request)
+            && operations::is_ours(request, request.body().client())
         {
             return Some(router);
         }
@@ -90,18 +90,9 @@ impl Behind {
             parts: Arc::new(parts),
         }
     }
-}
 
-impl Service<Request<Incoming>> for Behind {
-    type Response = Response<FrontBody>;
-    type Error = Infallible;
-    type Future = BehindFuture;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<Incoming>) -> BehindFuture {
+    /// Answers a request that the layer has let pass.
+    pub(super) fn answer(&self, request: Request<Arrival>) -> BehindFuture {
         let parts = &*self.parts;
         if let Some(answer) = parts.robots_txt.answer(&request) {
             return BehindFuture::ready(answer.map(FrontBody::from));
@@ -113,23 +104,32 @@ impl Service<Request<Incoming>> for Behind {
             && heaven.contains(request.uri().path())
         {
             let heaven = heaven.clone();
-            let request = request.map(Body::new);
+            let request = Arrival::into_extensions(request).map(Body::new);
             return BehindFuture::Page {
                 future: Box::pin(async move { heaven.answer(request).await }),
             };
         }
         match &parts.target {
-            Target::Demo => {
-                let page = pages::demo(&request.map(Body::new));
-                BehindFuture::ready(page.map(FrontBody::from))
-            }
+            Target::Demo => BehindFuture::Page {
+                future: Box::pin(demo::answer(guarded(request))),
+            },
             Target::Upstream(upstream) => BehindFuture::Proxy {
                 used: Some(upstream.requests.token()),
                 // In a box: the futures around it are moved, and stay small so.
-                future: Box::pin(upstream.proxy.forward(request)),
+                future: Box::pin(upstream.proxy.forward_arrival(request)),
             },
         }
     }
+}
+
+/// Makes the body one that must not come too slowly.
+fn guarded(request: Request<Arrival>) -> Request<Body> {
+    let mut request = Arrival::into_extensions(request);
+    let guard = request.extensions_mut().remove::<BodyGuard>();
+    request.map(|body| match guard {
+        Some(guard) => Body::new(guard.watch(body)),
+        None => Body::new(body),
+    })
 }
 
 pin_project! {

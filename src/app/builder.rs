@@ -8,7 +8,7 @@ use arc_swap::ArcSwapOption;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::warn;
 
-use crate::admin::{Access, Reloads, Setting, SharedSites};
+use crate::admin::{Access, Reloads, RobotRuns, Setting, SharedSites};
 use crate::clock::Clock;
 use crate::detect::{Detector, SharedDetector};
 use crate::fetch::{FetchError, FetchLimits, Fetcher};
@@ -16,6 +16,8 @@ use crate::policy::{Enforce, Enforcement, Policy, PolicyBuilder, PolicyError};
 use crate::refresh::{Refresher, SourceSpec};
 use crate::store::{Store, StoreError};
 
+#[cfg(feature = "server")]
+use super::site_robot::Schedules;
 use super::{
     RobotDetection, RobotsTxtPlan, Site,
     handle::Inner,
@@ -239,7 +241,10 @@ impl RobotDetectionBuilder {
         if let Err(error) = robots.refresher().prepare(bundled).await {
             warn!(%error, "the database does not answer, the bundled registry serves until it does");
         }
-        robots.served_robots_txt().prepare().await;
+        robots
+            .served_robots_txt()
+            .prepare(robots_txt::START_WAIT)
+            .await;
         robots.start_jobs();
         Ok(robots)
     }
@@ -281,6 +286,7 @@ impl RobotDetectionBuilder {
             detector,
             fetcher: Fetcher::new(robots_txt::LIMITS)?,
             clock: self.clock,
+            own_robot: Arc::default(),
         };
         let detection = Detection {
             policy,
@@ -288,12 +294,16 @@ impl RobotDetectionBuilder {
             robots_txt: self.robots_txt,
         };
         let main = Site::new(DEFAULT_SITE, detection, &common);
+        let robot_runs = RobotRuns::default();
         Ok(RobotDetection::new(Arc::new(Inner {
             sites: ArcSwap::from_pointee(vec![main.clone()]),
             main,
             common,
             shown_sites: SharedSites::default(),
             reloads: Reloads::default(),
+            #[cfg(feature = "server")]
+            schedules: Schedules::new(robot_runs.clone()),
+            robot_runs,
             #[cfg(feature = "server")]
             started: self.started,
             #[cfg(feature = "server")]

@@ -12,7 +12,9 @@ use crate::policy::Enforcer;
 use crate::proxy::ServerState;
 use crate::store::RobotCount;
 
-use super::{RobotDetection, observe::Observer, site::DEFAULT_SITE};
+use super::{
+    RobotDetection, listener_metrics::ListenerMetrics, observe::Observer, site::DEFAULT_SITE,
+};
 
 const COUNTERS: [(&str, &str); 7] = [
     (
@@ -89,7 +91,11 @@ struct Refreshed {
 }
 
 /// Returns all metrics in the text format of Prometheus.
-pub(super) async fn exposition(robots: &RobotDetection, observer: &Observer) -> String {
+pub(super) async fn exposition(
+    robots: &RobotDetection,
+    observer: &Observer,
+    listeners: &ListenerMetrics,
+) -> String {
     let counts = robots.store().robot_counts().await.ok();
     let refreshed = refreshed(robots).await;
     let recorder = PrometheusBuilder::new().build_recorder();
@@ -99,6 +105,7 @@ pub(super) async fn exposition(robots: &RobotDetection, observer: &Observer) -> 
         requests(observer);
         sites(robots);
         house(observer);
+        listeners.record();
         registry(robots, counts.as_deref(), refreshed);
     });
     let mut text = handle.render();

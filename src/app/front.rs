@@ -11,11 +11,11 @@ use std::{
 };
 
 use axum::http::{HeaderValue, Request, Response, StatusCode, Version, header};
-use hyper::body::Incoming;
 use pin_project_lite::pin_project;
 use tower_service::Service;
 
-use crate::layer;
+use crate::layer::{self, Reply};
+use crate::listen::Arrival;
 
 use super::{
     behind::{BehindFuture, Rooms},
@@ -61,7 +61,7 @@ impl Front {
         }
     }
 
-    fn route(&self, request: Request<Incoming>) -> Answering {
+    fn route(&self, mut request: Request<Arrival>) -> Answering {
         let sites = self.shared.serving.sites();
         let places = &sites.places;
         let found = match places.only() {
@@ -70,10 +70,14 @@ impl Front {
         };
         let status = match found {
             Found::Site(served) => {
-                let mut service = served.service();
-                let observer = served.observer();
-                return Answering::OfSite {
-                    future: observer.observe(request, |request| service.call(request)),
+                let observation = served.observer().begin(&mut request);
+                return match served.respond(request) {
+                    Reply::Now(response, outcome) => Answering::Ready {
+                        response: Some(observation.answered(response, outcome)),
+                    },
+                    Reply::Later(future, outcome) => Answering::OfSite {
+                        future: ObserveFuture::new(future, observation, outcome),
+                    },
                 };
             }
             Found::NoPath => StatusCode::NOT_FOUND,
@@ -81,19 +85,18 @@ impl Front {
             Found::NoHost => StatusCode::MISDIRECTED_REQUEST,
         };
         let rooms = &self.shared.rooms;
+        let observation = self.shared.nowhere.begin(&mut request);
+        let future = match rooms.router(&request) {
+            Some(router) => rooms.ask(router, request),
+            None => BehindFuture::ready(pages::status(status).map(FrontBody::from)),
+        };
         Answering::OfNone {
-            future: self
-                .shared
-                .nowhere
-                .observe(request, |request| match rooms.router(&request) {
-                    Some(router) => rooms.ask(router, request),
-                    None => BehindFuture::ready(pages::status(status).map(FrontBody::from)),
-                }),
+            future: ObserveFuture::new(future, observation, None),
         }
     }
 }
 
-impl Service<Request<Incoming>> for Front {
+impl Service<Request<Arrival>> for Front {
     type Response = Response<ObservedBody<FrontBody>>;
     type Error = Infallible;
     type Future = FrontFuture;
@@ -102,7 +105,7 @@ impl Service<Request<Incoming>> for Front {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<Incoming>) -> FrontFuture {
+    fn call(&mut self, request: Request<Arrival>) -> FrontFuture {
         let is_draining = self.shared.is_draining.load(Ordering::Relaxed);
         FrontFuture {
             ends_connection: is_draining && request.version() < Version::HTTP_2,
@@ -123,6 +126,10 @@ pin_project! {
 pin_project! {
     #[project = AnsweringProjection]
     enum Answering {
+        /// The layer has answered.
+        Ready {
+            response: Option<Response<ObservedBody<FrontBody>>>,
+        },
         OfSite {
             #[pin]
             future: ObserveFuture<layer::ResponseFuture<BehindFuture, FrontBody>>,
@@ -140,6 +147,10 @@ impl Future for FrontFuture {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         let Ok(mut response) = ready!(match this.answering.project() {
+            // Nobody polls a future again that was ready; if so, it waits for ever.
+            AnsweringProjection::Ready { response } => response
+                .take()
+                .map_or(Poll::Pending, |response| Poll::Ready(Ok(response))),
             AnsweringProjection::OfSite { future } => future.poll(cx),
             AnsweringProjection::OfNone { future } => future.poll(cx),
         });

@@ -5,24 +5,33 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 #[cfg(feature = "server")]
 use arc_swap::ArcSwapOption;
+#[cfg(feature = "site-robot")]
+use axum::{
+    body::Body,
+    http::{Request, Response},
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::admin::{self, Access, Admin, Reloads, SharedSettings, SharedSites};
+use crate::admin::{self, Access, Admin, Reloads, RobotRuns, SharedSettings, SharedSites};
 use crate::clock::Clock;
 use crate::detect::SharedDetector;
+#[cfg(feature = "site-robot")]
+use crate::layer::OwnRobot;
 use crate::layer::RobotDetectionLayer;
 use crate::policy::{Enforcer, SharedPolicy};
 use crate::refresh::Refresher;
 use crate::store::Store;
 
-#[cfg(feature = "server")]
-use super::serving::Serving;
 use super::{
     RobotDetectionBuilder, ServedRobotsTxt, Site, SiteBuilder,
     site::{Common, Detection},
 };
 #[cfg(feature = "server")]
-use crate::config::Loaded;
+use super::{SiteRobotRuns, SiteRobotSettings, site_robots};
+#[cfg(feature = "server")]
+use super::{serving::Serving, site_robot::Schedules};
+#[cfg(feature = "server")]
+use crate::config::{ConfigErrors, Loaded};
 
 /// Handle on a running robot detection; clones share it.
 ///
@@ -42,6 +51,7 @@ pub(super) struct Inner {
     pub(super) sites: ArcSwap<Vec<Site>>,
     pub(super) shown_sites: SharedSites,
     pub(super) reloads: Reloads,
+    pub(super) robot_runs: RobotRuns,
     pub(super) refresher: Refresher,
     pub(super) access: Access,
     pub(super) hosts: Vec<String>,
@@ -52,6 +62,9 @@ pub(super) struct Inner {
     /// What a running server serves.
     #[cfg(feature = "server")]
     pub(super) serving: ArcSwapOption<Serving>,
+    /// Site robots that run by themselves.
+    #[cfg(feature = "server")]
+    pub(super) schedules: Schedules,
     pub(super) tasks: TaskTracker,
     pub(super) stop: CancellationToken,
 }
@@ -83,6 +96,7 @@ impl RobotDetection {
             enforcer: self.enforcer().clone(),
             sites: self.inner.shown_sites.clone(),
             reloads: self.inner.reloads.clone(),
+            robot_runs: self.inner.robot_runs.clone(),
             refresher: self.inner.refresher.clone(),
             settings: self.inner.settings.clone(),
             clock: self.clock().clone(),
@@ -148,6 +162,12 @@ impl RobotDetection {
         &self.inner.reloads
     }
 
+    /// Returns what asks for runs of site robots, and what the pages show of them.
+    #[must_use]
+    pub fn robot_runs(&self) -> &RobotRuns {
+        &self.inner.robot_runs
+    }
+
     /// Returns the detector alone.
     #[must_use]
     pub fn detector(&self) -> &SharedDetector {
@@ -188,6 +208,77 @@ impl RobotDetection {
     #[must_use]
     pub fn clock(&self) -> &Clock {
         &self.inner.common.clock
+    }
+
+    /// Begins a site robot that asks the application itself, as whom `prepare` logs in.
+    ///
+    /// Give it the whole application, this handle's layer included: the layer lets its
+    /// own robot pass. The closure puts into each request whom the application
+    /// takes for logged in, such as an extension; no password is needed, and no
+    /// network. Descriptions go to this handle's database, from which
+    /// [`heaven`](crate::heaven) is made.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use axum::{Router, extract::Extension, routing::get};
+    /// use robot_detection::app::RobotDetection;
+    ///
+    /// #[derive(Clone)]
+    /// struct Member(&'static str);
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # tokio::runtime::Runtime::new()?.block_on(async {
+    /// let robots = RobotDetection::builder()
+    ///     .filter_patterns(["/members-only-stuff/*"])
+    ///     .database_url("sqlite::memory:")
+    ///     .web_robots_db("")
+    ///     .build()
+    ///     .await?;
+    /// let page = |Extension(member): Extension<Member>| async move {
+    ///     axum::response::Html(format!("<title>For {}</title>Salt", member.0))
+    /// };
+    /// let app: Router = Router::new()
+    ///     .route("/members-only-stuff/a", get(page))
+    ///     .layer(robots.layer());
+    ///
+    /// let summary = robots
+    ///     .site_robot(app, |request| {
+    ///         request.extensions_mut().insert(Member("site robot"));
+    ///     })
+    ///     .start_at("http://www.example.com/members-only-stuff/a")
+    ///     .build()?
+    ///     .run()
+    ///     .await?;
+    /// assert_eq!(summary.counts.added, 1);
+    /// # robots.shutdown().await;
+    /// # Ok(())
+    /// # })
+    /// # }
+    /// ```
+    #[cfg(feature = "site-robot")]
+    pub fn site_robot<S, E>(
+        &self,
+        app: S,
+        prepare: impl Fn(&mut Request<Body>) + Send + Sync + 'static,
+    ) -> crate::site_robot::SiteRobotBuilder
+    where
+        S: tower::Service<Request<Body>, Response = Response<Body>, Error = E>
+            + Clone
+            + Send
+            + Sync
+            + 'static,
+        S::Future: Send + 'static,
+        E: Into<tower::BoxError> + 'static,
+    {
+        use crate::site_robot::{SiteRobot, source::ApplicationSource};
+        let own = self.own_robot();
+        let source = ApplicationSource::new(app, move |request| {
+            request.extensions_mut().insert(own.clone());
+            prepare(request);
+        });
+        SiteRobot::builder(super::site::DEFAULT_SITE, self.store().clone(), source)
+            .clock(self.clock().clone())
     }
 
     /// Ends the jobs, waits for them, closes the database.
@@ -233,8 +324,62 @@ impl RobotDetection {
     }
 }
 
+#[cfg(feature = "site-robot")]
+impl RobotDetection {
+    /// Returns what our own site robot is known by; from now on all layers let it pass.
+    pub(super) fn own_robot(&self) -> OwnRobot {
+        let token = || {
+            let [first, second] = [(); 2].map(|()| admin::generate_password());
+            OwnRobot::new(&format!("{first}{second}"))
+        };
+        let own = self.inner.common.own_robot.get_or_init(token);
+        self.inner.main.layer().know_own_robot(own.clone());
+        for site in self.sites().iter() {
+            site.layer().know_own_robot(own.clone());
+        }
+        own.clone()
+    }
+}
+
 #[cfg(feature = "server")]
 impl RobotDetection {
+    /// Makes the site robots of a configuration and has them run by their schedules.
+    ///
+    /// They end with the handle's other jobs, and their runs are resumed at the
+    /// next start.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the place of the wrong value.
+    pub fn start_site_robots(&self, loaded: &Loaded) -> Result<(), ConfigErrors> {
+        self.inner.schedules.replace(self.made_site_robots(loaded)?);
+        let keeping = self.inner.schedules.clone().keep(self.inner.stop.clone());
+        self.inner.tasks.spawn(keeping);
+        Ok(())
+    }
+
+    /// Makes the site robots of a configuration, and warns of what is not used.
+    pub(super) fn made_site_robots(
+        &self,
+        loaded: &Loaded,
+    ) -> Result<Vec<SiteRobotRuns>, ConfigErrors> {
+        let settings = site_robots(loaded)?;
+        let own = (!settings.is_empty()).then(|| self.own_robot());
+        let make = |settings: &SiteRobotSettings| {
+            let site = settings.site();
+            for warning in settings.warnings() {
+                tracing::warn!(site, "the site robot of {site}: {warning}");
+            }
+            SiteRobotRuns::of(settings, self.store(), self.clock().clone(), own.as_ref())
+                .map_err(|error| loaded.wrong("site_robot.starting_points", format!("{error:#}")))
+        };
+        settings.iter().map(make).collect()
+    }
+
+    pub(super) fn schedules(&self) -> &Schedules {
+        &self.inner.schedules
+    }
+
     /// Returns the site that the handle itself is for.
     pub(super) fn main_site(&self) -> &Site {
         &self.inner.main
@@ -251,6 +396,11 @@ impl RobotDetection {
 
     pub(super) fn tasks(&self) -> &TaskTracker {
         &self.inner.tasks
+    }
+
+    /// Token that is cancelled at shutdown.
+    pub(super) fn stop(&self) -> CancellationToken {
+        self.inner.stop.clone()
     }
 
     /// Returns the settings that the process started with, if they came from a configuration.

@@ -1,9 +1,11 @@
 //! From `[server]`, `[[listener]]` and `[[certificate]]` to listeners.
 
-use std::{path::Path, time::Duration};
+use std::time::Duration;
 
 use crate::config::{ConfigErrors, Loaded, Settings};
-use crate::listen::{CertificateFiles, ListenAddr, ListenSettings, Tls, TrustedProxies};
+use crate::listen::{ListenAddr, ListenSettings, TrustedProxies};
+
+use super::certificates::tls;
 
 /// Returns all listeners for visitors.
 ///
@@ -26,7 +28,10 @@ pub(super) fn listeners(
             .parse()
             .map_err(|error| listener.wrong("listen", error))?;
         if listener.tls && tls.is_none() {
-            return Err(listener.wrong("tls", "a listener with TLS needs a [[certificate]]"));
+            return Err(listener.wrong(
+                "tls",
+                "a listener with TLS needs a [[certificate]], or acme",
+            ));
         }
         if listener.proxy_protocol && settings.trusted_proxies.is_empty() {
             let reason =
@@ -85,35 +90,11 @@ fn common(loaded: &Loaded, settings: &Settings) -> Result<ListenSettings, Config
         idle_timeout: settings.idle_timeout,
         max_headers: settings.max_headers,
         max_header_bytes: settings.max_header_bytes,
+        max_header_line_bytes: settings.max_header_line_bytes,
         max_body_bytes: settings.max_body_bytes,
         max_connections: settings.max_connections,
         max_connections_per_address: settings.max_connections_per_address,
         drain_timeout: settings.drain_timeout.max(Duration::from_secs(1)),
         ..ListenSettings::default()
-    })
-}
-
-/// Reads the certificates, if there are any.
-fn tls(settings: &Settings) -> Result<Option<Tls>, ConfigErrors> {
-    let Some(first) = settings.certificates.first() else {
-        return Ok(None);
-    };
-    if !settings.listeners.iter().any(|listener| listener.tls) {
-        return Err(first.wrong("no [[listener]] has tls = true"));
-    }
-    let files = settings
-        .certificates
-        .iter()
-        .map(|certificate| CertificateFiles {
-            certificate_file: certificate.certificate_file.clone().into(),
-            key_file: certificate.key_file.clone().into(),
-        });
-    Tls::load(files.collect()).map(Some).map_err(|error| {
-        let concerned = settings.certificates.iter().find(|certificate| {
-            [&certificate.certificate_file, &certificate.key_file]
-                .into_iter()
-                .any(|file| Path::new(file) == error.file())
-        });
-        concerned.unwrap_or(first).wrong(error)
     })
 }

@@ -28,6 +28,10 @@ mod behind;
 mod body;
 mod builder;
 #[cfg(feature = "server")]
+mod certificates;
+#[cfg(feature = "server")]
+mod demo;
+#[cfg(feature = "server")]
 mod enforcement;
 #[cfg(feature = "server")]
 mod exposition;
@@ -35,7 +39,11 @@ mod exposition;
 mod front;
 mod handle;
 #[cfg(feature = "server")]
+mod listener_metrics;
+#[cfg(feature = "server")]
 mod listeners;
+#[cfg(feature = "server")]
+mod made_pages;
 #[cfg(feature = "server")]
 mod observe;
 #[cfg(feature = "server")]
@@ -54,6 +62,8 @@ mod server;
 #[cfg(feature = "server")]
 mod serving;
 mod site;
+#[cfg(feature = "server")]
+mod site_robot;
 #[cfg(feature = "server")]
 mod table;
 #[cfg(feature = "server")]
@@ -79,3 +89,8 @@ pub use robots_txt::{robots_txt, robots_txt_in_force};
 #[cfg(feature = "server")]
 pub use server::{Server, ServerSettings};
 pub use site::{Site, SiteBuilder};
+#[cfg(feature = "server")]
+pub use site_robot::{
+    Disparity, Parity, Programs, Ran, SiteRobotChanges, SiteRobotRuns, SiteRobotSettings,
+    site_robots,
+};

@@ -17,7 +17,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::listen::ClientAddr;
 
-use super::{RobotDetection, exposition::exposition, observe::Observer};
+use super::{
+    RobotDetection, exposition::exposition, listener_metrics::ListenerMetrics, observe::Observer,
+};
 
 /// Paths of operations.
 pub(super) const PATHS: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
@@ -26,6 +28,7 @@ pub(super) const PATHS: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 struct Operations {
     robots: RobotDetection,
     observer: Observer,
+    listeners: ListenerMetrics,
     stop: CancellationToken,
 }
 
@@ -33,12 +36,10 @@ struct Operations {
 ///
 /// A proxy on the same machine may pass requests on without a word of it; the
 /// host that its visitors ask for is not this machine's own name.
-pub(super) fn is_ours<B>(request: &Request<B>) -> bool {
+pub(super) fn is_ours<B>(request: &Request<B>, client: ClientAddr) -> bool {
     PATHS.contains(&request.uri().path())
-        && request
-            .extensions()
-            .get::<ClientAddr>()
-            .is_some_and(|addr| addr.direct && addr.peer.ip().to_canonical().is_loopback())
+        && client.direct
+        && client.peer.ip().to_canonical().is_loopback()
         && !request.headers().contains_key(header::VIA)
         && asks_for_this_machine(request)
 }
@@ -62,6 +63,7 @@ fn asks_for_this_machine<B>(request: &Request<B>) -> bool {
 pub(super) fn router(
     robots: RobotDetection,
     observer: Observer,
+    listeners: ListenerMetrics,
     stop: CancellationToken,
 ) -> Router {
     Router::new()
@@ -71,6 +73,7 @@ pub(super) fn router(
         .with_state(Operations {
             robots,
             observer,
+            listeners,
             stop,
         })
 }
@@ -96,7 +99,7 @@ async fn ready(State(state): State<Operations>) -> impl IntoResponse {
 }
 
 async fn metrics(State(state): State<Operations>) -> impl IntoResponse {
-    let text = exposition(&state.robots, &state.observer).await;
+    let text = exposition(&state.robots, &state.observer, &state.listeners).await;
     let content_type = "text/plain; version=0.0.4; charset=utf-8";
     ([(header::CONTENT_TYPE, content_type)], text)
 }

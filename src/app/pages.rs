@@ -1,19 +1,23 @@
-//! Pages that come with the program: robot heaven's default, the demonstration site.
+//! Pages that come with the program: robot heaven's default.
 
 use axum::{
     body::Body,
     http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header},
 };
+use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 use tower_http::services::ServeDir;
 
 use crate::layer::ServedInPlace;
+use crate::store::Store;
+
+use super::{behind::Rooms, made_pages::MadePages};
 
 /// Page: path below the root, content type, content.
-type Page = (&'static str, &'static str, &'static str);
+pub(super) type Page = (&'static str, &'static str, &'static str);
 
-const HTML: &str = "text/html; charset=utf-8";
-const CSS: &str = "text/css; charset=utf-8";
+pub(super) const HTML: &str = "text/html; charset=utf-8";
+pub(super) const CSS: &str = "text/css; charset=utf-8";
 
 const HEAVEN: &[Page] = &[
     ("/", HTML, include_str!("../../robot-heaven/index.html")),
@@ -24,28 +28,14 @@ const HEAVEN: &[Page] = &[
     ),
 ];
 
-const DEMO: &[Page] = &[
-    ("/", HTML, include_str!("demo/index.html")),
-    ("/about.html", HTML, include_str!("demo/about.html")),
-    ("/demo.css", CSS, include_str!("demo/demo.css")),
-    (
-        "/members-only-stuff/",
-        HTML,
-        include_str!("demo/members-only-stuff/index.html"),
-    ),
-    (
-        "/members-only-stuff/reports/",
-        HTML,
-        include_str!("demo/members-only-stuff/reports/index.html"),
-    ),
-];
-
 /// Robot heaven: the built-in page, or a directory of the site's own.
 #[derive(Clone, Debug)]
 pub(super) struct Heaven {
     /// Path with a slash at both ends.
     path: String,
     directory: Option<ServeDir>,
+    /// Pages made from descriptions, if there are to be some.
+    made: Option<MadePages>,
 }
 
 impl Heaven {
@@ -53,7 +43,40 @@ impl Heaven {
         Self {
             path: format!("/{}/", path.trim_matches('/')),
             directory: (!directory.is_empty()).then(|| ServeDir::new(directory)),
+            made: None,
         }
+    }
+
+    /// Adds pages made from descriptions.
+    pub(super) fn made(mut self, made: Option<MadePages>) -> Self {
+        self.made = made;
+        self
+    }
+
+    /// Adds pages made from descriptions, unless the configuration has others.
+    pub(super) fn made_by_default(&mut self, made: &MadePages) {
+        if self.made.is_none() && self.directory.is_none() {
+            self.made = Some(made.clone());
+        }
+    }
+
+    /// Begins to follow the descriptions of a site, until all clones are gone.
+    pub(super) fn start(
+        &mut self,
+        store: &Store,
+        site: &str,
+        rooms: &Rooms,
+        stop: &CancellationToken,
+    ) {
+        if let Some(made) = &mut self.made {
+            let followed = made.start(store, site, stop);
+            rooms.tasks.spawn_on(followed, &rooms.runtime);
+        }
+    }
+
+    /// Returns the pages that robots are redirected to, if they are.
+    pub(super) fn own_pages(&self) -> Option<MadePages> {
+        self.made.clone().filter(MadePages::are_redirected_to)
     }
 
     /// Tells whether a path is robot heaven or below it.
@@ -62,6 +85,13 @@ impl Heaven {
     }
 
     pub(super) async fn answer(&self, request: Request<Body>) -> Response<Body> {
+        let (head, body) = request.into_parts();
+        if let Some(made) = &self.made
+            && let Some(response) = made.answer(&head, &self.path).await
+        {
+            return response;
+        }
+        let request = Request::from_parts(head, body);
         let below = request
             .uri()
             .path()
@@ -161,12 +191,8 @@ fn candidates(below: &str, original: &str) -> Vec<String> {
     pages
 }
 
-/// Answers as the demonstration site does.
-pub(super) fn demo(request: &Request<Body>) -> Response<Body> {
-    answer(DEMO, request.method(), request.uri().path())
-}
-
-fn answer(pages: &[Page], method: &Method, path: &str) -> Response<Body> {
+/// Answers with one of the pages.
+pub(super) fn answer(pages: &[Page], method: &Method, path: &str) -> Response<Body> {
     if method != Method::GET && method != Method::HEAD {
         return demo_post(method);
     }
@@ -226,16 +252,6 @@ mod tests {
 
     fn get(path: &str) -> Request<Body> {
         Request::get(path).body(Body::empty()).unwrap()
-    }
-
-    #[test]
-    fn the_demonstration_site_has_a_members_area() {
-        assert_eq!(demo(&get("/members-only-stuff/reports/")).status(), 200);
-        assert_eq!(demo(&get("/members-only-stuff/index.html")).status(), 200);
-        assert_eq!(demo(&get("/nowhere")).status(), 404);
-        let moved = demo(&get("/members-only-stuff/reports"));
-        assert_eq!(moved.status(), 301);
-        assert_eq!(moved.headers()["location"], "reports/");
     }
 
     #[tokio::test]

@@ -6,6 +6,7 @@ use crate::config::{ConfigErrors, Loaded, SiteLoaded};
 
 use super::{
     enforcement,
+    made_pages::made_pages,
     pages::Heaven,
     policy, robots_txt,
     site::{DEFAULT_SITE, Detection},
@@ -192,8 +193,9 @@ fn detection(loaded: &Loaded) -> Result<Detection, ConfigErrors> {
 fn heaven(loaded: &Loaded) -> Result<Option<Heaven>, ConfigErrors> {
     let settings = loaded.settings();
     check_path(loaded, "heaven.path", &settings.heaven_path)?;
-    let heaven = || Heaven::new(&settings.heaven_path, &settings.heaven_directory);
-    Ok(settings.heaven_serve.then(heaven))
+    let heaven = Heaven::new(&settings.heaven_path, &settings.heaven_directory);
+    let made = made_pages(loaded, &settings)?;
+    Ok(settings.heaven_serve.then(|| heaven.made(made)))
 }
 
 /// Judges a path below which this program answers itself.

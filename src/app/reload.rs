@@ -53,6 +53,7 @@ pub fn reload(robots: &RobotDetection, loaded: &Loaded) -> Result<Reloaded, Conf
     let mut upstreams = serving.map(Serving::upstreams).unwrap_or_default();
     let is_demo = serving.is_some_and(|serving| serving.is_demo);
     let plan = Plan::new(&effective, is_demo, &mut upstreams)?;
+    let site_robots = robots.made_site_robots(&effective)?;
 
     // All is judged: from here on nothing fails.
     let before = names(robots);
@@ -62,6 +63,7 @@ pub fn reload(robots: &RobotDetection, loaded: &Loaded) -> Result<Reloaded, Conf
         Some(serving) => serving.put(robots, sites, put_common),
         None => put_common(robots),
     }
+    robots.schedules().replace(site_robots);
     let recognise = effective.settings().unlisted_robots;
     robots.detector().recognise_unlisted(recognise);
     robots.shown_settings().replace(shown(&effective));

@@ -14,14 +14,17 @@ use tokio::{runtime::Handle, time};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::config::{ConfigErrors, Loaded, Settings};
-use crate::listen::{ListenAddr, ListenSettings, Listener, Workers};
+use crate::listen::{CertificateState, ListenAddr, ListenSettings, Listener, Tls, Workers};
 use crate::proxy::ProxyError;
 
 use super::{
     RobotDetection,
     behind::Rooms,
+    demo,
     front::Front,
+    listener_metrics::ListenerMetrics,
     listeners::{listen, listeners},
+    made_pages::MadePages,
     observe::{ObserveSettings, Observer},
     operations,
     plan::{Plan, check_path},
@@ -108,17 +111,18 @@ impl ServerSettings {
         tcp.unwrap_or_else(no_addr)
     }
 
-    /// Returns site, URL and result of a connection to each site's upstream.
+    /// Returns site, URL and result of a connection to each server of each site.
     ///
     /// The site is not named where it is the only one.
-    pub async fn check_upstreams(&self) -> Vec<(Option<&str>, &str, Result<(), ProxyError>)> {
+    pub async fn check_upstreams(&self) -> Vec<(Option<&str>, String, Result<(), ProxyError>)> {
         let sites = &self.plan.sites;
         let mut checked = Vec::new();
         for site in sites {
             if let Target::Upstream(upstream) = &site.target {
                 let name = (sites.len() > 1).then_some(site.about.name.as_str());
-                let url = site.about.upstream.as_deref().unwrap_or_default();
-                checked.push((name, url, upstream.proxy.check().await));
+                let servers = upstream.proxy.check_servers().await;
+                let named = servers.into_iter().map(|(url, result)| (name, url, result));
+                checked.extend(named);
             }
         }
         checked
@@ -144,6 +148,14 @@ impl ServerSettings {
             tried.push((name, &listen.addr, bound.map(|bound| bound.local_addr())));
         }
         tried
+    }
+
+    /// Returns the certificates of the listeners.
+    #[must_use]
+    pub fn certificates(&self) -> Vec<CertificateState> {
+        let mut listens = self.listens.visitors.iter();
+        let tls = listens.find_map(|listen| listen.tls.as_ref());
+        tls.map(Tls::states).unwrap_or_default()
     }
 
     /// Returns path and directory of each robot heaven that is not the built-in one.
@@ -220,10 +232,28 @@ impl Server {
         self.admin_listener.as_ref().map(Listener::local_addr)
     }
 
+    /// Returns the listener that has the admin page: its own, else the first with an address.
+    pub(crate) fn admin_listener(&self) -> Option<&Listener> {
+        let mut visitors = self.listeners.iter();
+        let has_addr = |listener: &&Listener| matches!(listener.addr(), ListenAddr::Tcp(_));
+        (self.admin_listener.as_ref())
+            .or_else(|| visitors.find(has_addr))
+            .or_else(|| self.listeners.first())
+    }
+
     /// Opens the access log and starts traces; returns what sees all requests.
     pub(crate) fn observe(&mut self) -> std::io::Result<Observer> {
         self.observer = Observer::open(&self.observe)?;
         Ok(self.observer.clone())
+    }
+
+    /// Walks the demonstration site; returns the pages that are made of it.
+    async fn demo_pages(&self, robots: &RobotDetection) -> Option<MadePages> {
+        if !self.demo {
+            return None;
+        }
+        let url = self.listeners.first().map(Listener::url);
+        demo::walk(robots, &url.unwrap_or_default(), &self.settings.heaven_path).await
     }
 
     /// Serves until `stop` is cancelled, then drains; the jobs of `robots` are left running.
@@ -232,9 +262,11 @@ impl Server {
     /// and what is under way ends within the drain timeout. The sites are those
     /// of the settings until [`reload`](super::reload) exchanges them.
     pub async fn run(self, robots: &RobotDetection, stop: CancellationToken) {
+        let pages = self.demo_pages(robots).await;
         let mut operations = Some(operations::router(
             robots.clone(),
             self.observer.clone(),
+            ListenerMetrics::of(&self.listeners),
             stop.clone(),
         ));
         let mut admin = self.settings.admin_enabled.then(|| {
@@ -265,14 +297,16 @@ impl Server {
             runtime: Handle::current(),
             tasks: robots.tasks().clone(),
         });
-        let serving = Serving::new(robots, self.plan, Arc::clone(&rooms), self.demo);
+        let serving = Serving::new(robots, self.plan, Arc::clone(&rooms), self.demo, pages);
         let serving = Served::new(robots, serving);
         let front = Front::new(Arc::clone(&serving.serving), rooms, is_draining);
         let workers = Arc::new(self.workers);
         for listener in self.listeners {
             let (workers, front) = (Arc::clone(&workers), front.clone());
             let closing = closing.clone();
-            tasks.spawn(async move { listener.serve_on(&workers, front, closing).await });
+            tasks.spawn(async move {
+                listener.serve_arrivals_on(&workers, front, closing).await;
+            });
         }
         tasks.close();
         tasks.wait().await;

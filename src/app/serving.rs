@@ -6,20 +6,24 @@ use std::sync::{
 };
 
 use arc_swap::{ArcSwap, Guard};
+use axum::http::Request;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower_layer::Layer as _;
 use tracing::warn;
 
 use crate::admin::{AdminSite, SiteCounts, UpstreamRow};
-use crate::layer::{RobotDetectionService, Stats};
+use crate::layer::{Reply, RobotDetectionService, Stats};
+use crate::listen::Arrival;
 use crate::policy::Enforcer;
 use crate::proxy::ServerState;
 
 use super::{
     RobotDetection, Site,
-    behind::{Behind, Parts, Rooms},
+    behind::{Behind, BehindFuture, Parts, Rooms},
     body::FrontBody,
+    made_pages::MadePages,
     observe::SiteObserver,
+    pages::Heaven,
     plan::{About, Plan, SitePlan},
     server::IDENTIFICATION_HEADER,
     table::{SiteHost, SitePath, Table},
@@ -30,6 +34,8 @@ use super::{
 #[derive(Debug)]
 pub(super) struct Serving {
     pub(super) is_demo: bool,
+    /// Pages of heaven where the configuration makes none.
+    default_pages: Option<MadePages>,
     table: ArcSwap<Sites>,
     rooms: Arc<Rooms>,
     retired: TaskTracker,
@@ -55,9 +61,9 @@ pub(super) struct Served {
 }
 
 impl Served {
-    /// Returns the service that decides about requests and answers them.
-    pub(super) fn service(&self) -> RobotDetectionService<Behind> {
-        self.service.clone()
+    /// Decides about a request, and answers it or asks who does.
+    pub(super) fn respond(&self, request: Request<Arrival>) -> Reply<BehindFuture, FrontBody> {
+        self.service.respond(request, Behind::answer)
     }
 
     pub(super) fn observer(&self) -> &SiteObserver {
@@ -65,17 +71,21 @@ impl Served {
     }
 
     fn new(site: Site, plan: SitePlan, rooms: &Arc<Rooms>) -> Self {
+        let own_pages = plan.heaven.as_ref().and_then(Heaven::own_pages);
         let behind = Behind::new(Parts {
             rooms: Arc::clone(rooms),
             robots_txt: site.served_robots_txt().clone(),
             heaven: plan.heaven,
             target: plan.target.clone(),
         });
-        let layer = site
+        let mut layer = site
             .layer()
             .identification_header(IDENTIFICATION_HEADER)
             .refusal_body(FrontBody::text)
             .report_outcome(true);
+        if let Some(pages) = own_pages {
+            layer = layer.own_pages(move |asked, to| pages.location(asked, to));
+        }
         Self {
             service: layer.layer(behind),
             observer: rooms.observer.site(&plan.about.name),
@@ -87,15 +97,17 @@ impl Served {
 }
 
 impl Serving {
-    /// Serves the sites of a plan; `is_demo` stays so in every reload.
+    /// Serves the sites of a plan; `is_demo` and the pages by default stay so in every reload.
     pub(super) fn new(
         robots: &RobotDetection,
         plan: Plan,
         rooms: Arc<Rooms>,
         is_demo: bool,
+        default_pages: Option<MadePages>,
     ) -> Self {
         let serving = Self {
             is_demo,
+            default_pages,
             table: ArcSwap::from_pointee(Sites::default()),
             rooms,
             retired: TaskTracker::new(),
@@ -154,6 +166,12 @@ impl Serving {
                 }
                 (Some(detection), None) => robots.start_site(&plan.about.name, detection),
             };
+            if let Some(heaven) = &mut plan.heaven {
+                if let Some(pages) = &self.default_pages {
+                    heaven.made_by_default(pages);
+                }
+                heaven.start(robots.store(), &plan.about.name, &self.rooms, &self.stop);
+            }
             let served = Arc::new(Served::new(site, plan, &self.rooms));
             new.add(&hosts, &path, served);
         }

@@ -1,13 +1,13 @@
 //! Sites of one process: each with decisions and counters of its own.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::clock::Clock;
 use crate::detect::SharedDetector;
 use crate::fetch::Fetcher;
-use crate::layer::{RobotDetectionLayer, Stats};
+use crate::layer::{OwnRobot, RobotDetectionLayer, Stats};
 use crate::policy::{Enforcement, Enforcer, Policy, PolicyBuilder, PolicyError, SharedPolicy};
 
 use super::{RobotDetection, RobotsTxtPlan, ServedRobotsTxt};
@@ -49,6 +49,8 @@ pub(super) struct Common {
     pub(super) detector: SharedDetector,
     pub(super) fetcher: Fetcher,
     pub(super) clock: Clock,
+    /// The program's own site robot, once there is one.
+    pub(super) own_robot: Arc<OnceLock<OwnRobot>>,
 }
 
 /// Builder of a further [`Site`] beside the one that the handle is for.
@@ -92,6 +94,7 @@ impl Site {
             detector,
             fetcher,
             clock,
+            own_robot,
         } = common.clone();
         let robots_txt = ServedRobotsTxt::new(
             detection.robots_txt,
@@ -105,6 +108,9 @@ impl Site {
             .enforcer(enforcer.clone())
             .clock(clock)
             .refusal_body(axum::body::Body::from);
+        if let Some(own) = own_robot.get() {
+            layer.know_own_robot(own.clone());
+        }
         let stop = CancellationToken::new();
         let inner = Inner {
             name: name.to_owned(),

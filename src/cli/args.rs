@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::access_log::FieldPath;
 
 use super::robots_txt::RobotsTxtCommand;
+use super::site_robot::SiteRobotCommand;
 
 /// Tells robots from people on the way into a web site.
 #[derive(Clone, Debug, Parser)]
@@ -37,6 +38,9 @@ pub(super) enum Command {
     /// Asks and checks robots.txt files
     #[command(subcommand)]
     RobotsTxt(RobotsTxtCommand),
+    /// Runs and controls the site robot, checks its files
+    #[command(subcommand)]
+    SiteRobot(SiteRobotCommand),
     /// Sets the administrator's password, makes tokens for scripts
     #[command(subcommand)]
     Admin(AdminCommand),

@@ -18,6 +18,7 @@ mod context;
 mod doctor;
 mod doubts;
 mod explain;
+mod file;
 mod identify;
 mod init;
 mod output;
@@ -27,6 +28,7 @@ mod robots_txt;
 mod robots_txt_doubts;
 mod run;
 mod serve;
+mod site_robot;
 mod usage;
 
 use args::{Cli, Command};

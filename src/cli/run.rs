@@ -11,6 +11,7 @@ use crate::store::{StoreError, StoreErrorKind};
 
 use super::{
     Cli, Command, admin, doctor, explain, identify, init, output, registry, robots_txt, serve,
+    site_robot,
     usage::{WRONG_USAGE, WrongUsage},
 };
 
@@ -43,6 +44,7 @@ fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Identify(args) => identify::run(cli, args),
         Command::Init(args) => init::run(args),
         Command::RobotsTxt(command) => robots_txt::run(command),
+        Command::SiteRobot(command) => site_robot::run(cli, command),
         Command::Completions(args) => {
             init::completions(args);
             Ok(ExitCode::SUCCESS)
@@ -56,7 +58,7 @@ fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
 
 async fn run_async(cli: &Cli, command: &Command) -> anyhow::Result<ExitCode> {
     match command {
-        Command::Serve(args) => serve::run(cli, args).await,
+        Command::Serve(args) => Box::pin(serve::run(cli, args)).await,
         Command::Registry(command) => registry::run(cli, command).await,
         Command::Explain(args) => explain::run(cli, args).await,
         Command::Admin(command) => admin::run(cli, command).await,
@@ -64,6 +66,7 @@ async fn run_async(cli: &Cli, command: &Command) -> anyhow::Result<ExitCode> {
         Command::Identify(_)
         | Command::Init(_)
         | Command::RobotsTxt(_)
+        | Command::SiteRobot(_)
         | Command::Completions(_) => Ok(ExitCode::SUCCESS),
     }
 }

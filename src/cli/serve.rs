@@ -8,7 +8,7 @@ use tracing::info;
 use crate::admin::{generate_password, hash_password};
 use crate::app::{self, RobotDetection, Server, ServerSettings};
 use crate::config::{Loaded, Loader, Settings};
-use crate::listen::{ServiceState, tell_service_manager};
+use crate::listen::{ListenAddr, ServiceState, tell_service_manager};
 use crate::telemetry::start_log;
 
 use super::{
@@ -31,6 +31,9 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
     let mut server = server_settings.bind().await?;
     let observer = server.observe()?;
     let robots = builder.build().await?;
+    if !args.demo {
+        robots.start_site_robots(&loaded)?;
+    }
     if settings.admin_enabled {
         print_first_password(&robots).await?;
     }
@@ -107,8 +110,7 @@ fn announce(
     };
     if settings.admin_enabled {
         let path = settings.admin_path.trim_matches('/');
-        let admin = server.admin_addr().unwrap_or(addr);
-        output::line(&format!("admin page: http://{}/{path}/", reachable(admin)))?;
+        output::line(&format!("admin page: {}", admin_page(server, path)))?;
     }
     for line in sites {
         output::line(&format!("site {line}"))?;
@@ -120,6 +122,20 @@ fn announce(
     let active = robots.detector().load().robots().len();
     info!(robots = active, %addr, "serving {site} with {active} robots known");
     Ok(())
+}
+
+/// The admin page's URL; a Unix socket has none.
+fn admin_page(server: &Server, path: &str) -> String {
+    let Some(listener) = server.admin_listener() else {
+        return format!("/{path}/");
+    };
+    match listener.addr() {
+        ListenAddr::Tcp(addr) => {
+            let scheme = if listener.is_tls() { "https" } else { "http" };
+            format!("{scheme}://{}/{path}/", reachable(*addr))
+        }
+        other => format!("/{path}/ at {other}"),
+    }
 }
 
 /// An address that a browser on this machine can open.

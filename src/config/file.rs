@@ -186,23 +186,45 @@ fn read_one_of(
         content.errors.push((found.line, message));
         return;
     };
+    read_keys(&mut found, "", entries, lines, &mut content.errors);
+    content.tables.push(found);
+}
+
+/// Reads the keys of a table that may be repeated, and of the tables in it.
+fn read_keys(
+    found: &mut Table,
+    prefix: &str,
+    entries: &DeTable<'_>,
+    lines: Lines<'_>,
+    errors: &mut Vec<(usize, String)>,
+) {
+    let TableKind {
+        name: kind_name,
+        keys,
+    } = found.kind;
     for (name, value) in entries {
         let line = lines.at(name.span().start);
-        let name = name.get_ref().as_ref();
-        let Some((name, value_kind)) = kind.keys.iter().find(|(known, _)| *known == name) else {
-            let hint = hint(nearest(name, kind.names()));
-            let message = format!("unknown key {name:?} in [[{kind_name}]]{hint}");
-            content.errors.push((line, message));
+        let name = format!("{prefix}{}", name.get_ref());
+        let inner = format!("{name}.");
+        if let (DeValue::Table(entries), true) = (value.get_ref(), prefix.is_empty())
+            && found.kind.names().any(|known| known.starts_with(&inner))
+        {
+            read_keys(found, &inner, entries, lines, errors);
+            continue;
+        }
+        let Some((name, value_kind)) = keys.iter().find(|(known, _)| *known == name) else {
+            let hint = hint(nearest(&name, found.kind.names()));
+            errors.push((
+                line,
+                format!("unknown key {name:?} in [[{kind_name}]]{hint}"),
+            ));
             continue;
         };
         match convert(value.get_ref()).and_then(|value| value.fit(*value_kind)) {
             Ok(value) => found.values.push((name, value, line)),
-            Err(reason) => content
-                .errors
-                .push((line, format!("{kind_name}.{name}: {reason}"))),
+            Err(reason) => errors.push((line, format!("{kind_name}.{name}: {reason}"))),
         }
     }
-    content.tables.push(found);
 }
 
 fn convert(value: &DeValue<'_>) -> Result<Value, String> {

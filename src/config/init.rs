@@ -105,7 +105,7 @@ const ROBOTS_TXT_HOSTS: &str = "
 const SITES: &str = "
 # Several sites in one process, by the host (and path) that visitors ask for; *.example.org
 # is every name below it. All settings above are for all sites; a site may set those of
-# filter, redirect, upstream (without `server.`), [heaven] and [robots_txt] for itself,
+# filter, redirect, upstream (without `server.`), [heaven], [site_robot] and [robots_txt] for itself,
 # and have rules and headers of its own, which come before the common ones. Other hosts
 # get server.upstream, or 421 where there is none.
 #[[site]]
@@ -128,6 +128,21 @@ const LISTENERS: &str = "
 #listen = \"0.0.0.0:443\"
 #tls = true
 #proxy_protocol = false
+
+# A listener may order its certificates by itself (ACME; in builds with the feature
+# `acme`): one for each of the hosts, proven on this listener, which must be what the
+# world reaches at port 443 of them, and renewed when a third of its time is left. You
+# have to agree to the authority's terms of service. directory: \"letsencrypt\",
+# \"staging\" (to try it with) or a URL; ca_file: what proves that URL's server, in PEM.
+# cache holds account, keys and certificates; nobody else may read it.
+#[[listener]]
+#listen = \"[::]:443\"
+#acme.hosts = [\"example.com\", \"www.example.com\"]
+#acme.contact = [\"mailto:webmaster@example.com\"]
+#acme.agree_to_terms = true
+#acme.directory = \"letsencrypt\"
+#acme.cache = \"acme\"
+#acme.ca_file = \"\"
 
 # Certificates of the listeners with TLS, in PEM; taken over when the files change. The
 # name that a visitor asks for chooses; the first serves names that none has.
@@ -187,7 +202,7 @@ mod tests {
         assert_eq!(loaded.settings().tags.len(), 1);
         assert_eq!(loaded.settings().robots_txt_hosts.len(), 1);
         assert_eq!(loaded.sites().len(), 1);
-        assert_eq!(loaded.settings().listeners.len(), 1);
+        assert_eq!(loaded.settings().listeners.len(), 2);
         assert_eq!(loaded.settings().certificates.len(), 1);
     }
 }

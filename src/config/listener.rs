@@ -13,10 +13,29 @@ pub struct ListenerSettings {
     pub tls: bool,
     /// Whether connections begin with a PROXY header.
     pub proxy_protocol: bool,
+    /// Certificates that it orders by itself.
+    pub acme: Option<AcmeTable>,
     /// Where it stands, for errors.
     pub origin: String,
     /// Where each of its keys stands.
     origins: BTreeMap<&'static str, String>,
+}
+
+/// `acme` of a `[[listener]]`.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct AcmeTable {
+    /// Names that certificates are ordered for.
+    pub hosts: Vec<String>,
+    /// Where the authority reaches the site's people.
+    pub contacts: Vec<String>,
+    /// URL of the authority's directory, or a word for one; empty: the default.
+    pub directory: String,
+    /// Directory of account, keys and certificates.
+    pub cache: String,
+    /// Certificates that prove the directory's server; empty: the system's.
+    pub ca_file: String,
+    /// Whether the authority's terms of service are agreed to.
+    pub agree_to_terms: bool,
 }
 
 /// One `[[certificate]]`.
@@ -42,8 +61,11 @@ impl ListenerSettings {
                 ("listen", Value::Text(text)) => text.trim().clone_into(&mut listener.listen),
                 ("tls", Value::Bool(tls)) => listener.tls = *tls,
                 ("proxy_protocol", Value::Bool(proxied)) => listener.proxy_protocol = *proxied,
-                _ => {}
+                (name, value) => listener.set_acme(name, value),
             }
+        }
+        if listener.acme.is_some() && !listener.origins.contains_key("tls") {
+            listener.tls = true;
         }
         if listener.listen.is_empty() {
             return Err(ConfigError {
@@ -53,6 +75,32 @@ impl ListenerSettings {
             });
         }
         Ok(listener)
+    }
+
+    /// Tells whether both are the same, wherever they stand.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let what = |listener: &Self| Self {
+            origin: String::new(),
+            origins: BTreeMap::new(),
+            ..listener.clone()
+        };
+        what(self) == what(other)
+    }
+
+    fn set_acme(&mut self, name: &str, value: &Value) {
+        let Some(key) = name.strip_prefix("acme.") else {
+            return;
+        };
+        let acme = self.acme.get_or_insert_default();
+        match (key, value.clone()) {
+            ("hosts", Value::List(hosts)) => acme.hosts = hosts,
+            ("contact", Value::List(contacts)) => acme.contacts = contacts,
+            ("directory", Value::Text(text)) => acme.directory = text,
+            ("cache", Value::Text(text)) => acme.cache = text,
+            ("ca_file", Value::Text(text)) => acme.ca_file = text,
+            ("agree_to_terms", Value::Bool(agreed)) => acme.agree_to_terms = agreed,
+            _ => {}
+        }
     }
 
     /// Creates the error of a value that turned out wrong later.
@@ -66,6 +114,15 @@ impl ListenerSettings {
 }
 
 impl CertificateSettings {
+    /// Tells whether both are the same, wherever they stand.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let what = |certificate: &Self| Self {
+            origin: String::new(),
+            ..certificate.clone()
+        };
+        what(self) == what(other)
+    }
+
     pub(super) fn new(file: &str, table: &Table) -> Result<Self, ConfigError> {
         let mut certificate = Self {
             origin: format!("{file}:{}", table.line),

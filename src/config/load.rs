@@ -183,8 +183,8 @@ impl Loaded {
 
     /// Takes over from `other` what a running process cannot change, and returns its names.
     ///
-    /// Tables and sites stay, but for the registries. A name is returned if
-    /// what stays differs from what is wanted.
+    /// Rules, sites and the like are not taken over. A name is returned if what
+    /// is running differs from what is wanted.
     pub fn keep(&mut self, other: &Self, is_kept: impl Fn(&Key) -> bool) -> Vec<&'static str> {
         let mut kept = Vec::new();
         for key in KEYS.iter().filter(|key| is_kept(key)) {
@@ -196,15 +196,35 @@ impl Loaded {
                 kept.push(key.name);
             }
         }
-        let wanted = std::mem::replace(&mut self.tables.sources, other.tables.sources.clone());
-        let are_same = wanted.len() == other.tables.sources.len()
-            && wanted
-                .iter()
-                .zip(&other.tables.sources)
-                .all(|(wanted, running)| wanted.is_same(running));
-        if !are_same {
-            kept.push("[[source]]");
-        }
+        let (wanted, running) = (&mut self.tables, &other.tables);
+        let are_same = [
+            (
+                "[[source]]",
+                keep_table(
+                    &mut wanted.sources,
+                    &running.sources,
+                    SourceSettings::is_same,
+                ),
+            ),
+            (
+                "[[listener]]",
+                keep_table(
+                    &mut wanted.listeners,
+                    &running.listeners,
+                    ListenerSettings::is_same,
+                ),
+            ),
+            (
+                "[[certificate]]",
+                keep_table(
+                    &mut wanted.certificates,
+                    &running.certificates,
+                    CertificateSettings::is_same,
+                ),
+            ),
+        ];
+        let changed = are_same.iter().filter(|(_, is_same)| !is_same);
+        kept.extend(changed.map(|(name, _)| name));
         kept
     }
 
@@ -252,6 +272,20 @@ impl Tables {
         }
         Ok(())
     }
+}
+
+/// Puts what is running in place of what is wanted; tells whether that is the same.
+fn keep_table<T: Clone>(
+    wanted: &mut Vec<T>,
+    running: &[T],
+    is_same: impl Fn(&T, &T) -> bool,
+) -> bool {
+    let wanted = std::mem::replace(wanted, running.to_vec());
+    wanted.len() == running.len()
+        && wanted
+            .iter()
+            .zip(running)
+            .all(|(wanted, running)| is_same(wanted, running))
 }
 
 fn defaults() -> BTreeMap<&'static str, InForce> {

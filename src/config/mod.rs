@@ -36,7 +36,7 @@ mod value;
 pub use error::{ConfigError, ConfigErrors, nearest, unknown_word};
 pub use init::commented_configuration;
 pub use key::{KEYS, Key, Kind};
-pub use listener::{CertificateSettings, ListenerSettings};
+pub use listener::{AcmeTable, CertificateSettings, ListenerSettings};
 pub use load::{InForce, Loaded, Loader};
 pub use robots_txt::RobotsTxtHostSettings;
 pub use settings::Settings;

@@ -123,6 +123,8 @@ settings! {
     max_headers: usize = "server.max_headers",
     /// Bytes of a request's head.
     max_header_bytes: usize = "server.max_header_bytes",
+    /// Bytes of a line of a request's head.
+    max_header_line_bytes: usize = "server.max_header_line_bytes",
     /// Bytes of a request's body; 0: no limit.
     max_body_bytes: u64 = "server.max_body_bytes",
     /// Whether we serve robot heaven.
@@ -131,6 +133,14 @@ settings! {
     heaven_path: String = "heaven.path",
     /// Directory of robot heaven's pages; empty: built in.
     heaven_directory: String = "heaven.directory",
+    /// Where the pages of robot heaven come from.
+    heaven_source: String = "heaven.source",
+    /// URL of the site that they are about; empty: by its host.
+    heaven_url: String = "heaven.url",
+    /// Name of the site on them; empty: its host.
+    heaven_name: String = "heaven.name",
+    /// Whether robots are redirected to the page made from the one they asked for.
+    heaven_own_pages: bool = "heaven.own_pages",
     /// Whether robots are held to robots.txt.
     robots_txt_enforce: String = "robots_txt.enforce",
     /// Answer to what robots.txt disallows.
@@ -159,6 +169,28 @@ settings! {
     robots_txt_content_usage: String = "robots_txt.content_usage",
     /// URL of a licence; empty: none.
     robots_txt_license: String = "robots_txt.license",
+    /// URLs at which the site robot begins.
+    site_robot_starting_points: Vec<String> = "site_robot.starting_points",
+    /// Links that it follows; none: any number.
+    site_robot_depth: Option<u32> = "site_robot.depth",
+    /// Paths of which one begins what it visits; empty: any.
+    site_robot_only_below: Vec<String> = "site_robot.only_below",
+    /// Paths that it keeps away from.
+    site_robot_never_below: Vec<String> = "site_robot.never_below",
+    /// Cron expression; empty: none.
+    site_robot_schedule: String = "site_robot.schedule",
+    /// Directory that heaven is published into; empty: none.
+    site_robot_publish: String = "site_robot.publish",
+    /// How it logs in; empty: as robot.conf says.
+    site_robot_login: String = "site_robot.login",
+    /// robot.conf; empty: none.
+    site_robot_robot_conf: String = "site_robot.robot_conf",
+    /// Lines of robot.conf.
+    site_robot_robot: Vec<String> = "site_robot.robot",
+    /// filter.conf; empty: none.
+    site_robot_filter_conf: String = "site_robot.filter_conf",
+    /// Programs that make HTML of documents.
+    site_robot_converters: Vec<String> = "site_robot.converters",
     /// Path of the admin page.
     admin_path: String = "admin.path",
     /// Whether there is an admin page.
@@ -198,6 +230,15 @@ impl FromValue for Vec<String> {
         match value {
             Some(Value::List(items)) => items.clone(),
             _ => Self::new(),
+        }
+    }
+}
+
+impl FromValue for Option<u32> {
+    fn from_value(value: Option<&Value>) -> Self {
+        match value {
+            Some(Value::Integer(number)) => u32::try_from(*number).ok(),
+            _ => None,
         }
     }
 }

@@ -28,6 +28,7 @@ const OF_SITES: &[&str] = &[
     "server.health_interval_seconds",
     "heaven.",
     "robots_txt.",
+    "site_robot.",
 ];
 
 /// Tables that may stand in a `[[site]]`.

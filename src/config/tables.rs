@@ -131,6 +131,12 @@ pub(super) const LISTENER: TableKind = TableKind {
         ("listen", Kind::Text),
         ("tls", Kind::Bool),
         ("proxy_protocol", Kind::Bool),
+        ("acme.hosts", Kind::List),
+        ("acme.contact", Kind::List),
+        ("acme.directory", Kind::Text),
+        ("acme.cache", Kind::Text),
+        ("acme.ca_file", Kind::Text),
+        ("acme.agree_to_terms", Kind::Bool),
     ],
 };
 

@@ -195,3 +195,32 @@ fn no_two_keys_share_a_variable() {
     variables.dedup();
     assert_eq!(variables.len(), KEYS.len());
 }
+
+#[test]
+fn listeners_and_certificates_are_kept_and_named_only_where_they_differ() {
+    let listener =
+        "[[listener]]\nlisten = 'a:1'\nacme = { hosts = 'a.example', agree_to_terms = true }\n";
+    let certificate = "[[certificate]]\ncertificate_file = 'a.pem'\nkey_file = 'a.key'\n";
+    let load = |text: &str| Loader::new().file("f", text).load().unwrap();
+    let running = load(&format!("{listener}{certificate}"));
+    let mut moved = load(&format!("# Moved.\n{certificate}{listener}"));
+    assert_eq!(moved.keep(&running, |_| false), Vec::<&str>::new());
+    for (text, expected) in [
+        (
+            listener.replace("a.example", "b.example") + certificate,
+            "[[listener]]",
+        ),
+        (
+            format!("{listener}{}", certificate.replace("a.key", "b.key")),
+            "[[certificate]]",
+        ),
+    ] {
+        let mut wanted = load(&text);
+        assert_eq!(wanted.keep(&running, |_| false), [expected]);
+        assert_eq!(wanted.settings().listeners, running.settings().listeners);
+        assert_eq!(
+            wanted.settings().certificates,
+            running.settings().certificates
+        );
+    }
+}

@@ -10,3 +10,4 @@ mod login;
 mod nesting;
 mod pages;
 mod site;
+mod site_robot;

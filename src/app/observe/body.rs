@@ -26,8 +26,18 @@ pin_project! {
 }
 
 impl<B> ObservedBody<B> {
-    pub(super) fn new(inner: B, observation: Option<Observation>) -> Self {
-        Self { observation, inner }
+    pub(super) fn new(inner: B, observation: Observation) -> Self {
+        Self {
+            observation: Some(observation),
+            inner,
+        }
+    }
+
+    pub(super) fn unobserved(inner: B) -> Self {
+        Self {
+            observation: None,
+            inner,
+        }
     }
 }
 

@@ -20,15 +20,21 @@ pin_project! {
     #[derive(Debug)]
     pub(in super::super) struct ObserveFuture<F> {
         observation: Option<Observation>,
+        outcome: Option<Outcome>,
         #[pin]
         inner: F,
     }
 }
 
 impl<F> ObserveFuture<F> {
-    pub(super) fn new(inner: F, observation: Observation) -> Self {
+    pub(in super::super) fn new(
+        inner: F,
+        observation: Observation,
+        outcome: Option<Outcome>,
+    ) -> Self {
         Self {
             observation: Some(observation),
+            outcome,
             inner,
         }
     }
@@ -43,17 +49,12 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        let mut response = ready!(this.inner.poll(cx))?;
-        let mut observation = this.observation.take();
-        if let Some(observation) = &mut observation {
-            let outcome = response.extensions_mut().remove::<Outcome>();
-            observation.answered(response.status(), outcome);
-            if response.body().is_from_upstream() {
-                observation.first_byte();
-            }
-        }
-        Poll::Ready(Ok(
-            response.map(|inner| ObservedBody::new(inner, observation))
-        ))
+        let response = ready!(this.inner.poll(cx))?;
+        let outcome = this.outcome.take();
+        Poll::Ready(Ok(match this.observation.take() {
+            Some(observation) => observation.answered(response, outcome),
+            // Nobody polls a future again that was ready.
+            None => response.map(ObservedBody::unobserved),
+        }))
     }
 }

@@ -7,12 +7,10 @@ use axum::http::{
     header::{HOST, REFERER, USER_AGENT},
 };
 
-use crate::listen::ClientAddr;
-
 /// Head of a request; neither cookies nor authorisation are in it.
 #[derive(Debug)]
 pub(super) struct Kept {
-    pub(super) client: Option<IpAddr>,
+    pub(super) client: IpAddr,
     pub(super) received_ms: i64,
     pub(super) method: Method,
     uri: Uri,
@@ -31,16 +29,15 @@ enum UserAgents {
 }
 
 impl Kept {
-    pub(super) fn new<B>(request: &Request<B>, received_ms: i64) -> Self {
+    pub(super) fn new<B>(request: &Request<B>, client: IpAddr, received_ms: i64) -> Self {
         let headers = request.headers();
-        let addr = request.extensions().get::<ClientAddr>();
         let authority = request.uri().authority();
         let host = match authority {
             Some(authority) => Some(authority.as_str().as_bytes()),
             None => headers.get(HOST).map(HeaderValue::as_bytes),
         };
         Self {
-            client: addr.map(|addr| addr.client),
+            client,
             received_ms,
             method: request.method().clone(),
             uri: request.uri().clone(),
@@ -127,7 +124,11 @@ fn without_user(authority: &[u8]) -> &[u8] {
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+
     use super::*;
+
+    const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
     fn kept(target: &str, version: Version) -> Kept {
         let request = Request::builder()
@@ -138,7 +139,7 @@ mod tests {
             .header("Authorization", "Bearer secret")
             .body(())
             .unwrap();
-        Kept::new(&request, 0)
+        Kept::new(&request, CLIENT, 0)
     }
 
     #[test]
@@ -187,7 +188,7 @@ mod tests {
         let mut headers = HeaderMap::new();
         let joined = |headers: &HeaderMap| {
             let request = Request::builder().body(()).unwrap();
-            let mut kept = Kept::new(&request, 0);
+            let mut kept = Kept::new(&request, CLIENT, 0);
             kept.user_agents = UserAgents::new(headers);
             kept.user_agent().map(<[u8]>::to_vec)
         };

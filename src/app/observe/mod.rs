@@ -14,6 +14,7 @@ mod traces;
 pub(super) use body::{FromUpstream, ObservedBody};
 pub(super) use future::ObserveFuture;
 pub(super) use metrics::{Metrics, SiteMetrics};
+pub(super) use observation::Observation;
 pub(super) use observer::ObserveSettings;
 pub(crate) use observer::Observer;
 pub(super) use site::SiteObserver;

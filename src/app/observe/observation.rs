@@ -1,28 +1,28 @@
 //! One request, from its head to the end of the response's body.
 
-use std::{
-    net::{IpAddr, Ipv4Addr},
-    time::Duration,
-};
+use std::time::Duration;
 
-use axum::http::{HeaderValue, Request, StatusCode};
+use axum::http::{HeaderValue, Request, Response};
 use tokio::time::Instant;
 
 use crate::access_log::Line;
 use crate::layer::Outcome;
+use crate::listen::Arrival;
 #[cfg(feature = "otel")]
 use crate::telemetry::RequestSpan;
 
 #[cfg(feature = "otel")]
 use super::traces;
-use super::{SiteObserver, kept::Kept, metrics::Labels, observer::AccessLog};
+use super::{
+    FromUpstream, ObservedBody, SiteObserver, kept::Kept, metrics::Labels, observer::AccessLog,
+};
 
 /// Status of a request whose client went away before the response, as nginx has it.
 const CLIENT_CLOSED_REQUEST: u16 = 499;
 
 /// Observation of one request; it is counted and logged when dropped.
 #[derive(Debug)]
-pub(super) struct Observation {
+pub(in super::super) struct Observation {
     site: SiteObserver,
     #[cfg(feature = "otel")]
     span: Option<RequestSpan>,
@@ -35,11 +35,15 @@ pub(super) struct Observation {
 }
 
 impl Observation {
-    pub(super) fn begin<B>(site: &SiteObserver, request: &mut Request<B>) -> Self {
+    pub(super) fn begin(site: &SiteObserver, request: &mut Request<Arrival>) -> Self {
         let inner = &site.shared.observer.inner;
-        let kept = inner
-            .keeps()
-            .then(|| Box::new(Kept::new(request, inner.clock.now_ms())));
+        let kept = inner.keeps().then(|| {
+            Box::new(Kept::new(
+                request,
+                request.body().client().client,
+                inner.clock.now_ms(),
+            ))
+        });
         Self {
             site: site.clone(),
             #[cfg(feature = "otel")]
@@ -55,15 +59,19 @@ impl Observation {
         }
     }
 
-    pub(super) fn answered(&mut self, status: StatusCode, outcome: Option<Outcome>) {
-        self.status = status.as_u16();
+    /// Takes note of the response, and goes on observing its body.
+    pub(in super::super) fn answered<B: FromUpstream>(
+        mut self,
+        response: Response<B>,
+        outcome: Option<Outcome>,
+    ) -> Response<ObservedBody<B>> {
+        self.status = response.status().as_u16();
         self.outcome = outcome;
-    }
-
-    /// Counts the time until the upstream's response began, or failed.
-    pub(super) fn first_byte(&self) {
-        let metrics = &self.site.shared.observer.inner.metrics;
-        metrics.first_byte.record(self.begun.elapsed());
+        if response.body().is_from_upstream() {
+            let metrics = &self.site.shared.observer.inner.metrics;
+            metrics.first_byte.record(self.begun.elapsed());
+        }
+        response.map(|body| ObservedBody::new(body, self))
     }
 
     pub(super) fn sent(&mut self, bytes: usize) {
@@ -81,7 +89,7 @@ impl Observation {
     ) {
         let target = kept.target();
         let line = Line {
-            client: kept.client.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED)),
+            client: kept.client,
             received_ms: kept.received_ms,
             host: kept.host.as_deref(),
             method: kept.method.as_str(),

@@ -2,7 +2,9 @@ use std::sync::Arc;
 
 use axum::http::Request;
 
-use super::{ObserveFuture, Observer, SiteMetrics, observation::Observation};
+use crate::listen::Arrival;
+
+use super::{Observation, Observer, SiteMetrics};
 
 /// Observer of the requests of one site.
 #[derive(Clone, Debug)]
@@ -23,13 +25,8 @@ impl SiteObserver {
         }
     }
 
-    /// Counts and logs a request that `answer` answers, when its response has ended.
-    pub(in super::super) fn observe<B, F>(
-        &self,
-        mut request: Request<B>,
-        answer: impl FnOnce(Request<B>) -> F,
-    ) -> ObserveFuture<F> {
-        let observation = Observation::begin(self, &mut request);
-        ObserveFuture::new(answer(request), observation)
+    /// Begins to observe a request, which is counted and logged when its response has ended.
+    pub(in super::super) fn begin(&self, request: &mut Request<Arrival>) -> Observation {
+        Observation::begin(self, request)
     }
 }

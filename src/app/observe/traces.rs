@@ -63,10 +63,7 @@ pub(super) fn attributes(kept: &Kept, outcome: &Outcome, labels: Labels) -> Vec<
     ];
     let more = [
         ("url.query", kept.query().map(str::to_owned)),
-        (
-            "client.address",
-            kept.client.map(|client| client.to_string()),
-        ),
+        ("client.address", Some(kept.client.to_string())),
         ("server.address", kept.host.as_deref().map(text)),
         ("user_agent.original", kept.user_agent().map(text)),
         ("robot_detection.robot", outcome.robot().map(str::to_owned)),

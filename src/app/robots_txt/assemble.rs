@@ -9,7 +9,9 @@ use crate::fetch::Fetcher;
 use crate::policy::HostName;
 use crate::registry::Purpose;
 
-use super::{LIMITS, RobotsTxtContent, RobotsTxtPlan, RobotsTxtRules, ServedRobotsTxt};
+use super::{
+    LIMITS, RobotsTxtContent, RobotsTxtPlan, RobotsTxtRules, ServedRobotsTxt, served::COMMAND_WAIT,
+};
 
 /// Largest file that is served; robots read 500 KiB.
 const MAX_FILE_BYTES: u64 = 1 << 20;
@@ -57,7 +59,7 @@ pub async fn robots_txt_in_force(
     let plan = robots_txt(loaded)?;
     let fetcher = Fetcher::new(LIMITS)?;
     let served = ServedRobotsTxt::new(plan, detector.clone(), fetcher, Clock::system());
-    served.prepare().await;
+    served.prepare(COMMAND_WAIT).await;
     Ok(served)
 }
 
@@ -236,12 +238,11 @@ impl Source {
     }
 }
 
-/// Returns the URL of heaven's sitemap, if we serve heaven and its directory has one.
+/// Returns the URL of heaven's sitemap, if we serve heaven and it has one.
 fn heaven_sitemap(settings: &Settings, host: &str) -> Option<String> {
     let directory = Path::new(&settings.heaven_directory);
-    let has_one = settings.heaven_serve
-        && !settings.heaven_directory.is_empty()
-        && directory.join("sitemap.xml").is_file();
+    let has_file = !settings.heaven_directory.is_empty() && directory.join("sitemap.xml").is_file();
+    let has_one = settings.heaven_serve && (has_file || settings.heaven_source == "database");
     let scheme = if settings.secure_cookies {
         "https"
     } else {

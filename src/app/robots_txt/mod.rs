@@ -31,5 +31,6 @@ mod upstream;
 pub use assemble::{robots_txt, robots_txt_in_force};
 pub use plan::{RobotsTxtContent, RobotsTxtPlan};
 pub use rules::{RobotsTxtRules, WrongRule};
+pub(in crate::app) use served::START_WAIT;
 pub use served::ServedRobotsTxt;
 pub(super) use upstream::LIMITS;

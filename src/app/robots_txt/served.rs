@@ -40,8 +40,10 @@ const PATH: &str = "/robots.txt";
 /// How often it is looked whether the registry has changed.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 
-/// How long a start waits for the upstream's file.
-const FIRST_WAIT: Duration = Duration::from_secs(3);
+/// How long a start waits for the upstream's file; what has not come by then comes later.
+pub(in crate::app) const START_WAIT: Duration = Duration::from_millis(500);
+/// How long a command waits for it, which needs the file to answer.
+pub(super) const COMMAND_WAIT: Duration = Duration::from_secs(3);
 
 /// What `/robots.txt` is on each host, and what it says there; clones share it.
 #[derive(Clone, Debug)]
@@ -200,13 +202,14 @@ impl ServedRobotsTxt {
             .with_state(self.clone())
     }
 
-    /// Looks at the registry, and fetches what the plan needs of the upstream within a few seconds.
-    pub(in crate::app) async fn prepare(&self) {
+    /// Looks at the registry, and fetches what the plan needs of the upstream within the time.
+    ///
+    /// What has not come by then is for the job to fetch.
+    pub(in crate::app) async fn prepare(&self, within: Duration) {
         if self.has_other_robots() {
             self.make();
         }
-        // What has not come by then is for the job to fetch.
-        let _ = time::timeout(FIRST_WAIT, Box::pin(self.fetch_due())).await;
+        let _ = time::timeout(within, Box::pin(self.fetch_due())).await;
     }
 
     /// Follows the upstream and the registry until `stop`.
@@ -392,4 +395,28 @@ fn host<B>(request: &http::Request<B>) -> Option<&str> {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // Nothing that panics is done under the lock.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::super::{LIMITS, RobotsTxtContent};
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_start_waits_only_a_moment_for_an_upstream_that_does_not_answer() {
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", silent.local_addr().unwrap());
+        let plan = RobotsTxtPlan::new(RobotsTxtContent::Pass).upstream(&url, true, None);
+        let served = ServedRobotsTxt::new(
+            plan,
+            SharedDetector::default(),
+            Fetcher::new(LIMITS).unwrap(),
+            Clock::system(),
+        );
+        let start = Instant::now();
+        served.prepare(START_WAIT).await;
+        assert!(start.elapsed() < Duration::from_secs(1));
+    }
 }

@@ -1,5 +1,6 @@
 //! `doctor`: checks everything that `serve` will need, and says what to do.
 
+mod certificates;
 mod check;
 mod configuration;
 mod database;

@@ -9,6 +9,7 @@ use crate::config::{Loaded, Settings};
 
 use super::{
     super::{Cli, args::DoctorArgs, context, output, usage::WRONG_USAGE},
+    certificates::certificates,
     check::Check,
     configuration::configuration,
     database::database,
@@ -52,6 +53,7 @@ async fn all(subject: &Subject<'_>, offline: bool) -> anyhow::Result<Vec<Check>>
     let groups = [
         upstreams(subject).await,
         listeners(subject).await,
+        certificates(subject),
         heavens(subject),
         access_log(subject),
         robots_txt(subject).await,

@@ -2,13 +2,12 @@
 
 use std::{process::ExitCode, sync::Arc};
 
-use crate::cli::{args::ExportArgs, output, usage::WrongUsage};
+use crate::cli::{args::ExportArgs, file::write_file, output, usage::WrongUsage};
 use crate::config::unknown_word;
 use crate::detect;
 use crate::registry::{ExportFormat, Format};
 
 use super::{
-    file::write_file,
     list::NONE,
     select::{Row, Selection, mark_duplicates},
     show::robot_object,

@@ -2,7 +2,6 @@
 
 mod change;
 mod export;
-mod file;
 mod list;
 mod refresh;
 mod run;

@@ -1,4 +1,4 @@
-// Shows how a refresh goes without reloading the page. The page works without it.
+// Shows how a refresh and the site robot's run go without reloading the page. The page works without it.
 (() => {
   "use strict";
   const part = () => document.getElementById("refresh");
@@ -48,5 +48,77 @@
     setTimeout(poll, 1000);
   }
 
+  const robot = () => document.getElementById("site-robot");
+
+  // Puts a text where it is shown, if it is another one: what did not change is not read aloud.
+  function put(element, value) {
+    const text = String(value);
+    if (element && element.textContent !== text) element.textContent = text;
+  }
+
+  function hostRow(host) {
+    const row = document.createElement("tr");
+    const name = document.createElement("th");
+    name.scope = "row";
+    name.textContent = host.host;
+    row.append(name);
+    for (const [label, value] of [["Fetched", host.fetched], ["Failed", host.failed], ["Bytes", host.bytes]]) {
+      const cell = document.createElement("td");
+      cell.className = "number";
+      cell.dataset.label = label;
+      cell.textContent = value;
+      row.append(cell);
+    }
+    return row;
+  }
+
+  function showRun(status) {
+    const here = robot();
+    for (const tile of here.querySelectorAll("[data-count]")) {
+      if (status.run) put(tile, status.run[tile.dataset.count]);
+    }
+    for (const fact of here.querySelectorAll("[data-live]")) {
+      put(fact, status.live[fact.dataset.live]);
+    }
+    const hosts = here.querySelector("[data-hosts]");
+    if (hosts) hosts.replaceChildren(...status.live.hosts.map(hostRow));
+  }
+
+  // The buttons and the history change with the state: the whole content is exchanged.
+  async function showState() {
+    const answer = await fetch(location.href);
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const fresh = page.getElementById("content");
+    if (!answer.ok || !page.getElementById("site-robot")) return location.reload();
+    const heading = robot().querySelector("[data-text]");
+    const focused = document.activeElement && document.activeElement.id;
+    const freshHeading = fresh.querySelector("[data-text]");
+    put(heading, freshHeading.textContent);
+    freshHeading.replaceWith(heading);
+    document.getElementById("content").replaceChildren(...fresh.childNodes);
+    const again = focused && document.getElementById(focused);
+    if (again) again.focus();
+  }
+
+  async function pollRobot() {
+    try {
+      const answer = await fetch(robot().dataset.poll, { headers: { accept: "application/json" } });
+      if (!answer.ok) return location.reload();
+      const status = await answer.json();
+      const isLive = robot().querySelector("[data-live]") !== null;
+      const hasRun = robot().querySelector("[data-count]") !== null;
+      if (status.state !== robot().dataset.state || (status.live !== null) !== isLive || (status.run !== null) !== hasRun) {
+        await showState();
+      } else {
+        showRun(status);
+      }
+      if (!status.running) return;
+    } catch {
+      // The server may be restarting; ask again.
+    }
+    setTimeout(pollRobot, 1000);
+  }
+
+  if (robot() && robot().dataset.running === "true") setTimeout(pollRobot, 300);
   if (part() && part().dataset.running === "true") setTimeout(poll, 300);
 })();

@@ -5,7 +5,7 @@ use std::{fmt::Write as _, net::SocketAddr, sync::Mutex, time::Duration};
 use regex::Regex;
 use reqwest::{Method, StatusCode, header, redirect};
 use robot_detection::{
-    admin::{self, Access, Admin, Reloads, Setting, SharedSites},
+    admin::{self, Access, Admin, Reloads, RobotRuns, Setting, SharedSites},
     clock::Clock,
     detect::SharedDetector,
     fetch::{FetchLimits, Fetcher},
@@ -31,6 +31,7 @@ pub(super) struct Site {
     pub(super) detector: SharedDetector,
     pub(super) refresher: Refresher,
     pub(super) clock: Clock,
+    pub(super) robot_runs: RobotRuns,
     pub(super) source: TestServer,
     _directory: tempfile::TempDir,
 }
@@ -69,6 +70,10 @@ impl Plan {
         }
     }
 
+    #[expect(
+        clippy::too_many_lines,
+        reason = "what a site has, one after the other"
+    )]
     pub(super) async fn start(self) -> Site {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let directory = tempfile::tempdir().unwrap();
@@ -101,6 +106,7 @@ impl Plan {
             sources,
         );
         let tasks = TaskTracker::new();
+        let robot_runs = RobotRuns::default();
         let router = admin::router(Admin {
             store: store.clone(),
             detector: detector.clone(),
@@ -108,6 +114,7 @@ impl Plan {
             enforcer: Enforcer::default(),
             sites: SharedSites::default(),
             reloads: Reloads::default(),
+            robot_runs: robot_runs.clone(),
             refresher: refresher.clone(),
             settings: settings().into(),
             clock: clock.clone(),
@@ -125,6 +132,7 @@ impl Plan {
             detector,
             refresher,
             clock,
+            robot_runs,
             source,
             _directory: directory,
         }

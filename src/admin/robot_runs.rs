@@ -1,0 +1,178 @@
+//! The way from a button to whoever runs the site robots, and back.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use tokio::sync::Notify;
+
+use crate::site_robot::SiteRobot;
+
+/// Runs of the site robots: whose are offered, which are wanted, how they go.
+///
+/// The process that has the robots [offers](Self::offer) runs of sites, waits for
+/// [`wanted`](Self::wanted), [shows](Self::show) each robot, best before it runs, and
+/// tells by [`failed`](Self::failed) why a run did not begin or broke off. All
+/// else goes through the database: pages pause, resume, stop and clear the runs
+/// of every process, and read their counts there. Clones share it.
+///
+/// # Example
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use robot_detection::{
+///     admin::RobotRuns,
+///     site_robot::{SiteRobot, source::{HttpSettings, HttpSource}},
+///     store::Store,
+/// };
+///
+/// let source = HttpSource::new(HttpSettings::default())?;
+/// let robot = SiteRobot::builder("docs", Store::connect("sqlite::memory:").await?, source)
+///     .start_at("http://127.0.0.1:9/")
+///     .build()?;
+/// let runs = RobotRuns::default();
+/// runs.offer([robot.site().to_owned()]);
+/// runs.show(&robot);
+/// // In a task, again and again: `let site = runs.wanted().await;`, then run its robot.
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct RobotRuns {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    sites: Mutex<Sites>,
+    is_wanted: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Sites {
+    offered: BTreeSet<String>,
+    wanted: BTreeSet<String>,
+    robots: BTreeMap<String, SiteRobot>,
+    failures: BTreeMap<String, String>,
+}
+
+impl RobotRuns {
+    /// Offers runs of these sites and of no others.
+    pub fn offer(&self, sites: impl IntoIterator<Item = String>) {
+        let mut known = self.sites();
+        known.offered = sites.into_iter().collect();
+        let Sites {
+            offered,
+            wanted,
+            robots,
+            failures,
+        } = &mut *known;
+        wanted.retain(|site| offered.contains(site));
+        robots.retain(|site, _| offered.contains(site));
+        failures.retain(|site, _| offered.contains(site));
+    }
+
+    /// Shows progress and explanations of a robot, in place of an earlier one of its site.
+    pub fn show(&self, robot: &SiteRobot) {
+        let site = robot.site().to_owned();
+        self.sites().robots.insert(site, robot.clone());
+    }
+
+    /// Waits until a page asks for a run, and returns the name of the site.
+    ///
+    /// It may be dropped before it is ready; nothing is lost.
+    pub async fn wanted(&self) -> String {
+        loop {
+            let next = self.sites().wanted.pop_first();
+            if let Some(site) = next {
+                return site;
+            }
+            self.inner.is_wanted.notified().await;
+        }
+    }
+
+    /// Notes why a run did not begin or broke off; pages tell it until the next one is asked for.
+    pub fn failed(&self, site: &str, reason: impl Into<String>) {
+        self.sites().failures.insert(site.to_owned(), reason.into());
+    }
+
+    /// Asks for a run of a site; tells whether such runs are offered.
+    pub(super) fn ask(&self, site: &str) -> bool {
+        let mut known = self.sites();
+        if !known.offered.contains(site) {
+            return false;
+        }
+        known.failures.remove(site);
+        known.wanted.insert(site.to_owned());
+        drop(known);
+        self.inner.is_wanted.notify_one();
+        true
+    }
+
+    /// Returns the sites whose runs are offered.
+    pub(super) fn offered(&self) -> Vec<String> {
+        self.sites().offered.iter().cloned().collect()
+    }
+
+    /// Returns the robot of a site, where it is of this process.
+    pub(super) fn robot(&self, site: &str) -> Option<SiteRobot> {
+        self.sites().robots.get(site).cloned()
+    }
+
+    /// Tells whether a run is asked for and was not taken up yet.
+    pub(super) fn is_wanted(&self, site: &str) -> bool {
+        self.sites().wanted.contains(site)
+    }
+
+    /// Returns why the last run did not begin or broke off.
+    pub(super) fn failure(&self, site: &str) -> Option<String> {
+        self.sites().failures.get(site).cloned()
+    }
+
+    fn sites(&self) -> MutexGuard<'_, Sites> {
+        // Each change is whole; what a panic left is as good as before.
+        let sites = self.inner.sites.lock();
+        sites.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_wish_is_kept_until_it_is_taken_up() {
+        let runs = RobotRuns::default();
+        runs.offer(["a".to_owned(), "b".to_owned()]);
+        assert!(runs.ask("b") && runs.ask("b") && runs.ask("a"));
+        assert!(runs.is_wanted("a"));
+        assert_eq!(runs.wanted().await, "a");
+        assert!(!runs.is_wanted("a"));
+        assert_eq!(runs.wanted().await, "b");
+        let (next, ()) = tokio::join!(runs.wanted(), async { assert!(runs.ask("a")) });
+        assert_eq!(next, "a");
+    }
+
+    #[test]
+    fn only_what_is_offered_can_be_asked_for() {
+        let runs = RobotRuns::default();
+        assert!(!runs.ask("a"));
+        runs.offer(["a".to_owned()]);
+        assert!(runs.ask("a"));
+        runs.offer(["b".to_owned()]);
+        assert!(!runs.is_wanted("a"));
+        assert_eq!(runs.offered(), ["b"]);
+    }
+
+    #[test]
+    fn a_failure_is_told_until_the_next_wish() {
+        let runs = RobotRuns::default();
+        runs.offer(["a".to_owned()]);
+        runs.failed("a", "no such host");
+        assert_eq!(runs.failure("a").as_deref(), Some("no such host"));
+        assert!(runs.ask("a"));
+        assert_eq!(runs.failure("a"), None);
+    }
+}

@@ -1,0 +1,164 @@
+//! What is set in motion: run, pause, resume, stop, clear.
+
+use askama::Template;
+use axum::{
+    Json,
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse as _, Response},
+};
+use serde::Deserialize;
+use serde_json::json;
+use tracing::info;
+
+use super::{robot_site::RobotSite, status::StatusView};
+use crate::admin::{
+    fields::{Authentic, Fields},
+    page::{Page, encode, html},
+    problem::Problem,
+    state::AdminState,
+};
+use crate::store::RunWanted;
+
+#[derive(Template)]
+#[template(path = "admin/site_robot_clear.html")]
+struct ClearPage {
+    page: Page,
+    site: String,
+    query: String,
+    descriptions: u64,
+    is_at_work: bool,
+}
+
+#[derive(Debug, Deserialize)]
+pub(in crate::admin) struct SiteForm {
+    #[serde(default)]
+    site: String,
+}
+
+macro_rules! actions {
+    ($($doc:literal $page:ident $json:ident $action:expr;)*) => {$(
+        #[doc = concat!($doc, ", then shows how it goes.")]
+        pub(in crate::admin) async fn $page(
+            State(state): State<AdminState>,
+            page: Page,
+            Fields(form): Fields<SiteForm>,
+        ) -> Result<Response, Problem> {
+            let of = RobotSite::find(&state, &form.site).await?;
+            let is_done = act(&state, &of.name, $action).await?;
+            Ok(see(&page, &of.name, if is_done { "" } else { "none" }))
+        }
+
+        #[doc = concat!($doc, " for a program; 409 if there is no such run.")]
+        pub(in crate::admin) async fn $json(
+            State(state): State<AdminState>,
+            _meant: Authentic,
+            of: RobotSite,
+        ) -> Result<Response, Problem> {
+            if !act(&state, &of.name, $action).await? {
+                return Err(conflict("no_run", "No run of the site is open."));
+            }
+            let (status, _) = StatusView::load(&state, &of.name).await?;
+            Ok((StatusCode::ACCEPTED, Json(status)).into_response())
+        }
+    )*};
+}
+
+actions! {
+    "Begins a run, or goes on with one that was stopped" run run_json None;
+    "Pauses the run" pause pause_json Some(RunWanted::Pause);
+    "Goes on with a paused run" resume resume_json Some(RunWanted::Run);
+    "Stops the run" stop stop_json Some(RunWanted::Stop);
+}
+
+/// Asks whether all shall be forgotten.
+pub(in crate::admin) async fn confirm(
+    State(state): State<AdminState>,
+    of: RobotSite,
+    page: Page,
+) -> Result<Response, Problem> {
+    let (status, _) = StatusView::load(&state, &of.name).await?;
+    Ok(html(&ClearPage {
+        page,
+        query: of.query(),
+        site: of.name,
+        descriptions: status.descriptions,
+        is_at_work: status.running,
+    }))
+}
+
+/// Forgets descriptions, URLs and runs of a site.
+pub(in crate::admin) async fn clear(
+    State(state): State<AdminState>,
+    page: Page,
+    Fields(form): Fields<SiteForm>,
+) -> Result<Response, Problem> {
+    let of = RobotSite::find(&state, &form.site).await?;
+    forget(&state, &of.name).await?;
+    // Without descriptions, the site may be known no more.
+    let is_offered = state.admin().robot_runs.offered().contains(&of.name);
+    let site = if is_offered { &*of.name } else { "" };
+    Ok(see(&page, site, "cleared"))
+}
+
+/// Forgets descriptions, URLs and runs of a site for a program.
+pub(in crate::admin) async fn clear_json(
+    State(state): State<AdminState>,
+    _meant: Authentic,
+    of: RobotSite,
+) -> Result<Response, Problem> {
+    let cleared = forget(&state, &of.name).await?;
+    Ok(Json(json!({ "site": of.name, "descriptions": cleared })).into_response())
+}
+
+/// Asks for a run, or tells the open one what to do; returns whether that reaches anybody.
+async fn act(state: &AdminState, site: &str, wanted: Option<RunWanted>) -> Result<bool, Problem> {
+    let admin = state.admin();
+    let Some(wanted) = wanted else {
+        if !admin.robot_runs.ask(site) {
+            let message =
+                "This process has no robot for the site; configure one, or run it elsewhere.";
+            return Err(conflict("no_robot", message));
+        }
+        info!(site, "an administrator asked for a run of the site robot");
+        return Ok(true);
+    };
+    let is_told = admin.store.want_run(site, wanted).await?;
+    if is_told {
+        if let Some(robot) = admin.robot_runs.robot(site) {
+            // It would read the order within a second; so it hears of it at once.
+            let handle = robot.handle();
+            match wanted {
+                RunWanted::Run => handle.resume(),
+                RunWanted::Pause => handle.pause(),
+                RunWanted::Stop => handle.stop(),
+            }
+        }
+        let word = wanted.as_str();
+        info!(site, "an administrator told the site robot to {word}");
+    }
+    Ok(is_told)
+}
+
+async fn forget(state: &AdminState, site: &str) -> Result<u64, Problem> {
+    let (status, _) = StatusView::load(state, site).await?;
+    if status.running {
+        return Err(conflict(
+            "running",
+            "A run is under way, which would bring descriptions back. Stop it first.",
+        ));
+    }
+    let cleared = state.admin().store.clear_site(site).await?;
+    info!(site, cleared, "an administrator cleared the site {site:?}");
+    Ok(cleared)
+}
+
+fn see(page: &Page, site: &str, note: &str) -> Response {
+    let site = encode(site);
+    page.place
+        .see_other(&format!("site-robot?site={site}&note={note}"))
+}
+
+fn conflict(code: &'static str, message: &str) -> Problem {
+    Problem::new(StatusCode::CONFLICT, code, message)
+}

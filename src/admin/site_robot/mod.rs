@@ -1,0 +1,17 @@
+//! The site robot: how its run goes, what it did before, what it has described.
+
+mod actions;
+mod descriptions;
+mod explain;
+mod found;
+mod page;
+mod robot_site;
+mod status;
+
+pub(super) use actions::{
+    clear, clear_json, confirm, pause, pause_json, resume, resume_json, run, run_json, stop,
+    stop_json,
+};
+pub(super) use descriptions::{list, list_json, one, one_json};
+pub(super) use explain::{explain, explain_json};
+pub(super) use page::{json, runs_json, show};

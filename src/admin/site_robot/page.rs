@@ -1,0 +1,158 @@
+//! The page of the site robot: state, live progress, history.
+
+use askama::Template;
+use axum::{
+    Json,
+    extract::State,
+    response::{IntoResponse as _, Response},
+};
+use serde_json::json;
+
+use super::{
+    robot_site::RobotSite,
+    status::{RunView, StatusView},
+};
+use crate::admin::{
+    fields::Params,
+    page::{Page, html},
+    problem::Problem,
+    state::AdminState,
+};
+
+#[derive(Template)]
+#[template(path = "admin/site_robot.html")]
+struct RobotPage {
+    page: Page,
+    of: RobotSite,
+    target: &'static str,
+    status: StatusView,
+    runs: Vec<RunView>,
+    note: &'static str,
+    can_explain: bool,
+}
+
+#[derive(Debug, serde::Deserialize)]
+pub(in crate::admin) struct Note {
+    #[serde(default)]
+    note: String,
+}
+
+/// Shows where the run stands, and what came of the last ones.
+pub(in crate::admin) async fn show(
+    State(state): State<AdminState>,
+    of: RobotSite,
+    Params(params): Params<Note>,
+    page: Page,
+) -> Result<Response, Problem> {
+    let (status, runs) = StatusView::load(&state, &of.name).await?;
+    let can_explain = state.admin().robot_runs.robot(&of.name).is_some();
+    let note = match params.note.as_str() {
+        "cleared" => "Descriptions, URLs and runs of the site are forgotten.",
+        "none" => "There is no such run any more, so nothing was done.",
+        _ => "",
+    };
+    Ok(html(&RobotPage {
+        page,
+        of,
+        target: "site-robot",
+        status,
+        runs,
+        note,
+        can_explain,
+    }))
+}
+
+/// Tells where the run stands as JSON.
+pub(in crate::admin) async fn json(
+    State(state): State<AdminState>,
+    of: RobotSite,
+) -> Result<Response, Problem> {
+    let (status, _) = StatusView::load(&state, &of.name).await?;
+    Ok(Json(status).into_response())
+}
+
+/// Tells the last runs as JSON.
+pub(in crate::admin) async fn runs_json(
+    State(state): State<AdminState>,
+    of: RobotSite,
+) -> Result<Response, Problem> {
+    let (_, runs) = StatusView::load(&state, &of.name).await?;
+    Ok(Json(json!({ "site": of.name, "runs": runs })).into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::admin::{
+        moment::Moment,
+        site_robot::status::{HostView, LiveView, Standing},
+    };
+
+    const HOSTILE: &str = "<script>alert('x')</script>\"&";
+
+    #[test]
+    #[expect(clippy::too_many_lines, reason = "all that a page shows")]
+    fn hostile_text_is_shown_as_text() {
+        let at = Moment::new(0, 0);
+        let run = RunView {
+            id: 1,
+            outcome: "running",
+            started: at.clone(),
+            finished: Some(at),
+            took: String::new(),
+            found: 1,
+            fetched: 2,
+            unmodified: 3,
+            bytes: 4,
+            added: 5,
+            changed: 6,
+            same: 7,
+            withdrawn: 8,
+            rejected: 9,
+            failed: 10,
+        };
+        let page = RobotPage {
+            page: Page::default(),
+            of: RobotSite {
+                name: HOSTILE.to_owned(),
+                choices: Vec::new(),
+            },
+            target: "site-robot",
+            status: StatusView {
+                site: HOSTILE.to_owned(),
+                state: Standing::Running,
+                text: "",
+                running: true,
+                can_run: true,
+                can_pause: true,
+                can_resume: true,
+                can_stop: true,
+                is_resumable: true,
+                descriptions: 1,
+                failure: Some(HOSTILE.to_owned()),
+                run: Some(run.clone()),
+                live: Some(LiveView {
+                    state: "running",
+                    rate: "1.0".to_owned(),
+                    waiting: 1,
+                    active: 1,
+                    last_url: HOSTILE.to_owned(),
+                    last_outcome: HOSTILE.to_owned(),
+                    hosts: vec![HostView {
+                        host: HOSTILE.to_owned(),
+                        fetched: 1,
+                        failed: 0,
+                        bytes: 1,
+                    }],
+                }),
+            },
+            runs: vec![run],
+            note: "",
+            can_explain: true,
+        };
+        let text = page.render().unwrap();
+        assert!(!text.contains("<script>alert"), "{text}");
+        assert!(!text.contains("\"&\""), "{text}");
+        assert!(text.matches("&#60;script&#62;alert").count() >= 5, "{text}");
+    }
+}

@@ -1,0 +1,282 @@
+//! Where the run of a site stands.
+
+use serde::Serialize;
+
+use crate::admin::{
+    moment::{Moment, duration_text},
+    problem::Problem,
+    state::AdminState,
+};
+use crate::site_robot::{Progress, RobotState};
+use crate::store::{RunCounts, RunState, RunWanted, StoredRun};
+
+/// Runs that are shown.
+const HISTORY: u32 = 20;
+
+/// Where the run of a site stands.
+#[derive(Clone, Debug, Serialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "the page asks each by itself"
+)]
+pub(super) struct StatusView {
+    pub(super) site: String,
+    pub(super) state: Standing,
+    /// Where it stands, in one line.
+    pub(super) text: &'static str,
+    /// Whether it may change by itself.
+    pub(super) running: bool,
+    pub(super) can_run: bool,
+    pub(super) can_pause: bool,
+    pub(super) can_resume: bool,
+    pub(super) can_stop: bool,
+    /// Whether another start goes on where the run was stopped.
+    pub(super) is_resumable: bool,
+    pub(super) descriptions: u64,
+    /// Why the last run did not begin or broke off.
+    pub(super) failure: Option<String>,
+    /// The run under way, or the last one.
+    pub(super) run: Option<RunView>,
+    pub(super) live: Option<LiveView>,
+}
+
+/// Where a run stands.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Standing {
+    Idle,
+    Starting,
+    Running,
+    Paused,
+    Stopping,
+    Stopped,
+}
+
+/// Run, as it goes or as it was.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct RunView {
+    pub(super) id: i64,
+    /// "running", "stopped", "finished", "abandoned".
+    pub(super) outcome: &'static str,
+    pub(super) started: Moment,
+    pub(super) finished: Option<Moment>,
+    #[serde(skip)]
+    pub(super) took: String,
+    pub(super) found: u64,
+    pub(super) fetched: u64,
+    pub(super) unmodified: u64,
+    pub(super) bytes: u64,
+    pub(super) added: u64,
+    pub(super) changed: u64,
+    pub(super) same: u64,
+    pub(super) withdrawn: u64,
+    pub(super) rejected: u64,
+    pub(super) failed: u64,
+}
+
+/// What the robot of this process does at the moment.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct LiveView {
+    /// "running", "paused", "stopping".
+    pub(super) state: &'static str,
+    /// Answers a second, with one decimal.
+    pub(super) rate: String,
+    pub(super) waiting: usize,
+    pub(super) active: usize,
+    pub(super) last_url: String,
+    pub(super) last_outcome: String,
+    pub(super) hosts: Vec<HostView>,
+}
+
+/// Host that is visited.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct HostView {
+    pub(super) host: String,
+    pub(super) fetched: u64,
+    pub(super) failed: u64,
+    pub(super) bytes: u64,
+}
+
+impl StatusView {
+    /// Reads where a site stands, and its last runs, the newest first.
+    pub(super) async fn load(
+        state: &AdminState,
+        site: &str,
+    ) -> Result<(Self, Vec<RunView>), Problem> {
+        let admin = state.admin();
+        let runs = admin.store.runs(site, HISTORY).await?;
+        let descriptions = admin.store.description_count(site).await?;
+        let robot = admin.robot_runs.robot(site);
+        let progress = robot.map(|robot| robot.handle().progress());
+        let is_wanted = admin.robot_runs.is_wanted(site);
+        let is_offered = admin.robot_runs.offered().iter().any(|it| it == site);
+        let live = progress
+            .as_ref()
+            .map_or(RobotState::Idle, |progress| progress.state);
+        let open = runs.first().filter(|run| run.state == RunState::Running);
+        let standing = Standing::new(open.map(|run| run.wanted), live, is_wanted);
+        let now_ms = state.now_ms();
+        let views: Vec<_> = runs.iter().map(|run| RunView::new(run, now_ms)).collect();
+        let is_idle_here = live == RobotState::Idle && !is_wanted;
+        let status = Self {
+            site: site.to_owned(),
+            state: standing,
+            text: standing.text(open.is_some() && live == RobotState::Idle),
+            running: !matches!(standing, Standing::Idle | Standing::Stopped),
+            can_run: is_offered && is_idle_here && standing != Standing::Paused,
+            can_pause: standing == Standing::Running,
+            can_resume: standing == Standing::Paused,
+            can_stop: matches!(standing, Standing::Running | Standing::Paused),
+            is_resumable: open.is_some(),
+            descriptions,
+            failure: admin.robot_runs.failure(site),
+            run: views.first().cloned(),
+            live: progress
+                .filter(|progress| progress.state != RobotState::Idle)
+                .map(LiveView::new),
+        };
+        Ok((status, views))
+    }
+}
+
+impl Standing {
+    /// Tells where a run stands by what is wanted of it, and by what the robot here does.
+    fn new(wanted: Option<RunWanted>, live: RobotState, is_asked_for: bool) -> Self {
+        match (wanted, live) {
+            (_, RobotState::Idle) if is_asked_for => Self::Starting,
+            (None, RobotState::Idle) => Self::Idle,
+            (Some(RunWanted::Stop), RobotState::Idle) => Self::Stopped,
+            (Some(RunWanted::Stop), _) => Self::Stopping,
+            (Some(RunWanted::Pause), _) => Self::Paused,
+            (Some(RunWanted::Run) | None, _) => Self::Running,
+        }
+    }
+
+    /// Says it; of another process it is only known what it shall do.
+    fn text(self, is_elsewhere: bool) -> &'static str {
+        match self {
+            Self::Idle => "No run is under way.",
+            Self::Starting => "The run is starting.",
+            Self::Running if is_elsewhere => {
+                "A run is under way in another process, or was cut off."
+            }
+            Self::Running => "The robot is visiting pages.",
+            Self::Paused => "The run is paused.",
+            Self::Stopping => "The robot finishes what it has begun, and stops.",
+            Self::Stopped => "The run was stopped; it can go on where it was.",
+        }
+    }
+
+    /// Returns the word for it.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Starting => "starting",
+            Self::Running => "running",
+            Self::Paused => "paused",
+            Self::Stopping => "stopping",
+            Self::Stopped => "stopped",
+        }
+    }
+}
+
+impl RunView {
+    fn new(run: &StoredRun, now_ms: i64) -> Self {
+        let RunCounts {
+            found,
+            fetched,
+            unmodified,
+            bytes,
+            added,
+            changed,
+            same,
+            withdrawn,
+            rejected,
+            failed,
+        } = run.counts;
+        let until_ms = run.finished_ms.unwrap_or(now_ms);
+        Self {
+            id: run.run_id,
+            outcome: match (run.state, run.wanted) {
+                (RunState::Running, RunWanted::Stop) => "stopped",
+                (RunState::Running, RunWanted::Pause) => "paused",
+                (state, _) => state.as_str(),
+            },
+            started: Moment::new(run.started_ms, now_ms),
+            finished: run.finished_ms.map(|at_ms| Moment::new(at_ms, now_ms)),
+            took: duration_text(until_ms.saturating_sub(run.started_ms)),
+            found,
+            fetched,
+            unmodified,
+            bytes,
+            added,
+            changed,
+            same,
+            withdrawn,
+            rejected,
+            failed,
+        }
+    }
+
+    /// Returns the counts as tiles: key in JSON, heading, value.
+    pub(super) fn tiles(&self) -> [(&'static str, &'static str, u64); 9] {
+        [
+            ("found", "Found", self.found),
+            ("fetched", "Fetched", self.fetched),
+            ("unmodified", "Unmodified", self.unmodified),
+            ("added", "Added", self.added),
+            ("changed", "Changed", self.changed),
+            ("same", "Same", self.same),
+            ("withdrawn", "Withdrawn", self.withdrawn),
+            ("rejected", "Rejected", self.rejected),
+            ("failed", "Failed", self.failed),
+        ]
+    }
+}
+
+impl LiveView {
+    fn new(progress: Progress) -> Self {
+        let rate = format!("{:.1}", progress.rate());
+        let hosts = progress.hosts.into_iter().map(|(host, counts)| HostView {
+            host,
+            fetched: counts.fetched,
+            failed: counts.failed,
+            bytes: counts.bytes,
+        });
+        Self {
+            state: progress.state.as_str(),
+            rate,
+            waiting: progress.waiting,
+            active: progress.active,
+            last_url: progress.last_url,
+            last_outcome: progress.last_outcome,
+            hosts: hosts.collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wanted_and_what_is_done_tell_where_a_run_stands() {
+        use RobotState as Live;
+        use RunWanted::{Pause, Run, Stop};
+        for (wanted, live, is_asked_for, expected) in [
+            (None, Live::Idle, false, Standing::Idle),
+            (None, Live::Idle, true, Standing::Starting),
+            (Some(Stop), Live::Idle, true, Standing::Starting),
+            (Some(Run), Live::Running, false, Standing::Running),
+            (Some(Run), Live::Idle, false, Standing::Running),
+            (Some(Pause), Live::Running, false, Standing::Paused),
+            (Some(Pause), Live::Idle, false, Standing::Paused),
+            (Some(Stop), Live::Running, false, Standing::Stopping),
+            (Some(Stop), Live::Idle, false, Standing::Stopped),
+            (None, Live::Stopping, false, Standing::Running),
+        ] {
+            let standing = Standing::new(wanted, live, is_asked_for);
+            assert_eq!(standing, expected, "{wanted:?} {live:?}");
+        }
+    }
+}

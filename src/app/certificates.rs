@@ -1,0 +1,212 @@
+//! From `[[certificate]]` and the `acme` of listeners to what TLS serves.
+
+use std::path::Path;
+
+use crate::config::{AcmeTable, ConfigErrors, ListenerSettings, Settings};
+use crate::listen::{CertificateError, CertificateFiles, Tls};
+
+/// Reads the certificates that all listeners share, if there are any.
+pub(super) fn tls(settings: &Settings) -> Result<Option<Tls>, ConfigErrors> {
+    let listeners = settings.listeners.iter();
+    let orders: Vec<_> = listeners
+        .filter_map(|listener| Some((listener, listener.acme.as_ref()?)))
+        .collect();
+    if let Some((listener, _)) = orders.iter().find(|(listener, _)| !listener.tls) {
+        let reason = "it encrypts nothing, but orders certificates: remove tls or acme";
+        return Err(listener.wrong("tls", reason));
+    }
+    let loaded = match (settings.certificates.first(), orders.last()) {
+        (None, None) => return Ok(None),
+        (Some(first), _) if !settings.listeners.iter().any(|listener| listener.tls) => {
+            return Err(first.wrong("no [[listener]] has tls = true"));
+        }
+        (_, None) => Tls::load(files(settings)),
+        (_, Some((last, _))) => acme::load(files(settings), &orders, last)?,
+    };
+    loaded.map(Some).map_err(|error| wrong(settings, &error))
+}
+
+fn files(settings: &Settings) -> Vec<CertificateFiles> {
+    let certificates = settings.certificates.iter();
+    certificates
+        .map(|certificate| CertificateFiles {
+            certificate_file: certificate.certificate_file.clone().into(),
+            key_file: certificate.key_file.clone().into(),
+        })
+        .collect()
+}
+
+/// Finds the place of the certificate that is concerned.
+fn wrong(settings: &Settings, error: &CertificateError) -> ConfigErrors {
+    let concerned = settings.certificates.iter().find(|certificate| {
+        [&certificate.certificate_file, &certificate.key_file]
+            .into_iter()
+            .any(|file| Path::new(file) == error.file())
+    });
+    match concerned.or(settings.certificates.first()) {
+        Some(certificate) => certificate.wrong(error),
+        None => ListenerSettings::default().wrong("tls", error),
+    }
+}
+
+#[cfg(feature = "acme")]
+mod acme {
+    use crate::listen::{Acme, AcmeError, AcmeSettings};
+
+    use super::{
+        AcmeTable, CertificateError, CertificateFiles, ConfigErrors, ListenerSettings, Tls,
+    };
+
+    pub(super) fn load(
+        files: Vec<CertificateFiles>,
+        orders: &[(&ListenerSettings, &AcmeTable)],
+        last: &ListenerSettings,
+    ) -> Result<Result<Tls, CertificateError>, ConfigErrors> {
+        let mut judged = Vec::new();
+        for (listener, table) in orders {
+            let order = settings(table);
+            order.check().map_err(|error| wrong(listener, &error))?;
+            judged.push(order);
+        }
+        // Only what is in conflict with another can be wrong now.
+        let acme = Acme::new(judged).map_err(|error| wrong(last, &error))?;
+        Ok(Tls::load_with_acme(files, acme))
+    }
+
+    fn wrong(listener: &ListenerSettings, error: &AcmeError) -> ConfigErrors {
+        listener.wrong(&format!("acme.{}", error.key()), error)
+    }
+
+    fn settings(table: &AcmeTable) -> AcmeSettings {
+        let default = AcmeSettings::default();
+        AcmeSettings {
+            hosts: table.hosts.clone(),
+            contacts: table.contacts.clone(),
+            directory: table.directory.clone(),
+            cache: match &*table.cache {
+                "" => default.cache,
+                cache => cache.into(),
+            },
+            ca_file: (!table.ca_file.is_empty()).then(|| table.ca_file.clone().into()),
+            agree_to_terms: table.agree_to_terms,
+            ..default
+        }
+    }
+}
+
+#[cfg(not(feature = "acme"))]
+mod acme {
+    use super::{
+        AcmeTable, CertificateError, CertificateFiles, ConfigErrors, ListenerSettings, Tls,
+    };
+
+    /// Refuses what only other builds can do.
+    pub(super) fn load(
+        _: Vec<CertificateFiles>,
+        _: &[(&ListenerSettings, &AcmeTable)],
+        last: &ListenerSettings,
+    ) -> Result<Result<Tls, CertificateError>, ConfigErrors> {
+        Err(last.wrong("acme.hosts", REFUSAL))
+    }
+
+    const REFUSAL: &str = "this build cannot order certificates; take one with the feature acme \
+         (cargo build --features acme), or name files in a [[certificate]]";
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::Loader;
+
+    use super::*;
+
+    fn error(text: &str) -> String {
+        let loaded = Loader::new().file("f", text).load().unwrap();
+        tls(&loaded.settings()).unwrap_err().to_string()
+    }
+
+    #[cfg(not(feature = "acme"))]
+    #[test]
+    fn without_the_feature_it_says_which_build_has_it() {
+        let text = error(
+            "[[listener]]\nlisten = '127.0.0.1:0'\nacme.hosts = ['a.example']\nacme.agree_to_terms = true",
+        );
+        assert!(text.contains("f:3"), "{text}");
+        assert!(text.contains("--features acme"), "{text}");
+    }
+
+    #[cfg(feature = "acme")]
+    #[test]
+    fn what_cannot_be_ordered_is_refused_with_its_place() {
+        let listener = "[[listener]]\nlisten = '127.0.0.1:0'\nacme = ";
+        for (acme, place, expected) in [
+            ("{ hosts = ['a.example'] }", "f:1", "agree_to_terms = true"),
+            (
+                "{ hosts = ['a.example'], agree_to_terms = false }",
+                "f:3",
+                "agree_to_terms",
+            ),
+            (
+                "{ hosts = ['*.a.example'], agree_to_terms = true }",
+                "f:3",
+                "wildcards",
+            ),
+            ("{ agree_to_terms = true }", "f:1", "names no host"),
+            (
+                "{ hosts = 'a.example', agree_to_terms = true, directory = 'x' }",
+                "f:3",
+                "neither a URL",
+            ),
+            (
+                "{ hosts = 'a.example', agree_to_terms = true, ca_file = '/none/ca.pem' }",
+                "f:3",
+                "/none/ca.pem",
+            ),
+            (
+                "{ hosts = 'a.example', agree_to_terms = true }\ntls = false",
+                "f:4",
+                "remove tls or acme",
+            ),
+        ] {
+            let text = error(&format!("{listener}{acme}"));
+            assert!(text.contains(place), "{acme}: {text}");
+            assert!(text.contains(expected), "{acme}: {text}");
+        }
+    }
+
+    #[cfg(feature = "acme")]
+    #[test]
+    fn what_is_ordered_is_told() {
+        let text = "[[listener]]\nlisten = '127.0.0.1:0'\n[listener.acme]\nhosts = ['a.example', 'b.example']\n\
+                    agree_to_terms = true\ncache = '/none'\ndirectory = 'staging'";
+        let loaded = Loader::new().file("f", text).load().unwrap();
+        let settings = loaded.settings();
+        assert!(settings.listeners[0].tls);
+        let states = tls(&settings).unwrap().unwrap().states();
+        let names: Vec<_> = states.iter().map(|state| &*state.names[0]).collect();
+        assert_eq!(names, ["a.example", "b.example"]);
+        assert!(
+            states
+                .iter()
+                .all(|state| state.validity.is_none() && state.is_ordered)
+        );
+    }
+
+    #[test]
+    fn unknown_keys_of_acme_are_refused() {
+        let text = "[[listener]]\nlisten = '127.0.0.1:0'\nacme = { host = ['a.example'] }";
+        let error = Loader::new()
+            .file("f", text)
+            .load()
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("f:3"), "{error}");
+        assert!(error.contains("acme.hosts"), "{error}");
+        let text = "[[listener]]\nlisten = '127.0.0.1:0'\nacme = true";
+        let error = Loader::new()
+            .file("f", text)
+            .load()
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("unknown key \"acme\""), "{error}");
+    }
+}

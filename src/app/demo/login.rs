@@ -1,0 +1,149 @@
+//! A login for people: a form, a password that it tells, a cookie.
+
+use std::{
+    hash::{BuildHasher as _, RandomState},
+    sync::LazyLock,
+    time::Duration,
+};
+
+use axum::{
+    body::{Body, to_bytes},
+    http::{HeaderValue, Request, Response, StatusCode, header},
+};
+use tokio::time;
+
+use super::{
+    super::pages::{self, HTML},
+    site::{MEMBERS, members_page},
+};
+
+/// Where the form is sent.
+pub(super) const ENTER: &str = "/login";
+/// Where the button to leave leads.
+pub(super) const LEAVE: &str = "/logout";
+
+/// Shown on the form; it keeps out only those who do not read.
+const PASSWORD: &str = "lantern";
+const COOKIE: &str = "harbour";
+const FORM: &str = include_str!("login.html");
+
+const MAX_FORM_BYTES: usize = 4_096;
+const FORM_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// What the cookie of a member holds; of this process alone.
+static TOKEN: LazyLock<String> = LazyLock::new(|| {
+    let random = |number: u8| RandomState::new().hash_one(number);
+    format!("{:016x}{:016x}", random(1), random(2))
+});
+
+/// Extension of requests of whoever is a member without a cookie: our own robot.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Member;
+
+/// Tells whether a member asks.
+pub(super) fn is_member<B>(request: &Request<B>) -> bool {
+    if request.extensions().get::<Member>().is_some() {
+        return true;
+    }
+    let lines = request.headers().get_all(header::COOKIE).iter();
+    let cookies = lines.filter_map(|line| line.to_str().ok());
+    let mut cookies = cookies.flat_map(|line| line.split(';')).map(str::trim);
+    cookies.any(|cookie| cookie.split_once('=') == Some((COOKIE, TOKEN.as_str())))
+}
+
+/// Shows the form, which leads to a page of the site.
+pub(super) fn form(to: &'static str, said: &str) -> Response<Body> {
+    let text = FORM
+        .replace("{to}", to)
+        .replace("{password}", PASSWORD)
+        .replace("{said}", said);
+    let mut response = Response::new(Body::from(text));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(HTML));
+    let no_store = HeaderValue::from_static("private, no-store");
+    headers.insert(header::CACHE_CONTROL, no_store);
+    response
+}
+
+/// Lets in who knows the password.
+pub(super) async fn enter(request: Request<Body>) -> Response<Body> {
+    let body = time::timeout(FORM_TIMEOUT, to_bytes(request.into_body(), MAX_FORM_BYTES));
+    let Ok(Ok(body)) = body.await else {
+        return pages::status(StatusCode::BAD_REQUEST);
+    };
+    let (mut to, mut is_right) = (MEMBERS, false);
+    for (name, value) in url::form_urlencoded::parse(&body) {
+        match &*name {
+            "to" => to = members_page(&value).unwrap_or(MEMBERS),
+            "password" => is_right = value.trim().eq_ignore_ascii_case(PASSWORD),
+            _ => {}
+        }
+    }
+    if is_right {
+        return go(to, &TOKEN, "");
+    }
+    form(
+        to,
+        "<p class=\"wrong\" role=\"alert\">That is not the password. It stands below the field.</p>",
+    )
+}
+
+/// Lets go.
+pub(super) fn leave() -> Response<Body> {
+    go("/", "", "; Max-Age=0")
+}
+
+fn go(to: &'static str, token: &str, more: &str) -> Response<Body> {
+    let mut response = pages::status(StatusCode::SEE_OTHER);
+    let headers = response.headers_mut();
+    headers.insert(header::LOCATION, HeaderValue::from_static(to));
+    let cookie = format!("{COOKIE}={token}; Path=/; HttpOnly; SameSite=Lax{more}");
+    if let Ok(cookie) = HeaderValue::try_from(cookie) {
+        headers.insert(header::SET_COOKIE, cookie);
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn post(form: &str) -> Response<Body> {
+        enter(
+            Request::post(ENTER)
+                .body(Body::from(form.to_owned()))
+                .unwrap(),
+        )
+        .await
+    }
+
+    #[tokio::test]
+    async fn who_knows_the_password_is_a_member() {
+        let answer = post("to=%2Fmembers-only-stuff%2Fcat.html&password=Lantern").await;
+        assert_eq!(answer.status(), 303);
+        assert_eq!(answer.headers()["location"], "/members-only-stuff/cat.html");
+        let cookie = answer.headers()["set-cookie"].to_str().unwrap();
+        let cookie = cookie.split(';').next().unwrap();
+        let of = |cookie: &str| Request::get("/").header("cookie", cookie).body(()).unwrap();
+        assert!(is_member(&of(&format!("a=b; {cookie}"))));
+        assert!(!is_member(&of("harbour=")));
+        assert!(!is_member(&of("a=b")));
+    }
+
+    #[tokio::test]
+    async fn who_does_not_stays_outside_and_is_sent_nowhere_else() {
+        for form in [
+            "",
+            "password=x",
+            "to=https%3A%2F%2Fevil.example%2F&password=",
+        ] {
+            let answer = post(form).await;
+            assert_eq!(answer.status(), 200, "{form}");
+            assert!(!answer.headers().contains_key("set-cookie"), "{form}");
+        }
+        let answer = post("to=%2F%2Fevil.example%2F&password=lantern").await;
+        assert_eq!(answer.headers()["location"], MEMBERS);
+        let long = format!("password={}", "x".repeat(MAX_FORM_BYTES));
+        assert_eq!(post(&long).await.status(), 400);
+    }
+}

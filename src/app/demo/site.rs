@@ -1,0 +1,127 @@
+//! The pages of the demonstration site; those for members are shown to members.
+
+use axum::{
+    body::Body,
+    http::{HeaderValue, Method, Request, Response, header},
+};
+
+use super::{
+    super::pages::{self, CSS, HTML, Page},
+    login,
+};
+
+/// Path of the members' area.
+pub(super) const MEMBERS: &str = "/members-only-stuff/";
+
+macro_rules! members_pages {
+    ($($path:literal, $file:literal;)*) => {
+        &[
+            ("/", HTML, include_str!("index.html")),
+            ("/about.html", HTML, include_str!("about.html")),
+            ("/demo.css", CSS, include_str!("demo.css")),
+            $((
+                concat!("/members-only-stuff/", $path),
+                HTML,
+                include_str!(concat!("members-only-stuff/", $file)),
+            )),*
+        ]
+    };
+}
+
+const PAGES: &[Page] = members_pages! {
+    "", "index.html";
+    "cat.html", "cat.html";
+    "charts.html", "charts.html";
+    "logbooks/", "logbooks/index.html";
+    "logbooks/petrel.html", "logbooks/petrel.html";
+    "logbooks/saint-anne.html", "logbooks/saint-anne.html";
+    "reports/", "reports/index.html";
+    "restoration.html", "restoration.html";
+    "tides.html", "tides.html";
+};
+
+/// Answers as the demonstration site does.
+pub(in crate::app) async fn answer(request: Request<Body>) -> Response<Body> {
+    let (method, path) = (request.method(), request.uri().path());
+    match (method, path) {
+        (&Method::POST, login::ENTER) => return login::enter(request).await,
+        (&Method::POST, login::LEAVE) => return login::leave(),
+        (&Method::GET | &Method::HEAD, login::ENTER) => return login::form(MEMBERS, ""),
+        _ => {}
+    }
+    let page = members_page(path).filter(|_| method == Method::GET || method == Method::HEAD);
+    if let Some(page) = page
+        && !login::is_member(&request)
+    {
+        return login::form(page, "");
+    }
+    let mut response = pages::answer(PAGES, method, path);
+    if page.is_some() {
+        let no_store = HeaderValue::from_static("private, no-store");
+        response
+            .headers_mut()
+            .insert(header::CACHE_CONTROL, no_store);
+    }
+    response
+}
+
+/// Returns the path of a page for members, as its links have it.
+pub(super) fn members_page(path: &str) -> Option<&'static str> {
+    let path = path.strip_suffix("index.html").unwrap_or(path);
+    let mut paths = PAGES.iter().map(|(path, ..)| *path);
+    paths.find(|known| known.starts_with(MEMBERS) && *known == path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::demo::login::Member;
+
+    async fn get(path: &str, cookie: &str) -> (u16, String) {
+        let request = Request::get(path).header(header::COOKIE, cookie);
+        read(answer(request.body(Body::empty()).unwrap()).await).await
+    }
+
+    async fn read(response: Response<Body>) -> (u16, String) {
+        let status = response.status().as_u16();
+        let body = axum::body::to_bytes(response.into_body(), 1 << 20).await;
+        let text = String::from_utf8(body.unwrap().to_vec()).unwrap();
+        (status, text)
+    }
+
+    #[tokio::test]
+    async fn members_pages_are_for_members() {
+        for (path, _, content) in PAGES.iter().filter(|page| page.0.starts_with(MEMBERS)) {
+            let (status, text) = get(path, "harbour=wrong").await;
+            assert_eq!(status, 200, "{path}");
+            assert!(text.contains("type=\"password\"") && text.contains(path));
+            let mut request = Request::get(*path).body(Body::empty()).unwrap();
+            request.extensions_mut().insert(Member);
+            let (status, text) = read(answer(request).await).await;
+            assert_eq!((status, &*text), (200, *content), "{path}");
+        }
+    }
+
+    #[tokio::test]
+    async fn the_rest_is_for_everybody() {
+        for (path, status) in [("/", 200), ("/about.html", 200), ("/nowhere", 404)] {
+            assert_eq!(get(path, "").await.0, status, "{path}");
+        }
+        let moved = Request::get("/members-only-stuff/reports").body(Body::empty());
+        let moved = answer(moved.unwrap()).await;
+        assert_eq!(moved.status(), 301);
+        assert_eq!(moved.headers()["location"], "reports/");
+    }
+
+    #[tokio::test]
+    async fn every_link_between_the_pages_leads_somewhere() {
+        let links = PAGES
+            .iter()
+            .flat_map(|(_, _, text)| text.split("href=\"/").skip(1));
+        let links = links.filter_map(|rest| rest.split('"').next());
+        let links = links.filter(|link| !link.starts_with("robot-"));
+        for link in links.collect::<std::collections::BTreeSet<_>>() {
+            assert_eq!(get(&format!("/{link}"), "").await.0, 200, "{link}");
+        }
+    }
+}

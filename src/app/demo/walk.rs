@@ -1,0 +1,112 @@
+//! Our robot walks the demonstration site, as a member, and heaven is made of what it finds.
+
+use std::{convert::Infallible, time::Duration};
+
+use axum::{body::Body, http::Request};
+use tokio::time;
+use tower::service_fn;
+use tracing::warn;
+
+use super::{
+    super::{RobotDetection, made_pages::MadePages, site::DEFAULT_SITE},
+    login::Member,
+    site::{MEMBERS, answer},
+};
+use crate::admin::RobotRuns;
+use crate::heaven::{HeavenError, HeavenSettings, Library, ServedHeaven};
+use crate::site_robot::{SiteRobot, SiteRobotError, source::ApplicationSource};
+
+/// How long visitors wait for the first walk; it goes on behind them.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Site where there is no address that visitors could use.
+const NOWHERE: &str = "http://localhost";
+
+/// Walks the site at a URL, and returns the pages made of it; later walks start from the admin page.
+pub(in crate::app) async fn walk(
+    robots: &RobotDetection,
+    url: &str,
+    heaven_path: &str,
+) -> Option<MadePages> {
+    let settings = match settings(url, heaven_path) {
+        Ok(settings) => settings,
+        Err(error) => {
+            warn!(%error, "the demonstration has no robot heaven of its own: {error}");
+            return None;
+        }
+    };
+    let library = Library::new(robots.store().clone(), DEFAULT_SITE);
+    let heaven = ServedHeaven::new(library, settings.clone());
+    let robot = match robot(robots, settings.site()) {
+        Ok(robot) => robot,
+        Err(error) => {
+            warn!(%error, "the demonstration site is not walked: {error}");
+            return None;
+        }
+    };
+    let runs = robots.robot_runs().clone();
+    runs.offer([DEFAULT_SITE.to_owned()]);
+    runs.show(&robot);
+    let walks = Walks {
+        robot,
+        heaven,
+        runs,
+    };
+    if time::timeout(PATIENCE, walks.once()).await.is_err() {
+        warn!("the site robot takes its time; robots are sent to the start of robot heaven");
+    }
+    let pages = MadePages::of(walks.heaven.clone(), settings);
+    let stop = robots.stop();
+    robots.tasks().spawn(async move {
+        stop.run_until_cancelled(Box::pin(walks.again())).await;
+    });
+    Some(pages)
+}
+
+fn settings(url: &str, heaven_path: &str) -> Result<HeavenSettings, HeavenError> {
+    let settings = HeavenSettings::new(url).or_else(|_| HeavenSettings::new(NOWHERE))?;
+    Ok(settings
+        .path(heaven_path)
+        .name("Harbour Library")
+        .summary("An invented library by the water, with a room for members.")
+        .needs_login(|path| path.starts_with(MEMBERS)))
+}
+
+fn robot(robots: &RobotDetection, site: &str) -> Result<SiteRobot, SiteRobotError> {
+    let site_itself =
+        service_fn(async |request: Request<Body>| Ok::<_, Infallible>(answer(request).await));
+    let source = ApplicationSource::new(site_itself, |request| {
+        request.extensions_mut().insert(Member);
+    });
+    SiteRobot::builder(DEFAULT_SITE, robots.store().clone(), source)
+        .start(format!("{site}{MEMBERS}"), None)
+        .only_below(MEMBERS)
+        .clock(robots.clock().clone())
+        .build()
+}
+
+/// Walks, one after the other.
+struct Walks {
+    robot: SiteRobot,
+    heaven: ServedHeaven,
+    runs: RobotRuns,
+}
+
+impl Walks {
+    async fn once(&self) {
+        if let Err(error) = self.robot.run().await {
+            warn!(%error, "the site robot broke off: {error}");
+            self.runs.failed(DEFAULT_SITE, error.to_string());
+        }
+        if let Err(error) = self.heaven.reload().await {
+            warn!(%error, "robot heaven stays as it was: {error}");
+        }
+    }
+
+    async fn again(&self) {
+        loop {
+            self.runs.wanted().await;
+            self.once().await;
+        }
+    }
+}

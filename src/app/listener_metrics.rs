@@ -1,0 +1,107 @@
+//! Metrics of the listeners.
+
+use std::sync::Arc;
+
+use metrics::{Unit, counter, describe_counter, describe_gauge, gauge};
+
+use crate::listen::{CertificateState, ConnectionCounts, Listener, Tls};
+
+const OPEN: &str = "robot_detection_connections_open";
+const ACCEPTED: &str = "robot_detection_connections_total";
+const UNSERVED: &str = "robot_detection_connections_unserved_total";
+const UNREADABLE: &str = "robot_detection_unreadable_requests_total";
+const EXPIRY: &str = "robot_detection_certificate_expiry_seconds";
+const FAILURES: &str = "robot_detection_certificate_order_failures";
+
+/// What of the listeners is measured.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ListenerMetrics {
+    /// All listeners share it.
+    tls: Option<Tls>,
+    /// By the address of the listener.
+    connections: Vec<(String, Arc<ConnectionCounts>)>,
+}
+
+impl ListenerMetrics {
+    pub(super) fn of(listeners: &[Listener]) -> Self {
+        Self {
+            tls: listeners.iter().find_map(|found| found.tls().cloned()),
+            connections: listeners
+                .iter()
+                .map(|found| (found.addr().to_string(), found.counts()))
+                .collect(),
+        }
+    }
+
+    /// Writes all into the recorder at hand.
+    pub(super) fn record(&self) {
+        describe();
+        for (listener, counts) in &self.connections {
+            connections(listener, counts);
+        }
+        // Of several for a name the first is served.
+        for state in self.tls.iter().flat_map(Tls::states).rev() {
+            certificate(&state);
+        }
+    }
+}
+
+fn describe() {
+    describe_gauge!(
+        EXPIRY,
+        Unit::Seconds,
+        "Time at which the certificate for the name expires, by where it is from: file or acme; 0: there is none yet"
+    );
+    describe_gauge!(
+        FAILURES,
+        Unit::Count,
+        "Orders of a certificate that failed in a row, by name"
+    );
+    for (name, help) in [
+        (ACCEPTED, "Connections that were accepted, by listener"),
+        (
+            UNSERVED,
+            "Connections that ended before a request could come, by listener and reason",
+        ),
+        (
+            UNREADABLE,
+            "Requests whose head could not be read, by listener and status of the answer",
+        ),
+    ] {
+        describe_counter!(name, Unit::Count, help);
+    }
+    describe_gauge!(OPEN, Unit::Count, "Connections that are open, by listener");
+}
+
+fn connections(listener: &str, counts: &ConnectionCounts) {
+    let listener = || listener.to_owned();
+    gauge!(OPEN, "listener" => listener()).set(float(counts.open()));
+    counter!(ACCEPTED, "listener" => listener()).absolute(counts.accepted());
+    for (reason, number) in counts.unserved() {
+        counter!(UNSERVED, "listener" => listener(), "reason" => reason).absolute(number);
+    }
+    for (status, number) in counts.unreadable() {
+        counter!(UNREADABLE, "listener" => listener(), "status" => status).absolute(number);
+    }
+}
+
+/// The names are those of the settings and of the files they name.
+fn certificate(state: &CertificateState) {
+    let source = if state.is_ordered { "acme" } else { "file" };
+    let expiry = state.validity.map_or(0, |validity| validity.not_after);
+    for name in &state.names {
+        let labels = [("name", name.clone()), ("source", source.to_owned())];
+        gauge!(EXPIRY, &labels).set(float(expiry));
+        if state.is_ordered {
+            gauge!(FAILURES, "name" => name.clone()).set(f64::from(state.failures));
+        }
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a gauge is a float; times and counts stay far below 2^52"
+)]
+fn float(number: u64) -> f64 {
+    number as f64
+}

@@ -1,0 +1,232 @@
+//! A site robot made from settings.
+
+use std::{sync::Arc, time::Duration};
+
+use url::Url;
+
+use crate::clock::Clock;
+use crate::filter::CommandLine;
+use crate::heaven::{HeavenSettings, Library};
+use crate::layer::OwnRobot;
+use crate::site_robot::{
+    OnCompletion, SiteRobot, SiteRobotBuilder,
+    source::{Credentials, HttpSettings, HttpSource, SiteAccess, SourceError, SourceLimits},
+};
+use crate::store::Store;
+
+use super::{
+    Programs,
+    publication::Publication,
+    robot_conf::is_script,
+    settings::{SiteRobotSettings, is_of},
+    when::Schedule,
+};
+
+/// What `email` is without being set.
+const NO_EMAIL: &str = "user@domain";
+
+/// Site robot of a configuration, and what happens around its runs.
+///
+/// A run that came to its end publishes heaven, where a directory is set for it, and
+/// starts `cmd-hook`, where something was described.
+#[derive(Debug)]
+pub struct SiteRobotRuns {
+    pub(super) robot: SiteRobot,
+    pub(super) source: HttpSource,
+    pub(super) store: Store,
+    pub(super) clock: Clock,
+    pub(super) publication: Publication,
+    pub(super) programs: Arc<Programs>,
+    pub(super) hook: Option<CommandLine>,
+    pub(super) on_completion: OnCompletion,
+    pub(super) schedule: Option<Schedule>,
+    /// Time between two publications of a long run.
+    pub(super) publish_every: Duration,
+}
+
+impl SiteRobotRuns {
+    /// Makes the robot that the settings describe.
+    ///
+    /// # Errors
+    ///
+    /// Fails when a value fits in no header, or the robot cannot be built.
+    pub fn new(settings: &SiteRobotSettings, store: &Store) -> anyhow::Result<Self> {
+        Self::of(settings, store, Clock::system(), None)
+    }
+
+    /// Makes a robot that the layers of its own program let pass.
+    pub(in crate::app) fn of(
+        settings: &SiteRobotSettings,
+        store: &Store,
+        clock: Clock,
+        own: Option<&OwnRobot>,
+    ) -> anyhow::Result<Self> {
+        let conf = &settings.conf;
+        let source = source(settings, own)?;
+        let programs = Arc::new(Programs::new(conf, settings.converters.clone()));
+        let builder = builder(settings, store, source.clone(), &programs);
+        let library = Library::new(store.clone(), settings.site.clone());
+        let hook = conf.cmd_hook.as_deref().and_then(command);
+        Ok(Self {
+            robot: builder.clock(clock.clone()).build()?,
+            source,
+            store: store.clone(),
+            clock,
+            publication: Publication {
+                library,
+                settings: settings.heaven.clone(),
+                directory: settings.directory.clone(),
+            },
+            programs,
+            hook,
+            on_completion: conf.on_completion,
+            schedule: settings.schedule.clone(),
+            publish_every: conf.index_after,
+        })
+    }
+
+    /// Returns the robot itself.
+    #[must_use]
+    pub fn robot(&self) -> &SiteRobot {
+        &self.robot
+    }
+
+    /// Returns the settings of the heaven that it fills.
+    #[must_use]
+    pub fn heaven(&self) -> &HeavenSettings {
+        &self.publication.settings
+    }
+
+    /// Returns what is to come after a run (`onCompletion`).
+    #[must_use]
+    pub fn on_completion(&self) -> OnCompletion {
+        self.on_completion
+    }
+}
+
+fn builder(
+    settings: &SiteRobotSettings,
+    store: &Store,
+    source: HttpSource,
+    programs: &Arc<Programs>,
+) -> SiteRobotBuilder {
+    let conf = &settings.conf;
+    let mut builder = SiteRobot::builder(&settings.site, store.clone(), source)
+        .filters(
+            Arc::clone(&settings.enumeration),
+            Arc::clone(&settings.generation),
+        )
+        .fingerprint(&settings.fingerprint)
+        .commands(Arc::<Programs>::clone(programs))
+        .obey_robots_txt(conf.enable_robots_txt)
+        .ip(conf.enable_ip)
+        .max_connections(conf.max_connections)
+        .site_max_connections(conf.site_max_connections)
+        .engine_concurrent(conf.engine_concurrent)
+        .max_working(conf.max_working)
+        .server_delay(conf.server_delay.unwrap_or_default());
+    if let Some(token) = product_token(&conf.user_agent) {
+        builder = builder.user_agent(token);
+    }
+    for start in &settings.starts {
+        builder = builder.start(start.url.as_str(), start.depth);
+    }
+    for prefix in &settings.only_below {
+        builder = builder.only_below(prefix);
+    }
+    for prefix in &settings.never_below {
+        builder = builder.never_below(prefix);
+    }
+    builder
+}
+
+/// Returns the name that robots.txt is asked for: `robot/1.0 (…)` is `robot`.
+fn product_token(user_agent: &str) -> Option<&str> {
+    let is_end = |c: char| c == '/' || c.is_whitespace() || c == '(';
+    let token = user_agent.split(is_end).next()?;
+    (!token.is_empty()).then_some(token)
+}
+
+fn source(settings: &SiteRobotSettings, own: Option<&OwnRobot>) -> Result<HttpSource, SourceError> {
+    let conf = &settings.conf;
+    let proxy = conf.auto_proxy.as_deref().filter(|proxy| !is_script(proxy));
+    let mut sites: Vec<(url::Origin, SiteAccess)> = Vec::new();
+    for start in &settings.starts {
+        let origin = start.url.origin();
+        if sites.iter().all(|(known, _)| *known != origin) {
+            let own = own.filter(|_| start.is_configured);
+            sites.push((
+                origin,
+                access(settings, &start.url, start.is_configured, own)?,
+            ));
+        }
+    }
+    HttpSource::new(HttpSettings {
+        user_agent: Some(conf.user_agent.clone()),
+        email: Some(conf.email.clone()).filter(|email| email != NO_EMAIL),
+        referrer: conf.referer.clone(),
+        proxy: proxy.and_then(|proxy| proxy.parse().ok()),
+        limits: SourceLimits {
+            connect_timeout: conf.connect_timeout,
+            max_body_bytes: conf.max_file_bytes,
+            ..SourceLimits::default()
+        },
+        sites: sites.into_iter().map(|(_, access)| access).collect(),
+    })
+}
+
+fn access(
+    settings: &SiteRobotSettings,
+    url: &Url,
+    is_configured: bool,
+    own: Option<&OwnRobot>,
+) -> Result<SiteAccess, SourceError> {
+    let mut access = SiteAccess::new(url)?;
+    let basic = settings.conf.password.as_ref();
+    let basic = basic.map(|password| Credentials::Basic {
+        username: settings.conf.username.clone(),
+        password: password.as_str().to_owned(),
+    });
+    if let Some(credentials) = settings.login.clone().or(basic) {
+        access = access.credentials(&credentials)?;
+    }
+    match (&settings.upstream, own) {
+        (Some((upstream, hosts)), _)
+            if is_configured && (hosts.is_empty() || is_of(url, hosts)) =>
+        {
+            access.upstream(upstream.clone())
+        }
+        (_, Some(own)) => access.header(OwnRobot::HEADER, own.token()),
+        _ => Ok(access),
+    }
+}
+
+/// Reads a program and its arguments.
+fn command(line: &str) -> Option<CommandLine> {
+    let mut words = line.split_whitespace();
+    let program = CommandLine::new(words.next()?);
+    Some(words.fold(program, CommandLine::argument))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_product_token_is_the_start_of_the_name() {
+        assert_eq!(
+            product_token("robot-detection/0.1"),
+            Some("robot-detection")
+        );
+        assert_eq!(product_token("Ours (a@b.example)"), Some("Ours"));
+        assert_eq!(product_token("/x"), None);
+    }
+
+    #[test]
+    fn a_hook_may_have_arguments() {
+        let hook = command("/opt/hook -v a").unwrap();
+        assert_eq!(hook.program, "/opt/hook");
+        assert_eq!(hook.arguments, ["-v", "a"]);
+        assert!(command(" ").is_none());
+    }
+}

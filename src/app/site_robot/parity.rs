@@ -1,0 +1,217 @@
+//! Does heaven say what people read? Each of its sentences must stand on the human page.
+
+use crate::document::{BlockKind, Page, Place, decode};
+use crate::heaven::{Catalogue, page};
+use crate::site_robot::source::{PageAnswer, PageRequest, PageSource};
+use crate::store::{DescriptionCursor, DescriptionQuery, StoredDescription};
+
+use super::SiteRobotRuns;
+
+/// Descriptions in memory at once.
+const PIECE: u32 = 50;
+
+/// What a comparison found.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Parity {
+    /// Pages of heaven that were compared.
+    pub compared: u64,
+    /// Pages made by a converter from something that is neither HTML nor text.
+    pub left_out: u64,
+    /// What differs.
+    pub disparities: Vec<Disparity>,
+}
+
+/// Page of heaven that says something which the human page does not.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Disparity {
+    /// URL of the human page.
+    pub url: String,
+    /// What is the matter with it.
+    pub reason: String,
+    /// Sentences that do not stand there.
+    pub sentences: Vec<String>,
+}
+
+impl SiteRobotRuns {
+    /// Compares pages of heaven with the human pages as they are now; at most `sample`, evenly chosen.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does; a page that cannot be fetched is a disparity.
+    pub async fn parity(&self, sample: Option<u64>) -> anyhow::Result<Parity> {
+        let catalogue = self
+            .publication
+            .library
+            .catalogue(&self.publication.settings)
+            .await?;
+        let count = catalogue.len() as u64;
+        let wanted = sample.unwrap_or(count).clamp(1, count.max(1));
+        let mut parity = Parity::default();
+        let (mut after, mut number) = (None, 0_u64);
+        loop {
+            let query = DescriptionQuery::new(self.robot.site())
+                .after(after.take())
+                .limit(PIECE);
+            let piece = self.store.descriptions(&query).await?;
+            let Some(last) = piece.last() else { break };
+            after = Some(DescriptionCursor::behind_url(last.description.url()));
+            for stored in piece {
+                if !catalogue.contains(stored.description.url()) {
+                    continue;
+                }
+                // The first of each share.
+                if number * wanted % count.max(1) < wanted {
+                    self.compare(&stored, &catalogue, &mut parity).await;
+                }
+                number += 1;
+            }
+        }
+        Ok(parity)
+    }
+
+    async fn compare(
+        &self,
+        stored: &StoredDescription,
+        catalogue: &Catalogue,
+        parity: &mut Parity,
+    ) {
+        let url = stored.description.url();
+        let differs = |reason: String, sentences| Disparity {
+            url: url.to_owned(),
+            reason,
+            sentences,
+        };
+        parity.compared += 1;
+        let human = match self.human_page(url).await {
+            Ok(Some(human)) => human,
+            Ok(None) => {
+                parity.compared -= 1;
+                parity.left_out += 1;
+                return;
+            }
+            Err(reason) => {
+                parity.disparities.push(differs(reason, Vec::new()));
+                return;
+            }
+        };
+        let html = page(&stored.description, catalogue, &self.publication.settings);
+        let missing = missing(&html, &human, url);
+        if !missing.is_empty() {
+            let reason = "it does not say what its page in heaven says".to_owned();
+            parity.disparities.push(differs(reason, missing));
+        }
+    }
+
+    /// Fetches the words of a page; none where it is neither HTML nor text.
+    async fn human_page(&self, url: &str) -> Result<Option<String>, String> {
+        let address = url.parse().map_err(|error| format!("{error}"))?;
+        let source = PageSource::from(self.source.clone());
+        let answer = source.ask(&PageRequest::get(&address)).await;
+        let answer = answer.map_err(|error| error.to_string())?;
+        match answer.status {
+            200 | 203 => Ok(words_of_answer(&answer)),
+            status => Err(format!("it answers {status}")),
+        }
+    }
+}
+
+fn words_of_answer(answer: &PageAnswer) -> Option<String> {
+    let content_type = answer.headers.get("content-type");
+    let content_type = content_type.and_then(|value| value.to_str().ok());
+    let text = decode(&answer.body, content_type, None).text;
+    match answer.media_type().as_deref() {
+        Some("text/html") | None => Some(words(&Page::read(&text))),
+        Some("application/xhtml+xml") => Some(words(&Page::read_xhtml(&text))),
+        Some(other) if other.starts_with("text/") => Some(folded(&text)),
+        _ => None,
+    }
+}
+
+/// Returns all that a page says: title, META tags, text.
+fn words(page: &Page) -> String {
+    let title = page.title.iter().map(String::as_str);
+    let metas = page.metas.iter().map(|meta| meta.content.as_str());
+    let texts = page.blocks.iter().map(|block| block.text.as_str());
+    let all: Vec<_> = title.chain(metas).chain(texts).map(folded).collect();
+    all.join(" ")
+}
+
+/// Returns the sentences of a page of heaven that the human page does not have.
+fn missing(heaven: &str, human: &str, url: &str) -> Vec<String> {
+    let heaven = Page::read(heaven);
+    let blocks = heaven
+        .blocks
+        .iter()
+        .filter(|block| block.place == Place::Main);
+    let mut missing: Vec<String> = Vec::new();
+    for block in blocks {
+        let is_title = matches!(block.kind, BlockKind::Heading(1));
+        if is_title && block.text == url {
+            continue;
+        }
+        let text = folded(block.text.trim_end_matches('…'));
+        // Most blocks are there as a whole.
+        if human.contains(&text) {
+            continue;
+        }
+        let mut absent = sentences(&text);
+        absent.retain(|sentence| !human.contains(sentence));
+        missing.append(&mut absent);
+    }
+    missing.dedup();
+    missing
+}
+
+/// A sentence ends where a word does, so that no address is taken apart.
+fn sentences(text: &str) -> Vec<String> {
+    let mut sentences = Vec::new();
+    let mut words = Vec::new();
+    for word in text.split_whitespace() {
+        words.push(word);
+        if word.ends_with(['.', '!', '?', '。']) {
+            sentences.push(words.join(" "));
+            words.clear();
+        }
+    }
+    if !words.is_empty() {
+        sentences.push(words.join(" "));
+    }
+    sentences
+}
+
+fn folded(text: &str) -> String {
+    let words: Vec<_> = text.split_whitespace().collect();
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAVEN: &str =
+        "<nav>Home</nav><main><article><h1>Salt</h1><p>One. Two?</p></article></main>";
+
+    #[test]
+    fn every_sentence_of_the_main_part_must_be_there() {
+        let human = |html: &str| words(&Page::read(html));
+        let same = human("<title>Salt</title><p>One.\n<b>Two?</b> Three.");
+        assert!(missing(HEAVEN, &same, "u").is_empty());
+        let other = human("<title>Salt</title><p>One. Three.");
+        assert_eq!(missing(HEAVEN, &other, "u"), ["Two?"]);
+    }
+
+    #[test]
+    fn words_of_meta_tags_are_of_the_page_too() {
+        let page = Page::read("<meta name=description content='One. Two?'><title>Salt</title>");
+        assert!(missing(HEAVEN, &words(&page), "u").is_empty());
+    }
+
+    #[test]
+    fn a_page_without_a_title_is_called_by_its_url() {
+        let heaven = "<main><h1>http://h.example/a</h1></main>";
+        assert!(missing(heaven, "", "http://h.example/a").is_empty());
+        assert_eq!(missing(heaven, "", "http://h.example/b").len(), 1);
+    }
+}

@@ -1,0 +1,220 @@
+//! Programs that convert and summarize, held to limits of time, output and memory.
+
+use std::{
+    io::{Read as _, Write as _},
+    os::unix::process::CommandExt as _,
+    path::PathBuf,
+    process::{Child, ChildStdout, Command, Stdio},
+    sync::mpsc,
+    thread,
+    time::Duration,
+};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::filter::{CommandLine, Commands};
+use crate::site_robot::RobotConf;
+
+/// Memory that a program may have, in KiB.
+const MAX_MEMORY_KIB: &str = "1048576";
+
+/// What is run before a program: `PATH` and the limit of memory are set by the shell.
+///
+/// Its arguments are the directory, the limit, the program and its arguments.
+const PRELUDE: &str = "if [ -n \"$1\" ]; then PATH=\"$1:$PATH\"; export PATH; fi
+if [ -n \"$2\" ]; then ulimit -v \"$2\" 2>/dev/null; fi
+shift 2
+exec \"$@\"";
+
+/// Runs programs in a process group of their own, which ends with their time.
+///
+/// # Example
+///
+/// ```
+/// use robot_detection::{
+///     app::Programs,
+///     filter::{CommandLine, Commands as _},
+///     site_robot::RobotConf,
+/// };
+///
+/// let programs = Programs::new(&RobotConf::default(), Vec::new());
+/// let command = CommandLine::new("tr").argument("a-z").argument("A-Z");
+/// assert_eq!(programs.run(&command, b"salt").unwrap(), b"SALT");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Programs {
+    bindir: Option<PathBuf>,
+    tmpdir: Option<PathBuf>,
+    timeout: Duration,
+    max_output_bytes: u64,
+    converters: Vec<(String, CommandLine)>,
+}
+
+impl Programs {
+    /// Creates it with limits and directories of a robot.conf, and converters by media type.
+    ///
+    /// `bindir` stands first in the programs' `PATH`, `tmpdir` is their `TMPDIR`;
+    /// `convert-timeout` limits their time, `max-filesize-kb` what they write,
+    /// and 1 GiB is the memory of each.
+    #[must_use]
+    pub fn new(conf: &RobotConf, converters: Vec<(String, CommandLine)>) -> Self {
+        Self {
+            bindir: conf.bindir.clone(),
+            tmpdir: conf.tmpdir.clone(),
+            timeout: conf.convert_timeout,
+            max_output_bytes: conf.max_file_bytes,
+            converters,
+        }
+    }
+
+    fn start(&self, line: &CommandLine) -> Result<Child, String> {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", PRELUDE, "sh"]);
+        command.arg(self.bindir.as_deref().unwrap_or("".as_ref()));
+        command.args([MAX_MEMORY_KIB, &line.program]);
+        command.args(&line.arguments);
+        if let Some(tmpdir) = &self.tmpdir {
+            command.env("TMPDIR", tmpdir);
+        }
+        command
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let started = command.spawn();
+        started.map_err(|error| format!("{:?} cannot be started: {error}", line.program))
+    }
+}
+
+impl Commands for Programs {
+    fn converter(&self, media_type: &str) -> Option<CommandLine> {
+        let mut converters = self.converters.iter();
+        let (_, command) = converters.find(|(of, _)| of.eq_ignore_ascii_case(media_type))?;
+        Some(command.clone())
+    }
+
+    fn run(&self, line: &CommandLine, input: &[u8]) -> Result<Vec<u8>, String> {
+        let program = &line.program;
+        let mut child = self.start(line)?;
+        let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        if let Some(mut stdin) = child.stdin.take() {
+            let input = input.to_vec();
+            // A program that does not want all of it closes the pipe.
+            thread::spawn(move || stdin.write_all(&input));
+        }
+        let stdout = child.stdout.take();
+        let (tell, told) = mpsc::channel();
+        let max = self.max_output_bytes;
+        thread::spawn(move || tell.send(end(child, stdout, max)));
+        match told.recv_timeout(self.timeout) {
+            Ok(Ok(output)) => Ok(output),
+            Ok(Err(reason)) => {
+                kill(group);
+                Err(format!("{program:?} {reason}"))
+            }
+            Err(_) => {
+                kill(group);
+                let seconds = self.timeout.as_secs();
+                Err(format!(
+                    "{program:?} took longer than {seconds} s and was ended"
+                ))
+            }
+        }
+    }
+}
+
+/// Ends whatever is left of a group; nothing is left of most.
+fn kill(group: Option<Pid>) {
+    if let Some(group) = group {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+}
+
+/// Reads all output, then waits for the end.
+fn end(mut child: Child, stdout: Option<ChildStdout>, max: u64) -> Result<Vec<u8>, String> {
+    let mut output = Vec::new();
+    if let Some(stdout) = stdout {
+        let read = stdout.take(max.saturating_add(1)).read_to_end(&mut output);
+        read.map_err(|error| format!("cannot be read from: {error}"))?;
+    }
+    if output.len() as u64 > max {
+        let _ = child.kill();
+        let _ = child.wait();
+        return Err(format!("wrote more than {max} bytes"));
+    }
+    match child.wait() {
+        Ok(status) if status.success() => Ok(output),
+        Ok(status) => Err(format!("failed: {status}")),
+        Err(error) => Err(format!("cannot be waited for: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn programs(lines: &str) -> Programs {
+        let conf = RobotConf::parse("robot.conf", lines).unwrap();
+        Programs::new(&conf, Vec::new())
+    }
+
+    fn shell(programs: &Programs, script: &str) -> Result<String, String> {
+        let command = CommandLine::new("sh").argument("-c").argument(script);
+        let output = programs.run(&command, b"input")?;
+        Ok(String::from_utf8(output).unwrap())
+    }
+
+    #[test]
+    fn a_program_reads_the_resource_and_writes_its_output() {
+        assert_eq!(shell(&programs(""), "cat; echo !").unwrap(), "input!\n");
+        assert_eq!(shell(&programs(""), "true").unwrap(), "");
+        assert!(shell(&programs(""), "exit 3").unwrap_err().contains('3'));
+        assert!(
+            programs("")
+                .run(&CommandLine::new("/nowhere/x"), b"")
+                .is_err()
+        );
+    }
+
+    #[test]
+    fn directories_reach_the_program() {
+        let programs = programs("bindir=/opt/first\ntmpdir=/tmp/ours\n");
+        let told = shell(&programs, "echo \"$PATH $TMPDIR\"").unwrap();
+        assert!(told.starts_with("/opt/first:"), "{told}");
+        assert!(told.ends_with(" /tmp/ours\n"), "{told}");
+    }
+
+    #[test]
+    fn a_slow_program_is_ended_with_its_children() {
+        let directory = tempfile::tempdir().unwrap();
+        let pid = directory.path().join("pid");
+        let script = format!("sleep 1000 & echo $! > {}; wait", pid.display());
+        let error = shell(&programs("convert-timeout=1\n"), &script).unwrap_err();
+        assert!(error.contains("longer than 1 s"), "{error}");
+        let pid = std::fs::read_to_string(pid).unwrap();
+        let state = || std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+        while state().is_ok_and(|state| !state.contains(" Z ")) {
+            thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn a_program_that_writes_without_end_is_ended() {
+        let error = shell(&programs("max-filesize-kb=64\n"), "yes").unwrap_err();
+        assert!(error.contains("more than 65536 bytes"), "{error}");
+    }
+
+    #[test]
+    fn a_program_does_not_get_all_memory() {
+        let limit = shell(&programs(""), "ulimit -v").unwrap();
+        assert_eq!(limit.trim(), MAX_MEMORY_KIB);
+    }
+
+    #[test]
+    fn converters_are_found_by_media_type() {
+        let converters = vec![("application/pdf".to_owned(), CommandLine::new("p"))];
+        let programs = Programs::new(&RobotConf::default(), converters);
+        assert!(programs.converter("Application/PDF").is_some());
+        assert!(programs.converter("text/html").is_none());
+    }
+}

@@ -1,0 +1,169 @@
+//! robot.conf, and the lines of the configuration that count before it.
+
+use std::{fs::File, io::Read as _};
+
+use crate::config::{ConfigErrors, Loaded, Settings};
+use crate::filter::{Severity, has_error};
+use crate::site_robot::{RobotConf, RobotConfFile};
+
+/// Size of a file at most.
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
+
+/// Keys that say something which this program is told elsewhere, or does not do.
+const ELSEWHERE: [(&str, &str); 8] = [
+    (
+        "command-port",
+        "runs are commanded by the admin page, its API and the command line",
+    ),
+    (
+        "enable-rdm-probe",
+        "servers are not asked for descriptions of their own; import them with site-robot import",
+    ),
+    (
+        "loglevel",
+        "log.level says how much is logged, for all of the program",
+    ),
+    (
+        "max-memory-per-url",
+        "resources are read in memory, each up to max-filesize-kb",
+    ),
+    (
+        "remote-access",
+        "admin.listen says from where the admin page and its API are reached",
+    ),
+    (
+        "robot-state-dir",
+        "the state is in the database of database.url",
+    ),
+    (
+        "smart-host-heuristics",
+        "a site's other names are told apart by redirects and canonical links",
+    ),
+    (
+        "auto-proxy",
+        "a proxy.pac cannot be read; name the proxy itself, such as http://proxy.example.com:3128",
+    ),
+];
+
+/// Reads the settings of robot.conf; returns them, their text, and warnings about them.
+///
+/// # Errors
+///
+/// Fails with the place of what is wrong.
+pub(super) fn robot_conf(
+    loaded: &Loaded,
+    settings: &Settings,
+) -> Result<(RobotConf, String, Vec<String>), ConfigErrors> {
+    let lines = settings.site_robot_robot.join("\n");
+    let own = RobotConfFile::parse(&lines);
+    if let Some(note) = own.notes().iter().find(|it| it.severity == Severity::Error) {
+        return Err(loaded.wrong("site_robot.robot", &note.text));
+    }
+    let path = &settings.site_robot_robot_conf;
+    let text = if path.is_empty() {
+        String::new()
+    } else {
+        let text = read(path).map_err(|error| loaded.wrong("site_robot.robot_conf", error))?;
+        let file = RobotConfFile::parse(&text);
+        if has_error(file.notes()) {
+            let error = RobotConf::parse(path, &text).err();
+            let reason = error.map_or_else(String::new, |error| error.to_string());
+            return Err(loaded.wrong("site_robot.robot_conf", reason));
+        }
+        text
+    };
+    let all = format!("{}\n{lines}\n", text.trim_end_matches('\\'));
+    let conf = RobotConfFile::parse(&all).conf().clone();
+    let warnings = warnings(&conf);
+    Ok((conf, all, warnings))
+}
+
+/// Reads a file of settings.
+///
+/// # Errors
+///
+/// Fails with a text for people.
+pub(super) fn read(path: &str) -> Result<String, String> {
+    let mut text = String::new();
+    let read = File::open(path).and_then(|file| {
+        let mut file = file.take(MAX_BYTES + 1);
+        file.read_to_string(&mut text)
+    });
+    match read {
+        Ok(_) if text.len() as u64 > MAX_BYTES => Err(format!("{path} is larger than 4 MiB")),
+        Ok(_) => Ok(text),
+        Err(error) => Err(format!("cannot read {path} (is it a file?): {error}")),
+    }
+}
+
+fn warnings(conf: &RobotConf) -> Vec<String> {
+    let rows = conf.rows();
+    let set = rows.iter().filter(|row| !row.is_default);
+    let warning = |key: &str, value: Option<&str>| {
+        let (_, reason) = ELSEWHERE.iter().find(|(name, _)| *name == key)?;
+        let is_off = matches!(value, None | Some("false"));
+        let is_proxy = key == "auto-proxy" && !value.is_some_and(is_script);
+        (!is_off && !is_proxy).then(|| format!("{key} of robot.conf is not used: {reason}"))
+    };
+    set.filter_map(|row| warning(row.key, row.value.as_deref()))
+        .collect()
+}
+
+/// Tells whether a proxy is found by a script.
+pub(super) fn is_script(proxy: &str) -> bool {
+    let path = proxy.split(['?', '#']).next().unwrap_or_default();
+    path.to_ascii_lowercase().ends_with(".pac")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Loader;
+
+    fn read_conf(text: &str) -> Result<(RobotConf, String, Vec<String>), ConfigErrors> {
+        let loaded = Loader::new().file("c.toml", text).load().unwrap();
+        robot_conf(&loaded, &loaded.settings())
+    }
+
+    #[test]
+    fn lines_of_the_configuration_count_before_the_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("robot.conf");
+        std::fs::write(&path, "depth=3\nmax-connections=5\n").unwrap();
+        let text = format!(
+            "[site_robot]\nrobot_conf = '{}'\nrobot = ['depth=4']",
+            path.display()
+        );
+        let (conf, ..) = read_conf(&text).unwrap();
+        assert_eq!((conf.depth, conf.max_connections), (Some(4), 5));
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_by_its_place() {
+        for (text, expected) in [
+            (
+                "robot = 'dpeth=1'",
+                "c.toml:2: site_robot.robot: \"dpeth\" is no key",
+            ),
+            (
+                "robot_conf = '/nowhere'",
+                "c.toml:2: site_robot.robot_conf: cannot read /nowhere",
+            ),
+        ] {
+            let error = read_conf(&format!("[site_robot]\n{text}")).unwrap_err();
+            let error = error.to_string();
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_key_that_is_not_used_is_told_with_the_reason() {
+        let text = "[site_robot]\nrobot = ['command-port=21445', 'remote-access=false', 'depth=2']";
+        let (_, _, warnings) = read_conf(text).unwrap();
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert!(warnings[0].starts_with("command-port of robot.conf is not used: "));
+        let (_, _, warnings) =
+            read_conf("[site_robot]\nrobot = 'auto-proxy=http://p.example/proxy.pac'").unwrap();
+        assert_eq!(warnings.len(), 1);
+    }
+}

@@ -1,0 +1,463 @@
+//! From `[site_robot]` to what a site robot is made of.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use url::Url;
+
+use crate::app::site::DEFAULT_SITE;
+use crate::config::{ConfigErrors, Loaded, Settings};
+use crate::filter::{CommandLine, Filter, Filters, Functions};
+use crate::heaven::HeavenSettings;
+use crate::site_robot::{ConfigFiles, RobotConf, source::Credentials};
+
+use super::{
+    login::login,
+    robot_conf::{read, robot_conf},
+    when::Schedule,
+};
+
+/// Settings of the site robot of one site, judged.
+#[derive(Clone, Debug)]
+pub struct SiteRobotSettings {
+    pub(super) site: String,
+    pub(super) starts: Vec<Start>,
+    pub(super) only_below: Vec<String>,
+    pub(super) never_below: Vec<String>,
+    pub(super) conf: RobotConf,
+    pub(super) enumeration: Arc<Filter>,
+    pub(super) generation: Arc<Filter>,
+    pub(super) fingerprint: String,
+    pub(super) login: Option<Credentials>,
+    /// Server that is asked in place of those hosts, or of all where there are none.
+    pub(super) upstream: Option<(Url, Vec<String>)>,
+    pub(super) schedule: Option<Schedule>,
+    pub(super) directory: Option<PathBuf>,
+    pub(super) heaven: HeavenSettings,
+    pub(super) converters: Vec<(String, CommandLine)>,
+    warnings: Vec<String>,
+}
+
+/// Starting point.
+#[derive(Clone, Debug)]
+pub(super) struct Start {
+    pub(super) url: Url,
+    /// Links that are followed from it; none: any number.
+    pub(super) depth: Option<u32>,
+    /// Whether the configuration names it: then it is of this site.
+    pub(super) is_configured: bool,
+}
+
+/// What a command changes in the settings of one run.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct SiteRobotChanges {
+    /// Starting points in place of the configured ones.
+    pub urls: Vec<String>,
+    /// Links that are followed; the inner `None` is any number.
+    pub depth: Option<Option<u32>>,
+    /// Pause between two visits of a host.
+    pub delay: Option<Duration>,
+    /// Paths of which one begins what is visited, in place of the configured ones.
+    pub only_below: Vec<String>,
+    /// robot.conf in place of the configured one.
+    pub robot_conf: Option<String>,
+    /// filter.conf in place of the configured one.
+    pub filter_conf: Option<String>,
+    /// Directory that heaven is published into.
+    pub publish: Option<PathBuf>,
+}
+
+/// Returns the site robots of a configuration: of each site that has starting points.
+///
+/// # Errors
+///
+/// Fails with the place of the wrong value.
+pub fn site_robots(loaded: &Loaded) -> Result<Vec<SiteRobotSettings>, ConfigErrors> {
+    let mut found = Vec::new();
+    let none = SiteRobotChanges::default();
+    for site in loaded.sites() {
+        // What is set for all sites is not visited once for each.
+        if site.loaded().origin("site_robot.starting_points")
+            != loaded.origin("site_robot.starting_points")
+        {
+            found.extend(SiteRobotSettings::of(site.loaded(), site.name(), &none)?);
+        }
+    }
+    found.extend(SiteRobotSettings::of(loaded, DEFAULT_SITE, &none)?);
+    check_directories(loaded, &found)?;
+    Ok(found)
+}
+
+/// Two heavens in one directory would take turns in replacing each other.
+fn check_directories(loaded: &Loaded, found: &[SiteRobotSettings]) -> Result<(), ConfigErrors> {
+    let mut known: Vec<&Path> = Vec::new();
+    for directory in found.iter().filter_map(|it| it.directory.as_deref()) {
+        if known.contains(&directory) {
+            let directory = directory.display();
+            let reason = format!("{directory} is that of two sites; give each its own");
+            return Err(loaded.wrong("site_robot.publish", reason));
+        }
+        known.push(directory);
+    }
+    Ok(())
+}
+
+impl SiteRobotSettings {
+    /// Judges the settings of a site, by its name or else those common to all.
+    ///
+    /// There are none where neither configuration nor `changes` name a starting point.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the place of the wrong value.
+    pub fn new(
+        loaded: &Loaded,
+        site: &str,
+        changes: &SiteRobotChanges,
+    ) -> Result<Option<Self>, ConfigErrors> {
+        let sites = loaded.sites();
+        let own = sites.iter().find(|own| own.name() == site);
+        Self::of(own.map_or(loaded, |own| own.loaded()), site, changes)
+    }
+
+    /// Returns the name of the site.
+    #[must_use]
+    pub fn site(&self) -> &str {
+        &self.site
+    }
+
+    /// Returns what is set and not used, each with the reason.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Tells whether it is to run by a schedule.
+    #[must_use]
+    pub fn has_schedule(&self) -> bool {
+        self.schedule.is_some()
+    }
+
+    fn of(
+        loaded: &Loaded,
+        site: &str,
+        changes: &SiteRobotChanges,
+    ) -> Result<Option<Self>, ConfigErrors> {
+        let mut settings = loaded.settings();
+        changes.apply(&mut settings);
+        let (mut conf, conf_text, mut warnings) = robot_conf(loaded, &settings)?;
+        conf.server_delay = changes.delay.or(conf.server_delay);
+        let starts = starts(loaded, &settings, &conf, changes)?;
+        let Some(first) = starts.first() else {
+            return Ok(None);
+        };
+        let heaven = heaven(loaded, &settings, &first.url)?;
+        let (filters, filter_text) = filters(loaded, &settings)?;
+        let filter = |name: &str| filter(loaded, &filters, name);
+        let schedule = match settings.site_robot_schedule.as_str() {
+            "" => None,
+            text => Some(
+                Schedule::parse(text)
+                    .map_err(|reason| loaded.wrong("site_robot.schedule", reason))?,
+            ),
+        };
+        let directory = settings.site_robot_publish.as_str();
+        Ok(Some(Self {
+            site: site.to_owned(),
+            enumeration: filter(&conf.enumeration_filter)?,
+            generation: filter(&conf.generation_filter)?,
+            fingerprint: format!("{conf_text}\n{filter_text}"),
+            login: login(&settings.site_robot_login)
+                .map_err(|reason| loaded.wrong("site_robot.login", reason))?,
+            upstream: upstream(&settings, &mut warnings),
+            schedule,
+            directory: (changes.publish.clone())
+                .or_else(|| (!directory.is_empty()).then(|| directory.into())),
+            heaven,
+            converters: converters(loaded, &settings)?,
+            never_below: never_below(&settings),
+            only_below: settings.site_robot_only_below,
+            starts,
+            conf,
+            warnings,
+        }))
+    }
+}
+
+impl SiteRobotChanges {
+    fn apply(&self, settings: &mut Settings) {
+        if let Some(path) = &self.robot_conf {
+            settings.site_robot_robot_conf.clone_from(path);
+        }
+        if let Some(path) = &self.filter_conf {
+            settings.site_robot_filter_conf.clone_from(path);
+        }
+        if !self.only_below.is_empty() {
+            settings.site_robot_only_below.clone_from(&self.only_below);
+        }
+    }
+}
+
+/// Links that are followed: as the command says, else as is set, else by robot.conf.
+fn depth(
+    loaded: &Loaded,
+    settings: &Settings,
+    conf: &RobotConf,
+    changes: &SiteRobotChanges,
+) -> Option<u32> {
+    let is_set = loaded.origin("site_robot.depth") != "default";
+    let configured = if is_set {
+        settings.site_robot_depth
+    } else {
+        conf.depth
+    };
+    changes.depth.unwrap_or(configured)
+}
+
+fn starts(
+    loaded: &Loaded,
+    settings: &Settings,
+    conf: &RobotConf,
+    changes: &SiteRobotChanges,
+) -> Result<Vec<Start>, ConfigErrors> {
+    let depth = depth(loaded, settings, conf, changes);
+    let is_configured = changes.urls.is_empty();
+    let texts = if is_configured {
+        &settings.site_robot_starting_points
+    } else {
+        &changes.urls
+    };
+    let mut starts = Vec::new();
+    for text in texts {
+        let url = Url::parse(text.trim()).map_err(|error| error.to_string());
+        let url = url.and_then(|url| match url.scheme() {
+            "http" | "https" => Ok(url),
+            scheme => Err(format!("{scheme}: is not visited")),
+        });
+        let url = url.map_err(|reason| {
+            let text = crate::fetch::shown_url(text);
+            let reason = format!("{text:?}: {reason}; write it as http://… or https://…");
+            loaded.wrong("site_robot.starting_points", reason)
+        })?;
+        starts.push(Start {
+            is_configured: is_configured || is_of(&url, &settings.hosts),
+            depth,
+            url,
+        });
+    }
+    if is_configured {
+        starts.extend(conf.seeds.iter().map(|seed| Start {
+            url: seed.url.clone(),
+            depth: match seed.depth {
+                Some(own) => u32::try_from(own).ok(),
+                None => depth,
+            },
+            is_configured: true,
+        }));
+    }
+    Ok(starts)
+}
+
+/// Tells whether a URL is on one of these hosts.
+pub(super) fn is_of(url: &Url, hosts: &[String]) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    hosts.iter().any(|known| known.eq_ignore_ascii_case(host))
+}
+
+fn heaven(
+    loaded: &Loaded,
+    settings: &Settings,
+    first: &Url,
+) -> Result<HeavenSettings, ConfigErrors> {
+    let site = match settings.heaven_url.as_str() {
+        "" => first.origin().ascii_serialization(),
+        url => url.to_owned(),
+    };
+    let heaven = HeavenSettings::new(&site).map_err(|error| loaded.wrong("heaven.url", error))?;
+    let heaven = heaven.path(&settings.heaven_path);
+    Ok(match settings.heaven_name.as_str() {
+        "" => heaven,
+        name => heaven.name(name),
+    })
+}
+
+fn filters(loaded: &Loaded, settings: &Settings) -> Result<(Filters, String), ConfigErrors> {
+    let path = settings.site_robot_filter_conf.as_str();
+    let wrong = |reason: String| loaded.wrong("site_robot.filter_conf", reason);
+    let text = match path {
+        "" => String::new(),
+        path => read(path).map_err(wrong)?,
+    };
+    let named = if path.is_empty() { "filter.conf" } else { path };
+    let files = ConfigFiles::beside(Path::new(named));
+    let filters = Filters::compile(named, &text, &Functions::new(), &files);
+    let filters = filters.map_err(|error| wrong(error.to_string()))?;
+    Ok((filters, text))
+}
+
+fn filter(loaded: &Loaded, filters: &Filters, name: &str) -> Result<Arc<Filter>, ConfigErrors> {
+    filters.filter(name).map(Arc::clone).ok_or_else(|| {
+        let known = filters.names().join(", ");
+        let reason = format!("there is no filter {name:?}; there are {known}");
+        loaded.wrong("site_robot.filter_conf", reason)
+    })
+}
+
+/// Paths that this program answers itself.
+fn never_below(settings: &Settings) -> Vec<String> {
+    let mut paths = settings.site_robot_never_below.clone();
+    for path in [&settings.heaven_path, &settings.admin_path] {
+        paths.push(format!("/{}/", path.trim_matches('/')));
+    }
+    paths
+}
+
+/// The upstream is asked itself: nobody in between decides about our robot.
+fn upstream(settings: &Settings, warnings: &mut Vec<String>) -> Option<(Url, Vec<String>)> {
+    let first = settings.upstream.first()?;
+    match Url::parse(first) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") => Some((url, settings.hosts.clone())),
+        _ => {
+            warnings.push(format!(
+                "the site robot asks for pages by their own URLs: it cannot ask {first} itself"
+            ));
+            None
+        }
+    }
+}
+
+fn converters(
+    loaded: &Loaded,
+    settings: &Settings,
+) -> Result<Vec<(String, CommandLine)>, ConfigErrors> {
+    let lines = settings.site_robot_converters.iter();
+    let converters = lines.map(|line| {
+        let (media_type, command) = line.split_once('=')?;
+        let mut words = command.split_whitespace();
+        let program = CommandLine::new(words.next()?);
+        let command = words.fold(program, CommandLine::argument);
+        Some((media_type.trim().to_ascii_lowercase(), command))
+    });
+    converters.collect::<Option<_>>().ok_or_else(|| {
+        let reason = "write such as application/pdf=pdftohtml -stdout -i - -";
+        loaded.wrong("site_robot.converters", reason)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Loader;
+
+    fn loaded(text: &str) -> Loaded {
+        Loader::new().file("c.toml", text).load().unwrap()
+    }
+
+    fn settings(text: &str) -> SiteRobotSettings {
+        let text = format!("[site_robot]\nstarting_points = 'http://www.example.com/a'\n{text}");
+        site_robots(&loaded(&text)).unwrap().remove(0)
+    }
+
+    #[test]
+    fn without_a_starting_point_there_is_no_robot() {
+        assert!(site_robots(&loaded("")).unwrap().is_empty());
+        assert_eq!(settings("").site(), "default");
+        let seeds = "[site_robot]\nrobot = 'seed=http://h.example/ depth=2'";
+        let settings = site_robots(&loaded(seeds)).unwrap().remove(0);
+        assert_eq!(settings.starts[0].depth, Some(2));
+    }
+
+    #[test]
+    fn depth_is_that_of_robot_conf_unless_it_is_set() {
+        let depth = |text: &str| settings(text).starts[0].depth;
+        assert_eq!(depth(""), Some(10));
+        assert_eq!(depth("robot = 'depth=3'"), Some(3));
+        assert_eq!(depth("robot = 'depth=3'\ndepth = -1"), None);
+    }
+
+    #[test]
+    fn each_site_has_a_robot_of_its_own() {
+        let text = "[[site]]\nname = 'shop'\nhosts = 'shop.example.com'\nupstream = 'http://a'\n\
+            [site.site_robot]\nstarting_points = 'http://shop.example.com/'\n\
+            [[site]]\nname = 'other'\nhosts = 'o.example.com'\nupstream = 'http://b'\n";
+        let found = site_robots(&loaded(text)).unwrap();
+        let names: Vec<_> = found.iter().map(SiteRobotSettings::site).collect();
+        assert_eq!(names, ["shop"]);
+        let (upstream, hosts) = found[0].upstream.clone().unwrap();
+        assert_eq!(upstream.as_str(), "http://a/");
+        assert_eq!(hosts, ["shop.example.com"]);
+    }
+
+    #[test]
+    fn two_sites_do_not_publish_into_one_directory() {
+        let site = |name: &str| {
+            format!(
+                "[[site]]\nhosts = '{name}'\nupstream = 'http://a'\n\
+                 site_robot.starting_points = 'http://{name}/'\n"
+            )
+        };
+        let text = format!(
+            "site_robot.publish = 'h'\n{}{}",
+            site("a.example"),
+            site("b.example")
+        );
+        let error = site_robots(&loaded(&text)).unwrap_err().to_string();
+        assert!(error.contains("h is that of two sites"), "{error}");
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_by_its_place() {
+        for (text, expected) in [
+            (
+                "login = 'geheim'",
+                "c.toml:3: site_robot.login: it is neither bearer",
+            ),
+            (
+                "schedule = 'soon'",
+                "c.toml:3: site_robot.schedule: \"soon\"",
+            ),
+            (
+                "filter_conf = '/nowhere'",
+                "c.toml:3: site_robot.filter_conf: cannot read",
+            ),
+            (
+                "converters = 'pdf'",
+                "c.toml:3: site_robot.converters: write such as",
+            ),
+            (
+                "robot = 'generation-filter=mine'",
+                "default: site_robot.filter_conf: there is no filter \"mine\"; there are",
+            ),
+        ] {
+            let text = format!("[site_robot]\nstarting_points = 'http://h/'\n{text}");
+            let error = site_robots(&loaded(&text)).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        }
+        let text = "[site_robot]\nstarting_points = 'h.example'";
+        let error = site_robots(&loaded(text)).unwrap_err().to_string();
+        assert!(
+            error.contains("c.toml:2: site_robot.starting_points"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_command_s_urls_take_the_place_of_the_configured_ones() {
+        let changes = SiteRobotChanges {
+            urls: vec!["http://h.example/b".to_owned()],
+            depth: Some(None),
+            ..SiteRobotChanges::default()
+        };
+        let text = "[site_robot]\nstarting_points = 'http://www.example.com/a'";
+        let settings = SiteRobotSettings::new(&loaded(text), "default", &changes);
+        let settings = settings.unwrap().unwrap();
+        assert_eq!(settings.starts.len(), 1);
+        assert!(!settings.starts[0].is_configured);
+        assert_eq!(settings.starts[0].depth, None);
+        assert_eq!(settings.heaven.site(), "http://h.example");
+    }
+}

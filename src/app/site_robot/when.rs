@@ -1,0 +1,126 @@
+//! When does a site robot run? Decided without a clock or a database.
+
+use chrono::{DateTime, Utc};
+use croner::Cron;
+
+use crate::store::{RunWanted, StoredRun};
+
+/// When a site robot runs: a cron expression, in UTC.
+#[derive(Clone, Debug)]
+pub(super) struct Schedule {
+    cron: Cron,
+}
+
+/// Stop that was seen: of which run, and when first.
+pub(super) type Stopped = (i64, i64);
+
+impl Schedule {
+    /// Reads five fields, or six with seconds before them.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let example = "write such as 30 3 * * * for half past three, UTC";
+        let wrong = |error| format!("{text:?} is no cron expression: {error}; {example}");
+        let cron: Cron = text.trim().parse().map_err(wrong)?;
+        Ok(Self { cron })
+    }
+
+    /// Returns the first time behind a moment.
+    pub(super) fn next_ms(&self, after_ms: i64) -> Option<i64> {
+        let after: DateTime<Utc> = DateTime::from_timestamp_millis(after_ms)?;
+        let next = self.cron.find_next_occurrence(&after, false).ok()?;
+        // What is less than a second of the moment is carried over to the time found.
+        Some(next.timestamp().saturating_mul(1_000))
+    }
+}
+
+/// Tells whether a site's run is to be begun, or resumed, now.
+///
+/// That is when a time of the schedule has passed since the last run began,
+/// when there was none yet, and when one was cut off. A run that waits to be
+/// resumed is left alone, one that was stopped until the next time of the schedule.
+pub(super) fn is_due(
+    schedule: &Schedule,
+    last: Option<&StoredRun>,
+    stopped: Option<Stopped>,
+    now_ms: i64,
+) -> bool {
+    let Some(last) = last else { return true };
+    let passed_since = |ms| {
+        schedule
+            .next_ms(ms)
+            .is_some_and(|next_ms| next_ms <= now_ms)
+    };
+    match (last.finished_ms, last.wanted) {
+        (Some(_), _) => passed_since(last.started_ms),
+        (None, RunWanted::Run) => true,
+        (None, RunWanted::Pause) => false,
+        (None, RunWanted::Stop) => {
+            let seen = stopped.filter(|(run_id, _)| *run_id == last.run_id);
+            seen.is_some_and(|(_, seen_ms)| passed_since(seen_ms))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Store;
+
+    const HOUR_MS: i64 = 3_600_000;
+    /// 2026-11-22T00:00:00Z
+    const MIDNIGHT: i64 = 1_795_305_600_000;
+
+    async fn run(finished: bool, wanted: RunWanted) -> StoredRun {
+        let store = Store::connect("sqlite::memory:").await.unwrap();
+        let (run, _) = store.begin_run("a", "", MIDNIGHT).await.unwrap();
+        store.want_run("a", wanted).await.unwrap();
+        if finished {
+            store
+                .finish_run("a", run.run_id, MIDNIGHT + 1)
+                .await
+                .unwrap();
+        }
+        store.run(run.run_id).await.unwrap()
+    }
+
+    #[test]
+    fn expressions_are_of_utc() {
+        let schedule = Schedule::parse("30 3 * * *").unwrap();
+        assert_eq!(
+            schedule.next_ms(MIDNIGHT),
+            Some(MIDNIGHT + 3 * HOUR_MS + HOUR_MS / 2)
+        );
+        assert!(Schedule::parse("every day").is_err());
+        assert!(Schedule::parse("").is_err());
+    }
+
+    #[tokio::test]
+    async fn a_run_is_due_when_its_time_has_passed() {
+        let schedule = Schedule::parse("0 * * * *").unwrap();
+        let is_due = |last: Option<&StoredRun>, now_ms| is_due(&schedule, last, None, now_ms);
+        assert!(is_due(None, MIDNIGHT));
+        let finished = run(true, RunWanted::Run).await;
+        assert!(!is_due(Some(&finished), MIDNIGHT + HOUR_MS - 1));
+        assert!(is_due(Some(&finished), MIDNIGHT + HOUR_MS));
+        assert!(is_due(
+            Some(&run(false, RunWanted::Run).await),
+            MIDNIGHT + 1
+        ));
+        let paused = run(false, RunWanted::Pause).await;
+        assert!(!is_due(Some(&paused), MIDNIGHT + 9 * HOUR_MS));
+    }
+
+    #[tokio::test]
+    async fn a_run_that_was_stopped_waits_for_the_next_time() {
+        let schedule = Schedule::parse("0 * * * *").unwrap();
+        let run = run(false, RunWanted::Stop).await;
+        let seen_ms = MIDNIGHT + 2 * HOUR_MS + 5;
+        let is_due = |stopped, now_ms| is_due(&schedule, Some(&run), stopped, now_ms);
+        assert!(!is_due(None, seen_ms));
+        assert!(!is_due(Some((run.run_id, seen_ms)), seen_ms + 60_000));
+        assert!(is_due(Some((run.run_id, seen_ms)), MIDNIGHT + 3 * HOUR_MS));
+        assert!(!is_due(
+            Some((run.run_id + 1, seen_ms)),
+            MIDNIGHT + 3 * HOUR_MS
+        ));
+    }
+}

@@ -1,0 +1,132 @@
+//! `site-robot check`: what the files hold, and what is wrong with them.
+
+use std::{io, process::ExitCode};
+
+use serde_json::{Value, json};
+
+use crate::cli::output;
+use crate::filter::{FilterText, Note};
+
+use super::{
+    args::CheckArgs,
+    checked::{Checked, count},
+    input,
+    kind::Kind,
+};
+
+pub(super) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
+    let mut files = Vec::new();
+    for file in &args.files {
+        files.push((input::name(file), Checked::of(file, &input::read(file)?)));
+    }
+    if args.json {
+        let objects = files.iter().map(|(name, checked)| object(name, checked));
+        output::json(&objects.collect())?;
+    } else {
+        for (name, checked) in &files {
+            print(name, checked)?;
+        }
+    }
+    if files.iter().all(|(_, checked)| checked.is_usable()) {
+        return Ok(ExitCode::SUCCESS);
+    }
+    Ok(ExitCode::FAILURE)
+}
+
+fn print(name: &str, checked: &Checked) -> io::Result<()> {
+    let kind = checked.kind.map_or("?", Kind::as_str);
+    output::line(&format!("{name}: {kind}, {}", checked.summary))?;
+    for filter in &checked.filters {
+        let text = format!(
+            "  {}: {}{} (line {})",
+            filter.name(),
+            count(filter.directives().len(), "directive"),
+            disabled_text(filter),
+            filter.line()
+        );
+        output::line(&output::clean(&text))?;
+    }
+    if !checked.rows.is_empty() {
+        print_rows(checked)?;
+    }
+    for (url, depth) in &checked.starting_points {
+        let depth = depth.map_or(String::new(), |depth| format!(" depth={depth}"));
+        output::line(&output::clean(&format!("  start {url}{depth}")))?;
+    }
+    for note in &checked.notes {
+        let Note {
+            line,
+            severity,
+            text,
+            ..
+        } = note;
+        output::line(&format!(
+            "{name}:{line}: {severity}: {}",
+            output::clean(text)
+        ))?;
+    }
+    Ok(())
+}
+
+fn print_rows(checked: &Checked) -> io::Result<()> {
+    let rows: Vec<_> = checked
+        .rows
+        .iter()
+        .map(|row| {
+            let value = row.value.as_deref().unwrap_or("(none)");
+            let origin = if row.is_default { "default" } else { "set" };
+            vec![row.key.to_owned(), output::clean(value), origin.to_owned()]
+        })
+        .collect();
+    output::table(&["KEY", "VALUE", "ORIGIN"], &rows)
+}
+
+fn disabled_text(filter: &FilterText) -> String {
+    match disabled(filter) {
+        0 => String::new(),
+        count => format!(", {count} of them off"),
+    }
+}
+
+fn disabled(filter: &FilterText) -> usize {
+    let directives = filter.directives().iter();
+    directives.filter(|it| !it.is_enabled()).count()
+}
+
+fn object(name: &str, checked: &Checked) -> Value {
+    let filters = checked.filters.iter().map(|filter| {
+        json!({
+            "name": filter.name(),
+            "line": filter.line(),
+            "directives": filter.directives().len(),
+            "disabled": disabled(filter),
+        })
+    });
+    let keys = checked.rows.iter().map(|row| {
+        json!({
+            "key": row.key,
+            "value": row.value,
+            "default": row.is_default,
+            "help": row.help,
+        })
+    });
+    let starts = checked.starting_points.iter();
+    let starts = starts.map(|(url, depth)| json!({"url": url, "depth": depth}));
+    json!({
+        "file": name,
+        "kind": checked.kind.map(Kind::as_str),
+        "usable": checked.is_usable(),
+        "filters": filters.collect::<Vec<_>>(),
+        "keys": keys.collect::<Vec<_>>(),
+        "starting_points": starts.collect::<Vec<_>>(),
+        "notes": checked.notes.iter().map(note).collect::<Vec<_>>(),
+    })
+}
+
+fn note(note: &Note) -> Value {
+    json!({
+        "line": note.line,
+        "severity": note.severity.as_str(),
+        "text": note.text,
+    })
+}

@@ -1,0 +1,139 @@
+//! `site-robot status`, `pause`, `resume`, `stop` and `clear`: all through the database.
+
+use std::{
+    collections::BTreeSet,
+    io::{BufRead as _, IsTerminal as _},
+    process::ExitCode,
+};
+
+use serde_json::{Value, json};
+
+use crate::cli::{output, usage::WrongUsage};
+use crate::store::{RunWanted, StoredRun};
+
+use super::{
+    args::{ClearArgs, SiteArgs, StatusArgs},
+    opened::Opened,
+    visit::{add_counts, lines},
+};
+
+/// Prints the last run of each site.
+pub(super) async fn status(opened: &Opened, args: &StatusArgs) -> anyhow::Result<ExitCode> {
+    let mut sites = Vec::new();
+    for site in known_sites(opened, args.site.as_deref()).await? {
+        let last = opened.store.runs(&site, 1).await?.into_iter().next();
+        let count = opened.store.description_count(&site).await?;
+        sites.push((site, last, count));
+    }
+    if args.json {
+        let objects = sites
+            .iter()
+            .map(|(site, last, count)| object(site, last.as_ref(), *count));
+        output::json(&objects.collect())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    for (site, last, count) in &sites {
+        let site = output::clean(site);
+        match last {
+            None => output::line(&format!("{site}: never run; {count} descriptions"))?,
+            Some(run) => {
+                let (id, word) = (run.run_id, word(run));
+                output::line(&format!("{site}: run {id} is {word}; {count} descriptions"))?;
+                for line in lines(&run.counts) {
+                    output::line(&format!("  {line}"))?;
+                }
+            }
+        }
+    }
+    if sites.is_empty() {
+        output::note("no site robot has run, and none is configured");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Tells those who run a site's robot what to do.
+pub(super) async fn want(
+    opened: &Opened,
+    args: &SiteArgs,
+    wanted: RunWanted,
+) -> anyhow::Result<ExitCode> {
+    let site = output::clean(&args.site);
+    if !opened.store.want_run(&args.site, wanted).await? {
+        output::note(&format!("error: no run of {site} goes on"));
+        return Ok(ExitCode::FAILURE);
+    }
+    output::line(&match wanted {
+        RunWanted::Run => format!("{site}: resumed, where a process runs it"),
+        RunWanted::Pause => format!("{site}: paused"),
+        RunWanted::Stop => format!("{site}: stopped; the next run resumes it"),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Forgets what is known of a site, descriptions included.
+pub(super) async fn clear(opened: &Opened, args: &ClearArgs) -> anyhow::Result<ExitCode> {
+    let site = output::clean(&args.site);
+    if !args.yes && !agrees(&site)? {
+        output::note("nothing was cleared");
+        return Ok(ExitCode::FAILURE);
+    }
+    opened.store.want_run(&args.site, RunWanted::Stop).await?;
+    opened
+        .store
+        .abandon_run(&args.site, Opened::now_ms())
+        .await?;
+    let cleared = opened.store.clear_site(&args.site).await?;
+    output::line(&format!(
+        "{site}: cleared, {cleared} descriptions forgotten"
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn agrees(site: &str) -> anyhow::Result<bool> {
+    if !std::io::stdin().is_terminal() {
+        let text = "clear asks first, and nobody is there to answer: add --yes";
+        return Err(WrongUsage(text.to_owned()).into());
+    }
+    output::note(&format!(
+        "forget all descriptions, URLs and runs of {site}? yes or no"
+    ));
+    let mut answer = String::new();
+    std::io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "yes" | "y"))
+}
+
+async fn known_sites(opened: &Opened, one: Option<&str>) -> anyhow::Result<BTreeSet<String>> {
+    if let Some(site) = one {
+        return Ok([site.to_owned()].into());
+    }
+    let described = opened.store.description_sites().await?;
+    let mut sites: BTreeSet<_> = described.into_iter().map(|(site, ..)| site).collect();
+    let configured = crate::app::site_robots(&opened.loaded)?;
+    sites.extend(configured.iter().map(|settings| settings.site().to_owned()));
+    Ok(sites)
+}
+
+/// Returns the word for what a run does.
+fn word(run: &StoredRun) -> &'static str {
+    match (run.finished_ms, run.wanted) {
+        (Some(_), _) => run.state.as_str(),
+        (None, RunWanted::Run) => "running, or was cut off",
+        (None, RunWanted::Pause) => "paused",
+        (None, RunWanted::Stop) => "stopped",
+    }
+}
+
+fn object(site: &str, last: Option<&StoredRun>, descriptions: u64) -> Value {
+    let run = last.map(|run| {
+        let mut object = json!({
+            "run": run.run_id,
+            "state": run.state.as_str(),
+            "wanted": run.wanted.as_str(),
+            "started_ms": run.started_ms,
+            "finished_ms": run.finished_ms,
+        });
+        add_counts(&mut object, &run.counts);
+        object
+    });
+    json!({"site": site, "descriptions": descriptions, "last_run": run})
+}

@@ -1,0 +1,105 @@
+//! `site-robot export` and `import`: descriptions in SOIF and JSON lines.
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, BufWriter, Write},
+    process::ExitCode,
+};
+
+use crate::cli::{output, usage::WrongUsage};
+use crate::description::{
+    JsonLinesReader, ResourceDescription, SoifReader, write_json_line, write_soif,
+};
+use crate::store::{DescriptionCursor, DescriptionQuery};
+
+use super::{
+    args::{DescriptionFormat, ExportDescriptionsArgs, ImportArgs},
+    input,
+    opened::Opened,
+};
+
+/// Descriptions in memory at once.
+const PIECE: u32 = 100;
+
+/// Run that imported descriptions belong to: none.
+const NO_RUN: i64 = 0;
+
+pub(super) async fn export(
+    opened: &Opened,
+    args: &ExportDescriptionsArgs,
+) -> anyhow::Result<ExitCode> {
+    let mut out: Box<dyn Write> = match &args.output {
+        Some(path) => Box::new(BufWriter::new(File::create(path)?)),
+        None => Box::new(BufWriter::new(io::stdout().lock())),
+    };
+    let mut after = None;
+    loop {
+        let query = DescriptionQuery::new(&*args.site)
+            .after(after.take())
+            .limit(PIECE);
+        let piece = opened.store.descriptions(&query).await?;
+        let Some(last) = piece.last() else { break };
+        after = Some(DescriptionCursor::behind_url(last.description.url()));
+        for stored in &piece {
+            match args.format {
+                DescriptionFormat::Soif => write_soif(&stored.description, &mut out)?,
+                DescriptionFormat::Jsonl => write_json_line(&stored.description, &mut out)?,
+            }
+        }
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) async fn import(opened: &Opened, args: &ImportArgs) -> anyhow::Result<ExitCode> {
+    let name = input::name(&args.file);
+    let reader: Box<dyn BufRead> = if input::is_standard_input(&args.file) {
+        Box::new(BufReader::new(io::stdin()))
+    } else {
+        let file = File::open(&args.file);
+        let file = file.map_err(|error| WrongUsage(format!("cannot read {name}: {error}")))?;
+        Box::new(BufReader::new(file))
+    };
+    let mut reader = reader;
+    let is_soif = reader
+        .fill_buf()?
+        .iter()
+        .find(|byte| !byte.is_ascii_whitespace())
+        == Some(&b'@');
+    let mut found: Box<dyn Iterator<Item = Result<ResourceDescription, String>>> = if is_soif {
+        Box::new(SoifReader::new(reader).map(|it| it.map_err(|error| error.to_string())))
+    } else {
+        Box::new(JsonLinesReader::new(reader).map(|it| it.map_err(|error| error.to_string())))
+    };
+    let (mut imported, mut wrong) = (0_u64, 0_u64);
+    loop {
+        let mut piece = Vec::new();
+        for description in found.by_ref().take(PIECE as usize) {
+            match description {
+                Ok(description) => piece.push(description),
+                Err(error) => {
+                    wrong += 1;
+                    output::note(&format!("error: {name}: {}", output::clean(&error)));
+                }
+            }
+        }
+        let count = piece.len() as u64;
+        if count == 0 {
+            break;
+        }
+        let now_ms = Opened::now_ms();
+        opened
+            .store
+            .save_descriptions(&args.site, NO_RUN, &piece, now_ms)
+            .await?;
+        imported += count;
+    }
+    output::line(&format!(
+        "{imported} descriptions imported, {wrong} cannot be read"
+    ))?;
+    Ok(if wrong == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}

@@ -1,0 +1,91 @@
+//! Which file it is.
+
+use std::path::Path;
+
+use crate::filter::Stage;
+use crate::site_robot::RobotKey;
+
+/// Kind of a file.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Kind {
+    Filter,
+    Robot,
+    FilterRules,
+    Classification,
+    MimeTypes,
+}
+
+impl Kind {
+    const ALL: [Self; 5] = [
+        Self::Filter,
+        Self::Robot,
+        Self::FilterRules,
+        Self::Classification,
+        Self::MimeTypes,
+    ];
+
+    /// Returns the name that such a file has in the reference.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Filter => "filter.conf",
+            Self::Robot => "robot.conf",
+            Self::FilterRules => "filterrules.conf",
+            Self::Classification => "classification.conf",
+            Self::MimeTypes => "mime.types",
+        }
+    }
+
+    /// Tells a file by its name, else by the first line that says it.
+    pub(super) fn of(file: &Path, text: &str) -> Option<Self> {
+        let name = file.file_name().map(|name| name.to_string_lossy());
+        let by_name = |kind: &Self| name.as_deref() == Some(kind.as_str());
+        let by_line = || text.lines().find_map(|line| of_line(line.trim()));
+        Self::ALL.into_iter().find(by_name).or_else(by_line)
+    }
+}
+
+fn of_line(line: &str) -> Option<Kind> {
+    if line.starts_with('#') {
+        return None;
+    }
+    let end = line.find(|c: char| c.is_whitespace() || c == '=' || c == '>');
+    let (word, rest) = line.split_at(end.unwrap_or(line.len()));
+    let is = |known: &str| word.eq_ignore_ascii_case(known);
+    if is("<filter") || Stage::named(word).is_some() {
+        Some(Kind::Filter)
+    } else if ["<site", "<newsites", "<rules"].into_iter().any(is) {
+        Some(Kind::FilterRules)
+    } else if is("class") || is("<classes") {
+        Some(Kind::Classification)
+    } else if is("type") || (!rest.starts_with('=') && word.split('/').count() == 2) {
+        Some(Kind::MimeTypes)
+    } else if rest.trim_start().starts_with('=') && (is("seed") || RobotKey::find(word).is_some()) {
+        Some(Kind::Robot)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_known_by_its_name_or_by_its_content() {
+        for (name, text, kind) in [
+            ("config/filter.conf", "", Some(Kind::Filter)),
+            ("mime.types", "", Some(Kind::MimeTypes)),
+            ("a", "# x\n\n<Filter name=a>", Some(Kind::Filter)),
+            ("a", "metadata fn=x", Some(Kind::Filter)),
+            ("a", "what=1\ndepth = 10", Some(Kind::Robot)),
+            ("a", "<NewSites>", Some(Kind::FilterRules)),
+            ("a", "Class name=x", Some(Kind::Classification)),
+            ("a", "text/html html", Some(Kind::MimeTypes)),
+            ("a", "type=text/html exts=htm", Some(Kind::MimeTypes)),
+            ("a", "", None),
+            ("a", "User-agent: *", None),
+        ] {
+            assert_eq!(Kind::of(Path::new(name), text), kind, "{name} {text}");
+        }
+    }
+}

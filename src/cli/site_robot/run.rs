@@ -1,0 +1,38 @@
+//! Hands over to the command.
+
+use std::process::ExitCode;
+
+use crate::cli::Cli;
+use crate::store::RunWanted;
+
+use super::{SiteRobotCommand, check, control, exchange, fmt, opened::Opened, questions, visit};
+
+pub(in crate::cli) fn run(cli: &Cli, command: &SiteRobotCommand) -> anyhow::Result<ExitCode> {
+    match command {
+        SiteRobotCommand::Check(args) => check::run(args),
+        SiteRobotCommand::Fmt(args) => fmt::run(args),
+        command => tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()?
+            .block_on(with_database(cli, command)),
+    }
+}
+
+async fn with_database(cli: &Cli, command: &SiteRobotCommand) -> anyhow::Result<ExitCode> {
+    let opened = Opened::new(cli).await?;
+    let code = match command {
+        SiteRobotCommand::Run(args) => visit::run(&opened, args).await,
+        SiteRobotCommand::Status(args) => control::status(&opened, args).await,
+        SiteRobotCommand::Pause(args) => control::want(&opened, args, RunWanted::Pause).await,
+        SiteRobotCommand::Resume(args) => control::want(&opened, args, RunWanted::Run).await,
+        SiteRobotCommand::Stop(args) => control::want(&opened, args, RunWanted::Stop).await,
+        SiteRobotCommand::Clear(args) => control::clear(&opened, args).await,
+        SiteRobotCommand::Explain(args) => questions::explain(&opened, args).await,
+        SiteRobotCommand::Parity(args) => questions::parity(&opened, args).await,
+        SiteRobotCommand::Export(args) => exchange::export(&opened, args).await,
+        SiteRobotCommand::Import(args) => exchange::import(&opened, args).await,
+        SiteRobotCommand::Check(_) | SiteRobotCommand::Fmt(_) => Ok(ExitCode::SUCCESS),
+    };
+    opened.store.close().await;
+    code
+}

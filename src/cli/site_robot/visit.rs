@@ -1,0 +1,199 @@
+//! `site-robot run`: visits sites until everything is described.
+
+use std::{io::IsTerminal as _, process::ExitCode, time::Duration};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+
+use crate::app::{Ran, SiteRobotChanges, SiteRobotRuns};
+use crate::cli::{output, usage::WrongUsage};
+use crate::site_robot::{Handle, OnCompletion, Progress, Summary};
+use crate::store::{RunCounts, RunState};
+
+use super::{args::VisitArgs, opened::Opened};
+
+/// How often the bar is drawn anew.
+const REDRAW: Duration = Duration::from_millis(200);
+
+/// Exit code of a program that Ctrl-C ended at once.
+const INTERRUPTED: u8 = 130;
+
+pub(super) async fn run(opened: &Opened, args: &VisitArgs) -> anyhow::Result<ExitCode> {
+    let delay = args.delay.map(Duration::try_from_secs_f64).transpose();
+    let mut changes = SiteRobotChanges::default();
+    changes.urls.clone_from(&args.urls);
+    changes.depth = args.depth.map(|depth| u32::try_from(depth).ok());
+    changes.delay = delay.map_err(|error| WrongUsage(format!("--delay: {error}")))?;
+    changes.only_below.clone_from(&args.only_below);
+    changes.robot_conf.clone_from(&args.robot_conf);
+    changes.filter_conf.clone_from(&args.filter_conf);
+    changes.publish.clone_from(&args.publish);
+    let runs = opened.runs(&args.site, &changes)?;
+    if args.fresh {
+        opened
+            .store
+            .abandon_run(&args.site, Opened::now_ms())
+            .await?;
+    }
+    loop {
+        let Some(ran) = show(&runs, args.json).await? else {
+            output::note("ended at once; the same command resumes the run");
+            return Ok(ExitCode::from(INTERRUPTED));
+        };
+        tell(&ran, args.json)?;
+        let is_finished = ran.summary.state == RunState::Finished;
+        if !is_finished || runs.on_completion() != OnCompletion::Loop {
+            let is_done = is_finished && ran.hook_failure.is_none();
+            return Ok(if is_done {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::FAILURE
+            });
+        }
+    }
+}
+
+/// Runs with a bar; Ctrl-C stops the run, which can be resumed, and ends it the second time.
+async fn show(runs: &SiteRobotRuns, is_json: bool) -> anyhow::Result<Option<Ran>> {
+    let handle = runs.robot().handle();
+    let bar = bar(is_json);
+    let running = runs.run();
+    tokio::pin!(running);
+    let mut redraw = tokio::time::interval(REDRAW);
+    let mut is_stopping = false;
+    let ran = loop {
+        tokio::select! {
+            ran = &mut running => break Some(ran?),
+            _ = redraw.tick() => draw(&bar, &handle),
+            stopped = tokio::signal::ctrl_c() => {
+                stopped?;
+                if is_stopping {
+                    break None;
+                }
+                is_stopping = true;
+                handle.stop();
+                bar.suspend(|| output::note("stopping; Ctrl-C again ends at once"));
+            }
+        }
+    };
+    bar.finish_and_clear();
+    Ok(ran)
+}
+
+fn bar(is_json: bool) -> ProgressBar {
+    if is_json || !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new_spinner();
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
+        bar.set_style(style);
+    }
+    bar
+}
+
+fn draw(bar: &ProgressBar, handle: &Handle) {
+    let progress: Progress = handle.progress();
+    let counts = progress.counts;
+    bar.tick();
+    bar.set_message(format!(
+        "{} visited of {} found, {} described, {:.0}/s  {}",
+        counts.fetched,
+        counts.found,
+        described(&counts),
+        progress.rate(),
+        output::clean(&progress.last_url),
+    ));
+}
+
+fn described(counts: &RunCounts) -> u64 {
+    counts.added + counts.changed + counts.same + counts.unmodified
+}
+
+fn tell(ran: &Ran, is_json: bool) -> std::io::Result<()> {
+    if is_json {
+        return output::json(&object(ran));
+    }
+    let Summary {
+        site,
+        run_id,
+        state,
+        counts,
+        elapsed,
+        ..
+    } = &ran.summary;
+    let seconds = elapsed.as_secs_f64();
+    let end = match state {
+        RunState::Finished => "finished",
+        _ => "stopped; the same command resumes it",
+    };
+    let site = output::clean(site);
+    output::line(&format!("run {run_id} of {site}: {end}, {seconds:.1} s"))?;
+    for line in lines(counts) {
+        output::line(&line)?;
+    }
+    if let Some(published) = &ran.published {
+        output::line(&format!(
+            "heaven: {} pages; {} files written, {} as they were",
+            published.catalogue.len(),
+            published.written,
+            published.unchanged,
+        ))?;
+    }
+    if let Some(failure) = &ran.hook_failure {
+        output::note(&format!("error: cmd-hook: {}", output::clean(failure)));
+    }
+    Ok(())
+}
+
+/// Returns the counts of a run in words.
+pub(super) fn lines(counts: &RunCounts) -> [String; 2] {
+    [
+        format!(
+            "{} URLs found, {} answers, {} bytes, {} unmodified, {} failed",
+            counts.found, counts.fetched, counts.bytes, counts.unmodified, counts.failed,
+        ),
+        format!(
+            "descriptions: {} new, {} changed, {} the same, {} withdrawn; {} pages not described",
+            counts.added, counts.changed, counts.same, counts.withdrawn, counts.rejected,
+        ),
+    ]
+}
+
+fn object(ran: &Ran) -> Value {
+    let summary = &ran.summary;
+    let mut object = json!({
+        "site": summary.site,
+        "run": summary.run_id,
+        "state": summary.state.as_str(),
+        "resumed": summary.is_resumed,
+        "elapsed_ms": u64::try_from(summary.elapsed.as_millis()).unwrap_or(u64::MAX),
+        "heaven": ran.published.as_ref().map(|published| json!({
+            "pages": published.catalogue.len(),
+            "written": published.written,
+            "unchanged": published.unchanged,
+            "changed": published.is_changed,
+        })),
+        "hook_failure": ran.hook_failure,
+    });
+    add_counts(&mut object, &summary.counts);
+    object
+}
+
+/// Adds the counts of a run to an object.
+pub(super) fn add_counts(object: &mut Value, counts: &RunCounts) {
+    let pairs = [
+        ("found", counts.found),
+        ("fetched", counts.fetched),
+        ("unmodified", counts.unmodified),
+        ("bytes", counts.bytes),
+        ("added", counts.added),
+        ("changed", counts.changed),
+        ("same", counts.same),
+        ("withdrawn", counts.withdrawn),
+        ("rejected", counts.rejected),
+        ("failed", counts.failed),
+    ];
+    if let Some(object) = object.as_object_mut() {
+        object.extend(pairs.map(|(name, count)| (name.to_owned(), count.into())));
+    }
+}

@@ -1,0 +1,312 @@
+//! The site robot on the administrator's pages: it is set in motion, watched, and cleared.
+
+use std::sync::Arc;
+
+use axum::{Router, http::header, response::Html, routing::get};
+use reqwest::{Method, StatusCode};
+use robot_detection::site_robot::{SiteRobot, source::ApplicationSource};
+use tokio::{sync::Semaphore, task::JoinHandle};
+use tokio_util::task::TaskTracker;
+
+use super::site::{Client, Plan, Site};
+
+const HOSTILE: &str = "</title><script>alert('x')</script>";
+
+/// Robot of a site of 60 pages, each of which waits until it may be read.
+struct Walk {
+    pages: Arc<Semaphore>,
+    runner: JoinHandle<()>,
+}
+
+impl Drop for Walk {
+    fn drop(&mut self) {
+        self.runner.abort();
+    }
+}
+
+impl Walk {
+    fn of(site: &Site) -> Self {
+        let pages = Arc::new(Semaphore::new(0));
+        let gate = Arc::clone(&pages);
+        let page = move |number: usize| {
+            let gate = Arc::clone(&gate);
+            async move {
+                gate.acquire().await.unwrap().forget();
+                Html(html(number))
+            }
+        };
+        let first = page.clone();
+        let app = Router::new()
+            .route("/members/", get(async move || first(0).await))
+            .route(
+                "/members/{number}",
+                get(
+                    async move |axum::extract::Path(number): axum::extract::Path<usize>| {
+                        page(number).await
+                    },
+                ),
+            );
+        let source = ApplicationSource::new(app, |_| {});
+        let robot = SiteRobot::builder("default", site.store.clone(), source)
+            .start("http://www.example.com/members/", None)
+            .clock(site.clock.clone())
+            .build()
+            .unwrap();
+        let runs = site.robot_runs.clone();
+        runs.offer(["default".to_owned()]);
+        runs.show(&robot);
+        let runner = TaskTracker::new().spawn(async move {
+            loop {
+                runs.wanted().await;
+                if let Err(error) = robot.run().await {
+                    runs.failed("default", error.to_string());
+                }
+            }
+        });
+        Self { pages, runner }
+    }
+}
+
+fn html(number: usize) -> String {
+    let title = match number {
+        0 => "Members".to_owned(),
+        7 => HOSTILE.replace('<', "&lt;"),
+        _ => format!("Page {number:02}"),
+    };
+    let links = (1..60)
+        .filter(|_| number == 0)
+        .map(|number| format!("<a href=\"/members/{number}\">{number}</a> "))
+        .collect::<Vec<_>>()
+        .concat();
+    format!(
+        "<!DOCTYPE html><html lang=en><title>{title}</title><h1>{title}</h1>\
+         <p>This is the text of page {number}.</p>{links}</html>"
+    )
+}
+
+/// Asks until the status fits.
+async fn until(client: &Client, fits: impl Fn(&serde_json::Value) -> bool) -> serde_json::Value {
+    for _ in 0..6_000 {
+        let status = client.get("api/site-robot").await.json();
+        if fits(&status) {
+            return status;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    panic!("the robot never gets there");
+}
+
+#[tokio::test]
+async fn a_run_is_begun_paused_resumed_and_shown_when_it_is_done() {
+    let site = Plan::default().start().await;
+    let walk = Walk::of(&site);
+    let client = site.logged_in().await;
+    let page = client.get("site-robot").await;
+    assert!(page.text().contains("No run is under way."));
+    assert!(page.body.contains("id=\"run\"") && !page.body.contains("id=\"pause\""));
+
+    let begun = client.post("site-robot/run", &[]).await;
+    assert_eq!(begun.status, StatusCode::SEE_OTHER);
+    assert!(
+        begun
+            .header("location")
+            .starts_with("../site-robot?site=default")
+    );
+    walk.pages.add_permits(1);
+    until(&client, |status| status["run"]["found"] == 60).await;
+    let status = client.get("api/site-robot").await.json();
+    assert_eq!(status["state"], "running");
+    assert_eq!(status["can_stop"], true);
+    let page = client.get("site-robot").await;
+    assert!(page.body.contains("id=\"pause\"") && !page.body.contains("id=\"run\""));
+    assert!(page.text().contains("The robot is visiting pages."));
+
+    client.post("site-robot/pause", &[]).await;
+    let page = client.get("site-robot").await;
+    assert!(page.text().contains("The run is paused."));
+    client.post("site-robot/resume", &[]).await;
+    walk.pages.add_permits(1_000);
+    let done = until(&client, |status| status["state"] == "idle").await;
+    assert_eq!(
+        (&done["run"]["outcome"], &done["run"]["added"]),
+        (&"finished".into(), &60.into())
+    );
+    assert_eq!(
+        (&done["descriptions"], &done["live"]),
+        (&60.into(), &serde_json::Value::Null)
+    );
+    let page = client.get("site-robot").await;
+    assert!(page.text().contains("60 resources"));
+}
+
+#[tokio::test]
+async fn a_run_that_was_stopped_goes_on_where_it_was() {
+    let site = Plan::default().start().await;
+    let walk = Walk::of(&site);
+    let client = site.logged_in().await;
+    client.post("site-robot/run", &[]).await;
+    walk.pages.add_permits(1);
+    until(&client, |status| status["run"]["found"] == 60).await;
+    client.post("site-robot/stop", &[]).await;
+    // What has begun is finished, and no more is begun.
+    until(&client, |status| status["live"]["state"] == "stopping").await;
+    walk.pages.add_permits(1_000);
+    let stopped = until(&client, |status| status["state"] == "stopped").await;
+    let before = stopped["run"]["fetched"].as_u64().unwrap();
+    let page = client.get("site-robot").await;
+    assert!(
+        page.text().contains("Go on with the run"),
+        "{}",
+        page.text()
+    );
+    client.post("site-robot/run", &[]).await;
+    let done = until(&client, |status| status["state"] == "idle").await;
+    assert_eq!(done["run"]["id"], stopped["run"]["id"]);
+    assert!(done["run"]["fetched"].as_u64().unwrap() >= before);
+    assert_eq!(done["descriptions"], 60);
+}
+
+#[tokio::test]
+#[expect(clippy::too_many_lines, reason = "one site, asked in many ways")]
+async fn descriptions_are_searched_and_shown_with_hostile_text_escaped() {
+    let site = Plan::default().start().await;
+    let walk = Walk::of(&site);
+    walk.pages.add_permits(1_000);
+    let client = site.logged_in().await;
+    client.post("site-robot/run", &[]).await;
+    until(&client, |status| {
+        status["descriptions"] == 60 && status["state"] == "idle"
+    })
+    .await;
+
+    let list = client.get("site-robot/descriptions").await;
+    assert!(list.text().contains("Page 01") && list.body.contains("rel=\"next\""));
+    assert!(!list.body.contains("<script>alert"));
+    let count = |json: &serde_json::Value| json["descriptions"].as_array().unwrap().len();
+    let first = client.get("api/site-robot/descriptions").await.json();
+    assert_eq!(count(&first), 50);
+    let after = first["next"]["after_url"].as_str().unwrap();
+    let path = format!("api/site-robot/descriptions?after_url={after}");
+    let second = client.get(&path).await.json();
+    assert_eq!(
+        (count(&second), &second["next"]),
+        (10, &serde_json::Value::Null)
+    );
+    for (begins, expected) in [
+        ("/members/1", 11),
+        ("http://www.example.com/members/2", 11),
+        ("PAGE 3", 10),
+        ("page", 58),
+        ("nothing", 0),
+        ("/other", 0),
+    ] {
+        let begins = super::site::encode(begins);
+        let found = client
+            .get(&format!("api/site-robot/descriptions?q={begins}"))
+            .await;
+        assert_eq!(count(&found.json()), expected.min(50), "{begins}");
+    }
+    let url = super::site::encode("http://www.example.com/members/7");
+    let one = client
+        .get(&format!("site-robot/description?url={url}"))
+        .await;
+    assert_eq!(one.status, StatusCode::OK);
+    assert!(one.body.contains("&#60;script&#62;alert") && !one.body.contains("<script>alert"));
+    assert!(one.text().contains("This is the text of page 7."));
+    let one = client
+        .get(&format!("api/site-robot/description?url={url}"))
+        .await
+        .json();
+    assert_eq!(
+        one["description"]["url"],
+        "http://www.example.com/members/7"
+    );
+    let none = client
+        .get("site-robot/description?url=http%3A%2F%2Fa%2F")
+        .await;
+    assert_eq!(none.status, StatusCode::NOT_FOUND);
+
+    let explained = client.get(&format!("site-robot/explain?url={url}")).await;
+    assert!(
+        explained.text().contains("It would be visited"),
+        "{}",
+        explained.text()
+    );
+    let outside = client
+        .get("api/site-robot/explain?url=http%3A%2F%2Fother.example%2F")
+        .await;
+    assert_eq!(outside.json()["explained"]["visited"], false);
+}
+
+#[tokio::test]
+async fn everything_is_forgotten_after_a_question_and_not_in_a_run() {
+    let site = Plan::default().start().await;
+    let walk = Walk::of(&site);
+    let client = site.logged_in().await;
+    client.post("site-robot/run", &[]).await;
+    until(&client, |status| status["state"] == "running").await;
+    let refused = client.post("site-robot/clear", &[]).await;
+    assert_eq!(refused.status, StatusCode::CONFLICT);
+    walk.pages.add_permits(1_000);
+    until(&client, |status| {
+        status["descriptions"] == 60 && status["state"] == "idle"
+    })
+    .await;
+    let question = client.get("site-robot/clear").await;
+    assert!(question.text().contains("60 descriptions"));
+    let cleared = client
+        .post("site-robot/clear", &[("site", "default")])
+        .await;
+    assert_eq!(cleared.status, StatusCode::SEE_OTHER);
+    let status = client.get("api/site-robot").await.json();
+    assert_eq!(
+        (&status["descriptions"], &status["run"]),
+        (&0.into(), &serde_json::Value::Null)
+    );
+}
+
+#[tokio::test]
+async fn what_has_an_effect_needs_proof_that_it_is_meant() {
+    let site = Plan::default().start().await;
+    let _walk = Walk::of(&site);
+    let client = site.logged_in().await;
+    for action in ["run", "pause", "resume", "stop", "clear"] {
+        let path = format!("site-robot/{action}");
+        assert_eq!(
+            client.post_as_is(&path, &[]).await.status,
+            StatusCode::FORBIDDEN
+        );
+        let path = format!("api/site-robot/{action}");
+        let request = client.json(Method::POST, &path, "{}");
+        assert_eq!(
+            client.send(request).await.status,
+            StatusCode::FORBIDDEN,
+            "{action}"
+        );
+        let stranger = site.client();
+        let request = stranger.json(Method::POST, &path, "{}");
+        assert_eq!(
+            stranger.send(request).await.status,
+            StatusCode::UNAUTHORIZED
+        );
+    }
+    assert_eq!(client.get("api/site-robot").await.json()["state"], "idle");
+}
+
+#[tokio::test]
+async fn a_site_without_a_robot_is_told_so() {
+    let site = Plan::open().start().await;
+    let client = site.client();
+    let page = client.get("site-robot").await;
+    assert!(
+        page.text()
+            .contains("No site of this process has a site robot")
+    );
+    for (action, status) in [("run", 409), ("pause", 409), ("stop", 409)] {
+        let path = format!("api/site-robot/{action}");
+        let request = client.json(Method::POST, &path, "");
+        let request = request.header(header::ORIGIN, client.origin());
+        assert_eq!(client.send(request).await.status, status, "{action}");
+    }
+    assert_eq!(client.get("site-robot?site=nowhere").await.status, 404);
+}

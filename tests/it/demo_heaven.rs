@@ -1,0 +1,177 @@
+//! The demonstration: people log in, our robot makes heaven, other robots are sent to it.
+
+use std::path::Path;
+
+use regex::Regex;
+
+use crate::support::{
+    browser::{Browser, Screen},
+    program::{Answer, FIREFOX, GOOGLEBOT, Server, exchange, request},
+};
+
+const PAGES: [&str; 9] = [
+    "/members-only-stuff/",
+    "/members-only-stuff/cat.html",
+    "/members-only-stuff/charts.html",
+    "/members-only-stuff/logbooks/",
+    "/members-only-stuff/logbooks/petrel.html",
+    "/members-only-stuff/logbooks/saint-anne.html",
+    "/members-only-stuff/reports/",
+    "/members-only-stuff/restoration.html",
+    "/members-only-stuff/tides.html",
+];
+
+fn demo(directory: &Path) -> Server {
+    Server::start(directory, &["serve", "--demo"])
+}
+
+/// Sends the login form.
+fn log_in(server: &Server, to: &str, password: &str) -> Answer {
+    let form = format!("to={}&password={password}", to.replace('/', "%2F"));
+    let head = format!(
+        "POST /login HTTP/1.1\r\nHost: example.org\r\nConnection: close\r\nUser-Agent: {FIREFOX}\r\n\
+         Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{form}",
+        form.len()
+    );
+    exchange(server.addr, head.as_bytes())
+}
+
+fn as_member(server: &Server, cookie: &str, path: &str) -> Answer {
+    let headers = [("User-Agent", FIREFOX), ("Cookie", cookie)];
+    request(server.addr, "GET", path, &headers)
+}
+
+/// Returns the words of a page or of a part of it.
+fn words(html: &str) -> String {
+    let tags =
+        Regex::new(r"(?s)<(head|script|style|svg).*?</(head|script|style|svg)>|<[^>]*>").unwrap();
+    let text = tags.replace_all(html, " ");
+    let text = text
+        .replace("&#39;", "'")
+        .replace("&#38;", "&")
+        .replace("&amp;", "&");
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_robot_finds_in_heaven_what_members_read_and_nothing_else() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = demo(directory.path());
+    let entered = log_in(&server, "/members-only-stuff/", "lantern");
+    let cookie = entered.header("set-cookie");
+    let cookie = cookie.split(';').next().unwrap();
+    let paragraphs = Regex::new(r"(?s)<(p|h2|h3)( [^>]*)?>(.*?)</").unwrap();
+    for path in PAGES {
+        let sent = server.get(path, GOOGLEBOT);
+        let own_page = format!("/robot-heaven{path}");
+        assert_eq!(
+            (sent.status, sent.header("location")),
+            (302, own_page.clone())
+        );
+        let own_page = server.get(&own_page, GOOGLEBOT);
+        assert_eq!(own_page.status, 200, "{path}");
+
+        let human_page = words(&as_member(&server, cookie, path).text());
+        let text = own_page.text();
+        let (_, article) = text.split_once("<article").unwrap();
+        let (article, _) = article.split_once("</article>").unwrap();
+        let mut sentences = 0;
+        for paragraph in paragraphs.captures_iter(article) {
+            for sentence in words(&paragraph[3]).split_inclusive(". ") {
+                assert!(human_page.contains(sentence.trim()), "{path}: {sentence:?}");
+                sentences += 1;
+            }
+        }
+        assert!(sentences >= 4, "{path}: {article}");
+    }
+}
+
+#[test]
+fn people_get_a_login_form_and_no_word_of_the_text() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = demo(directory.path());
+    for path in PAGES {
+        let page = server.get(path, FIREFOX);
+        assert_eq!(page.status, 200);
+        let text = page.text();
+        assert!(text.contains("type=\"password\""), "{path}");
+        for secret in [
+            "Petrel",
+            "Sextant",
+            "wheat paste",
+            "nineteen steps",
+            "4.31 m",
+        ] {
+            assert!(!text.contains(secret), "{path}: {secret}");
+        }
+    }
+    let wrong = log_in(&server, "/members-only-stuff/cat.html", "x");
+    assert_eq!((wrong.status, &*wrong.header("set-cookie")), (200, ""));
+    assert!(wrong.text().contains("role=\"alert\""));
+    let forged = as_member(&server, "harbour=", "/members-only-stuff/cat.html");
+    assert!(!forged.text().contains("Sextant"));
+
+    let right = log_in(&server, "/members-only-stuff/cat.html", "lantern");
+    assert_eq!(right.status, 303);
+    assert_eq!(right.header("location"), "/members-only-stuff/cat.html");
+    let cookie = right.header("set-cookie");
+    let cookie = cookie.split(';').next().unwrap();
+    let page = as_member(&server, cookie, "/members-only-stuff/cat.html");
+    assert!(page.text().contains("Sextant"));
+}
+
+#[test]
+fn what_has_no_page_of_its_own_leads_to_the_start_of_heaven() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = demo(directory.path());
+    let sent = server.get("/members-only-stuff/a", GOOGLEBOT);
+    assert_eq!(
+        (sent.status, &*sent.header("location")),
+        (302, "/robot-heaven/")
+    );
+    let start = server.get("/robot-heaven/", GOOGLEBOT).text();
+    assert!(start.contains("Harbour Library"), "{start}");
+    let sitemap = server.get("/robot-heaven/sitemap.xml", GOOGLEBOT);
+    let urls = sitemap.text().matches("<loc>").count();
+    assert!(urls >= PAGES.len(), "{}", sitemap.text());
+}
+
+#[tokio::test]
+async fn the_demonstration_looks_the_part_in_a_browser() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = demo(directory.path());
+    let mut browser = Browser::start().await;
+    for (screen, scheme, size) in [
+        (Screen::DESK, "light", "desk"),
+        (Screen::DESK, "dark", "desk"),
+        (Screen::PHONE, "light", "phone"),
+    ] {
+        browser.look(screen, scheme).await;
+        for (path, picture) in [
+            ("/members-only-stuff/reports/", "login"),
+            ("/robot-heaven/", "start"),
+            (
+                "/robot-heaven/members-only-stuff/logbooks/petrel.html",
+                "page",
+            ),
+        ] {
+            let url = format!("http://{}{path}", server.addr);
+            browser.client.goto(&url).await.unwrap();
+            browser.find("h1").await;
+            let script = "return document.documentElement.scrollWidth > window.innerWidth;";
+            let is_too_wide = browser.client.execute(script, vec![]).await.unwrap();
+            assert_eq!(is_too_wide, false, "{path} {size}");
+            browser
+                .keep_screenshot(&format!("demo-{picture}-{size}-{scheme}"))
+                .await;
+        }
+    }
+    let url = format!("http://{}/members-only-stuff/cat.html", server.addr);
+    browser.client.goto(&url).await.unwrap();
+    let field = browser.find("#password").await;
+    field.send_keys("lantern").await.unwrap();
+    browser.find("button.button").await.click().await.unwrap();
+    browser.wait_for_text("h1", "The library cat").await;
+    browser.keep_screenshot("demo-member-phone-light").await;
+    browser.end().await;
+}

@@ -1,0 +1,370 @@
+//! The site robot as a user runs and controls it.
+
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    process::{Child, Stdio},
+};
+
+use serde_json::Value;
+use tokio::task::spawn_blocking;
+
+use crate::site_robot::site::{Page, Site};
+use crate::support::program::{self, GOOGLEBOT, Server, eventually};
+
+const DATABASE: &str = "sqlite://robot.db";
+
+/// Runs `site-robot` with these arguments; returns exit code and standard output.
+async fn site_robot(directory: &Path, arguments: &[&str]) -> (i32, String) {
+    let (directory, arguments) = (directory.to_owned(), owned(arguments));
+    let run = move || {
+        let output = program::command(&directory)
+            .args(["--database", DATABASE, "site-robot"])
+            .args(&arguments)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        (output.status.code().unwrap(), text)
+    };
+    spawn_blocking(run).await.unwrap()
+}
+
+fn owned(arguments: &[&str]) -> Vec<String> {
+    arguments.iter().map(|&it| it.to_owned()).collect()
+}
+
+/// Runs a site from its start page, and expects the run to finish.
+async fn visit(directory: &Path, site: &Site) -> Value {
+    let start = site.url("/");
+    let arguments = ["run", &start, "--publish", "heaven", "--json"];
+    let (code, text) = site_robot(directory, &arguments).await;
+    assert_eq!(code, 0, "{text}");
+    serde_json::from_str(&text).unwrap()
+}
+
+/// Begins a run that is still under way.
+fn begin(directory: &Path, site: &Site) -> Child {
+    program::command(directory)
+        .args(["--database", DATABASE, "site-robot", "run", &site.url("/")])
+        .args(["--publish", "heaven", "--json"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+async fn end(child: Child) -> Value {
+    let output = spawn_blocking(move || child.wait_with_output().unwrap());
+    let output = output.await.unwrap();
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Waits until a state that is read from the database is reached.
+async fn until(directory: &Path, what: &str, is_so: fn(&Value) -> bool) {
+    let directory = directory.to_owned();
+    let what = what.to_owned();
+    let wait = move || {
+        eventually(&what, || {
+            let arguments = ["--database", DATABASE, "site-robot", "status", "--json"];
+            let text = program::succeed(&directory, &arguments);
+            is_so(&serde_json::from_str::<Value>(&text).unwrap()[0])
+        });
+    };
+    spawn_blocking(wait).await.unwrap();
+}
+
+/// Returns all files below a directory with their bytes.
+fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![directory.to_owned()];
+    while let Some(next) = open.pop() {
+        for entry in std::fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                let name = path.strip_prefix(directory).unwrap();
+                let name = name.to_str().unwrap().to_owned();
+                found.insert(name, std::fs::read(&path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+async fn three_pages() -> Site {
+    Site::open(&[
+        ("/", Page::html("Start", &["/a", "/b"])),
+        ("/a", Page::html("Apples", &["/"])),
+        ("/b", Page::html("Barley", &[])),
+    ])
+    .await
+}
+
+/// Site of a start page and many slow ones.
+async fn slow_site(pages: usize) -> Site {
+    let paths: Vec<_> = (0..pages).map(|number| format!("/slow/{number}")).collect();
+    let links: Vec<_> = paths.iter().map(String::as_str).collect();
+    let site = Site::open(&[("/", Page::html("Start", &links))]).await;
+    for (number, path) in paths.iter().enumerate() {
+        site.put(path, Page::html(&format!("Page {number}"), &[]));
+    }
+    site
+}
+
+#[tokio::test]
+async fn a_second_run_asks_only_for_changes_and_leaves_heaven_as_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let site = three_pages().await;
+    let first = visit(directory.path(), &site).await;
+    assert_eq!(
+        (&first["added"], &first["heaven"]["pages"]),
+        (&3.into(), &3.into())
+    );
+    let heaven = directory.path().join("heaven");
+    let before = files(&heaven);
+    assert!(
+        before.contains_key("a.htm") && before.contains_key("sitemap.xml"),
+        "{:?}",
+        before.keys()
+    );
+    site.asked();
+
+    let second = visit(directory.path(), &site).await;
+    assert_eq!(
+        (&second["unmodified"], &second["bytes"]),
+        (&3.into(), &0.into())
+    );
+    assert_eq!(second["heaven"]["changed"], false);
+    assert_eq!(files(&heaven), before);
+    let asked = site.asked();
+    let pages = asked.iter().filter(|asked| asked.path != "/robots.txt");
+    assert!(pages.clone().count() == 3 && pages.clone().all(|asked| asked.is_conditional));
+}
+
+#[tokio::test]
+async fn a_page_that_is_gone_or_noindex_is_gone_from_heaven() {
+    let directory = tempfile::tempdir().unwrap();
+    let site = three_pages().await;
+    visit(directory.path(), &site).await;
+    site.remove("/a");
+    site.put(
+        "/b",
+        Page::html("Barley", &[]).in_head("<meta name=robots content=noindex>"),
+    );
+    let again = visit(directory.path(), &site).await;
+    assert_eq!(again["withdrawn"], 2);
+    for (name, bytes) in files(&directory.path().join("heaven")) {
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(!matches!(&*name, "a.htm" | "b.htm"), "{name}");
+        assert!(
+            !text.contains("Apples") && !text.contains("Barley"),
+            "{name}"
+        );
+    }
+    let (_, soif) = site_robot(directory.path(), &["export"]).await;
+    assert!(soif.contains("Start") && !soif.contains("Apples"), "{soif}");
+}
+
+#[tokio::test]
+async fn a_run_that_was_killed_goes_on_where_it_was() {
+    let directory = tempfile::tempdir().unwrap();
+    let site = slow_site(60).await;
+    let mut child = begin(directory.path(), &site);
+    site.until_asked(30).await;
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let first: Vec<_> = site.paths();
+    let again = visit(directory.path(), &site).await;
+    assert_eq!(
+        (&again["resumed"], &again["heaven"]["pages"]),
+        (&true.into(), &61.into())
+    );
+    let second = site.paths();
+    let twice = second
+        .iter()
+        .filter(|path| *path != "/robots.txt" && first.contains(path));
+    // What was on its way, and what had come and was not recorded yet.
+    assert!(twice.count() <= 20, "{first:?} {second:?}");
+
+    let other = tempfile::tempdir().unwrap();
+    visit(other.path(), &site).await;
+    let pages = |directory: &Path| {
+        let mut files = files(&directory.join("heaven"));
+        files.retain(|name, _| name.starts_with("slow/"));
+        files.into_keys().collect::<Vec<_>>()
+    };
+    assert_eq!(pages(directory.path()), pages(other.path()));
+}
+
+#[tokio::test]
+async fn a_run_is_paused_resumed_and_stopped_from_another_process() {
+    let directory = tempfile::tempdir().unwrap();
+    let site = slow_site(400).await;
+    let child = begin(directory.path(), &site);
+    site.until_asked(5).await;
+    let (code, text) = site_robot(directory.path(), &["pause"]).await;
+    assert_eq!(code, 0, "{text}");
+    until(directory.path(), "the run is paused", |site| {
+        site["last_run"]["wanted"] == "pause"
+    })
+    .await;
+    assert_eq!(site_robot(directory.path(), &["resume"]).await.0, 0);
+    let (code, _) = site_robot(directory.path(), &["stop"]).await;
+    assert_eq!(code, 0);
+    let ran = end(child).await;
+    assert_eq!(
+        (&ran["state"], &ran["heaven"]),
+        (&"running".into(), &Value::Null)
+    );
+
+    let ran = visit(directory.path(), &site).await;
+    assert_eq!(
+        (&ran["resumed"], &ran["heaven"]["pages"]),
+        (&true.into(), &401.into())
+    );
+    assert_eq!(
+        site_robot(directory.path(), &["stop"]).await.0,
+        1,
+        "nothing runs"
+    );
+}
+
+#[tokio::test]
+async fn explain_tells_why_a_url_is_not_visited() {
+    let directory = tempfile::tempdir().unwrap();
+    let site = three_pages().await;
+    let robots_txt = "User-agent: *\nDisallow: /b\n";
+    site.put("/robots.txt", Page::text("text/plain", robots_txt));
+    visit(directory.path(), &site).await;
+    let explain =
+        async |path: &str| site_robot(directory.path(), &["explain", &site.url(path)]).await;
+    let (code, text) = explain("/a").await;
+    assert!(code == 0 && text.contains("described"), "{text}");
+    let (code, text) = explain("/b").await;
+    assert!(code == 1 && text.contains("robots.txt"), "{text}");
+    let (code, text) = explain("/robot-heaven/a.htm").await;
+    assert!(code == 1 && text.contains("never visited"), "{text}");
+}
+
+#[tokio::test]
+async fn parity_tells_which_page_says_something_else_by_now() {
+    let directory = tempfile::tempdir().unwrap();
+    let site = three_pages().await;
+    visit(directory.path(), &site).await;
+    let (code, text) = site_robot(directory.path(), &["parity"]).await;
+    assert_eq!(
+        (code, &*text),
+        (
+            0,
+            "3 pages compared, 0 differ, 0 are neither HTML nor text\n"
+        )
+    );
+    site.put("/a", Page::html("Pears", &[]));
+    site.remove("/b");
+    let (code, text) = site_robot(directory.path(), &["parity", "--json"]).await;
+    let found: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((code, &found["compared"]), (1, &3.into()));
+    let found = found["disparities"].as_array().unwrap();
+    assert_eq!(found.len(), 2, "{text}");
+    assert!(
+        found[0]["sentences"][0]
+            .as_str()
+            .unwrap()
+            .contains("Apples"),
+        "{text}"
+    );
+    assert_eq!(found[1]["reason"], "it answers 404");
+}
+
+#[tokio::test]
+async fn descriptions_go_out_and_come_in_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let site = three_pages().await;
+    visit(directory.path(), &site).await;
+    for format in ["soif", "jsonl"] {
+        let arguments = ["export", "--format", format, "--output", "out"];
+        assert_eq!(site_robot(directory.path(), &arguments).await.0, 0);
+        let (code, text) = site_robot(directory.path(), &["import", "out", "--site", format]).await;
+        assert_eq!(
+            (code, &*text),
+            (0, "3 descriptions imported, 0 cannot be read\n")
+        );
+        let (_, own) = site_robot(directory.path(), &["export"]).await;
+        let (_, other) = site_robot(directory.path(), &["export", "--site", format]).await;
+        assert_eq!(own, other);
+    }
+    assert_eq!(
+        site_robot(directory.path(), &["clear", "--site", "soif"])
+            .await
+            .0,
+        2
+    );
+    let (code, text) = site_robot(directory.path(), &["clear", "--site", "soif", "--yes"]).await;
+    assert_eq!(
+        (code, &*text),
+        (0, "soif: cleared, 3 descriptions forgotten\n")
+    );
+}
+
+#[tokio::test]
+async fn the_hook_is_started_when_something_was_described() {
+    let directory = tempfile::tempdir().unwrap();
+    let site = three_pages().await;
+    let text = format!(
+        "[site_robot]\nstarting_points = '{}'\nlogin = 'bearer t0ken'\n\
+         robot = ['cmd-hook=touch hooked', 'command-port=1']\n",
+        site.url("/")
+    );
+    std::fs::write(directory.path().join("robot-detection.toml"), text).unwrap();
+    let (code, text) = site_robot(directory.path(), &["run"]).await;
+    assert_eq!(code, 0, "{text}");
+    let hooked = directory.path().join("hooked");
+    std::fs::remove_file(&hooked).unwrap();
+    assert_eq!(site_robot(directory.path(), &["run"]).await.0, 0);
+    assert!(!hooked.exists(), "nothing was described anew");
+}
+
+#[tokio::test]
+async fn a_server_runs_the_robot_by_itself_and_resumes_it_after_a_restart() {
+    let directory = tempfile::tempdir().unwrap();
+    let site = slow_site(100).await;
+    let text = format!(
+        "bundled_registry = true\nweb_robots_db = ''\nfilter_pattern = '/slow/*'\n\
+         [database]\nurl = '{DATABASE}'\n\
+         [server]\nupstream = '{}'\n\
+         [site_robot]\nstarting_points = 'http://www.example.com/'\nschedule = '0 3 * * *'\n\
+         publish = 'heaven'\n[heaven]\ndirectory = 'heaven'\n",
+        site.origin
+    );
+    std::fs::write(directory.path().join("robot-detection.toml"), text).unwrap();
+    let start = || {
+        let path = directory.path().to_owned();
+        spawn_blocking(move || Server::start(&path, &["serve"]))
+    };
+    let server = start().await.unwrap();
+    site.until_asked(20).await;
+    server.signal("TERM");
+    assert!(spawn_blocking(move || server.wait()).await.unwrap());
+
+    let server = start().await.unwrap();
+    until(directory.path(), "the run has finished", |site| {
+        site["last_run"]["state"] == "finished"
+    })
+    .await;
+    let page = directory.path().join("heaven/slow/7.htm");
+    let published = move || eventually("heaven is published", || page.exists());
+    spawn_blocking(published).await.unwrap();
+    let sent = spawn_blocking(move || server.get("/slow/7", GOOGLEBOT))
+        .await
+        .unwrap();
+    assert_eq!(sent.status, 302, "others are sent away still");
+    let visits = site
+        .paths()
+        .into_iter()
+        .filter(|path| path.starts_with("/slow/"))
+        .count();
+    assert!((100..120).contains(&visits), "{visits} visits of 100 pages");
+}
