@@ -262,7 +262,7 @@ impl Server {
     /// and what is under way ends within the drain timeout. The sites are those
     /// of the settings until [`reload`](super::reload) exchanges them.
     pub async fn run(self, robots: &RobotDetection, stop: CancellationToken) {
-        let pages = self.demo_pages(robots).await;
+        let pages = Box::pin(self.demo_pages(robots)).await;
         let mut operations = Some(operations::router(
             robots.clone(),
             self.observer.clone(),
