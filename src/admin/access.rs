@@ -11,13 +11,13 @@ use tower_sessions::Session;
 use tracing::warn;
 
 use super::{
-    assets,
     page::{Place, encode},
     problem::Problem,
     session,
     settings::Access,
     state::AdminState,
 };
+use crate::description::hex;
 
 /// Longest token that is looked up.
 const MAX_TOKEN_BYTES: usize = 512;
@@ -103,7 +103,7 @@ async fn by_token(state: &AdminState, token: &str) -> Result<Visitor, Problem> {
     if token.is_empty() || token.len() > MAX_TOKEN_BYTES {
         return Ok(Visitor::Nobody);
     }
-    let digest = assets::hex(&Sha256::digest(token));
+    let digest = hex(&Sha256::digest(token));
     let name = state.admin().store.admin_token_name(&digest).await?;
     if name.is_none() {
         warn!("a bearer token that is not known was refused");

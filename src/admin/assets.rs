@@ -1,6 +1,6 @@
 //! Style sheet, script and icon.
 
-use std::{fmt::Write as _, sync::LazyLock};
+use std::sync::LazyLock;
 
 use axum::{
     extract::Path,
@@ -11,6 +11,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use super::problem::Problem;
+use crate::description::hex;
 
 struct Asset {
     name: &'static str,
@@ -89,14 +90,6 @@ fn is_known(headers: &HeaderMap, etag: &str) -> bool {
 
 fn version(body: &str) -> String {
     hex(&Sha256::digest(body)).chars().take(16).collect()
-}
-
-/// Spells bytes in lower-case hexadecimal digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]

@@ -20,8 +20,9 @@ use tower_sessions::{
     session_store,
 };
 
-use super::{access, assets, page::Place, problem::Problem, settings::Access, state::AdminState};
+use super::{access, page::Place, problem::Problem, settings::Access, state::AdminState};
 use crate::clock::Clock;
+use crate::description::hex;
 use crate::store::Store;
 
 /// Hours after which one has to log in again.
@@ -162,7 +163,7 @@ fn ends_ms(data: &HashMap<String, Value>) -> i64 {
 }
 
 fn hashed(id: Id) -> String {
-    assets::hex(&Sha256::digest(id.to_string()))
+    hex(&Sha256::digest(id.to_string()))
 }
 
 #[expect(
