@@ -81,7 +81,8 @@ impl Accepting {
             let service = service.clone();
             let Some(other) = other else {
                 let connection = connection::serve(shared, stream, peer, place, service);
-                self.shared.tasks.spawn(connection);
+                // In a box: a task is moved several times before it runs and when it ends.
+                self.shared.tasks.spawn(Box::pin(connection));
                 continue;
             };
             let detached = stream.detach();
@@ -91,7 +92,9 @@ impl Accepting {
                     Err(error) => warn!(%error, "lost a connection between threads: {error}"),
                 }
             };
-            self.shared.tasks.spawn_on(connection, &other.handle);
+            self.shared
+                .tasks
+                .spawn_on(Box::pin(connection), &other.handle);
         }
     }
 

@@ -18,6 +18,10 @@ const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto
 /// Unix socket has no address: it is `0.0.0.0:0`, which no TCP peer has.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own, and any of them may hold with any other"
+)]
 pub struct ClientAddr {
     /// Address of the client.
     pub client: IpAddr,
@@ -29,6 +33,8 @@ pub struct ClientAddr {
     pub https: bool,
     /// The peer is a trusted proxy.
     pub trusted: bool,
+    /// Whether `https` is more than what is assumed where nobody tells.
+    pub(crate) is_scheme_known: bool,
 }
 
 /// Networks whose forwarding headers are believed; none by default.
@@ -121,6 +127,7 @@ impl TrustedProxies {
             direct: !forwarded,
             https,
             trusted,
+            is_scheme_known: https,
         };
         if trusted && forwarded {
             if headers.contains_key(X_FORWARDED_FOR) {
@@ -144,7 +151,7 @@ impl TrustedProxies {
             }
             hops += 1;
         }
-        addr.https = is_https(headers, hops).unwrap_or(addr.https);
+        addr.learn(is_https(headers, hops));
     }
 
     fn follow_forwarded(&self, headers: &HeaderMap, addr: &mut ClientAddr) {
@@ -164,8 +171,26 @@ impl TrustedProxies {
                 break;
             }
         }
-        let told = proto.or_else(|| is_https(headers, 0));
-        addr.https = told.unwrap_or(addr.https);
+        addr.learn(proto.or_else(|| is_https(headers, 0)));
+    }
+}
+
+impl ClientAddr {
+    /// Returns the scheme that the client used, where it is known for sure.
+    ///
+    /// It is where the client came by TLS, and where a trusted proxy tells it. What
+    /// came without TLS may have come by somebody who ended the client's TLS, and
+    /// adds no header that says so.
+    #[must_use]
+    pub fn scheme(&self) -> Option<&'static str> {
+        let scheme = if self.https { "https" } else { "http" };
+        self.is_scheme_known.then_some(scheme)
+    }
+
+    /// Believes what a trusted proxy tells, if it does.
+    fn learn(&mut self, https: Option<bool>) {
+        self.https = https.unwrap_or(self.https);
+        self.is_scheme_known |= https.is_some();
     }
 }
 

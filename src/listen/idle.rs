@@ -41,11 +41,11 @@ pub(super) struct Activity {
 
 impl Activity {
     pub(super) fn read(&self) {
-        self.reads.fetch_add(1, Relaxed);
+        add_alone(&self.reads);
     }
 
     pub(super) fn wrote(&self) {
-        self.writes.fetch_add(1, Relaxed);
+        add_alone(&self.writes);
         self.blocked.store(false, Relaxed);
     }
 
@@ -54,7 +54,7 @@ impl Activity {
     }
 
     pub(super) fn request_begins(&self) {
-        self.requests.fetch_add(1, Relaxed);
+        add_alone(&self.requests);
         self.in_flight.fetch_add(1, Relaxed);
     }
 
@@ -143,6 +143,11 @@ impl Activity {
             Phase::Idle(requests)
         }
     }
+}
+
+/// Adds one to what only the connection's own task changes; others may look at it.
+fn add_alone(count: &AtomicU32) {
+    count.store(count.load(Relaxed).wrapping_add(1), Relaxed);
 }
 
 /// What a connection waits for; equal values mean that nothing has changed.

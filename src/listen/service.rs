@@ -79,7 +79,7 @@ where
 {
     type Response = Response<CountedBody<B>>;
     type Error = S::Error;
-    type Future = CountedFuture<S::Future, Oneshot<S, Request<Arrival>>>;
+    type Future = CountedFuture<S::Future, Pin<Box<Oneshot<S, Request<Arrival>>>>>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         let in_flight = InFlight::new(&self.activity, request.version());
@@ -107,7 +107,7 @@ where
                 future: service.call(request),
             },
             Poll::Ready(Err(_)) | Poll::Pending => Answer::Waiting {
-                future: Oneshot::new(service, request),
+                future: Box::pin(Oneshot::new(service, request)),
             },
         };
         CountedFuture {

@@ -11,9 +11,9 @@ use http_body_util::{BodyExt as _, combinators::UnsyncBoxBody};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::time::Instant;
 
-use crate::listen::{BodyGuard, GuardedBody};
+use crate::listen::{BodyError, BodyGuard, GuardedBody};
 
-use super::headers;
+use super::{exchange::Failure, headers};
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
@@ -105,7 +105,8 @@ impl Body for RequestBody {
         }
         let is_done = matches!(polled, Poll::Ready(None)) || this.is_end_stream();
         if let Some(progress) = &this.progress {
-            progress.moved(match polled {
+            progress.moved(match &polled {
+                Poll::Ready(Some(Err(error))) if is_too_large(error) => Upload::TooLarge,
                 Poll::Ready(Some(Err(_))) => Upload::Broken,
                 _ if is_done => Upload::Done,
                 Poll::Pending => Upload::AwaitsClient,
@@ -134,6 +135,10 @@ impl Body for RequestBody {
     }
 }
 
+fn is_too_large(error: &BoxError) -> bool {
+    matches!(error.downcast_ref(), Some(BodyError::TooLarge(_)))
+}
+
 /// How far a request's body is, for the time limits.
 #[derive(Debug)]
 pub(super) struct Progress(Mutex<(Upload, Instant)>);
@@ -146,6 +151,8 @@ pub(super) enum Upload {
     Done,
     /// The client went away, or broke its framing.
     Broken,
+    /// It grew beyond the listener's limit.
+    TooLarge,
 }
 
 impl Progress {
@@ -153,8 +160,13 @@ impl Progress {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn is_broken(&self) -> bool {
-        self.state().0 == Upload::Broken
+    /// Returns what the client did wrong, if it did.
+    pub(super) fn fault(&self) -> Option<Failure> {
+        match self.state().0 {
+            Upload::Broken => Some(Failure::ClientBroke),
+            Upload::TooLarge => Some(Failure::BodyTooLarge),
+            Upload::AwaitsClient | Upload::AwaitsUpstream | Upload::Done => None,
+        }
     }
 
     pub(super) fn moved(&self, upload: Upload) {

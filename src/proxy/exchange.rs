@@ -63,6 +63,8 @@ pub(super) enum Failure {
     ClientSilent,
     /// The client went away, or broke the framing of its request's body.
     ClientBroke,
+    /// The request's body has more bytes than the listener lets through.
+    BodyTooLarge,
 }
 
 impl Failure {
@@ -74,6 +76,7 @@ impl Failure {
             }
             Self::ClientSilent => Page::RequestTimeout,
             Self::ClientBroke => Page::BadRequest,
+            Self::BodyTooLarge => Page::ContentTooLarge,
         }
     }
 
@@ -87,7 +90,7 @@ impl Failure {
             | Self::Response(error)
             | Self::NoResponse(error) => Some(chain(error.as_ref())),
             Self::Timeout(after) => Some(format!("no response after {after:?}")),
-            Self::ClientSilent | Self::ClientBroke => None,
+            Self::ClientSilent | Self::ClientBroke | Self::BodyTooLarge => None,
         }
     }
 }
@@ -257,6 +260,7 @@ pub(super) async fn stall(progress: &Progress, timeout: Duration) -> Failure {
             return match upload {
                 Upload::AwaitsClient => Failure::ClientSilent,
                 Upload::Broken => Failure::ClientBroke,
+                Upload::TooLarge => Failure::BodyTooLarge,
                 Upload::AwaitsUpstream | Upload::Done => Failure::Timeout(timeout),
             };
         }

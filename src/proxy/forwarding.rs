@@ -225,6 +225,7 @@ mod tests {
             direct: client == peer,
             https: false,
             trusted,
+            is_scheme_known: true,
         }
     }
 

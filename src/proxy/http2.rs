@@ -92,8 +92,10 @@ fn was_taken_up(error: &hyper::Error) -> bool {
 }
 
 fn failed(error: hyper::Error, upload: Option<&Progress>, nothing_came: bool) -> Failure {
-    // hyper calls an error of the request's body the user's.
-    if error.is_user() || upload.is_some_and(Progress::is_broken) {
+    if let Some(fault) = upload.and_then(Progress::fault) {
+        fault
+    } else if error.is_user() {
+        // hyper calls an error of the request's body the user's.
         Failure::ClientBroke
     } else if nothing_came {
         Failure::NoResponse(error.into())

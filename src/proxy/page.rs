@@ -12,6 +12,8 @@ pub(super) enum Page {
     BadRequest,
     /// The client did not send the rest of its request.
     RequestTimeout,
+    /// The request's body is larger than the listener's limit.
+    ContentTooLarge,
     /// The method is for another kind of proxy, or the body is coded.
     NotImplemented,
     /// The upstream cannot be reached, or does not answer in HTTP.
@@ -30,6 +32,7 @@ impl Page {
         match self {
             Self::BadRequest => StatusCode::BAD_REQUEST,
             Self::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
+            Self::ContentTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::NotImplemented => StatusCode::NOT_IMPLEMENTED,
             Self::BadGateway => StatusCode::BAD_GATEWAY,
             Self::GatewayTimeout => StatusCode::GATEWAY_TIMEOUT,
@@ -44,7 +47,7 @@ impl Page {
     pub(super) fn is_last(self) -> bool {
         matches!(
             self,
-            Self::BadRequest | Self::RequestTimeout | Self::NotImplemented
+            Self::BadRequest | Self::RequestTimeout | Self::ContentTooLarge | Self::NotImplemented
         )
     }
 
@@ -77,6 +80,7 @@ impl Page {
         match self {
             Self::BadRequest => "The request cannot be understood.",
             Self::RequestTimeout => "The rest of the request did not arrive in time.",
+            Self::ContentTooLarge => "The request's body is larger than is allowed here.",
             Self::NotImplemented => "This method or transfer coding is not supported here.",
             Self::BadGateway => "The upstream did not answer. Please try again in a few moments.",
             Self::GatewayTimeout => {

@@ -354,7 +354,7 @@ impl Inner {
         &self,
         request: Request<RequestBody>,
         client: Option<ClientAddr>,
-    ) -> Result<Box<Outgoing>, Page> {
+    ) -> Result<Outgoing, Page> {
         let (mut parts, mut body) = request.into_parts();
         body.strips_forwarding = client.is_none_or(|client| !client.trusted);
         let upgrade = parts.extensions.remove::<OnUpgrade>();
@@ -372,7 +372,7 @@ impl Inner {
             .zip(upgrade)
             .map(|(asked, client)| Switch { asked, client, key });
         parts.extensions.clear();
-        Ok(Box::new(Outgoing {
+        Ok(Outgoing {
             manner: Manner {
                 response_timeout: self.response_timeout,
                 sets_host: !self.rules.preserve_host,
@@ -383,7 +383,7 @@ impl Inner {
                 added: Some(rewritten.added),
             },
             switch,
-        }))
+        })
     }
 
     async fn forward(&self, outgoing: &mut Outgoing) -> Result<Response<ProxyBody>, Page> {

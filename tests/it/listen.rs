@@ -7,7 +7,7 @@
 
 #[cfg(feature = "acme")]
 mod acme;
-mod client_addr;
+pub(crate) mod client_addr;
 mod counts;
 mod limits;
 mod program;

@@ -14,6 +14,7 @@ use tokio::time;
 
 use super::{
     super::pages::{self, HTML},
+    page::DemoPage,
     site::{MEMBERS, members_page},
 };
 
@@ -25,7 +26,7 @@ pub(super) const LEAVE: &str = "/logout";
 /// Shown on the form; it keeps out only those who do not read.
 const PASSWORD: &str = "lantern";
 const COOKIE: &str = "harbour";
-const FORM: &str = include_str!("login.html");
+static FORM: LazyLock<String> = LazyLock::new(|| DemoPage::html(include_str!("login.html")));
 
 const MAX_FORM_BYTES: usize = 4_096;
 const FORM_TIMEOUT: Duration = Duration::from_secs(30);

@@ -1,5 +1,7 @@
 //! The pages of the demonstration site; those for members are shown to members.
 
+use std::sync::LazyLock;
+
 use axum::{
     body::Body,
     http::{HeaderValue, Method, Request, Response, header},
@@ -8,6 +10,7 @@ use axum::{
 use super::{
     super::pages::{self, CSS, HTML, Page},
     login,
+    page::DemoPage,
 };
 
 /// Path of the members' area.
@@ -28,7 +31,8 @@ macro_rules! members_pages {
     };
 }
 
-const PAGES: &[Page] = members_pages! {
+/// The files as they come with the program.
+const FILES: &[Page] = members_pages! {
     "", "index.html";
     "cat.html", "cat.html";
     "charts.html", "charts.html";
@@ -39,6 +43,16 @@ const PAGES: &[Page] = members_pages! {
     "restoration.html", "restoration.html";
     "tides.html", "tides.html";
 };
+
+/// The pages as they are sent, each made once.
+static PAGES: LazyLock<Vec<Page>> = LazyLock::new(|| {
+    let files = FILES.iter().copied();
+    let pages = files.map(|(path, kind, file)| match kind {
+        HTML => (path, kind, &*DemoPage::html(file).leak()),
+        _ => (path, kind, file),
+    });
+    pages.collect()
+});
 
 /// Answers as the demonstration site does.
 pub(in crate::app) async fn answer(request: Request<Body>) -> Response<Body> {
@@ -55,7 +69,7 @@ pub(in crate::app) async fn answer(request: Request<Body>) -> Response<Body> {
     {
         return login::form(page, "");
     }
-    let mut response = pages::answer(PAGES, method, path);
+    let mut response = pages::answer(&PAGES, method, path);
     if page.is_some() {
         let no_store = HeaderValue::from_static("private, no-store");
         response
@@ -68,7 +82,7 @@ pub(in crate::app) async fn answer(request: Request<Body>) -> Response<Body> {
 /// Returns the path of a page for members, as its links have it.
 pub(super) fn members_page(path: &str) -> Option<&'static str> {
     let path = path.strip_suffix("index.html").unwrap_or(path);
-    let mut paths = PAGES.iter().map(|(path, ..)| *path);
+    let mut paths = FILES.iter().map(|(path, ..)| *path);
     paths.find(|known| known.starts_with(MEMBERS) && *known == path)
 }
 

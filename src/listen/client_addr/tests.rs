@@ -189,3 +189,48 @@ proptest::proptest! {
         let _ = trusted.resolve(SocketAddr::from(([10, 0, 0, 1], 1)), &headers);
     }
 }
+
+#[test]
+fn the_scheme_is_known_where_a_trusted_proxy_tells_it() {
+    const PROTO: &str = "X-Forwarded-Proto";
+    let xff = (XFF, "192.0.2.1");
+    for (trusted, lines, expected) in [
+        (false, &[][..], None),
+        (false, &[xff], None),
+        (false, &[(PROTO, "https")], None),
+        (true, &[], None),
+        (true, &[xff], None),
+        (true, &[xff, (PROTO, "http")], Some("http")),
+        (true, &[xff, (PROTO, "https")], Some("https")),
+        (true, &[("Forwarded", "for=192.0.2.1")], None),
+        (
+            true,
+            &[("Forwarded", "for=192.0.2.1;proto=http")],
+            Some("http"),
+        ),
+        (
+            true,
+            &[("Forwarded", "for=192.0.2.1;proto=https")],
+            Some("https"),
+        ),
+    ] {
+        let networks = if trusted { &TEN[..] } else { &NOBODY };
+        let addr = resolve(networks, "10.0.0.1", lines);
+        assert_eq!(addr.scheme(), expected, "{trusted} {lines:?}");
+    }
+}
+
+#[test]
+fn who_comes_by_tls_used_https_and_of_others_nobody_knows() {
+    let scheme = |https| {
+        let origin = Origin {
+            peer: SocketAddr::from(([192, 0, 2, 1], 1000)),
+            trusted: false,
+            https,
+        };
+        let proxies = TrustedProxies::default();
+        proxies.resolve_from(origin, &HeaderMap::new()).scheme()
+    };
+    assert_eq!(scheme(true), Some("https"));
+    assert_eq!(scheme(false), None);
+}

@@ -82,10 +82,14 @@ pub(in super::super) async fn call(
         }
         Err(Ended::Unsent(error)) => Called::Unsent(error.into()),
         Err(Ended::Failed(failure)) => Called::Failed(failure),
-        Err(Ended::Broke(_)) if progress.is_some_and(Progress::is_broken) => {
-            Called::Failed(Failure::ClientBroke)
+        Err(Ended::ClientBroke) => {
+            let fault = progress.and_then(Progress::fault);
+            Called::Failed(fault.unwrap_or(Failure::ClientBroke))
         }
-        Err(Ended::Broke(error)) => Called::Failed(call_failure(error)),
+        Err(Ended::Broke(error)) => {
+            let fault = progress.and_then(Progress::fault);
+            Called::Failed(fault.unwrap_or_else(|| call_failure(error)))
+        }
     }
 }
 
@@ -122,6 +126,8 @@ enum Sending {
 enum Ended {
     Unsent(io::Error),
     Failed(Failure),
+    /// What the client sends is not what it said, or too much.
+    ClientBroke,
     Broke(Broke),
 }
 
@@ -181,7 +187,7 @@ impl<'a> Call<'a> {
                 Some(upload) => upload.poll_gather(cx, &mut self.connection.output),
             };
             if let Poll::Ready(Err(ClientBroke)) = gathered {
-                return Err(Ended::Failed(Failure::ClientBroke));
+                return Err(Ended::ClientBroke);
             }
             match self.connection.poll_write(cx) {
                 Poll::Pending => return Ok(()),

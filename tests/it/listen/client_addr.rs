@@ -11,7 +11,7 @@ use crate::support::{
 use super::{ask, serve_echo, trusting};
 
 /// Spellings in which a client may claim to be another: all are read by some server.
-const FORGED: &[&str] = &[
+pub(crate) const FORGED: &[&str] = &[
     "X-Forwarded-For: 203.0.113.9",
     "x-forwarded-for: 203.0.113.9",
     "X-FORWARDED-FOR: 203.0.113.9",

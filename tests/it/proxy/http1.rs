@@ -1,6 +1,8 @@
 //! The client side of HTTP/1: what ends early, goes on late, or dies in between.
 
-use tokio::io::AsyncReadExt as _;
+use std::sync::Arc;
+
+use tokio::{io::AsyncReadExt as _, sync::Notify};
 
 use crate::support::{
     front::Front,
@@ -111,4 +113,61 @@ async fn a_connection_of_http_1_0_is_kept_when_it_says_so() {
         }
         assert_eq!(upstream.connections(), connections, "{line:?}");
     }
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_a_silent_upstream_ends_what_it_asked_for() {
+    let begun = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n";
+    for answer in ["", begun] {
+        let (asked, ended) = (Arc::<Notify>::default(), Arc::<Notify>::default());
+        let (tell_asked, tell_ended) = (Arc::clone(&asked), Arc::clone(&ended));
+        let upstream = RawServer::start(move |mut connection| {
+            let (asked, ended) = (Arc::clone(&tell_asked), Arc::clone(&tell_ended));
+            async move {
+                connection.request().await;
+                connection.send(answer).await;
+                asked.notify_one();
+                connection.closed().await;
+                ended.notify_one();
+            }
+        })
+        .await;
+        let front = Front::proxy(upstream.addr).await;
+        let mut client = RawClient::connect(front.addr).await;
+        client.send(GET).await;
+        soon(asked.notified()).await;
+        if !answer.is_empty() {
+            client.until("ab").await;
+        }
+        drop(client);
+        soon(ended.notified()).await;
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_has_sent_its_next_request_is_still_there() {
+    let (sent, may_answer) = (Arc::<Notify>::default(), Arc::<Notify>::default());
+    let (tell_sent, answers) = (Arc::clone(&sent), Arc::clone(&may_answer));
+    let upstream = RawServer::start(move |mut connection| {
+        let (sent, may_answer) = (Arc::clone(&tell_sent), Arc::clone(&answers));
+        async move {
+            while connection.request().await.is_some() {
+                sent.notify_one();
+                may_answer.notified().await;
+                let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+                connection.send(answer).await;
+            }
+        }
+    })
+    .await;
+    let front = Front::proxy(upstream.addr).await;
+    let mut client = RawClient::connect(front.addr).await;
+    client.send(GET).await;
+    soon(sent.notified()).await;
+    client.send(GET).await;
+    may_answer.notify_one();
+    assert_eq!(body(&client.response().await), "ok");
+    soon(sent.notified()).await;
+    may_answer.notify_one();
+    assert_eq!(body(&client.response().await), "ok");
 }
