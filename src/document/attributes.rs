@@ -7,7 +7,7 @@ const MAX_NAME_BYTES: usize = 32;
 const MAX_VALUE_BYTES: usize = 64 * 1024;
 
 /// Attributes that count.
-const NAMES: [&[u8]; 13] = [
+const NAMES: [&[u8]; 14] = [
     b"href",
     b"src",
     b"content",
@@ -21,6 +21,7 @@ const NAMES: [&[u8]; 13] = [
     b"style",
     b"role",
     b"open",
+    b"class",
 ];
 
 /// Attribute that counts, by its place among the names.
@@ -39,6 +40,7 @@ pub(super) enum Attribute {
     Style,
     Role,
     Open,
+    Class,
 }
 
 /// Attributes of one tag; of one that stands twice, the first counts.

@@ -17,8 +17,7 @@ impl Folded {
                 let spaces = rest.iter().take_while(|byte| byte.is_ascii_whitespace());
                 rest = rest.get(spaces.count()..).unwrap_or_default();
             } else {
-                let word = rest.iter().position(u8::is_ascii_whitespace);
-                let (word, behind) = rest.split_at(word.unwrap_or(rest.len()));
+                let (word, behind) = rest.split_at(folded_length(rest));
                 if self.is_spaced && !self.bytes.is_empty() {
                     self.bytes.push(b' ');
                 }
@@ -47,6 +46,21 @@ impl Folded {
             Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
         }
     }
+}
+
+/// Returns how much of a text needs no folding: words, with one space between two.
+fn folded_length(text: &[u8]) -> usize {
+    let mut before = 0;
+    for (at, byte) in text.iter().enumerate() {
+        if before == b' ' && byte.is_ascii_whitespace() {
+            return at - 1;
+        }
+        if byte.is_ascii_whitespace() && *byte != b' ' {
+            return at;
+        }
+        before = *byte;
+    }
+    text.len() - usize::from(before == b' ')
 }
 
 /// Cuts text after so many characters, at the end of a word.
@@ -103,8 +117,21 @@ mod tests {
             folded.push(part.as_bytes());
         }
         assert_eq!(folded.take(), "ab c");
-        folded.push(b"x");
-        assert_eq!(folded.take(), "x");
+        for (text, told) in [
+            ("x", "x"),
+            ("a b c", "a b c"),
+            ("a b ", "a b"),
+            ("a b  c", "a b c"),
+            ("a b \nc\td", "a b c d"),
+            ("a\n b", "a b"),
+        ] {
+            folded.push(text.as_bytes());
+            assert_eq!(folded.take(), told, "{text:?}");
+        }
+        for part in ["a ", "b", " ", "c"] {
+            folded.push(part.as_bytes());
+        }
+        assert_eq!(folded.take(), "a b c");
         assert!(folded.is_empty());
     }
 

@@ -21,6 +21,7 @@ pub(super) struct OpenElements {
     template: Option<usize>,
     around: Option<usize>,
     main: Option<usize>,
+    article: Option<usize>,
     section: Option<usize>,
     heading: Option<(usize, u8)>,
 }
@@ -39,8 +40,8 @@ pub(super) struct Traits {
 /// Part of a page, as its element or its role says.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Part {
-    /// Main part, or an article.
     Main,
+    Article,
     /// Navigation and the like.
     Around,
     /// Header or footer, of the page unless of a section.
@@ -79,6 +80,15 @@ impl OpenElements {
         self.heading.map(|(at, _)| at).filter(|_| belongs_behind)
     }
 
+    /// Tells whether a cell of a table is open.
+    pub(super) fn is_in_cell(&self) -> bool {
+        let open = self.stack.iter().rev();
+        let mut walls = open.filter(|open| open.element.is_wall());
+        walls
+            .next()
+            .is_some_and(|open| open.element == Element::Cell)
+    }
+
     /// Returns the level of the heading that is open.
     pub(super) fn heading(&self) -> Option<u8> {
         self.heading.map(|(_, level)| level)
@@ -89,6 +99,8 @@ impl OpenElements {
             Place::Around
         } else if self.main.is_some() {
             Place::Main
+        } else if self.article.is_some() {
+            Place::Article
         } else {
             Place::Body
         }
@@ -194,12 +206,15 @@ impl OpenElements {
         let is_around = match traits.part {
             Some(Part::Around) => true,
             Some(Part::Edge) => self.section.is_none(),
-            Some(Part::Main) | None => false,
+            Some(Part::Main | Part::Article) | None => false,
         };
         let is_main = traits.part == Some(Part::Main);
+        let is_article = traits.part == Some(Part::Article);
         set(&mut self.around, is_around);
         set(&mut self.main, is_main);
-        set(&mut self.section, traits.is_section || is_main);
+        set(&mut self.article, is_article);
+        let is_section = traits.is_section || is_main || is_article;
+        set(&mut self.section, is_section);
         if let (Element::Heading(level), None) = (element, self.heading) {
             self.heading = Some((at, level));
         }
@@ -222,6 +237,7 @@ impl OpenElements {
             &mut self.template,
             &mut self.around,
             &mut self.main,
+            &mut self.article,
             &mut self.section,
         ] {
             mark.take_if(|at| *at >= depth);
@@ -244,7 +260,7 @@ impl OpenElements {
 
     /// Tells whether a part of the page ends with the elements from one on.
     pub(super) fn has_part_from(&self, depth: usize) -> bool {
-        [self.around, self.main]
+        [self.around, self.main, self.article]
             .into_iter()
             .flatten()
             .any(|at| at >= depth && self.hidden.is_none_or(|hidden| at < hidden))

@@ -80,6 +80,18 @@ pub struct Block {
     pub kind: BlockKind,
     /// In which part of the page it stands.
     pub place: Place,
+    /// Cell of a table that it stands in.
+    pub cell: Option<Cell>,
+}
+
+/// Cell of a table.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Cell {
+    /// Number of its row among those of all tables of the page.
+    pub row: u32,
+    /// Number of its column, from 0.
+    pub column: u32,
 }
 
 /// What a block is.
@@ -94,11 +106,14 @@ pub enum BlockKind {
 /// Part of a page.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Place {
-    /// `<main>`, `<article>`, `role=main`.
+    /// `<main>`, `role=main`.
     Main,
+    /// `<article>`, `role=article`, outside of the main part.
+    Article,
     /// No part in particular.
     Body,
-    /// Around the content: `<nav>`, `<aside>`, the page's `<header>` and `<footer>`, or such a role.
+    /// Around the content: `<nav>`, `<aside>`, the page's `<header>` and `<footer>`, such a role,
+    /// or a class that says so, as `breadcrumbs` and `navbar` do.
     Around,
 }
 
@@ -161,19 +176,14 @@ impl Page {
 
     /// Returns level and text of each heading down to a level: the table of contents.
     pub fn headings(&self, max_level: u8) -> impl Iterator<Item = (u8, &str)> {
-        self.blocks
-            .iter()
-            .filter_map(move |block| match block.kind {
-                BlockKind::Heading(level) if level <= max_level => {
-                    Some((level, block.text.as_str()))
-                }
-                _ => None,
-            })
+        let blocks = self.blocks.iter();
+        blocks.filter_map(move |block| block.heading(max_level))
     }
 
     fn first(&self, max_chars: usize, wanted: impl Fn(&Block) -> bool) -> String {
-        let places: [fn(Place) -> bool; 3] = [
+        let places: [fn(Place) -> bool; 4] = [
             |place| place == Place::Main,
+            |place| place == Place::Article,
             |place| place != Place::Around,
             |_| true,
         ];
@@ -198,10 +208,14 @@ impl Page {
 fn join<'a>(blocks: impl Iterator<Item = &'a Block>) -> String {
     let mut text = String::new();
     for block in blocks {
-        if !text.is_empty() {
-            text.push('\n');
-        }
-        text.push_str(&block.text);
+        add_line(&mut text, &block.text);
     }
     text
+}
+
+pub(super) fn add_line(text: &mut String, line: &str) {
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(line);
 }

@@ -5,11 +5,11 @@ use std::convert::Infallible;
 use html5gum::{Emitter, Error, State, Tokenizer};
 
 use super::{
-    attributes::{Attribute, Attributes, Name},
+    attributes::{Attribute, Attributes, Name, is_html_space},
     elements::{Element, Raw},
     fold::Folded,
     open::{OpenElements, Part, Traits},
-    page::{Block, BlockKind, Page},
+    page::{Block, BlockKind, Cell, Page},
     tags::take_in,
 };
 
@@ -32,6 +32,8 @@ pub(super) fn read(html: &str, is_xhtml: bool) -> Page {
         raw: None,
         text: Folded::default(),
         title: Folded::default(),
+        rows: 0,
+        cells: 0,
     };
     // Reading from memory does not fail, and no tokens are emitted.
     let Ok(()) = Tokenizer::new_with_emitter(html.as_bytes(), reader).finish();
@@ -52,6 +54,9 @@ struct Reader<'a> {
     raw: Option<Raw>,
     text: Folded,
     title: Folded,
+    /// Rows of tables so far, and the cells of the last.
+    rows: u32,
+    cells: u32,
 }
 
 impl Reader<'_> {
@@ -111,6 +116,14 @@ impl Reader<'_> {
             } else {
                 self.end_block();
             }
+        }
+        match element {
+            Element::Row | Element::Table => {
+                self.rows = self.rows.saturating_add(1);
+                self.cells = 0;
+            }
+            Element::Cell => self.cells = self.cells.saturating_add(1),
+            _ => {}
         }
         self.open.push(element, name, traits);
     }
@@ -173,10 +186,15 @@ impl Reader<'_> {
             Some(level) if text.len() <= MAX_HEADING_BYTES => BlockKind::Heading(level),
             _ => BlockKind::Text,
         };
+        let cell = Cell {
+            row: self.rows,
+            column: self.cells.saturating_sub(1),
+        };
         self.page.blocks.push(Block {
             text,
             kind,
             place: self.open.place(),
+            cell: self.open.is_in_cell().then_some(cell),
         });
     }
 
@@ -191,8 +209,25 @@ impl Reader<'_> {
                     .lower(Attribute::Style)
                     .is_some_and(|style| hides(&style)),
             is_section: matches!(name, b"section" | b"article" | b"main"),
-            part: part_of(name, role),
+            part: part_of(name, role).or_else(|| self.part_of_class(name)),
         }
+    }
+}
+
+impl Reader<'_> {
+    /// Tells which part of a page an element is by the usual names of classes.
+    fn part_of_class(&self, name: &[u8]) -> Option<Part> {
+        if !matches!(name, b"div" | b"ul" | b"ol" | b"p" | b"table") {
+            return None;
+        }
+        let classes = self.attributes.lower(Attribute::Class)?;
+        classes.split(is_html_space).find_map(|class| match class {
+            "breadcrumb" | "breadcrumbs" | "navbar" | "navheader" | "navfooter" => {
+                Some(Part::Around)
+            }
+            "footer" => Some(Part::Edge),
+            _ => None,
+        })
     }
 }
 
@@ -300,7 +335,8 @@ fn part_of(name: &[u8], role: &str) -> Option<Part> {
         | (_, "navigation" | "banner" | "contentinfo" | "complementary" | "search") => {
             Some(Part::Around)
         }
-        (b"main" | b"article", _) | (_, "main" | "article") => Some(Part::Main),
+        (b"main", _) | (_, "main") => Some(Part::Main),
+        (b"article", _) | (_, "article") => Some(Part::Article),
         (b"header" | b"footer", "") => Some(Part::Edge),
         _ => None,
     }

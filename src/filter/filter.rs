@@ -119,6 +119,20 @@ impl Filter {
         !self.directives(stage).is_empty()
     }
 
+    /// Tells whether of resources with the same content one is let pass.
+    #[must_use]
+    pub fn drops_duplicates(&self) -> bool {
+        let mut all = self.directives.iter().flatten();
+        all.any(|directive| *directive.function == *"filter-by-md5")
+    }
+
+    /// Tells whether a step may wait for something else with each page, such as a program.
+    #[must_use]
+    pub fn waits(&self) -> bool {
+        let mut steps = self.directives.iter().flatten();
+        steps.any(|directive| directive.step.waits())
+    }
+
     fn without_resource(&self, stage: Stage, around: &Surroundings<'_>) -> Passage {
         let Ok(nowhere) = Url::parse("about:blank") else {
             return Passage::Allowed;

@@ -57,6 +57,8 @@ impl Filters {
     pub const ENUMERATION: &str = "enumeration-default";
     /// Name of the generation filter that ships.
     pub const GENERATION: &str = "generation-default";
+    /// The filter.conf that holds them.
+    pub const SHIPPED: &str = SHIPPED;
 
     /// Compiles a file; `name` is its name for messages.
     ///

@@ -84,7 +84,7 @@ pub use pblock::{QuoteFault, Unquoted, is_quote, unquote};
 pub use received::Received;
 pub use resource::{Resource, RunNames};
 pub use rules::{ClassificationRules, FilterRules, RuleVerdict, Site, StartingPoint};
-pub use run::{FilterRun, FilterRunState};
+pub use run::{FilterRun, FilterRunState, url_rank};
 pub use source::Source;
 pub use stage::Stage;
 pub use step::{FoundLink, Function, Outcome, Step, Surroundings, Work};

@@ -33,8 +33,13 @@ impl Received {
     /// Returns the media type without parameters, in lower case.
     #[must_use]
     pub fn media_type(&self) -> Option<String> {
+        self.bare_type().map(str::to_ascii_lowercase)
+    }
+
+    /// Returns the media type without parameters, as received.
+    pub(super) fn bare_type(&self) -> Option<&str> {
         let value = self.content_type.as_deref()?;
         let media_type = value.split(';').next().unwrap_or_default().trim();
-        (!media_type.is_empty()).then(|| media_type.to_ascii_lowercase())
+        (!media_type.is_empty()).then_some(media_type)
     }
 }

@@ -14,6 +14,9 @@ const MAX_TROUBLES: usize = 16;
 /// Media types of HTML.
 const HTML: [&str; 2] = ["text/html", "application/xhtml+xml"];
 
+/// What media types of text begin with.
+const TEXT: &str = "text/";
+
 /// Resource on its way through one filter: its sources of information.
 ///
 /// It is made of a URL, goes through [`Filter::metadata`](super::Filter::metadata),
@@ -130,8 +133,7 @@ impl Resource {
     /// Returns the value of a source, none where it has none.
     #[must_use]
     pub fn source(&self, source: &Source) -> Option<Cow<'_, str>> {
-        let mut assigned = self.assigned.iter();
-        match assigned.find(|(assigned, _)| assigned == source) {
+        match self.assigned(source.name()) {
             Some((_, value)) => value.as_deref().map(Cow::Borrowed),
             None => self.own(source),
         }
@@ -140,28 +142,25 @@ impl Resource {
     /// Returns the media type in lower case: the one assigned, else the server's.
     #[must_use]
     pub fn media_type(&self) -> Option<String> {
-        let media_type = self.source(&Source::named("type"))?;
-        Some(media_type.trim().to_ascii_lowercase())
+        Some(self.type_as_told()?.to_ascii_lowercase())
     }
 
     /// Returns the page where the resource is HTML, or was converted to it.
     #[must_use]
     pub fn page(&self) -> Option<&Page> {
         let content = self.content.as_deref()?;
-        let is_html = |media_type: String| HTML.contains(&media_type.as_str());
-        self.media_type()
-            .is_some_and(is_html)
-            .then(|| content.page())
+        let media_type = self.type_as_told()?;
+        is_html(media_type).then(|| content.page())
     }
 
     /// Returns the text where the resource is text; of HTML, its source.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         let content = self.content.as_deref()?;
-        let is_text = |it: String| it.starts_with("text/") || HTML.contains(&it.as_str());
-        self.media_type()
-            .is_some_and(is_text)
-            .then(|| content.text())
+        let media_type = self.type_as_told()?;
+        let start = media_type.get(..TEXT.len()).unwrap_or_default();
+        let is_text = start.eq_ignore_ascii_case(TEXT) || is_html(media_type);
+        is_text.then(|| content.text())
     }
 
     /// Returns the body as received, or as converted.
@@ -170,6 +169,12 @@ impl Resource {
         self.content
             .as_deref()
             .map_or(&[], |content| content.body())
+    }
+
+    /// Returns the MD5 of the body as received, or as converted, in hexadecimal.
+    #[must_use]
+    pub fn md5(&self) -> Option<&str> {
+        self.content.as_deref().map(Content::md5)
     }
 
     /// Returns what the server answered.
@@ -202,6 +207,26 @@ impl Resource {
 
     pub(super) fn set_content(&mut self, content: Arc<Content>) {
         self.content = Some(content);
+    }
+
+    /// Returns what was assigned to a source, or that it was cleared.
+    fn assigned(&self, name: &str) -> Option<&(Source, Option<String>)> {
+        let mut assigned = self.assigned.iter();
+        assigned.find(|(assigned, _)| assigned.name() == name)
+    }
+
+    /// Returns the media type as it was assigned or received, without parameters.
+    ///
+    /// It is asked for at each step, and looks for no source.
+    fn type_as_told(&self) -> Option<&str> {
+        let assigned = self
+            .assigned("type")
+            .or_else(|| self.assigned("content-type"));
+        let told = match assigned {
+            Some((_, value)) => value.as_deref()?,
+            None => self.received.as_deref()?.bare_type()?,
+        };
+        Some(told.trim())
     }
 
     fn put(&mut self, source: &Source, value: Option<String>) {
@@ -289,6 +314,11 @@ impl Resource {
         let found = of(false).or_else(|| of(true))?;
         Some(found.content.as_str().into())
     }
+}
+
+fn is_html(media_type: &str) -> bool {
+    HTML.iter()
+        .any(|html| media_type.eq_ignore_ascii_case(html))
 }
 
 /// Returns a value that says something.

@@ -24,15 +24,16 @@ pub struct FilterRunState {
     pub objects: u64,
     /// Hosts counted by `filter-by-max src=hosts`, in order.
     pub hosts: Vec<String>,
-    /// Checksums seen by `filter-by-md5`, in order, each with the resource that had it first.
-    pub checksums: Vec<(String, u64)>,
+    /// Checksums seen by `filter-by-md5`, in order, each with the URL that stands for it.
+    pub checksums: Vec<(String, String)>,
 }
 
 #[derive(Debug, Default)]
 struct Memory {
     objects: u64,
     hosts: HashSet<Box<str>>,
-    checksums: HashMap<Box<str>, u64>,
+    /// By number: there may be one for each page of a large site.
+    checksums: HashMap<u128, Box<str>>,
 }
 
 impl FilterRun {
@@ -47,7 +48,7 @@ impl FilterRun {
     pub fn restore(state: FilterRunState) -> Self {
         let hosts = state.hosts.into_iter().map(String::into_boxed_str);
         let checksums = state.checksums.into_iter();
-        let checksums = checksums.map(|(md5, first)| (md5.into_boxed_str(), first));
+        let checksums = checksums.map(|(md5, url)| (number(&md5), url.into_boxed_str()));
         let memory = Memory {
             objects: state.objects,
             hosts: hosts.collect(),
@@ -65,7 +66,7 @@ impl FilterRun {
         let mut hosts: Vec<_> = memory.hosts.iter().map(ToString::to_string).collect();
         let checksums = memory.checksums.iter();
         let mut checksums: Vec<_> = checksums
-            .map(|(md5, first)| (md5.to_string(), *first))
+            .map(|(md5, url)| (format!("{md5:032x}"), url.to_string()))
             .collect();
         hosts.sort_unstable();
         checksums.sort_unstable();
@@ -76,14 +77,20 @@ impl FilterRun {
         }
     }
 
-    /// Notes that a resource has a checksum; tells whether it is the first with it.
+    /// Notes that a resource has a checksum; tells whether no better URL has it too.
     ///
-    /// The same URL may come again, after a crash or with its next version.
-    /// Call it too for resources that did not change since the last run.
-    pub fn is_first_with(&self, md5: &str, url: &str) -> bool {
-        let url = fingerprint(url);
+    /// Of several the shortest is the best, whichever comes first, so that each
+    /// run ends alike; see [`url_rank`]. The same URL may come again, after a
+    /// crash or with its next version. Call it too for resources that did not
+    /// change since the last run.
+    pub fn is_best_with(&self, md5: &str, url: &str) -> bool {
         let mut memory = self.memory();
-        *memory.checksums.entry(md5.into()).or_insert(url) == url
+        let best = memory.checksums.entry(number(md5));
+        let best = best.or_insert_with(|| url.into());
+        if url_rank(url) < url_rank(best) {
+            *best = url.into();
+        }
+        **best == *url
     }
 
     /// Counts a resource unless there are `max` already.
@@ -112,12 +119,24 @@ impl FilterRun {
     }
 }
 
-/// Returns a number that stands for a URL, the same in every process.
-fn fingerprint(url: &str) -> u64 {
+/// Returns what orders URLs of the same content: the first stands for them.
+///
+/// The shorter comes first, so that `/` stands for `/index.html`; those of one
+/// length are in the order of their letters.
+#[must_use]
+pub fn url_rank(url: &str) -> (usize, &str) {
+    (url.len(), url)
+}
+
+/// Returns the number that a checksum is; one for any other text, too.
+fn number(md5: &str) -> u128 {
     use md5::Digest as _;
-    let digest = md5::Md5::digest(url.as_bytes());
-    let first = digest.iter().take(8);
-    first.fold(0, |number, octet| (number << 8) | u64::from(*octet))
+    let is_number = md5.len() == 32 && md5.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let number = is_number.then(|| u128::from_str_radix(md5, 16).ok());
+    number.flatten().unwrap_or_else(|| {
+        let digest = md5::Md5::digest(md5.as_bytes());
+        u128::from_be_bytes(digest.into())
+    })
 }
 
 #[cfg(test)]
@@ -125,16 +144,39 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_checksum_is_known_by_its_number() {
+        let md5 = "00112233445566778899aabbccddeeff";
+        assert_eq!(number(md5), 0x0011_2233_4455_6677_8899_aabb_ccdd_eeff);
+        assert_eq!(format!("{:032x}", number(md5)), md5);
+        for other in ["", "0f", "+0112233445566778899aabbccddeeff", &md5.repeat(2)] {
+            let saved = format!("{:032x}", number(other));
+            assert_ne!(saved, other);
+            assert_eq!(number(&saved), number(other), "{other}");
+        }
+    }
+
+    #[test]
     fn a_run_goes_on_where_its_state_was_saved() {
         let run = FilterRun::new();
         assert!(run.count_object(2) && run.count_host("a:80", 1));
-        assert!(run.is_first_with("0f", "http://a/"));
+        assert!(run.is_best_with("0f", "http://a/"));
         let saved = serde_json::to_string(&run.state()).unwrap();
         let again = FilterRun::restore(serde_json::from_str(&saved).unwrap());
         assert_eq!(again.state(), run.state());
         assert!(again.count_object(2) && !again.count_object(2));
         assert!(again.count_host("a:80", 1) && !again.count_host("b:80", 1));
-        assert!(again.is_first_with("0f", "http://a/"));
-        assert!(!again.is_first_with("0f", "http://b/"));
+        assert!(again.is_best_with("0f", "http://a/"));
+        assert!(!again.is_best_with("0f", "http://a/b"));
+    }
+
+    #[test]
+    fn of_the_same_content_the_shortest_url_stands_for_it() {
+        let run = FilterRun::new();
+        assert!(run.is_best_with("0f", "http://a/index.html"));
+        assert!(run.is_best_with("0f", "http://a/"));
+        assert!(!run.is_best_with("0f", "http://a/index.html"));
+        assert!(run.is_best_with("10", "http://a/y"));
+        assert!(run.is_best_with("10", "http://a/x"));
+        assert!(!run.is_best_with("10", "http://a/z"));
     }
 }

@@ -12,6 +12,7 @@ use crate::store::Store;
 
 use super::{
     SiteRobot, SiteRobotError, Summary, TrapLimits,
+    found::unite_hosts,
     scope::Scope,
     settings::{Limits, Obeys, Settings, Start},
     source::PageSource,
@@ -56,7 +57,7 @@ impl SiteRobotBuilder {
             filter.expect("the filters that ship have these names")
         };
         let settings = Settings {
-            instance: instance_name(),
+            instance: super::holder_name(),
             user_agent: USER_AGENT.to_owned(),
             store,
             source,
@@ -78,7 +79,7 @@ impl SiteRobotBuilder {
             limits: Limits {
                 max_connections: 8,
                 site_max_connections: 2,
-                in_flight: 10,
+                readers: 10,
                 max_working: 1_024,
                 server_delay: Duration::ZERO,
                 retries: 2,
@@ -88,6 +89,7 @@ impl SiteRobotBuilder {
             max_queries: 10_000,
             uses_sitemaps: true,
             tells_ip: true,
+            unites_hosts: false,
             on_end: None,
             site,
         };
@@ -219,6 +221,14 @@ impl SiteRobotBuilder {
         self
     }
 
+    /// Sets whether `www123.example.com` is taken for `www.example.com`; default false.
+    ///
+    /// For sites whose hosts take turns (`smart-host-heuristics`).
+    pub fn unite_hosts(mut self, unite: bool) -> Self {
+        self.settings.unites_hosts = unite;
+        self
+    }
+
     /// Sets how many pages are fetched at once; default 8, 1 to 100 (`max-connections`).
     pub fn max_connections(mut self, count: usize) -> Self {
         self.settings.limits.max_connections = count.clamp(1, 100);
@@ -235,7 +245,7 @@ impl SiteRobotBuilder {
 
     /// Sets how many pages are worked on at once; default 10, 1 to 100 (`engine-concurrent`).
     pub fn engine_concurrent(mut self, count: usize) -> Self {
-        self.settings.limits.in_flight = count.clamp(1, 100);
+        self.settings.limits.readers = count.clamp(1, 100);
         self
     }
 
@@ -291,7 +301,10 @@ impl SiteRobotBuilder {
             return Err(SiteRobotError::NoStartingPoint);
         }
         for (text, depth) in self.starts {
-            let url = address(&text)?;
+            let mut url = address(&text)?;
+            if settings.unites_hosts {
+                unite_hosts(&mut url);
+            }
             settings.scope.add_host_of(&url);
             let max_depth = match depth {
                 Reach::Own(depth) => depth,
@@ -300,7 +313,11 @@ impl SiteRobotBuilder {
             settings.starts.push(Start { url, max_depth });
         }
         for text in self.hosts {
-            settings.scope.add_host_of(&address(&text)?);
+            let mut url = address(&text)?;
+            if settings.unites_hosts {
+                unite_hosts(&mut url);
+            }
+            settings.scope.add_host_of(&url);
         }
         settings.names = Arc::new(RunNames {
             csid: settings.site.clone(),
@@ -322,11 +339,4 @@ fn address(text: &str) -> Result<Url, SiteRobotError> {
         return Ok(url);
     }
     normalise(url).ok_or_else(|| bad(format!("{scheme}: is not visited")))
-}
-
-/// Returns a name that no other instance has.
-fn instance_name() -> String {
-    use std::hash::{BuildHasher as _, RandomState};
-    let random = RandomState::new().hash_one(std::process::id());
-    format!("{}-{random:016x}", std::process::id())
 }

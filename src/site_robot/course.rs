@@ -8,14 +8,19 @@ use tokio::{
 };
 use url::Url;
 
-use crate::store::{FoundUrl, PageRecord, Recorded, RunCounts, RunKey, RunWanted, StoredRun};
+use crate::store::{FoundUrl, PageRecord, Recorded, RunWanted, StoredRun};
 
 use super::{
     Progress, QueryVariants, SiteRobotError,
+    came::Came,
+    chains::Chains,
     hosts::{Hosts, Job},
+    pending::Pending,
+    repeats::Repeats,
     robots::HostRules,
     seen::Seen,
-    visit::{Visited, Visitor},
+    visit::{Visit, Visitor},
+    visited::Visited,
 };
 
 /// How often a sign of life is given, and orders are read.
@@ -23,6 +28,9 @@ const TICK: Duration = Duration::from_secs(1);
 
 /// URLs of one host that are taken at once.
 const MAX_CLAIM: usize = 256;
+
+/// URLs of a host that wait in memory when more are taken.
+pub(super) const LOW: usize = 48;
 
 /// One instance's part of a run.
 #[expect(
@@ -38,14 +46,17 @@ pub(super) struct Course {
     pub(super) hosts: Hosts,
     pub(super) seen: Seen,
     pub(super) queries: QueryVariants,
+    pub(super) chains: Chains,
+    pub(super) repeats: Repeats,
     pub(super) work: JoinSet<Result<Done, SiteRobotError>>,
     /// Visits that have begun and not ended.
     pub(super) active: usize,
     /// Visits that have ended and are not recorded.
     pub(super) unrecorded: usize,
-    pub(super) pending: Vec<PageRecord>,
-    pub(super) pending_counts: RunCounts,
+    pub(super) pending: Pending,
     pub(super) is_recording: bool,
+    /// Whether hosts may wait in the database that are not known here.
+    pub(super) is_look_due: bool,
     /// Whether the database may have more to visit than was taken.
     pub(super) may_have_more: bool,
     pub(super) wanted: RunWanted,
@@ -60,6 +71,8 @@ pub(super) enum Done {
         rules: Option<Arc<HostRules>>,
         sitemaps: Vec<FoundUrl>,
     },
+    /// A page came: its connection is free, and it is to be read.
+    Came(Box<Came>),
     Visited(Box<Visited>),
     Recorded {
         pages: usize,
@@ -76,6 +89,7 @@ impl Course {
     ) -> Self {
         let limits = visitor.settings().limits;
         let max_queries = visitor.settings().max_queries;
+        let max_alike = visitor.settings().traps.max_alike;
         Self {
             hosts: Hosts::new(limits.site_max_connections, limits.server_delay),
             visitor,
@@ -85,12 +99,14 @@ impl Course {
             position: began_ms.saturating_mul(1_000_000),
             seen: Seen::default(),
             queries: QueryVariants::new(max_queries),
+            chains: Chains::default(),
+            repeats: Repeats::new(max_alike),
             work: JoinSet::new(),
             active: 0,
             unrecorded: 0,
-            pending: Vec::new(),
-            pending_counts: RunCounts::default(),
+            pending: Pending::new(limits.max_connections),
             is_recording: false,
+            is_look_due: true,
             may_have_more: true,
             wanted: RunWanted::Run,
             is_over: false,
@@ -123,7 +139,7 @@ impl Course {
             tokio::select! {
                 Some(done) = self.work.join_next() => self.done(flatten(done)?),
                 changed = orders.changed() => self.order(changed, &orders).await?,
-                () = tokio::time::sleep(pause), if pause < TICK => {}
+                () = tokio::time::sleep(pause), if pause < TICK => self.pending.hurry(),
                 _ = tick.tick() => self.show_alive().await?,
             }
         }
@@ -137,6 +153,11 @@ impl Course {
         if is_full || !self.may_have_more || self.wanted != RunWanted::Run || self.is_over {
             return Ok(());
         }
+        // Others may have found hosts that are not known here: one look a tick is for them.
+        if !self.is_look_due && !self.hosts.is_any_below(LOW) {
+            return Ok(());
+        }
+        self.is_look_due = false;
         let (store, site, run_id) = (&settings.store, &settings.site, self.run.run_id);
         let hosts = store.waiting_hosts(site, run_id).await?;
         let share = (max / hosts.len().max(1)).clamp(1, MAX_CLAIM);
@@ -166,8 +187,9 @@ impl Course {
         let limits = self.visitor.settings().limits;
         while self.wanted == RunWanted::Run
             && !self.is_over
-            && self.active < limits.max_connections
-            && self.active + self.unrecorded < limits.in_flight.max(limits.max_connections)
+            // What is not recorded is fetched again by who goes on where we were killed.
+            && self.active + self.unrecorded < limits.max_connections
+            && !self.pending.is_full()
         {
             let now_ms = self.now_ms();
             let Some(job) = self.hosts.begin(now_ms) else {
@@ -188,42 +210,14 @@ impl Course {
                 }
                 Job::Visit(claimed) => {
                     self.work.spawn(async move {
-                        let visited = visitor.visit(claimed).await?;
-                        Ok(Done::Visited(Box::new(visited)))
+                        Ok(match visitor.visit(claimed).await? {
+                            Visit::Came(came) => Done::Came(came),
+                            Visit::Ended(visited) => Done::Visited(visited),
+                        })
                     });
                 }
             }
         }
-    }
-
-    /// Records what has come since the last time, while nothing else is being recorded.
-    fn record(&mut self) {
-        if self.is_recording
-            || self.pending.is_empty() && self.pending_counts == RunCounts::default()
-        {
-            return;
-        }
-        self.is_recording = true;
-        self.position += 1;
-        let pages = std::mem::take(&mut self.pending);
-        let counts = std::mem::take(&mut self.pending_counts);
-        let (visitor, run_id, position) =
-            (Arc::clone(&self.visitor), self.run.run_id, self.position);
-        self.work.spawn(async move {
-            let settings = visitor.settings();
-            let key = RunKey {
-                site: &settings.site,
-                run_id,
-                settings: &visitor.fingerprint,
-                position,
-            };
-            let now_ms = settings.clock.now_ms();
-            let recorded = settings.store.record_pages(&key, &pages, &counts, now_ms);
-            Ok(Done::Recorded {
-                recorded: recorded.await?,
-                pages: pages.len(),
-            })
-        });
     }
 
     fn done(&mut self, done: Done) {
@@ -239,6 +233,7 @@ impl Course {
                 self.hosts.rules_known(&host, delay, now_ms);
                 self.enter_sitemaps(sitemaps);
             }
+            Done::Came(came) => self.read(*came, now_ms),
             Done::Visited(visited) => self.visited(*visited, now_ms),
             Done::Recorded { pages, recorded } => {
                 self.is_recording = false;
@@ -249,12 +244,25 @@ impl Course {
         }
     }
 
+    /// Has a page read; the next one of its host may be asked for meanwhile.
+    fn read(&mut self, came: Came, now_ms: i64) {
+        self.hosts.finished(came.host(), true, now_ms);
+        let visitor = Arc::clone(&self.visitor);
+        self.work.spawn(async move {
+            let visited = visitor.read(came).await?;
+            Ok(Done::Visited(Box::new(visited)))
+        });
+    }
+
     fn visited(&mut self, visited: Visited, now_ms: i64) {
         let Visited {
             mut record,
             counts,
+            holds_host,
             was_asked,
             hold_ms,
+            is_list,
+            look,
         } = visited;
         self.active -= 1;
         self.unrecorded += 1;
@@ -262,12 +270,15 @@ impl Course {
         if let Some(until_ms) = hold_ms {
             self.hosts.hold(&host, until_ms);
         }
-        self.hosts.finished(&host, was_asked, now_ms);
-        let (seen, queries) = (&mut self.seen, &mut self.queries);
-        record.found.retain(|found| {
-            let url = Url::parse(&found.url);
-            seen.is_news(&found.url, found.depth) && url.is_ok_and(|url| queries.admits(&url))
-        });
+        if holds_host {
+            self.hosts.finished(&host, was_asked, now_ms);
+        }
+        if look.is_some_and(|look| self.repeats.is_too_often(look)) {
+            record.found.clear();
+            record.links = Some(Vec::new());
+        }
+        self.keep_news(&mut record, is_list);
+        self.is_look_due |= record.found.iter().any(|it| !self.hosts.knows(&it.host));
         tracing::debug!(
             url = record.claimed.url,
             status = record.status,
@@ -279,8 +290,28 @@ impl Course {
             progress.last_url.clone_from(&record.claimed.url);
             progress.last_outcome.clone_from(&record.outcome);
         });
-        self.pending_counts.add(&counts);
-        self.pending.push(record);
+        self.pending.push(record, &counts, now_ms);
+    }
+
+    /// Leaves out what was found already, and what leads on without end.
+    fn keep_news(&mut self, record: &mut PageRecord, is_list: bool) {
+        let length = self.chains.length(&record.claimed.url);
+        let depth = record.claimed.depth;
+        let (seen, queries) = (&mut self.seen, &mut self.queries);
+        record.found.retain(|found| {
+            let is_step = found.depth <= depth;
+            if is_step && !Chains::goes_on(length, is_list) {
+                return false;
+            }
+            let is_news = seen.is_news(&found.url, found.depth)
+                // Only queries are counted.
+                && (!found.url.contains('?')
+                    || Url::parse(&found.url).is_ok_and(|url| queries.admits(&url)));
+            if is_step && is_news {
+                self.chains.note(&found.url, length);
+            }
+            is_news
+        });
     }
 
     /// Enters sitemaps as if a page had them; the host's first URL stands for it.
@@ -315,7 +346,13 @@ impl Course {
         let pause_ms = next_ms.map_or(i64::MAX, |next_ms| next_ms.saturating_sub(self.now_ms()));
         let pause = Duration::from_millis(u64::try_from(pause_ms).unwrap_or(0));
         // Something is due and cannot begin: a task has to end first.
-        if pause.is_zero() { TICK } else { pause }
+        let pause = if pause.is_zero() { TICK } else { pause };
+        let due_ms = self.pending.due_ms().filter(|_| !self.is_recording);
+        let wait_ms = due_ms.map(|due_ms| due_ms.saturating_sub(self.now_ms()));
+        match wait_ms.map(|wait_ms| u64::try_from(wait_ms).unwrap_or(0)) {
+            Some(wait_ms) => pause.min(Duration::from_millis(wait_ms)),
+            None => pause,
+        }
     }
 
     pub(super) fn tell(&self, change: impl FnOnce(&mut Progress)) {

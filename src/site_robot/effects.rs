@@ -110,10 +110,8 @@ const DYNAMIC: [&str; 9] = [
 /// ```
 #[must_use]
 pub fn effect(url: &Url) -> Option<Effect> {
-    let segments = url.path().split('/').filter(|it| !it.is_empty());
-    let by_path = segments
-        .map(str::to_owned)
-        .find_map(|segment| by_segment(&segment, url.query().is_some()));
+    let mut segments = url.path().split('/').filter(|it| !it.is_empty());
+    let by_path = segments.find_map(|segment| by_segment(segment, url.query().is_some()));
     by_path.or_else(|| parameters(url).find_map(|(name, value)| by_parameter(&name, &value)))
 }
 
@@ -129,6 +127,9 @@ fn by_segment(segment: &str, has_query: bool) -> Option<Effect> {
     let name = segment
         .split_at_checked(segment.len().saturating_sub(cut))?
         .0;
+    if !may_say_so(name) {
+        return None;
+    }
     let words = words(name);
     if logs_out(&words) {
         return Some(Effect::LogsOut);
@@ -144,6 +145,17 @@ fn by_segment(segment: &str, has_query: bool) -> Option<Effect> {
         .into_iter()
         .find(|word| *word == whole || (is_program && *word == first))?;
     Some(Effect::Changes(word))
+}
+
+/// Tells whether the letters of a name have any of the words in them; few have.
+fn may_say_so(name: &str) -> bool {
+    let letters = name.chars().filter(|c| c.is_alphanumeric());
+    let whole: String = letters.flat_map(char::to_lowercase).collect();
+    let logs_out = ["logout", "logoff", "signout", "signoff"];
+    logs_out.iter().any(|word| whole.contains(word))
+        || CHANGES_AS_SEGMENT
+            .iter()
+            .any(|word| whole.starts_with(word))
 }
 
 fn by_parameter(name: &str, value: &str) -> Option<Effect> {

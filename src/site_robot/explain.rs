@@ -96,7 +96,7 @@ pub(super) async fn explain(
     let Some(url) = Url::parse(text.trim())
         .ok()
         .and_then(normalise)
-        .map(in_form)
+        .map(|url| in_form(settings, url))
     else {
         let rejection = Rejection::new(Step::Url, "it is no http: or https: URL");
         return Ok(explanation.reject(rejection));

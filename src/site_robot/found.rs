@@ -51,17 +51,35 @@ pub(super) fn take(settings: &Settings, base: &Url, links: &[FoundLink]) -> Vec<
 
 /// Returns the URL of a link, if it may be visited as far as scope and traps go.
 pub(super) fn to_visit(settings: &Settings, base: &Url, link: &str) -> Option<String> {
-    let url = in_form(resolve(base, link)?);
+    let url = in_form(settings, resolve(base, link)?);
     check(settings, &url).ok()?;
     Some(url.into())
 }
 
-/// Returns a URL without its session's number.
-pub(super) fn in_form(url: Url) -> Url {
+/// Returns a URL without its session's number, and on the host that stands for its like.
+pub(super) fn in_form(settings: &Settings, mut url: Url) -> Url {
+    if settings.unites_hosts {
+        unite_hosts(&mut url);
+    }
     if has_session(&url) {
         return without_session(&url);
     }
     url
+}
+
+/// Turns `www123.example.com` into `www.example.com` (Sun 7.1 `smart-host-heuristics`).
+pub(super) fn unite_hosts(url: &mut Url) {
+    let first_and_rest = url.host_str().and_then(|host| host.split_once('.'));
+    let Some((first, rest)) = first_and_rest else {
+        return;
+    };
+    let number = first.strip_prefix("www").unwrap_or_default();
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    if is_number && rest.contains('.') {
+        let host = format!("www.{rest}");
+        // It was a host before, and is shorter now.
+        let _ = url.set_host(Some(&host));
+    }
 }
 
 /// Judges a URL by what is known without asking anybody.
@@ -95,15 +113,20 @@ fn this_year(now_ms: i64) -> i32 {
 /// Returns what was found on a page, as the frontier takes it; too deep is left out.
 pub(super) fn found(claimed: &ClaimedUrl, taken: &[Taken]) -> Vec<FoundUrl> {
     let mut all = Vec::new();
+    let here = origin(&claimed.url);
+    let host = |url: &str| match here {
+        Some(here) if url.strip_prefix(here).is_some_and(is_path) => Some(claimed.host.clone()),
+        _ => Some(host_key(&Url::parse(url).ok()?)),
+    };
     for link in taken {
         let depth = claimed.depth.saturating_add(link.steps);
         let is_too_deep = claimed.max_depth.is_some_and(|max| depth > max);
-        let Ok(url) = Url::parse(&link.url) else {
+        if is_too_deep || link.url == claimed.url {
             continue;
-        };
-        if !is_too_deep && link.url != claimed.url {
+        }
+        if let Some(host) = host(&link.url) {
             all.push(FoundUrl {
-                host: host_key(&url),
+                host,
                 url: link.url.clone(),
                 depth,
                 max_depth: claimed.max_depth,
@@ -112,4 +135,37 @@ pub(super) fn found(claimed: &ClaimedUrl, taken: &[Taken]) -> Vec<FoundUrl> {
         }
     }
     all
+}
+
+/// Returns a URL up to its path, without the slash.
+fn origin(url: &str) -> Option<&str> {
+    let (scheme, rest) = url.split_once("://")?;
+    let length = scheme.len() + "://".len() + rest.find('/')?;
+    url.get(..length)
+}
+
+fn is_path(rest: &str) -> bool {
+    rest.starts_with('/')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_that_take_turns_are_one() {
+        for (host, expected) in [
+            ("www123.example.com", "www.example.com"),
+            ("www1.example.com:81", "www.example.com:81"),
+            ("www.example.com", "www.example.com"),
+            ("www1.local", "www1.local"),
+            ("www1a.example.com", "www1a.example.com"),
+            ("web1.example.com", "web1.example.com"),
+            ("127.0.0.1", "127.0.0.1"),
+        ] {
+            let mut url = format!("http://{host}/a").parse().unwrap();
+            unite_hosts(&mut url);
+            assert_eq!(url.as_str(), format!("http://{expected}/a"));
+        }
+    }
 }

@@ -15,6 +15,7 @@ use super::{
     Rejection, Step,
     found::{self, Taken},
     outcome::time,
+    repeats::look,
     source::PageAnswer,
     visit::{SITEMAP, Visitor, metadata},
 };
@@ -41,6 +42,8 @@ pub(super) struct Judged {
     pub(super) taken: Vec<Taken>,
     /// Whether it is a sitemap or a feed, which nobody wants described.
     pub(super) is_list: bool,
+    /// What it looks like, if others may look the same.
+    pub(super) look: Option<u64>,
 }
 
 impl Judging {
@@ -88,7 +91,7 @@ impl Judging {
     }
 
     /// Reads a page that came.
-    pub(super) fn page(mut self, visitor: &Visitor, answer: &PageAnswer, hash: String) -> Judged {
+    pub(super) fn page(self, visitor: &Visitor, answer: &PageAnswer, hash: String) -> Judged {
         if let Some(taken) = self.list(visitor, answer) {
             let mut judged = Judged::rejected(
                 self.claimed,
@@ -98,7 +101,7 @@ impl Judging {
             judged.record.keep_version(answer, hash);
             return judged;
         }
-        let meta = self.receive(visitor, answer);
+        let meta = self.meta(visitor, answer);
         let now = time(visitor.settings().clock.now_ms());
         let user_agent = &visitor.settings().user_agent;
         let directives = meta.for_robot(user_agent).directives;
@@ -114,6 +117,11 @@ impl Judging {
         if directives.follow() {
             judged.taken = self.enumerate(visitor);
         }
+        let page = self.resource.page().filter(|_| !judged.taken.is_empty());
+        judged.look = page.and_then(|page| {
+            let title = page.title.as_deref().unwrap_or_default();
+            look(&visitor.looks, &self.url, title, &page.text())
+        });
         judged.record.status = Some(answer.status);
         // Of what a header restricts, or a date ends, a 304 would not tell the end.
         let is_lasting = directives.unavailable_after().is_none()
@@ -124,15 +132,10 @@ impl Judging {
         judged
     }
 
-    /// Hands the answer to the filters' resource; returns what is said to robots.
-    fn receive(&mut self, visitor: &Visitor, answer: &PageAnswer) -> RobotsMeta {
-        let obeys = visitor.settings().obeys;
+    /// Hands the answer to the filters' resource; returns the checksum of all it is judged by.
+    pub(super) fn receive(&mut self, answer: &PageAnswer) -> String {
         let text = |name| answer.text(&name);
-        let mut header = RobotsMeta::default();
-        answer
-            .x_robots_tags()
-            .for_each(|tag| header.add_header(tag.as_bytes()));
-        let robots = header.for_everybody().directives;
+        let robots = header_meta(answer).for_everybody().directives;
         self.resource.receive(Received {
             status: answer.status,
             content_type: answer.content_type(),
@@ -145,8 +148,14 @@ impl Judging {
             robots: (!robots.is_empty()).then(|| robots.to_string()),
             body: answer.body.clone(),
         });
+        content_hash(answer, self.resource.md5().unwrap_or_default())
+    }
+
+    /// Returns what is said to robots.
+    fn meta(&self, visitor: &Visitor, answer: &PageAnswer) -> RobotsMeta {
+        let obeys = visitor.settings().obeys;
         let mut meta = if obeys.header {
-            header
+            header_meta(answer)
         } else {
             RobotsMeta::default()
         };
@@ -281,6 +290,7 @@ impl Judged {
             record,
             taken: Vec::new(),
             is_list: false,
+            look: None,
         }
     }
 
@@ -302,8 +312,8 @@ pub(super) fn refused_by_header(visitor: &Visitor, answer: &PageAnswer) -> Optio
     })
 }
 
-/// Returns the checksum of all that a page is judged by.
-pub(super) fn content_hash(answer: &PageAnswer) -> String {
+/// Returns the checksum of all that a page is judged by, from that of its body.
+fn content_hash(answer: &PageAnswer, md5: &str) -> String {
     let mut hash = Md5::new();
     let headers = answer.content_type().into_iter();
     let headers = headers
@@ -314,19 +324,25 @@ pub(super) fn content_hash(answer: &PageAnswer) -> String {
         hash.update(header);
     }
     hash.update(u64::MAX.to_le_bytes());
-    hash.update(&answer.body);
+    hash.update(md5);
     let digest = hash.finalize();
     hex(&digest)
 }
 
 fn meta_of_header(visitor: &Visitor, answer: &PageAnswer) -> RobotsDirectives {
-    let mut meta = RobotsMeta::default();
-    if visitor.settings().obeys.header {
-        answer
-            .x_robots_tags()
-            .for_each(|tag| meta.add_header(tag.as_bytes()));
-    }
+    let meta = if visitor.settings().obeys.header {
+        header_meta(answer)
+    } else {
+        RobotsMeta::default()
+    };
     meta.for_robot(&visitor.settings().user_agent).directives
+}
+
+fn header_meta(answer: &PageAnswer) -> RobotsMeta {
+    let mut meta = RobotsMeta::default();
+    let tags = answer.x_robots_tags();
+    tags.for_each(|tag| meta.add_header(tag.as_bytes()));
+    meta
 }
 
 /// Each URL once, as near as it is.

@@ -27,8 +27,11 @@
 //! ```
 
 mod builder;
+mod came;
+mod chains;
 mod conf;
 mod course;
+mod duplicates;
 mod effects;
 mod error;
 mod explain;
@@ -37,8 +40,12 @@ mod hosts;
 mod judge;
 mod orders;
 mod outcome;
+mod pending;
+mod process;
 mod progress;
+mod readers;
 mod rejection;
+mod repeats;
 mod robots;
 mod run;
 mod scope;
@@ -48,6 +55,7 @@ mod site_robot_handle;
 pub mod source;
 mod traps;
 mod visit;
+mod visited;
 
 pub use builder::SiteRobotBuilder;
 pub use conf::{
@@ -57,6 +65,7 @@ pub use conf::{
 pub use effects::{Effect, effect};
 pub use error::SiteRobotError;
 pub use explain::{Explained, Explanation};
+pub(crate) use process::{has_ended, holder_name};
 pub use progress::{HostProgress, Progress, RobotState, Summary};
 pub use rejection::{Rejection, Step};
 pub use site_robot_handle::{Handle, OnEnd, SiteRobot};

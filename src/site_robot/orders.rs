@@ -4,7 +4,7 @@ use tokio::sync::watch;
 
 use crate::store::RunWanted;
 
-use super::{RobotState, SiteRobotError, course::Course};
+use super::{RobotState, SiteRobotError, course::Course, has_ended};
 
 impl Course {
     /// Obeys who holds a handle, and tells the other instances.
@@ -41,8 +41,17 @@ impl Course {
         store
             .show_alive(site, run_id, &settings.instance, now_ms)
             .await?;
+        // Who was killed has given nothing back, and its lease goes on for a while.
+        for other in store
+            .other_holders(site, run_id, &settings.instance)
+            .await?
+        {
+            if has_ended(&other) {
+                store.release_urls(site, run_id, &other).await?;
+            }
+        }
         let open = store.open_run(site).await?;
-        self.may_have_more = true;
+        (self.may_have_more, self.is_look_due) = (true, true);
         match open.filter(|open| open.run_id == self.run.run_id) {
             Some(open) if open.wanted != self.wanted => self.obey(open.wanted),
             Some(_) => self.tell(|_| {}),

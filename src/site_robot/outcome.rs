@@ -36,7 +36,10 @@ pub(super) enum Meaning {
 pub(super) fn meaning(answer: &PageAnswer, was_conditional: bool, now_ms: i64) -> Meaning {
     let status = answer.status;
     match status {
-        200 | 203 => Meaning::Page,
+        200 | 203 => match strange_coding(answer) {
+            None => Meaning::Page,
+            Some(coding) => Meaning::Gone(format!("nobody asked for the coding {coding}")),
+        },
         304 if was_conditional => Meaning::Unmodified,
         301 | 302 | 303 | 307 | 308 => match answer.location() {
             Some(location) => Meaning::Moved(location),
@@ -48,6 +51,13 @@ pub(super) fn meaning(answer: &PageAnswer, was_conditional: bool, now_ms: i64) -
         },
         _ => Meaning::Gone(format!("status {status}")),
     }
+}
+
+/// Returns the coding of a body that was not decompressed.
+fn strange_coding(answer: &PageAnswer) -> Option<String> {
+    let coding = answer.text(&http::header::CONTENT_ENCODING)?;
+    let shown: String = coding.chars().take(50).collect();
+    (!coding.eq_ignore_ascii_case("identity")).then(|| shown.escape_debug().to_string())
 }
 
 /// Reads why no answer came.
@@ -88,7 +98,7 @@ mod tests {
         Limits {
             max_connections: 1,
             site_max_connections: 1,
-            in_flight: 1,
+            readers: 1,
             max_working: 1,
             server_delay: Duration::ZERO,
             retries,

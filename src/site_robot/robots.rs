@@ -101,8 +101,7 @@ impl HostRules {
         body: &[u8],
         ip: Option<IpAddr>,
     ) -> Self {
-        let body = body.get(..MAX_FILE_BYTES).unwrap_or(body);
-        let file = RobotsTxt::parse_from(url, access.file(body), settings.dialect);
+        let file = RobotsTxt::parse_from(url, access.file(beginning(body)), settings.dialect);
         let sitemaps = file.sitemaps().take(MAX_SITEMAPS).map(Cow::into_owned);
         Self {
             sitemaps: sitemaps.collect(),
@@ -125,7 +124,7 @@ async fn ask(settings: &Settings, file: &Url) -> (Asked, String) {
     let mut url = file.clone();
     let mut redirects = 0;
     loop {
-        let answer = match settings.source.ask(&PageRequest::get(&url)).await {
+        let answer = match settings.source.ask(&request(&url)).await {
             Ok(answer) => answer,
             Err(error) => return (failed(settings, &error), error.to_string()),
         };
@@ -149,7 +148,22 @@ async fn ask(settings: &Settings, file: &Url) -> (Asked, String) {
     }
 }
 
-/// No answer is as good as a server's fault; one that is too large as none.
+/// Of a file without end, the beginning counts.
+fn request(url: &Url) -> PageRequest<'_> {
+    PageRequest::get(url).beginning(MAX_FILE_BYTES as u64)
+}
+
+/// Returns what is read of a file: of a long one whole lines.
+fn beginning(body: &[u8]) -> &[u8] {
+    let body = body.get(..MAX_FILE_BYTES).unwrap_or(body);
+    if body.len() < MAX_FILE_BYTES {
+        return body;
+    }
+    let end = body.iter().rposition(|byte| matches!(byte, b'\n' | b'\r'));
+    end.and_then(|end| body.get(..end)).unwrap_or(body)
+}
+
+/// No answer is as good as a server's fault; one that nobody can decompress as none.
 fn failed(settings: &Settings, error: &SourceError) -> Asked {
     let status = if error.is_temporary() { 0 } else { 404 };
     Asked {

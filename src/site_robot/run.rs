@@ -3,11 +3,11 @@
 use std::{sync::Arc, time::Duration};
 
 use crate::filter::{FilterRun, FilterRunState};
-use crate::store::{FoundUrl, RunState, StoreError, StoredRun};
+use crate::store::{FoundUrl, RunCounts, RunState, StoreError, StoredRun};
 
 use super::{
-    Progress, RobotState, SiteRobotError, Summary, course::Course, scope::host_key,
-    settings::Settings, site_robot_handle::Shared, visit::Visitor,
+    Progress, RobotState, SiteRobotError, Summary, course::Course, readers::Readers,
+    scope::host_key, settings::Settings, site_robot_handle::Shared, visit::Visitor,
 };
 
 /// Descriptions whose checksums are read at once.
@@ -32,6 +32,8 @@ pub(super) async fn run(shared: &Arc<Shared>) -> Result<Summary, SiteRobotError>
         enumeration_run: FilterRun::restore(counted.clone()),
         generation_run: FilterRun::restore(counted),
         rules: super::robots::AllRules::default(),
+        readers: Readers::new(settings.limits.readers),
+        looks: std::hash::RandomState::new(),
     };
     if is_resumed {
         recall(&visitor, &run).await?;
@@ -52,7 +54,7 @@ async fn recall(visitor: &Visitor, run: &StoredRun) -> Result<(), StoreError> {
         let piece = store.described_md5(site, run.run_id, &after, PIECE).await?;
         for (url, md5) in &piece {
             if let Some(md5) = md5 {
-                visitor.generation_run.is_first_with(md5, url);
+                visitor.generation_run.is_best_with(md5, url);
             }
         }
         match piece.into_iter().next_back() {
@@ -82,7 +84,10 @@ impl Course {
             .store
             .enter_urls(site, run_id, self.position, &starts);
         let found = entered.await?;
-        self.pending_counts.found += found;
+        self.pending.count(&RunCounts {
+            found,
+            ..RunCounts::default()
+        });
         for filter in [
             (&settings.enumeration, &self.visitor.enumeration_run),
             (&settings.generation, &self.visitor.generation_run),
@@ -121,6 +126,7 @@ impl Course {
         let (store, site, run_id) = (&settings.store, &settings.site, self.run.run_id);
         let now_ms = self.now_ms();
         let run = if has_finished {
+            super::duplicates::withdraw(settings, &self.run).await?;
             store.finish_run(site, run_id, now_ms).await?
         } else {
             store.run(run_id).await?

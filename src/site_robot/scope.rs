@@ -1,5 +1,8 @@
 //! How far the robot may go: hosts, paths, and what is never asked for.
 
+use std::borrow::Cow;
+
+use percent_encoding::percent_decode_str;
 use url::Url;
 
 use super::{Rejection, Step};
@@ -43,10 +46,15 @@ impl Scope {
     pub(super) fn check(&self, url: &Url) -> Result<(), Rejection> {
         self.check_host(url)?;
         let path = url.path();
-        if let Some(prefix) = self.excluded.iter().find(|prefix| begins(path, prefix)) {
+        let served = as_served(path);
+        let is_out = |prefix: &&String| begins(path, prefix) || begins_in_any_case(&served, prefix);
+        if let Some(prefix) = self.excluded.iter().find(is_out) {
             return Err(reject(format!("paths below {prefix} are never visited")));
         }
-        let is_in = self.prefixes.is_empty() || self.prefixes.iter().any(|it| begins(path, it));
+        let is_below = |prefix: &String| {
+            begins(path, prefix) && (path == served || begins(&served, &as_served(prefix)))
+        };
+        let is_in = self.prefixes.is_empty() || self.prefixes.iter().any(is_below);
         if is_in {
             return Ok(());
         }
@@ -88,6 +96,37 @@ fn host_of(url: &Url) -> Option<(String, u16)> {
 /// A prefix that ends with `/` stands for the directory without it too.
 fn begins(path: &str, prefix: &str) -> bool {
     path.starts_with(prefix) || prefix.strip_suffix('/') == Some(path)
+}
+
+fn begins_in_any_case(path: &str, prefix: &str) -> bool {
+    let is_prefix = |prefix: &str| {
+        let start = path.as_bytes().get(..prefix.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(prefix.as_bytes()))
+    };
+    let directory = prefix.strip_suffix('/');
+    is_prefix(prefix) || directory.is_some_and(|it| path.len() == it.len() && is_prefix(it))
+}
+
+/// Returns a path as a server may take it that decodes first and looks then.
+///
+/// What `%2F`, `%5C` and doubled slashes hide does not lead out of what was
+/// asked for, nor into what is never visited.
+fn as_served(path: &str) -> Cow<'_, str> {
+    if !path.contains('%') && !path.contains("//") {
+        return Cow::Borrowed(path);
+    }
+    let decoded = percent_decode_str(path).decode_utf8_lossy();
+    let mut segments: Vec<&str> = Vec::new();
+    for segment in decoded.split(['/', '\\']) {
+        match segment {
+            "" | "." => {}
+            ".." => drop(segments.pop()),
+            _ => segments.push(segment),
+        }
+    }
+    let is_directory = decoded.ends_with(['/', '\\']) && !segments.is_empty();
+    let end = if is_directory { "/" } else { "" };
+    Cow::Owned(format!("/{}{end}", segments.join("/")))
 }
 
 fn reject(reason: String) -> Rejection {
@@ -170,5 +209,34 @@ mod tests {
             );
         }
         assert_eq!(reason(&scope, "http://www.example.com/robot-heavens"), None);
+    }
+
+    #[test]
+    fn no_spelling_leads_into_heaven_or_out_of_the_prefix() {
+        let all = scope(&[]);
+        for path in [
+            "//robot-heaven/a",
+            "/a/..%2frobot-heaven/a",
+            "/robot-heaven%2Fa",
+            "/%5Crobot-heaven%5Ca",
+            "/ROBOT-HEAVEN/a",
+            "/Robot-Heaven",
+            "/a%2F..%2F%2Frobot-heaven%2Fa",
+        ] {
+            let url = format!("http://www.example.com{path}");
+            assert!(reason(&all, &url).is_some(), "{path}");
+        }
+        let docs = scope(&["/docs/", "/a%20b/"]);
+        for (path, is_in) in [
+            ("/docs/a%20b", true),
+            ("/docs//a", true),
+            ("/docs/a%2Fb", true),
+            ("/a%20b/c", true),
+            ("/docs/..%2fsecret", false),
+            ("/docs/%5C..%5C..%5Csecret", false),
+        ] {
+            let url = format!("http://www.example.com{path}");
+            assert_eq!(reason(&docs, &url).is_none(), is_in, "{path}");
+        }
     }
 }

@@ -40,6 +40,8 @@ pub(super) struct Settings {
     pub(super) max_queries: u32,
     pub(super) uses_sitemaps: bool,
     pub(super) tells_ip: bool,
+    /// Whether `www1.` and `www2.` are `www.`.
+    pub(super) unites_hosts: bool,
     pub(super) on_end: Option<Arc<super::OnEnd>>,
 }
 
@@ -61,7 +63,7 @@ pub(super) struct Obeys {
 pub(super) struct Limits {
     pub(super) max_connections: usize,
     pub(super) site_max_connections: usize,
-    pub(super) in_flight: usize,
+    pub(super) readers: usize,
     pub(super) max_working: usize,
     pub(super) server_delay: Duration,
     pub(super) retries: u32,

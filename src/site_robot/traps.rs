@@ -23,6 +23,9 @@ pub struct TrapLimits {
     pub years_back: i32,
     /// Whether URLs with a session's number are passed over; they are by default.
     pub refuses_sessions: bool,
+    /// Pages of the same title and text, under URLs that differ by numbers only, whose
+    /// links are followed; 1,000 by default.
+    pub max_alike: u32,
 }
 
 /// Why a URL is taken for a trap.
@@ -197,6 +200,7 @@ impl Default for TrapLimits {
             years_ahead: 1,
             years_back: 20,
             refuses_sessions: true,
+            max_alike: 1_000,
         }
     }
 }

@@ -10,12 +10,15 @@ use crate::store::{ClaimedUrl, DescriptionChange, FoundUrl, PageRecord, RunCount
 
 use super::{
     Rejection, SiteRobotError, Step,
+    came::Came,
     found::{self, Taken, found, in_form},
     judge::{self, Judged, Judging},
     outcome::{Meaning, meaning, meaning_of_error, retry_ms},
+    readers::Readers,
     robots::{AllRules, HostRules, Permission},
     settings::Settings,
     source::{PageAnswer, PageRequest},
+    visited::Visited,
 };
 
 /// Where a sitemap of robots.txt was found.
@@ -29,17 +32,26 @@ pub(super) struct Visitor {
     pub(super) enumeration_run: FilterRun,
     pub(super) generation_run: FilterRun,
     pub(super) rules: AllRules,
+    pub(super) readers: Readers,
+    pub(super) looks: std::hash::RandomState,
 }
 
-/// What a visit brought.
+/// What became of a visit.
 #[derive(Debug)]
-pub(super) struct Visited {
-    pub(super) record: PageRecord,
-    pub(super) counts: RunCounts,
-    /// Whether the server was asked.
-    pub(super) was_asked: bool,
-    /// Until when the host asks to be left alone.
-    pub(super) hold_ms: Option<i64>,
+pub(super) enum Visit {
+    /// A page came, which is to be read.
+    Came(Box<Came>),
+    Ended(Box<Visited>),
+}
+
+impl Visit {
+    fn came(judging: Judging, answer: PageAnswer) -> Self {
+        Self::Came(Box::new(Came { judging, answer }))
+    }
+
+    fn ended(visited: Visited) -> Self {
+        Self::Ended(Box::new(visited))
+    }
 }
 
 impl Visitor {
@@ -72,36 +84,38 @@ impl Visitor {
     pub(super) async fn visit(
         self: &Arc<Self>,
         claimed: ClaimedUrl,
-    ) -> Result<Visited, SiteRobotError> {
+    ) -> Result<Visit, SiteRobotError> {
         if claimed.is_relink {
-            return self.relink(claimed).await;
+            return self.relink(claimed).await.map(Visit::ended);
         }
+        let rejected =
+            |claimed, rejection: &_| Ok(Visit::ended(Visited::rejected(claimed, rejection)));
         let Ok(url) = Url::parse(&claimed.url) else {
             let rejection = Rejection::new(Step::Url, "it is no URL");
-            return Ok(Visited::rejected(claimed, &rejection));
+            return rejected(claimed, &rejection);
         };
         if let Err(rejection) = self.may_visit(&claimed, &url) {
-            return Ok(Visited::rejected(claimed, &rejection));
+            return rejected(claimed, &rejection);
         }
         let rules = self.all_rules().get(&claimed.host).map(Arc::clone);
         if let Some(rules) = &rules {
             match rules.permission(&claimed.url) {
                 Permission::Allowed => {}
-                Permission::Refused(rejection) => {
-                    return Ok(Visited::rejected(claimed, &rejection));
+                Permission::Refused(rejection) => return rejected(claimed, &rejection),
+                Permission::Unknown(reason) => {
+                    return self.keep(claimed, reason, None).await.map(Visit::ended);
                 }
-                Permission::Unknown(reason) => return self.keep(claimed, reason, None).await,
             }
         }
         let ip = rules.and_then(|rules| rules.ip);
         let mut judging = Judging::new(self, url, claimed, ip);
         if let Err(rejection) = judging.metadata() {
-            return Ok(Visited::rejected(judging.claimed, &rejection));
+            return rejected(judging.claimed, &rejection);
         }
         self.ask(judging).await
     }
 
-    async fn ask(self: &Arc<Self>, judging: Judging) -> Result<Visited, SiteRobotError> {
+    async fn ask(self: &Arc<Self>, judging: Judging) -> Result<Visit, SiteRobotError> {
         let conditions = self.conditions(&judging.claimed);
         let was_conditional = conditions != Conditions::default();
         let request = PageRequest::get(&judging.url).unless(conditions);
@@ -112,7 +126,7 @@ impl Visitor {
             Err(error) => (meaning_of_error(&error), None),
         };
         let mut visited = match (meaning, answer) {
-            (Meaning::Page, Some(answer)) => self.read(judging, answer).await,
+            (Meaning::Page, Some(answer)) => return Ok(Visit::came(judging, answer)),
             (Meaning::Unmodified, Some(answer)) => self.unmodified(judging, &answer).await,
             (Meaning::Moved(location), Some(answer)) => Ok(self.moved(judging, &answer, &location)),
             (Meaning::Passing { reason, hold }, answer) => {
@@ -132,50 +146,11 @@ impl Visitor {
             }),
         }?;
         visited.was_asked = true;
-        Ok(visited)
-    }
-
-    /// Reads a page, unless it is the one that we know; off the threads that wait for servers.
-    async fn read(
-        self: &Arc<Self>,
-        judging: Judging,
-        answer: PageAnswer,
-    ) -> Result<Visited, SiteRobotError> {
-        let hash = judge::content_hash(&answer);
-        let bytes = answer.body.len() as u64;
-        let is_known = self.is_current(&judging.claimed)
-            && judging.claimed.content_hash.as_deref() == Some(&hash);
-        let mut visited = if is_known {
-            self.unmodified(judging, &answer).await?
-        } else {
-            let visitor = Arc::clone(self);
-            let reading = move || judging.page(&visitor, &answer, hash);
-            let done = tokio::task::spawn_blocking(reading).await;
-            let judged = done.map_err(|error| SiteRobotError::Worker {
-                reason: error.to_string(),
-            })?;
-            Self::judged(judged)
-        };
-        visited.counts.fetched = 1;
-        visited.counts.bytes = bytes;
-        Ok(visited)
-    }
-
-    fn judged(judged: Judged) -> Visited {
-        let mut record = judged.record;
-        let found = found(&record.claimed, &judged.taken);
-        record.links = Some(judged.taken.iter().map(Taken::line).collect());
-        record.found = found;
-        let is_rejected = !matches!(record.description, DescriptionChange::Save(_));
-        let counts = RunCounts {
-            rejected: u64::from(is_rejected && !judged.is_list),
-            ..RunCounts::default()
-        };
-        Visited::new(record, counts)
+        Ok(Visit::ended(visited))
     }
 
     /// Keeps what is known of a page that is as it was, and follows its links.
-    async fn unmodified(
+    pub(super) async fn unmodified(
         &self,
         judging: Judging,
         answer: &PageAnswer,
@@ -210,7 +185,7 @@ impl Visitor {
     async fn remember_content(&self, url: &str) -> Result<(), SiteRobotError> {
         let Settings { store, site, .. } = self.settings();
         if let Some(md5) = store.md5(site, url).await? {
-            self.generation_run.is_first_with(&md5, url);
+            self.generation_run.is_best_with(&md5, url);
         }
         Ok(())
     }
@@ -324,7 +299,7 @@ impl Visitor {
     }
 
     fn sitemap(&self, host: &Url, link: &str) -> Option<FoundUrl> {
-        let url = in_form(crate::document::resolve(host, link)?);
+        let url = in_form(self.settings(), crate::document::resolve(host, link)?);
         self.settings().scope.check_host(&url).ok()?;
         Some(FoundUrl {
             host: super::scope::host_key(&url),
@@ -346,7 +321,7 @@ impl Visitor {
     }
 
     /// Tells whether a page was judged last time as it would be now.
-    fn is_current(&self, claimed: &ClaimedUrl) -> bool {
+    pub(super) fn is_current(&self, claimed: &ClaimedUrl) -> bool {
         claimed.settings.as_ref() == Some(&self.fingerprint)
     }
 
@@ -357,28 +332,6 @@ impl Visitor {
         self.rules
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-}
-
-impl Visited {
-    fn new(record: PageRecord, counts: RunCounts) -> Self {
-        Self {
-            record,
-            counts,
-            was_asked: false,
-            hold_ms: None,
-        }
-    }
-
-    /// A URL that is not described, and whose links are not followed.
-    fn rejected(claimed: ClaimedUrl, rejection: &Rejection) -> Self {
-        let Judged { mut record, .. } = Judged::rejected(claimed, rejection);
-        record.links = Some(Vec::new());
-        let counts = RunCounts {
-            rejected: 1,
-            ..RunCounts::default()
-        };
-        Self::new(record, counts)
     }
 }
 

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic, its helpers too")]
 
+pub(crate) mod endless;
 pub(crate) mod site;
 
 use std::{collections::BTreeMap, time::Duration};
@@ -184,6 +185,37 @@ async fn a_second_run_asks_only_for_what_has_changed() {
     let titles = described(&store, &site).await;
     assert_eq!(titles["/a"], "A, changed");
     assert!(!titles.contains_key("/deep"), "nobody links to it any more");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_twins_the_shortest_url_is_described_whichever_comes_first() {
+    let twin = Page::html("Twin", &["/twin"]);
+    let site = Site::open(&[
+        ("/", Page::html("Home", &["/twin/under/its/longer/name"])),
+        ("/twin/under/its/longer/name", twin.clone()),
+        ("/twin", twin),
+    ])
+    .await;
+    let store = store().await;
+    let first = run(robot(&store, &site)).await;
+    assert_eq!(paths(&store, &site).await, "/ /twin");
+    let counts = first.counts;
+    assert_eq!((counts.added, counts.rejected, counts.withdrawn), (2, 1, 0));
+    let outcome = outcome(&store, &site, "/twin/under/its/longer/name").await;
+    assert!(outcome.contains("filter-by-md5"), "{outcome}");
+    site.asked();
+
+    let second = run(robot(&store, &site)).await;
+    let asked = site.asked();
+    let plain: Vec<_> = asked.iter().filter(|asked| !asked.is_conditional).collect();
+    assert_eq!(plain.len(), 1, "all but robots.txt is known: {plain:?}");
+    assert_eq!(second.counts.unmodified, 3);
+    assert_eq!(paths(&store, &site).await, "/ /twin");
+
+    site.remove("/twin");
+    run(robot(&store, &site)).await;
+    run(robot(&store, &site)).await;
+    assert_eq!(paths(&store, &site).await, "/ /twin/under/its/longer/name");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

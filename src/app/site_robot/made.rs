@@ -10,14 +10,15 @@ use crate::heaven::{HeavenSettings, Library};
 use crate::layer::OwnRobot;
 use crate::site_robot::{
     OnCompletion, SiteRobot, SiteRobotBuilder,
-    source::{Credentials, HttpSettings, HttpSource, SiteAccess, SourceError, SourceLimits},
+    source::{
+        Credentials, HttpSettings, HttpSource, RequestSigner, SiteAccess, SourceError, SourceLimits,
+    },
 };
 use crate::store::Store;
 
 use super::{
     Programs,
     publication::Publication,
-    robot_conf::is_script,
     settings::{SiteRobotSettings, is_of},
     when::Schedule,
 };
@@ -62,7 +63,7 @@ impl SiteRobotRuns {
         own: Option<&OwnRobot>,
     ) -> anyhow::Result<Self> {
         let conf = &settings.conf;
-        let source = source(settings, own)?;
+        let source = source(settings, own, &clock)?;
         let programs = Arc::new(Programs::new(conf, settings.converters.clone()));
         let builder = builder(settings, store, source.clone(), &programs);
         let library = Library::new(store.clone(), settings.site.clone());
@@ -120,6 +121,7 @@ fn builder(
         .commands(Arc::<Programs>::clone(programs))
         .obey_robots_txt(conf.enable_robots_txt)
         .ip(conf.enable_ip)
+        .unite_hosts(conf.smart_host_heuristics)
         .max_connections(conf.max_connections)
         .site_max_connections(conf.site_max_connections)
         .engine_concurrent(conf.engine_concurrent)
@@ -147,9 +149,13 @@ fn product_token(user_agent: &str) -> Option<&str> {
     (!token.is_empty()).then_some(token)
 }
 
-fn source(settings: &SiteRobotSettings, own: Option<&OwnRobot>) -> Result<HttpSource, SourceError> {
+fn source(
+    settings: &SiteRobotSettings,
+    own: Option<&OwnRobot>,
+    clock: &Clock,
+) -> anyhow::Result<HttpSource> {
     let conf = &settings.conf;
-    let proxy = conf.auto_proxy.as_deref().filter(|proxy| !is_script(proxy));
+    let proxy = conf.auto_proxy.as_deref();
     let mut sites: Vec<(url::Origin, SiteAccess)> = Vec::new();
     for start in &settings.starts {
         let origin = start.url.origin();
@@ -161,7 +167,11 @@ fn source(settings: &SiteRobotSettings, own: Option<&OwnRobot>) -> Result<HttpSo
             ));
         }
     }
-    HttpSource::new(HttpSettings {
+    let signer = settings.signing.as_ref();
+    let signer = signer
+        .map(|signing| signing.signer(clock.clone()))
+        .transpose()?;
+    let source = HttpSource::new(HttpSettings {
         user_agent: Some(conf.user_agent.clone()),
         email: Some(conf.email.clone()).filter(|email| email != NO_EMAIL),
         referrer: conf.referer.clone(),
@@ -172,7 +182,11 @@ fn source(settings: &SiteRobotSettings, own: Option<&OwnRobot>) -> Result<HttpSo
             ..SourceLimits::default()
         },
         sites: sites.into_iter().map(|(_, access)| access).collect(),
-    })
+        signer: signer.map(|signer| {
+            RequestSigner::new(move |method, url, headers| signer.sign(method, url, headers))
+        }),
+    });
+    Ok(source?)
 }
 
 fn access(

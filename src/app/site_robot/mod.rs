@@ -18,3 +18,4 @@ pub use run::Ran;
 pub use settings::{SiteRobotChanges, SiteRobotSettings, site_robots};
 
 pub(super) use schedule::Schedules;
+pub(super) use settings::logs_in;

@@ -10,7 +10,7 @@ use crate::site_robot::{RobotConf, RobotConfFile};
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Keys that say something which this program is told elsewhere, or does not do.
-const ELSEWHERE: [(&str, &str); 8] = [
+const ELSEWHERE: [(&str, &str); 6] = [
     (
         "command-port",
         "runs are commanded by the admin page, its API and the command line",
@@ -35,15 +35,11 @@ const ELSEWHERE: [(&str, &str); 8] = [
         "robot-state-dir",
         "the state is in the database of database.url",
     ),
-    (
-        "smart-host-heuristics",
-        "a site's other names are told apart by redirects and canonical links",
-    ),
-    (
-        "auto-proxy",
-        "a proxy.pac cannot be read; name the proxy itself, such as http://proxy.example.com:3128",
-    ),
 ];
+
+/// Why a script that finds a proxy is of no use.
+const SCRIPT: &str = "auto-proxy: a proxy.pac cannot be read; name the proxy itself, such as \
+                      http://proxy.example.com:3128";
 
 /// Reads the settings of robot.conf; returns them, their text, and warnings about them.
 ///
@@ -74,6 +70,16 @@ pub(super) fn robot_conf(
     };
     let all = format!("{}\n{lines}\n", text.trim_end_matches('\\'));
     let conf = RobotConfFile::parse(&all).conf().clone();
+    if conf.auto_proxy.as_deref().is_some_and(is_script) {
+        // Without the proxy that it would name, visits would go ways that they should not.
+        let has_line = own.conf().auto_proxy.is_some();
+        let place = if has_line {
+            "site_robot.robot"
+        } else {
+            "site_robot.robot_conf"
+        };
+        return Err(loaded.wrong(place, SCRIPT));
+    }
     let warnings = warnings(&conf);
     Ok((conf, all, warnings))
 }
@@ -102,15 +108,14 @@ fn warnings(conf: &RobotConf) -> Vec<String> {
     let warning = |key: &str, value: Option<&str>| {
         let (_, reason) = ELSEWHERE.iter().find(|(name, _)| *name == key)?;
         let is_off = matches!(value, None | Some("false"));
-        let is_proxy = key == "auto-proxy" && !value.is_some_and(is_script);
-        (!is_off && !is_proxy).then(|| format!("{key} of robot.conf is not used: {reason}"))
+        (!is_off).then(|| format!("{key} of robot.conf is not used: {reason}"))
     };
     set.filter_map(|row| warning(row.key, row.value.as_deref()))
         .collect()
 }
 
 /// Tells whether a proxy is found by a script.
-pub(super) fn is_script(proxy: &str) -> bool {
+fn is_script(proxy: &str) -> bool {
     let path = proxy.split(['?', '#']).next().unwrap_or_default();
     path.to_ascii_lowercase().ends_with(".pac")
 }
@@ -162,8 +167,17 @@ mod tests {
         let (_, _, warnings) = read_conf(text).unwrap();
         assert_eq!(warnings.len(), 1, "{warnings:?}");
         assert!(warnings[0].starts_with("command-port of robot.conf is not used: "));
-        let (_, _, warnings) =
-            read_conf("[site_robot]\nrobot = 'auto-proxy=http://p.example/proxy.pac'").unwrap();
-        assert_eq!(warnings.len(), 1);
+    }
+
+    #[test]
+    fn a_script_that_finds_the_proxy_is_refused() {
+        let text = "[site_robot]\nrobot = 'auto-proxy=http://p.example/proxy.pac'";
+        let error = read_conf(text).unwrap_err().to_string();
+        assert!(
+            error.starts_with("c.toml:2: site_robot.robot: auto-proxy: a proxy.pac cannot"),
+            "{error}"
+        );
+        let text = "[site_robot]\nrobot = 'auto-proxy=http://p.example:3128'";
+        assert!(read_conf(text).unwrap().2.is_empty());
     }
 }

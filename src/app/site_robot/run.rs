@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::filter::Commands as _;
 use crate::heaven::Published;
-use crate::site_robot::Summary;
+use crate::site_robot::{Summary, has_ended, holder_name};
 use crate::store::RunState;
 
 use super::SiteRobotRuns;
@@ -140,7 +140,7 @@ impl<'r> Lease<'r> {
         Self {
             runs,
             name: format!("site-robot:{}", runs.robot.site()),
-            holder: format!("{:016x}{:016x}", fastrand::u64(..), fastrand::u64(..)),
+            holder: holder_name(),
         }
     }
 
@@ -148,9 +148,18 @@ impl<'r> Lease<'r> {
     async fn renew(&self) -> Result<bool, crate::store::StoreError> {
         let now_ms = self.runs.clock.now_ms();
         let store = &self.runs.store;
-        store
-            .acquire_lease(&self.name, &self.holder, now_ms, LEASE)
-            .await
+        let acquire = || store.acquire_lease(&self.name, &self.holder, now_ms, LEASE);
+        if acquire().await? {
+            return Ok(true);
+        }
+        // Who was killed has not given it back.
+        match store.lease_holder(&self.name).await? {
+            Some(other) if has_ended(&other) => {
+                store.release_lease(&self.name, &other).await?;
+                acquire().await
+            }
+            _ => Ok(false),
+        }
     }
 
     async fn release(self) {

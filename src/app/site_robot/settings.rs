@@ -8,7 +8,7 @@ use std::{
 
 use url::Url;
 
-use crate::app::site::DEFAULT_SITE;
+use crate::app::{heaven_settings::heaven_settings, signing::Signing, site::DEFAULT_SITE};
 use crate::config::{ConfigErrors, Loaded, Settings};
 use crate::filter::{CommandLine, Filter, Filters, Functions};
 use crate::heaven::HeavenSettings;
@@ -38,6 +38,8 @@ pub struct SiteRobotSettings {
     pub(super) directory: Option<PathBuf>,
     pub(super) heaven: HeavenSettings,
     pub(super) converters: Vec<(String, CommandLine)>,
+    /// Key that requests are signed with.
+    pub(super) signing: Option<Signing>,
     warnings: Vec<String>,
 }
 
@@ -151,6 +153,9 @@ impl SiteRobotSettings {
         changes.apply(&mut settings);
         let (mut conf, conf_text, mut warnings) = robot_conf(loaded, &settings)?;
         conf.server_delay = changes.delay.or(conf.server_delay);
+        if conf.server_delay == Some(Duration::ZERO) {
+            conf.hurry();
+        }
         let starts = starts(loaded, &settings, &conf, changes)?;
         let Some(first) = starts.first() else {
             return Ok(None);
@@ -170,7 +175,7 @@ impl SiteRobotSettings {
             site: site.to_owned(),
             enumeration: filter(&conf.enumeration_filter)?,
             generation: filter(&conf.generation_filter)?,
-            fingerprint: format!("{conf_text}\n{filter_text}"),
+            fingerprint: format!("{conf_text}\n{filter_text}\n{}", Filters::SHIPPED),
             login: login(&settings.site_robot_login)
                 .map_err(|reason| loaded.wrong("site_robot.login", reason))?,
             upstream: upstream(&settings, &mut warnings),
@@ -179,6 +184,7 @@ impl SiteRobotSettings {
                 .or_else(|| (!directory.is_empty()).then(|| directory.into())),
             heaven,
             converters: converters(loaded, &settings)?,
+            signing: Signing::of(loaded)?,
             never_below: never_below(&settings),
             only_below: settings.site_robot_only_below,
             starts,
@@ -277,12 +283,15 @@ fn heaven(
         "" => first.origin().ascii_serialization(),
         url => url.to_owned(),
     };
-    let heaven = HeavenSettings::new(&site).map_err(|error| loaded.wrong("heaven.url", error))?;
-    let heaven = heaven.path(&settings.heaven_path);
-    Ok(match settings.heaven_name.as_str() {
-        "" => heaven,
-        name => heaven.name(name),
-    })
+    heaven_settings(loaded, settings, &site)
+}
+
+/// Tells whether the site robot logs in, so that others have to as well.
+pub(in crate::app) fn logs_in(loaded: &Loaded, settings: &Settings) -> bool {
+    // What is wrong with robot.conf is told where the robot is made.
+    let has_password =
+        || robot_conf(loaded, settings).is_ok_and(|(conf, ..)| conf.password.is_some());
+    !settings.site_robot_login.trim().is_empty() || has_password()
 }
 
 fn filters(loaded: &Loaded, settings: &Settings) -> Result<(Filters, String), ConfigErrors> {

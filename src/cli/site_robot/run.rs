@@ -11,7 +11,9 @@ pub(in crate::cli) fn run(cli: &Cli, command: &SiteRobotCommand) -> anyhow::Resu
     match command {
         SiteRobotCommand::Check(args) => check::run(args),
         SiteRobotCommand::Fmt(args) => fmt::run(args),
-        command => tokio::runtime::Builder::new_multi_thread()
+        // Most of the work is done on threads of its own (pages, files, the database):
+        // among several that wait, tasks would only be handed to and fro.
+        command => tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?
             .block_on(with_database(cli, command)),

@@ -74,6 +74,9 @@ impl Step for Rename {
 
 /// Returns so many characters from the beginning.
 pub(super) fn first_chars(text: &str, max: usize) -> &str {
+    if text.len() <= max {
+        return text;
+    }
     let end = text.char_indices().nth(max).map(|(end, _)| end);
     end.and_then(|end| text.get(..end)).unwrap_or(text)
 }

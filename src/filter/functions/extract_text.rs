@@ -1,8 +1,8 @@
 //! `extract-full-text` and `extract-html-text`.
 
 use crate::description::{ResourceDescription, name};
-use crate::document::shorten_bytes;
-use crate::filter::{Outcome, Resource, Step, Work};
+use crate::document::{Page, shorten_bytes};
+use crate::filter::{Outcome, Parameters, Resource, Step, Work};
 
 use super::{Making, attributes::first_chars, enumerate::MediaType};
 
@@ -12,6 +12,7 @@ pub(super) fn full(making: &mut Making<'_>) -> Result<Box<dyn Step>, String> {
     let to = parameters.optional("dst").unwrap_or(name::FULL_TEXT);
     Ok(Box::new(Full {
         max_chars: parameters.size("truncate")?,
+        part: Part::of(parameters)?,
         to: to.to_owned(),
     }))
 }
@@ -26,8 +27,18 @@ pub(super) fn partial(making: &mut Making<'_>) -> Result<Box<dyn Step>, String> 
     }))
 }
 
+/// Part of a page that is extracted (`part`, ours): `all`, the default, or `main`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Part {
+    /// All text, as in Sun's.
+    All,
+    /// The main matter, without what stands around it.
+    Main,
+}
+
 struct Full {
     max_chars: Option<usize>,
+    part: Part,
     to: String,
 }
 
@@ -40,13 +51,30 @@ struct Partial {
 impl Step for Full {
     fn run(&self, work: &mut Work<'_>) -> Outcome {
         if let Some(description) = work.description.as_deref_mut()
-            && let Some(text) = whole_text(work.resource)
+            && let Some(text) = self.text(work.resource)
         {
             let max = self.max_chars.unwrap_or(usize::MAX);
             let text = first_chars(&text, max).trim_end();
             set(description, &self.to, text);
         }
         Outcome::Continue
+    }
+}
+
+impl Full {
+    fn text(&self, resource: &Resource) -> Option<String> {
+        let page = resource.page().filter(|_| self.part == Part::Main);
+        page.map(Page::main_text).or_else(|| whole_text(resource))
+    }
+}
+
+impl Part {
+    pub(super) fn of(parameters: &Parameters) -> Result<Self, String> {
+        match parameters.optional("part") {
+            None | Some("all") => Ok(Self::All),
+            Some("main") => Ok(Self::Main),
+            Some(other) => Err(format!("part={other:?} is neither all nor main")),
+        }
     }
 }
 

@@ -4,17 +4,17 @@ use crate::filter::{Outcome, Source, Step, Work};
 
 use super::Making;
 
-/// Makes a test for a checksum that no other resource had before.
+/// Makes a test for a checksum that no better URL has too.
 pub(super) fn make(making: &mut Making<'_>) -> Box<dyn Step> {
     if !making.state.has_md5 {
         making.warn("no generate-md5 before filter-by-md5: the body's checksum is taken");
     }
-    Box::new(First(Source::named("md5")))
+    Box::new(Best(Source::named("md5")))
 }
 
-struct First(Source);
+struct Best(Source);
 
-impl Step for First {
+impl Step for Best {
     fn run(&self, work: &mut Work<'_>) -> Outcome {
         let resource = &*work.resource;
         let assigned = resource.source(&self.0);
@@ -22,7 +22,7 @@ impl Step for First {
         let Some(md5) = assigned.or_else(of_body) else {
             return Outcome::Continue;
         };
-        if work.run.is_first_with(&md5, resource.url().as_str()) {
+        if work.run.is_best_with(&md5, resource.url().as_str()) {
             return Outcome::Continue;
         }
         Outcome::Deny(format!("md5 {md5:?} was seen in another resource"))

@@ -34,4 +34,8 @@ impl Step for Harvest {
         }
         Outcome::Continue
     }
+
+    fn waits(&self) -> bool {
+        true
+    }
 }

@@ -215,7 +215,7 @@ fn filter_by_max_counts_hosts_objects_and_depth() {
 }
 
 #[test]
-fn filter_by_md5_lets_the_first_of_several_copies_pass() {
+fn filter_by_md5_lets_the_best_of_several_copies_pass() {
     let bench = Bench::new("Data fn=generate-md5\nData fn=filter-by-md5");
     let at = |url: &str| with(url, "text/html", "the same");
     assert!(bench.data(&mut at("http://h.example/a")).is_allowed());
@@ -227,6 +227,10 @@ fn filter_by_md5_lets_the_first_of_several_copies_pass() {
     assert!(
         bench.data(&mut at("http://h.example/a")).is_allowed(),
         "once more after a crash"
+    );
+    assert!(
+        bench.data(&mut at("http://h.example/")).is_allowed(),
+        "a better URL came later"
     );
     assert!(bench.data(&mut html("another")).is_allowed());
 }
@@ -548,6 +552,22 @@ fn extract_full_text_takes_all_text() {
 }
 
 #[test]
+fn extract_full_text_takes_the_main_part_where_it_is_told_to() {
+    let bench = Bench::new(
+        "Generate fn=extract-full-text part=main\nGenerate fn=extract-html-toc part=main",
+    );
+    let page = "<nav>Menu<h2>Around</h2></nav><main><h1>A</h1><p>b</main><footer>Foot</footer>";
+    let description = bench.describe(&mut html(page));
+    assert_eq!(description.value("full-text"), Some("A\nb"));
+    assert_eq!(description.value("table-of-contents"), Some("A"));
+    let mut text = with("http://h.example/", "text/plain", "a\tb");
+    assert_eq!(bench.describe(&mut text).value("full-text"), Some("a\tb"));
+    let all = Bench::new("Generate fn=extract-full-text part=all").describe(&mut html(page));
+    let told = all.value("full-text");
+    assert_eq!(told, Some("Menu\nAround\nA\nb\nFoot"));
+}
+
+#[test]
 fn extract_html_meta_takes_title_and_tags() {
     let bench = Bench::new("Generate fn=extract-html-meta truncate=255 type=text/html");
     let body = format!(
@@ -644,6 +664,9 @@ fn harvest_summarizer_adds_what_the_program_says() {
     let description = bench.describe(&mut html("x"));
     assert_eq!(description.value("author"), Some("Anna"));
     assert_eq!(description.title(), "a\nb");
+    // Other pages are worked on while it waits for the program.
+    assert!(bench.filter.waits());
+    assert!(!Bench::new("Generate fn=extract-full-text").filter.waits());
 }
 
 #[test]
@@ -713,6 +736,10 @@ fn what_cannot_be_used_is_named_with_its_line_and_the_nearest_right_name() {
         (
             "Generate fn=extract-html-toc level=7",
             "level=7 is not from 1 to 6",
+        ),
+        (
+            "Generate fn=extract-full-text part=half",
+            "part=\"half\" is neither all nor main",
         ),
         (
             "Generate fn=rename-attribute src=author",

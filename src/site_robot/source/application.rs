@@ -80,6 +80,7 @@ impl ApplicationSource {
             self.app.clone(),
             Arc::clone(&self.prepare),
             self.request(request)?,
+            request.beginning,
             self.limits.clone(),
         );
         // A task of its own, so that a panic of the application ends with it, and
@@ -161,6 +162,7 @@ async fn exchange(
     app: App,
     prepare: Arc<Prepare>,
     mut request: Request<Body>,
+    beginning: Option<u64>,
     limits: SourceLimits,
 ) -> Result<PageAnswer, Fault> {
     let is_head = *request.method() == Method::HEAD;
@@ -173,7 +175,7 @@ async fn exchange(
     let mut body = if is_head {
         Bytes::new()
     } else {
-        read(body, &limits).await?
+        read(body, beginning, &limits).await?
     };
     let encoding = parts.headers.get(header::CONTENT_ENCODING);
     if encoding.is_some_and(|it| it.as_bytes().eq_ignore_ascii_case(b"gzip")) && !body.is_empty() {
@@ -185,8 +187,13 @@ async fn exchange(
 }
 
 /// Reads a body within the limits.
-async fn read(mut body: Body, limits: &SourceLimits) -> Result<Bytes, Fault> {
+async fn read(
+    mut body: Body,
+    beginning: Option<u64>,
+    limits: &SourceLimits,
+) -> Result<Bytes, Fault> {
     let mut bytes = Vec::new();
+    let enough = beginning.and_then(|bytes| usize::try_from(bytes).ok());
     let idle = limits.idle_timeout;
     loop {
         let frame = time::timeout(idle, body.frame()).await;
@@ -195,7 +202,13 @@ async fn read(mut body: Body, limits: &SourceLimits) -> Result<Bytes, Fault> {
             Some(frame) => frame.map_err(|error| broken(&error))?,
         };
         if let Some(data) = frame.data_ref() {
-            if bytes.len().saturating_add(data.len()) > limits.max_length() {
+            let length = bytes.len().saturating_add(data.len());
+            if let Some(enough) = enough.filter(|enough| length > *enough) {
+                bytes.extend_from_slice(data);
+                bytes.truncate(enough);
+                return Ok(bytes.into());
+            }
+            if length > limits.max_length() {
                 return Err(Fault::TooLarge);
             }
             bytes.extend_from_slice(data);

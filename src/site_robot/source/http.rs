@@ -12,9 +12,10 @@ use http::{
 };
 use url::Url;
 
+use crate::document::{UnzipError, gunzip};
 use crate::fetch::{DirectClient, DirectSettings, shown_url};
 
-use super::{PageAnswer, PageRequest, SiteAccess, SourceError, SourceLimits};
+use super::{PageAnswer, PageRequest, RequestSigner, SiteAccess, SourceError, SourceLimits};
 
 /// What we read: pages, feeds and texts first.
 const ACCEPT: &str =
@@ -38,6 +39,8 @@ pub struct HttpSettings {
     pub limits: SourceLimits,
     /// Sites that are reached in a way of their own.
     pub sites: Vec<SiteAccess>,
+    /// What signs each request; nothing by default.
+    pub signer: Option<RequestSigner>,
 }
 
 /// Source of pages over HTTP: GET and HEAD, no redirect followed.
@@ -47,7 +50,9 @@ pub struct HttpSettings {
 pub struct HttpSource {
     client: DirectClient,
     headers: HeaderMap,
+    max_body_bytes: u64,
     sites: Arc<[SiteAccess]>,
+    signer: Option<RequestSigner>,
     /// Cookies of logins, by origin.
     cookies: Arc<RwLock<BTreeMap<String, HeaderValue>>>,
 }
@@ -73,6 +78,7 @@ impl HttpSource {
             timeout: limits.timeout,
             max_body_bytes: limits.max_body_bytes,
             proxy: settings.proxy,
+            is_public_only: false,
         })?;
         let mut headers = HeaderMap::new();
         headers.insert(header::ACCEPT, HeaderValue::from_static(ACCEPT));
@@ -85,7 +91,9 @@ impl HttpSource {
         Ok(Self {
             client,
             headers,
+            max_body_bytes: limits.max_body_bytes,
             sites: settings.sites.into(),
+            signer: settings.signer,
             cookies: Arc::default(),
         })
     }
@@ -109,11 +117,27 @@ impl HttpSource {
         {
             headers.insert(header::REFERER, referrer);
         }
-        let answer = self.client.send(method, &address, headers).await?;
-        Ok(PageAnswer {
-            peer: answer.peer.map(|peer| peer.ip()),
-            ..PageAnswer::new(answer.status, answer.headers, answer.body)
-        })
+        self.sign(&method, request.url, &mut headers);
+        let client = &self.client;
+        let answer = match request.beginning {
+            Some(bytes) => {
+                client
+                    .send_beginning(method, &address, headers, bytes)
+                    .await
+            }
+            None => client.send(method, &address, headers).await,
+        }?;
+        let peer = answer.peer.map(|peer| peer.ip());
+        let mut answer = PageAnswer::new(answer.status, answer.headers, answer.body);
+        answer.peer = peer;
+        unzip_old_name(&mut answer, self.max_body_bytes).map_err(|max_body_bytes| {
+            let url = shown_url(request.url.as_str());
+            SourceError::TooLarge {
+                url,
+                max_body_bytes,
+            }
+        })?;
+        Ok(answer)
     }
 
     /// Logs in by a form, once: the cookies it gives are sent to its site from then on.
@@ -122,7 +146,8 @@ impl HttpSource {
     ///
     /// Fails when no answer comes, or one of an error or without a cookie.
     pub async fn log_in(&self, url: &Url, fields: &[(String, String)]) -> Result<(), SourceError> {
-        let (address, headers) = self.prepare(url);
+        let (address, mut headers) = self.prepare(url);
+        self.sign(&Method::POST, url, &mut headers);
         let answer = self.client.post_form(&address, headers, fields).await?;
         let refused = || SourceError::Login {
             url: shown_url(url.as_str()),
@@ -138,6 +163,12 @@ impl HttpSource {
         Ok(())
     }
 
+    fn sign(&self, method: &Method, url: &Url, headers: &mut HeaderMap) {
+        if let Some(signer) = &self.signer {
+            signer.sign(method, url, headers);
+        }
+    }
+
     /// Returns where a request goes, and what it says to that site.
     fn prepare(&self, url: &Url) -> (Url, HeaderMap) {
         let mut headers = self.headers.clone();
@@ -151,6 +182,25 @@ impl HttpSource {
             headers.insert(header::COOKIE, cookie.clone());
         }
         (address.unwrap_or_else(|| url.clone()), headers)
+    }
+}
+
+/// Decompresses a body whose coding goes by its old name (RFC 9110 §8.4.1.3).
+///
+/// What cannot be decompressed stays as it is. The error is the limit that it passes.
+fn unzip_old_name(answer: &mut PageAnswer, max_bytes: u64) -> Result<(), u64> {
+    let coding = answer.text(&header::CONTENT_ENCODING).unwrap_or_default();
+    if !coding.eq_ignore_ascii_case("x-gzip") || answer.body.is_empty() {
+        return Ok(());
+    }
+    match gunzip(&answer.body, max_bytes) {
+        Ok(bytes) => {
+            answer.body = bytes.into();
+            answer.headers.remove(header::CONTENT_ENCODING);
+            Ok(())
+        }
+        Err(UnzipError::TooLarge(limit)) => Err(limit),
+        Err(UnzipError::Broken(_)) => Ok(()),
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 pub struct SourceLimits {
     /// Longest time for a connection; 120 seconds by default (`connect-timeout`).
     pub connect_timeout: Duration,
-    /// Longest time without a byte; 30 seconds by default.
+    /// Longest time without a byte, or with less than 1 KiB a second; 30 seconds by default.
     pub idle_timeout: Duration,
     /// Longest time for all of an answer; 5 minutes by default.
     pub timeout: Duration,

@@ -35,6 +35,7 @@ mod files;
 mod http;
 mod limits;
 mod page_source;
+mod request_signer;
 
 pub use access::{Credentials, SiteAccess};
 pub use answer::PageAnswer;
@@ -44,3 +45,4 @@ pub use files::FileSource;
 pub use http::{HttpSettings, HttpSource};
 pub use limits::SourceLimits;
 pub use page_source::{PageRequest, PageSource};
+pub use request_signer::RequestSigner;

@@ -30,6 +30,8 @@ pub struct PageRequest<'a> {
     pub conditions: Conditions,
     /// `Referer` to send in place of the source's own.
     pub referrer: Option<&'a str>,
+    /// Bytes of the body that are enough, where it has more; nothing: it is wanted whole.
+    pub beginning: Option<u64>,
 }
 
 impl PageSource {
@@ -75,6 +77,7 @@ impl<'a> PageRequest<'a> {
             is_head: false,
             conditions: Conditions::default(),
             referrer: None,
+            beginning: None,
         }
     }
 
@@ -92,6 +95,13 @@ impl<'a> PageRequest<'a> {
     #[must_use]
     pub fn unless(mut self, conditions: Conditions) -> Self {
         self.conditions = conditions;
+        self
+    }
+
+    /// Takes so many bytes at the beginning of a body that has more.
+    #[must_use]
+    pub fn beginning(mut self, bytes: u64) -> Self {
+        self.beginning = Some(bytes);
         self
     }
 

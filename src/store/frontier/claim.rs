@@ -44,7 +44,8 @@ impl Store {
         urls: &[FoundUrl],
     ) -> Result<u64, StoreError> {
         let mut transaction = self.database.begin("enter URLs that were found").await?;
-        let entered = enter(&mut transaction, site, run_id, position, urls).await?;
+        let urls: Vec<&FoundUrl> = urls.iter().collect();
+        let entered = enter(&mut transaction, site, run_id, position, &urls).await?;
         transaction.commit().await?;
         Ok(entered)
     }
@@ -116,6 +117,22 @@ impl Store {
         self.database.execute(&sql::RELEASE_DEAD, &values).await?;
         self.database.execute(&sql::DUE_URLS, &values).await?;
         Ok(())
+    }
+
+    /// Returns who else has taken URLs of a run, in order, at most 256.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn other_holders(
+        &self,
+        site: &str,
+        run_id: i64,
+        holder: &str,
+    ) -> Result<Vec<String>, StoreError> {
+        let values = [site.into(), run_id.into(), holder.into()];
+        let rows: Vec<(String,)> = self.database.rows(&sql::OTHER_HOLDERS, &values).await?;
+        Ok(rows.into_iter().map(|(holder,)| holder).collect())
     }
 
     /// Gives back what a holder has taken and not recorded.
@@ -209,13 +226,13 @@ pub(super) async fn enter(
     site: &str,
     run_id: i64,
     position: i64,
-    urls: &[FoundUrl],
+    urls: &[&FoundUrl],
 ) -> Result<u64, StoreError> {
     let mut nearest: BTreeMap<&str, &FoundUrl> = BTreeMap::new();
     for found in urls {
-        let known = nearest.entry(&found.url).or_insert(found);
+        let known = nearest.entry(&found.url).or_insert(*found);
         if found.depth < known.depth {
-            *known = found;
+            *known = *found;
         }
     }
     let nearest: Vec<&FoundUrl> = nearest.into_values().collect();

@@ -5,6 +5,7 @@
 //! page as on the first: none counts, none sorts more than it returns.
 
 mod claim;
+mod duplicates;
 mod finish;
 mod record;
 mod runs;
@@ -12,6 +13,7 @@ pub(super) mod sql;
 mod url;
 
 pub use claim::OpenUrls;
+pub use duplicates::DescribedTwice;
 pub use record::{DescriptionChange, PageRecord, Recorded, RunKey};
 pub use runs::{RunCounts, RunState, RunWanted, StoredRun};
 pub use url::{ClaimedUrl, FoundUrl, KnownUrl};

@@ -100,7 +100,7 @@ impl Store {
         write_descriptions(&mut transaction, run, pages, &mut counts, now_ms).await?;
         write_visits(&mut transaction, run, pages, now_ms).await?;
         write_links(&mut transaction, run, pages).await?;
-        let found: Vec<FoundUrl> = pages.iter().flat_map(|page| page.found.clone()).collect();
+        let found: Vec<&FoundUrl> = pages.iter().flat_map(|page| &page.found).collect();
         let (site, run_id) = (run.site, run.run_id);
         counts.found += enter(&mut transaction, site, run_id, run.position, &found).await?;
         // Last, since it is the row that all instances want.

@@ -7,13 +7,15 @@ use super::super::{
 };
 
 /// Rows in one statement that writes URLs.
-pub(super) const URL_ROWS: [usize; 4] = [50, 16, 4, 1];
+///
+/// SQLite looks for each parameter among all of a statement: many take long.
+pub(super) const URL_ROWS: [usize; 5] = [16, 8, 4, 2, 1];
 
 /// Rows in one statement that records pages.
-pub(super) const PAGE_ROWS: [usize; 3] = [16, 4, 1];
+pub(super) const PAGE_ROWS: [usize; 4] = [8, 4, 2, 1];
 
 /// Rows in one statement that writes links.
-pub(super) const LINK_ROWS: [usize; 3] = [16, 4, 1];
+pub(super) const LINK_ROWS: [usize; 6] = [32, 16, 8, 4, 2, 1];
 
 macro_rules! run_columns {
     () => {
@@ -71,6 +73,9 @@ statements! {
     RELEASE_URLS = "give URLs back",
         "UPDATE site_robot_urls SET state = 0, holder = NULL WHERE site = $1 AND run_id = $2 \
          AND state = 1 AND state < 3 AND holder = $3";
+    OTHER_HOLDERS = "look for those who took URLs",
+        "SELECT DISTINCT holder FROM site_robot_urls WHERE site = $1 AND run_id = $2 \
+         AND state = 1 AND state < 3 AND holder <> $3 ORDER BY holder LIMIT 256";
     RELEASE_DEAD = "take the URLs of those who are gone",
         "UPDATE site_robot_urls SET state = 0, holder = NULL WHERE site = $1 AND run_id = $2 \
          AND state = 1 AND state < 3 AND NOT EXISTS (SELECT 1 FROM leases \
@@ -99,6 +104,15 @@ statements! {
         "DELETE FROM resource_descriptions WHERE site = $1 AND url > $2 AND url <= $3 \
          AND NOT EXISTS (SELECT 1 FROM site_robot_urls AS seen WHERE seen.site = $1 \
          AND seen.url = resource_descriptions.url AND seen.run_id = $4 AND seen.described = 1)";
+    DESCRIBED_TWICE = "look for resources that are described twice",
+        "SELECT md5, url, first_seen_ms FROM resource_descriptions WHERE site = $1 \
+         AND md5 IN (SELECT md5 FROM resource_descriptions WHERE site = $1 \
+         AND md5 IS NOT NULL GROUP BY md5 HAVING COUNT(*) > 1) ORDER BY md5, url LIMIT $2";
+    NOT_DESCRIBED = "record that a page is not described",
+        "UPDATE site_robot_urls SET described = 0, outcome = $3 WHERE site = $1 AND url = $2";
+    UNCOUNT_ADDED = "count descriptions that did not stay",
+        "UPDATE site_robot_runs SET added = added - $2, rejected = rejected + $2, \
+         withdrawn = withdrawn + $3 WHERE run_id = $1";
     DOUBT_DUPLICATES = "look at duplicates again",
         "UPDATE site_robot_urls SET etag = NULL, last_modified = NULL, content_hash = NULL \
          WHERE site = $1 AND described = 0 AND outcome LIKE '%filter-by-md5%'";
@@ -169,7 +183,8 @@ pub(super) fn enter(rows: usize) -> Statement {
 
 /// Returns the statement that records visits: `$1` site, `$2` run, `$3` settings.
 ///
-/// One that was found nearer to a starting point meanwhile waits once more.
+/// One that was found nearer to a starting point meanwhile waits once more. Why a page
+/// is not described stays on record when the page is as it was.
 pub(super) fn record(rows: usize) -> Statement {
     const COLUMNS: usize = 14;
     let mut sql = "INSERT INTO site_robot_urls (site, run_id, settings, position, relink, url, \
@@ -189,7 +204,9 @@ pub(super) fn record(rows: usize) -> Statement {
          THEN 1 ELSE 0 END, \
          holder = NULL, attempts = excluded.attempts, described = excluded.described, \
          due_ms = excluded.due_ms, fetched_ms = excluded.fetched_ms, status = excluded.status, \
-         outcome = excluded.outcome, etag = excluded.etag, \
+         outcome = CASE WHEN excluded.described = 0 AND excluded.outcome = 'unmodified' \
+         AND site_robot_urls.outcome LIKE 'not described%' \
+         THEN site_robot_urls.outcome ELSE excluded.outcome END, etag = excluded.etag, \
          last_modified = excluded.last_modified, content_hash = excluded.content_hash, \
          settings = excluded.settings",
     );

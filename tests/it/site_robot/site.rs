@@ -35,6 +35,7 @@ pub(crate) struct Page {
     status: u16,
     headers: Vec<(String, String)>,
     body: String,
+    has_conditions: bool,
 }
 
 /// Request.
@@ -63,7 +64,14 @@ impl Page {
             status: 200,
             headers: vec![("content-type".to_owned(), "text/html".to_owned())],
             body: body.into(),
+            has_conditions: true,
         }
+    }
+
+    /// Answers as a server that looks at no condition: whole, and with another `ETag` each time.
+    pub(crate) fn unconditional(mut self) -> Self {
+        self.has_conditions = false;
+        self
     }
 
     pub(crate) fn status(status: u16) -> Self {
@@ -102,7 +110,11 @@ impl Page {
     }
 
     fn answer(&self, request: &Request) -> Response<Body> {
-        let etag = self.etag();
+        let etag = if self.has_conditions {
+            self.etag()
+        } else {
+            format!("\"{:016x}\"", fastrand::u64(..))
+        };
         let known = request.headers().get(header::IF_NONE_MATCH);
         let is_known = self.status == 200 && known.is_some_and(|known| known == etag.as_str());
         let mut response = Response::new(Body::empty());

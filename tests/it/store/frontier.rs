@@ -24,6 +24,7 @@ on_each_engine! {
     the_next_run_knows_the_last_visit,
     thousands_of_descriptions_are_withdrawn_in_pieces,
     a_site_is_forgotten_whole,
+    duplicates_are_found_and_withdrawn,
 }
 
 mod shared {
@@ -70,6 +71,10 @@ async fn claim(store: &Store, run: &StoredRun, holder: &str, count: u32) -> Vec<
 }
 
 async fn record(store: &Store, run: &StoredRun, pages: &[PageRecord]) -> RunCounts {
+    record_at(store, run, pages, 9).await
+}
+
+async fn record_at(store: &Store, run: &StoredRun, pages: &[PageRecord], now_ms: i64) -> RunCounts {
     let key = RunKey {
         site: SITE,
         run_id: run.run_id,
@@ -77,7 +82,7 @@ async fn record(store: &Store, run: &StoredRun, pages: &[PageRecord]) -> RunCoun
         position: 2,
     };
     let counts = RunCounts::default();
-    let recorded = store.record_pages(&key, pages, &counts, 9);
+    let recorded = store.record_pages(&key, pages, &counts, now_ms);
     recorded.await.unwrap().counts
 }
 
@@ -362,6 +367,56 @@ async fn those_who_are_gone_lose_what_they_took(database: TestDatabase) {
         claim(&other, &run, "me", 9).await.is_empty(),
         "they are alive"
     );
+}
+
+async fn duplicates_are_found_and_withdrawn(database: TestDatabase) {
+    let store = database.store().await;
+    let visit = async |run: &StoredRun, contents: &[(&str, &str)]| {
+        let paths: Vec<_> = contents.iter().map(|(path, _)| (*path, 0)).collect();
+        enter(&store, run, &paths).await;
+        let mut pages = Vec::new();
+        for claimed in claim(&store, run, "me", 9).await {
+            let content = contents.iter().find(|it| url(it.0) == claimed.url);
+            let mut page = described(claimed);
+            if let DescriptionChange::Save(description) = &mut page.description {
+                description.set("md5", content.unwrap().1);
+            }
+            pages.push(page);
+        }
+        record_at(&store, run, &pages, run.started_ms).await;
+    };
+    let first = begin(&store).await;
+    visit(&first, &[("old", "1"), ("alone", "2")]).await;
+    assert!(store.described_twice(SITE, 9).await.unwrap().is_empty());
+    store.finish_run(SITE, first.run_id, 5).await.unwrap();
+
+    let (second, _) = store.begin_run(SITE, "settings", 10).await.unwrap();
+    visit(
+        &second,
+        &[("alone", "2"), ("new", "1"), ("newer", "1"), ("old", "1")],
+    )
+    .await;
+    let twice = store.described_twice(SITE, 9).await.unwrap();
+    let urls: Vec<_> = twice.iter().map(|it| it.url.clone()).collect();
+    assert_eq!(urls, ["new", "newer", "old"].map(url));
+    assert_eq!(store.described_twice(SITE, 2).await.unwrap(), twice[..2]);
+    let worse: Vec<_> = twice.iter().filter(|it| it.url != url("new")).collect();
+    store
+        .withdraw_duplicates(&second, &worse, "a duplicate")
+        .await
+        .unwrap();
+    let counts = store
+        .finish_run(SITE, second.run_id, 11)
+        .await
+        .unwrap()
+        .counts;
+    assert_eq!((counts.added, counts.withdrawn, counts.rejected), (1, 1, 1));
+    assert!(store.described_twice(SITE, 9).await.unwrap().is_empty());
+    for path in ["newer", "old"] {
+        assert!(store.description(SITE, &url(path)).await.unwrap().is_none());
+        let known = store.known_url(SITE, &url(path)).await.unwrap().unwrap();
+        assert_eq!(known.outcome.as_deref(), Some("a duplicate"));
+    }
 }
 
 async fn two_instances_visit_each_url_once(database: TestDatabase) {

@@ -1,0 +1,117 @@
+//! Whether the site robot signs its requests, and with which key.
+
+use std::path::PathBuf;
+
+use url::Url;
+
+use crate::clock::Clock;
+use crate::config::{ConfigErrors, Loaded, Settings};
+use crate::verify::{Signer, SigningKeyError};
+
+const KEY: &str = "site_robot.signing_key";
+const AGENT: &str = "site_robot.signature_agent";
+
+/// Key file, and the site that serves the key directory.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Signing {
+    key: PathBuf,
+    agent: String,
+}
+
+impl Signing {
+    /// Judges the settings of a site; `None` where no key is set.
+    pub(super) fn of(loaded: &Loaded) -> Result<Option<Self>, ConfigErrors> {
+        let settings = loaded.settings();
+        if settings.site_robot_signing_key.is_empty() {
+            return Ok(None);
+        }
+        let agent = agent(&settings).map_err(|reason| loaded.wrong(AGENT, reason))?;
+        Ok(Some(Self {
+            key: PathBuf::from(settings.site_robot_signing_key),
+            agent,
+        }))
+    }
+
+    /// Returns the signer of a site; a key that is not there is made.
+    pub(super) fn signer_of(loaded: &Loaded) -> Result<Option<Signer>, ConfigErrors> {
+        let signing = Self::of(loaded)?;
+        let signer = signing.map(|signing| signing.signer(Clock::system()));
+        signer.transpose().map_err(|error| match &error {
+            SigningKeyError::BadAgent { .. } => loaded.wrong(AGENT, error),
+            _ => loaded.wrong(KEY, error),
+        })
+    }
+
+    /// Reads the key, or makes it.
+    pub(super) fn signer(&self, clock: Clock) -> Result<Signer, SigningKeyError> {
+        Signer::open(&self.key, &self.agent, clock)
+    }
+}
+
+/// Returns the agent that is set, else the site of the first starting point.
+fn agent(settings: &Settings) -> Result<String, String> {
+    if !settings.site_robot_signature_agent.is_empty() {
+        return Ok(settings.site_robot_signature_agent.clone());
+    }
+    let first = settings.site_robot_starting_points.first();
+    let url = first.and_then(|first| Url::parse(first.trim()).ok());
+    match url {
+        Some(url) if url.scheme() == "https" => Ok(url.origin().ascii_serialization()),
+        _ => Err(format!(
+            "{KEY} is set: say which site serves the key directory, such as https://www.example.com"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Loader;
+
+    fn loaded(text: &str) -> Loaded {
+        Loader::new().file("c.toml", text).load().unwrap()
+    }
+
+    #[test]
+    fn the_agent_is_what_is_set_or_the_site_itself() {
+        let agent = |text: &str| {
+            let text = format!("[site_robot]\nsigning_key = 'k'\n{text}");
+            Signing::of(&loaded(&text)).map(|signing| signing.unwrap().agent)
+        };
+        let starts = "starting_points = 'https://www.example.com/a'";
+        assert_eq!(agent(starts).unwrap(), "https://www.example.com");
+        let set = format!("{starts}\nsignature_agent = 'https://keys.example.com'");
+        assert_eq!(agent(&set).unwrap(), "https://keys.example.com");
+        let error = agent("starting_points = 'http://h/'")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("say which site serves the key directory"),
+            "{error}"
+        );
+        assert_eq!(Signing::of(&loaded("")).unwrap(), None);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_by_its_place() {
+        let directory = tempfile::tempdir().unwrap();
+        let key = directory.path().join("key");
+        let key = key.to_str().unwrap();
+        let text = |agent: &str| {
+            format!("[site_robot]\nsigning_key = '{key}'\nsignature_agent = '{agent}'")
+        };
+        let error = Signing::signer_of(&loaded(&text("http://h"))).unwrap_err();
+        let error = error.to_string();
+        assert!(
+            error.starts_with("c.toml:3: site_robot.signature_agent"),
+            "{error}"
+        );
+        std::fs::write(key, "no key").unwrap();
+        let error = Signing::signer_of(&loaded(&text("https://h.example"))).unwrap_err();
+        let error = error.to_string();
+        assert!(
+            error.starts_with("c.toml:2: site_robot.signing_key"),
+            "{error}"
+        );
+    }
+}

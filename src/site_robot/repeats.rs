@@ -1,0 +1,110 @@
+//! Pages that say the same under ever new numbers: sessions in paths, and their like.
+
+use std::{
+    collections::HashMap,
+    hash::{BuildHasher as _, RandomState},
+};
+
+use url::Url;
+
+/// Looks that are counted at once; beyond, counting begins anew.
+const MAX_LOOKS: usize = 100_000;
+
+/// Counts pages that look alike: same title, same text, URLs that differ by numbers only.
+#[derive(Debug)]
+pub(super) struct Repeats {
+    max_pages: u32,
+    counts: HashMap<u64, u32>,
+}
+
+impl Repeats {
+    /// Creates a counter that follows the links of so many pages of one look.
+    pub(super) fn new(max_pages: u32) -> Self {
+        Self {
+            max_pages,
+            counts: HashMap::new(),
+        }
+    }
+
+    /// Counts a page; tells whether so many looked like it that its links lead nowhere new.
+    pub(super) fn is_too_often(&mut self, look: u64) -> bool {
+        if self.counts.len() >= MAX_LOOKS && !self.counts.contains_key(&look) {
+            self.counts.clear();
+        }
+        let count = self.counts.entry(look).or_default();
+        *count = count.saturating_add(1);
+        *count > self.max_pages
+    }
+}
+
+/// Returns a number for what a page looks like, if its URL holds a number at all.
+pub(super) fn look(hasher: &RandomState, url: &Url, title: &str, text: &str) -> Option<u64> {
+    let behind = url
+        .as_str()
+        .get(url.origin().ascii_serialization().len()..)?;
+    let has_number = behind.bytes().any(|byte| byte.is_ascii_digit());
+    has_number.then(|| hasher.hash_one((shape(behind), title, text)))
+}
+
+/// Returns a path with a `*` for each word that holds a digit.
+fn shape(path: &str) -> String {
+    let mut shape = String::with_capacity(path.len());
+    let mut word = String::new();
+    let end = |word: &mut String, shape: &mut String| {
+        let is_number = word.bytes().any(|byte| byte.is_ascii_digit());
+        shape.push_str(if is_number { "*" } else { word });
+        word.clear();
+    };
+    for c in path.chars() {
+        if c.is_ascii_alphanumeric() {
+            word.push(c);
+        } else {
+            end(&mut word, &mut shape);
+            shape.push(c);
+        }
+    }
+    end(&mut word, &mut shape);
+    shape
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_the_like_make_no_difference() {
+        for (path, expected) in [
+            ("/", "/"),
+            ("/a/b.html", "/a/b.html"),
+            ("/s/8f3e77aa/page", "/s/*/page"),
+            ("/page17?x=0A&y=b", "/*?x=*&y=b"),
+            ("/1-2-3", "/*-*-*"),
+        ] {
+            assert_eq!(shape(path), expected);
+        }
+    }
+
+    #[test]
+    fn pages_look_alike_by_title_text_and_path() {
+        let hasher = RandomState::new();
+        let of =
+            |url: &str, title: &str, text: &str| look(&hasher, &url.parse().unwrap(), title, text);
+        let first = of("http://h/s/1/a", "A", "text").unwrap();
+        assert_eq!(of("http://h/s/2/a", "A", "text"), Some(first));
+        assert_ne!(of("http://h/s/2/b", "A", "text"), Some(first));
+        assert_ne!(of("http://h/s/2/a", "B", "text"), Some(first));
+        assert_ne!(of("http://h/s/2/a", "A", "other"), Some(first));
+        assert_eq!(of("http://h8/a", "A", "text"), None);
+    }
+
+    #[test]
+    fn many_are_too_many_and_memory_is_bounded() {
+        let mut repeats = Repeats::new(1_000);
+        assert!((0..1_000).all(|_| !repeats.is_too_often(7)));
+        assert!(repeats.is_too_often(7));
+        for look in 8..300_000 {
+            assert!(!repeats.is_too_often(look));
+        }
+        assert!(repeats.counts.len() <= MAX_LOOKS);
+    }
+}
