@@ -1,17 +1,19 @@
 //! Pages of robot heaven that are made from the site robot's descriptions.
 
-use std::{path::Path, sync::Arc};
+use std::{pin::Pin, sync::Arc};
 
 use axum::{
     body::Body,
-    http::{HeaderValue, Response, Uri, request::Parts},
+    http::{HeaderMap, HeaderValue, Response, Uri, request::Parts},
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::config::{ConfigErrors, Loaded, Settings};
-use crate::heaven::{HeavenSettings, Library, ServedHeaven, is_published};
+use crate::heaven::{HeavenSettings, Library, PublishedPages, ServedHeaven, wants_markdown};
 use crate::layer::ServedInPlace;
 use crate::store::Store;
+
+use super::heaven_settings::heaven_settings;
 
 /// Where pages come from, as the configuration spells it.
 const SOURCES: [&str; 2] = ["files", "database"];
@@ -20,17 +22,24 @@ const SOURCES: [&str; 2] = ["files", "database"];
 #[derive(Clone, Debug)]
 pub(super) struct MadePages {
     settings: HeavenSettings,
-    /// Whether they are served from the database; if not, they are files.
-    from_database: bool,
+    source: Source,
     are_redirected_to: bool,
-    heaven: Option<ServedHeaven>,
     /// Ends with the last clone.
     following: Option<Arc<DropGuard>>,
 }
 
+#[derive(Clone, Debug)]
+enum Source {
+    /// Made as they are asked for, once there is a database.
+    Database(Option<ServedHeaven>),
+    /// Published in a directory, now or later.
+    Files(PublishedPages),
+}
+
 /// Reads what pages are to be made, if any.
 ///
-/// Of a directory that heaven was published to, robots are sent to its pages.
+/// Of a directory that heaven is published to, robots are sent to its pages as
+/// soon as they are there.
 pub(super) fn made_pages(
     loaded: &Loaded,
     settings: &Settings,
@@ -41,30 +50,29 @@ pub(super) fn made_pages(
         return Err(loaded.wrong("heaven.source", reason));
     }
     let from_database = source == "database";
-    let directory = Path::new(&settings.heaven_directory);
-    let is_published = !settings.heaven_directory.is_empty() && is_published(directory);
-    if !from_database && !is_published {
+    if !from_database && settings.heaven_directory.is_empty() {
         return Ok(None);
     }
-    let heaven = match site_url(settings) {
-        Some(url) => HeavenSettings::new(&url)
-            .map_err(|error| loaded.wrong("heaven.url", error.to_string()))?,
-        // Files need no URL: they are served as they are.
-        None if !from_database => return Ok(None),
-        None => {
-            let reason = "the pages need the site's; write such as https://www.example.com";
-            return Err(loaded.wrong("heaven.url", reason));
-        }
+    let heaven = if let Some(url) = site_url(settings) {
+        heaven_settings(loaded, settings, &url)
+    } else {
+        let reason = "the pages need the site's; write such as https://www.example.com";
+        Err(loaded.wrong("heaven.url", reason))
     };
-    let heaven = heaven.path(&settings.heaven_path);
+    let heaven = match heaven {
+        // Files need no URL: they are served as they are.
+        Err(_) if !from_database && settings.heaven_url.is_empty() => return Ok(None),
+        heaven => heaven?,
+    };
+    let directory = &settings.heaven_directory;
     Ok(Some(MadePages {
-        settings: match settings.heaven_name.as_str() {
-            "" => heaven,
-            name => heaven.name(name),
+        source: if from_database {
+            Source::Database(None)
+        } else {
+            Source::Files(PublishedPages::new(directory, heaven.clone()))
         },
-        from_database,
+        settings: heaven,
         are_redirected_to: settings.heaven_own_pages,
-        heaven: None,
         following: None,
     }))
 }
@@ -87,27 +95,29 @@ impl MadePages {
     pub(super) fn of(heaven: ServedHeaven, settings: HeavenSettings) -> Self {
         Self {
             settings,
-            from_database: true,
+            source: Source::Database(Some(heaven)),
             are_redirected_to: true,
-            heaven: Some(heaven),
             following: None,
         }
     }
 
-    /// Returns the job that follows the descriptions of a site, until all clones are gone.
+    /// Returns the job that follows which pages a site has, until all clones are gone.
     pub(super) fn start(
         &mut self,
         store: &Store,
         site: &str,
         stop: &CancellationToken,
-    ) -> impl Future<Output = ()> + Send + use<> {
-        let library = Library::new(store.clone(), site);
-        let new = || ServedHeaven::new(library, self.settings.clone());
-        let heaven = self.heaven.take().unwrap_or_else(new);
+    ) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         let stop = stop.child_token();
-        self.heaven = Some(heaven.clone());
         self.following = Some(Arc::new(stop.clone().drop_guard()));
-        heaven.follow(stop)
+        match &mut self.source {
+            Source::Files(pages) => Box::pin(pages.clone().follow(stop)),
+            Source::Database(heaven) => {
+                let library = || Library::new(store.clone(), site);
+                let new = || ServedHeaven::new(library(), self.settings.clone());
+                Box::pin(heaven.get_or_insert_with(new).clone().follow(stop))
+            }
+        }
     }
 
     /// Tells whether robots are redirected to the page made from the one they asked for.
@@ -120,17 +130,19 @@ impl MadePages {
         let to = to.to_str().ok()?;
         let start = to.strip_suffix(self.settings.base())?;
         let is_heaven = start.is_empty() || start == self.settings.site();
-        let page = self
-            .heaven
-            .as_ref()
-            .filter(|_| is_heaven)?
-            .link(path(asked))?;
-        HeaderValue::try_from(format!("{start}{page}")).ok()
+        let page = match &self.source {
+            _ if !is_heaven => None,
+            Source::Database(heaven) => heaven.as_ref()?.link(path(asked)),
+            Source::Files(pages) => pages.link(path(asked)),
+        };
+        HeaderValue::try_from(format!("{start}{}", page?)).ok()
     }
 
     /// Answers a request for something below the path of heaven, if it is for these pages.
     pub(super) async fn answer(&self, asked: &Parts, base: &str) -> Option<Response<Body>> {
-        let heaven = self.heaven.as_ref()?;
+        let Source::Database(Some(heaven)) = &self.source else {
+            return None;
+        };
         let (method, headers) = (&asked.method, &asked.headers);
         if let Some(served) = asked.extensions.get::<ServedInPlace>() {
             let own = heaven.answer_in_place(method, path(served.uri()), headers);
@@ -140,10 +152,31 @@ impl MadePages {
         }
         // Before there is a page, the one that comes with the program is shown.
         let below = asked.uri.path().strip_prefix(base)?;
-        if !self.from_database || heaven.catalogue().is_empty() {
+        if heaven.catalogue().is_empty() {
             return None;
         }
         Some(heaven.answer(method, below, headers).await)
+    }
+
+    /// Returns the published files of the page made from one, the best first.
+    pub(super) fn files_in_place(&self, asked: &Uri, headers: &HeaderMap) -> Vec<String> {
+        let page = match &self.source {
+            Source::Files(pages) => pages.page(path(asked)),
+            Source::Database(_) => None,
+        };
+        let Some(page) = page else {
+            return Vec::new();
+        };
+        let markdown = wants_markdown(headers).then(|| format!("/{}", page.markdown()));
+        markdown
+            .into_iter()
+            .chain([format!("/{}", page.link())])
+            .collect()
+    }
+
+    /// Tells whether published pages have Markdown renditions beside them.
+    pub(super) fn negotiates(&self) -> bool {
+        matches!(&self.source, Source::Files(pages) if pages.is_published())
     }
 }
 
@@ -173,6 +206,16 @@ mod tests {
         assert!(pages.settings.site().ends_with("://www.example.com"));
         assert!(made("").unwrap_err().contains("https://www.example.com"));
         assert!(made("url = 'ftp://a'").unwrap_err().contains("heaven.url"));
+    }
+
+    #[test]
+    fn a_directory_may_be_published_to_later() {
+        let files = "[heaven]\ndirectory = 'nowhere'\n";
+        assert!(made(files).unwrap().is_none());
+        let of_host = format!("{files}[server]\nhosts = 'www.example.com'");
+        assert!(!made(&of_host).unwrap().unwrap().negotiates());
+        let wrong = made(&format!("{files}url = 'ftp://a'")).unwrap_err();
+        assert!(wrong.contains("heaven.url"), "{wrong}");
     }
 
     #[test]

@@ -21,15 +21,22 @@ impl Brief {
         if !has_page(description) {
             return None;
         }
-        let content = Content::new(description);
+        Some(Self::of_content(Content::new(description)))
+    }
+
+    /// Returns the brief of what a page says.
+    pub(super) fn of_content(content: Content<'_>) -> Self {
+        // A title is no summary of itself.
+        let is_news = |summary: &String| *summary != content.title && *summary != content.heading;
         let summary = content.may_be_quoted.then(|| content.summary());
-        Some(Self {
+        let summary = summary.filter(is_news);
+        Self {
             url: content.url.to_owned(),
             summary: summary.unwrap_or_default(),
             class: content.classes.join(":"),
             date: content.date,
             title: content.title,
             author: content.author,
-        })
+        }
     }
 }

@@ -58,6 +58,8 @@ impl CatalogueBuilder {
         self.entries.sort_by(|a, b| a.url.cmp(&b.url));
         self.entries.dedup_by(|a, b| a.url == b.url);
         self.entries.truncate(u32::MAX as usize);
+        // What is left of its growth would stay for as long as the catalogue does.
+        self.entries.shrink_to_fit();
         let paths = (0_u32..).zip(&self.entries);
         let mut paths: Vec<_> = paths
             .map(|(at, entry)| (digest(settings.page(&entry.url).as_str()), at))

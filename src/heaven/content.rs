@@ -3,7 +3,8 @@
 use super::{
     date::Date,
     entry::directives,
-    text::{clean, cut, one_line, paragraphs, shorten},
+    layout::Layout,
+    text::{clean, cut, one_line, shorten},
 };
 use crate::description::{ResourceDescription, name};
 
@@ -11,6 +12,8 @@ use crate::description::{ResourceDescription, name};
 const MAX_SUMMARY_BYTES: usize = 400;
 /// Bytes of a title, an author and the like.
 const MAX_FIELD_BYTES: usize = 1_000;
+/// Bytes of the text in which a description is looked for.
+const MAX_BEGINNING_BYTES: usize = 2_000;
 /// Headings in a table of contents.
 const MAX_HEADINGS: usize = 1_000;
 
@@ -22,6 +25,8 @@ pub(super) struct Content<'d> {
     pub(super) title: String,
     /// Whether the title is the page's own.
     pub(super) has_title: bool,
+    /// What stands over the text: the page's own first heading, else the title.
+    pub(super) heading: String,
     /// Empty where there is none.
     pub(super) description: String,
     pub(super) keywords: String,
@@ -45,12 +50,14 @@ pub(super) struct Content<'d> {
 pub(super) enum Block {
     Heading(Heading),
     Paragraph(String),
+    /// Rows of cells, each with as many.
+    Table(Vec<Vec<String>>),
 }
 
 /// Heading of the original page.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Heading {
-    /// From 2: the title is 1.
+    /// From 2: what stands over the text is 1.
     pub(super) level: u8,
     pub(super) text: String,
     /// Unique on the page; 0 where there is nothing to link to.
@@ -65,18 +72,24 @@ impl<'d> Content<'d> {
         };
         let directives = directives(description);
         let title = field(name::TITLE);
-        let mut headings = headings(description);
-        let blocks = if directives.archive() {
-            blocks(text(description), &title, &mut headings)
+        let layout = if directives.archive() {
+            let is_plain = description
+                .value(name::CONTENT_TYPE)
+                .is_some_and(|kind| kind.trim_start().starts_with("text/plain"));
+            Layout::new(text(description), !is_plain, &title, headings(description))
         } else {
-            headings.clear();
-            Vec::new()
+            Layout::default()
         };
         let class = field(name::CLASSIFICATION);
         let classes = class.split(':').map(str::trim);
         Self {
             url: description.url(),
-            has_title: !title.is_empty(),
+            has_title: !title.is_empty() || layout.heading.is_some(),
+            heading: match layout.heading {
+                Some(heading) => heading,
+                None if title.is_empty() => description.url().to_owned(),
+                None => title.clone(),
+            },
             title: if title.is_empty() {
                 description.url().to_owned()
             } else {
@@ -92,40 +105,47 @@ impl<'d> Content<'d> {
             language: description.value(name::LANGUAGE).and_then(language),
             date: Date::of(description),
             robots: field(name::ROBOTS),
-            blocks,
-            other_headings: headings,
+            blocks: layout.blocks,
+            other_headings: layout.others,
             may_be_quoted: directives.snippet(),
         }
     }
 
-    /// Returns the description; without one the start of the text.
+    /// Returns the description; without one the start of the text, or else the heading.
     pub(super) fn summary(&self) -> String {
-        if !self.description.is_empty() {
-            return shorten(&self.description, MAX_SUMMARY_BYTES);
-        }
-        let first = self.blocks.iter().find_map(|block| match block {
-            Block::Paragraph(text) => Some(shorten(text, MAX_SUMMARY_BYTES)),
-            Block::Heading(_) => None,
-        });
-        first.unwrap_or_default()
+        let said = [self.description.as_str()].into_iter();
+        let mut said = said.chain(self.paragraphs()).chain([self.heading.as_str()]);
+        let first = said.find(|text| !text.is_empty()).unwrap_or_default();
+        shorten(first, MAX_SUMMARY_BYTES)
     }
 
     /// Returns the description, unless the text begins with the same words.
     pub(super) fn lead(&self) -> Option<&str> {
         let start = self.description.trim_end_matches(['…', '.', ' ']);
-        let mut texts = self.blocks.iter().filter_map(|block| match block {
-            Block::Paragraph(text) => Some(text),
-            Block::Heading(_) => None,
-        });
-        let repeats = texts.next().is_some_and(|text| text.starts_with(start));
+        let mut beginning = String::new();
+        for text in self.paragraphs() {
+            if beginning.len() > MAX_BEGINNING_BYTES {
+                break;
+            }
+            beginning.push(' ');
+            beginning.push_str(text);
+        }
+        let repeats = beginning.contains(start);
         (!start.is_empty() && !repeats).then_some(self.description.as_str())
+    }
+
+    fn paragraphs(&self) -> impl Iterator<Item = &str> {
+        self.blocks.iter().filter_map(|block| match block {
+            Block::Paragraph(text) => Some(text.as_str()),
+            Block::Heading(_) | Block::Table(_) => None,
+        })
     }
 
     /// Returns the headings that stand in the text.
     pub(super) fn headings(&self) -> impl Iterator<Item = &Heading> {
         self.blocks.iter().filter_map(|block| match block {
             Block::Heading(heading) => Some(heading),
-            Block::Paragraph(_) => None,
+            Block::Paragraph(_) | Block::Table(_) => None,
         })
     }
 }
@@ -160,44 +180,12 @@ fn headings(description: &ResourceDescription) -> Vec<Heading> {
         let indented = line.len() - line.trim_start_matches(' ').len();
         let level = u8::try_from(indented / 2).unwrap_or(u8::MAX);
         (!text.is_empty()).then(|| Heading {
-            level: level.saturating_add(2).min(6),
+            level: level.saturating_add(1).min(6),
             text,
             number: 0,
         })
     });
     headings.take(MAX_HEADINGS).collect()
-}
-
-/// Splits a text into headings, known from the table of contents, and paragraphs.
-///
-/// Headings that are found are taken out of `headings`. The title is not repeated.
-fn blocks(text: &str, title: &str, headings: &mut Vec<Heading>) -> Vec<Block> {
-    let mut blocks = Vec::new();
-    let (mut waiting, mut missing, mut number) = (0, Vec::new(), 0);
-    for line in paragraphs(&clean(text)) {
-        let line = one_line(line);
-        let left = headings.get(waiting..).unwrap_or_default();
-        let found = left.iter().position(|heading| heading.text == line);
-        if let Some(skipped) = found {
-            missing.extend(left.iter().take(skipped).cloned());
-            waiting += skipped + 1;
-        }
-        match found.and_then(|skipped| left.get(skipped)) {
-            _ if line == title => {}
-            Some(heading) => {
-                number += 1;
-                blocks.push(Block::Heading(Heading {
-                    number,
-                    ..heading.clone()
-                }));
-            }
-            None => blocks.push(Block::Paragraph(line)),
-        }
-    }
-    missing.extend(headings.drain(..).skip(waiting));
-    missing.retain(|heading| heading.text != title);
-    *headings = missing;
-    blocks
 }
 
 #[cfg(test)]
@@ -218,6 +206,7 @@ mod tests {
         let told = blocks.into_iter().map(|block| match block {
             Block::Heading(heading) => format!("h{} {}", heading.level, heading.text),
             Block::Paragraph(text) => text,
+            Block::Table(rows) => format!("{rows:?}"),
         });
         told.collect()
     }
@@ -239,9 +228,9 @@ mod tests {
             told(&attributes),
             [
                 "All of them.",
-                "h3 First quarter",
+                "h2 First quarter",
                 "Good.",
-                "h3 Second quarter",
+                "h2 Second quarter",
                 "Better."
             ]
         );
@@ -271,6 +260,25 @@ mod tests {
     }
 
     #[test]
+    fn every_page_has_a_summary() {
+        for (attributes, summary) in [
+            (&[("title", "T"), ("full-text", "One.")][..], "One."),
+            (&[("title", "T")], "T"),
+            (&[("table-of-contents", "H"), ("full-text", "H")], "H"),
+            (&[], "https://www.example.com/a"),
+        ] {
+            assert_eq!(Content::new(&description(attributes)).summary(), summary);
+        }
+    }
+
+    #[test]
+    fn plain_text_has_no_tables() {
+        let text = ("full-text", "a\tb\nc");
+        assert_eq!(told(&[text]), [r#"[["a", "b"]]"#, "c"]);
+        assert_eq!(told(&[text, ("content-type", "text/plain")]), ["a b", "c"]);
+    }
+
+    #[test]
     fn noarchive_leaves_metadata_only() {
         let description = description(&[
             ("robots", "noarchive"),
@@ -287,6 +295,7 @@ mod tests {
     fn a_description_that_the_text_repeats_is_told_once() {
         for (text, lead) in [
             ("One two three.", None),
+            ("By me\nOne\ntwo three.", None),
             ("Other.", Some("One two")),
             ("", Some("One two")),
         ] {

@@ -42,21 +42,27 @@ impl Export {
         description: &ResourceDescription,
         out: &mut impl Write,
     ) -> io::Result<()> {
-        let Some(public) = public(description) else {
+        if !has_page(description) {
             return Ok(());
-        };
+        }
+        self.write_public(&public(description), out)
+    }
+
+    /// Writes what [`public`] returned.
+    pub(super) fn write_public(
+        self,
+        public: &ResourceDescription,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
         match self {
-            Self::Soif => crate::description::write_soif(&public, out),
-            Self::JsonLines => crate::description::write_json_line(&public, out),
+            Self::Soif => crate::description::write_soif(public, out),
+            Self::JsonLines => crate::description::write_json_line(public, out),
         }
     }
 }
 
 /// Returns what everybody may know of a page that robots may index.
-fn public(description: &ResourceDescription) -> Option<ResourceDescription> {
-    if !has_page(description) {
-        return None;
-    }
+pub(super) fn public(description: &ResourceDescription) -> ResourceDescription {
     let mut public = description.clone();
     for name in KEPT_BACK {
         public.remove(name);
@@ -66,7 +72,7 @@ fn public(description: &ResourceDescription) -> Option<ResourceDescription> {
             public.remove(name);
         }
     }
-    Some(public)
+    public
 }
 
 #[cfg(test)]
@@ -85,7 +91,7 @@ mod tests {
         ] {
             description.set(name, "x");
         }
-        let told = public(&description).unwrap();
+        let told = public(&description);
         let names: Vec<_> = told
             .attributes()
             .iter()
@@ -93,8 +99,10 @@ mod tests {
             .collect();
         assert_eq!(names, [name::TITLE, name::FULL_TEXT]);
         description.set(name::ROBOTS, "noarchive");
-        assert_eq!(public(&description).unwrap().value(name::FULL_TEXT), None);
+        assert_eq!(public(&description).value(name::FULL_TEXT), None);
         description.set(name::ROBOTS, "noindex");
-        assert!(public(&description).is_none());
+        let mut out = Vec::new();
+        Export::Soif.write(&description, &mut out).unwrap();
+        assert!(out.is_empty());
     }
 }

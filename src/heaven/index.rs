@@ -25,6 +25,7 @@ struct ListingPage<'c> {
     before: Option<String>,
     behind: Option<String>,
     numbers: Vec<Number>,
+    json_ld: JsonLd,
     listing: &'c Listing<'c>,
 }
 
@@ -67,9 +68,11 @@ pub(super) fn listing(
     let listing = catalogue.listing(view, number)?;
     let href = |number| format!("{}{}", settings.base(), view.path(number));
     let from = (number - 1) * PAGE_LINKS + 1;
+    let canonical = settings.whole(&view.path(number));
     let page = ListingPage {
         frame: Frame::new(catalogue, settings),
-        canonical: settings.whole(&view.path(number)),
+        json_ld: JsonLd::listing(view.heading(), &canonical, settings),
+        canonical,
         from,
         to: from + listing.entries.len() - 1,
         groups: groups(&listing, settings),

@@ -16,10 +16,18 @@ pub(super) struct JsonLd {
     json: String,
 }
 
+/// First byte of the separators of lines and of paragraphs, in UTF-8.
+const SEPARATOR: u8 = 0xe2;
+
 impl JsonLd {
     fn new(value: &Value) -> Self {
-        let mut json = String::new();
-        for character in value.to_string().chars() {
+        let text = value.to_string();
+        let is_special = |byte| matches!(byte, b'<' | b'>' | b'&' | SEPARATOR);
+        if !text.bytes().any(is_special) {
+            return Self { json: text };
+        }
+        let mut json = String::with_capacity(text.len() + 64);
+        for character in text.chars() {
             match character {
                 '<' => json.push_str("\\u003c"),
                 '>' => json.push_str("\\u003e"),
@@ -71,14 +79,9 @@ impl JsonLd {
         set("breadcrumb", breadcrumb(content, crumbs, settings));
         if settings.is_members_only(content.url) {
             set("isAccessibleForFree", json!(false));
-            set(
-                "hasPart",
-                json!({
-                    "@type": "WebPageElement",
-                    "isAccessibleForFree": false,
-                    "cssSelector": ".text",
-                }),
-            );
+            if !content.blocks.is_empty() {
+                set("hasPart", closed_part());
+            }
         }
         Self::new(&Value::Object(page))
     }
@@ -93,6 +96,26 @@ impl JsonLd {
             "isPartOf": site(settings),
         }))
     }
+
+    /// Describes a page of an index.
+    pub(super) fn listing(name: &str, url: &str, settings: &HeavenSettings) -> Self {
+        Self::new(&json!({
+            "@context": "https://schema.org",
+            "@type": "CollectionPage",
+            "name": name,
+            "url": url,
+            "isPartOf": site(settings),
+        }))
+    }
+}
+
+/// The element of the page that holds what others must log in for.
+fn closed_part() -> Value {
+    json!({
+        "@type": "WebPageElement",
+        "isAccessibleForFree": false,
+        "cssSelector": ".text",
+    })
 }
 
 fn site(settings: &HeavenSettings) -> Value {

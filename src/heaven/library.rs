@@ -7,7 +7,10 @@ use crate::description::{ResourceDescription, name};
 use crate::store::{DescriptionCursor, DescriptionQuery, Store, StoredDescription};
 
 /// Descriptions in memory at once; each may hold a long text.
-const PIECE: u32 = 50;
+const PIECE: u32 = 20;
+
+/// Descriptions without their texts in memory at once.
+const LIGHT_PIECE: u32 = 500;
 
 /// Milliseconds before a description in which its page is "changed just now".
 ///
@@ -56,13 +59,23 @@ impl Library {
     /// Fails when the database does.
     pub async fn catalogue(&self, settings: &HeavenSettings) -> Result<Catalogue, HeavenError> {
         let mut builder = CatalogueBuilder::default();
-        let mut reading = self.read();
-        while let Some(piece) = reading.next().await? {
-            for description in &piece {
-                builder.add(description);
+        let mut after = String::new();
+        loop {
+            let read = self
+                .store
+                .descriptions_without_texts(&self.site, &after, LIGHT_PIECE);
+            let piece = read.await?;
+            let has_ended = piece.len() < LIGHT_PIECE as usize;
+            if let Some(last) = piece.last() {
+                last.description.url().clone_into(&mut after);
+            }
+            for stored in piece {
+                builder.add(&dated(stored));
+            }
+            if has_ended {
+                return Ok(builder.build(settings));
             }
         }
-        Ok(builder.build(settings))
     }
 
     /// Returns number and last change of the descriptions: what moves when any of them does.
@@ -151,7 +164,14 @@ mod tests {
     }
 
     async fn date(told: Option<&str>, known: &Library, now_ms: i64) -> String {
+        date_of("", told, known, now_ms).await
+    }
+
+    async fn date_of(title: &str, told: Option<&str>, known: &Library, now_ms: i64) -> String {
         let mut description = ResourceDescription::new(format!("{SITE}/0"));
+        if !title.is_empty() {
+            description.set(name::TITLE, title);
+        }
         if let Some(told) = told {
             description.set(name::LAST_MODIFIED, told);
         }
@@ -182,6 +202,11 @@ mod tests {
             first
         );
         let old = "Sat, 08 Sep 2001 01:46:40 GMT";
-        assert_eq!(date(Some(old), &library, 1_000_080_000_000).await, old);
+        assert_eq!(date(Some(old), &library, 1_000_080_000_000).await, first);
+        // Something new, from a server that knows for how long it has been so.
+        let new = date_of("New", Some(old), &library, 1_000_080_000_000);
+        assert_eq!(new.await, old);
+        let touched = date_of("New", Some(first), &library, 1_000_080_000_000);
+        assert_eq!(touched.await, old);
     }
 }

@@ -19,8 +19,18 @@ const MAX_NOTE_BYTES: usize = 160;
 /// Returns a page in Markdown (`CommonMark`): the same words in the same order.
 #[must_use]
 pub fn markdown(description: &ResourceDescription) -> String {
-    let content = Content::new(description);
-    let mut out = format!("# {}\n", Escaped(&content.title));
+    of_content(&Content::new(description))
+}
+
+pub(super) fn of_content(content: &Content<'_>) -> String {
+    let length = content.blocks.iter().map(|block| match block {
+        Block::Heading(heading) => heading.text.len(),
+        Block::Paragraph(text) => text.len(),
+        Block::Table(rows) => rows.iter().flatten().map(|cell| cell.len() + 3).sum(),
+    });
+    // Marks and blanks are few.
+    let mut out = String::with_capacity(length.map(|length| length + 8).sum::<usize>() + 256);
+    let _ = writeln!(out, "# {}", Escaped(&content.heading));
     // Writing into a string never fails.
     if let Some(lead) = content.lead() {
         let _ = write!(out, "\n> {}\n", Escaped(lead));
@@ -32,6 +42,10 @@ pub fn markdown(description: &ResourceDescription) -> String {
                 write!(out, "\n{marks} {}\n", Escaped(&heading.text))
             }
             Block::Paragraph(text) => write!(out, "\n{}\n", Escaped(text)),
+            Block::Table(rows) => {
+                table(rows, &mut out);
+                Ok(())
+            }
         };
     }
     let _ = write!(
@@ -41,6 +55,20 @@ pub fn markdown(description: &ResourceDescription) -> String {
         Target(content.url)
     );
     out
+}
+
+/// Writes a table as GitHub's Markdown has it: the first row is its head.
+fn table(rows: &[Vec<String>], out: &mut String) {
+    for (at, row) in rows.iter().enumerate() {
+        out.push_str(if at == 0 { "\n|" } else { "|" });
+        for cell in row {
+            let _ = write!(out, " {} |", Escaped(cell));
+        }
+        out.push('\n');
+        if at == 0 {
+            let _ = writeln!(out, "|{}", " --- |".repeat(row.len()));
+        }
+    }
 }
 
 /// Returns llms.txt: where to begin (llmstxt.org).
@@ -95,24 +123,34 @@ struct Escaped<'t>(&'t str);
 
 impl std::fmt::Display for Escaped<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut begins = true;
-        let mut is_number = true;
-        for character in self.0.chars() {
-            let is_mark = match character {
-                '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '&' | '|' | '~' | '#' => true,
-                // Of lists and rules, where a line begins.
-                '-' | '+' | '=' => begins,
-                '.' | ')' => is_number && !begins,
-                _ => false,
-            };
-            if is_mark {
-                f.write_char('\\')?;
+        let digits = self.0.bytes().take_while(u8::is_ascii_digit).count();
+        // What makes lists and rules stands where a line begins, or behind its number.
+        let is_mark = |at: usize, byte: u8| match byte {
+            b'\\' | b'`' | b'*' | b'_' | b'[' | b']' | b'<' | b'>' | b'&' | b'|' | b'~' | b'#' => {
+                true
             }
-            is_number = is_number && character.is_ascii_digit();
-            begins = false;
-            f.write_char(if character == '\n' { ' ' } else { character })?;
+            b'-' | b'+' | b'=' => at == 0,
+            b'.' | b')' => at > 0 && at == digits,
+            _ => false,
+        };
+        let mut rest = self.0;
+        let mut begin = 0;
+        let marks = self.0.bytes().enumerate();
+        for (at, byte) in marks.filter(|(at, byte)| *byte == b'\n' || is_mark(*at, *byte)) {
+            // All of these are ASCII: between them, text is whole.
+            let Some((plain, from)) = rest.split_at_checked(at - begin) else {
+                break;
+            };
+            f.write_str(plain)?;
+            if byte == b'\n' {
+                f.write_char(' ')?;
+                (rest, begin) = (from.get(1..).unwrap_or_default(), at + 1);
+            } else {
+                f.write_char('\\')?;
+                (rest, begin) = (from, at);
+            }
         }
-        Ok(())
+        f.write_str(rest)
     }
 }
 
@@ -156,6 +194,15 @@ mod tests {
             told,
             "# A page\n\nFirst.\n\n## One\n\nSecond.\n\n\
              [https://a.example/a\\_(b)?c\\&d](https://a.example/a_%28b%29?c&amp;d)\n"
+        );
+    }
+
+    #[test]
+    fn a_table_is_one_of_markdown() {
+        let told = markdown(&description("T", "a|\tb\n1\t2\nEnd."));
+        assert!(
+            told.contains("\n| a\\| | b |\n| --- | --- |\n| 1 | 2 |\n\nEnd.\n"),
+            "{told}"
         );
     }
 

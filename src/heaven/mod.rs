@@ -40,6 +40,7 @@ mod files;
 mod frame;
 mod index;
 mod json_ld;
+mod layout;
 mod library;
 mod markdown;
 mod page;
@@ -57,8 +58,8 @@ pub use library::Library;
 pub use markdown::markdown;
 pub use page::page;
 pub use path::HeavenPath;
-pub use publish::{Published, is_published, publish};
-pub use served::ServedHeaven;
+pub use publish::{Published, PublishedPages, is_published, publish};
+pub use served::{ServedHeaven, wants_markdown};
 pub use settings::HeavenSettings;
 
 #[cfg(test)]

@@ -41,7 +41,14 @@ pub fn page(
     catalogue: &Catalogue,
     settings: &HeavenSettings,
 ) -> String {
-    let content = Content::new(description);
+    of_content(&Content::new(description), catalogue, settings)
+}
+
+pub(super) fn of_content(
+    content: &Content<'_>,
+    catalogue: &Catalogue,
+    settings: &HeavenSettings,
+) -> String {
     let mut frame = Frame::new(catalogue, settings);
     frame.language = content.language.unwrap_or(frame.language);
     let (before, behind) = catalogue.neighbours(content.url);
@@ -59,10 +66,10 @@ pub fn page(
         before: before.map(|entry| PageLink::new(entry, settings)),
         behind: behind.map(|entry| PageLink::new(entry, settings)),
         has_contents: content.headings().count() > 1 || !content.other_headings.is_empty(),
-        json_ld: JsonLd::page(&content, &crumbs, settings),
+        json_ld: JsonLd::page(content, &crumbs, settings),
         crumbs,
         frame,
-        content: &content,
+        content,
     };
     rendered(&page)
 }

@@ -29,6 +29,7 @@ pub struct HeavenSettings {
     language: String,
     is_in_place: bool,
     has_markdown: bool,
+    has_markdown_files: bool,
     needs_login: OfPath,
 }
 
@@ -54,6 +55,7 @@ impl HeavenSettings {
             language: "en".to_owned(),
             is_in_place: false,
             has_markdown: true,
+            has_markdown_files: false,
             needs_login: Arc::new(|_| false),
         })
     }
@@ -98,16 +100,30 @@ impl HeavenSettings {
         self
     }
 
-    /// Sets whether pages have a Markdown rendition beside them, as they have by default.
+    /// Sets whether pages have a Markdown rendition, as they have by default.
+    ///
+    /// It is made as it is asked for. Pages that are published as files have one only
+    /// where [`Self::markdown_files`] says so.
     #[must_use]
     pub fn markdown(mut self, has_markdown: bool) -> Self {
         self.has_markdown = has_markdown;
         self
     }
 
+    /// Sets whether a file in Markdown stands beside each page that is published; none by default.
+    ///
+    /// It doubles the files, and few ask for them.
+    #[must_use]
+    pub fn markdown_files(mut self, has_markdown_files: bool) -> Self {
+        self.has_markdown_files = has_markdown_files;
+        self
+    }
+
     /// Sets which paths of the site open only to those who have logged in; none by default.
     ///
-    /// Their pages say so in JSON-LD (`isAccessibleForFree`).
+    /// It is asked with the path of a URL, as it is written there. Pages of such
+    /// paths say so in JSON-LD (`isAccessibleForFree`), with the element that
+    /// holds the text (`hasPart`), as search engines ask of paywalled content.
     #[must_use]
     pub fn needs_login(mut self, asks: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         self.needs_login = Arc::new(asks);
@@ -138,14 +154,21 @@ impl HeavenSettings {
         &self.language
     }
 
+    /// Returns the settings for pages that are published as files.
+    pub(super) fn of_files(&self) -> Self {
+        let settings = self.clone();
+        settings.markdown(self.has_markdown && self.has_markdown_files)
+    }
+
     pub(super) fn has_markdown(&self) -> bool {
         self.has_markdown
     }
 
     /// Tells whether the original of a page opens only to those who have logged in.
     pub(super) fn is_members_only(&self, url: &str) -> bool {
-        url.strip_prefix(self.site())
-            .is_some_and(|path| (self.needs_login)(path))
+        let path = url.strip_prefix(self.site());
+        let path = path.and_then(|rest| rest.split(['?', '#']).next());
+        path.is_some_and(|path| (self.needs_login)(path))
     }
 
     /// Returns where the page of a URL stands.

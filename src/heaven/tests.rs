@@ -243,7 +243,8 @@ async fn every_page_is_whole_whatever_descriptions_say() {
     let (_store, library) = library(&descriptions()).await;
     let directory = tempfile::tempdir().unwrap();
     let heaven = directory.path().join("heaven");
-    let published = publish(&library, &heaven, &settings()).await.unwrap();
+    let settings = settings().markdown_files(true);
+    let published = publish(&library, &heaven, &settings).await.unwrap();
     assert_eq!(published.catalogue.len(), 247);
     let files = tree(&heaven);
     let mut pages = 0;

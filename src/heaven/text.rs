@@ -6,7 +6,8 @@ use std::borrow::Cow;
 ///
 /// Line ends are `\n` after it; everything else is as it was.
 pub(super) fn clean(text: &str) -> Cow<'_, str> {
-    if text.chars().all(is_allowed) {
+    let is_plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
+    if text.as_bytes().iter().all(is_plain) || text.chars().all(is_allowed) {
         return Cow::Borrowed(text);
     }
     let mut cleaned = String::with_capacity(text.len());
@@ -33,6 +34,9 @@ fn is_allowed(character: char) -> bool {
 
 /// Returns text on one line: runs of white space are one blank, its ends are off.
 pub(super) fn one_line(text: &str) -> String {
+    if is_one_line(text.as_bytes()) {
+        return text.to_owned();
+    }
     let mut line = String::with_capacity(text.len());
     for word in clean(text).split_whitespace() {
         if !line.is_empty() {
@@ -43,9 +47,16 @@ pub(super) fn one_line(text: &str) -> String {
     line
 }
 
-/// Returns the paragraphs of a text: its lines that say something.
-pub(super) fn paragraphs(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().map(str::trim).filter(|line| !line.is_empty())
+/// Tells whether a text is ASCII, and its only white space is one blank between two words.
+fn is_one_line(text: &[u8]) -> bool {
+    let mut before = b' ';
+    for byte in text {
+        if !matches!(byte, b' '..=b'~') || (*byte == b' ' && before == b' ') {
+            return false;
+        }
+        before = *byte;
+    }
+    before != b' ' || text.is_empty()
 }
 
 /// Returns the first `max_bytes` of a text, cut where a character ends.
@@ -91,10 +102,20 @@ mod tests {
     }
 
     #[test]
-    fn paragraphs_are_lines_that_say_something() {
-        let found: Vec<_> = paragraphs(" one \n\n \t\ntwo\n").collect();
-        assert_eq!(found, ["one", "two"]);
-        assert_eq!(one_line("  a\n b\t\u{a0}c "), "a b c");
+    fn one_line_has_one_blank_between_words() {
+        for (text, line) in [
+            ("  a\n b\t\u{a0}c ", "a b c"),
+            ("a b c", "a b c"),
+            ("a  b", "a b"),
+            (" a", "a"),
+            ("a ", "a"),
+            ("a\tb", "a b"),
+            ("\u{7f}é b", "é b"),
+            (" ", ""),
+            ("", ""),
+        ] {
+            assert_eq!(one_line(text), line, "{text:?}");
+        }
     }
 
     #[test]

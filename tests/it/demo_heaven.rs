@@ -60,6 +60,7 @@ fn a_robot_finds_in_heaven_what_members_read_and_nothing_else() {
     let entered = log_in(&server, "/members-only-stuff/", "lantern");
     let cookie = entered.header("set-cookie");
     let cookie = cookie.split(';').next().unwrap();
+    let headings = Regex::new("<h1[^>]*>(.*?)</h1>").unwrap();
     let paragraphs = Regex::new(r"(?s)<(p|h2|h3)( [^>]*)?>(.*?)</").unwrap();
     for path in PAGES {
         let sent = server.get(path, GOOGLEBOT);
@@ -83,6 +84,15 @@ fn a_robot_finds_in_heaven_what_members_read_and_nothing_else() {
             }
         }
         assert!(sentences >= 4, "{path}: {article}");
+        for around in ["Skip to", "Welcome", "About", "Its pages come with"] {
+            assert!(!words(article).contains(around), "{path}: {around}");
+        }
+        let heading = headings.captures(article).unwrap();
+        assert_eq!(
+            article.matches(&format!(">{}<", &heading[1])).count(),
+            1,
+            "{path}"
+        );
     }
 }
 

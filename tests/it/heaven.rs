@@ -135,6 +135,10 @@ async fn a_robot_is_sent_to_the_page_of_what_it_asked_for() {
     let headers = [("User-Agent", GOOGLEBOT), ("Accept", "text/markdown")];
     let markdown = request(server.addr, "GET", page, &headers);
     assert!(markdown.text().starts_with("# Logbook, day 7\n"));
+    let canonical = "<http://www.example.com/members-only-stuff/log/7>; rel=\"canonical\"";
+    assert_eq!(markdown.header("link"), canonical);
+    // Robots are kept away from the original: the page says that one must log in for it.
+    assert!(shown.text().contains("\"isAccessibleForFree\":false"));
     assert_eq!(server.get("/robot-heaven/nowhere", GOOGLEBOT).status, 404);
 }
 
@@ -148,6 +152,9 @@ async fn a_page_is_served_in_place_of_its_original() {
         answer.text().contains("Logbook, day 7")
     });
     assert_eq!((page.status, &*page.header("location")), (200, ""));
+    let canonical =
+        "<link rel=\"canonical\" href=\"http://www.example.com/members-only-stuff/log/7\">";
+    assert!(page.text().contains(canonical), "{}", page.text());
     assert_eq!(page.header("cache-control"), "no-store");
     assert!(page.header("vary").contains("User-Agent"));
 }
@@ -168,6 +175,61 @@ async fn a_published_heaven_is_served_as_files() {
     ask_until(&server, "/members-only-stuff/log/7", |answer| {
         answer.header("location").ends_with("/log/7.htm")
     });
+}
+
+#[tokio::test]
+async fn what_is_published_while_a_server_runs_is_known_to_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = describe(directory.path()).await;
+    let more = "heaven.directory = 'pages'\n[[rule]]\nrobots = ['bingbot']\naction = 'serve'";
+    let server = serve(directory.path(), more);
+    let (asked, page) = (
+        "/members-only-stuff/log/7",
+        "/robot-heaven/members-only-stuff/log/7.htm",
+    );
+    let sent = server.get(asked, GOOGLEBOT);
+    assert_eq!(
+        (sent.status, &*sent.header("location")),
+        (302, "/robot-heaven/")
+    );
+
+    // Another process publishes.
+    let settings = HeavenSettings::new(SITE).unwrap().markdown_files(true);
+    let library = Library::new(store.clone(), "default");
+    let pages = directory.path().join("pages");
+    publish(&library, &pages, &settings).await.unwrap();
+    ask_until(&server, asked, |answer| answer.header("location") == page);
+
+    let headers = [("User-Agent", GOOGLEBOT), ("Accept", "text/markdown")];
+    let markdown = request(server.addr, "GET", page, &headers);
+    assert!(
+        markdown.text().starts_with("# Logbook, day 7\n"),
+        "{}",
+        markdown.text()
+    );
+    assert_eq!(markdown.header("content-type"), "text/markdown");
+    assert_eq!(markdown.header("vary"), "Accept");
+    let html = server.get(page, GOOGLEBOT);
+    assert!(html.header("content-type").starts_with("text/html"));
+    assert_eq!(html.header("vary"), "Accept");
+    let in_place = server.get(asked, "bingbot/2.0");
+    assert_eq!(in_place.status, 200);
+    let canonical = format!("<link rel=\"canonical\" href=\"{SITE}{asked}\">");
+    assert!(in_place.text().contains(&canonical), "{}", in_place.text());
+
+    // What is withdrawn is known as well.
+    let kept = [described("/reports/", "Reports", "What stays.")];
+    store.clear_site("default").await.unwrap();
+    store
+        .save_descriptions("default", 2, &kept, 1_790_000_000_000)
+        .await
+        .unwrap();
+    publish(&library, &pages, &settings).await.unwrap();
+    store.close().await;
+    ask_until(&server, asked, |answer| {
+        answer.header("location") == "/robot-heaven/"
+    });
+    assert_eq!(server.get(page, GOOGLEBOT).status, 404);
 }
 
 #[tokio::test]

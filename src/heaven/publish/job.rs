@@ -1,15 +1,30 @@
 //! One publication, from the database to the directory.
 
-use std::{collections::HashSet, path::Path, sync::Arc};
+use std::{
+    collections::{HashSet, VecDeque},
+    io::Write as _,
+    path::Path,
+    sync::Arc,
+};
 
-use tokio::task::spawn_blocking;
+use tokio::task::{JoinHandle, spawn_blocking};
 
-use super::staging::{Staging, Stream};
+use super::{
+    pages::LIST,
+    staging::{Files, Staging, Stream, Tally},
+};
 use crate::description::ResourceDescription;
 use crate::heaven::{
-    Catalogue, HeavenError, HeavenSettings, Library, brief::Brief, entry::has_page, export::Export,
+    Catalogue, HeavenError, HeavenSettings, Library,
+    brief::Brief,
+    content::Content,
+    entry::has_page,
+    export::{self, Export},
     feed, files, markdown, page, sitemap,
 };
+
+/// Pieces of which pages are made at once; more would only hold more in memory.
+const MAX_AT_ONCE: usize = 4;
 
 /// What a publication did.
 #[derive(Clone, Debug)]
@@ -29,12 +44,27 @@ pub struct Published {
 #[derive(Debug)]
 struct Work {
     staging: Staging,
-    exports: Vec<(Export, Stream)>,
+    exports: Vec<Stream>,
+    shared: Arc<Shared>,
+    briefs: Vec<Brief>,
+}
+
+/// What all who make pages share.
+#[derive(Debug)]
+struct Shared {
     catalogue: Arc<Catalogue>,
     settings: HeavenSettings,
     /// URLs of pages that feeds tell of.
     told: HashSet<Box<str>>,
+}
+
+/// What was made of some descriptions: their pages are written.
+#[derive(Debug, Default)]
+struct Made {
+    /// What each export says of them.
+    exports: [Vec<u8>; Export::ALL.len()],
     briefs: Vec<Brief>,
+    tally: Tally,
 }
 
 /// Publishes a heaven into a directory: all of it, or nothing.
@@ -54,36 +84,48 @@ pub async fn publish(
     directory: &Path,
     settings: &HeavenSettings,
 ) -> Result<Published, HeavenError> {
-    let catalogue = Arc::new(library.catalogue(settings).await?);
-    let begun = (
-        directory.to_owned(),
-        Arc::clone(&catalogue),
-        settings.clone(),
-    );
-    let mut work = blocking(directory, move || Work::begin(&begun.0, begun.1, begun.2)).await?;
+    let settings = settings.of_files();
+    let catalogue = Arc::new(library.catalogue(&settings).await?);
+    let begun = (directory.to_owned(), catalogue, settings);
+    let work = blocking(directory, move || Work::begin(&begun.0, begun.1, begun.2)).await?;
+    let (work, made) = make(library, work, directory).await?;
+    blocking(directory, move || work.or_abandon(made)?.finish()).await
+}
+
+/// Makes the pages of all descriptions, several pieces at once.
+async fn make(
+    library: &Library,
+    mut work: Work,
+    directory: &Path,
+) -> Result<(Work, Result<(), HeavenError>), HeavenError> {
+    let most = std::thread::available_parallelism().map_or(1, |most| most.get().min(MAX_AT_ONCE));
     let mut reading = library.read();
-    let mut next = reading.next().await;
-    loop {
-        let piece = match next {
-            Ok(Some(piece)) => piece,
-            Ok(None) => break,
-            Err(error) => {
-                let abandon = move || {
-                    work.staging.abandon();
-                    Ok(())
-                };
-                blocking(directory, abandon).await?;
-                return Err(error);
+    let mut making: VecDeque<JoinHandle<_>> = VecDeque::new();
+    let (mut done, mut has_more) = (Ok(()), true);
+    while done.is_ok() && (has_more || !making.is_empty()) {
+        if has_more && making.len() <= most {
+            match reading.next().await {
+                Ok(Some(piece)) => {
+                    let (shared, files) = (Arc::clone(&work.shared), work.staging.files());
+                    making.push_back(spawn_blocking(move || Made::of(&piece, &shared, files)));
+                }
+                Ok(None) => has_more = false,
+                Err(error) => done = Err(error),
             }
-        };
-        let writing = blocking(directory, move || {
-            let written = work.add(&piece);
-            work.or_abandon(written)
-        });
-        let (written, read) = tokio::join!(writing, reading.next());
-        (work, next) = (written?, read);
+        } else if let Some(first) = making.pop_front() {
+            let made = first.await.unwrap_or_else(|_| Err(ended(directory)));
+            let add = move || {
+                let done = made.and_then(|made| work.add(made));
+                Ok((work, done))
+            };
+            (work, done) = blocking(directory, add).await?;
+        }
     }
-    blocking(directory, move || work.finish()).await
+    for left in making {
+        // Nobody may write any more when what was staged is removed.
+        let _ = left.await;
+    }
+    Ok((work, done))
 }
 
 /// Runs work on files where it holds up nothing else.
@@ -93,7 +135,51 @@ async fn blocking<T: Send + 'static>(
 ) -> Result<T, HeavenError> {
     match spawn_blocking(work).await {
         Ok(done) => done,
-        Err(_) => Err(HeavenError::Ended(directory.display().to_string())),
+        Err(_) => Err(ended(directory)),
+    }
+}
+
+fn ended(directory: &Path) -> HeavenError {
+    HeavenError::Ended(directory.display().to_string())
+}
+
+impl Made {
+    /// Writes the pages of some descriptions.
+    fn of(
+        descriptions: &[ResourceDescription],
+        shared: &Shared,
+        mut files: Files,
+    ) -> Result<Self, HeavenError> {
+        let Shared {
+            catalogue,
+            settings,
+            told,
+        } = shared;
+        let mut made = Self::default();
+        for description in descriptions {
+            // What came since the catalogue was made is there the next time.
+            if !has_page(description) || !catalogue.contains(description.url()) {
+                continue;
+            }
+            let public = export::public(description);
+            for (export, out) in Export::ALL.into_iter().zip(&mut made.exports) {
+                // Writing into memory never fails.
+                let _ = export.write_public(&public, out);
+            }
+            let content = Content::new(description);
+            let path = settings.page(description.url());
+            let html = page::of_content(&content, catalogue, settings);
+            files.write(path.as_str(), html.as_bytes())?;
+            if settings.has_markdown() {
+                let text = markdown::of_content(&content);
+                files.write(&path.markdown(), text.as_bytes())?;
+            }
+            if told.contains(description.url()) {
+                made.briefs.push(Brief::of_content(content));
+            }
+        }
+        made.tally = files.tally;
+        Ok(made)
     }
 }
 
@@ -104,43 +190,30 @@ impl Work {
         settings: HeavenSettings,
     ) -> Result<Self, HeavenError> {
         let mut staging = Staging::new(directory)?;
-        let exports = Export::ALL.into_iter().map(|export| {
-            let stream = staging.stream(export.file())?;
-            Ok((export, stream))
-        });
+        let exports = Export::ALL.map(Export::file).into_iter();
+        let exports = exports.map(|file| staging.stream(file));
         let exports = exports.collect::<Result<_, HeavenError>>()?;
+        let told = files::told(&catalogue);
         Ok(Self {
-            told: files::told(&catalogue),
             staging,
             exports,
-            catalogue,
-            settings,
+            shared: Arc::new(Shared {
+                catalogue,
+                settings,
+                told,
+            }),
             briefs: Vec::new(),
         })
     }
 
-    /// Writes the pages of some descriptions.
-    fn add(&mut self, descriptions: &[ResourceDescription]) -> Result<(), HeavenError> {
-        for description in descriptions {
-            // What came since the catalogue was made is there the next time.
-            if !has_page(description) || !self.catalogue.contains(description.url()) {
-                continue;
-            }
-            for (export, stream) in &mut self.exports {
-                let written = export.write(description, stream.out());
-                written.map_err(|error| stream.failed(error))?;
-            }
-            let path = self.settings.page(description.url());
-            let html = page(description, &self.catalogue, &self.settings);
-            self.staging.write(path.as_str(), html.as_bytes())?;
-            if self.settings.has_markdown() {
-                let text = markdown(description);
-                self.staging.write(&path.markdown(), text.as_bytes())?;
-            }
-            if self.told.contains(description.url()) {
-                self.briefs.extend(Brief::new(description));
-            }
+    /// Adds what was made of the next descriptions.
+    fn add(&mut self, made: Made) -> Result<(), HeavenError> {
+        for (stream, text) in self.exports.iter_mut().zip(&made.exports) {
+            let written = stream.out().write_all(text);
+            written.map_err(|error| stream.failed(error))?;
         }
+        self.briefs.extend(made.briefs);
+        self.staging.count(made.tally);
         Ok(())
     }
 
@@ -148,32 +221,40 @@ impl Work {
     fn finish(mut self) -> Result<Published, HeavenError> {
         let listed = self.list();
         let work = self.or_abandon(listed)?;
-        let (written, unchanged) = (work.staging.written, work.staging.unchanged);
+        let Tally { written, unchanged } = work.staging.tally();
         Ok(Published {
             is_changed: work.staging.finish()?,
-            catalogue: work.catalogue,
+            catalogue: Arc::clone(&work.shared.catalogue),
             written,
             unchanged,
         })
     }
 
     fn list(&mut self) -> Result<(), HeavenError> {
-        for (_, stream) in self.exports.drain(..) {
+        let shared = Arc::clone(&self.shared);
+        let (catalogue, settings) = (&*shared.catalogue, &shared.settings);
+        for stream in self.exports.drain(..) {
             self.staging.end(stream)?;
         }
-        for path in files::listings(&self.catalogue) {
-            if let Some(text) = files::text(&path, &self.catalogue, &self.settings) {
+        for path in files::listings(catalogue) {
+            if let Some(text) = files::text(&path, catalogue, settings) {
                 self.staging.write(&path, text.as_bytes())?;
             }
         }
-        let feed = feed::feed(&self.briefs, &self.settings);
+        let mut list = self.staging.stream(LIST)?;
+        for entry in catalogue.entries() {
+            let written = writeln!(list.out(), "{}", entry.url);
+            written.map_err(|error| list.failed(error))?;
+        }
+        self.staging.end(list)?;
+        let feed = feed::feed(&self.briefs, settings);
         self.staging.write(feed::FILE, feed.as_bytes())?;
-        let llms = files::llms(&self.briefs, &self.catalogue, &self.settings);
+        let llms = files::llms(&self.briefs, catalogue, settings);
         self.staging.write(files::LLMS, llms.as_bytes())?;
-        let count = self.catalogue.sitemaps().len();
+        let count = catalogue.sitemaps().len();
         for number in (1..=count).chain((count > 1).then_some(0)) {
             let mut stream = self.staging.stream(&sitemap::file(number, count))?;
-            let written = files::sitemap(number, &self.catalogue, &self.settings, stream.out());
+            let written = files::sitemap(number, catalogue, settings, stream.out());
             written.map_err(|error| stream.failed(error))?;
             self.staging.end(stream)?;
         }

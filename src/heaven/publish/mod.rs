@@ -2,10 +2,12 @@
 
 mod exchange;
 mod job;
+mod pages;
 mod places;
 mod staging;
 
 pub use job::{Published, publish};
+pub use pages::PublishedPages;
 pub use places::is_published;
 
 #[cfg(test)]

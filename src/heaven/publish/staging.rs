@@ -4,6 +4,7 @@ use std::{
     fs::{self, File},
     io::{self, BufReader, BufWriter, Read, Write},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use super::{
@@ -18,13 +19,29 @@ const CHUNK: usize = 64 * 1024;
 /// Heaven that is being published: nobody sees it before it is whole.
 #[derive(Debug)]
 pub(super) struct Staging {
-    places: Places,
+    places: Arc<Places>,
+    files: Files,
+}
+
+/// Writes files of a heaven that is being published; others may write other files.
+#[derive(Debug)]
+pub(super) struct Files {
+    /// While anybody writes, the lock is held.
+    places: Arc<Places>,
+    /// Whether there was a heaven before.
+    has_old: bool,
     /// Directory that the last file was written to.
     last: PathBuf,
-    /// Files that are as they were, and share their place on the disk with the old ones.
-    pub(super) unchanged: usize,
+    pub(super) tally: Tally,
+}
+
+/// Files that were written.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tally {
     /// Files that are new or other than before.
     pub(super) written: usize,
+    /// Files that are as they were, and share their place on the disk with the old ones.
+    pub(super) unchanged: usize,
 }
 
 /// File that is written piece by piece.
@@ -37,31 +54,46 @@ pub(super) struct Stream {
 
 impl Staging {
     pub(super) fn new(directory: &Path) -> Result<Self, HeavenError> {
+        let places = Arc::new(Places::take(directory)?);
         Ok(Self {
-            places: Places::take(directory)?,
-            last: PathBuf::new(),
-            unchanged: 0,
-            written: 0,
+            files: Files {
+                has_old: places.heaven.exists(),
+                places: Arc::clone(&places),
+                last: PathBuf::new(),
+                tally: Tally::default(),
+            },
+            places,
         })
+    }
+
+    /// Returns another hand that writes files; what it wrote is to be told: [`Self::count`].
+    pub(super) fn files(&self) -> Files {
+        Files {
+            places: Arc::clone(&self.places),
+            has_old: self.files.has_old,
+            last: PathBuf::new(),
+            tally: Tally::default(),
+        }
+    }
+
+    /// Counts what another hand has written.
+    pub(super) fn count(&mut self, tally: Tally) {
+        self.files.tally.written += tally.written;
+        self.files.tally.unchanged += tally.unchanged;
+    }
+
+    pub(super) fn tally(&self) -> Tally {
+        self.files.tally
     }
 
     /// Writes a file; one that is as before is the old one, by another link.
     pub(super) fn write(&mut self, below: &str, content: &[u8]) -> Result<(), HeavenError> {
-        let path = self.path(below)?;
-        let old = self.places.heaven.join(below);
-        if is_same(&old, content) && fs::hard_link(&old, &path).is_ok() {
-            self.unchanged += 1;
-            return Ok(());
-        }
-        let written = File::create_new(&path).and_then(|mut file| file.write_all(content));
-        written.map_err(HeavenError::on("write", &path))?;
-        self.written += 1;
-        Ok(())
+        self.files.write(below, content)
     }
 
     /// Begins a file that is written piece by piece.
     pub(super) fn stream(&mut self, below: &str) -> Result<Stream, HeavenError> {
-        let path = self.path(below)?;
+        let path = self.files.path(below)?;
         let file = File::create_new(&path).map_err(HeavenError::on("write", &path))?;
         Ok(Stream {
             file: BufWriter::new(file),
@@ -80,18 +112,19 @@ impl Staging {
             fs::remove_file(&path).map_err(HeavenError::on("remove", &path))?;
             let linked = fs::hard_link(&old, &path).or_else(|_| fs::copy(&old, &path).map(drop));
             linked.map_err(HeavenError::on("write", &path))?;
-            self.unchanged += 1;
+            self.files.tally.unchanged += 1;
         } else {
-            self.written += 1;
+            self.files.tally.written += 1;
         }
         Ok(())
     }
 
     /// Puts everything in place, unless it is as before; tells whether it did.
     pub(super) fn finish(self) -> Result<bool, HeavenError> {
-        let is_as_before = self.written == 0
+        let Tally { written, unchanged } = self.files.tally;
+        let is_as_before = written == 0
             && self.places.heaven.join(MARK).is_file()
-            && count(&self.places.heaven).is_ok_and(|files| files == self.unchanged + 1);
+            && count(&self.places.heaven).is_ok_and(|files| files == unchanged + 1);
         if is_as_before {
             remove(&self.places.staging)?;
             return Ok(false);
@@ -104,6 +137,24 @@ impl Staging {
     pub(super) fn abandon(self) {
         // What stays is removed by the next publication.
         let _ = remove(&self.places.staging);
+    }
+}
+
+impl Files {
+    /// Writes a file; one that is as before is the old one, by another link.
+    pub(super) fn write(&mut self, below: &str, content: &[u8]) -> Result<(), HeavenError> {
+        let path = self.path(below)?;
+        if self.has_old {
+            let old = self.places.heaven.join(below);
+            if is_same(&old, content) && fs::hard_link(&old, &path).is_ok() {
+                self.tally.unchanged += 1;
+                return Ok(());
+            }
+        }
+        let written = File::create_new(&path).and_then(|mut file| file.write_all(content));
+        written.map_err(HeavenError::on("write", &path))?;
+        self.tally.written += 1;
+        Ok(())
     }
 
     /// Returns where a file is staged; its directory is there.

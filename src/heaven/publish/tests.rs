@@ -78,10 +78,9 @@ async fn a_heaven_is_published_as_a_whole() {
         names,
         [
             ".robot-heaven",
+            ".robot-heaven-pages",
             "a.htm",
-            "a.htm.md",
             "b/index.html",
-            "b/index.html.md",
             "by/date/index.html",
             "by/title/index.html",
             "feed.atom",
@@ -94,6 +93,38 @@ async fn a_heaven_is_published_as_a_whole() {
         ]
     );
     assert_eq!(site.beside(), [".heaven.lock", "heaven"]);
+}
+
+#[tokio::test]
+async fn files_in_markdown_are_there_where_they_are_wanted_and_links_to_them_too() {
+    let site = Site::new(&two()).await;
+    for (is_wanted, settings) in [
+        (false, settings()),
+        (true, settings().markdown_files(true)),
+        (false, settings().markdown_files(true).markdown(false)),
+    ] {
+        let published = publish(&site.library, &site.heaven, &settings).await;
+        assert!(published.unwrap().is_changed);
+        let files = site.files();
+        for path in ["a.htm", "b/index.html"] {
+            let file = format!("{path}.md");
+            assert_eq!(files.contains_key(&file), is_wanted, "{file}");
+            let html = std::str::from_utf8(&files[path]).unwrap();
+            assert_eq!(html.contains(&file), is_wanted, "{html}");
+        }
+        // Whatever llms.txt links to is there.
+        let llms = std::str::from_utf8(&files["llms.txt"]).unwrap();
+        let start = format!("]({SITE}/robot-heaven/");
+        let links = llms.split(&start).skip(1);
+        let links: Vec<_> = links.map(|rest| rest.split(')').next().unwrap()).collect();
+        assert!(links.len() >= 4, "{llms}");
+        for link in links {
+            let is_directory = link.is_empty() || link.ends_with('/');
+            let file = format!("{link}{}", if is_directory { "index.html" } else { "" });
+            assert!(files.contains_key(&file), "{file} in {llms}");
+        }
+        assert_eq!(llms.contains(".md)"), is_wanted, "{llms}");
+    }
 }
 
 #[tokio::test]
@@ -118,7 +149,7 @@ async fn what_was_withdrawn_is_gone_everywhere() {
         .unwrap();
     assert!(site.publish().await.unwrap().1);
     let files = site.files();
-    assert!(!files.contains_key("a.htm") && !files.contains_key("a.htm.md"));
+    assert!(!files.contains_key("a.htm"));
     for (name, content) in files {
         let text = String::from_utf8(content).unwrap();
         assert!(
@@ -143,8 +174,8 @@ async fn what_turned_noindex_is_gone_and_the_rest_is_not_written_again() {
         .await
         .unwrap();
     assert!(published.is_changed && !site.heaven.join("c").exists());
-    // Both pages of /a, the rendition of /b/ and the style sheet are as they were.
-    assert!(published.unchanged >= 4, "{published:?}");
+    // The page of /a and the style sheet are as they were.
+    assert!(published.unchanged >= 2, "{published:?}");
 }
 
 #[tokio::test]

@@ -12,6 +12,12 @@ pub(super) struct Asked<'r> {
     headers: &'r HeaderMap,
 }
 
+/// Tells whether a request asks for Markdown by name, and likes it as much as HTML.
+#[must_use]
+pub fn wants_markdown(headers: &HeaderMap) -> bool {
+    Asked::new(&Method::GET, headers).wants_markdown()
+}
+
 impl<'r> Asked<'r> {
     pub(super) fn new(method: &'r Method, headers: &'r HeaderMap) -> Self {
         Self { method, headers }

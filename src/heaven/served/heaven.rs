@@ -221,7 +221,9 @@ impl ServedHeaven {
         };
         let has_both = settings.has_markdown() && !is_markdown;
         let mut reply = if is_markdown || has_both && asked.wants_markdown() {
-            Reply::new(reply::MARKDOWN, markdown(&description))
+            let mut reply = Reply::new(reply::MARKDOWN, markdown(&description));
+            reply.canonical = Some(description.url().to_owned());
+            reply
         } else {
             Reply::new(reply::HTML, page(&description, catalogue, settings))
         };

@@ -5,6 +5,7 @@ mod heaven;
 mod pieces;
 mod reply;
 
+pub use asked::wants_markdown;
 pub use heaven::ServedHeaven;
 
 #[cfg(test)]

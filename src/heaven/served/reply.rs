@@ -25,6 +25,8 @@ pub(super) struct Reply {
     pub(super) content_type: &'static str,
     pub(super) text: String,
     pub(super) date: Option<Date>,
+    /// URL of the original, where the content cannot name it itself (RFC 6596).
+    pub(super) canonical: Option<String>,
     /// Whether another rendition stands at the same URL.
     pub(super) varies: bool,
 }
@@ -36,6 +38,7 @@ impl Reply {
             content_type,
             text,
             date: None,
+            canonical: None,
             varies: false,
         }
     }
@@ -59,6 +62,11 @@ impl Reply {
             && let Ok(date) = HeaderValue::try_from(date.http())
         {
             headers.insert(header::LAST_MODIFIED, date);
+        }
+        if let Some(url) = self.canonical.filter(|url| !url.contains('>'))
+            && let Ok(link) = HeaderValue::try_from(format!("<{url}>; rel=\"canonical\""))
+        {
+            headers.insert(header::LINK, link);
         }
         if self.varies {
             headers.insert(header::VARY, HeaderValue::from_static("Accept"));

@@ -49,8 +49,9 @@ async fn what_is_served_is_what_is_published() {
     let (_store, library) = library(&descriptions()).await;
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("heaven");
-    publish(&library, &path, &settings()).await.unwrap();
-    let heaven = ServedHeaven::new(library, settings());
+    let settings = settings().markdown_files(true);
+    publish(&library, &path, &settings).await.unwrap();
+    let heaven = ServedHeaven::new(library, settings);
     heaven.reload().await.unwrap();
     for (below, content) in tree(&path) {
         if below.starts_with('.') {

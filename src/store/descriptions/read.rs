@@ -54,6 +54,28 @@ impl Store {
         self.read_all(rows)
     }
 
+    /// Returns descriptions by URL without the texts that they hold: partial and full text,
+    /// and the table of contents.
+    ///
+    /// Of all descriptions of a large site, these are most of what is stored. `after` is the
+    /// last URL of the piece before, empty at first.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::descriptions`].
+    pub async fn descriptions_without_texts(
+        &self,
+        site: &str,
+        after: &str,
+        limit: u32,
+    ) -> Result<Vec<StoredDescription>, StoreError> {
+        let statement = sql::read_without_texts();
+        let limit = i64::from(limit);
+        let values = [site.into(), "".into(), after.into(), limit.into()];
+        let rows: Vec<ReadRow> = self.database.rows(&statement, &values).await?;
+        self.read_all(rows)
+    }
+
     /// Returns what an index shows, in the order of a query.
     ///
     /// # Errors

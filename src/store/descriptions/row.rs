@@ -7,7 +7,8 @@ use super::{
     DescriptionCursor, DescriptionOrder,
 };
 use crate::description::{
-    Attribute, ResourceDescription, attributes_from_json, attributes_to_json, hex, name,
+    Attribute, ResourceDescription, TEXTS, attributes_from_json, attributes_to_json, hex, name,
+    stored_texts,
 };
 
 /// Bytes of a key; PostgreSQL has a limit for a row of an index.
@@ -60,12 +61,15 @@ pub(super) struct ReadRow {
     first_seen_ms: i64,
     modified_ms: i64,
     attributes: String,
+    partial_text: Option<String>,
+    full_text: Option<String>,
+    contents: Option<String>,
 }
 
 impl ReadRow {
     pub(super) fn into_stored(self, place: &Place) -> Result<StoredDescription, StoreError> {
-        let url = self.url;
-        match attributes_from_json(&url, &self.attributes) {
+        let texts = [self.partial_text, self.full_text, self.contents];
+        match attributes_from_json(self.url.clone(), &self.attributes, texts) {
             Ok(description) => Ok(StoredDescription {
                 description,
                 first_seen_ms: self.first_seen_ms,
@@ -74,8 +78,9 @@ impl ReadRow {
             Err(error) => Err(StoreError::new(
                 StoreErrorKind::Corrupt,
                 format!(
-                    "cannot read the resource description of {url:?} in {place}: {error}; \
-                     remove that row and run the site robot"
+                    "cannot read the resource description of {:?} in {place}: {error}; \
+                     remove that row and run the site robot",
+                    self.url
                 ),
             )),
         }
@@ -92,10 +97,12 @@ pub(super) struct WriteRow<'d> {
     /// Classification, title, author, date, depth.
     keys: [String; 5],
     attributes: String,
+    texts: [Option<&'d str>; TEXTS.len()],
 }
 
 impl<'d> WriteRow<'d> {
     pub(super) fn new(description: &'d ResourceDescription) -> Self {
+        let texts = stored_texts(description);
         Self {
             url: description.url(),
             fingerprint: fingerprint(description),
@@ -108,13 +115,15 @@ impl<'d> WriteRow<'d> {
                 date_key(description),
                 depth_key(description),
             ],
-            attributes: attributes_to_json(description),
+            attributes: attributes_to_json(description, &texts),
+            texts,
         }
     }
 
     /// Returns the values in the order of the statement that saves.
-    pub(super) fn values(&self) -> [Value<'_>; 10] {
+    pub(super) fn values(&self) -> [Value<'_>; 13] {
         let [classification, title, author, date, depth] = &self.keys;
+        let [partial_text, full_text, contents] = self.texts;
         [
             self.url.into(),
             (&self.fingerprint).into(),
@@ -126,6 +135,9 @@ impl<'d> WriteRow<'d> {
             depth.into(),
             Value::Text(self.md5),
             (&self.attributes).into(),
+            Value::Text(partial_text),
+            Value::Text(full_text),
+            Value::Text(contents),
         ]
     }
 }

@@ -8,14 +8,14 @@ use super::{
 };
 
 /// Rows in one statement that writes descriptions; other numbers are made up of these.
-const SAVE_ROWS: [usize; 3] = [16, 4, 1];
+const SAVE_ROWS: [usize; 4] = [8, 4, 2, 1];
 
 /// URLs in one statement that asks about descriptions.
 pub(in crate::store) const URLS: [usize; 3] = [50, 10, 1];
 
 macro_rules! description_columns {
     () => {
-        "url, title, first_seen_ms, modified_ms, attributes"
+        "url, first_seen_ms, modified_ms, attributes, partial_text, full_text, contents"
     };
 }
 
@@ -43,6 +43,14 @@ statements! {
 pub(super) fn read(order: DescriptionOrder, with_key: bool) -> Statement {
     let columns = description_columns!();
     ordered("read the resource descriptions", columns, order, with_key)
+}
+
+/// Returns the statement that reads descriptions by URL without their texts.
+pub(super) fn read_without_texts() -> Statement {
+    let columns = "url, first_seen_ms, modified_ms, attributes, CAST(NULL AS TEXT) AS partial_text, \
+                   CAST(NULL AS TEXT) AS full_text, CAST(NULL AS TEXT) AS contents";
+    let what = "read the resource descriptions without their texts";
+    ordered(what, columns, DescriptionOrder::Url, false)
 }
 
 /// Returns the statement that reads what an index shows of descriptions.
@@ -85,24 +93,35 @@ pub(super) fn delete(urls: usize) -> Statement {
 
 /// Returns the statement that writes so many descriptions: `$1` site, `$2` run, `$3` now.
 pub(super) fn save(rows: usize) -> Statement {
-    const COLUMNS: usize = 10;
+    const COLUMNS: usize = 13;
     let mut sql = "INSERT INTO resource_descriptions (site, run_id, first_seen_ms, modified_ms, \
          url, fingerprint, title, classification_key, title_key, author_key, date_key, depth_key, \
-         md5, attributes) VALUES "
+         md5, attributes, partial_text, full_text, contents) VALUES "
         .to_owned();
     for row in 0..rows {
         let comma = if row == 0 { "" } else { ", " };
         let values = parameters(4 + row * COLUMNS, COLUMNS);
         let _ = write!(sql, "{comma}($1, $2, $3, $3, {values})");
     }
+    // What says the same stays as it is, dates and all, as it does when a server
+    // answers that nothing changed.
+    let kept = |column: &str, unless: &str| {
+        format!(
+            "{column} = CASE WHEN resource_descriptions.fingerprint = excluded.fingerprint{unless} \
+             THEN resource_descriptions.{column} ELSE excluded.{column} END, "
+        )
+    };
+    let as_near = " AND resource_descriptions.depth_key = excluded.depth_key";
+    sql.push_str(" ON CONFLICT (site, url) DO UPDATE SET ");
+    sql.push_str(&kept("modified_ms", ""));
+    sql.push_str(&kept("date_key", as_near));
+    for column in ["attributes", "partial_text", "full_text", "contents"] {
+        sql.push_str(&kept(column, as_near));
+    }
     sql.push_str(
-        " ON CONFLICT (site, url) DO UPDATE SET run_id = excluded.run_id, \
-         modified_ms = CASE WHEN resource_descriptions.fingerprint = excluded.fingerprint \
-         THEN resource_descriptions.modified_ms ELSE excluded.modified_ms END, \
-         fingerprint = excluded.fingerprint, title = excluded.title, \
+        "run_id = excluded.run_id, fingerprint = excluded.fingerprint, title = excluded.title, \
          classification_key = excluded.classification_key, title_key = excluded.title_key, \
-         author_key = excluded.author_key, date_key = excluded.date_key, \
-         depth_key = excluded.depth_key, md5 = excluded.md5, attributes = excluded.attributes",
+         author_key = excluded.author_key, depth_key = excluded.depth_key, md5 = excluded.md5",
     );
     Statement::assembled("write resource descriptions", sql)
 }
@@ -117,6 +136,20 @@ pub(in crate::store) fn pieces<'l, T>(
         let (piece, rest) = list.split_at_checked(*size)?;
         list = rest;
         Some(piece)
+    })
+}
+
+/// Splits URLs into lists for which there is a statement; the last one of a list may repeat.
+pub(super) fn lists<'u>(urls: &[&'u str]) -> impl Iterator<Item = Vec<&'u str>> {
+    let [most, ..] = URLS;
+    urls.chunks(most).map(|piece| {
+        let mut list = piece.to_vec();
+        let sizes = URLS.iter().copied();
+        let size = sizes.filter(|size| *size >= piece.len()).min();
+        if let (Some(size), Some(last)) = (size, piece.last()) {
+            list.resize(size, last);
+        }
+        list
     })
 }
 
@@ -138,6 +171,7 @@ pub(in crate::store) fn parameters(first: usize, count: usize) -> String {
 /// Returns every statement that can be asked for.
 pub(in crate::store) fn every_statement() -> Vec<Statement> {
     let mut all: Vec<Statement> = FIXED.iter().copied().cloned().collect();
+    all.push(read_without_texts());
     all.extend(SAVE_ROWS.map(save));
     all.extend(URLS.map(fingerprints));
     all.extend(URLS.map(delete));

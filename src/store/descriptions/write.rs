@@ -124,10 +124,10 @@ pub(in crate::store) async fn delete(
     urls: &[&str],
 ) -> Result<u64, StoreError> {
     let mut deleted = 0;
-    for piece in sql::pieces(urls, &sql::URLS) {
-        let values = of_urls(site, piece);
+    for list in sql::lists(urls) {
+        let values = of_urls(site, &list);
         deleted += transaction
-            .execute(&sql::delete(piece.len()), &values)
+            .execute(&sql::delete(list.len()), &values)
             .await?;
     }
     Ok(deleted)
@@ -139,9 +139,9 @@ async fn fingerprints(
     urls: &[&str],
 ) -> Result<HashMap<String, String>, StoreError> {
     let mut known = HashMap::new();
-    for piece in sql::pieces(urls, &sql::URLS) {
-        let statement = sql::fingerprints(piece.len());
-        let values = of_urls(site, piece);
+    for list in sql::lists(urls) {
+        let statement = sql::fingerprints(list.len());
+        let values = of_urls(site, &list);
         let rows = transaction.rows(&statement, &values);
         known.extend(rows.await? as Vec<(String, String)>);
     }

@@ -1,0 +1,62 @@
+//! What robot heaven is told about its site.
+
+use crate::config::{ConfigErrors, Loaded, Settings};
+use crate::heaven::HeavenSettings;
+
+use super::{policy, site_robot::logs_in};
+
+/// Returns the settings of the heaven of a site at a URL.
+///
+/// Its pages say that others must log in for the original where our own robot
+/// does, and where filter patterns keep robots away from it.
+pub(super) fn heaven_settings(
+    loaded: &Loaded,
+    settings: &Settings,
+    url: &str,
+) -> Result<HeavenSettings, ConfigErrors> {
+    let heaven = HeavenSettings::new(url).map_err(|error| loaded.wrong("heaven.url", error))?;
+    let heaven = match settings.heaven_name.as_str() {
+        "" => heaven,
+        name => heaven.name(name),
+    };
+    let (policy, logs_in) = (policy(loaded)?, logs_in(loaded, settings));
+    let needs_login = move |path: &str| logs_in || policy.is_filtered(path);
+    let heaven = heaven.markdown_files(settings.heaven_markdown_files);
+    Ok(heaven.path(&settings.heaven_path).needs_login(needs_login))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Loader;
+    use crate::description::{ResourceDescription, name};
+    use crate::heaven::{Catalogue, page};
+
+    /// Returns which of three pages say that one must log in for them.
+    fn told(text: &str) -> [bool; 3] {
+        let loaded = Loader::new().file("c.toml", text).load().unwrap();
+        let site = "https://www.example.com";
+        let settings = heaven_settings(&loaded, &loaded.settings(), site).unwrap();
+        ["/members/a?b", "/open/members/", "/"].map(|path| {
+            let mut description = ResourceDescription::new(format!("{site}{path}"));
+            description.set(name::FULL_TEXT, "Text.");
+            let html = page(&description, &Catalogue::default(), &settings);
+            let is_told = html.contains("\"isAccessibleForFree\":false");
+            assert_eq!(html.contains("\"cssSelector\":\".text\""), is_told);
+            is_told
+        })
+    }
+
+    #[test]
+    fn what_robots_are_kept_away_from_needs_a_login() {
+        assert_eq!(told("filter_pattern = '/members/*'"), [true, false, false]);
+    }
+
+    #[test]
+    fn where_our_robot_logs_in_others_must() {
+        let all = [true; 3];
+        assert_eq!(told("site_robot.login = 'bearer t'"), all);
+        assert_eq!(told("site_robot.robot = ['username=a', 'password=b']"), all);
+        assert_eq!(told("site_robot.robot = 'username=a'"), [false; 3]);
+    }
+}

@@ -1,0 +1,224 @@
+//! From lines of text to headings, paragraphs and tables.
+
+use super::{
+    content::{Block, Heading},
+    text::{clean, one_line},
+};
+
+/// Cells of a row, at most.
+const MAX_CELLS: usize = 64;
+
+/// What stands between the parts of a title.
+const BETWEEN: &str = ":|–—-·•»«/>~";
+
+/// What stands over a text, what stands in it, and what could not be found in it.
+#[derive(Debug, Default)]
+pub(super) struct Layout {
+    /// First heading of the page, where it is that of the whole.
+    pub(super) heading: Option<String>,
+    pub(super) blocks: Vec<Block>,
+    /// Headings that are not in the text.
+    pub(super) others: Vec<Heading>,
+}
+
+impl Layout {
+    /// Lays out a text by its headings, whose levels count from 1.
+    ///
+    /// Neither the title nor what stands over the text is repeated.
+    pub(super) fn new(text: &str, has_tables: bool, title: &str, headings: Vec<Heading>) -> Self {
+        let (mut blocks, mut others) = split(text, has_tables, headings);
+        let heading = take_heading(&mut blocks, title);
+        let is_news = |text: &str| text != title && heading.as_deref() != Some(text);
+        blocks.retain(|block| match block {
+            Block::Heading(heading) => is_news(&heading.text),
+            Block::Paragraph(text) => is_news(text),
+            Block::Table(_) => true,
+        });
+        others.retain(|heading| is_news(&heading.text));
+        set_levels(&mut blocks, &mut others);
+        Self {
+            heading,
+            blocks,
+            others,
+        }
+    }
+}
+
+/// Splits a text into headings, known from the table of contents, rows and paragraphs.
+fn split(text: &str, has_tables: bool, headings: Vec<Heading>) -> (Vec<Block>, Vec<Heading>) {
+    let mut blocks = Vec::new();
+    let (mut waiting, mut missing) = (0, Vec::new());
+    for line in clean(text).lines() {
+        if has_tables
+            && line.contains('\t')
+            && let Some(row) = row(line)
+        {
+            add_row(&mut blocks, row);
+            continue;
+        }
+        let line = one_line(line);
+        if line.is_empty() {
+            continue;
+        }
+        let left = headings.get(waiting..).unwrap_or_default();
+        let found = left.iter().position(|heading| heading.text == line);
+        match found.and_then(|skipped| Some((skipped, left.get(skipped)?))) {
+            Some((skipped, heading)) => {
+                missing.extend(left.iter().take(skipped).cloned());
+                waiting += skipped + 1;
+                blocks.push(Block::Heading(heading.clone()));
+            }
+            None => blocks.push(Block::Paragraph(line)),
+        }
+    }
+    missing.extend(headings.into_iter().skip(waiting));
+    (blocks, missing)
+}
+
+/// Returns the cells of a line, where tabs stand between several.
+fn row(line: &str) -> Option<Vec<String>> {
+    let cells: Vec<_> = line.split('\t').take(MAX_CELLS + 1).map(one_line).collect();
+    let count = cells.iter().filter(|cell| !cell.is_empty()).count();
+    (count > 1 && cells.len() <= MAX_CELLS).then_some(cells)
+}
+
+/// Adds a row to the table that the blocks end with, or begins one.
+fn add_row(blocks: &mut Vec<Block>, mut row: Vec<String>) {
+    let Some(Block::Table(rows)) = blocks.last_mut() else {
+        blocks.push(Block::Table(vec![row]));
+        return;
+    };
+    let width = rows.first().map_or(0, Vec::len).max(row.len());
+    row.resize(width, String::new());
+    if rows.first().is_some_and(|first| first.len() < width) {
+        for earlier in rows.iter_mut() {
+            earlier.resize(width, String::new());
+        }
+    }
+    rows.push(row);
+}
+
+/// Takes the heading that is the whole page's out of the blocks.
+///
+/// That is the first, if the title says it too, or if the text begins with it
+/// and no other is of its rank at the top.
+fn take_heading(blocks: &mut Vec<Block>, title: &str) -> Option<String> {
+    let headings = blocks.iter().enumerate();
+    let mut headings = headings.filter_map(|(at, block)| match block {
+        Block::Heading(heading) => Some((at, heading)),
+        Block::Paragraph(_) | Block::Table(_) => None,
+    });
+    let (at, first) = headings.next()?;
+    let is_only = at == 0 && first.level == 1 && headings.all(|(_, heading)| heading.level > 1);
+    if !is_only && !says(title, &first.text) {
+        return None;
+    }
+    match blocks.remove(at) {
+        Block::Heading(heading) => Some(heading.text),
+        Block::Paragraph(_) | Block::Table(_) => None,
+    }
+}
+
+/// Tells whether a title is a heading, or has it before or behind such as `|` and the site's name.
+fn says(title: &str, heading: &str) -> bool {
+    let is_mark = |mark: Option<char>| mark.is_none_or(|mark| BETWEEN.contains(mark));
+    let behind = title.strip_prefix(heading).map(str::trim_start);
+    let before = title.strip_suffix(heading).map(str::trim_end);
+    behind.is_some_and(|rest| is_mark(rest.chars().next()))
+        || before.is_some_and(|rest| is_mark(rest.chars().next_back()))
+}
+
+/// Numbers the headings, and sets their levels: from 2, each at most one below the last.
+fn set_levels(blocks: &mut [Block], others: &mut [Heading]) {
+    let headings = blocks.iter_mut().filter_map(|block| match block {
+        Block::Heading(heading) => Some(heading),
+        Block::Paragraph(_) | Block::Table(_) => None,
+    });
+    let mut headings: Vec<_> = headings.collect();
+    let levels = headings.iter().map(|heading| heading.level);
+    let levels = levels.chain(others.iter().map(|heading| heading.level));
+    let top = levels.min().unwrap_or(1);
+    let below = |level: u8| (level.saturating_sub(top) + 2).min(6);
+    let mut last = 1;
+    for (number, heading) in (1..).zip(&mut headings) {
+        heading.number = number;
+        heading.level = below(heading.level).min(last + 1);
+        last = heading.level;
+    }
+    for heading in others {
+        heading.level = below(heading.level);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heading(level: u8, text: &str) -> Heading {
+        Heading {
+            level,
+            text: text.to_owned(),
+            number: 0,
+        }
+    }
+
+    fn told(text: &str, title: &str, headings: &[(u8, &str)]) -> String {
+        let headings = headings.iter().map(|(level, text)| heading(*level, text));
+        let layout = Layout::new(text, true, title, headings.collect());
+        let blocks = layout.blocks.into_iter().map(|block| match block {
+            Block::Heading(heading) => format!("{}{}", heading.level, heading.text),
+            Block::Paragraph(text) => text,
+            Block::Table(rows) => rows
+                .iter()
+                .map(|row| row.join(","))
+                .collect::<Vec<_>>()
+                .join(";"),
+        });
+        let over = format!("[{}]", layout.heading.unwrap_or_default());
+        let told: Vec<_> = std::iter::once(over).chain(blocks).collect();
+        told.join(" ")
+    }
+
+    #[test]
+    fn the_first_heading_stands_over_the_text() {
+        for (text, title, headings, expected) in [
+            (
+                "A\nx\nB\ny",
+                "A: Site",
+                &[(1, "A"), (2, "B")][..],
+                "[A] x 2B y",
+            ),
+            ("A\nx\nB\ny", "Site", &[(1, "A"), (2, "B")], "[A] x 2B y"),
+            // Several of the same rank: none is the whole page's, unless the title says so.
+            ("A\nx\nB\ny", "Site", &[(1, "A"), (1, "B")], "[] 2A x 2B y"),
+            (
+                "A\nx\nB\ny",
+                "Site - A",
+                &[(1, "A"), (1, "B")],
+                "[A] x 2B y",
+            ),
+            ("A\nx", "Abc", &[(2, "A")], "[] 2A x"),
+            // A page that begins lower, or leaves a rank out.
+            ("A\nx\nB\ny", "Site", &[(3, "A"), (5, "B")], "[] 2A x 3B y"),
+            ("B\nA\nx", "Site", &[(2, "B"), (1, "A")], "[] 2B 2A x"),
+            // One in the middle of the text stands over its own part.
+            ("x\nA\ny", "Site", &[(1, "A")], "[] x 2A y"),
+            ("x\nA\ny", "A | Site", &[(1, "A")], "[A] x y"),
+            ("x\nA\ny", "A and B", &[(1, "A")], "[] x 2A y"),
+        ] {
+            assert_eq!(told(text, title, headings), expected);
+        }
+    }
+
+    #[test]
+    fn neither_title_nor_heading_is_repeated() {
+        let text = "A: Site\nA\nA\nx";
+        assert_eq!(told(text, "A: Site", &[(1, "A")]), "[A] x");
+        assert_eq!(told("A\nx", "A", &[]), "[] x");
+    }
+
+    #[test]
+    fn rows_are_tables() {
+        assert_eq!(told("a\tb\n\tc\td\nx\n\ty", "", &[]), "[] a,b,;,c,d x y");
+    }
+}
