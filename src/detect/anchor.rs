@@ -58,7 +58,7 @@ static EVERYBODY: LazyLock<Commonness> = LazyLock::new(|| {
 impl Commonness {
     /// Adds the words of a literal or a text.
     pub(super) fn add(&mut self, text: &[u8]) {
-        for Word { run, key } in Words::new(text, 0) {
+        for Word { run, key } in Words::new(text) {
             *self.words.entry(key).or_default() += 1;
             for start in grams(&run) {
                 *self.grams.entry(gram(text, start)).or_default() += 1;
@@ -81,6 +81,13 @@ impl Commonness {
 pub(super) fn common_words() -> impl Iterator<Item = Key> {
     let words = EVERYBODY.words.keys().copied();
     words.filter(|word| (GRAM_BYTES..=MAX_KNOWN_BYTES).contains(&word_length(*word)))
+}
+
+/// Returns the words of everybody, the most common first.
+pub(super) fn words_of_everybody() -> impl Iterator<Item = Key> {
+    let mut words: Vec<(Key, usize)> = EVERYBODY.words.clone().into_iter().collect();
+    words.sort_unstable_by_key(|&(word, times)| (Reverse(times), word));
+    words.into_iter().map(|(word, _)| word)
 }
 
 /// Returns how many letters of a word its key holds.
@@ -108,7 +115,7 @@ impl Anchor {
         let is_whole = |run: &Range<usize>| {
             (run.start > 0 || bounds.before) && (run.end < literal.len() || bounds.after)
         };
-        let words = || Words::new(literal, 0);
+        let words = || Words::new(literal);
         let rarest = words()
             .filter(|word| is_whole(&word.run))
             .min_by_key(|word| {

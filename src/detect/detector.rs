@@ -1,11 +1,13 @@
 //! Names the robot behind a User-Agent.
 
-use std::{collections::HashMap, ops::Range, sync::Arc};
+use std::{collections::HashMap, sync::Arc};
 
 use super::{
     Claim, Listed, MAX_USER_AGENT_BYTES,
-    matcher::{Builder, Limits, Matcher, Owner, Visitor},
-    unlisted::{self, MARKS, Marks},
+    matcher::{Builder, Limits, Matcher},
+    skipped,
+    unlisted::{self, Glance, MARKS},
+    visitors::{AnyRobot, MostSpecific},
 };
 use crate::registry::{Pattern, Robot, Source};
 
@@ -14,9 +16,6 @@ pub(super) const LIMITS: Limits = Limits {
     literals_bytes: 4 << 20,
     always: 64,
 };
-
-/// Most regular expressions that run on one User-Agent, beside those.
-const MAX_RUNS: usize = 64;
 
 /// Detector that knows the active robots of a registry.
 ///
@@ -127,9 +126,14 @@ impl Detector {
     pub fn identify(&self, user_agent: &[u8]) -> Option<Claim<'_>> {
         let matcher = self.matcher.as_deref()?;
         let mut best = MostSpecific::new(self.recognises_unlisted);
-        matcher.scan(user_agent, &mut best);
+        let left = skipped::between(read(user_agent));
+        matcher.scan(user_agent, left.clone(), &mut best);
         let Some((owner, range)) = best.hit else {
-            return self.unlisted(user_agent, &mut best.marks);
+            if !self.recognises_unlisted {
+                return None;
+            }
+            let unlisted = unlisted::find(read(user_agent), left, &mut best.marks);
+            return unlisted.map(Claim::Unlisted);
         };
         let robot = owner.robot as usize;
         Some(Claim::Listed(Listed {
@@ -139,13 +143,40 @@ impl Detector {
         }))
     }
 
-    fn unlisted(&self, user_agent: &[u8], marks: &mut Marks) -> Option<Claim<'_>> {
-        if !self.recognises_unlisted {
-            return None;
+    /// Tells whether a User-Agent is a robot's: whether [`Detector::identify`] names one.
+    ///
+    /// It is the quicker question, as the first robot found is enough.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use robot_detection::detect::Detector;
+    ///
+    /// let detector = Detector::new([])?.recognise_unlisted(true);
+    /// assert!(detector.is_robot("Mozilla/5.0 (compatible; examplebot/2.1)"));
+    /// assert!(!detector.is_robot("Mozilla/5.0 (X11; Linux x86_64; rv:140.0)"));
+    /// # Ok::<(), robot_detection::detect::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn is_robot(&self, user_agent: impl AsRef<[u8]>) -> bool {
+        self.is_any(user_agent.as_ref())
+    }
+
+    fn is_any(&self, user_agent: &[u8]) -> bool {
+        let Some(matcher) = self.matcher.as_deref() else {
+            return false;
+        };
+        let text = read(user_agent);
+        let left = skipped::between(text);
+        let glance = self
+            .recognises_unlisted
+            .then(|| Glance::at(text, left.clone()));
+        if glance == Some(Glance::Sign) {
+            return true;
         }
-        let text = user_agent.get(..MAX_USER_AGENT_BYTES).unwrap_or(user_agent);
-        let unlisted = unlisted::find(text, marks)?;
-        Some(Claim::Unlisted(unlisted))
+        let mut any = AnyRobot::new(self.recognises_unlisted);
+        matcher.scan(user_agent, left, &mut any);
+        any.is_found || glance.is_some_and(|glance| glance.is_found(text, &mut any.marks))
     }
 
     /// Returns the robots that take part.
@@ -203,6 +234,11 @@ impl Patterns {
     }
 }
 
+/// Returns what is read of a User-Agent.
+fn read(user_agent: &[u8]) -> &[u8] {
+    user_agent.get(..MAX_USER_AGENT_BYTES).unwrap_or(user_agent)
+}
+
 /// Drops the inactive, and those of which a better source has the id.
 pub(super) fn of_best_source(robots: impl IntoIterator<Item = Arc<Robot>>) -> Vec<Arc<Robot>> {
     let mut active: Vec<_> = robots
@@ -221,95 +257,4 @@ pub(super) fn of_best_source(robots: impl IntoIterator<Item = Arc<Robot>>) -> Ve
     }
     active.retain(|robot| best.get(&robot.id) == Some(&robot.source));
     active
-}
-
-/// Visitor that keeps the most specific hit; of equal ones the leftmost.
-struct MostSpecific {
-    hit: Option<(Owner, Range<usize>)>,
-    /// Made at the first gate that opens, which few requests reach.
-    ran: Option<Ran>,
-    recognises_unlisted: bool,
-    marks: Marks,
-}
-
-impl MostSpecific {
-    fn new(recognises_unlisted: bool) -> Self {
-        Self {
-            hit: None,
-            ran: None,
-            recognises_unlisted,
-            marks: Marks::default(),
-        }
-    }
-}
-
-impl Visitor for MostSpecific {
-    fn wants(&self, owner: Owner) -> bool {
-        let best = self.hit.as_ref();
-        best.is_none_or(|(best, _)| owner.rank <= best.rank)
-    }
-
-    fn may_run(&mut self, regex: u32) -> bool {
-        self.ran.get_or_insert_default().is_first(regex)
-    }
-
-    fn hit(&mut self, owner: Owner, range: Range<usize>) {
-        let is_before = |(best, known): &(Owner, Range<usize>)| {
-            (owner.rank, range.start) < (best.rank, known.start)
-        };
-        if self.hit.as_ref().is_none_or(is_before) {
-            self.hit = Some((owner, range));
-        }
-    }
-
-    fn wants_marks(&self) -> bool {
-        self.recognises_unlisted && self.hit.is_none()
-    }
-
-    fn mark(&mut self, mark: u8, range: Range<usize>) {
-        self.marks.push(mark, range);
-    }
-}
-
-/// The regular expressions that have run, without memory of their own.
-struct Ran {
-    regexes: [u32; MAX_RUNS],
-    count: usize,
-}
-
-impl Ran {
-    fn is_first(&mut self, regex: u32) -> bool {
-        let ran = self.regexes.get(..self.count).unwrap_or_default();
-        if ran.contains(&regex) {
-            return false;
-        }
-        let Some(free) = self.regexes.get_mut(self.count) else {
-            return false;
-        };
-        *free = regex;
-        self.count += 1;
-        true
-    }
-}
-
-impl Default for Ran {
-    fn default() -> Self {
-        Self {
-            regexes: [0; MAX_RUNS],
-            count: 0,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn regex_runs_once_and_only_so_many_run() {
-        let mut ran = Ran::default();
-        assert!((0..64).all(|regex| ran.is_first(regex)));
-        assert!(!ran.is_first(0));
-        assert!(!ran.is_first(64));
-    }
 }

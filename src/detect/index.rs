@@ -73,9 +73,11 @@ impl<T> Index<T> {
         Some(&slot.value)
     }
 
-    /// Tells whether there are no keys.
-    pub(super) fn is_empty(&self) -> bool {
-        self.slots.is_empty()
+    /// Returns all keys, and what stands under them.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Key, &T)> {
+        let whole = |[low, high]: [u64; 2]| Key::from(high) << 64 | Key::from(low);
+        let slots = self.slots.iter();
+        slots.map(move |slot| (whole(slot.key), &slot.value))
     }
 
     /// Returns the memory that it takes.
@@ -90,11 +92,11 @@ fn halves(key: Key) -> [u64; 2] {
     [key as u64, (key >> 64) as u64]
 }
 
-/// Returns a hash, of which the highest bits are the best.
+/// Returns a hash, of which the highest bits are the best (Knuth, The Art of Computer Programming 3, 6.4).
 #[inline]
-fn hash(key: Key) -> u64 {
+pub(super) fn hash(key: Key) -> u64 {
     let [low, high] = halves(key);
-    low.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ high.wrapping_mul(0xc2b2_ae3d_27d4_eb4f)
+    (low ^ high.rotate_left(23)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 #[cfg(test)]
@@ -106,7 +108,8 @@ mod tests {
         for count in [0_u32, 1, 2, 7, 8, 9, 1_000, 5_000] {
             let key = |number: u32| Key::from(number) << (number % 90) | Key::from(number) << 100;
             let index = Index::new((0..count).map(|n| (key(n), n))).unwrap();
-            assert_eq!(index.is_empty(), count == 0);
+            assert_eq!(index.iter().count(), count as usize);
+            assert!(index.iter().all(|(own, number)| own == key(*number)));
             for number in 0..count {
                 assert_eq!(index.get(key(number)), Some(&number));
             }

@@ -1,8 +1,9 @@
 //! The patterns of many robots, found in one pass over a User-Agent.
 
 mod builder;
+mod grams;
 mod groups;
-mod phrases;
+mod known;
 #[cfg(feature = "formats")]
 mod ranked;
 mod strange;
@@ -12,9 +13,13 @@ use std::ops::Range;
 use aho_corasick::AhoCorasick;
 use regex::bytes::Regex;
 
-use self::strange::Strange;
+use self::{
+    grams::{Filter, Grams},
+    known::Known,
+    strange::Strange,
+};
 use super::{
-    anchor::{GRAM_BYTES, gram, grams},
+    anchor::{GRAM_BYTES, gram},
     index::Index,
     rules::{Plain, Rule},
     words::{Word, Words},
@@ -35,13 +40,11 @@ pub const MAX_USER_AGENT_BYTES: usize = 8 << 10;
 /// each, and other words little more, however many literals there are.
 #[derive(Debug)]
 pub(super) struct Matcher {
+    known: Known,
     words: Index<Bucket>,
     /// By the first letters of a User-Agent.
     starts: Index<Bucket>,
-    grams: Index<Bucket>,
-    mark_grams: Index<Bucket>,
-    /// What is skipped, as no literal stands in it.
-    phrases: Box<[&'static [u8]]>,
+    grams: Grams,
     /// Those with neither words nor three letters in a row.
     rest: Option<Rest>,
     forms: Box<[Form]>,
@@ -51,6 +54,8 @@ pub(super) struct Matcher {
     regexes: Box<[Regex]>,
     always: Box<[Form]>,
     patterns: usize,
+    /// Whether no form may stand where browsers begin and end.
+    skips: bool,
 }
 
 /// Whose a hit is.
@@ -76,8 +81,10 @@ struct Form {
     /// Where in the literal a byte stands that is compared first, and which.
     beside: u16,
     beside_byte: u8,
-    /// Whether the anchor is all of it, and need not be compared.
-    is_anchor: bool,
+    /// Where in the literal a part stands that is told by the anchor's key and that byte,
+    /// and need not be compared.
+    told: u16,
+    told_length: u8,
     test: Test,
 }
 
@@ -101,9 +108,6 @@ struct Bucket {
     count: u16,
     /// Whether a word is told by its key, and has no letters in a row that are looked for.
     is_known: bool,
-    /// Phrases that begin with a word.
-    first_phrase: u8,
-    phrases: u8,
 }
 
 /// Forms that are looked for at every place.
@@ -122,7 +126,11 @@ pub(super) trait Visitor {
     fn may_run(&mut self, regex: u32) -> bool;
     /// Takes a hit.
     fn hit(&mut self, owner: Owner, range: Range<usize>);
-    /// Tells whether marks matter; asked when all hits are told.
+    /// Tells whether it has all that it wants; asked behind each place that is looked at.
+    fn is_done(&self) -> bool {
+        false
+    }
+    /// Tells whether marks matter; where they do not, they never do again.
     fn wants_marks(&self) -> bool {
         false
     }
@@ -130,9 +138,20 @@ pub(super) trait Visitor {
     fn mark(&mut self, _mark: u8, _range: Range<usize>) {}
 }
 
+impl Bucket {
+    /// Returns its forms, of which all but the first stand among `others`.
+    fn forms<'f>(&'f self, others: &'f [Form]) -> impl Iterator<Item = &'f Form> {
+        let start = self.others as usize;
+        let others = others.get(start..start + usize::from(self.count));
+        self.first.iter().chain(others.unwrap_or_default())
+    }
+}
+
 impl Matcher {
     /// Tells `visitor` the hits in a User-Agent.
-    pub(super) fn scan(&self, user_agent: &[u8], visitor: &mut impl Visitor) {
+    ///
+    /// Outside of the range `left` it is surely a browser's.
+    pub(super) fn scan(&self, user_agent: &[u8], left: Range<usize>, visitor: &mut impl Visitor) {
         // One byte more, so that the rules see that the text goes on.
         let text = user_agent
             .get(..=MAX_USER_AGENT_BYTES)
@@ -141,16 +160,17 @@ impl Matcher {
             self.test_all(bucket, 0, text, visitor);
         }
         let mut strange = Strange::default();
-        self.scan_words(text, &mut strange, visitor);
-        self.scan_grams(&self.grams, &strange, text, visitor);
+        let words = if self.skips { left } else { 0..text.len() };
+        self.scan_words(text, words, &mut strange, visitor);
+        if visitor.is_done() {
+            return;
+        }
+        self.scan_grams(&strange, text, visitor);
         if let Some(rest) = &self.rest {
             self.scan_rest(rest, text, visitor);
         }
         for form in &self.always {
             self.test(form, 0..0, text, visitor);
-        }
-        if visitor.wants_marks() {
-            self.scan_grams(&self.mark_grams, &strange, text, visitor);
         }
     }
 
@@ -167,10 +187,10 @@ impl Matcher {
     /// Returns the memory of the tables, without that of regular expressions.
     pub(super) fn memory_bytes(&self) -> usize {
         let rest = self.rest.as_ref();
-        [&self.words, &self.starts, &self.grams, &self.mark_grams]
-            .map(Index::memory_bytes)
-            .iter()
-            .sum::<usize>()
+        self.known.memory_bytes()
+            + self.words.memory_bytes()
+            + self.starts.memory_bytes()
+            + self.grams.memory_bytes()
             + size_of_val(&*self.forms)
             + size_of_val(&*self.literals)
             + size_of_val(&*self.plains)
@@ -179,18 +199,23 @@ impl Matcher {
 
     /// Looks all words up, and keeps those in which something else may stand.
     #[inline]
-    fn scan_words(&self, text: &[u8], strange: &mut Strange, visitor: &mut impl Visitor) {
-        let mut words = Words::new(text, 0);
-        while let Some(Word { run, key }) = words.next() {
+    fn scan_words(
+        &self,
+        text: &[u8],
+        range: Range<usize>,
+        strange: &mut Strange,
+        visitor: &mut impl Visitor,
+    ) {
+        for Word { run, key } in Words::within(text, range) {
+            if self.known.has(key) {
+                continue;
+            }
             if let Some(bucket) = self.words.get(key) {
-                if bucket.phrases > 0
-                    && let Some(end) = self.end_of_phrase(bucket, run.start, text)
-                {
-                    words.skip_to(end);
-                    continue;
-                }
                 if bucket.first.is_some() {
                     self.test_all(bucket, run.start, text, visitor);
+                    if visitor.is_done() {
+                        return;
+                    }
                 }
                 if bucket.is_known {
                     continue;
@@ -202,35 +227,45 @@ impl Matcher {
         }
     }
 
-    /// Returns where a phrase ends that a word begins.
+    /// Looks for letters in a row within words that are not known, while any matter.
     #[inline]
-    fn end_of_phrase(&self, bucket: &Bucket, start: usize, text: &[u8]) -> Option<usize> {
-        let first = usize::from(bucket.first_phrase);
-        let phrases = self
-            .phrases
-            .get(first..first + usize::from(bucket.phrases))?;
-        let rest = text.get(start..)?;
-        let phrase = phrases.iter().find(|phrase| rest.starts_with(phrase))?;
-        Some(start + phrase.len())
+    fn scan_grams(&self, strange: &Strange, text: &[u8], visitor: &mut impl Visitor) {
+        for run in strange.runs() {
+            let Some(filter) = self.grams.filter(visitor.wants_marks()) else {
+                return;
+            };
+            self.scan_word(run, filter, text, visitor);
+            if visitor.is_done() {
+                return;
+            }
+        }
+        if let Some(more) = strange.more(text) {
+            self.scan_more(more, text, visitor);
+        }
     }
 
-    fn scan_grams(
+    #[cold]
+    fn scan_more(&self, more: Words<'_>, text: &[u8], visitor: &mut impl Visitor) {
+        for word in more {
+            if let Some(filter) = self.grams.filter(visitor.wants_marks()) {
+                self.scan_word(word.run, filter, text, visitor);
+            }
+        }
+    }
+
+    #[inline]
+    fn scan_word(
         &self,
-        index: &Index<Bucket>,
-        strange: &Strange,
+        run: Range<usize>,
+        filter: &Filter,
         text: &[u8],
         visitor: &mut impl Visitor,
     ) {
-        if index.is_empty() {
-            return;
-        }
-        for run in strange.runs(text) {
-            for start in grams(&run) {
-                if let Some(bucket) = index.get(gram(text, start)) {
-                    self.test_all(bucket, start, text, visitor);
-                }
-            }
-        }
+        let start = run.start;
+        let word = text.get(run).unwrap_or_default();
+        self.grams.within(word, filter, |at, bucket| {
+            self.test_all(bucket, start + at, text, visitor);
+        });
     }
 
     fn scan_rest(&self, rest: &Rest, text: &[u8], visitor: &mut impl Visitor) {
@@ -250,13 +285,10 @@ impl Matcher {
         if let Some(form) = &bucket.first {
             self.test_at(form, at, text, visitor);
         }
-        if bucket.count == 0 {
-            return;
-        }
-        let start = bucket.others as usize;
-        let others = self.forms.get(start..start + usize::from(bucket.count));
-        for form in others.unwrap_or_default() {
-            self.test_at(form, at, text, visitor);
+        if bucket.count > 0 {
+            for form in bucket.forms(&self.forms).skip(1) {
+                self.test_at(form, at, text, visitor);
+            }
         }
     }
 
@@ -270,17 +302,22 @@ impl Matcher {
     fn occurrence(&self, form: &Form, at: usize, text: &[u8]) -> Option<Range<usize>> {
         let start = at.checked_sub(usize::from(form.offset))?;
         let range = start..start + usize::from(form.length);
-        if form.is_anchor {
-            return Some(range);
-        }
         let beside = text.get(start + usize::from(form.beside))?;
         if beside.to_ascii_lowercase() != form.beside_byte {
             return None;
         }
+        let told = usize::from(form.told_length);
+        if told == range.len() {
+            return Some(range);
+        }
         let literal = self.literals.get(form.literal as usize..)?;
-        let literal = literal.get(..range.len())?;
-        let found = text.get(range.clone())?;
-        found.eq_ignore_ascii_case(literal).then_some(range)
+        let (before, literal) = literal
+            .get(..range.len())?
+            .split_at_checked(usize::from(form.told))?;
+        let after = literal.get(told..)?;
+        let is_there =
+            stands(after, start + before.len() + told, text) && stands(before, start, text);
+        is_there.then_some(range)
     }
 
     fn test(&self, form: &Form, range: Range<usize>, text: &[u8], visitor: &mut impl Visitor) {
@@ -307,6 +344,15 @@ impl Matcher {
         if let Some(range) = hit.filter(|range| range.end <= MAX_USER_AGENT_BYTES) {
             visitor.hit(form.owner, range);
         }
+    }
+}
+
+/// Tells whether a part of a literal, in lower case, stands at a place of a text.
+#[inline]
+fn stands(part: &[u8], at: usize, text: &[u8]) -> bool {
+    part.is_empty() || {
+        let found = text.get(at..at + part.len());
+        found.is_some_and(|found| found.eq_ignore_ascii_case(part))
     }
 }
 
@@ -350,7 +396,7 @@ mod tests {
 
     fn asked(matcher: &Matcher, text: &[u8]) -> usize {
         let mut counter = Counter::default();
-        matcher.scan(text, &mut counter);
+        matcher.scan(text, 0..usize::MAX, &mut counter);
         counter.asked.get()
     }
 
@@ -373,7 +419,7 @@ mod tests {
         let matcher = matcher(PatternKind::Token, names());
         for name in names() {
             let mut counter = Counter::default();
-            matcher.scan(name.as_bytes(), &mut counter);
+            matcher.scan(name.as_bytes(), 0..usize::MAX, &mut counter);
             assert_eq!(counter.hits.first(), Some(&(0..8)), "{name}");
             assert_eq!(counter.hits.len(), 1, "{name}");
         }
@@ -395,7 +441,7 @@ mod tests {
         );
         assert_eq!(matcher.pattern_count(), 4);
         let mut counter = Counter::default();
-        matcher.scan(b"ab-c.b", &mut counter);
+        matcher.scan(b"ab-c.b", 0..usize::MAX, &mut counter);
         assert_eq!(counter.hits, [0..2, 0..2, 3..4, 5..6]);
     }
 }

@@ -69,8 +69,11 @@ mod regexes;
 mod rules;
 mod self_test;
 mod shared;
+mod skipped;
 mod specificity;
 mod unlisted;
+mod verdict;
+mod visitors;
 mod words;
 
 pub use claim::{Claim, Listed, UNLISTED};
@@ -82,3 +85,4 @@ pub use matcher::MAX_USER_AGENT_BYTES;
 pub use self_test::{BrowserHit, browser_hits, browsers, self_test};
 pub use shared::SharedDetector;
 pub use unlisted::{Sign, Unlisted};
+pub use verdict::Verdict;

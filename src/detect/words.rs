@@ -19,12 +19,26 @@ const BLOCK: usize = 64;
 /// Bit that tells small letters from capital ones, in each byte.
 const CASE: Key = Key::from_le_bytes([0x20; KEY_BYTES]);
 
-/// Masks of the first so many bytes.
-static FIRST: [Key; KEY_BYTES + 1] = first_bytes();
+/// Masks of the first so many bytes, for each length of a word in a block.
+static FIRST: [Key; BLOCK + 1] = first_bytes();
+
+/// Bit of the eighth of a block that each of its bytes stands in.
+static EIGHTHS: [u8; BLOCK] = eighths();
 
 #[expect(clippy::indexing_slicing, reason = "checked when the program is built")]
-const fn first_bytes() -> [Key; KEY_BYTES + 1] {
-    let mut masks = [Key::MAX; KEY_BYTES + 1];
+const fn eighths() -> [u8; BLOCK] {
+    let mut bits = [1; BLOCK];
+    let mut place = 0;
+    while place < BLOCK {
+        bits[place] <<= place / 8;
+        place += 1;
+    }
+    bits
+}
+
+#[expect(clippy::indexing_slicing, reason = "checked when the program is built")]
+const fn first_bytes() -> [Key; BLOCK + 1] {
+    let mut masks = [Key::MAX; BLOCK + 1];
     let mut count = 0;
     while count < KEY_BYTES {
         masks[count] = (1 << (8 * count)) - 1;
@@ -44,10 +58,10 @@ pub(super) struct Word {
 #[derive(Clone, Debug)]
 pub(super) struct Words<'t> {
     text: &'t [u8],
+    /// Where words are no longer looked for; none goes on there.
+    limit: usize,
     /// Where the block under way starts.
     base: usize,
-    /// The block and as many bytes behind it as a key holds; zeros behind the text.
-    block: [u8; BLOCK + KEY_BYTES],
     /// Letters of the block that belong to words still to come.
     letters: u64,
     /// Where the last word ended.
@@ -55,58 +69,22 @@ pub(super) struct Words<'t> {
 }
 
 impl<'t> Words<'t> {
-    /// Creates the iterator over the words of `text` from `start` on.
+    /// Creates the iterator over the words of `text`.
+    pub(super) fn new(text: &'t [u8]) -> Self {
+        Self::within(text, 0..text.len())
+    }
+
+    /// Creates the iterator over the words in a range of `text`, at the end of which no word goes on.
     #[inline]
-    pub(super) fn new(text: &'t [u8], start: usize) -> Self {
-        let mut words = Self {
+    pub(super) fn within(text: &'t [u8], range: Range<usize>) -> Self {
+        let start = range.start;
+        let limit = range.end.min(text.len());
+        Self {
             text,
+            limit,
             base: start,
-            block: [0; BLOCK + KEY_BYTES],
-            letters: 0,
+            letters: letters_at(text, start, limit),
             end: start,
-        };
-        words.load(start);
-        words
-    }
-
-    /// Skips the words before `start`, at which no word goes on.
-    #[inline]
-    pub(super) fn skip_to(&mut self, start: usize) {
-        match (self.base + BLOCK).checked_sub(start) {
-            Some(left @ 1..=BLOCK) => self.letters &= u64::MAX << (BLOCK - left),
-            _ => self.load(start),
-        }
-    }
-
-    /// Goes to the next block that has letters of other words than the last one.
-    fn advance(&mut self) -> Option<()> {
-        while self.letters == 0 {
-            let base = self.base + BLOCK;
-            if base >= self.text.len() {
-                return None;
-            }
-            self.load(base);
-            let known = self.end.saturating_sub(base);
-            self.letters &= u32::try_from(known).map_or(0, |known| u64::MAX.unbounded_shl(known));
-        }
-        Some(())
-    }
-
-    #[inline]
-    fn load(&mut self, base: usize) {
-        self.base = base;
-        let rest = self.text.get(base..).unwrap_or_default();
-        match rest.first_chunk() {
-            Some(block) => self.block = *block,
-            None => self.load_last(rest),
-        }
-        self.letters = letters(&self.block);
-    }
-
-    fn load_last(&mut self, rest: &[u8]) {
-        self.block = [0; BLOCK + KEY_BYTES];
-        if let Some(block) = self.block.get_mut(..rest.len()) {
-            block.copy_from_slice(rest);
         }
     }
 }
@@ -114,43 +92,49 @@ impl<'t> Words<'t> {
 impl Iterator for Words<'_> {
     type Item = Word;
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "it is most of what a scan does")]
+    #[inline(always)]
     fn next(&mut self) -> Option<Word> {
         if self.letters == 0 {
-            self.advance()?;
+            (self.base, self.letters) = next_letters(self.text, self.limit, self.base, self.end)?;
         }
         let first = self.letters.trailing_zeros() % u64::BITS;
         let count = (self.letters >> first).trailing_ones();
         // The addition carries through the first run and out of it.
         self.letters &= self.letters.wrapping_add(1 << first);
-        let place = first as usize;
-        let bytes = self.block.get(place..place + KEY_BYTES)?;
-        let key = key_of(*bytes.first_chunk()?, count as usize);
-        let start = self.base + place;
+        let start = self.base + first as usize;
         self.end = start + count as usize;
         if first + count == u64::BITS {
-            return Some(self.long_word(start));
+            self.end += rest_of_word(self.text, self.end);
+            let run = start..self.end;
+            let key = key(self.text, &run);
+            return Some(Word { run, key });
         }
         Some(Word {
             run: start..self.end,
-            key,
+            key: key_of(self.text, start, count as usize),
         })
     }
 }
 
-impl Words<'_> {
-    /// Returns the word from `start` on, which may not end with the block.
-    #[cold]
-    fn long_word(&mut self, start: usize) -> Word {
-        self.end += rest_of_word(self.text, self.end);
-        let run = start..self.end;
-        Word {
-            key: key(self.text, &run),
-            run,
+/// Returns the next block that has letters of other words than the last one,
+/// which ends at `end`, and these letters.
+#[inline(never)]
+fn next_letters(text: &[u8], limit: usize, mut base: usize, end: usize) -> Option<(usize, u64)> {
+    loop {
+        base += BLOCK;
+        if base >= limit {
+            return None;
+        }
+        let known = bits(end.saturating_sub(base));
+        let letters = letters_at(text, base, limit) & u64::MAX.unbounded_shl(known);
+        if letters != 0 {
+            return Some((base, letters));
         }
     }
 }
 
+#[cold]
 fn rest_of_word(text: &[u8], start: usize) -> usize {
     let rest = text.get(start..).unwrap_or_default();
     rest.iter()
@@ -158,34 +142,89 @@ fn rest_of_word(text: &[u8], start: usize) -> usize {
         .count()
 }
 
-/// Returns which bytes of a block are letters, the first in the lowest bit.
+/// Returns which bytes of the block at `base` are letters, the first in the
+/// lowest bit; none from `limit` on.
 #[inline]
-fn letters(block: &[u8; BLOCK + KEY_BYTES]) -> u64 {
-    // Two loops, as the first is done to many bytes at once.
-    let is_letter = block.map(|byte| u8::from(byte.is_ascii_alphabetic()));
-    let (eights, _) = is_letter.as_chunks::<8>();
-    let eights = eights.iter().take(BLOCK / 8);
-    eights.rev().fold(0, |mask, eight| {
-        // Gathers the lowest bits of eight bytes in the highest byte.
-        let bits = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-        mask << 8 | bits
-    })
+fn letters_at(text: &[u8], base: usize, limit: usize) -> u64 {
+    let rest = text.get(base..).unwrap_or_default();
+    let letters = match (rest.first_chunk(), text.last_chunk()) {
+        (Some(block), _) => letters(block),
+        (None, Some(last)) => letters(last).unbounded_shr(bits(BLOCK - rest.len())),
+        (None, None) => letters_of_few(rest),
+    };
+    letters & !u64::MAX.unbounded_shl(bits(limit.saturating_sub(base)))
+}
+
+fn bits(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+fn letters_of_few(text: &[u8]) -> u64 {
+    let mut block = [0; BLOCK];
+    if let Some(own) = block.get_mut(..text.len()) {
+        own.copy_from_slice(text);
+    }
+    letters(&block)
+}
+
+/// Returns which bytes of a block are letters.
+fn letters(block: &[u8; BLOCK]) -> u64 {
+    // Written so that many bytes are looked at together: first, bit by bit of
+    // each byte, those of another eighth of the block.
+    let mut signs = [0; BLOCK];
+    for ((sign, byte), eighth) in signs.iter_mut().zip(block).zip(&EIGHTHS) {
+        *sign = u8::from(byte.is_ascii_alphabetic()).wrapping_neg() & eighth;
+    }
+    let (eighths, _) = signs.as_chunks();
+    let eighths = eighths.iter().map(|eighth| u64::from_le_bytes(*eighth));
+    transposed(eighths.fold(0, |all, eighth| all | eighth))
+}
+
+/// Returns bits of eight rows as if their columns were rows (Warren, Hacker's Delight, 7-3).
+#[inline]
+fn transposed(rows: u64) -> u64 {
+    let swap = |rows: u64, distance: u32, mask: u64| {
+        let other = (rows ^ (rows >> distance)) & mask;
+        rows ^ other ^ (other << distance)
+    };
+    let rows = swap(rows, 7, 0x00aa_00aa_00aa_00aa);
+    let rows = swap(rows, 14, 0x0000_cccc_0000_cccc);
+    swap(rows, 28, 0x0000_0000_f0f0_f0f0)
 }
 
 /// Returns the key of the bytes at `run` of a text.
 pub(super) fn key(text: &[u8], run: &Range<usize>) -> Key {
-    let mut bytes = [0; KEY_BYTES];
-    let own = text.get(run.clone()).unwrap_or_default();
-    for (byte, &own) in bytes.iter_mut().zip(own) {
-        *byte = own;
-    }
-    key_of(bytes, own.len())
+    key_of(text, run.start, run.len().min(BLOCK))
 }
 
-#[inline]
-fn key_of(bytes: [u8; KEY_BYTES], length: usize) -> Key {
-    let mask = FIRST.get(length.min(KEY_BYTES)).copied();
-    (Key::from_le_bytes(bytes) | CASE) & mask.unwrap_or_default()
+#[expect(clippy::inline_always, reason = "it is much of what a scan does")]
+#[inline(always)]
+fn key_of(text: &[u8], start: usize, length: usize) -> Key {
+    let mask = FIRST.get(length).copied().unwrap_or_default();
+    (bytes_at(text, start) | CASE) & mask
+}
+
+/// Returns the bytes from `start` on that a key holds, zeros behind the text.
+#[expect(clippy::inline_always, reason = "it is much of what a scan does")]
+#[inline(always)]
+fn bytes_at(text: &[u8], start: usize) -> Key {
+    match text.get(start..).and_then(<[u8]>::first_chunk) {
+        Some(bytes) => Key::from_le_bytes(*bytes),
+        None => last_bytes(text, start),
+    }
+}
+
+/// Returns the end of a text from `start` on, which is shorter than a key.
+#[inline(never)]
+fn last_bytes(text: &[u8], start: usize) -> Key {
+    let rest = text.get(start..).unwrap_or_default();
+    if let Some(last) = text.last_chunk::<KEY_BYTES>() {
+        let before = 8 * (KEY_BYTES - rest.len());
+        let before = u32::try_from(before).unwrap_or_default();
+        return Key::from_le_bytes(*last).unbounded_shr(before);
+    }
+    let bytes = rest.iter().rev();
+    bytes.fold(0, |key, &byte| key << 8 | Key::from(byte))
 }
 
 #[cfg(test)]
@@ -206,38 +245,27 @@ mod tests {
             for seed in 1..9_usize {
                 let byte = |at: usize| b"aZ@[`{z\xc1"[(at * at / 7 + at / seed) % (seed * 2) % 8];
                 let text: Vec<u8> = (0..length).map(byte).collect();
-                for word in Words::new(&text, 0) {
+                for word in Words::new(&text) {
                     assert_eq!(word.key, key(&text, &word.run));
                 }
-                let runs: Vec<_> = Words::new(&text, 0).map(|word| word.run).collect();
+                let runs: Vec<_> = Words::new(&text).map(|word| word.run).collect();
                 assert_eq!(runs, reference(&text), "{text:?}");
             }
         }
-        let mut long = Words::new(&[b'x'; 300], 0).map(|word| word.run);
+        let mut long = Words::new(&[b'x'; 300]).map(|word| word.run);
         assert_eq!((long.next(), long.next()), (Some(0..300), None));
     }
 
     #[test]
-    fn words_may_be_asked_for_from_any_start_on() {
-        let text = b"one-two three ".repeat(9);
+    fn words_may_be_asked_for_within_a_range() {
+        let text = b"one-two three ".repeat(19);
+        let is_letter = |at: usize| text.get(at).is_some_and(u8::is_ascii_alphabetic);
         for start in 0..=text.len() {
-            let runs =
-                Words::new(&text, start).map(|word| word.run.start - start..word.run.end - start);
-            assert_eq!(runs.collect::<Vec<_>>(), reference(&text[start..]));
-        }
-    }
-
-    #[test]
-    fn words_may_be_skipped() {
-        let text = b"one-two three ".repeat(30);
-        let all: Vec<_> = Words::new(&text, 0).collect();
-        for skipped in 1..all.len() {
-            for taken in 0..skipped {
-                let mut words = Words::new(&text, 0);
-                let first: Vec<_> = words.by_ref().take(taken).collect();
-                assert_eq!(first, all[..taken]);
-                words.skip_to(all[skipped].run.start);
-                assert_eq!(words.collect::<Vec<_>>(), all[skipped..]);
+            let ends = (start..=text.len()).filter(|&end| !is_letter(end));
+            for end in ends {
+                let runs = Words::within(&text, start..end).map(|word| word.run);
+                let runs: Vec<_> = runs.map(|run| run.start - start..run.end - start).collect();
+                assert_eq!(runs, reference(&text[start..end]), "{start}..{end}");
             }
         }
     }

@@ -82,6 +82,9 @@ fn bench(corpora: &Path) -> Result<()> {
         for (row, nanoseconds) in rows.iter_mut().zip(timing::measure(&contenders, mix)) {
             row.nanoseconds.push(nanoseconds);
         }
+        for (row, contender) in rows.iter_mut().zip(&contenders) {
+            row.mistakes.push(mix.mistakes(&contender.is_robot));
+        }
     }
     match node::isbot(corpora, &mixes) {
         Ok(row) => rows.push(row),

@@ -37,6 +37,24 @@ impl Mix {
         }
     }
 
+    /// Returns how many of a hundred a detector takes for what they are not.
+    ///
+    /// It is asked as in a server: each User-Agent stands where the one before stood.
+    #[expect(clippy::cast_precision_loss, reason = "far fewer than 2^52")]
+    pub fn mistakes(&self, is_robot: &dyn Fn(&str) -> bool) -> f64 {
+        let mut buffer = String::with_capacity(1 << 16);
+        let turns = self
+            .user_agents
+            .iter()
+            .zip([false, true].into_iter().cycle());
+        let wrong = turns.filter(|(user_agent, expected)| {
+            buffer.clear();
+            buffer.push_str(user_agent);
+            is_robot(&buffer) != *expected
+        });
+        100.0 * wrong.count() as f64 / self.user_agents.len() as f64
+    }
+
     /// Writes one User-Agent a line.
     pub fn write(&self, folder: &Path) -> Result<()> {
         fs::create_dir_all(folder)?;

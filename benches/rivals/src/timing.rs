@@ -23,6 +23,8 @@ pub struct Row {
     pub name: String,
     /// Nanoseconds a User-Agent, by mix: the fastest of all turns.
     pub nanoseconds: Vec<f64>,
+    /// How many of a hundred it takes for what they are not, by mix, where it was asked.
+    pub mistakes: Vec<f64>,
 }
 
 impl Row {
@@ -31,6 +33,7 @@ impl Row {
         Self {
             name: name.to_owned(),
             nanoseconds: Vec::new(),
+            mistakes: Vec::new(),
         }
     }
 }
@@ -74,15 +77,18 @@ fn pass(contender: &Contender, mix: &Mix) {
 /// Returns a table of nanoseconds a User-Agent and of ratios to ours.
 pub fn table(rows: &[Row], mixes: &[Mix]) -> String {
     let ours = rows.iter().find(|row| row.name == OURS);
-    let mut table = format!("{:<38}", "ns a User-Agent (times ours)");
+    let mut table = format!("{:<38}", "ns a User-Agent (times ours, mistakes)");
     for mix in mixes {
-        let _ = write!(table, "{:>20}", mix.name);
+        let _ = write!(table, "{:>28}", mix.name);
     }
     for row in rows {
         let _ = write!(table, "\n{:<38}", row.name);
         for (place, nanoseconds) in row.nanoseconds.iter().enumerate() {
             let ratio = ours.map_or(f64::NAN, |ours| nanoseconds / ours.nanoseconds[place]);
-            let _ = write!(table, "{:>20}", format!("{nanoseconds:.0} ({ratio:.2}x)"));
+            let mistakes = row.mistakes.get(place);
+            let mistakes = mistakes.map_or(String::new(), |share| format!(", {share:.1} %"));
+            let cell = format!("{nanoseconds:.0} ({ratio:.2}x{mistakes})");
+            let _ = write!(table, "{cell:>28}");
         }
     }
     table + "\n"

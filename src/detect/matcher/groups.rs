@@ -5,19 +5,17 @@ use std::collections::BTreeMap;
 use aho_corasick::AhoCorasick;
 use regex::bytes::Regex;
 
-use super::{
-    Bucket, Form, Matcher, Owner, Rest, Test,
-    builder::Draft,
-    phrases::{first_word, phrases, with_first},
-};
+use super::{Bucket, Form, Matcher, Owner, Rest, Test, builder::Draft, grams::Grams, known::Known};
 use crate::detect::{
     anchor::{
         Anchor, Commonness, GRAM_BYTES, MAX_KNOWN_BYTES, common_words, gram, grams, word_length,
+        words_of_everybody,
     },
     detector::BuildError,
     index::Index,
     rules::Plain,
-    words::{Key, key},
+    skipped,
+    words::{Key, Word, Words, key},
 };
 
 /// Most forms that share an anchor; each may be compared wherever it stands.
@@ -35,7 +33,6 @@ pub(super) struct Groups {
     words: Anchored,
     starts: Anchored,
     grams: Anchored,
-    mark_grams: Anchored,
     rest: Vec<(Vec<u8>, Form)>,
     always: Vec<Form>,
 }
@@ -65,6 +62,11 @@ impl Groups {
         } else {
             offset.saturating_sub(1)
         };
+        let told = if is_told_by_key(&anchor) {
+            offset.min(beside)..end.max(beside + 1)
+        } else {
+            beside..literal.len().min(beside + 1)
+        };
         let form = Form {
             owner: Owner {
                 rank: narrow(self.count)?,
@@ -76,7 +78,8 @@ impl Groups {
             offset: narrow(offset)?,
             beside: narrow(beside)?,
             beside_byte: literal.get(beside).copied().unwrap_or_default(),
-            is_anchor: anchor == Anchor::Word(0..literal.len()) && literal.len() <= MAX_KNOWN_BYTES,
+            told: narrow(told.start)?,
+            told_length: narrow(told.len())?,
             test: draft.test,
         };
         self.count += 1;
@@ -93,7 +96,6 @@ impl Groups {
         let (forms, key) = match anchor {
             Anchor::Word(run) => (&mut self.words, key(&literal, run)),
             Anchor::Start => (&mut self.starts, gram(&literal, 0)),
-            Anchor::Gram(start) if is_mark => (&mut self.mark_grams, gram(&literal, *start)),
             Anchor::Gram(start) => (&mut self.grams, gram(&literal, *start)),
             // Marks without letters are looked for by their own rule.
             Anchor::Nowhere if is_mark => return,
@@ -122,28 +124,26 @@ impl Groups {
                 self.words.entry(word).or_default();
             }
         }
-        let phrases = phrases(&self);
-        for word in phrases.iter().filter_map(|phrase| first_word(phrase)) {
-            self.words.entry(word).or_default();
-        }
+        let skips = !skipped::pieces().any(|piece| self.may_hold_any(piece));
+        let most_said = Known::new(words_of_everybody().filter(|&word| {
+            let is_said_alone = self.words.get(&word).is_none_or(Vec::is_empty);
+            is_said_alone && self.is_known(word)
+        }));
         let known: Vec<bool> = self.words.keys().map(|word| self.is_known(*word)).collect();
         let mut known = known.into_iter();
         let mut lay = Layout::default();
-        let words = lay.out(self.words, |word, bucket| {
-            let skipped = with_first(&phrases, word);
-            Ok(Bucket {
-                is_known: known.next().unwrap_or_default(),
-                first_phrase: narrow(skipped.start)?,
-                phrases: narrow(skipped.len())?,
-                ..bucket
-            })
+        let words = lay.out(self.words, |bucket| Bucket {
+            is_known: known.next().unwrap_or_default(),
+            ..bucket
         })?;
+        let starts = lay.out(self.starts, |bucket| bucket)?;
+        let grams = lay.out(self.grams, |bucket| bucket)?;
         Ok(Matcher {
+            known: most_said,
+            skips,
             words,
-            starts: lay.out(self.starts, |_, bucket| Ok(bucket))?,
-            grams: lay.out(self.grams, |_, bucket| Ok(bucket))?,
-            mark_grams: lay.out(self.mark_grams, |_, bucket| Ok(bucket))?,
-            phrases: phrases.into(),
+            starts,
+            grams: Grams::new(grams, &lay.forms),
             rest: Rest::new(self.rest)?,
             forms: lay.forms.into(),
             literals: self.literals.into(),
@@ -154,19 +154,21 @@ impl Groups {
         })
     }
 
-    /// Returns the forms that a word is the anchor of.
-    pub(super) fn with_word(&self, word: Key) -> impl Iterator<Item = &Form> {
-        self.words.get(&word).into_iter().flatten()
-    }
-
-    /// Returns the forms that letters in a row are the anchor of.
-    pub(super) fn with_gram(&self, gram: Key) -> impl Iterator<Item = &Form> {
-        let all = [&self.grams, &self.mark_grams].into_iter();
-        all.flat_map(move |grams| grams.get(&gram).into_iter().flatten())
+    /// Tells whether a form may be found by a word of a text, whatever is around the text.
+    fn may_hold_any(&self, text: &[u8]) -> bool {
+        Words::new(text).any(|Word { run, key }| {
+            let inner = grams(&run).flat_map(|start| {
+                let forms = self.grams.get(&gram(text, start));
+                forms.into_iter().flatten().map(move |form| (start, form))
+            });
+            let own = self.words.get(&key).into_iter().flatten();
+            let mut forms = own.map(|form| (run.start, form)).chain(inner);
+            forms.any(|(at, form)| may_stand(self.literal(form), form, text, at))
+        })
     }
 
     /// Returns the literal of a form.
-    pub(super) fn literal(&self, form: &Form) -> &[u8] {
+    fn literal(&self, form: &Form) -> &[u8] {
         let literal = self.literals.get(form.literal as usize..);
         let literal = literal.and_then(|all| all.get(..usize::from(form.length)));
         literal.unwrap_or_default()
@@ -177,9 +179,25 @@ impl Groups {
         let length = word_length(word);
         let bytes = word.to_le_bytes();
         let mut grams = grams(&(0..length)).map(|start| gram(&bytes, start));
-        length <= MAX_KNOWN_BYTES
-            && grams
-                .all(|gram| !self.grams.contains_key(&gram) && !self.mark_grams.contains_key(&gram))
+        length <= MAX_KNOWN_BYTES && grams.all(|gram| !self.grams.contains_key(&gram))
+    }
+}
+
+/// Tells whether a literal may stand where its anchor does, whatever is around the text.
+fn may_stand(literal: &[u8], form: &Form, text: &[u8], at: usize) -> bool {
+    let offset = usize::from(form.offset);
+    let seen = text.get(at.saturating_sub(offset)..).unwrap_or_default();
+    let own = literal.get(offset.saturating_sub(at)..).unwrap_or_default();
+    let mut pairs = seen.iter().zip(own);
+    pairs.all(|(seen, own)| seen.eq_ignore_ascii_case(own))
+}
+
+/// Tells whether an anchor is there wherever its key is.
+fn is_told_by_key(anchor: &Anchor) -> bool {
+    match anchor {
+        Anchor::Word(run) => run.len() <= MAX_KNOWN_BYTES,
+        Anchor::Gram(_) => true,
+        Anchor::Start | Anchor::Nowhere => false,
     }
 }
 
@@ -193,7 +211,7 @@ impl Layout {
     fn out(
         &mut self,
         anchored: Anchored,
-        mut finish: impl FnMut(Key, Bucket) -> Result<Bucket, BuildError>,
+        mut finish: impl FnMut(Bucket) -> Bucket,
     ) -> Result<Index<Bucket>, BuildError> {
         let mut buckets = Vec::with_capacity(anchored.len());
         for (key, own) in anchored {
@@ -204,7 +222,7 @@ impl Layout {
                 count: narrow(own.len())?,
                 ..Bucket::default()
             };
-            buckets.push((key, finish(key, bucket)?));
+            buckets.push((key, finish(bucket)));
             self.forms.extend(own);
         }
         Index::new(buckets).ok_or_else(too_many)

@@ -41,15 +41,18 @@ impl Strange {
         }
     }
 
-    /// Returns the words, and all that are behind them where there were too many.
+    /// Returns the words that were kept.
     #[inline]
-    pub(super) fn runs<'t>(&'t self, text: &'t [u8]) -> impl Iterator<Item = Range<usize>> + 't {
+    pub(super) fn runs(&self) -> impl Iterator<Item = Range<usize>> {
         let words = self.words.get(..self.count).unwrap_or_default();
-        let kept = words
-            .iter()
-            .map(|&(start, end)| usize::from(start)..usize::from(end));
-        let more = self.more_from.map(|start| Words::new(text, start));
-        kept.chain(more.into_iter().flatten().map(|word| word.run))
+        let words = words.iter();
+        words.map(|&(start, end)| usize::from(start)..usize::from(end))
+    }
+
+    /// Returns all words behind those that were kept, if there were too many.
+    pub(super) fn more<'t>(&self, text: &'t [u8]) -> Option<Words<'t>> {
+        let start = self.more_from?;
+        Some(Words::within(text, start..text.len()))
     }
 }
 
@@ -60,13 +63,22 @@ mod tests {
     #[test]
     fn no_word_is_lost_where_there_are_too_many() {
         let text = b"abc 12 defgh-".repeat(200);
-        let all: Vec<_> = Words::new(&text, 0).map(|word| word.run).collect();
+        let all: Vec<_> = Words::new(&text).map(|word| word.run).collect();
         for count in [0, 1, MAX_WORDS - 1, MAX_WORDS, MAX_WORDS + 1, all.len()] {
             let mut strange = Strange::default();
             for run in &all[..count] {
                 strange.push(run.clone());
             }
-            let runs: Vec<_> = strange.runs(&text).collect();
+            let runs: Vec<_> = strange
+                .runs()
+                .chain(
+                    strange
+                        .more(&text)
+                        .into_iter()
+                        .flatten()
+                        .map(|word| word.run),
+                )
+                .collect();
             if count > MAX_WORDS {
                 assert_eq!(runs, all);
             } else {

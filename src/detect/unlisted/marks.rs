@@ -164,26 +164,52 @@ fn late_mark(text: &[u8], at: usize) -> Option<(&'static Mark, Range<usize>)> {
 /// Bytes that are looked at together, and the next one.
 const BLOCK: usize = 33;
 
-/// Tells whether a text has any of the signs that browsers have not: no mark
+/// Tells whether a text may have any of the signs that browsers have not: no mark
 /// without letters stands in one that has none, and no late mark holds there.
 pub(super) fn may_have_signs(text: &[u8]) -> bool {
+    any_block(text, has_signs)
+}
+
+/// Tells whether a small letter stands before one of two, in any case.
+fn has_pair(text: &[u8], first: u8, then: [u8; 2]) -> bool {
+    any_block(text, |text| {
+        let next = text.get(1..).unwrap_or_default();
+        let pairs = text.iter().zip(next).map(|(&byte, &next)| {
+            let next = next | 0x20;
+            u8::from(byte | 0x20 == first) & (u8::from(next == then[0]) | u8::from(next == then[1]))
+        });
+        pairs.fold(0, |all, pair| all | pair) != 0
+    })
+}
+
+/// Tells whether a test holds for any bytes of a text that stand together, each with the next.
+#[inline]
+fn any_block(text: &[u8], holds: impl Fn(&[u8]) -> bool) -> bool {
     let Some(last) = text.last_chunk::<BLOCK>() else {
-        return has_signs(text);
+        return holds(text);
     };
-    let blocks = text.windows(BLOCK).step_by(BLOCK - 1);
-    let mut blocks = blocks.filter_map(|block| block.first_chunk::<BLOCK>());
-    blocks.any(|block| has_signs(block)) || has_signs(last)
+    let mut rest = text;
+    while let Some(block) = rest.first_chunk::<BLOCK>() {
+        if holds(block) {
+            return true;
+        }
+        rest = rest.get(BLOCK - 1..).unwrap_or_default();
+    }
+    holds(last)
 }
 
 /// Looks at each byte with the next, all of them: so that many are looked at together.
+///
+/// Two neighbours are compared but for the bits in which `.` and `:`, and `.`
+/// and `/`, differ: so `..`, `:/` and few others are told.
 #[inline]
 fn has_signs(text: &[u8]) -> bool {
     let next = text.get(1..).unwrap_or_default();
     let is = u8::from;
     let signs = text.iter().zip(next).map(|(&byte, &next)| {
         let alone = is(byte == b'+') | is(byte == b'@') | is(byte == b'<') | is(next == b'{');
-        let url = is(byte == b':') & is(next == b'/');
-        alone | url | is(byte == b'.') & is(next == b'.')
+        let first = byte & !(b'.' ^ b':') == b'.' & b':';
+        alone | is(first) & is(next & !(b'.' ^ b'/') == b'.' & b'/')
     });
     signs.fold(0, |all, sign| all | sign) != 0
 }
@@ -268,9 +294,11 @@ static PROFILES: Words = Words::new(|| words(&["wap-profile", "uaprof", "docomo"
 ///
 /// Android's browsers name the device in their first comment.
 fn is_device(text: &[u8], before: &[u8]) -> bool {
-    let is_in_first_comment = !before.contains(&b')');
-    is_in_first_comment
+    // What can be told quickly is asked first.
+    !starts_with(before, b"Mozilla/5.0 (compatible")
         && starts_with(text, b"Mozilla/")
+        && has_pair(before, b'd', [b'r'; 2])
+        && !before.contains(&b')')
         && has_any(&ANDROID, before)
         && !has_any(&COMPATIBLE, before)
 }
@@ -295,7 +323,8 @@ fn is_browser_s_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
         || host(b"qtweb.net")
         || host(b"whatsapp.com")
         || host(b"instapaper.com")
-        || has_any(&PROFILES, text)
+        // All of these have `of` or `oc` in them, which other texts seldom have.
+        || has_pair(text, b'o', [b'f', b'c']) && has_any(&PROFILES, text)
 }
 
 /// Tells whether a browser's User-Agent goes on with the name of a site.

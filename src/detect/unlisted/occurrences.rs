@@ -9,11 +9,19 @@ use super::{MARKS, Unlisted};
 pub(super) const MAX_OCCURRENCES: usize = 16;
 
 /// Occurrences of marks, without memory of their own.
-#[derive(Default)]
 pub(in crate::detect) struct Marks {
     /// Index of the mark and where it starts.
     occurrences: [(u8, u16); MAX_OCCURRENCES],
     count: usize,
+}
+
+impl Default for Marks {
+    fn default() -> Self {
+        Self {
+            occurrences: [(0, 0); MAX_OCCURRENCES],
+            count: 0,
+        }
+    }
 }
 
 impl Marks {
@@ -35,22 +43,38 @@ impl Marks {
 
     /// Returns the first of the marks, in their order, that gives a robot away.
     pub(in crate::detect) fn best(&self, text: &[u8]) -> Option<Unlisted> {
-        let occurrences = self.occurrences.get(..self.count).unwrap_or_default();
         let mut best: Option<(u8, Unlisted)> = None;
-        for &(index, start) in occurrences {
+        for &occurrence in self.occurrences() {
+            let (index, _) = occurrence;
             if best.as_ref().is_some_and(|(known, _)| *known <= index) {
                 continue;
             }
-            let Some(mark) = MARKS.get(usize::from(index)) else {
-                continue;
-            };
-            let start = usize::from(start);
-            let range = start..start + mark.literal.len();
-            if range.end <= text.len() && mark.holds(text, &range) {
-                let sign = mark.sign;
-                best = Some((index, Unlisted { sign, range }));
+            if let Some(unlisted) = unlisted(occurrence, text) {
+                best = Some((index, unlisted));
             }
         }
         best.map(|(_, unlisted)| unlisted)
     }
+
+    /// Tells whether any of the marks gives a robot away.
+    pub(super) fn any(&self, text: &[u8]) -> bool {
+        let mut occurrences = self.occurrences().iter();
+        occurrences.any(|&occurrence| unlisted(occurrence, text).is_some())
+    }
+
+    fn occurrences(&self) -> &[(u8, u16)] {
+        self.occurrences.get(..self.count).unwrap_or_default()
+    }
+}
+
+/// Returns what the occurrence of a mark gives away, if its rule holds.
+fn unlisted((index, start): (u8, u16), text: &[u8]) -> Option<Unlisted> {
+    let mark = MARKS.get(usize::from(index))?;
+    let start = usize::from(start);
+    let range = start..start + mark.literal.len();
+    let holds = range.end <= text.len() && mark.holds(text, &range);
+    holds.then_some(Unlisted {
+        sign: mark.sign,
+        range,
+    })
 }

@@ -93,10 +93,7 @@ pub(super) fn find(text: &[u8]) -> Option<Unlisted> {
             range: 0..end,
         })
     };
-    if LIBRARIES
-        .iter()
-        .any(|library| starts_with(text, library.as_bytes()))
-    {
+    if is_library(text) {
         return found(Sign::Library);
     }
     if has_platform(text) {
@@ -112,6 +109,12 @@ pub(super) fn find(text: &[u8]) -> Option<Unlisted> {
         return found(Sign::Program);
     }
     None
+}
+
+fn is_library(text: &[u8]) -> bool {
+    let first = text.first().map(u8::to_ascii_lowercase);
+    let mut libraries = LIBRARIES.iter().map(|library| library.as_bytes());
+    libraries.any(|library| library.first() == first.as_ref() && starts_with(text, library))
 }
 
 fn program_word(text: &[u8]) -> Option<Range<usize>> {

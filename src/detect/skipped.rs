@@ -1,0 +1,165 @@
+//! What browsers begin and end with, in which no robot is looked for.
+
+use std::ops::Range;
+
+/// What nearly all browsers begin with.
+const START: &[u8] = b"Mozilla/5.0 (";
+
+/// What follows for each system, found by its first letters. None ends within a word.
+const SYSTEMS: [(&[u8; 8], &[u8]); 4] = [
+    (b"Windows ", b"Windows NT 10.0; Win64; x64"),
+    (b"Linux; A", b"Linux; Android "),
+    (b"iPhone; ", b"iPhone; CPU iPhone OS "),
+    (b"Macintos", b"Macintosh; Intel Mac OS X "),
+];
+
+// What they end with, but for versions.
+const ENGINE: &[u8] = b" AppleWebKit/";
+const CHROME: &[u8] = b" (KHTML, like Gecko) Chrome/";
+const VERSION: &[u8] = b" (KHTML, like Gecko) Version/";
+const SAFARI: &[u8] = b" Safari/";
+const MOBILE: &[u8] = b" Mobile";
+const IPHONE: &[u8] = b" Mobile/15E148";
+
+/// Returns all pieces that are skipped.
+pub(super) fn pieces() -> impl Iterator<Item = &'static [u8]> {
+    let endings = [ENGINE, CHROME, VERSION, SAFARI, MOBILE, IPHONE];
+    let systems = SYSTEMS.into_iter().map(|(_, system)| system);
+    [START].into_iter().chain(systems).chain(endings)
+}
+
+/// Returns what is left of a User-Agent between a beginning and an ending of browsers.
+///
+/// Nothing that is left out has a sign of an unlisted robot, and no word goes on there.
+pub(super) fn between(text: &[u8]) -> Range<usize> {
+    let start = start(text);
+    start..end(text).max(start)
+}
+
+#[inline]
+fn start(text: &[u8]) -> usize {
+    let Some(rest) = text.strip_prefix(START) else {
+        return 0;
+    };
+    let first = rest.first_chunk();
+    match SYSTEMS.iter().find(|(own, _)| first == Some(*own)) {
+        Some((_, system)) if rest.starts_with(system) => START.len() + system.len(),
+        _ => START.len(),
+    }
+}
+
+/// Returns where an ending begins that may have any version.
+#[inline]
+fn end(text: &[u8]) -> usize {
+    if !text.last().is_some_and(u8::is_ascii_digit) {
+        return text.len();
+    }
+    let Some(before) = without_version(text).strip_suffix(SAFARI) else {
+        return text.len();
+    };
+    let iphone = before.strip_suffix(IPHONE);
+    let product = iphone.or_else(|| before.strip_suffix(MOBILE));
+    let product = without_version(product.unwrap_or(before));
+    let engine = product
+        .strip_suffix(CHROME)
+        .or_else(|| product.strip_suffix(VERSION));
+    let Some(engine) = engine.map(without_version) else {
+        return before.len();
+    };
+    engine.strip_suffix(ENGINE).unwrap_or(before).len()
+}
+
+/// Leaves out the digits and points at the end, where at least eight bytes stand.
+#[inline]
+fn without_version(mut text: &[u8]) -> &[u8] {
+    while let Some((rest, last)) = text.split_last_chunk() {
+        let others = not_of_version(*last);
+        if others != 0 {
+            let count = others.leading_zeros() as usize / 8;
+            return text.get(..text.len() - count).unwrap_or_default();
+        }
+        text = rest;
+    }
+    text
+}
+
+/// Returns the highest bit of each byte that is neither a digit nor a point, the last byte first.
+#[inline]
+fn not_of_version(bytes: [u8; 8]) -> u64 {
+    const fn each(byte: u8) -> u64 {
+        u64::from_le_bytes([byte; 8])
+    }
+    let bytes = u64::from_le_bytes(bytes);
+    let low = bytes & each(0x7f);
+    // Without its highest bit no byte carries into the next.
+    let from_point = low + each(0x80 - b'.');
+    let behind_nine = low + each(0x80 - b'9' - 1);
+    let is_no_slash = (low ^ each(b'/')) + each(0x7f);
+    !(from_point & !behind_nine & is_no_slash & !bytes) & each(0x80)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn left(text: &str) -> &str {
+        text.get(between(text.as_bytes())).unwrap()
+    }
+
+    #[test]
+    fn beginnings_and_endings_of_browsers_are_left_out() {
+        for (text, expected) in [
+            (
+                "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/143.0.0.0 Safari/537.36",
+                ")",
+            ),
+            (
+                "Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/143.0.1.2 Mobile Safari/537.36",
+                "14; Pixel 8)",
+            ),
+            (
+                "Mozilla/5.0 (iPhone; CPU iPhone OS 18_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.4 Mobile/15E148 Safari/604.1",
+                "18_4 like Mac OS X)",
+            ),
+            (
+                "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
+                "X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
+            ),
+            (
+                "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; examplebot/1.0) Chrome/140.0 Safari/537.36",
+                "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; examplebot/1.0) Chrome/140.0",
+            ),
+            ("examplebot/1.0", "examplebot/1.0"),
+            (" Safari/", " Safari/"),
+            (" Safari/1", ""),
+            ("1.2.3", "1.2.3"),
+            ("", ""),
+        ] {
+            assert_eq!(left(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn no_word_goes_on_into_what_is_left_out() {
+        let is_letter = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphabetic);
+        let endings = 1 + SYSTEMS.len();
+        assert!(pieces().take(endings).all(|start| !is_letter(start.last())));
+        assert!(pieces().skip(endings).all(|end| !is_letter(end.first())));
+        assert!(
+            SYSTEMS
+                .iter()
+                .all(|(first, system)| system.starts_with(*first))
+        );
+    }
+
+    #[test]
+    fn versions_are_digits_and_points() {
+        for byte in 0..=u8::MAX {
+            let is_version = byte.is_ascii_digit() || byte == b'.';
+            let text = [b"12345678 ".as_slice(), &[byte], b".0"].concat();
+            let expected = if is_version { 9 } else { 10 };
+            assert_eq!(without_version(&text).len(), expected, "{byte}");
+        }
+        assert_eq!(without_version(b"a1234567812345678"), b"a");
+    }
+}

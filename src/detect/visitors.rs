@@ -1,0 +1,149 @@
+//! What a User-Agent is scanned for: the most specific robot, or any.
+
+use std::ops::Range;
+
+use super::{
+    matcher::{Owner, Visitor},
+    unlisted::Marks,
+};
+
+/// Most regular expressions that run on one User-Agent, beside those that always do.
+const MAX_RUNS: usize = 64;
+
+/// Visitor that keeps the most specific hit; of equal ones the leftmost.
+pub(super) struct MostSpecific {
+    pub(super) hit: Option<(Owner, Range<usize>)>,
+    /// Made at the first gate that opens, which few requests reach.
+    ran: Option<Ran>,
+    recognises_unlisted: bool,
+    pub(super) marks: Marks,
+}
+
+impl MostSpecific {
+    /// Creates one without a hit.
+    pub(super) fn new(recognises_unlisted: bool) -> Self {
+        Self {
+            hit: None,
+            ran: None,
+            recognises_unlisted,
+            marks: Marks::default(),
+        }
+    }
+}
+
+impl Visitor for MostSpecific {
+    fn wants(&self, owner: Owner) -> bool {
+        let best = self.hit.as_ref();
+        best.is_none_or(|(best, _)| owner.rank <= best.rank)
+    }
+
+    fn may_run(&mut self, regex: u32) -> bool {
+        self.ran.get_or_insert_default().is_first(regex)
+    }
+
+    fn hit(&mut self, owner: Owner, range: Range<usize>) {
+        let is_before = |(best, known): &(Owner, Range<usize>)| {
+            (owner.rank, range.start) < (best.rank, known.start)
+        };
+        if self.hit.as_ref().is_none_or(is_before) {
+            self.hit = Some((owner, range));
+        }
+    }
+
+    fn wants_marks(&self) -> bool {
+        self.recognises_unlisted && self.hit.is_none()
+    }
+
+    fn mark(&mut self, mark: u8, range: Range<usize>) {
+        self.marks.push(mark, range);
+    }
+}
+
+/// Visitor that stops at the first hit.
+pub(super) struct AnyRobot {
+    pub(super) is_found: bool,
+    ran: Option<Ran>,
+    recognises_unlisted: bool,
+    pub(super) marks: Marks,
+}
+
+impl AnyRobot {
+    /// Creates one without a hit.
+    pub(super) fn new(recognises_unlisted: bool) -> Self {
+        Self {
+            is_found: false,
+            ran: None,
+            recognises_unlisted,
+            marks: Marks::default(),
+        }
+    }
+}
+
+impl Visitor for AnyRobot {
+    fn wants(&self, _owner: Owner) -> bool {
+        !self.is_found
+    }
+
+    fn may_run(&mut self, regex: u32) -> bool {
+        self.ran.get_or_insert_default().is_first(regex)
+    }
+
+    fn hit(&mut self, _owner: Owner, _range: Range<usize>) {
+        self.is_found = true;
+    }
+
+    fn is_done(&self) -> bool {
+        self.is_found
+    }
+
+    fn wants_marks(&self) -> bool {
+        self.recognises_unlisted
+    }
+
+    fn mark(&mut self, mark: u8, range: Range<usize>) {
+        self.marks.push(mark, range);
+    }
+}
+
+/// The regular expressions that have run, without memory of their own.
+struct Ran {
+    regexes: [u32; MAX_RUNS],
+    count: usize,
+}
+
+impl Ran {
+    fn is_first(&mut self, regex: u32) -> bool {
+        let ran = self.regexes.get(..self.count).unwrap_or_default();
+        if ran.contains(&regex) {
+            return false;
+        }
+        let Some(free) = self.regexes.get_mut(self.count) else {
+            return false;
+        };
+        *free = regex;
+        self.count += 1;
+        true
+    }
+}
+
+impl Default for Ran {
+    fn default() -> Self {
+        Self {
+            regexes: [0; MAX_RUNS],
+            count: 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn regex_runs_once_and_only_so_many_run() {
+        let mut ran = Ran::default();
+        assert!((0..64).all(|regex| ran.is_first(regex)));
+        assert!(!ran.is_first(0));
+        assert!(!ran.is_first(64));
+    }
+}
