@@ -2,25 +2,34 @@
 //!
 //! `inner` is the service alone; what a case costs more than it is the layer's.
 
+#[path = "support/inner.rs"]
+mod inner;
+
 use std::{
+    collections::HashMap,
     convert::Infallible,
-    future::{Future, Ready, ready},
+    future::Future,
+    net::IpAddr,
     pin::pin,
     sync::Arc,
-    task::{Context, Poll, Waker},
+    task::{Context, Waker},
 };
 
-use divan::{AllocProfiler, Bencher, black_box};
+use divan::{AllocProfiler, Bencher};
 use http::{HeaderValue, Request, Response, header};
 use robot_detection::{
-    detect::{Detector, SharedDetector},
-    layer::RobotDetectionLayer,
-    policy::{Enforce, Enforcement, Enforcer, Policy, SharedPolicy, SharedRobotsFiles},
+    detect::{Detector, SharedDetector, Verdict},
+    layer::{RobotDetectionLayer, Verdicts, Visit},
+    policy::{
+        Action, Enforce, Enforcement, Enforcer, Policy, Rule, SharedPolicy, SharedRobotsFiles,
+    },
     registry::{Pattern, PatternKind, Purpose, Robot, Source},
     robots_txt::{Dialect, RobotsTxt},
 };
 use tower_layer::Layer;
 use tower_service::Service;
+
+use inner::Inner;
 
 #[global_allocator]
 static ALLOCATOR: AllocProfiler = AllocProfiler::system();
@@ -31,25 +40,6 @@ const CHROME: &str = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.
 
 fn main() {
     divan::main();
-}
-
-/// The application: it answers at once, with nothing.
-#[derive(Clone, Copy)]
-struct Inner;
-
-impl Service<Request<()>> for Inner {
-    type Response = Response<()>;
-    type Error = Infallible;
-    type Future = Ready<Result<Response<()>, Infallible>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<()>) -> Self::Future {
-        black_box(request);
-        ready(Ok(Response::new(())))
-    }
 }
 
 /// A layer that knows 1,000 robots.
@@ -72,6 +62,32 @@ fn strict_layer() -> RobotDetectionLayer {
     files.replace(RobotsTxt::parse(text.as_bytes(), Dialect::default()).into());
     let settings = Enforcement::default().rules(Enforce::On);
     layer().enforcer(Enforcer::new(files, settings))
+}
+
+/// Verdicts of 10,000 addresses, as a cache holds them.
+struct Cached(HashMap<IpAddr, Verdict>);
+
+impl Verdicts for Cached {
+    fn verdict(&self, visit: &Visit<'_>) -> Verdict {
+        let found = visit.client.and_then(|client| self.0.get(&client));
+        found.copied().unwrap_or(Verdict::Pending)
+    }
+}
+
+/// A layer that decides by verdict, and finds each in a cache.
+fn asking_layer() -> RobotDetectionLayer {
+    let address = |number: u16| {
+        let [high, low] = number.to_be_bytes();
+        IpAddr::from([192, 0, high, low])
+    };
+    let cached = (0..10_000).map(|number| (address(number), Verdict::Verified));
+    let rule = Rule::builder(Action::Refuse).verdicts([Verdict::Spoofed]);
+    let policy = Policy::builder().rule(rule.paths(["/*"])).build();
+    let layer = layer();
+    layer.policy().replace(policy.expect("the rule is right"));
+    layer
+        .verdicts(Arc::new(Cached(cached.collect())))
+        .client_address(|_| Some(IpAddr::from([192, 0, 2, 7])))
 }
 
 fn robot(id: &str, token: &str) -> Robot {
@@ -139,6 +155,21 @@ fn person_passes_on_a_filtered_path(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn robot_passes_identified(bencher: Bencher<'_, '_>) {
     run(bencher, layer().layer(Inner), "/a/page.html", GOOGLEBOT);
+}
+
+#[divan::bench]
+fn robot_passes_with_a_cached_verdict(bencher: Bencher<'_, '_>) {
+    run(
+        bencher,
+        asking_layer().layer(Inner),
+        "/a/page.html",
+        GOOGLEBOT,
+    );
+}
+
+#[divan::bench]
+fn person_passes_where_verdicts_are_asked_for(bencher: Bencher<'_, '_>) {
+    run(bencher, asking_layer().layer(Inner), "/a/page.html", CHROME);
 }
 
 #[divan::bench]

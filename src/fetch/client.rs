@@ -6,7 +6,7 @@ use reqwest::{
 };
 use url::Url;
 
-use super::{DirectSettings, FetchError, FetchLimits, error::innermost};
+use super::{DirectSettings, FetchError, FetchLimits, error::innermost, public::PublicResolver};
 
 const USER_AGENT: &str = concat!(
     "robot-detection/",
@@ -37,6 +37,9 @@ pub(super) fn build_agent(settings: &DirectSettings) -> Result<Client, FetchErro
     }
     if let Some(proxy) = settings.proxy()? {
         builder = builder.proxy(proxy);
+    }
+    if settings.is_public_only {
+        builder = builder.dns_resolver(PublicResolver);
     }
     finish(builder)
 }

@@ -1,15 +1,26 @@
 //! Requests to servers whose every answer is wanted as it is.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
 
 use bytes::Bytes;
 use reqwest::{
     Client, Method, NoProxy, Proxy, Response,
     header::{HeaderMap, HeaderValue},
 };
-use url::Url;
+use tokio::time::{Instant, timeout};
+use url::{Host, Url};
 
-use super::{FetchError, client, error::classify, shown_url};
+use super::{FetchError, client, error::classify, is_public, public::NotPublic, shown_url};
+
+/// Most room that is made for a body before it comes.
+const MAX_ROOM: usize = 64 * 1024;
+
+/// Least that a body must bring on average, once the longest wait for a byte is over.
+const MIN_BYTES_A_SECOND: u64 = 1024;
 
 /// How long and how much a [`DirectClient`] takes.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -18,7 +29,7 @@ pub struct DirectSettings {
     pub user_agent: Option<HeaderValue>,
     /// Longest time for a connection; 120 seconds by default.
     pub connect_timeout: Duration,
-    /// Longest time without a byte; 30 seconds by default.
+    /// Longest time without a byte, or with less than 1 KiB a second; 30 seconds by default.
     pub idle_timeout: Duration,
     /// Longest time for all of an answer; 5 minutes by default.
     pub timeout: Duration,
@@ -26,6 +37,11 @@ pub struct DirectSettings {
     pub max_body_bytes: u64,
     /// HTTP proxy that is asked in place of servers, but for those on this machine.
     pub proxy: Option<Url>,
+    /// Whether only public addresses are connected to, see [`is_public`]; not by default.
+    ///
+    /// A name's addresses are looked at as they are connected to, so that a
+    /// name cannot change them in between. No proxy is used then.
+    pub is_public_only: bool,
 }
 
 /// HTTP client that follows no redirect, keeps no cookie, and takes any status.
@@ -79,11 +95,26 @@ impl DirectClient {
         url: &Url,
         headers: HeaderMap,
     ) -> Result<DirectAnswer, FetchError> {
-        self.execute(
-            self.client.request(method, url.clone()).headers(headers),
-            url,
-        )
-        .await
+        let request = self.client.request(method, url.clone()).headers(headers);
+        self.execute(request, url, None).await
+    }
+
+    /// Sends a request without a body, and takes so many bytes of an answer that has more.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::send`], but for bodies that are too large.
+    pub async fn send_beginning(
+        &self,
+        method: Method,
+        url: &Url,
+        headers: HeaderMap,
+        bytes: u64,
+    ) -> Result<DirectAnswer, FetchError> {
+        let request = self.client.request(method, url.clone()).headers(headers);
+        let bytes = bytes.min(self.settings.max_body_bytes);
+        self.execute(request, url, usize::try_from(bytes).ok())
+            .await
     }
 
     /// Posts the fields of a form.
@@ -106,15 +137,19 @@ impl DirectClient {
             .headers(headers)
             .header("content-type", "application/x-www-form-urlencoded")
             .body(body);
-        self.execute(request, url).await
+        self.execute(request, url, None).await
     }
 
     async fn execute(
         &self,
         request: reqwest::RequestBuilder,
         url: &Url,
+        enough: Option<usize>,
     ) -> Result<DirectAnswer, FetchError> {
-        super::fetcher::address(url.as_str())?;
+        super::fetcher::check_scheme(url)?;
+        if self.settings.is_public_only {
+            check_public(url)?;
+        }
         let sent = request.send().await;
         let mut response = sent.map_err(|error| self.classify(url, error))?;
         let headers = std::mem::take(response.headers_mut());
@@ -122,22 +157,52 @@ impl DirectClient {
             status: response.status().as_u16(),
             headers,
             peer: response.remote_addr(),
-            body: self.body(url, response).await?,
+            body: self.body(url, response, enough).await?,
         })
     }
 
-    async fn body(&self, url: &Url, mut response: Response) -> Result<Bytes, FetchError> {
-        self.check_size(url, response.content_length().unwrap_or(0))?;
-        let mut body = Vec::new();
-        while let Some(chunk) = response
-            .chunk()
-            .await
-            .map_err(|error| self.classify(url, error))?
-        {
-            self.check_size(url, body.len().saturating_add(chunk.len()) as u64)?;
-            body.extend_from_slice(&chunk);
+    async fn body(
+        &self,
+        url: &Url,
+        mut response: Response,
+        enough: Option<usize>,
+    ) -> Result<Bytes, FetchError> {
+        let told = response.content_length().unwrap_or(0);
+        if enough.is_none() {
+            self.check_size(url, told)?;
         }
-        Ok(body.into())
+        let began = Instant::now();
+        let idle = self.settings.idle_timeout;
+        // What is told may never come.
+        let room = usize::try_from(told).unwrap_or(usize::MAX).min(MAX_ROOM);
+        let mut body = Vec::with_capacity(room);
+        loop {
+            // What is compressed may come, and still make no byte.
+            let chunk = timeout(idle, response.chunk()).await;
+            let chunk = chunk.map_err(|_| self.too_slow(url))?;
+            let Some(chunk) = chunk.map_err(|error| self.classify(url, error))? else {
+                return Ok(body.into());
+            };
+            let length = body.len().saturating_add(chunk.len());
+            if let Some(enough) = enough.filter(|enough| length > *enough) {
+                body.extend_from_slice(&chunk);
+                body.truncate(enough);
+                return Ok(body.into());
+            }
+            self.check_size(url, length as u64)?;
+            body.extend_from_slice(&chunk);
+            if is_too_slow(body.len(), began.elapsed(), idle) {
+                return Err(self.too_slow(url));
+            }
+        }
+    }
+
+    fn too_slow(&self, url: &Url) -> FetchError {
+        FetchError::Timeout {
+            url: shown_url(url.as_str()),
+            total: self.settings.timeout,
+            idle: self.settings.idle_timeout,
+        }
     }
 
     fn check_size(&self, url: &Url, size: u64) -> Result<(), FetchError> {
@@ -162,6 +227,11 @@ impl DirectClient {
     }
 }
 
+/// Tells whether a body trickles: after a time without a byte, it should be beyond that.
+fn is_too_slow(length: usize, elapsed: Duration, idle: Duration) -> bool {
+    elapsed > idle && (length as u64) < elapsed.as_secs().saturating_mul(MIN_BYTES_A_SECOND)
+}
+
 impl DirectSettings {
     fn check(&self) -> Result<(), FetchError> {
         let zero = if self.max_body_bytes == 0 {
@@ -180,7 +250,7 @@ impl DirectSettings {
 
     /// Returns the proxy to use.
     pub(super) fn proxy(&self) -> Result<Option<Proxy>, FetchError> {
-        let Some(url) = &self.proxy else {
+        let Some(url) = self.proxy.as_ref().filter(|_| !self.is_public_only) else {
             return Ok(None);
         };
         let proxy = Proxy::all(url.clone()).map_err(|error| FetchError::BadUrl {
@@ -201,6 +271,23 @@ impl Default for DirectSettings {
             timeout: Duration::from_mins(5),
             max_body_bytes: 10 * 1024 * 1024,
             proxy: None,
+            is_public_only: false,
         }
     }
+}
+
+/// Refuses a URL of an address that is not public; names are resolved later.
+fn check_public(url: &Url) -> Result<(), FetchError> {
+    let address = match url.host() {
+        Some(Host::Ipv4(address)) => IpAddr::V4(address),
+        Some(Host::Ipv6(address)) => IpAddr::V6(address),
+        Some(Host::Domain(_)) | None => return Ok(()),
+    };
+    if is_public(address) {
+        return Ok(());
+    }
+    Err(FetchError::Connect {
+        url: shown_url(url.as_str()),
+        reason: NotPublic.to_string(),
+    })
 }

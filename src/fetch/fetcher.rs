@@ -255,9 +255,18 @@ pub(super) fn address(url: &str) -> Result<Url, FetchError> {
         reason,
     };
     let address = Url::parse(url).map_err(|error| bad(error.to_string()))?;
-    match address.scheme() {
-        "http" | "https" => Ok(address),
-        scheme => Err(bad(format!("{scheme}: is not fetched over HTTP"))),
+    check_scheme(&address)?;
+    Ok(address)
+}
+
+/// Refuses a URL that is not fetched over HTTP.
+pub(super) fn check_scheme(url: &Url) -> Result<(), FetchError> {
+    match url.scheme() {
+        "http" | "https" => Ok(()),
+        scheme => Err(FetchError::BadUrl {
+            url: shown_url(url.as_str()),
+            reason: format!("{scheme}: is not fetched over HTTP"),
+        }),
     }
 }
 

@@ -22,6 +22,7 @@
 //! # }
 //! ```
 
+mod address;
 mod ask;
 mod client;
 mod direct;
@@ -29,8 +30,10 @@ mod error;
 mod fetcher;
 #[cfg(feature = "otel")]
 mod post;
+mod public;
 mod shown;
 
+pub use address::{AddressKind, is_public};
 pub use ask::{Answered, Ask};
 pub use direct::{DirectAnswer, DirectClient, DirectSettings};
 pub use error::FetchError;

@@ -1,9 +1,10 @@
 //! What the rows of a source were made from.
 
-use std::fmt::{self, Write};
+use std::fmt;
 
 use sha2::{Digest, Sha256};
 
+use crate::description::hex;
 use crate::registry::Format;
 
 /// Version of the rules that turn bytes into rows.
@@ -89,15 +90,6 @@ impl fmt::Display for Fingerprint {
         };
         write!(f, "{origin};{};{};{}", self.rules, self.format, self.sha256)
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        // Writing to a string does not fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
 }
 
 #[cfg(test)]

@@ -31,6 +31,7 @@
 //! | `robot-operator` | [`Robot::operator`] |
 //! | `robot-owner-name` | [`Robot::operator`], of bundled and manual robots only |
 //! | `robot-host`, `robot-ranges-url` | [`Robot::host_suffixes`], [`Robot::ranges_url`], of bundled and manual robots only |
+//! | `robot-signature-agent` | [`Robot::signature_agents`], of bundled and manual robots only |
 //! | `robot-checked` | [`Robot::checked`], of bundled and manual robots only |
 //!
 //! A kept field holds at most 2,048 bytes, a file at most 50,000 robots.
@@ -48,6 +49,9 @@
 //! ```
 
 mod bundled;
+mod by_hand;
+#[cfg(feature = "verify")]
+mod by_robot;
 mod collect;
 #[cfg(feature = "formats")]
 mod export;
@@ -56,6 +60,7 @@ mod format;
 mod import;
 mod parse;
 mod pattern;
+mod proofs;
 mod purpose;
 mod regex;
 mod robot;
@@ -63,6 +68,9 @@ mod text;
 mod useragent;
 
 pub use bundled::bundled;
+pub use by_hand::{TypedError, TypedRobot};
+#[cfg(feature = "verify")]
+pub(crate) use by_robot::ByRobot;
 #[cfg(feature = "formats")]
 pub use export::{
     ExportFormat, Exported, Expression, LeftOut, write_ai_robots_txt, write_crawler_user_agents,

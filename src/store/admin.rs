@@ -1,8 +1,8 @@
 //! The administrator: a password, tokens for scripts, sessions.
 
-use std::fmt::Write as _;
-
 use sha2::{Digest, Sha256};
+
+use crate::description::hex;
 
 use super::{Store, StoreError, StoreErrorKind, sql};
 
@@ -163,9 +163,5 @@ impl Store {
 
 /// Who reads a backup of the database must not become the administrator.
 fn hashed(id: &str) -> String {
-    let mut hex = String::with_capacity(64);
-    for byte in Sha256::digest(id.as_bytes()) {
-        let _ = write!(hex, "{byte:02x}");
-    }
-    hex
+    hex(&Sha256::digest(id.as_bytes()))
 }

@@ -27,6 +27,19 @@ impl Store {
         Ok(taken > 0)
     }
 
+    /// Returns who has a lease, or had it last and did not give it back.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn lease_holder(&self, name: &str) -> Result<Option<String>, StoreError> {
+        let row: Option<(String,)> = self
+            .database
+            .first(&sql::LEASE_HOLDER, &[name.into()])
+            .await?;
+        Ok(row.map(|(holder,)| holder))
+    }
+
     /// Gives a lease back; does nothing if somebody else holds it now.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! The database: robots, refreshes, sources, the administrator's sessions, descriptions.
+//! The database: robots, refreshes, sources, address ranges, sessions, descriptions.
 //!
 //! SQLite is the embedded default, a fleet shares PostgreSQL. Both run the
 //! same statements; times are milliseconds since 1970.
@@ -21,6 +21,7 @@
 //! # }
 //! ```
 
+mod address_ranges;
 mod admin;
 mod changes;
 mod database;
@@ -40,14 +41,15 @@ mod statement;
 #[expect(clippy::module_inception, reason = "the file is named for its type")]
 mod store;
 
+pub use address_ranges::StoredRanges;
 pub use descriptions::{
     DescriptionCursor, DescriptionEntry, DescriptionOrder, DescriptionQuery, KeyCount, Saved,
     StoredDescription,
 };
 pub use error::{StoreError, StoreErrorKind};
 pub use frontier::{
-    ClaimedUrl, DescriptionChange, FoundUrl, KnownUrl, OpenUrls, PageRecord, Recorded, RunCounts,
-    RunKey, RunState, RunWanted, StoredRun,
+    ClaimedUrl, DescribedTwice, DescriptionChange, FoundUrl, KnownUrl, OpenUrls, PageRecord,
+    Recorded, RunCounts, RunKey, RunState, RunWanted, StoredRun,
 };
 pub use refreshes::{RefreshOutcome, RefreshRecord};
 pub use replace::Changes;

@@ -68,6 +68,8 @@ struct FactsJson {
     host_suffixes: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ranges_url: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    signature_agents: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     checked: Option<String>,
 }
@@ -168,6 +170,7 @@ impl RobotRow {
         robot.exclusion = Exclusion::from_value(&facts.exclusion);
         robot.host_suffixes = facts.host_suffixes;
         robot.ranges_url = facts.ranges_url.filter(|url| is_web_url(url));
+        robot.signature_agents = facts.signature_agents;
         robot.checked = facts.checked;
         robot.status = status;
         Ok(StoredRobot {
@@ -264,6 +267,7 @@ fn facts_to_json(robot: &Robot) -> String {
         exclusion,
         host_suffixes: robot.host_suffixes.clone(),
         ranges_url: robot.ranges_url.clone(),
+        signature_agents: robot.signature_agents.clone(),
         checked: robot.checked.clone(),
     })
 }

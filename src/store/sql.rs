@@ -98,8 +98,30 @@ statements! {
         "INSERT INTO leases (name, holder, until_ms) VALUES ($1, $2, $3) \
          ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until_ms = excluded.until_ms \
          WHERE leases.until_ms <= $4 OR leases.holder = excluded.holder";
+    LEASE_HOLDER = "read who has a lease",
+        "SELECT holder FROM leases WHERE name = $1";
     RELEASE_LEASE = "give a lease back",
         "DELETE FROM leases WHERE name = $1 AND holder = $2";
+
+    SAVE_ADDRESS_RANGES = "save a list of address ranges",
+        "INSERT INTO address_ranges (url, prefixes, created, unreadable, etag, last_modified, \
+         rules, fetched_ms, checked_ms, tried_ms, failures, error) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) \
+         ON CONFLICT (url) DO UPDATE SET \
+         prefixes = COALESCE(excluded.prefixes, address_ranges.prefixes), \
+         created = excluded.created, unreadable = excluded.unreadable, etag = excluded.etag, \
+         last_modified = excluded.last_modified, rules = excluded.rules, \
+         fetched_ms = excluded.fetched_ms, checked_ms = excluded.checked_ms, \
+         tried_ms = excluded.tried_ms, failures = excluded.failures, error = excluded.error";
+    ADDRESS_RANGES = "read a list of address ranges",
+        "SELECT url, prefixes, created, unreadable, etag, last_modified, rules, fetched_ms, \
+         checked_ms, tried_ms, failures, error FROM address_ranges WHERE url = $1";
+    ADDRESS_RANGE_STATES = "read what is known of the lists of address ranges",
+        "SELECT url, CAST(NULL AS TEXT) AS prefixes, created, unreadable, etag, last_modified, \
+         rules, fetched_ms, checked_ms, tried_ms, failures, error FROM address_ranges \
+         ORDER BY url";
+    REMOVE_ADDRESS_RANGES = "forget a list of address ranges",
+        "DELETE FROM address_ranges WHERE url = $1";
 
     ADMIN_PASSWORD = "read the administrator's password hash",
         "SELECT password_hash FROM admin_credentials WHERE id = 1";

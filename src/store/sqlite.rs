@@ -28,10 +28,20 @@ const QUEUE_TIMEOUT: Duration = Duration::from_secs(15);
 /// How long a start waits for other starts on the same file.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// Pages of the write-ahead log that are carried over to the database at once.
+///
+/// A page that many transactions write is carried over once; 4,000 are 16 MiB.
+const CHECKPOINT_PAGES: &str = "4000";
+
+/// Statements that a connection keeps compiled.
+const STATEMENTS: usize = 200;
+
 const START_POLL: Duration = Duration::from_millis(10);
 
 /// Connections that read beside the one that writes.
 const READERS: u32 = 4;
+/// Time after which one that nobody uses is closed: each has a thread and a cache of pages.
+const READ_FOR: Duration = Duration::from_mins(2);
 
 const OPEN_ADVICE: &str = "check that its directory exists, that this user may write \
                            there, and that it names an SQLite database, not a directory";
@@ -47,7 +57,11 @@ pub(super) async fn open(url: &str) -> Result<Database, StoreError> {
         .map_err(|error| bad_url(url, &error.to_string()))?
         .busy_timeout(BUSY_TIMEOUT)
         .foreign_keys(true)
-        .synchronous(SqliteSynchronous::Normal);
+        .synchronous(SqliteSynchronous::Normal)
+        .statement_cache_capacity(STATEMENTS)
+        .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
+        // Statements that touch many rows would each make a file, and remove it.
+        .pragma("temp_store", "memory");
     let pools = match target {
         Target::Memory => open_memory(&place, options).await?,
         Target::File { create } => open_file(&place, options, create).await?,
@@ -101,6 +115,8 @@ async fn open_memory(place: &Place, options: SqliteConnectOptions) -> Result<Poo
         .max_connections(1)
         .idle_timeout(None)
         .max_lifetime(None)
+        // It is in this process: no network loses it.
+        .test_before_acquire(false)
         .acquire_timeout(QUEUE_TIMEOUT)
         .connect_with(options)
         .await
@@ -135,8 +151,8 @@ async fn open_file(
         .map_err(|error| StoreError::of_open(place, &error, OPEN_ADVICE))?;
     migrate(place, &mut connection).await?;
     let pools = Pools::Sqlite {
-        read: connect_pool(place, READERS, &options).await?,
-        write: connect_pool(place, 1, &options).await?,
+        read: connect_pool(place, READERS, Some(READ_FOR), &options).await?,
+        write: connect_pool(place, 1, None, &options).await?,
     };
     // The last connection to close would empty the log: the pools are open now.
     let closed = connection.close().await;
@@ -159,12 +175,15 @@ fn create_private(path: &Path) {
 async fn connect_pool(
     place: &Place,
     connections: u32,
+    idle_timeout: Option<Duration>,
     options: &SqliteConnectOptions,
 ) -> Result<SqlitePool, StoreError> {
     SqlitePoolOptions::new()
         .max_connections(connections)
-        .idle_timeout(None)
+        .idle_timeout(idle_timeout)
         .max_lifetime(None)
+        // It is in this process: no network loses it.
+        .test_before_acquire(false)
         .acquire_timeout(QUEUE_TIMEOUT)
         .connect_with(options.clone())
         .await

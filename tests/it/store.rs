@@ -6,6 +6,7 @@
     reason = "a test may panic, its helpers too"
 )]
 
+mod address_ranges;
 mod administrator;
 mod changes;
 mod descriptions;

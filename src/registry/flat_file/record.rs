@@ -23,6 +23,7 @@ const KEPT: &[&str] = &[
     "robot-pattern",
     "robot-purpose",
     "robot-ranges-url",
+    "robot-signature-agent",
     "robot-unusable",
     "robot-useragent",
     "robot-useragent-kind",

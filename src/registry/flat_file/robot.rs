@@ -4,7 +4,8 @@ use super::record::{Item, Record, records};
 use crate::registry::{
     Exclusion, NoPattern, Parsed, Pattern, PatternKind, Purpose, Robot, Source, Status,
     collect::Collector,
-    text::{clean, clean_verbatim, cut, slug, starts_with_ignore_case},
+    proofs::{host_suffixes, http_url, signature_agents},
+    text::{clean, clean_verbatim, cut, slug},
     useragent::{clean_useragent, normalise_clean, strip_useragent, without_version},
 };
 
@@ -82,8 +83,9 @@ fn robot(record: &Record, source: &Source) -> Result<Robot, &'static str> {
     robot.product_token = product_token(record.first("robot-exclusion-useragent"));
     robot.exclusion = Exclusion::from_value(record.first("robot-exclusion"));
     if trusted {
-        robot.host_suffixes = host_suffixes(record.first("robot-host"));
+        robot.host_suffixes = host_suffixes(record.first("robot-host")).facts;
         robot.ranges_url = http_url(record.first("robot-ranges-url"));
+        robot.signature_agents = signature_agents(record.first("robot-signature-agent")).facts;
         robot.checked = date(record.first("robot-checked"));
     }
     let useragents: Vec<String> = record
@@ -201,59 +203,6 @@ fn purpose(value: &str) -> Purpose {
         })
         .find(|&purpose| purpose != Purpose::Unknown)
         .unwrap_or_default()
-}
-
-/// Returns the URL that a value begins with, if it is `http:` or `https:`.
-fn http_url(value: &str) -> Option<String> {
-    let value = clean(value);
-    let first = value
-        .split(' ')
-        .next()?
-        .trim_start_matches(['<', '>', '"', '\'', '(', ')', ',', ';']);
-    let first = without_end(first);
-    let behind = ["http://", "https://"]
-        .iter()
-        .find(|scheme| starts_with_ignore_case(first, scheme))
-        .and_then(|scheme| first.get(scheme.len()..))?;
-    let fits = first.len() <= MAX_BYTES
-        && behind.starts_with(|c: char| c.is_alphanumeric() || c == '[')
-        && !first.contains(['"', '<', '>', '\\', '`', '\'']);
-    fits.then(|| first.to_owned())
-}
-
-/// Returns a URL without the signs of the text around it; `fetch(3)` ends with its own.
-fn without_end(url: &str) -> &str {
-    let mut url = url;
-    loop {
-        let shorter = url.trim_end_matches(['<', '>', '"', '\'', ',', ';']);
-        let opened = shorter.matches('(').count();
-        url = match shorter.strip_suffix(')') {
-            Some(inside) if inside.matches(')').count() >= opened => inside,
-            _ => return shorter,
-        };
-    }
-}
-
-/// Returns the endings of host names in a list: `*.acme.example` is `acme.example`.
-fn host_suffixes(value: &str) -> Vec<String> {
-    let mut suffixes = Vec::new();
-    for word in clean(value).split([' ', ',', ';']).take(MAX_LIST) {
-        let suffix = word
-            .trim_start_matches(['*', '.'])
-            .trim_end_matches('.')
-            .to_ascii_lowercase();
-        let last = suffix.rsplit('.').next().unwrap_or_default();
-        let fits = suffix.contains('.')
-            && suffix.len() <= 253
-            && last.starts_with(|c: char| c.is_ascii_alphabetic())
-            && suffix
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'.');
-        if fits && !suffixes.contains(&suffix) {
-            suffixes.push(suffix);
-        }
-    }
-    suffixes
 }
 
 /// Returns a day of the calendar, if a value is one: `2026-11-21`.

@@ -59,6 +59,9 @@ fn write_robot(robot: &Robot, file: &mut String) {
     if let Some(url) = &robot.ranges_url {
         field("ranges-url", url);
     }
+    if !robot.signature_agents.is_empty() {
+        field("signature-agent", &robot.signature_agents.join(", "));
+    }
     if let Some(day) = &robot.checked {
         field("checked", day);
     }

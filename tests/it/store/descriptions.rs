@@ -15,6 +15,7 @@ on_each_engine! {
     odd_keys_are_cut_and_sorted_by_bytes,
     the_newest_and_the_changed_are_found,
     sites_are_kept_apart,
+    texts_come_back_in_their_places_and_are_left_out_of_lists,
     a_row_that_cannot_be_read_is_named,
 }
 
@@ -98,6 +99,13 @@ async fn the_modified_time_moves_with_what_is_said_only(database: TestDatabase) 
     page.set(name::DEPTH, "2");
     assert_eq!(save(&store, &[page.clone()], 20).await, [Saved::Same]);
     assert_eq!(times(&store).await, (10, 10, "2".to_owned()));
+    // Dates alone change nothing: not a byte of what is published differs.
+    let mut later = page.clone();
+    later.set(name::RD_LAST_MODIFIED, "later");
+    later.set(name::LAST_MODIFIED, "Sun, 01 Mar 2026 12:30:05 GMT");
+    assert_eq!(save(&store, &[later], 25).await, [Saved::Same]);
+    let kept = store.description(SITE, page.url()).await.unwrap().unwrap();
+    assert_eq!(kept.description, page);
     page.set(name::MD5, "2");
     let other = described("b", &[]);
     let both = [page.clone(), other.clone(), other];
@@ -270,6 +278,50 @@ async fn sites_are_kept_apart(database: TestDatabase) {
     let url = "http://www.example.com/a";
     assert!(store.description(SITE, url).await.unwrap().is_some());
     assert!(store.description("shop", url).await.unwrap().is_none());
+}
+
+async fn texts_come_back_in_their_places_and_are_left_out_of_lists(database: TestDatabase) {
+    let store = database.store().await;
+    let texts = [
+        ("title", "A"),
+        (name::FULL_TEXT, "All \"of\" it.\nZürich"),
+        (name::DEPTH, "1"),
+        (name::PARTIAL_TEXT, "with \u{0} in it"),
+        (name::TABLE_OF_CONTENTS, ""),
+        ("author", "Ada"),
+    ];
+    let pages = [
+        described("a", &texts),
+        described("b", &[]),
+        described("c", &texts),
+    ];
+    save(&store, &pages, 5).await;
+    let stored = store
+        .descriptions(&DescriptionQuery::new(SITE))
+        .await
+        .unwrap();
+    let stored: Vec<_> = stored.into_iter().map(|it| it.description).collect();
+    assert_eq!(stored, pages);
+
+    let light = |after: &str, limit| {
+        let (store, after) = (store.clone(), after.to_owned());
+        async move {
+            store
+                .descriptions_without_texts(SITE, &after, limit)
+                .await
+                .unwrap()
+        }
+    };
+    let first = light("", 2).await;
+    let description = &first[0].description;
+    assert_eq!(
+        (description.title(), description.value("author")),
+        ("A", Some("Ada"))
+    );
+    assert_eq!(description.value(name::FULL_TEXT), None);
+    assert_eq!((first[0].modified_ms, first.len()), (5, 2));
+    let rest = light(first[1].description.url(), 2).await;
+    assert_eq!((rest.len(), rest[0].description.url()), (1, pages[2].url()));
 }
 
 async fn a_row_that_cannot_be_read_is_named(database: TestDatabase) {

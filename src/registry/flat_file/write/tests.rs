@@ -94,6 +94,7 @@ fn nasty_file() -> impl Strategy<Value = Vec<u8>> {
         "robot-owner-name",
         "robot-host",
         "robot-ranges-url",
+        "robot-signature-agent",
         "robot-unusable",
         "robot-description",
     ]);
@@ -147,6 +148,7 @@ fn a_robot_is_written_in_the_schema_of_the_database() {
     robot.purpose = Purpose::Search;
     robot.exclusion = Exclusion::Yes;
     robot.host_suffixes = vec!["acme.example".to_owned(), "quill.example".to_owned()];
+    robot.signature_agents = vec!["keys.acme.example".to_owned()];
     let plain = "\
 robot-id: quill
 robot-name: Quill & Co
@@ -155,6 +157,7 @@ robot-useragent: Mozilla/5.0 (compatible; QuillBot/1.0)
 robot-exclusion: yes
 robot-purpose: search
 robot-host: acme.example, quill.example
+robot-signature-agent: keys.acme.example
 ";
     assert_eq!(write_flat_file([&robot]), plain);
     robot

@@ -1,0 +1,89 @@
+//! Whether the resolvers answer, and how fast.
+
+use std::{
+    net::{IpAddr, SocketAddr},
+    time::Duration,
+};
+
+use hickory_resolver::{
+    proto::rr::{Name, RecordType},
+    system_conf::read_system_conf,
+};
+use tokio::time::Instant;
+
+use super::{DnsSettings, host::Answer, resolver::Resolver};
+
+/// Port of a resolver that the system names without one.
+const DNS_PORT: u16 = 53;
+
+/// How one resolver answered.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct ResolverCheck {
+    /// The resolver.
+    pub server: SocketAddr,
+    /// Time until it answered, or was given up.
+    pub took: Duration,
+    /// Why its answer is of no use, if it is not.
+    pub error: Option<&'static str>,
+}
+
+/// Error of resolvers that the system should name, and does not.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("the system names no resolver: {reason}")]
+pub struct NoResolver {
+    reason: String,
+}
+
+/// Puts a question to each resolver of the settings, or to each of the system's.
+///
+/// It is that for the name servers of the root, which every resolver knows.
+///
+/// # Errors
+///
+/// Fails where the settings name no resolver, and the system's cannot be read.
+pub async fn check_resolvers(settings: &DnsSettings) -> Result<Vec<ResolverCheck>, NoResolver> {
+    let servers = if settings.servers.is_empty() {
+        of_system()?
+    } else {
+        settings.servers.clone()
+    };
+    let mut checks = Vec::with_capacity(servers.len());
+    for server in servers {
+        let settings = DnsSettings {
+            servers: vec![server],
+            ..settings.clone()
+        };
+        let began = Instant::now();
+        let resolver = Resolver::new(settings);
+        let answered = resolver.records(&Name::root(), RecordType::NS).await;
+        checks.push(ResolverCheck {
+            server,
+            took: began.elapsed(),
+            error: match answered.answer {
+                Answer::Records(_) | Answer::Nothing => None,
+                Answer::Failed(why) => Some(why),
+            },
+        });
+    }
+    Ok(checks)
+}
+
+/// Returns the resolvers that the system names, each once.
+fn of_system() -> Result<Vec<SocketAddr>, NoResolver> {
+    let no_resolver = |reason: String| NoResolver { reason };
+    let (config, _) = read_system_conf().map_err(|error| no_resolver(error.to_string()))?;
+    let mut servers: Vec<SocketAddr> = Vec::new();
+    for server in config.name_servers() {
+        let port = server.connections.first().map(|first| first.port);
+        let server = (server.ip, port.unwrap_or(DNS_PORT));
+        let server = SocketAddr::from((IpAddr::to_canonical(&server.0), server.1));
+        if !servers.contains(&server) {
+            servers.push(server);
+        }
+    }
+    if servers.is_empty() {
+        return Err(no_resolver("its configuration has none".to_owned()));
+    }
+    Ok(servers)
+}

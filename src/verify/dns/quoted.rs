@@ -1,0 +1,97 @@
+//! Names from DNS, which are any bytes, made fit for a sentence.
+
+use std::fmt::{self, Write};
+
+use hickory_resolver::proto::rr::Name;
+
+/// How many characters of a name are shown.
+const MAX_SHOWN: usize = 100;
+
+/// Name in quotation marks: printing ASCII, cut, everything else escaped.
+///
+/// Bytes that do not print are `\ddd` as in zone files (RFC 1035 §5.1), so is a dot
+/// inside of a label. There is no final dot.
+pub(super) struct Quoted<'a>(pub(super) &'a Name);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_char('"')?;
+        let mut left = MAX_SHOWN;
+        for (at, label) in self.0.iter().enumerate() {
+            let dot = (at > 0).then_some(Shown::Plain('.'));
+            for shown in dot.into_iter().chain(label.iter().map(|&byte| shown(byte))) {
+                let Some(rest) = left.checked_sub(shown.width()) else {
+                    return f.write_str("…\"");
+                };
+                left = rest;
+                write!(f, "{shown}")?;
+            }
+        }
+        f.write_char('"')
+    }
+}
+
+/// How one byte is shown.
+#[derive(Clone, Copy)]
+enum Shown {
+    Plain(char),
+    Escaped(u8),
+}
+
+impl Shown {
+    fn width(self) -> usize {
+        match self {
+            Self::Plain(_) => 1,
+            Self::Escaped(_) => 4,
+        }
+    }
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plain(c) => f.write_char(*c),
+            Self::Escaped(byte) => write!(f, "\\{byte:03}"),
+        }
+    }
+}
+
+fn shown(byte: u8) -> Shown {
+    if byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\' | b'.') {
+        Shown::Plain(char::from(byte))
+    } else {
+        Shown::Escaped(byte)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(labels: &[&[u8]]) -> Name {
+        Name::from_labels(labels.iter().copied()).unwrap()
+    }
+
+    #[test]
+    fn names_are_shown_without_what_does_not_print() {
+        for (labels, shown) in [
+            (&[&b"a"[..], b"Example"][..], r#""a.Example""#),
+            (&[], r#""""#),
+            (&[b"a.b", b"example"], r#""a\046b.example""#),
+            (&[b"\x1b[2J\n", b"example"], r#""\027[2J\010.example""#),
+            (&[b"\"\\", b"\xff\x00 "], r#""\034\092.\255\000\032""#),
+            (&[b"<b>", b"example"], r#""<b>.example""#),
+        ] {
+            assert_eq!(Quoted(&name(labels)).to_string(), shown);
+        }
+    }
+
+    #[test]
+    fn long_names_are_cut() {
+        let shown = Quoted(&name(&[&[b'a'; 63], &[b'b'; 63]])).to_string();
+        assert_eq!(shown.chars().count(), MAX_SHOWN + 3);
+        assert!(shown.ends_with("b…\""), "{shown}");
+        let shown = Quoted(&name(&[&[7; 63], &[b'b'; 63]])).to_string();
+        assert!(shown.chars().count() <= MAX_SHOWN + 3, "{shown}");
+    }
+}

@@ -1,0 +1,334 @@
+//! The questions to DNS, and what its answers mean.
+
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    net::{IpAddr, SocketAddr},
+    ops::RangeInclusive,
+    time::Duration,
+};
+
+use hickory_resolver::{
+    TokioResolver,
+    config::{ConnectionConfig, NameServerConfig, ResolveHosts, ResolverConfig, ResolverOpts},
+    lookup::Lookup,
+    net::{DnsError, NetError, NoRecords, runtime::TokioRuntimeProvider},
+    proto::{
+        op::ResponseCode,
+        rr::{Name, RData, Record, RecordType},
+    },
+};
+use tokio::sync::OnceCell;
+
+use super::{
+    DnsSettings,
+    host::{Answer, MAX_NAMES, Names},
+};
+
+/// How long an answer holds at least, whatever its records say.
+const MIN_TTL: Duration = Duration::from_mins(1);
+/// How long records hold at most.
+const MAX_TTL: Duration = Duration::from_hours(24);
+/// How long their absence holds at most.
+const MAX_ABSENT_TTL: Duration = Duration::from_hours(1);
+/// How long a failure holds: 30 to 60 seconds, so that not all are tried again at once.
+const FAILURE_TTL_S: RangeInclusive<u64> = 30..=60;
+/// Longest time that anything waits, so that no date overflows.
+pub(super) const MAX_TIMEOUT: Duration = Duration::from_hours(24);
+/// How many aliases (CNAME) are followed, one after the other.
+const MAX_ALIASES: usize = 8;
+
+/// Resolver of names, made when first needed.
+#[derive(Debug)]
+pub(super) struct Resolver {
+    settings: DnsSettings,
+    made: OnceCell<TokioResolver>,
+}
+
+/// An answer, and how long it holds.
+#[derive(Debug)]
+pub(super) struct Answered<T> {
+    pub(super) answer: Answer<T>,
+    pub(super) ttl: Duration,
+}
+
+impl Resolver {
+    pub(super) fn new(settings: DnsSettings) -> Self {
+        Self {
+            settings,
+            made: OnceCell::new(),
+        }
+    }
+
+    /// Asks for the names of an address.
+    pub(super) async fn names(&self, address: IpAddr) -> Answered<Names> {
+        let mut question = Name::from(address);
+        question.set_fqdn(true);
+        let records = self.records(&question, RecordType::PTR).await;
+        records.map(|records| {
+            let mut names = Names::default();
+            for record in records {
+                let RData::PTR(name) = record else { continue };
+                if names.first.contains(&name.0) {
+                    continue;
+                }
+                if names.first.len() == MAX_NAMES {
+                    names.is_cut = true;
+                    break;
+                }
+                names.first.push(name.0);
+            }
+            names
+        })
+    }
+
+    /// Asks whether a name has an address.
+    pub(super) async fn leads_back(&self, name: &Name, address: IpAddr) -> Answered<bool> {
+        let mut question = name.clone();
+        question.set_fqdn(true);
+        let record_type = match address {
+            IpAddr::V4(_) => RecordType::A,
+            IpAddr::V6(_) => RecordType::AAAA,
+        };
+        let records = self.records(&question, record_type).await;
+        records.map(|records| {
+            let found = records.iter().filter_map(RData::ip_addr);
+            found
+                .map(|found| found.to_canonical())
+                .any(|found| found == address)
+        })
+    }
+
+    /// Asks for records.
+    pub(super) async fn records(
+        &self,
+        question: &Name,
+        record_type: RecordType,
+    ) -> Answered<Vec<RData>> {
+        let Ok(resolver) = self.made.get_or_try_init(async || self.make()).await else {
+            return failed(question, "no resolver is configured");
+        };
+        match resolver.lookup(question.clone(), record_type).await {
+            Ok(found) => found_records(question, record_type, &found),
+            Err(error) => found_none(question, &error),
+        }
+    }
+
+    fn make(&self) -> Result<TokioResolver, NetError> {
+        let mut builder = if self.settings.servers.is_empty() {
+            TokioResolver::builder_tokio()?
+        } else {
+            let servers = self.settings.servers.iter().map(name_server).collect();
+            let config = ResolverConfig::from_name_servers(servers);
+            TokioResolver::builder_with_config(config, TokioRuntimeProvider::default())
+        };
+        self.set(builder.options_mut());
+        builder.build()
+    }
+
+    fn set(&self, options: &mut ResolverOpts) {
+        options.timeout = self.settings.timeout.min(MAX_TIMEOUT);
+        // The library counts how often it tries again.
+        options.attempts = self.settings.attempts.saturating_sub(1);
+        // Answers are remembered here, by address; the hosts file is no proof.
+        options.cache_size = 0;
+        options.use_hosts_file = ResolveHosts::Never;
+        // The aliases are needed to follow them from the question to the records.
+        options.preserve_intermediates = true;
+        options.max_active_requests = self.settings.concurrency.max(32);
+    }
+}
+
+impl<T> Answered<T> {
+    fn map<U>(self, to: impl FnOnce(T) -> U) -> Answered<U> {
+        let answer = match self.answer {
+            Answer::Records(records) => Answer::Records(to(records)),
+            Answer::Nothing => Answer::Nothing,
+            Answer::Failed(why) => Answer::Failed(why),
+        };
+        Answered {
+            answer,
+            ttl: self.ttl,
+        }
+    }
+}
+
+/// Returns a failure, whose time depends on what was asked.
+pub(super) fn failed<T>(question: impl Hash, why: &'static str) -> Answered<T> {
+    let mut hasher = DefaultHasher::new();
+    question.hash(&mut hasher);
+    let spread = FAILURE_TTL_S.end() - FAILURE_TTL_S.start() + 1;
+    let seconds = FAILURE_TTL_S.start() + hasher.finish() % spread;
+    Answered {
+        answer: Answer::Failed(why),
+        ttl: Duration::from_secs(seconds),
+    }
+}
+
+fn name_server(server: &SocketAddr) -> NameServerConfig {
+    let connections = [ConnectionConfig::udp(), ConnectionConfig::tcp()];
+    let connections = connections.map(|mut connection| {
+        connection.port = server.port();
+        connection
+    });
+    NameServerConfig::new(server.ip(), true, connections.into())
+}
+
+/// Takes the records at the end of the aliases that begin at the question.
+fn found_records(question: &Name, record_type: RecordType, found: &Lookup) -> Answered<Vec<RData>> {
+    let code = found.message().response_code;
+    if !matches!(code, ResponseCode::NoError | ResponseCode::NXDomain) {
+        return failed(question, code_word(code));
+    }
+    let (records, ttl) = at_end(question, record_type, found.answers());
+    if records.is_empty() {
+        return failed(question, "the answer had other records than asked for");
+    }
+    Answered {
+        answer: Answer::Records(records),
+        ttl: Duration::from_secs(ttl.into()).clamp(MIN_TTL, MAX_TTL),
+    }
+}
+
+fn at_end(question: &Name, record_type: RecordType, answers: &[Record]) -> (Vec<RData>, u32) {
+    let mut name = question;
+    let mut ttl = u32::MAX;
+    for _ in 0..MAX_ALIASES {
+        let alias = answers.iter().find_map(|record| match &record.data {
+            RData::CNAME(target) if record.name == *name => Some((&target.0, record.ttl)),
+            _ => None,
+        });
+        let Some((target, target_ttl)) = alias else {
+            break;
+        };
+        name = target;
+        ttl = ttl.min(target_ttl);
+    }
+    let mut records = Vec::new();
+    for record in answers {
+        if record.name == *name && record.record_type() == record_type {
+            ttl = ttl.min(record.ttl);
+            records.push(record.data.clone());
+        }
+    }
+    (records, ttl)
+}
+
+/// Tells an answer that there is nothing from a failure.
+fn found_none(question: &Name, error: &NetError) -> Answered<Vec<RData>> {
+    match error {
+        NetError::Dns(DnsError::NoRecordsFound(none)) if says_nothing(none) => Answered {
+            answer: Answer::Nothing,
+            ttl: Duration::from_secs(none.negative_ttl.unwrap_or_default().into())
+                .clamp(MIN_TTL, MAX_ABSENT_TTL),
+        },
+        _ => failed(question, failure_word(error)),
+    }
+}
+
+/// Whether an answer without records comes from who knows.
+///
+/// "No such name" says so itself. An empty answer does with the zone's SOA record;
+/// without one it may also be a referral, or the end of too many aliases (RFC 2308 §2.2).
+fn says_nothing(none: &NoRecords) -> bool {
+    match none.response_code {
+        ResponseCode::NXDomain => true,
+        ResponseCode::NoError => none.soa.is_some(),
+        _ => false,
+    }
+}
+
+fn failure_word(error: &NetError) -> &'static str {
+    match error {
+        NetError::Timeout => "DNS did not answer in time",
+        NetError::Dns(DnsError::ResponseCode(code)) => code_word(*code),
+        NetError::Dns(DnsError::NoRecordsFound(none)) => match none.response_code {
+            ResponseCode::NoError => "DNS gave an empty answer without saying whose",
+            code => code_word(code),
+        },
+        NetError::NoConnections | NetError::Io(_) | NetError::Busy => {
+            "no DNS server could be reached"
+        }
+        NetError::Truncated => "the answer of DNS was cut",
+        _ => "the answer of DNS was damaged",
+    }
+}
+
+fn code_word(code: ResponseCode) -> &'static str {
+    match code {
+        ResponseCode::ServFail => "DNS answered SERVFAIL",
+        ResponseCode::Refused => "DNS answered REFUSED",
+        ResponseCode::FormErr => "DNS answered FORMERR",
+        ResponseCode::NotImp => "DNS answered NOTIMP",
+        _ => "DNS answered with an error",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hickory_resolver::proto::rr::rdata::{A, CNAME};
+
+    use super::*;
+
+    fn name(text: &str) -> Name {
+        Name::from_utf8(text).unwrap()
+    }
+
+    fn alias(at: &str, ttl: u32, target: &str) -> Record {
+        Record::from_rdata(name(at), ttl, RData::CNAME(CNAME(name(target))))
+    }
+
+    fn host(at: &str, ttl: u32, last: u8) -> Record {
+        Record::from_rdata(name(at), ttl, RData::A(A::new(192, 0, 2, last)))
+    }
+
+    /// Returns the last parts of the addresses found for `a.example`, and their TTL.
+    fn found(answers: &[Record]) -> (Vec<u8>, u32) {
+        let (records, ttl) = at_end(&name("a.example."), RecordType::A, answers);
+        let addresses = records.iter().filter_map(RData::ip_addr);
+        let last = |address: IpAddr| match address {
+            IpAddr::V4(address) => address.octets()[3],
+            IpAddr::V6(_) => 0,
+        };
+        (addresses.map(last).collect(), ttl)
+    }
+
+    #[test]
+    fn only_records_of_the_name_asked_for_count() {
+        let (a, b, c) = ("a.example.", "b.example.", "c.example.");
+        for (answers, expected) in [
+            (vec![host(a, 9, 1), host(a, 8, 2)], (vec![1, 2], 8)),
+            (vec![host("A.Example.", 9, 1), host(b, 8, 2)], (vec![1], 9)),
+            (vec![host(b, 9, 2)], (vec![], u32::MAX)),
+            (
+                vec![alias(a, 7, b), host(b, 9, 2), host(a, 8, 1)],
+                (vec![2], 7),
+            ),
+            (
+                vec![host(c, 9, 3), alias(b, 8, c), alias(a, 7, b)],
+                (vec![3], 7),
+            ),
+            (vec![alias(c, 7, b), host(b, 9, 2)], (vec![], u32::MAX)),
+        ] {
+            assert_eq!(found(&answers), expected, "{answers:?}");
+        }
+        let ring = [alias(a, 7, b), alias(b, 7, a)];
+        assert_eq!(found(&ring).0, [0; 0]);
+    }
+
+    #[test]
+    fn failures_are_forgotten_at_different_times() {
+        let seconds = |at: u8| {
+            failed::<()>(IpAddr::from([192, 0, 2, at]), "so")
+                .ttl
+                .as_secs()
+        };
+        let mut times: Vec<_> = (0..=255).map(seconds).collect();
+        assert!(
+            times.iter().all(|time| (30..=60).contains(time)),
+            "{times:?}"
+        );
+        times.sort_unstable();
+        times.dedup();
+        assert!(times.len() > 20, "{times:?}");
+    }
+}

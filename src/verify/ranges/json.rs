@@ -1,0 +1,225 @@
+//! Lists in JSON, whatever their shape.
+//!
+//! The document is walked as it is read, and no tree of it is kept. A text is an
+//! entry where its member is named for addresses, such as `ipv4Prefix` or `ips`,
+//! where it stands in a list with addresses, or where it is a prefix with a length.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+
+use super::{
+    RangesError,
+    found::{Found, day},
+    names, prefix,
+    selection::Selection,
+};
+
+/// Most levels of objects and lists.
+const MAX_DEPTH: usize = 16;
+
+/// Reads a document that begins as JSON.
+pub(super) fn read(text: &str, selection: &Selection<'_>) -> Result<Found, RangesError> {
+    let mut walk = Walk {
+        selection,
+        found: Found::default(),
+        refusal: None,
+    };
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let document = Value::of(&mut walk, 0, "", Place::Member { is_address: false });
+    let read = document
+        .deserialize(&mut deserializer)
+        .and_then(|_| deserializer.end());
+    match (walk.refusal, read) {
+        (Some(refusal), _) => Err(refusal),
+        (None, Err(error)) => Err(RangesError::Json {
+            reason: error.to_string(),
+        }),
+        (None, Ok(())) => Ok(walk.found),
+    }
+}
+
+struct Walk<'s> {
+    selection: &'s Selection<'s>,
+    found: Found,
+    /// Why the walk was given up.
+    refusal: Option<RangesError>,
+}
+
+/// Value that is read next.
+struct Value<'w, 's, 'n> {
+    walk: &'w mut Walk<'s>,
+    depth: usize,
+    /// Name of the member that it is, or whose list it stands in.
+    name: &'n str,
+    place: Place,
+}
+
+#[derive(Clone, Copy)]
+enum Place {
+    Member {
+        is_address: bool,
+    },
+    /// In a list of a member that is not named for addresses.
+    List,
+}
+
+/// What a value was.
+enum Item {
+    Address,
+    /// Text in a list that is no address.
+    Stranger(String),
+    /// Text that selects its object.
+    Selecting,
+    Other,
+}
+
+impl Walk<'_> {
+    fn text(&mut self, name: &str, text: &str, place: Place) -> Result<Item, RangesError> {
+        let is_selected = *self.selection == Selection::All;
+        let text = text.trim();
+        if let Place::Member { is_address: true } = place {
+            if !text.is_empty() {
+                self.found.add(text, is_selected)?;
+            }
+            return Ok(Item::Address);
+        }
+        let is_list = matches!(place, Place::List);
+        let net = prefix::read(text).filter(|_| is_list || text.contains('/'));
+        if net.is_some() {
+            self.found.push(net, is_selected)?;
+            return Ok(Item::Address);
+        }
+        Ok(if is_list && !text.is_empty() {
+            Item::Stranger(text.chars().take(60).collect())
+        } else if !is_list && self.selection.is_text(name, text) {
+            Item::Selecting
+        } else {
+            Item::Other
+        })
+    }
+
+    /// Counts texts among addresses as unreadable.
+    fn add_strangers(&mut self, count: usize, first: &str) -> Result<(), RangesError> {
+        self.found.show(first);
+        let is_selected = *self.selection == Selection::All;
+        (0..count).try_for_each(|_| self.found.push(None, is_selected))
+    }
+
+    /// Keeps the reason; the error only ends the walk.
+    fn give_up<E: Error>(&mut self, refusal: RangesError) -> E {
+        let error = E::custom(&refusal);
+        self.refusal = Some(refusal);
+        error
+    }
+}
+
+impl<'w, 's, 'n> Value<'w, 's, 'n> {
+    fn of(walk: &'w mut Walk<'s>, depth: usize, name: &'n str, place: Place) -> Self {
+        Self {
+            walk,
+            depth,
+            name,
+            place,
+        }
+    }
+
+    /// Returns the level of what is inside.
+    fn deeper<E: Error>(&mut self) -> Result<usize, E> {
+        if self.depth >= MAX_DEPTH {
+            return Err(self.walk.give_up(RangesError::TooDeep { max: MAX_DEPTH }));
+        }
+        Ok(self.depth + 1)
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Value<'_, '_, '_> {
+    type Value = Item;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Item, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Value<'_, '_, '_> {
+    type Value = Item;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Item, E> {
+        if self.depth == 1 && self.walk.found.created.is_none() && names::is_day(self.name) {
+            self.walk.found.created = day(text);
+        }
+        let item = self.walk.text(self.name, text, self.place);
+        item.map_err(|refusal| self.walk.give_up(refusal))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Item, A::Error> {
+        let depth = self.deeper()?;
+        let first = self.walk.found.entries.len();
+        let mut is_selected = false;
+        while let Some(name) = map.next_key::<String>()? {
+            let before = self.walk.found.entries.len();
+            let place = Place::Member {
+                is_address: names::is_address(&name),
+            };
+            let value = Value::of(self.walk, depth, &name, place);
+            is_selected |= matches!(map.next_value_seed(value)?, Item::Selecting);
+            if self.walk.selection.is_member(&name) {
+                self.walk.found.select_from(before);
+            }
+        }
+        if is_selected {
+            self.walk.found.select_from(first);
+        }
+        Ok(Item::Other)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<Item, A::Error> {
+        let depth = self.deeper()?;
+        let place = match self.place {
+            Place::Member { is_address: true } => self.place,
+            _ => Place::List,
+        };
+        let (mut has_addresses, mut strangers, mut first) = (false, 0, None);
+        loop {
+            let value = Value::of(self.walk, depth, self.name, place);
+            match list.next_element_seed(value)? {
+                None => break,
+                Some(Item::Address) => has_addresses = true,
+                Some(Item::Stranger(text)) => {
+                    strangers += 1;
+                    first.get_or_insert(text);
+                }
+                Some(Item::Selecting | Item::Other) => {}
+            }
+        }
+        if let Some(first) = first.filter(|_| has_addresses) {
+            let added = self.walk.add_strangers(strangers, &first);
+            added.map_err(|refusal| self.walk.give_up::<A::Error>(refusal))?;
+        }
+        Ok(Item::Other)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Item, E> {
+        Ok(Item::Other)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Item, E> {
+        Ok(Item::Other)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Item, E> {
+        Ok(Item::Other)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Item, E> {
+        Ok(Item::Other)
+    }
+
+    fn visit_unit<E>(self) -> Result<Item, E> {
+        Ok(Item::Other)
+    }
+}

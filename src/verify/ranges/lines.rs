@@ -1,0 +1,105 @@
+//! Lists of one prefix a line.
+
+use super::{
+    RangesError,
+    found::{Found, day},
+    selection::Selection,
+};
+
+/// What separates the first column from others.
+const SEPARATORS: &[char] = &[',', ';', '\t', ' '];
+
+/// Reads plain text and CSV: the first column of each line, comments left out.
+///
+/// The first line may be a heading.
+pub(super) fn read(text: &str, selection: &Selection<'_>) -> Result<Found, RangesError> {
+    let is_selected = *selection == Selection::All;
+    let mut found = Found::default();
+    let mut is_first = true;
+    for line in text.lines() {
+        let (content, comment) = split_comment(line);
+        if let Some(comment) = comment.filter(|_| found.created.is_none()) {
+            found.created = comment.split_whitespace().find_map(day);
+        }
+        let column = first_column(content);
+        if column.is_empty() {
+            continue;
+        }
+        if !(is_first && is_heading(column)) {
+            found.add(column, is_selected)?;
+        }
+        is_first = false;
+    }
+    Ok(found)
+}
+
+fn split_comment(line: &str) -> (&str, Option<&str>) {
+    let line = line.trim();
+    match line.split_once('#') {
+        Some((content, comment)) => (content.trim_end(), Some(comment)),
+        None if line.starts_with("//") || line.starts_with(';') => ("", Some(line)),
+        None => (line, None),
+    }
+}
+
+fn first_column(content: &str) -> &str {
+    // From one address to another: not to be read as the first alone.
+    if content.contains(" - ") {
+        return content;
+    }
+    let column = content.split(SEPARATORS).next().unwrap_or_default();
+    column.trim_matches(['"', '\'', ' '])
+}
+
+fn is_heading(column: &str) -> bool {
+    column.starts_with(|c: char| c.is_ascii_alphabetic()) && !column.contains(['.', ':', '/'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nets(text: &str) -> Vec<String> {
+        let found = read(text, &Selection::All).unwrap();
+        let net = |entry: &super::super::found::Entry| match entry.net {
+            Some(net) => net.to_string(),
+            None => "?".to_owned(),
+        };
+        found.entries.iter().map(net).collect()
+    }
+
+    #[test]
+    fn a_line_is_a_prefix_with_or_without_a_comment() {
+        let text = "# made 2026-11-20\r\n\n192.0.2.0/24 # first\n  198.51.100.7\n; 203.0.113.1\n// 203.0.113.2\n2001:db8::/32";
+        assert_eq!(
+            nets(text),
+            ["192.0.2.0/24", "198.51.100.7/32", "2001:db8::/32"]
+        );
+        let found = read(text, &Selection::All).unwrap();
+        assert_eq!(found.created.as_deref(), Some("2026-11-20"));
+    }
+
+    #[test]
+    fn of_a_table_the_first_column_counts() {
+        let text = "prefix,country\n\"192.0.2.0/24\",XX\n2001:db8::/48;YY\n198.51.100.0/24\tZZ\n";
+        assert_eq!(
+            nets(text),
+            ["192.0.2.0/24", "2001:db8::/48", "198.51.100.0/24"]
+        );
+    }
+
+    #[test]
+    fn only_the_first_line_may_be_a_heading() {
+        assert_eq!(nets("addresses\n192.0.2.1\n"), ["192.0.2.1/32"]);
+        assert_eq!(nets("192.0.2.1\naddresses\n"), ["192.0.2.1/32", "?"]);
+        assert_eq!(nets("example.org\n"), ["?"]);
+    }
+
+    #[test]
+    fn from_one_address_to_another_is_not_the_first_alone() {
+        assert_eq!(
+            nets("192.0.2.1 - 192.0.2.9\n192.0.2.1-192.0.2.9"),
+            ["?", "?"]
+        );
+    }
+}

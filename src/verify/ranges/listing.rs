@@ -1,0 +1,209 @@
+//! What is known of one list, in memory and in the store.
+
+use std::{sync::Arc, time::Duration};
+
+use super::{PublishedRanges, RangeSet, prefix};
+use crate::fetch::Conditions;
+use crate::store::StoredRanges;
+
+/// Rules by which documents are read; one more with each change of them.
+pub(super) const RULES: u64 = 1;
+
+/// Last good copy of a list, and how the last attempts to get it went.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Listing {
+    pub(super) published: Option<Arc<PublishedRanges>>,
+    pub(super) conditions: Conditions,
+    pub(super) rules: u64,
+    /// When the copy came.
+    pub(super) fetched_ms: Option<i64>,
+    /// When the copy was last known to be current.
+    pub(super) checked_ms: Option<i64>,
+    /// When the server was last asked.
+    pub(super) tried_ms: Option<i64>,
+    /// Attempts that failed since the last success.
+    pub(super) failures: u64,
+    pub(super) error: Option<String>,
+    /// Whether the store has these prefixes: it must not pair others with their `ETag`.
+    pub(super) is_saved: bool,
+}
+
+impl Listing {
+    /// Creates what is known after a document came.
+    pub(super) fn fetched(published: PublishedRanges, conditions: Conditions, now_ms: i64) -> Self {
+        Self {
+            published: Some(Arc::new(published)),
+            conditions,
+            rules: RULES,
+            fetched_ms: Some(now_ms),
+            ..Self::default()
+        }
+        .confirmed(now_ms)
+    }
+
+    /// Returns what is known once the server said that the copy is current.
+    pub(super) fn confirmed(self, now_ms: i64) -> Self {
+        Self {
+            checked_ms: Some(now_ms),
+            tried_ms: Some(now_ms),
+            failures: 0,
+            error: None,
+            ..self
+        }
+    }
+
+    /// Returns what is known after an attempt that failed; the copy stays.
+    pub(super) fn failed(self, reason: String, now_ms: i64) -> Self {
+        Self {
+            tried_ms: Some(now_ms),
+            failures: self.failures.saturating_add(1),
+            error: Some(reason),
+            ..self
+        }
+    }
+
+    /// Returns what the store keeps; nothing of prefixes that cannot be read.
+    pub(super) fn from_stored(stored: StoredRanges) -> Self {
+        let prefixes = stored.prefixes.as_deref();
+        let set = prefixes.and_then(set_of_lines);
+        let published = set.map(|set| PublishedRanges {
+            set,
+            created: stored.created,
+            unreadable: usize::try_from(stored.unreadable).unwrap_or(usize::MAX),
+        });
+        Self {
+            published: published.map(Arc::new),
+            conditions: Conditions {
+                etag: stored.etag,
+                last_modified: stored.last_modified,
+            },
+            rules: stored.rules,
+            fetched_ms: stored.fetched_ms,
+            checked_ms: stored.checked_ms,
+            tried_ms: stored.tried_ms,
+            failures: stored.failures,
+            error: stored.error,
+            is_saved: true,
+        }
+    }
+
+    /// Returns the row for the store, the prefixes only if they are new to it.
+    pub(super) fn to_stored(&self, url: &str) -> StoredRanges {
+        let published = self.published.as_deref();
+        let prefixes = published.filter(|_| !self.is_saved);
+        StoredRanges {
+            url: url.to_owned(),
+            prefixes: prefixes.map(|published| lines_of(&published.set)),
+            created: published.and_then(|published| published.created.clone()),
+            unreadable: published.map_or(0, |published| published.unreadable as u64),
+            etag: self.conditions.etag.clone(),
+            last_modified: self.conditions.last_modified.clone(),
+            rules: self.rules,
+            fetched_ms: self.fetched_ms,
+            checked_ms: self.checked_ms,
+            tried_ms: self.tried_ms,
+            failures: self.failures,
+            error: self.error.clone(),
+        }
+    }
+
+    /// Returns the number of prefixes in force.
+    pub(super) fn prefixes(&self) -> usize {
+        let published = self.published.as_ref();
+        published.map_or(0, |published| published.set.len())
+    }
+
+    /// Returns the time since the copy was last known to be current.
+    pub(super) fn age(&self, now_ms: i64) -> Option<Duration> {
+        let ms = now_ms.saturating_sub(self.checked_ms?);
+        Some(Duration::from_millis(u64::try_from(ms).unwrap_or(0)))
+    }
+
+    /// Tells whether the server may be asked only for what changed.
+    pub(super) fn has_validators(&self) -> bool {
+        self.published.is_some() && self.rules == RULES
+    }
+}
+
+fn lines_of(set: &RangeSet) -> String {
+    let mut lines = String::with_capacity(set.len().saturating_mul(20));
+    for prefix in set.iter() {
+        if !lines.is_empty() {
+            lines.push('\n');
+        }
+        lines.push_str(&prefix.to_string());
+    }
+    lines
+}
+
+/// Whoever can write to the database must not verify the world by a slip.
+fn set_of_lines(lines: &str) -> Option<RangeSet> {
+    let read = |line| prefix::read(line).filter(|net| !prefix::is_too_wide(*net));
+    let set: RangeSet = lines.lines().map(read).collect::<Option<_>>()?;
+    (!set.is_empty()).then_some(set)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listing() -> Listing {
+        let document = b"192.0.2.0/24\n2001:db8::/48\n# 2026-11-20";
+        let published = PublishedRanges::parse("https://robots.example/", document).unwrap();
+        let conditions = Conditions {
+            etag: Some("\"a\"".to_owned()),
+            last_modified: None,
+        };
+        Listing::fetched(published, conditions, 1_000)
+    }
+
+    #[test]
+    fn what_is_stored_comes_back() {
+        let before = listing().failed("no answer".to_owned(), 2_000);
+        let stored = before.to_stored("https://robots.example/");
+        assert_eq!(
+            stored.prefixes.as_deref(),
+            Some("192.0.2.0/24\n2001:db8::/48")
+        );
+        let after = Listing::from_stored(stored.clone());
+        assert_eq!(after.published, before.published);
+        let again = after.to_stored("https://robots.example/");
+        let expected = StoredRanges {
+            prefixes: None,
+            ..stored
+        };
+        assert_eq!(again, expected);
+    }
+
+    #[test]
+    fn stored_prefixes_that_cannot_be_believed_are_none() {
+        for prefixes in ["", "192.0.2.0/24\nx", "0.0.0.0/0", "192.0.2.0/24\n\n"] {
+            let stored = StoredRanges {
+                prefixes: Some(prefixes.to_owned()),
+                ..listing().to_stored("")
+            };
+            let listing = Listing::from_stored(stored);
+            assert!(listing.published.is_none(), "{prefixes:?}");
+            assert!(!listing.has_validators());
+        }
+    }
+
+    #[test]
+    fn a_failure_keeps_the_copy_and_a_success_forgets_the_failure() {
+        let failed = listing()
+            .failed("a".to_owned(), 2_000)
+            .failed("b".to_owned(), 3_000);
+        assert_eq!((failed.prefixes(), failed.failures), (2, 2));
+        assert_eq!(
+            (failed.checked_ms, failed.tried_ms),
+            (Some(1_000), Some(3_000))
+        );
+        assert_eq!(failed.age(61_000), Some(Duration::from_mins(1)));
+        let confirmed = failed.confirmed(4_000);
+        assert_eq!((confirmed.failures, confirmed.error), (0, None));
+        assert_eq!(
+            (confirmed.fetched_ms, confirmed.checked_ms),
+            (Some(1_000), Some(4_000))
+        );
+    }
+}

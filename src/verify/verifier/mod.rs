@@ -1,0 +1,22 @@
+//! The methods together: verdicts from memory, proofs in the background.
+
+mod answers;
+mod claimed_request;
+mod counts;
+mod look;
+mod methods;
+mod proofs;
+mod signed;
+mod spoofed;
+#[expect(
+    clippy::module_inception,
+    reason = "the file is named for what stands in it"
+)]
+mod verifier;
+mod wanted;
+
+pub use claimed_request::ClaimedRequest;
+pub use counts::{HourVerdicts, RobotVerdicts};
+pub use methods::Methods;
+pub use spoofed::SpoofedRequest;
+pub use verifier::{SettledVerdict, Verifier};

@@ -1,0 +1,148 @@
+//! Signed requests whose keys have to be fetched first.
+
+use std::{
+    hash::{BuildHasher as _, RandomState},
+    sync::Arc,
+    time::Duration,
+};
+
+use http::{HeaderMap, Method};
+use moka::sync::Cache;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+
+use crate::detect::Verdict;
+use crate::registry::Robot;
+use crate::verify::SignedRequest;
+
+use super::{ClaimedRequest, spoofed::SpoofedRequest};
+
+/// Requests that are kept while the keys are fetched.
+const MAX_REQUESTS: usize = 64;
+
+/// What became of requests is remembered for those who wait for it, of so many.
+const MAX_TOLD: u64 = 4_096;
+
+/// And for so long.
+const TOLD_FOR: Duration = Duration::from_mins(1);
+
+/// Proofs of signatures that are under way, or have ended just now.
+#[derive(Debug)]
+pub(super) struct SignedProofs {
+    told: Cache<u64, watch::Sender<Option<Verdict>>>,
+    hasher: RandomState,
+    places: Arc<Semaphore>,
+}
+
+/// Signed request of which the proof takes possession.
+#[derive(Debug)]
+pub(super) struct SignedJob {
+    pub(super) robot: Arc<Robot>,
+    pub(super) noted: SpoofedRequest,
+    /// Whether the request is counted with the verdict on its signature.
+    pub(super) is_counted: bool,
+    method: Method,
+    scheme: Option<String>,
+    authority: String,
+    target: String,
+    headers: HeaderMap,
+    told: watch::Sender<Option<Verdict>>,
+    _place: OwnedSemaphorePermit,
+}
+
+impl SignedProofs {
+    pub(super) fn new() -> Self {
+        Self {
+            told: Cache::builder()
+                .max_capacity(MAX_TOLD)
+                .time_to_live(TOLD_FOR)
+                .build(),
+            hasher: RandomState::new(),
+            places: Arc::new(Semaphore::new(MAX_REQUESTS)),
+        }
+    }
+
+    /// Returns the proof to be made, if there is a place for it.
+    ///
+    /// The same signature again while its proof is under way gets none: it is used twice.
+    pub(super) fn begin(
+        &self,
+        robot: &Arc<Robot>,
+        request: &ClaimedRequest<'_>,
+        now_ms: i64,
+    ) -> Result<Option<SignedJob>, UsedTwice> {
+        let key = self.key(request.headers);
+        if self.told.contains_key(&key) {
+            return Err(UsedTwice);
+        }
+        let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
+            return Ok(None);
+        };
+        let told = watch::Sender::new(None);
+        self.told.insert(key, told.clone());
+        let signed = request.signed();
+        Ok(Some(SignedJob {
+            robot: Arc::clone(robot),
+            noted: SpoofedRequest::of(request.trace(), now_ms),
+            is_counted: true,
+            method: signed.method.clone(),
+            scheme: signed.scheme.map(str::to_owned),
+            authority: signed.authority.to_owned(),
+            target: signed.target.to_owned(),
+            headers: signed.headers.clone(),
+            told,
+            _place: place,
+        }))
+    }
+
+    /// Returns how many requests are kept while their keys are fetched.
+    pub(super) fn pending(&self) -> u64 {
+        let free = self.places.available_permits();
+        MAX_REQUESTS.saturating_sub(free) as u64
+    }
+
+    /// Returns who is told of the verdict on a request's signature.
+    pub(super) fn watch(&self, headers: &HeaderMap) -> Option<watch::Receiver<Option<Verdict>>> {
+        let told = self.told.get(&self.key(headers))?;
+        Some(told.subscribe())
+    }
+
+    fn key(&self, headers: &HeaderMap) -> u64 {
+        let values = ["signature-input", "signature"].map(|name| {
+            let values = headers.get_all(name).iter();
+            values.map(http::HeaderValue::as_bytes).collect::<Vec<_>>()
+        });
+        self.hasher.hash_one(values)
+    }
+}
+
+/// The signature is that of another request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct UsedTwice;
+
+impl SignedJob {
+    pub(super) fn request(&self) -> SignedRequest<'_> {
+        SignedRequest {
+            method: &self.method,
+            scheme: self.scheme.as_deref(),
+            authority: &self.authority,
+            target: &self.target,
+            headers: &self.headers,
+        }
+    }
+
+    /// Tells who waits.
+    pub(super) fn tell(&self, verdict: Verdict) {
+        self.told.send_replace(Some(verdict));
+    }
+}
+
+/// Nobody waits for a proof that is given up.
+impl Drop for SignedJob {
+    fn drop(&mut self) {
+        self.told.send_if_modified(|told| {
+            let is_open = told.is_none();
+            told.get_or_insert(Verdict::Unverifiable);
+            is_open
+        });
+    }
+}

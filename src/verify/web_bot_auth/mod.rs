@@ -1,0 +1,88 @@
+//! Web Bot Auth: robots that sign their requests.
+//!
+//! After draft-ietf-webbotauth-httpsig-protocol, with HTTP Message Signatures
+//! (RFC 9421). A robot sends `Signature`, `Signature-Input` and `Signature-Agent`;
+//! the last names an origin, below which its keys are published. Both forms of it
+//! are read, the current dictionary and the older string.
+//!
+//! # What confirms, and what contradicts
+//!
+//! A signature confirms a robot when it has the tag `web-bot-auth`, `created`,
+//! `expires` and `keyid`, covers `@authority` or `@target-uri` and its member of
+//! `Signature-Agent`, is of this time and no older than the limits, fits the
+//! request and the key with that thumbprint, and was not used before. The key
+//! is one that an agent publishes which the registry knows for the robot
+//! ([`Robot::signature_agents`](crate::registry::Robot::signature_agents)).
+//!
+//! It contradicts the claim when the request names one of the robot's own agents
+//! and the signature is wrong in a way that is the sender's doing: it does not
+//! fit, expired, is from the future, was replayed with its nonce, covers too
+//! little, or cannot be read.
+//!
+//! It says nothing when the agent is not one of the robot's, when its directory
+//! could not be had, or has no such key, or one out of its own time, and when the
+//! same signature comes twice and has no nonce, which the draft does not forbid.
+//!
+//! # Where nobody knows the scheme
+//!
+//! What a signature says of `@scheme`, of `@target-uri` and of a port may depend on
+//! the scheme. A request that came by TLS came by `https:`, and a trusted proxy's
+//! word counts ([`SignedRequest::scheme`]); there a signature has to fit that
+//! scheme. All others came without TLS, maybe by somebody who ended it and does not
+//! say so: a signature that covers such a thing is tried with `https:` and then with
+//! `http:`, and the evidence tells with which it fits.
+//!
+//! That opens no way to forge a signature. Each try asks for the operator's own
+//! signature over all that is covered, with one of two words in one place; who
+//! cannot sign gains nothing by a second word to miss. What is left is to take a
+//! signature that the robot made for the other scheme, of the same host, path and
+//! time. Who holds such a one can send it as it was meant: this listener is where
+//! both of them arrive, and he chooses by which way. And he can do it once: a
+//! signature is remembered by its key and nonce, or its bytes, whichever scheme it
+//! fits, and used up with the first. A listener with TLS, and one behind a trusted
+//! proxy that tells, never try the other word: there a signature for `http:`, which
+//! anybody on the way could read, is not good for `https:`.
+//!
+//! The price is a second check of a signature that fails, and covers what depends on
+//! the scheme.
+//!
+//! # Key directories
+//!
+//! Only those of agents which the registry knows for the robot in question are
+//! ever fetched, so nobody makes us fetch at will; over `https:` alone, without
+//! redirects or proxies, from public addresses, at most 64 KiB and 32 keys. They
+//! are kept as long as `Cache-Control` says, from one minute to one day, and
+//! asked again for a key that they do not have at most once a minute. While a
+//! directory cannot be had its keys are used on for a day.
+//!
+//! A directory's own signatures, with each of its keys, prove that who publishes a
+//! key has its private half. The draft needs them for keys that somebody else passes
+//! on, and ours come from the directory itself: they are told with the evidence, and
+//! decide nothing. The test keys of RFC 9421, whose private halves are printed there, are refused.
+
+mod accept;
+mod agent;
+mod base;
+mod component;
+mod directories;
+mod fields;
+mod key;
+mod possession;
+mod prover;
+mod refusal;
+mod replay;
+mod request;
+mod settings;
+mod signature;
+mod signer;
+mod signing_key;
+
+pub use accept::ACCEPT_SIGNATURE;
+pub use prover::SignatureProver;
+pub use request::SignedRequest;
+pub use settings::SignatureSettings;
+pub use signer::Signer;
+pub use signing_key::SigningKeyError;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+//! Signatures of a directory itself: whoever publishes a key has its private half.
+//!
+//! After draft-meunier-webbotauth-httpsig-directory: the answer has a signature with
+//! each key, of a tag of its own, which covers the host that was asked. Nothing
+//! hangs on it here, as a directory comes by TLS from the host that the registry
+//! knows; it is told with the evidence.
+
+use http::HeaderMap;
+use sfv::{BareItem, InnerList};
+
+use super::{
+    base::{MAX_BASE_BYTES, MAX_COMPONENTS, add_line, last_line},
+    component,
+    fields::spell_item,
+    key::{Key, MAX_KEYS},
+    signature::{Signature, tagged},
+};
+
+/// Tag of the signatures of a directory.
+pub(super) const TAG: &str = "http-message-signatures-directory";
+
+/// What a directory's signature says of a key.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) enum Possession {
+    /// Nothing: there is none with the key.
+    #[default]
+    Untold,
+    /// Who publishes the key has its private half.
+    Proven,
+    /// There is a signature that is to prove it, and does not.
+    Failed,
+}
+
+/// Host that was asked for a directory, and when.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked<'a> {
+    /// Host, with its port where that is not the scheme's.
+    pub(super) authority: &'a str,
+    pub(super) now_s: i64,
+    pub(super) skew_s: i64,
+}
+
+/// Notes of each key what the answer's signatures say.
+pub(super) fn note(keys: &mut [Key], headers: &HeaderMap, asked: Asked<'_>) {
+    if !headers.contains_key("signature-input") {
+        return;
+    }
+    let Ok(signatures) = tagged(headers, TAG, MAX_KEYS) else {
+        return;
+    };
+    for signature in signatures {
+        let Ok(parameters) = signature.parameters() else {
+            continue;
+        };
+        let key = keys.iter_mut().find(|key| key.keyid == parameters.keyid);
+        if let Some(key) = key
+            && key.possession != Possession::Proven
+        {
+            let times = (parameters.created_s, parameters.expires_s);
+            key.possession = if holds(key, headers, &signature, times, asked) {
+                Possession::Proven
+            } else {
+                Possession::Failed
+            };
+        }
+    }
+}
+
+fn holds(
+    key: &Key,
+    headers: &HeaderMap,
+    signature: &Signature,
+    (created_s, expires_s): (i64, i64),
+    asked: Asked<'_>,
+) -> bool {
+    let Asked { now_s, skew_s, .. } = asked;
+    let has_begun = created_s <= now_s.saturating_add(skew_s);
+    let is_over = expires_s < now_s.saturating_sub(skew_s);
+    let base = base(headers, asked.authority, &signature.input);
+    has_begun && !is_over && base.is_some_and(|base| key.verifies(&base, &signature.bytes))
+}
+
+/// Returns the signature base of an answer; `None` unless it covers the host that was asked.
+fn base(headers: &HeaderMap, authority: &str, input: &InnerList) -> Option<Vec<u8>> {
+    if input.items.len() > MAX_COMPONENTS {
+        return None;
+    }
+    let mut base = Vec::new();
+    let mut names: Vec<String> = Vec::new();
+    let mut covers_host = false;
+    for item in &input.items {
+        let name = spell_item(item);
+        if names.contains(&name) {
+            return None;
+        }
+        let is_of_request = item.params.get("req") == Some(&BareItem::Boolean(true));
+        let value = match item.bare_item.as_string()?.as_str() {
+            "@authority" if is_of_request && item.params.len() == 1 => {
+                covers_host = true;
+                authority.as_bytes().to_vec()
+            }
+            "@status" if item.params.is_empty() => b"200".to_vec(),
+            _ => component::field_value(headers, item).ok()?,
+        };
+        add_line(&mut base, &name, &value);
+        if base.len() > MAX_BASE_BYTES {
+            return None;
+        }
+        names.push(name);
+    }
+    base.extend_from_slice(last_line(input).as_bytes());
+    covers_host.then_some(base)
+}

@@ -1,0 +1,307 @@
+//! The check of a request's signature.
+
+use std::sync::Arc;
+
+use http::HeaderMap;
+
+use super::{
+    SignatureSettings, SignedRequest,
+    agent::{Agents, Origin},
+    base::{Base, signature_bases},
+    directories::{Directories, Lookup},
+    key::Key,
+    possession::Possession,
+    refusal::{Refusal, shown},
+    replay::{Remembered, Used, What},
+    signature::{MAX_SIGNATURES, Parameters, Signature, signatures},
+};
+use crate::clock::Clock;
+use crate::registry::Robot;
+use crate::verify::{Evidence, Finding, Method};
+
+/// Method that proves a robot by the signature of its request.
+///
+/// Clones share key directories and the memory of used signatures.
+#[derive(Clone, Debug)]
+pub struct SignatureProver {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    settings: SignatureSettings,
+    clock: Clock,
+    directories: Directories,
+    used: Used,
+}
+
+/// Where the check of one signature ends.
+enum Stop {
+    Refused(Refusal),
+    /// Refused, by a key that the robot's own agent publishes.
+    RefusedByOwnKey(Refusal),
+    Fetch(Origin, String),
+}
+
+impl From<Refusal> for Stop {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+/// A key, and the agent that publishes it.
+struct Found {
+    key: Key,
+    agent: Origin,
+}
+
+impl SignatureProver {
+    /// Creates a prover that knows no key yet.
+    #[must_use]
+    pub fn new(settings: SignatureSettings, clock: Clock) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                directories: Directories::new(settings.clone(), clock.clone()),
+                used: Used::new(settings.max_remembered),
+                settings,
+                clock,
+            }),
+        }
+    }
+
+    /// Tells whether a request carries a signature; cheap, for every request.
+    #[must_use]
+    pub fn is_signed(headers: &HeaderMap) -> bool {
+        headers.contains_key("signature-input")
+    }
+
+    /// Looks at a signature; fetches the key directory where it must.
+    ///
+    /// Each request is to be asked about once: a second time its signature is
+    /// one that was used before.
+    pub async fn prove(&self, request: &SignedRequest<'_>, robot: &Robot) -> Finding {
+        // One fetch for each signature and each agent that may have its key.
+        for _ in 0..=MAX_SIGNATURES * Origin::MOST {
+            match self.look(request, robot) {
+                Ok(finding) => return finding,
+                Err((origin, keyid)) => {
+                    let fetched = self.inner.directories.fetch(&origin, &keyid).await;
+                    if let Err(refusal) = fetched {
+                        return nothing(&refusal);
+                    }
+                }
+            }
+        }
+        nothing(&Refusal::TooManyFetches)
+    }
+
+    /// Looks at a signature without any I/O; `None` where a directory must be fetched first.
+    #[must_use]
+    pub fn prove_now(&self, request: &SignedRequest<'_>, robot: &Robot) -> Option<Finding> {
+        self.look(request, robot).ok()
+    }
+
+    /// Puts a directory into memory.
+    #[cfg(test)]
+    pub(super) fn learn(&self, agent: &str, keys: Vec<Key>) {
+        let origin = Origin::parse(agent, true).unwrap();
+        self.inner.directories.learn(origin, keys);
+    }
+
+    /// Looks at each signature; the error is the directory that must be fetched first.
+    fn look(
+        &self,
+        request: &SignedRequest<'_>,
+        robot: &Robot,
+    ) -> Result<Finding, (Origin, String)> {
+        let allow_http = self.inner.settings.allow_http;
+        let (agents, signatures) = match read(request) {
+            Ok(read) => read,
+            Err(refusal) => {
+                let agents = Agents::read(request.headers);
+                let is_own = agents.is_ok_and(|it| it.name_one_of(robot, allow_http));
+                return Ok(refused(&refusal, is_own));
+            }
+        };
+        let is_own = agents.name_one_of(robot, allow_http);
+        let mut worst = None;
+        for signature in &signatures {
+            let finding = match self.inner.check(request, robot, &agents, signature) {
+                Ok(text) => {
+                    return Ok(Finding::Confirmed(Evidence::new(Method::WebBotAuth, text)));
+                }
+                Err(Stop::Fetch(origin, keyid)) => return Err((origin, keyid)),
+                Err(Stop::Refused(refusal)) => refused(&refusal, is_own),
+                Err(Stop::RefusedByOwnKey(refusal)) => refused(&refusal, true),
+            };
+            if !matches!(worst, Some(Finding::Contradicted(_))) {
+                worst = Some(finding);
+            }
+        }
+        Ok(worst.unwrap_or_else(|| nothing(&Refusal::OtherTag)))
+    }
+}
+
+impl Inner {
+    /// Checks one signature; the text says whose it is.
+    fn check(
+        &self,
+        request: &SignedRequest<'_>,
+        robot: &Robot,
+        agents: &Agents,
+        signature: &Signature,
+    ) -> Result<String, Stop> {
+        let allow_http = self.settings.allow_http;
+        let parameters = signature.parameters()?;
+        if !signature.covers("@authority") && !signature.covers("@target-uri") {
+            return Err(Refusal::AuthorityNotCovered.into());
+        }
+        let candidates = match agents.covered_by(signature, allow_http)? {
+            Some(agent) if agent.is_of(robot) => vec![agent],
+            Some(agent) => return Err(Refusal::UnknownAgent(shown(agent.as_str())).into()),
+            None => Origin::all_of(robot, allow_http),
+        };
+        let now_s = self.clock.now_ms().div_euclid(1_000);
+        self.check_times(&parameters, now_s)?;
+        let bases = signature_bases(request, &signature.input)?;
+        let Found { key, agent } = self.find(candidates, &parameters.keyid)?;
+        let verified = self.verify(&key, &agent, &parameters, signature, &bases, now_s);
+        let supposed = verified.map_err(Stop::RefusedByOwnKey)?;
+        let keyid = shown(&key.keyid);
+        let directory = match key.possession {
+            Possession::Untold => "",
+            Possession::Proven => ", with which its directory is signed too",
+            Possession::Failed => ", whose directory has a signature with it that does not hold",
+        };
+        let signed = format!("signed with the key {keyid} of {agent}{directory}");
+        Ok(match supposed {
+            Some(scheme) => {
+                format!("{signed}, for a URL with {scheme}:, which nothing else tells here")
+            }
+            None => signed,
+        })
+    }
+
+    fn check_times(&self, parameters: &Parameters, now_s: i64) -> Result<(), Refusal> {
+        let skew_s = seconds(self.settings.clock_skew);
+        let max_s = seconds(self.settings.max_lifetime);
+        let &Parameters {
+            created_s,
+            expires_s,
+            ..
+        } = parameters;
+        let lifetime_s = expires_s.saturating_sub(created_s);
+        if lifetime_s <= 0 {
+            return Err(Refusal::NoLifetime);
+        }
+        if lifetime_s > max_s {
+            return Err(Refusal::LongLifetime(lifetime_s, max_s));
+        }
+        let ahead_s = created_s.saturating_sub(now_s);
+        if ahead_s > skew_s {
+            return Err(Refusal::NotYetValid(ahead_s));
+        }
+        let ago_s = now_s.saturating_sub(expires_s);
+        if ago_s > skew_s {
+            return Err(Refusal::Expired(ago_s));
+        }
+        Ok(())
+    }
+
+    /// Finds the key in the directory of one of the agents.
+    fn find(&self, agents: Vec<Origin>, keyid: &str) -> Result<Found, Stop> {
+        let mut refusal = Refusal::NoAgent;
+        for agent in agents {
+            match self.directories.find(&agent, keyid) {
+                Lookup::Known(key) => return Ok(Found { key, agent }),
+                Lookup::Ask => return Err(Stop::Fetch(agent, keyid.to_owned())),
+                Lookup::Unknown => {
+                    refusal = Refusal::UnknownKey {
+                        agent: agent.to_string(),
+                        keyid: shown(keyid),
+                    };
+                }
+                Lookup::Unavailable(reason) => {
+                    refusal = Refusal::NoDirectory {
+                        agent: agent.to_string(),
+                        reason,
+                    };
+                }
+            }
+        }
+        Err(refusal.into())
+    }
+
+    /// Tells for which scheme it fits, where that had to be supposed.
+    fn verify(
+        &self,
+        key: &Key,
+        agent: &Origin,
+        parameters: &Parameters,
+        signature: &Signature,
+        bases: &[Base],
+        now_s: i64,
+    ) -> Result<Option<&'static str>, Refusal> {
+        let agent = agent.to_string();
+        let keyid = shown(&key.keyid);
+        if key.is_test_key() {
+            return Err(Refusal::TestKey { agent, keyid });
+        }
+        let skew_s = seconds(self.settings.clock_skew);
+        if !key.is_valid(now_s, skew_s) {
+            return Err(Refusal::KeyNotValid { agent, keyid });
+        }
+        if let Some(alg) = &parameters.alg
+            && alg != key.algorithm()
+        {
+            let (alg, key) = (shown(alg), key.algorithm());
+            return Err(Refusal::OtherAlgorithm { alg, key });
+        }
+        let fitting = bases
+            .iter()
+            .find(|base| key.verifies(&base.bytes, &signature.bytes));
+        let Some(fitting) = fitting else {
+            let either = match bases {
+                [_] => "",
+                _ => ", neither with https: nor with http:",
+            };
+            return Err(Refusal::WrongSignature {
+                agent,
+                keyid,
+                either,
+            });
+        };
+        let what = match &parameters.nonce {
+            Some(nonce) => What::Nonce(nonce),
+            None => What::Signature(&signature.bytes),
+        };
+        let until_s = parameters.expires_s.saturating_add(skew_s);
+        match self.used.remember(&key.keyid, what, until_s, now_s) {
+            Remembered::New => Ok(fitting.supposed),
+            Remembered::Known if parameters.nonce.is_some() => Err(Refusal::Replayed),
+            Remembered::Known => Err(Refusal::Reused),
+            Remembered::NoRoom => Err(Refusal::MemoryFull),
+        }
+    }
+}
+
+fn read(request: &SignedRequest<'_>) -> Result<(Agents, Vec<Signature>), Refusal> {
+    let agents = Agents::read(request.headers)?;
+    Ok((agents, signatures(request.headers)?))
+}
+
+fn refused(refusal: &Refusal, names_own_agent: bool) -> Finding {
+    if names_own_agent && refusal.is_of_sender() {
+        let text = refusal.to_string();
+        return Finding::Contradicted(Evidence::new(Method::WebBotAuth, text));
+    }
+    nothing(refusal)
+}
+
+fn nothing(refusal: &Refusal) -> Finding {
+    Finding::Nothing(Evidence::new(Method::WebBotAuth, refusal.to_string()))
+}
+
+fn seconds(duration: std::time::Duration) -> i64 {
+    i64::try_from(duration.as_secs()).unwrap_or(i64::MAX)
+}

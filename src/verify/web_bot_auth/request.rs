@@ -1,0 +1,51 @@
+//! The request whose signature is looked at.
+
+use http::{HeaderMap, Method};
+
+/// Request as it was received, for a check of its signature (RFC 9421 §2.2).
+#[derive(Clone, Copy, Debug)]
+pub struct SignedRequest<'r> {
+    /// Method of the request.
+    pub method: &'r Method,
+    /// Scheme that the client used, `http` or `https`, where that is known for sure.
+    ///
+    /// It is known of a connection by TLS, and where a trusted proxy tells it. What
+    /// came without TLS may have come by a proxy that ended it and does not say so;
+    /// then a signature may be of either.
+    pub scheme: Option<&'r str>,
+    /// Host and port that the client asked for: `:authority`, or `Host`.
+    pub authority: &'r str,
+    /// Path and query, byte for byte as received: `/a?b=c`, or `*`.
+    pub target: &'r str,
+    /// Headers as received.
+    pub headers: &'r HeaderMap,
+}
+
+impl<'r> SignedRequest<'r> {
+    /// Returns the path; `/` where the target has none (RFC 9421 §2.2.6).
+    pub(super) fn path(&self) -> &'r str {
+        match self.target.split_once('?').map_or(self.target, |it| it.0) {
+            "" => "/",
+            path => path,
+        }
+    }
+
+    /// Returns the query without its `?`; `None` where there is none.
+    pub(super) fn query(&self) -> Option<&'r str> {
+        self.target.split_once('?').map(|it| it.1)
+    }
+
+    /// Returns host and port in lower case, without the scheme's own port (RFC 9421 §2.2.3).
+    pub(super) fn normal_authority(&self, scheme: &str) -> String {
+        let authority = self.authority.to_ascii_lowercase();
+        let port = match scheme {
+            scheme if scheme.eq_ignore_ascii_case("https") => ":443",
+            scheme if scheme.eq_ignore_ascii_case("http") => ":80",
+            _ => return authority,
+        };
+        match authority.strip_suffix(port) {
+            Some(host) => host.to_owned(),
+            None => authority,
+        }
+    }
+}

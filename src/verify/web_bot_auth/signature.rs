@@ -1,0 +1,124 @@
+//! Signatures of a request, as its fields spell them.
+
+use http::HeaderMap;
+use sfv::{BareItem, InnerList, ListEntry};
+
+use super::{
+    fields::dictionary,
+    refusal::{Refusal, shown},
+};
+
+/// Tag of the signatures that this protocol is about.
+pub(super) const TAG: &str = "web-bot-auth";
+/// Signatures with our tag that are looked at.
+pub(super) const MAX_SIGNATURES: usize = 4;
+
+/// One signature with our tag.
+#[derive(Clone, Debug)]
+pub(super) struct Signature {
+    pub(super) label: String,
+    /// What it covers, and its parameters.
+    pub(super) input: InnerList,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// Parameters of a signature that the protocol asks for (RFC 9421 §2.3).
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Parameters {
+    pub(super) created_s: i64,
+    pub(super) expires_s: i64,
+    pub(super) keyid: String,
+    pub(super) alg: Option<String>,
+    pub(super) nonce: Option<String>,
+}
+
+/// Returns the signatures with our tag, one at least.
+pub(super) fn signatures(headers: &HeaderMap) -> Result<Vec<Signature>, Refusal> {
+    tagged(headers, TAG, MAX_SIGNATURES)
+}
+
+/// Returns the signatures with a tag, from one to so many.
+pub(super) fn tagged(
+    headers: &HeaderMap,
+    wanted: &str,
+    most: usize,
+) -> Result<Vec<Signature>, Refusal> {
+    let inputs = dictionary(headers, "signature-input")?;
+    let mut values = dictionary(headers, "signature")?;
+    let mut found = Vec::new();
+    for (label, input) in inputs {
+        let ListEntry::InnerList(input) = input else {
+            return Err(Refusal::Malformed("signature-input"));
+        };
+        let tag = input.params.get("tag").and_then(BareItem::as_string);
+        if tag.is_none_or(|tag| tag.as_str() != wanted) {
+            continue;
+        }
+        if found.len() == most {
+            return Err(Refusal::TooManySignatures);
+        }
+        let label = label.as_str().to_owned();
+        let bytes = match values.swap_remove(label.as_str()) {
+            Some(ListEntry::Item(item)) => item.bare_item,
+            _ => return Err(Refusal::NoSignature(shown(&label))),
+        };
+        let BareItem::ByteSequence(bytes) = bytes else {
+            return Err(Refusal::Malformed("signature"));
+        };
+        found.push(Signature {
+            label,
+            input,
+            bytes,
+        });
+    }
+    if found.is_empty() {
+        return Err(Refusal::OtherTag);
+    }
+    Ok(found)
+}
+
+impl Signature {
+    /// Returns its parameters.
+    pub(super) fn parameters(&self) -> Result<Parameters, Refusal> {
+        Ok(Parameters {
+            created_s: self.time("created")?,
+            expires_s: self.time("expires")?,
+            keyid: self.text("keyid")?.ok_or(Refusal::NoParameter("keyid"))?,
+            alg: self.text("alg")?,
+            nonce: self.text("nonce")?,
+        })
+    }
+
+    /// Tells whether it covers a component that has no parameters.
+    pub(super) fn covers(&self, name: &str) -> bool {
+        self.covered(name).any(sfv::Parameters::is_empty)
+    }
+
+    /// Returns the parameters of each component of that name that it covers.
+    pub(super) fn covered(&self, name: &str) -> impl Iterator<Item = &sfv::Parameters> {
+        let items = self.input.items.iter();
+        items
+            .filter(move |item| {
+                item.bare_item
+                    .as_string()
+                    .is_some_and(|it| it.as_str() == name)
+            })
+            .map(|item| &item.params)
+    }
+
+    fn time(&self, name: &'static str) -> Result<i64, Refusal> {
+        match self.input.params.get(name) {
+            Some(BareItem::Integer(time)) => Ok(i64::from(*time)),
+            Some(_) => Err(Refusal::BadParameter(name)),
+            None => Err(Refusal::NoParameter(name)),
+        }
+    }
+
+    fn text(&self, name: &'static str) -> Result<Option<String>, Refusal> {
+        match self.input.params.get(name) {
+            Some(BareItem::String(text)) => Ok(Some(text.as_str().to_owned())),
+            Some(_) => Err(Refusal::BadParameter(name)),
+            None => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! Verdicts on robots' claims, from the library, a server and the command line.
+
+mod commands;
+mod costing;
+mod forged;
+mod logs;
+mod remembering;
+mod serving;
+mod site;

@@ -1,0 +1,99 @@
+//! A verdict that is known costs a request no allocation.
+
+use std::{
+    convert::Infallible,
+    future::{Ready, ready},
+    net::IpAddr,
+    pin::pin,
+    sync::Arc,
+    task::{Context, Poll, Waker},
+};
+
+use http::{Request, Response};
+use robot_detection::{
+    detect::{Detector, SharedDetector, Verdict},
+    layer::RobotDetectionLayer,
+    policy::{Policy, SharedPolicy},
+};
+use tower::{Layer as _, Service as _, service_fn};
+
+use super::remembering::{ELSEWHERE, House, IN_LIST};
+
+/// Requests of which each is counted.
+const REQUESTS: usize = 101;
+
+/// Returns a layer that recognises the very robots of the house.
+fn layer(house: &House) -> RobotDetectionLayer {
+    let detector = Detector::new(house.detector.robots().iter().cloned()).unwrap();
+    let policy = SharedPolicy::new(Policy::builder().build().unwrap());
+    RobotDetectionLayer::new(SharedDetector::new(detector), policy)
+}
+
+fn request(robot: &str, address: IpAddr) -> Request<()> {
+    let request = Request::get("/a")
+        .header("host", "www.example.com")
+        .header("user-agent", robot)
+        .extension(address);
+    request.body(()).unwrap()
+}
+
+/// Allocations of a request that passes.
+///
+/// Of many requests it is the one in the middle: the memory of answers tidies itself
+/// up now and then, in the course of one of them.
+fn allocations(layer: &RobotDetectionLayer, robot: &str, address: &str) -> u64 {
+    let inner = |request: Request<()>| -> Ready<Result<Response<()>, Infallible>> {
+        drop(request);
+        ready(Ok(Response::new(())))
+    };
+    let mut service = layer.layer(service_fn(inner));
+    let mut counts = [(); REQUESTS].map(|()| {
+        let asked = request(robot, address.parse().unwrap());
+        let measured = allocation_counter::measure(|| {
+            let future = pin!(service.call(asked));
+            let answer = future.poll(&mut Context::from_waker(Waker::noop()));
+            assert!(matches!(answer, Poll::Ready(Ok(_))));
+        });
+        measured.count_total
+    });
+    counts.sort_unstable();
+    counts[REQUESTS / 2]
+}
+
+#[tokio::test]
+async fn a_known_verdict_costs_no_allocation() {
+    let house = House::new().await;
+    house.put_list();
+    house.dns.host(ELSEWHERE, "a.robots.example");
+    for robot in ["hostbot/1", "bothbot/1"] {
+        assert_eq!(house.now(robot, ELSEWHERE), Verdict::Pending);
+        assert_eq!(house.settled(robot, ELSEWHERE).await, Verdict::Verified);
+    }
+    let alone = layer(&house);
+    let asking = layer(&house)
+        .verdicts(Arc::new(house.verifier.clone()))
+        .client_address(|extensions| extensions.get::<IpAddr>().copied());
+    for (robot, address) in [
+        ("listbot/1", IN_LIST),
+        ("hostbot/1", ELSEWHERE),
+        ("bothbot/1", IN_LIST),
+        ("bothbot/1", ELSEWHERE),
+    ] {
+        assert_eq!(house.now(robot, address), Verdict::Verified);
+        let cost = allocations(&alone, robot, address);
+        assert!(cost > 0, "the counter counts");
+        let with_verdict = allocations(&asking, robot, address);
+        assert_eq!(with_verdict, cost, "{robot} from {address}");
+    }
+    let verified: u64 = house
+        .verifier
+        .counts()
+        .iter()
+        .map(|it| it.total().verified)
+        .sum();
+    let asked = u64::try_from(4 * REQUESTS + 4 + 2).unwrap();
+    assert_eq!(verified, asked, "each was asked about");
+    // What is new is not free, so that the count would see a verdict that is not.
+    let impostor = allocations(&asking, "listbot/1", ELSEWHERE);
+    assert!(impostor > allocations(&alone, "listbot/1", ELSEWHERE));
+}

@@ -1,0 +1,330 @@
+//! What a verifier knows at once, what it proves in the background, and for how long it knows it.
+
+use std::{net::IpAddr, sync::Arc, time::Duration};
+
+use http::{HeaderMap, Method, Uri};
+use ipnet::IpNet;
+use robot_detection::{
+    clock::Clock,
+    detect::{Detector, Verdict},
+    registry::{Pattern, PatternKind, Robot, Source},
+    verify::{
+        ClaimedRequest, DnsProver, DnsSettings, Method as Proof, Methods, PublishedRanges, Ranges,
+        Verifier,
+    },
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::dns_server::{DnsServer, reverse};
+
+use Verdict::{Pending, Spoofed, Unverifiable, Verified};
+
+const LIST: &str = "https://robots.example/ranges.json";
+pub(super) const IN_LIST: &str = "192.0.2.7";
+pub(super) const ELSEWHERE: &str = "198.51.100.7";
+
+/// Verifier of some robots, with a list, a DNS server and a clock.
+pub(super) struct House {
+    pub(super) verifier: Verifier,
+    pub(super) detector: Detector,
+    ranges: Ranges,
+    pub(super) dns: DnsServer,
+    clock: Clock,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl House {
+    pub(super) async fn new() -> Self {
+        let dns = DnsServer::start().await;
+        let clock = Clock::manual(1_000_000_000_000);
+        let ranges = Ranges::new(clock.clone());
+        let mut settings = DnsSettings::default();
+        settings.servers = vec![dns.address()];
+        settings.timeout = Duration::from_secs(50);
+        settings.proof_timeout = Duration::from_secs(50);
+        settings.allow_private = true;
+        settings.clock = clock.clone();
+        let mut methods = Methods::default();
+        methods.ranges = Some(ranges.clone());
+        methods.reverse_dns = Some(DnsProver::new(settings));
+        methods.allow_private_addresses = true;
+        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        let verifier = Verifier::new(methods, clock.clone(), tasks.clone(), stop.clone());
+        Self {
+            verifier,
+            detector: detector(),
+            ranges,
+            dns,
+            clock,
+            tasks,
+            stop,
+        }
+    }
+
+    pub(super) fn put_list(&self) {
+        let network: IpNet = "192.0.2.0/24".parse().unwrap();
+        self.ranges.put(LIST, PublishedRanges::new([network]));
+    }
+
+    /// Asks about a request of a robot, as `ask` asks.
+    fn with<R>(
+        &self,
+        robot: &str,
+        address: Option<&str>,
+        ask: impl FnOnce(&ClaimedRequest<'_>) -> R,
+    ) -> R {
+        let claim = self.detector.identify(robot.as_bytes()).unwrap();
+        let client = address.map(|address| address.parse::<IpAddr>().unwrap());
+        let uri: Uri = "/members-only-stuff/a?b=c".parse().unwrap();
+        let mut headers = HeaderMap::new();
+        headers.insert("host", "www.example.com".parse().unwrap());
+        let request = ClaimedRequest::new(&claim, client, &Method::GET, &uri, &headers);
+        ask(&request)
+    }
+
+    pub(super) fn now(&self, robot: &str, address: &str) -> Verdict {
+        self.with(robot, Some(address), |request| {
+            self.verifier.verdict_now(request)
+        })
+    }
+
+    pub(super) async fn settled(&self, robot: &str, address: &str) -> Verdict {
+        let settled = self.with(robot, Some(address), |request| {
+            self.verifier.settled(request)
+        });
+        settled.await
+    }
+}
+
+fn detector() -> Detector {
+    let robot = |id: &str, list: bool, hosts: bool| {
+        let mut robot = Robot::new(id, Source::manual());
+        robot.patterns = vec![Pattern::new(PatternKind::Token, id)];
+        robot.ranges_url = list.then(|| LIST.to_owned());
+        robot.host_suffixes = if hosts {
+            vec!["robots.example".to_owned()]
+        } else {
+            Vec::new()
+        };
+        Arc::new(robot)
+    };
+    Detector::new([
+        robot("listbot", true, false),
+        robot("hostbot", false, true),
+        robot("bothbot", true, true),
+        robot("plainbot", false, false),
+    ])
+    .unwrap()
+}
+
+#[tokio::test]
+async fn a_list_answers_at_once_and_an_impostor_is_noted() {
+    let house = House::new().await;
+    house.put_list();
+    assert_eq!(house.now("listbot/1", IN_LIST), Verified);
+    assert_eq!(house.now("listbot/1", "::ffff:192.0.2.7"), Verified);
+    assert_eq!(house.now("listbot/1", ELSEWHERE), Spoofed);
+    let [spoofed] = house.verifier.last_spoofed().try_into().unwrap();
+    assert_eq!(spoofed.robot, "listbot");
+    assert_eq!(spoofed.address, Some(ELSEWHERE.parse().unwrap()));
+    assert_eq!(spoofed.host, "www.example.com");
+    assert_eq!(spoofed.path, "/members-only-stuff/a");
+    assert_eq!(spoofed.at_ms, house.clock.now_ms());
+    assert!(spoofed.evidence.contains(LIST), "{}", spoofed.evidence);
+    let [counts] = house.verifier.counts().try_into().unwrap();
+    assert_eq!(counts.robot.as_deref(), Some("listbot"));
+    let total = counts.total();
+    assert_eq!((total.verified, total.spoofed), (2, 1));
+    assert_eq!(house.dns.count(), 0);
+}
+
+#[tokio::test]
+async fn without_data_nobody_is_spoofed() {
+    let house = House::new().await;
+    assert!(house.verifier.wanted_ranges().is_empty());
+    assert_eq!(house.now("listbot/1", ELSEWHERE), Unverifiable);
+    let wanted = house.verifier.wanted_ranges();
+    assert!(wanted.iter().eq([LIST]), "{wanted:?}");
+    house.verifier.ranges_wanted().await;
+    house.put_list();
+    assert_eq!(house.now("listbot/1", ELSEWHERE), Spoofed);
+}
+
+#[tokio::test]
+async fn what_cannot_be_proven_is_unverifiable() {
+    let house = House::new().await;
+    house.put_list();
+    assert_eq!(house.now("plainbot/1", IN_LIST), Unverifiable);
+    assert_eq!(house.now("listbot/1", "0.0.0.0"), Unverifiable);
+    let nowhere = |request: &ClaimedRequest<'_>| house.verifier.verdict_now(request);
+    assert_eq!(house.with("hostbot/1", None, nowhere), Unverifiable);
+    let mut methods = Methods::clone(&house.verifier.methods());
+    methods.allow_private_addresses = false;
+    house.verifier.replace(methods);
+    for address in ["10.0.0.1", "127.0.0.1", "::1", IN_LIST] {
+        assert_eq!(house.now("listbot/1", address), Unverifiable, "{address}");
+        assert_eq!(house.now("hostbot/1", address), Unverifiable, "{address}");
+    }
+    assert_eq!(house.dns.count(), 0);
+    assert!(house.verifier.last_spoofed().is_empty());
+}
+
+#[tokio::test]
+async fn the_first_requests_are_pending_and_proven_once() {
+    let house = House::new().await;
+    house.dns.host(IN_LIST, "a.robots.example");
+    house.dns.hold();
+    for _ in 0..3 {
+        assert_eq!(house.now("hostbot/1", IN_LIST), Pending);
+    }
+    house.dns.until_under_way(1).await;
+    let settled = [(); 2].map(|()| {
+        house.with("hostbot/1", Some(IN_LIST), |request| {
+            house.verifier.settled(request)
+        })
+    });
+    assert!(
+        house.verifier.counts().is_empty(),
+        "there is no verdict yet"
+    );
+    house.dns.release();
+    for settled in settled {
+        assert_eq!(settled.await, Verified);
+    }
+    let asked = house.dns.count();
+    assert_eq!(house.now("hostbot/1", IN_LIST), Verified);
+    assert_eq!(house.settled("hostbot/1", IN_LIST).await, Verified);
+    assert_eq!(house.dns.count(), asked);
+    assert_eq!(asked, 2, "{:?}", house.dns.asked());
+    let counts = house.verifier.counts();
+    assert_eq!(counts[0].total().verified, 4);
+}
+
+#[tokio::test]
+async fn an_impostor_is_noted_with_its_first_request() {
+    let house = House::new().await;
+    house.dns.host(ELSEWHERE, "a.evilrobots.example");
+    assert_eq!(house.now("hostbot/1", ELSEWHERE), Pending);
+    assert_eq!(house.settled("hostbot/1", ELSEWHERE).await, Spoofed);
+    let [spoofed] = house.verifier.last_spoofed().try_into().unwrap();
+    assert_eq!(spoofed.robot, "hostbot");
+    assert_eq!(spoofed.path, "/members-only-stuff/a");
+    assert!(
+        spoofed.evidence.contains("a.evilrobots.example"),
+        "{}",
+        spoofed.evidence
+    );
+    assert_eq!(house.now("hostbot/1", ELSEWHERE), Spoofed);
+    assert_eq!(house.verifier.last_spoofed().len(), 2);
+}
+
+#[tokio::test]
+async fn an_answer_is_for_one_robot_alone() {
+    let house = House::new().await;
+    house.put_list();
+    house.dns.host(ELSEWHERE, "a.robots.example");
+    assert_eq!(house.now("hostbot/1", ELSEWHERE), Pending);
+    assert_eq!(house.settled("hostbot/1", ELSEWHERE).await, Verified);
+    assert_eq!(house.now("listbot/1", ELSEWHERE), Spoofed);
+}
+
+#[tokio::test]
+async fn the_dns_may_confirm_what_a_list_does_not_have_yet() {
+    let house = House::new().await;
+    house.put_list();
+    house.dns.host(ELSEWHERE, "a.robots.example");
+    assert_eq!(house.now("bothbot/1", IN_LIST), Verified, "at once");
+    assert_eq!(house.now("bothbot/1", ELSEWHERE), Pending);
+    assert_eq!(house.settled("bothbot/1", ELSEWHERE).await, Verified);
+    let other = "198.51.100.8";
+    assert_eq!(house.now("bothbot/1", other), Pending);
+    assert_eq!(house.settled("bothbot/1", other).await, Spoofed);
+    let [spoofed] = house.verifier.last_spoofed().try_into().unwrap();
+    assert!(spoofed.evidence.contains(LIST), "{}", spoofed.evidence);
+}
+
+#[tokio::test]
+async fn after_its_time_an_answer_serves_until_there_is_a_new_one() {
+    let house = House::new().await;
+    house.dns.ttl(300).host(IN_LIST, "a.robots.example");
+    assert_eq!(house.now("hostbot/1", IN_LIST), Pending);
+    assert_eq!(house.settled("hostbot/1", IN_LIST).await, Verified);
+    house.dns.forget(&reverse(IN_LIST));
+    house.dns.host(IN_LIST, "a.others.example");
+    house.clock.advance(Duration::from_secs(299));
+    assert_eq!(house.now("hostbot/1", IN_LIST), Verified);
+    assert_eq!(house.dns.count(), 2);
+    house.clock.advance(Duration::from_secs(2));
+    assert_eq!(house.now("hostbot/1", IN_LIST), Verified, "as before");
+    assert_eq!(house.settled("hostbot/1", IN_LIST).await, Spoofed);
+    assert_eq!(house.now("hostbot/1", IN_LIST), Spoofed);
+    house.clock.advance(Duration::from_hours(48));
+    assert_eq!(house.now("hostbot/1", IN_LIST), Pending, "too long ago");
+}
+
+#[tokio::test]
+async fn other_settings_forget_what_the_old_ones_found() {
+    let house = House::new().await;
+    house.dns.host(IN_LIST, "a.robots.example");
+    assert_eq!(house.now("hostbot/1", IN_LIST), Pending);
+    assert_eq!(house.settled("hostbot/1", IN_LIST).await, Verified);
+    let mut methods = Methods::clone(&house.verifier.methods());
+    let dns = methods.reverse_dns.take();
+    house.verifier.replace(methods.clone());
+    assert_eq!(house.now("hostbot/1", IN_LIST), Unverifiable);
+    methods.reverse_dns = dns;
+    house.verifier.replace(methods);
+    assert_eq!(house.now("hostbot/1", IN_LIST), Pending);
+}
+
+#[tokio::test]
+async fn the_end_of_the_program_waits_for_no_proof() {
+    let house = House::new().await;
+    house.dns.hold();
+    assert_eq!(house.now("hostbot/1", IN_LIST), Pending);
+    let settled = house.with("hostbot/1", Some(IN_LIST), |request| {
+        house.verifier.settled(request)
+    });
+    house.dns.until_under_way(1).await;
+    house.stop.cancel();
+    house.tasks.close();
+    house.tasks.wait().await;
+    assert_eq!(settled.await, Unverifiable);
+    assert_eq!(house.now("hostbot/1", ELSEWHERE), Unverifiable);
+}
+
+#[tokio::test]
+async fn a_proof_has_the_evidence_of_every_method() {
+    let house = House::new().await;
+    house.put_list();
+    house.dns.host(ELSEWHERE, "a.robots.example");
+    let robot = |id: &str| {
+        let mut robots = house.detector.robots().iter();
+        Arc::clone(robots.find(|robot| robot.id == id).unwrap())
+    };
+    let address = Some(ELSEWHERE.parse().unwrap());
+    let proof = house.verifier.prove(&robot("bothbot"), address, None).await;
+    assert_eq!(
+        (proof.verdict, proof.by),
+        (Verified, Some(Proof::ReverseDns))
+    );
+    let methods = proof.evidence.iter().map(|evidence| evidence.method);
+    assert!(methods.eq(Proof::ALL.iter().copied()));
+    let proof = house.verifier.prove(&robot("listbot"), address, None).await;
+    assert_eq!((proof.verdict, proof.by), (Spoofed, Some(Proof::Ranges)));
+    let proof = house
+        .verifier
+        .prove(&robot("plainbot"), address, None)
+        .await;
+    assert_eq!((proof.verdict, proof.by), (Unverifiable, None));
+    let text = proof.text();
+    assert!(text.contains("Its operator publishes no list"), "{text}");
+    let proof = house.verifier.prove(&robot("bothbot"), None, None).await;
+    assert_eq!(proof.verdict, Unverifiable);
+    let text = proof.text();
+    assert!(
+        text.contains("The address of the client is not known"),
+        "{text}"
+    );
+}

@@ -1,0 +1,107 @@
+//! A server proves its robots, and does what it is told about impostors.
+
+use crate::support::program::eventually;
+
+use super::site::{ELSEWHERE, HOME, Site, ask, ask_aside, ask_until};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_is_downloaded_when_its_robot_comes() {
+    let site = Site::new("verify.spoofed = 'refuse'").await;
+    let server = site.serve();
+    assert_eq!(ask(&server, "hostbot/1", ELSEWHERE).text(), "pending");
+    assert!(site.lists.seen().is_empty(), "nobody needed it");
+    assert_eq!(ask(&server, "listbot/1", ELSEWHERE).text(), "unverifiable");
+    ask_until(&server, "listbot/1", HOME, "verified");
+    assert_eq!(ask(&server, "listbot/1", ELSEWHERE).status, 403);
+    assert_eq!(site.lists.seen().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_next_start_knows_the_list_without_the_network() {
+    let site = Site::new("").await;
+    let server = site.serve();
+    ask(&server, "listbot/1", HOME);
+    ask_until(&server, "listbot/1", HOME, "verified");
+    server.signal("TERM");
+    assert!(server.wait());
+    let server = site.serve();
+    ask_until(&server, "listbot/1", HOME, "verified");
+    assert_eq!(ask(&server, "listbot/1", ELSEWHERE).text(), "spoofed");
+    assert_eq!(site.lists.seen().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_request_passes_while_the_dns_is_asked() {
+    let site = Site::new("verify.spoofed = 'refuse'").await;
+    site.dns.host(HOME, "a.robots.example");
+    site.dns.host(ELSEWHERE, "robots.example.evil.example");
+    site.dns.hold();
+    let server = site.serve();
+    for _ in 0..2 {
+        let first = ask(&server, "hostbot/1", HOME);
+        assert_eq!((first.status, &*first.text()), (200, "pending"));
+        let first = ask(&server, "hostbot/1", ELSEWHERE);
+        assert_eq!((first.status, &*first.text()), (200, "pending"));
+    }
+    site.dns.release();
+    ask_until(&server, "hostbot/1", HOME, "verified");
+    let refused = "This request does not come from the robot that it names.\n";
+    ask_until(&server, "hostbot/1", ELSEWHERE, refused);
+}
+
+/// Rule that waits to refuse impostors.
+fn patient(milliseconds: u32) -> String {
+    format!(
+        "[[rule]]\npath = '/*'\nverdicts = ['spoofed']\naction = 'refuse'\n\
+         wait_milliseconds = {milliseconds}"
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_waits_for_the_verdict() {
+    let site = Site::new(&patient(10_000)).await;
+    site.dns.host(HOME, "a.robots.example");
+    site.dns.hold();
+    let server = site.serve();
+    let release = async {
+        site.dns.until_under_way(2).await;
+        site.dns.release();
+    };
+    let (impostor, robot, ()) = tokio::join!(
+        ask_aside(&server, "hostbot/1", ELSEWHERE),
+        ask_aside(&server, "hostbot/1", HOME),
+        release
+    );
+    assert_eq!(impostor.status, 403, "the first request of its address");
+    assert_eq!((robot.status, &*robot.text()), (200, "verified"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_has_waited_long_enough_is_decided_as_pending() {
+    let site = Site::new(&patient(50)).await;
+    site.dns.hold();
+    let server = site.serve();
+    for _ in 0..2 {
+        let answer = ask(&server, "hostbot/1", ELSEWHERE);
+        assert_eq!((answer.status, &*answer.text()), (200, "pending"));
+    }
+    site.dns.until_under_way(1).await;
+    site.dns.release();
+    eventually("the impostor is refused", || {
+        ask(&server, "hostbot/1", ELSEWHERE).status == 403
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reload_switches_verification_off_and_on() {
+    let site = Site::new("verify.spoofed = 'refuse'").await;
+    let server = site.serve();
+    ask_until(&server, "listbot/1", HOME, "verified");
+    assert_eq!(ask(&server, "listbot/1", ELSEWHERE).status, 403);
+    site.configure("verify.enabled = false");
+    server.signal("HUP");
+    ask_until(&server, "listbot/1", ELSEWHERE, "unverifiable");
+    site.configure("");
+    server.signal("HUP");
+    ask_until(&server, "listbot/1", ELSEWHERE, "spoofed");
+}

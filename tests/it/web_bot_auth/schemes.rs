@@ -1,0 +1,118 @@
+//! Signatures over the scheme, where something has ended TLS and does not say so.
+
+use robot_detection::verify::SignedRequest;
+
+use super::{AGENT, Draft, Operator, check, prover, told};
+
+const OVER_THE_SCHEME: [&str; 2] = ["\"@scheme\"", "\"@target-uri\""];
+
+/// Returns a signed draft that covers what depends on the scheme.
+fn draft(operator: &Operator, component: &'static str, scheme: &'static str) -> Draft {
+    Draft {
+        covered: vec!["\"@authority\"", component, AGENT],
+        scheme,
+        nonce: None,
+        ..operator.draft()
+    }
+}
+
+#[tokio::test]
+async fn a_scheme_that_nobody_knows_is_either_and_the_evidence_tells_which() {
+    let operator = Operator::new();
+    let (prover, robot) = (prover(), operator.robot());
+    for component in OVER_THE_SCHEME {
+        for scheme in ["https", "http"] {
+            let draft = draft(&operator, component, scheme);
+            let headers = operator.sign(&draft);
+            let request = SignedRequest {
+                scheme: None,
+                ..draft.request(&headers)
+            };
+            let finding = prover.prove(&request, &robot).await;
+            check(&finding, "confirmed", &format!("for a URL with {scheme}:,"));
+            // With the other word it is the same signature.
+            let again = prover.prove(&request, &robot).await;
+            check(&again, "nothing", "the same signature");
+        }
+    }
+    let plain = operator.draft();
+    let headers = operator.sign(&plain);
+    let request = SignedRequest {
+        scheme: None,
+        ..plain.request(&headers)
+    };
+    let finding = prover.prove(&request, &robot).await;
+    check(&finding, "confirmed", "signed with the key");
+    assert!(!told(&finding).1.contains("for a URL"), "{finding:?}");
+}
+
+#[tokio::test]
+async fn a_scheme_that_is_known_is_the_only_one() {
+    let operator = Operator::new();
+    let (prover, robot) = (prover(), operator.robot());
+    for component in OVER_THE_SCHEME {
+        for (signed, known) in [("http", "https"), ("https", "http")] {
+            let draft = draft(&operator, component, signed);
+            let headers = operator.sign(&draft);
+            let request = SignedRequest {
+                scheme: Some(known),
+                ..draft.request(&headers)
+            };
+            let finding = prover.prove(&request, &robot).await;
+            check(&finding, "contradicted", "does not fit the request");
+            assert!(!told(&finding).1.contains("neither"), "{finding:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_fits_neither_scheme_is_as_wrong_as_ever() {
+    let operator = Operator::new();
+    let (prover, robot) = (prover(), operator.robot());
+    for component in OVER_THE_SCHEME {
+        let draft = draft(&operator, component, "https");
+        let headers = operator.sign(&draft);
+        let altered = [
+            SignedRequest {
+                target: "/members/b",
+                ..draft.request(&headers)
+            },
+            SignedRequest {
+                authority: "other.example.com",
+                ..draft.request(&headers)
+            },
+        ];
+        for request in altered {
+            let request = SignedRequest {
+                scheme: None,
+                ..request
+            };
+            // Path and query are no part of the scheme.
+            if component == "\"@scheme\"" && request.authority == draft.authority {
+                continue;
+            }
+            let finding = prover.prove(&request, &robot).await;
+            check(
+                &finding,
+                "contradicted",
+                "neither with https: nor with http:",
+            );
+        }
+        let foreign = Operator::new();
+        let forged = foreign.sign(&Draft {
+            agent: Some(operator.agent()),
+            keyid: Some(operator.keyid()),
+            ..draft.clone()
+        });
+        let request = SignedRequest {
+            scheme: None,
+            ..draft.request(&forged)
+        };
+        let finding = prover.prove(&request, &robot).await;
+        check(
+            &finding,
+            "contradicted",
+            "neither with https: nor with http:",
+        );
+    }
+}
