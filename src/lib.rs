@@ -47,6 +47,8 @@ pub mod site_robot;
 pub mod store;
 #[cfg(feature = "server")]
 pub mod telemetry;
+#[cfg(feature = "verify")]
+pub mod verify;
 
 /// The README's code, run as a test.
 #[cfg(all(doctest, feature = "server"))]

@@ -74,6 +74,8 @@ pub(crate) struct Line<'a> {
     /// Word for what was done, or would have been done in a dry run.
     pub(crate) decision: &'a str,
     pub(crate) cause: &'a str,
+    /// Word for the verdict on the robot's claim, where there is one.
+    pub(crate) verdict: Option<&'a str>,
 }
 
 impl Line<'_> {
@@ -119,7 +121,8 @@ impl Line<'_> {
 
     fn write_words(&self, out: &mut Vec<u8>) {
         let robot = self.robot.unwrap_or("-");
-        for text in [robot, self.visitor, self.decision] {
+        let verdict = self.verdict.unwrap_or("-");
+        for text in [robot, self.visitor, self.decision, verdict] {
             out.push(b' ');
             word(text.as_bytes(), MAX_NAME_BYTES, out);
         }
@@ -133,6 +136,7 @@ impl Line<'_> {
             (self.robot.map(str::as_bytes), MAX_NAME_BYTES),
             (Some(self.visitor.as_bytes()), MAX_NAME_BYTES),
             (Some(self.decision.as_bytes()), MAX_NAME_BYTES),
+            (self.verdict.map(str::as_bytes), MAX_NAME_BYTES),
         ] {
             out.extend_from_slice(b" \"");
             quoted(text.unwrap_or(b"-"), limit, out);
@@ -183,6 +187,7 @@ impl Line<'_> {
             ("visitor", Some(self.visitor)),
             ("decision", Some(self.decision)),
             ("cause", Some(self.cause)),
+            ("verdict", self.verdict),
         ] {
             member(name, text.map(str::as_bytes), MAX_NAME_BYTES, out);
         }

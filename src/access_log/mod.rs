@@ -26,7 +26,8 @@
 //!
 //! `serve` writes the same forms, escaped as nginx does. The combined form has
 //! quoted fields after the User-Agent: the robot's id, whether it is a person, a
-//! listed or an unlisted robot, and the decision; then the seconds that it took.
+//! listed or an unlisted robot, the decision, and the verdict on the robot's claim,
+//! `-` for a person and where nobody proves claims; then the seconds that it took.
 //! The common form, which has no quoted field after the request, has them as
 //! words, with their blanks escaped. JSON has nginx's names, and is ASCII.
 //!
@@ -48,6 +49,7 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+mod client;
 mod combined;
 #[cfg(feature = "server")]
 mod escape;

@@ -1,9 +1,11 @@
 //! One reader for all forms of lines.
 
+use std::net::IpAddr;
+
 use memchr::memchr;
 
 use super::{
-    FieldPath,
+    FieldPath, client,
     combined::{self, RawEntry},
     escapes::unescape,
     json::Fields,
@@ -15,6 +17,7 @@ pub struct Parser {
     form: Form,
     /// User-Agent without its escapes; the memory is used again.
     unescaped: Vec<u8>,
+    reads_clients: bool,
 }
 
 /// What one line of a log says.
@@ -25,6 +28,8 @@ pub struct Entry<'a> {
     pub user_agent: Option<&'a [u8]>,
     /// Bytes sent; 0 where the line does not say.
     pub bytes: u64,
+    /// Address of the client, where it is [asked for](Parser::clients) and the line says it.
+    pub client: Option<IpAddr>,
 }
 
 #[derive(Clone, Debug)]
@@ -59,7 +64,18 @@ impl Parser {
         Self {
             form,
             unescaped: Vec::new(),
+            reads_clients: false,
         }
+    }
+
+    /// Sets whether the addresses of clients are read too; default `false`.
+    ///
+    /// In JSON lines they are looked for under the names that nginx, Caddy, Traefik
+    /// and others give them.
+    #[must_use]
+    pub fn clients(mut self, read: bool) -> Self {
+        self.reads_clients = read;
+        self
     }
 
     /// Reads a line; `None` when it is not of the form.
@@ -71,15 +87,29 @@ impl Parser {
                 return Some(Entry {
                     user_agent: said(line),
                     bytes: 0,
+                    client: None,
                 });
             }
             Form::Combined => combined::read(line)?,
             Form::Json(fields) => fields.read(line)?,
         };
-        Some(self.entry(raw))
+        let client = if self.reads_clients {
+            self.client(line)
+        } else {
+            None
+        };
+        Some(self.entry(raw, client))
     }
 
-    fn entry<'a>(&'a mut self, raw: RawEntry<'a>) -> Entry<'a> {
+    fn client(&self, line: &[u8]) -> Option<IpAddr> {
+        match self.form {
+            Form::UserAgents => None,
+            Form::Combined => client::of_combined(line),
+            Form::Json(_) => client::of_json(line),
+        }
+    }
+
+    fn entry<'a>(&'a mut self, raw: RawEntry<'a>, client: Option<IpAddr>) -> Entry<'a> {
         let mut user_agent = raw.user_agent;
         if memchr(b'\\', user_agent).is_some() {
             self.unescaped.clear();
@@ -89,6 +119,7 @@ impl Parser {
         Entry {
             user_agent: said(user_agent),
             bytes: raw.bytes,
+            client,
         }
     }
 }

@@ -27,6 +27,7 @@ use super::{
     sites::{self, Chosen},
     sources,
     state::AdminState,
+    verification,
 };
 use crate::refresh::RefreshOptions;
 use crate::registry::Source;
@@ -50,6 +51,11 @@ pub(super) fn routes() -> Router<AdminState> {
         .route("/sites", get(sites::json))
         .route("/reload", post(sites::reload_json))
         .merge(site_robot_routes())
+        .route("/verification", get(verification::json))
+        .route(
+            "/verification/ranges/refresh",
+            get(verification::progress).post(verification::fetch_json),
+        )
         .route("/robots-txt", get(robots_txt::json))
         .route("/robots-txt/check", get(robots_txt::check_json))
 }

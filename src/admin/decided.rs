@@ -3,14 +3,18 @@
 use serde::Serialize;
 
 use super::sites::Chosen;
-use crate::detect::Claim;
-use crate::policy::{Brake, Request, Rule, Step};
+use crate::detect::Verdict;
+use crate::policy::{Brake, Request, Rule, Step, Visitor};
 
 /// What is done with a request.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Decided {
     /// "pass", "redirect", "serve" or "refuse".
     pub(super) decision: &'static str,
+    /// "verified", "spoofed", "unverifiable" or "pending"; of a person none. Where
+    /// robots.txt is asked, a verdict is that of the file.
+    #[serde(skip)]
+    pub(super) verdict: Option<&'static str>,
     /// Where it is redirected to, or the page that is served in its place.
     pub(super) location: Option<String>,
     pub(super) status: Option<u16>,
@@ -35,14 +39,15 @@ impl Decided {
         site: &Chosen,
         request: &Request<'_>,
         target: &str,
-        claim: Option<&Claim<'_>>,
+        visitor: Option<Visitor<'_>>,
         user_agent: &[u8],
     ) -> Self {
         let policy = site.policy.load();
         let enforcer = &site.enforcer;
-        let explained = enforcer.explain_all(&policy, request, target, claim, user_agent);
+        let explained = enforcer.explain_all(&policy, request, target, visitor, user_agent);
         Self {
             decision: explained.action.as_str(),
+            verdict: explained.verdict.map(Verdict::as_str),
             location: explained.location,
             status: explained.status,
             rule: explained.rule.map(|rule| rule.label().to_owned()),

@@ -15,7 +15,7 @@ use super::{
     state::AdminState,
 };
 use crate::detect::{Claim, Listed};
-use crate::policy::Request;
+use crate::policy::{Request, Visitor};
 
 /// Longest User-Agent and path that are looked at.
 const MAX_BYTES: usize = 16 * 1024;
@@ -54,6 +54,8 @@ pub(super) struct Answer {
     pub(super) method: String,
     pub(super) path: String,
     pub(super) robot: Option<ClaimView>,
+    /// On the robot's claim.
+    pub(super) verdict: Option<&'static str>,
     #[serde(flatten)]
     pub(super) decided: Decided,
 }
@@ -147,10 +149,13 @@ pub(super) fn answer(
         path,
     };
     let user_agent = question.user_agent.as_bytes();
+    let visitor = claim.as_ref().map(Visitor::from);
+    let decided = Decided::new(of, &request, target, visitor, user_agent);
     Ok(Answer {
         user_agent: question.user_agent.clone(),
         path: target.to_owned(),
-        decided: Decided::new(of, &request, target, claim.as_ref(), user_agent),
+        verdict: decided.verdict,
+        decided,
         method,
         robot: claim.map(|claim| ClaimView::new(&claim, &question.user_agent)),
     })

@@ -9,16 +9,12 @@ use super::{
     fields::Fields,
     page::{Page, html, html_with},
     problem::Problem,
-    robot_view::{is_web_link, link},
+    robot_view::link,
     state::AdminState,
 };
 use crate::detect::browser_hits;
-use crate::registry::{Purpose, Robot, Source, normalise};
+use crate::registry::{Purpose, Robot, TypedError, TypedRobot};
 use crate::store::{StoreError, StoreErrorKind};
-
-/// Longest text of a field.
-const MAX_FIELD_CHARS: usize = 500;
-const MAX_ID_CHARS: usize = 100;
 
 #[derive(Template)]
 #[template(path = "admin/robot_new.html")]
@@ -47,6 +43,12 @@ pub(super) struct RobotForm {
     product_token: String,
     #[serde(default)]
     details_url: String,
+    #[serde(default, deserialize_with = "words")]
+    host_suffixes: String,
+    #[serde(default)]
+    ranges_url: String,
+    #[serde(default, deserialize_with = "words")]
+    signature_agents: String,
     /// The administrator wants it although it hits a browser.
     #[serde(default, deserialize_with = "flag")]
     accept_browser_hits: bool,
@@ -135,7 +137,11 @@ pub(super) async fn remove(
 
 /// Makes a robot of what was typed in.
 pub(super) fn checked(form: &RobotForm) -> Result<Robot, Refusal> {
-    let robot = parsed(form).map_err(Refusal::Fields)?;
+    let told = |errors: Vec<TypedError>| errors.into_iter().map(FieldError::from).collect();
+    let robot = form
+        .typed()
+        .robot()
+        .map_err(|errors| Refusal::Fields(told(errors)))?;
     match hit_browser(&robot) {
         Some(browser) if !form.accept_browser_hits => Err(Refusal::Browser(browser)),
         _ => Ok(robot),
@@ -198,6 +204,15 @@ impl FieldError {
     }
 }
 
+impl From<TypedError> for FieldError {
+    fn from(error: TypedError) -> Self {
+        let mut signs = error.message.chars();
+        let first = signs.next().into_iter().flat_map(char::to_uppercase);
+        let sentence = first.chain(signs).chain(['.']).collect::<String>();
+        Self::new(error.field, sentence)
+    }
+}
+
 impl NewRobotPage<'_> {
     fn error(&self, field: &str) -> &str {
         self.errors
@@ -212,72 +227,24 @@ impl NewRobotPage<'_> {
     }
 }
 
-fn parsed(form: &RobotForm) -> Result<Robot, Vec<FieldError>> {
-    let mut errors: Vec<FieldError> = form.errors();
-    let patterns = normalise(form.useragent.trim())
-        .map_err(|reason| errors.push(FieldError::new("useragent", format!("{reason}."))))
-        .unwrap_or_default();
-    if !errors.is_empty() {
-        return Err(errors);
-    }
-    let mut robot = Robot::new(form.id.trim(), Source::manual());
-    if let Some(name) = filled(&form.name) {
-        robot.name = name;
-    }
-    form.useragent.trim().clone_into(&mut robot.useragent);
-    robot.patterns = patterns;
-    robot.purpose = Purpose::from_word(form.purpose.trim()).unwrap_or_default();
-    robot.operator = filled(&form.operator);
-    robot.product_token = filled(&form.product_token);
-    robot.details_url = filled(&form.details_url);
-    Ok(robot)
-}
-
 impl RobotForm {
-    fn errors(&self) -> Vec<FieldError> {
-        let mut errors = Vec::new();
-        let mut refuse_if = |is_wrong: bool, field, message: &str| {
-            if is_wrong {
-                errors.push(FieldError::new(field, message));
-            }
-        };
-        let id = self.id.trim();
-        let is_id = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_' | '+');
-        refuse_if(
-            id.is_empty() || !id.chars().all(is_id) || id.chars().count() > MAX_ID_CHARS,
-            "id",
-            "Use 1 to 100 letters, digits, '-', '.', '_' and '+'.",
-        );
-        for (field, value) in self.texts() {
-            refuse_if(
-                value.chars().count() > MAX_FIELD_CHARS || value.chars().any(char::is_control),
-                field,
-                "Use at most 500 characters, on one line.",
-            );
+    fn typed(&self) -> TypedRobot {
+        let mut typed = TypedRobot::default();
+        for (place, text) in [
+            (&mut typed.id, &self.id),
+            (&mut typed.name, &self.name),
+            (&mut typed.useragent, &self.useragent),
+            (&mut typed.purpose, &self.purpose),
+            (&mut typed.operator, &self.operator),
+            (&mut typed.product_token, &self.product_token),
+            (&mut typed.details_url, &self.details_url),
+            (&mut typed.host_suffixes, &self.host_suffixes),
+            (&mut typed.ranges_url, &self.ranges_url),
+            (&mut typed.signature_agents, &self.signature_agents),
+        ] {
+            place.clone_from(text);
         }
-        let purpose = self.purpose.trim();
-        refuse_if(
-            !purpose.is_empty() && Purpose::from_word(purpose).is_none(),
-            "purpose",
-            "Choose one of the purposes.",
-        );
-        let url = self.details_url.trim();
-        refuse_if(
-            !url.is_empty() && !is_web_link(url),
-            "details_url",
-            "Use an address that begins with http:// or https://.",
-        );
-        errors
-    }
-
-    fn texts(&self) -> [(&'static str, &str); 5] {
-        [
-            ("name", &self.name),
-            ("useragent", &self.useragent),
-            ("operator", &self.operator),
-            ("product_token", &self.product_token),
-            ("details_url", &self.details_url),
-        ]
+        typed
     }
 }
 
@@ -285,10 +252,6 @@ impl RobotForm {
 fn hit_browser(robot: &Robot) -> Option<String> {
     let hits = browser_hits(std::slice::from_ref(robot));
     hits.first().map(|hit| hit.browser.to_owned())
-}
-
-fn filled(value: &str) -> Option<String> {
-    Some(value.trim().to_owned()).filter(|value| !value.is_empty())
 }
 
 fn not_stored(error: StoreError, id: &str) -> Problem {
@@ -319,5 +282,19 @@ fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     Ok(match Flag::deserialize(deserializer)? {
         Flag::Json(value) => value,
         Flag::Form(value) => !matches!(value.as_str(), "" | "false" | "off" | "0"),
+    })
+}
+
+/// Reads a list of words: one text in a form, in JSON also a list of texts.
+fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Words {
+        Text(String),
+        List(Vec<String>),
+    }
+    Ok(match Words::deserialize(deserializer)? {
+        Words::Text(text) => text,
+        Words::List(list) => list.join(" "),
     })
 }

@@ -51,6 +51,7 @@ mod sites;
 mod sources;
 mod state;
 mod throttle;
+mod verification;
 
 pub use password::{PasswordError, generate_password, hash_password};
 pub use reloads::{ReloadOutcome, Reloads};

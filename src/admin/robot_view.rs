@@ -30,6 +30,8 @@ pub(super) struct RobotView {
     pub(super) details_url: Option<String>,
     /// List of the addresses that it uses; always `http:` or `https:`.
     pub(super) ranges_url: Option<String>,
+    /// Hosts whose keys sign its requests.
+    pub(super) signature_agents: Vec<String>,
     /// Day on which its facts were compared with the operator's page.
     pub(super) checked: Option<String>,
     pub(super) inserted: Moment,
@@ -88,6 +90,7 @@ impl RobotView {
             host_suffixes: robot.host_suffixes.clone(),
             details_url: robot.details_url.clone().filter(|url| is_web_link(url)),
             ranges_url: robot.ranges_url.clone().filter(|url| is_web_link(url)),
+            signature_agents: robot.signature_agents.clone(),
             checked: robot.checked.clone(),
             inserted: Moment::new(stored.insertion_ms, now_ms),
             modified: Moment::new(stored.modified_ms, now_ms),
@@ -99,6 +102,11 @@ impl RobotView {
     /// Returns the path of the page about the robot, from the top of the router.
     pub(super) fn link(&self) -> String {
         link(&self.source, &self.id)
+    }
+
+    /// Returns the path of the page of its verdicts by hour.
+    pub(super) fn hours_link(&self) -> String {
+        hours_link(&self.id)
     }
 
     pub(super) fn is_manual(&self) -> bool {
@@ -131,6 +139,11 @@ pub(super) fn link(source: &str, id: &str) -> String {
     }
 }
 
+/// Returns the path of the page of a robot's verdicts by hour.
+pub(super) fn hours_link(id: &str) -> String {
+    format!("verification?robot={}", encode(id))
+}
+
 /// Tells whether a link leads to the web: no `javascript:`, no `data:`.
 pub(super) fn is_web_link(url: &str) -> bool {
     let lower = url.get(..8).unwrap_or(url).to_ascii_lowercase();
@@ -138,7 +151,8 @@ pub(super) fn is_web_link(url: &str) -> bool {
         && !url.chars().any(|c| c.is_control() || c == ' ')
 }
 
-fn shown_name(robot: &Robot) -> String {
+/// Returns the name for people, or the id where there is none.
+pub(super) fn shown_name(robot: &Robot) -> String {
     if robot.name.trim().is_empty() {
         robot.id.clone()
     } else {

@@ -15,6 +15,7 @@ use super::{
     robot_view::RobotView,
     sources::title,
     state::AdminState,
+    verification::TotalsView,
 };
 use crate::detect::Duplicates;
 use crate::registry::Source;
@@ -35,6 +36,8 @@ struct RobotsPage {
 struct RobotPage {
     page: Page,
     robot: RobotView,
+    /// Of the last 24 hours, on requests that claim to be of this robot.
+    verdicts: Option<TotalsView>,
     note: &'static str,
 }
 
@@ -92,7 +95,7 @@ pub(super) async fn show(
 ) -> Result<Response, Problem> {
     let robot = find(&state, &path.robot_source, &path.robot_id).await?;
     let note = said(&params.note);
-    Ok(html(&RobotPage { page, robot, note }))
+    Ok(robot_page(&state, page, robot, note))
 }
 
 /// Shows a robot whose id cannot stand in a path.
@@ -104,7 +107,16 @@ pub(super) async fn show_by_query(
 ) -> Result<Response, Problem> {
     let robot = find(&state, &path.robot_source, &params.id).await?;
     let note = said(&params.note);
-    Ok(html(&RobotPage { page, robot, note }))
+    Ok(robot_page(&state, page, robot, note))
+}
+
+fn robot_page(state: &AdminState, page: Page, robot: RobotView, note: &'static str) -> Response {
+    html(&RobotPage {
+        page,
+        verdicts: TotalsView::of_robot(state, &robot.id),
+        robot,
+        note,
+    })
 }
 
 /// Looks a robot up by its source and id.

@@ -14,6 +14,7 @@ use super::{
     settings::{Access, Admin},
     site_robot, sites,
     state::AdminState,
+    verification,
 };
 
 /// Largest form or JSON body.
@@ -53,6 +54,8 @@ fn pages() -> Router<AdminState> {
         .route("/robots/{robot_source}", get(robots::show_by_query))
         .route("/robots/{robot_source}/{robot_id}", get(robots::show))
         .route("/identify", get(identify::show))
+        .route("/verification", get(verification::show))
+        .route("/verification/ranges/refresh", post(verification::fetch))
         .route("/robots-txt", get(robots_txt::show))
         .route("/sites", get(sites::list))
         .route("/sites/reload", post(sites::reload))

@@ -10,6 +10,7 @@ use crate::detect::SharedDetector;
 use crate::policy::{Enforcer, SharedPolicy};
 use crate::refresh::Refresher;
 use crate::store::Store;
+use crate::verify::{RangesRefresher, Verifier};
 
 use super::{Reloads, RobotRuns, SharedSites};
 
@@ -94,6 +95,10 @@ pub struct Admin {
     pub robot_runs: RobotRuns,
     /// Keeps the registry up to date.
     pub refresher: Refresher,
+    /// Proves robots' claims, and counts the verdicts.
+    pub verifier: Verifier,
+    /// Keeps the lists of robots' addresses up to date.
+    pub ranges: RangesRefresher,
     /// Parameters in force; those with an old name come first on the page.
     pub settings: SharedSettings,
     /// The time.

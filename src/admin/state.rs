@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 
-use super::{jobs::Jobs, settings::Admin, throttle::Throttle};
+use super::{jobs::Jobs, settings::Admin, throttle::Throttle, verification::ListFetches};
 
 /// Passwords verified at once; each takes 19 MiB for a while.
 const VERIFICATIONS: usize = 2;
@@ -19,6 +19,7 @@ pub(super) struct AdminState {
 struct Inner {
     admin: Admin,
     jobs: Jobs,
+    list_fetches: ListFetches,
     throttle: Throttle,
     verifications: Semaphore,
 }
@@ -29,6 +30,7 @@ impl AdminState {
             inner: Arc::new(Inner {
                 admin,
                 jobs: Jobs::default(),
+                list_fetches: ListFetches::default(),
                 throttle: Throttle::default(),
                 verifications: Semaphore::new(VERIFICATIONS),
             }),
@@ -41,6 +43,10 @@ impl AdminState {
 
     pub(super) fn jobs(&self) -> &Jobs {
         &self.inner.jobs
+    }
+
+    pub(super) fn list_fetches(&self) -> &ListFetches {
+        &self.inner.list_fetches
     }
 
     pub(super) fn throttle(&self) -> &Throttle {

@@ -11,6 +11,7 @@ use crate::store::Store;
 use super::{
     RobotDetection, RobotDetectionBuilder, enforcement, operations, robots_txt,
     rules::{purposes, rule, tag_rule},
+    verification::{spoofed, verification},
 };
 
 /// Returns the builder that the settings describe.
@@ -33,6 +34,7 @@ pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> 
             secure_cookies: settings.secure_cookies,
         })
         .robots_txt(robots_txt(loaded)?)
+        .verification(verification(loaded)?)
         .admin_hosts(settings.hosts.iter())
         .shown_settings(shown(loaded))
         .started(loaded.clone());
@@ -55,6 +57,7 @@ pub fn policy(loaded: &Loaded) -> Result<Policy, ConfigErrors> {
             PolicyError::Status(_) => "redirect_status",
             PolicyError::Method(_) => "redirect_methods",
             PolicyError::NowhereToRedirect => "deny_robots",
+            PolicyError::NowhereToRedirectSpoofed => "verify.spoofed",
             PolicyError::Rule {
                 number,
                 key,
@@ -110,6 +113,7 @@ fn policy_builder(loaded: &Loaded, settings: &Settings) -> Result<PolicyBuilder,
         .allow_robots(&settings.allow_robots)
         .deny_robots(&settings.deny_robots)
         .own_hosts(&settings.hosts)
+        .spoofed(spoofed(loaded)?)
         .dry_run(is_dry_run(loaded, settings)?);
     if settings.admin_enabled {
         builder = builder.never(&settings.admin_path);
@@ -310,6 +314,18 @@ mod tests {
             (
                 "[[x_robots_tag]]\nvalue='noindex'\nhosts=[]",
                 "c.toml:3: x_robots_tag.hosts: the list is empty",
+            ),
+            (
+                "[[rule]]\naction='pass'\nverdicts='verfied'",
+                "c.toml:3: rule.verdicts: \"verfied\" is no verdict; did you mean \"verified\"?",
+            ),
+            (
+                "[[x_robots_tag]]\nvalue='noindex'\nverdicts=['real']",
+                "c.toml:3: x_robots_tag.verdicts: \"real\" is no verdict",
+            ),
+            (
+                "[[rule]]\naction='pass'\nwait_milliseconds=500",
+                "c.toml:3: rule.wait_milliseconds: the rule names no verdict that it could wait for",
             ),
         ] {
             let error = error_of(text);

@@ -10,8 +10,9 @@ use std::{
 use axum::{
     Router,
     body::Body,
-    http::{Request, Response, StatusCode},
+    http::{Method, Request, Response, StatusCode},
 };
+use http_body_util::Full;
 use pin_project_lite::pin_project;
 use tokio::runtime::Handle;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker, task_tracker::TaskTrackerToken};
@@ -19,6 +20,7 @@ use tower::ServiceExt as _;
 
 use crate::listen::{Arrival, BodyGuard};
 use crate::proxy::ProxyBody;
+use crate::verify::Signer;
 
 use super::{
     ServedRobotsTxt,
@@ -43,6 +45,8 @@ pub(super) struct Parts {
     pub(super) rooms: Arc<Rooms>,
     pub(super) robots_txt: ServedRobotsTxt,
     pub(super) heaven: Option<Heaven>,
+    /// Of the site robot, whose key directory is served.
+    pub(super) signer: Option<Signer>,
     pub(super) target: Target,
 }
 
@@ -94,6 +98,15 @@ impl Behind {
     /// Answers a request that the layer has let pass.
     pub(super) fn answer(&self, request: Request<Arrival>) -> BehindFuture {
         let parts = &*self.parts;
+        if let Some(signer) = &parts.signer
+            && request.uri().path() == Signer::DIRECTORY_PATH
+            && matches!(*request.method(), Method::GET | Method::HEAD)
+        {
+            let body = |body| FrontBody::Small {
+                body: Full::new(body),
+            };
+            return BehindFuture::ready(signer.directory().map(body));
+        }
         if let Some(answer) = parts.robots_txt.answer(&request) {
             return BehindFuture::ready(answer.map(FrontBody::from));
         }
@@ -137,7 +150,8 @@ pin_project! {
     #[project = BehindProjection]
     pub(super) enum BehindFuture {
         Ready {
-            response: Option<Response<FrontBody>>,
+            // In a box, as it is seldom: what passes is moved the less.
+            response: Option<Box<Response<FrontBody>>>,
         },
         Proxy {
             #[pin]
@@ -158,7 +172,7 @@ pin_project! {
 impl BehindFuture {
     pub(super) fn ready(response: Response<FrontBody>) -> Self {
         Self::Ready {
-            response: Some(response),
+            response: Some(Box::new(response)),
         }
     }
 }
@@ -170,7 +184,7 @@ impl Future for BehindFuture {
         Poll::Ready(Ok(match self.project() {
             // Nobody polls a future again that was ready; if so, it waits for ever.
             BehindProjection::Ready { response } => match response.take() {
-                Some(response) => response,
+                Some(response) => *response,
                 None => return Poll::Pending,
             },
             BehindProjection::Proxy { future, used } => {

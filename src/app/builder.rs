@@ -23,6 +23,7 @@ use super::{
     handle::Inner,
     robots_txt,
     site::{Common, DEFAULT_SITE, Detection},
+    verification::{Proving, Verification},
 };
 
 /// Flat file of the Web Robots Database at its last known address.
@@ -68,6 +69,7 @@ pub struct RobotDetectionBuilder {
     clock: Clock,
     limits: FetchLimits,
     robots_txt: RobotsTxtPlan,
+    verification: Verification,
     #[cfg(feature = "server")]
     started: Option<crate::config::Loaded>,
 }
@@ -104,6 +106,7 @@ impl RobotDetectionBuilder {
             clock: Clock::system(),
             limits: FetchLimits::default(),
             robots_txt: RobotsTxtPlan::default(),
+            verification: Verification::new(),
             #[cfg(feature = "server")]
             started: None,
         }
@@ -207,6 +210,17 @@ impl RobotDetectionBuilder {
         self
     }
 
+    /// Sets how robots' claims are proven; by default with all methods.
+    ///
+    /// The address of a client is what axum's `ConnectInfo` says. Behind a proxy that is
+    /// the proxy's: say with
+    /// [`client_address`](crate::layer::RobotDetectionLayer::client_address) of the
+    /// [layer](RobotDetection::layer) how it is found.
+    pub fn verification(mut self, settings: Verification) -> Self {
+        self.verification = settings;
+        self
+    }
+
     /// Notes the settings that all this came from, for a reload to compare with.
     #[cfg(feature = "server")]
     pub(super) fn started(mut self, loaded: crate::config::Loaded) -> Self {
@@ -282,11 +296,20 @@ impl RobotDetectionBuilder {
             self.clock.clone(),
             sources,
         );
+        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        let proving = Proving::new(
+            self.verification,
+            store.clone(),
+            self.clock.clone(),
+            tasks.clone(),
+            stop.clone(),
+        )?;
         let common = Common {
             detector,
             fetcher: Fetcher::new(robots_txt::LIMITS)?,
             clock: self.clock,
             own_robot: Arc::default(),
+            proving,
         };
         let detection = Detection {
             policy,
@@ -313,8 +336,8 @@ impl RobotDetectionBuilder {
             access: self.access,
             hosts: self.hosts,
             settings: self.settings.into(),
-            tasks: TaskTracker::new(),
-            stop: CancellationToken::new(),
+            tasks,
+            stop,
         })))
     }
 

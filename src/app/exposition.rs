@@ -16,7 +16,7 @@ use super::{
     RobotDetection, listener_metrics::ListenerMetrics, observe::Observer, site::DEFAULT_SITE,
 };
 
-const COUNTERS: [(&str, &str); 7] = [
+const COUNTERS: [(&str, &str); 8] = [
     (
         "robot_detection_requests_total",
         "Requests by site, visitor (person, listed or unlisted robot) and decision",
@@ -24,6 +24,10 @@ const COUNTERS: [(&str, &str); 7] = [
     (
         "robot_detection_robot_requests_total",
         "Requests by robot, the first 200 by name, and decision",
+    ),
+    (
+        "robot_detection_verdicts_total",
+        "Verdicts on robots' claims by site; verdict; and robot, the first 200 of a site by name",
     ),
     (
         "robot_detection_responses_total",
@@ -131,6 +135,13 @@ fn requests(observer: &Observer) {
             )
             .absolute(number);
         }
+        for (robot, verdict, number) in site.verdicts() {
+            counter!(
+                "robot_detection_verdicts_total",
+                "site" => site.name.clone(), "verdict" => verdict, "robot" => robot
+            )
+            .absolute(number);
+        }
         for (class, number) in site.statuses() {
             counter!(
                 "robot_detection_responses_total", "site" => site.name.clone(), "status" => class
@@ -138,7 +149,7 @@ fn requests(observer: &Observer) {
             .absolute(number);
         }
     }
-    for (robot, decision, number) in observer.metrics().robots.numbers() {
+    for (robot, decision, number) in observer.metrics().robots() {
         counter!(
             "robot_detection_robot_requests_total", "robot" => robot, "decision" => decision
         )

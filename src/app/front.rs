@@ -12,22 +12,28 @@ use std::{
 
 use axum::http::{HeaderValue, Request, Response, StatusCode, Version, header};
 use pin_project_lite::pin_project;
+use tokio::time::timeout;
 use tower_service::Service;
 
-use crate::layer::{self, Reply};
+use crate::detect::Verdict;
+use crate::layer::{self, Reply, Waiting};
 use crate::listen::Arrival;
 
 use super::{
     behind::{BehindFuture, Rooms},
     body::FrontBody,
-    observe::{ObserveFuture, ObservedBody, SiteObserver},
+    observe::{Observation, ObserveFuture, ObservedBody, SiteObserver},
     pages,
-    serving::Serving,
+    serving::{Served, Serving},
     table::{Found, host},
 };
 
 /// Name of what is for no site, in metrics and logs.
 const NO_SITE: &str = "none";
+
+/// Future of the response to a request that waits for a verdict.
+type Settled =
+    Pin<Box<dyn Future<Output = Result<Response<ObservedBody<FrontBody>>, Infallible>> + Send>>;
 
 /// Sends each request to its site.
 #[derive(Clone, Debug)]
@@ -70,13 +76,22 @@ impl Front {
         };
         let status = match found {
             Found::Site(served) => {
-                let observation = served.observer().begin(&mut request);
+                let mut observation = served.observer().begin(&mut request);
                 return match served.respond(request) {
-                    Reply::Now(response, outcome) => Answering::Ready {
-                        response: Some(observation.answered(response, outcome)),
-                    },
-                    Reply::Later(future, outcome) => Answering::OfSite {
-                        future: ObserveFuture::new(future, observation, outcome),
+                    Ok(Reply::Now(response, outcome)) => {
+                        observation.decided(outcome);
+                        Answering::Ready {
+                            response: Some(observation.answered(response)),
+                        }
+                    }
+                    Ok(Reply::Later(future, outcome)) => {
+                        observation.decided(outcome);
+                        Answering::OfSite {
+                            future: ObserveFuture::new(future, observation),
+                        }
+                    }
+                    Err(waiting) => Answering::Waiting {
+                        future: Box::pin(settle(Arc::clone(served), waiting, observation)),
                     },
                 };
             }
@@ -91,7 +106,7 @@ impl Front {
             None => BehindFuture::ready(pages::status(status).map(FrontBody::from)),
         };
         Answering::OfNone {
-            future: ObserveFuture::new(future, observation, None),
+            future: ObserveFuture::new(future, observation),
         }
     }
 }
@@ -110,6 +125,27 @@ impl Service<Request<Arrival>> for Front {
         FrontFuture {
             ends_connection: is_draining && request.version() < Version::HTTP_2,
             answering: self.route(request),
+        }
+    }
+}
+
+/// Waits for the verdict on a request's claim, and decides with what is known then.
+async fn settle(
+    served: Arc<Served>,
+    waiting: Box<Waiting<Arrival>>,
+    mut observation: Observation,
+) -> Result<Response<ObservedBody<FrontBody>>, Infallible> {
+    let Waiting { request, verdict } = *waiting;
+    let settled = timeout(verdict.limit, verdict.settling).await;
+    let verdict = settled.unwrap_or(Verdict::Pending);
+    match served.respond_settled(request, verdict) {
+        Reply::Now(response, outcome) => {
+            observation.decided(outcome);
+            Ok(observation.answered(response))
+        }
+        Reply::Later(future, outcome) => {
+            observation.decided(outcome);
+            ObserveFuture::new(future, observation).await
         }
     }
 }
@@ -138,6 +174,10 @@ pin_project! {
             #[pin]
             future: ObserveFuture<BehindFuture>,
         },
+        /// A rule waits for a verdict.
+        Waiting {
+            future: Settled,
+        },
     }
 }
 
@@ -153,6 +193,7 @@ impl Future for FrontFuture {
                 .map_or(Poll::Pending, |response| Poll::Ready(Ok(response))),
             AnsweringProjection::OfSite { future } => future.poll(cx),
             AnsweringProjection::OfNone { future } => future.poll(cx),
+            AnsweringProjection::Waiting { future } => future.as_mut().poll(cx),
         });
         if *this.ends_connection && response.status() != StatusCode::SWITCHING_PROTOCOLS {
             let close = HeaderValue::from_static("close");

@@ -21,7 +21,10 @@ use crate::layer::RobotDetectionLayer;
 use crate::policy::{Enforcer, SharedPolicy};
 use crate::refresh::Refresher;
 use crate::store::Store;
+use crate::verify::{RangesRefresher, Verifier};
 
+#[cfg(feature = "server")]
+use super::verification::Proving;
 use super::{
     RobotDetectionBuilder, ServedRobotsTxt, Site, SiteBuilder,
     site::{Common, Detection},
@@ -98,6 +101,8 @@ impl RobotDetection {
             reloads: self.inner.reloads.clone(),
             robot_runs: self.inner.robot_runs.clone(),
             refresher: self.inner.refresher.clone(),
+            verifier: self.verifier().clone(),
+            ranges: self.ranges_refresher(),
             settings: self.inner.settings.clone(),
             clock: self.clock().clone(),
             access: self.inner.access.clone(),
@@ -198,6 +203,18 @@ impl RobotDetection {
         &self.inner.refresher
     }
 
+    /// Returns what proves robots' claims: verdicts, their counters, and the last impostors.
+    #[must_use]
+    pub fn verifier(&self) -> &Verifier {
+        self.inner.common.proving.verifier()
+    }
+
+    /// Returns what keeps the lists of robots' addresses up to date.
+    #[must_use]
+    pub fn ranges_refresher(&self) -> RangesRefresher {
+        self.inner.common.proving.refresher()
+    }
+
     /// Returns the parameters that the admin page shows.
     #[must_use]
     pub fn shown_settings(&self) -> &SharedSettings {
@@ -295,6 +312,12 @@ impl RobotDetection {
         self.inner
             .tasks
             .spawn(async move { refresher.run(stop).await });
+        let lists = self.inner.common.proving.clone();
+        let lists = Box::pin(lists.keep_lists(self.detector().clone()));
+        let stop = self.inner.stop.clone();
+        self.inner.tasks.spawn(async move {
+            stop.run_until_cancelled(lists).await;
+        });
         self.follow(&self.inner.main);
     }
 
@@ -388,6 +411,10 @@ impl RobotDetection {
     /// Lists these sites and no others.
     pub(super) fn list_sites(&self, sites: Vec<Site>) {
         self.inner.sites.store(Arc::new(sites));
+    }
+
+    pub(super) fn proving(&self) -> &Proving {
+        &self.inner.common.proving
     }
 
     pub(super) fn shown_sites(&self) -> &SharedSites {

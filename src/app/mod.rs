@@ -39,6 +39,8 @@ mod exposition;
 mod front;
 mod handle;
 #[cfg(feature = "server")]
+mod heaven_settings;
+#[cfg(feature = "server")]
 mod listener_metrics;
 #[cfg(feature = "server")]
 mod listeners;
@@ -61,6 +63,8 @@ mod rules;
 mod server;
 #[cfg(feature = "server")]
 mod serving;
+#[cfg(feature = "server")]
+mod signing;
 mod site;
 #[cfg(feature = "server")]
 mod site_robot;
@@ -70,6 +74,7 @@ mod table;
 mod target;
 #[cfg(feature = "server")]
 mod upstream;
+mod verification;
 
 #[cfg(feature = "server")]
 pub use assemble::{assemble, policy, sources};
@@ -94,3 +99,6 @@ pub use site_robot::{
     Disparity, Parity, Programs, Ran, SiteRobotChanges, SiteRobotRuns, SiteRobotSettings,
     site_robots,
 };
+pub use verification::Verification;
+#[cfg(feature = "server")]
+pub use verification::{ClaimProver, verification};

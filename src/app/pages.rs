@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 use tower_http::services::ServeDir;
 
+use crate::heaven::wants_markdown;
 use crate::layer::ServedInPlace;
 use crate::store::Store;
 
@@ -106,13 +107,40 @@ impl Heaven {
             (None, Some(_)) => answer(HEAVEN, request.method(), "/"),
             (Some(directory), None) => {
                 let below = below.to_owned();
+                if self.negotiates() && wants_markdown(request.headers()) {
+                    return self.answer_either(directory, request, &below).await;
+                }
                 self.answer_from(directory.clone(), request, &below).await
             }
             (Some(directory), Some(served)) => {
-                let pages = candidates(below, served.uri().path());
+                let own = |made: &MadePages| made.files_in_place(served.uri(), request.headers());
+                let mut pages = self.made.as_ref().map_or_else(Vec::new, own);
+                pages.extend(candidates(below, served.uri().path()));
                 self.answer_first(directory, request, pages).await
             }
         }
+    }
+
+    fn negotiates(&self) -> bool {
+        self.made.as_ref().is_some_and(MadePages::negotiates)
+    }
+
+    /// Answers with the Markdown rendition of a page, or with the page if it has none.
+    async fn answer_either(
+        &self,
+        directory: &ServeDir,
+        request: Request<Body>,
+        below: &str,
+    ) -> Response<Body> {
+        let (head, body) = request.into_parts();
+        let markdown = Request::from_parts(head.clone(), Body::empty());
+        let file = markdown_of(below);
+        let markdown = self.answer_from(directory.clone(), markdown, &file).await;
+        if markdown.status() != StatusCode::NOT_FOUND {
+            return markdown;
+        }
+        let request = Request::from_parts(head, body);
+        self.answer_from(directory.clone(), request, below).await
     }
 
     /// Answers with the first page that there is, never with a redirect.
@@ -126,7 +154,8 @@ impl Heaven {
         for page in pages {
             let request = Request::from_parts(head.clone(), Body::empty());
             let response = self.answer_from(directory.clone(), request, &page).await;
-            if response.status().is_success() {
+            let is_known = response.status() == StatusCode::NOT_MODIFIED;
+            if response.status().is_success() || is_known {
                 return response;
             }
         }
@@ -144,7 +173,14 @@ impl Heaven {
         };
         *request.uri_mut() = uri;
         match directory.oneshot(request).await {
-            Ok(response) => self.with_prefix(response.map(Body::new)),
+            Ok(response) => {
+                let mut response = self.with_prefix(response.map(Body::new));
+                if self.negotiates() {
+                    let accept = HeaderValue::from_static("Accept");
+                    response.headers_mut().append(header::VARY, accept);
+                }
+                response
+            }
             Err(never) => match never {},
         }
     }
@@ -168,6 +204,16 @@ impl Heaven {
         }
         response
     }
+}
+
+/// Returns the Markdown rendition of a page, or of a directory's.
+fn markdown_of(page: &str) -> String {
+    let file = if page.ends_with('/') {
+        "index.html"
+    } else {
+        ""
+    };
+    format!("{page}{file}.md")
 }
 
 /// Returns the pages that fit a URL, the best first.

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use crate::config::{ConfigErrors, Loaded, SiteLoaded};
+use crate::verify::Signer;
 
 use super::{
     enforcement,
     made_pages::made_pages,
     pages::Heaven,
     policy, robots_txt,
+    signing::Signing,
     site::{DEFAULT_SITE, Detection},
     table::{Found, SiteHost, SitePath, Table},
     target::{Target, Upstream},
@@ -32,6 +34,8 @@ pub(super) struct SitePlan {
     pub(super) hosts: Vec<SiteHost>,
     pub(super) path: SitePath,
     pub(super) heaven: Option<Heaven>,
+    /// Its key directory is served.
+    pub(super) signer: Option<Signer>,
     pub(super) target: Target,
 }
 
@@ -93,6 +97,7 @@ impl Plan {
                 hosts: Vec::new(),
                 path: SitePath::default(),
                 heaven: common_heaven,
+                signer: Signing::signer_of(loaded)?,
                 target: if has_upstream {
                     Target::Upstream(Upstream::new(loaded, known)?)
                 } else {
@@ -170,6 +175,7 @@ fn site(table: &SiteLoaded, known: &mut Vec<Arc<Upstream>>) -> Result<SitePlan, 
         hosts,
         path,
         heaven,
+        signer: Signing::signer_of(loaded)?,
         target: Target::Upstream(Upstream::new(loaded, known)?),
     })
 }

@@ -10,6 +10,7 @@ use super::{
     plan::Plan,
     server::Listens,
     serving::Serving,
+    verification,
 };
 
 /// Settings of the whole process that are exchanged as those of sites are.
@@ -54,6 +55,7 @@ pub fn reload(robots: &RobotDetection, loaded: &Loaded) -> Result<Reloaded, Conf
     let is_demo = serving.is_some_and(|serving| serving.is_demo);
     let plan = Plan::new(&effective, is_demo, &mut upstreams)?;
     let site_robots = robots.made_site_robots(&effective)?;
+    let verification = verification(&effective)?;
 
     // All is judged: from here on nothing fails.
     let before = names(robots);
@@ -64,6 +66,7 @@ pub fn reload(robots: &RobotDetection, loaded: &Loaded) -> Result<Reloaded, Conf
         None => put_common(robots),
     }
     robots.schedules().replace(site_robots);
+    robots.proving().replace(verification);
     let recognise = effective.settings().unlisted_robots;
     robots.detector().recognise_unlisted(recognise);
     robots.shown_settings().replace(shown(&effective));
@@ -80,7 +83,7 @@ pub fn reload(robots: &RobotDetection, loaded: &Loaded) -> Result<Reloaded, Conf
 }
 
 fn is_reloaded(key: &Key) -> bool {
-    key.is_per_site() || RELOADED.contains(&key.name)
+    key.is_per_site() || key.name.starts_with("verify.") || RELOADED.contains(&key.name)
 }
 
 fn names(robots: &RobotDetection) -> BTreeSet<String> {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::config::{ConfigErrors, RuleSettings, TagSettings, WhenSettings, unknown_word};
+use crate::detect::Verdict;
 use crate::policy::{Action, Rule, RuleBuilder, TagRule, TagRuleBuilder, When};
 use crate::registry::{Purpose, Source};
 
@@ -34,6 +35,9 @@ pub(super) fn rule(settings: &RuleSettings) -> Result<RuleBuilder, ConfigErrors>
     if let Some(burst) = settings.burst {
         rule = rule.burst(burst);
     }
+    if let Some(milliseconds) = settings.wait_milliseconds {
+        rule = rule.wait(Duration::from_millis(milliseconds.into()));
+    }
     Ok(rule)
 }
 
@@ -49,6 +53,16 @@ pub(super) fn purposes(words: &[String]) -> Result<Vec<Purpose>, String> {
         Purpose::from_word(word.trim()).ok_or_else(|| {
             let words = Purpose::ALL.iter().map(|purpose| purpose.as_str());
             unknown_word("purpose", word, words)
+        })
+    };
+    words.iter().map(parse).collect()
+}
+
+fn verdicts(words: &[String]) -> Result<Vec<Verdict>, String> {
+    let parse = |word: &String| {
+        Verdict::from_word(word.trim()).ok_or_else(|| {
+            let words = Verdict::ALL.iter().map(|verdict| verdict.as_str());
+            unknown_word("verdict", word, words)
         })
     };
     words.iter().map(parse).collect()
@@ -84,6 +98,9 @@ fn when(settings: &WhenSettings) -> Result<When, (&'static str, String)> {
     }
     if let Some(unlisted) = settings.unlisted {
         when = when.unlisted(unlisted);
+    }
+    if let Some(words) = &settings.verdicts {
+        when = when.verdicts(verdicts(words).map_err(|reason| ("verdicts", reason))?);
     }
     Ok(when)
 }

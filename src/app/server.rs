@@ -35,6 +35,9 @@ use super::{
 /// Header that tells the upstream which robot a request claims to come from.
 pub(super) const IDENTIFICATION_HEADER: HeaderName = HeaderName::from_static("x-robot-detection");
 
+/// Header of the layer beside it, which tells the verdict on the claim.
+pub(super) const VERDICT_HEADER: HeaderName = HeaderName::from_static("x-robot-detection-verdict");
+
 /// Settings of the server, read and judged.
 #[derive(Clone, Debug)]
 pub struct ServerSettings {

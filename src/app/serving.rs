@@ -12,7 +12,8 @@ use tower_layer::Layer as _;
 use tracing::warn;
 
 use crate::admin::{AdminSite, SiteCounts, UpstreamRow};
-use crate::layer::{Reply, RobotDetectionService, Stats};
+use crate::detect::Verdict;
+use crate::layer::{Client, Reply, RobotDetectionService, Stats, Waiting};
 use crate::listen::Arrival;
 use crate::policy::Enforcer;
 use crate::proxy::ServerState;
@@ -62,8 +63,28 @@ pub(super) struct Served {
 
 impl Served {
     /// Decides about a request, and answers it or asks who does.
-    pub(super) fn respond(&self, request: Request<Arrival>) -> Reply<BehindFuture, FrontBody> {
-        self.service.respond(request, Behind::answer)
+    ///
+    /// It fails with a request that is to wait for the verdict on its claim.
+    pub(super) fn respond(
+        &self,
+        request: Request<Arrival>,
+    ) -> Result<Reply<BehindFuture, FrontBody>, Box<Waiting<Arrival>>> {
+        let client = request.body().client();
+        let client = Client {
+            address: client.client,
+            scheme: client.scheme(),
+        };
+        self.service.respond(request, client, Behind::answer)
+    }
+
+    /// Does the same for a request that has waited for its verdict.
+    pub(super) fn respond_settled(
+        &self,
+        request: Request<Arrival>,
+        verdict: Verdict,
+    ) -> Reply<BehindFuture, FrontBody> {
+        self.service
+            .respond_settled(request, verdict, Behind::answer)
     }
 
     pub(super) fn observer(&self) -> &SiteObserver {
@@ -76,6 +97,7 @@ impl Served {
             rooms: Arc::clone(rooms),
             robots_txt: site.served_robots_txt().clone(),
             heaven: plan.heaven,
+            signer: plan.signer,
             target: plan.target.clone(),
         });
         let mut layer = site

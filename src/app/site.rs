@@ -10,7 +10,7 @@ use crate::fetch::Fetcher;
 use crate::layer::{OwnRobot, RobotDetectionLayer, Stats};
 use crate::policy::{Enforcement, Enforcer, Policy, PolicyBuilder, PolicyError, SharedPolicy};
 
-use super::{RobotDetection, RobotsTxtPlan, ServedRobotsTxt};
+use super::{RobotDetection, RobotsTxtPlan, ServedRobotsTxt, verification::Proving};
 
 /// Name of the site that the handle itself is for.
 pub(super) const DEFAULT_SITE: &str = "default";
@@ -51,6 +51,7 @@ pub(super) struct Common {
     pub(super) clock: Clock,
     /// The program's own site robot, once there is one.
     pub(super) own_robot: Arc<OnceLock<OwnRobot>>,
+    pub(super) proving: Proving,
 }
 
 /// Builder of a further [`Site`] beside the one that the handle is for.
@@ -95,6 +96,7 @@ impl Site {
             fetcher,
             clock,
             own_robot,
+            proving,
         } = common.clone();
         let robots_txt = ServedRobotsTxt::new(
             detection.robots_txt,
@@ -108,6 +110,7 @@ impl Site {
             .enforcer(enforcer.clone())
             .clock(clock)
             .refusal_body(axum::body::Body::from);
+        let layer = proving.ask_from(layer);
         if let Some(own) = own_robot.get() {
             layer.know_own_robot(own.clone());
         }

@@ -3,7 +3,7 @@
 use crate::config::{ConfigErrors, Loaded, Settings};
 use crate::proxy::{HealthCheck, Proxy, ProxyError, ProxySettings};
 
-use super::server::IDENTIFICATION_HEADER;
+use super::server::{IDENTIFICATION_HEADER, VERDICT_HEADER};
 
 pub(super) fn proxy(loaded: &Loaded, settings: &Settings) -> Result<Proxy, ConfigErrors> {
     let health_check = (!settings.health_path.is_empty())
@@ -23,7 +23,11 @@ pub(super) fn proxy(loaded: &Loaded, settings: &Settings) -> Result<Proxy, Confi
                 health_check,
             })
         })
-        .map(|proxy| proxy.keep_header(IDENTIFICATION_HEADER))
+        .map(|proxy| {
+            proxy
+                .keep_header(IDENTIFICATION_HEADER)
+                .keep_header(VERDICT_HEADER)
+        })
         .map_err(|error| {
             let key = match &error {
                 ProxyError::HealthPath(_) => "server.health_path",

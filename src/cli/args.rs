@@ -35,6 +35,8 @@ pub(super) enum Command {
     Identify(IdentifyArgs),
     /// Tells what would be done with a request, and why
     Explain(ExplainArgs),
+    /// Proves that a robot is who it says, or shows the lists of addresses that prove it
+    Verify(VerifyArgs),
     /// Asks and checks robots.txt files
     #[command(subcommand)]
     RobotsTxt(RobotsTxtCommand),
@@ -91,7 +93,8 @@ pub(super) enum RegistryCommand {
     },
     /// Adds a robot by hand; it survives every refresh
     #[command(
-        after_help = "Example: robot-detection registry add housebot --useragent HouseBot/1.0"
+        after_help = "Example: robot-detection registry add housebot --useragent HouseBot/1.0
+Example: robot-detection registry add housebot --useragent HouseBot/1.0 --host-suffix crawl.example.com --ranges-url https://example.com/ips.json"
     )]
     Add(AddArgs),
     /// Removes a robot that was added by hand
@@ -195,6 +198,21 @@ pub(super) struct AddArgs {
     /// Purpose, such as search, ai-training or monitoring
     #[arg(long, value_name = "PURPOSE")]
     pub(super) purpose: Option<String>,
+    /// Company or project that runs it
+    #[arg(long, value_name = "NAME")]
+    pub(super) operator: Option<String>,
+    /// Name that it has in robots.txt
+    #[arg(long, value_name = "TOKEN")]
+    pub(super) product_token: Option<String>,
+    /// End of the host names of its addresses, such as crawl.example.com; may be repeated
+    #[arg(long, value_name = "HOST")]
+    pub(super) host_suffix: Vec<String>,
+    /// Published list of its addresses, http or https; after `#` the member that counts
+    #[arg(long, value_name = "URL")]
+    pub(super) ranges_url: Option<String>,
+    /// Host whose keys sign its requests, such as bot.example.com; may be repeated
+    #[arg(long, value_name = "HOST")]
+    pub(super) signature_agent: Vec<String>,
 }
 
 /// Arguments of `identify`.
@@ -202,6 +220,7 @@ pub(super) struct AddArgs {
 #[command(
     after_help = "Example: robot-detection identify --format combined --summary --input access.log access.log.*.gz
 Example: robot-detection identify --format json --summary=csv --by operator < access.json
+Example: robot-detection identify --format combined --verify --summary --input access.log
 Example: tail -f access.log | robot-detection identify --format combined"
 )]
 pub(super) struct IdentifyArgs {
@@ -238,6 +257,9 @@ pub(super) struct IdentifyArgs {
     /// Prints one JSON object a line: id, name, purpose, pattern, where it matched; or the summary as JSON
     #[arg(long)]
     pub(super) json: bool,
+    /// Proves by the addresses of the log that robots are who they say; adds the verdict
+    #[arg(long, conflicts_with = "user_agents")]
+    pub(super) verify: bool,
     /// Uses the registry that comes with the program, not the database's
     #[arg(long)]
     pub(super) bundled: bool,
@@ -290,6 +312,8 @@ pub(super) enum By {
     Source,
     /// User-Agents of unlisted robots, the first 10,000
     Unlisted,
+    /// Robots and the verdicts on their claims, with --verify
+    Verdict,
     /// People, robots, unlisted robots, lines without User-Agent, unreadable lines
     Total,
 }
@@ -303,6 +327,7 @@ impl By {
             Self::Purpose => "purposes",
             Self::Source => "sources",
             Self::Unlisted => "unlisted",
+            Self::Verdict => "verdicts",
             Self::Total => "totals",
         }
     }
@@ -335,9 +360,39 @@ pub(super) struct ExplainArgs {
     /// File of a robots.txt to hold the robot to, in place of the one in force
     #[arg(long, value_name = "FILE")]
     pub(super) robots_txt: Option<PathBuf>,
-    /// Client address; proofs of claims come with verification
+    /// Address of the client, by which the robot's claim is proven
     #[arg(long, value_name = "ADDRESS")]
     pub(super) ip: Option<std::net::IpAddr>,
+    /// Prints JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// Arguments of `verify`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    after_help = "Ends with 0 where the claim is verified, with 1 where it is not.\n\nExamples: robot-detection verify --ip 66.249.66.1 --user-agent Googlebot/2.1\n          robot-detection verify --ranges --refresh"
+)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
+pub(super) struct VerifyArgs {
+    /// Address that the request came from
+    #[arg(long, value_name = "ADDRESS", required_unless_present = "ranges")]
+    pub(super) ip: Option<std::net::IpAddr>,
+    /// User agent that the request came with
+    #[arg(long, value_name = "UA", required_unless_present = "ranges")]
+    pub(super) user_agent: Option<String>,
+    /// Shows the lists of addresses that operators publish
+    #[arg(long, conflicts_with_all = ["ip", "user_agent"])]
+    pub(super) ranges: bool,
+    /// Downloads all of these lists now
+    #[arg(long, requires = "ranges", conflicts_with = "offline")]
+    pub(super) refresh: bool,
+    /// Asks nobody: neither the DNS nor servers that publish lists
+    #[arg(long)]
+    pub(super) offline: bool,
     /// Prints JSON
     #[arg(long)]
     pub(super) json: bool,

@@ -2,6 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
+use crate::app::{self, ClaimProver};
 use crate::config::{ConfigErrors, Loaded, Loader};
 use crate::detect::Detector;
 use crate::registry::{Robot, bundled};
@@ -67,6 +68,23 @@ pub(super) async fn robots(loaded: &Loaded) -> anyhow::Result<Vec<Robot>> {
         return Ok(bundled().robots);
     }
     Ok(rows.into_iter().map(|row| row.robot).collect())
+}
+
+/// Returns who proves claims as a server with these settings would.
+pub(super) async fn claim_prover(loaded: &Loaded) -> anyhow::Result<ClaimProver> {
+    let settings = app::verification(loaded)?;
+    Ok(ClaimProver::new(settings, store(loaded).await?).await?)
+}
+
+/// Opens the database, or one in memory where there is none yet.
+pub(super) async fn store(loaded: &Loaded) -> anyhow::Result<Store> {
+    let url = loaded.settings().database_url;
+    let url = if database_exists(&url) {
+        &url
+    } else {
+        "sqlite::memory:"
+    };
+    Ok(Store::connect(url).await?)
 }
 
 /// Returns a detector of the bundled robots.

@@ -30,6 +30,7 @@ mod run;
 mod serve;
 mod site_robot;
 mod usage;
+mod verify;
 
 use args::{Cli, Command};
 

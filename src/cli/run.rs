@@ -13,6 +13,7 @@ use super::{
     Cli, Command, admin, doctor, explain, identify, init, output, registry, robots_txt, serve,
     site_robot,
     usage::{WRONG_USAGE, WrongUsage},
+    verify,
 };
 
 /// Runs the program.
@@ -61,6 +62,7 @@ async fn run_async(cli: &Cli, command: &Command) -> anyhow::Result<ExitCode> {
         Command::Serve(args) => Box::pin(serve::run(cli, args)).await,
         Command::Registry(command) => registry::run(cli, command).await,
         Command::Explain(args) => explain::run(cli, args).await,
+        Command::Verify(args) => verify::run(cli, args).await,
         Command::Admin(command) => admin::run(cli, command).await,
         Command::Doctor(args) => doctor::run(cli, args).await,
         Command::Identify(_)

@@ -51,6 +51,7 @@ const RULES: &str = "
 #   operators  names, in any case
 #   sources    bundled, web-robots-db, manual, or the name of a [[source]]
 #   unlisted   true: only robots that no registry lists; false: only the others
+#   verdicts   on who the robot says it is: verified, spoofed, unverifiable, pending
 # action:
 #   pass       the robot gets what a person gets
 #   redirect   it is sent to redirect_url, by default the site's
@@ -58,6 +59,8 @@ const RULES: &str = "
 #   refuse     it gets status (403) and text
 #   slow       it gets 429 beyond so many requests per_seconds (60), burst of them at
 #              once; within that pace the rules behind this one are asked
+# A rule with verdicts may wait_milliseconds (to 10000) for one that is pending. One that
+# lets robots pass and names no verdicts is not about those that only say they are these.
 #[[rule]]
 #name = \"partners may read\"
 #path = [\"/members-only-stuff/partners/*\"]

@@ -384,7 +384,13 @@ pub const KEYS: &[Key] = &[
         "heaven.own_pages",
         Kind::Bool,
         "true",
-        "Whether a robot is redirected to the page made from the one it asked for, where there is one",
+        "Whether a robot that is sent to heaven.path, by redirect_url or by a rule, is redirected to the page made from the one it asked for, where there is one; pages of a heaven.directory that is published to are known within seconds",
+    ),
+    key(
+        "heaven.markdown_files",
+        Kind::Bool,
+        "false",
+        "Whether heaven that the site robot publishes as files has one in Markdown beside each page; pages made from the database always have one",
     ),
     key(
         "robots_txt.enforce",
@@ -474,6 +480,48 @@ pub const KEYS: &[Key] = &[
         "URL of a licence for the content, as License (RSL); empty: nothing is said",
     ),
     key(
+        "verify.enabled",
+        Kind::Bool,
+        "true",
+        "Whether it is proven that robots are who they say; false: every claim is unverifiable",
+    ),
+    key(
+        "verify.methods",
+        Kind::List,
+        "ranges, reverse-dns, web-bot-auth",
+        "How: ranges (lists of addresses that operators publish), reverse-dns (host names, confirmed forward), web-bot-auth (signed requests)",
+    ),
+    key(
+        "verify.spoofed",
+        Kind::Text,
+        "report",
+        "What is done with robots that are proven not to be who they say, unless a rule before says otherwise: report (counted and shown), refuse (403), or redirect (to redirect_url, where anything is filtered)",
+    ),
+    key(
+        "verify.dns_servers",
+        Kind::List,
+        "",
+        "Resolvers that are asked for names of addresses, such as 9.9.9.9 or [::1]:5353; empty: the system's",
+    ),
+    key(
+        "verify.dns_timeout_seconds",
+        Kind::Integer { min: 1, max: 30 },
+        "2",
+        "Seconds that one query to a resolver may take; no request waits for it, unless a rule says so",
+    ),
+    key(
+        "verify.ranges_interval_hours",
+        Kind::Integer { min: 1, max: 720 },
+        "24",
+        "Hours between two downloads of a list of addresses; only lists of robots that came are downloaded",
+    ),
+    key(
+        "verify.allow_private_addresses",
+        Kind::Bool,
+        "false",
+        "Whether clients and key directories with addresses that are not public are looked at too, for tests and networks of one's own",
+    ),
+    key(
         "site_robot.starting_points",
         Kind::List,
         "",
@@ -541,6 +589,18 @@ pub const KEYS: &[Key] = &[
         Kind::List,
         "",
         "Programs that make HTML of documents, from standard input to standard output: TYPE=PROGRAM ARGUMENTS",
+    ),
+    key(
+        "site_robot.signing_key",
+        Kind::Text,
+        "",
+        "File of the Ed25519 key with which it signs its requests (Web Bot Auth), made if it is not there; empty: it signs none",
+    ),
+    key(
+        "site_robot.signature_agent",
+        Kind::Text,
+        "",
+        "Site that serves the directory of that key, such as https://www.example.com; empty: that of the first starting point",
     ),
     key(
         "admin.path",

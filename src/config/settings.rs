@@ -141,6 +141,8 @@ settings! {
     heaven_name: String = "heaven.name",
     /// Whether robots are redirected to the page made from the one they asked for.
     heaven_own_pages: bool = "heaven.own_pages",
+    /// Whether a published heaven has a file in Markdown beside each page.
+    heaven_markdown_files: bool = "heaven.markdown_files",
     /// Whether robots are held to robots.txt.
     robots_txt_enforce: String = "robots_txt.enforce",
     /// Answer to what robots.txt disallows.
@@ -169,6 +171,20 @@ settings! {
     robots_txt_content_usage: String = "robots_txt.content_usage",
     /// URL of a licence; empty: none.
     robots_txt_license: String = "robots_txt.license",
+    /// Whether claims are proven.
+    verify_enabled: bool = "verify.enabled",
+    /// Words for the methods.
+    verify_methods: Vec<String> = "verify.methods",
+    /// Word for what is done with spoofed robots.
+    verify_spoofed: String = "verify.spoofed",
+    /// Addresses of resolvers; empty: the system's.
+    verify_dns_servers: Vec<String> = "verify.dns_servers",
+    /// Time that one query may take.
+    verify_dns_timeout: Duration = "verify.dns_timeout_seconds",
+    /// Hours between two downloads of a list.
+    verify_ranges_interval_hours: u32 = "verify.ranges_interval_hours",
+    /// Whether addresses are looked at that are not public.
+    verify_allow_private_addresses: bool = "verify.allow_private_addresses",
     /// URLs at which the site robot begins.
     site_robot_starting_points: Vec<String> = "site_robot.starting_points",
     /// Links that it follows; none: any number.
@@ -191,6 +207,10 @@ settings! {
     site_robot_filter_conf: String = "site_robot.filter_conf",
     /// Programs that make HTML of documents.
     site_robot_converters: Vec<String> = "site_robot.converters",
+    /// File of the key that it signs with; empty: none.
+    site_robot_signing_key: String = "site_robot.signing_key",
+    /// Site that serves the key directory; empty: that of the first starting point.
+    site_robot_signature_agent: String = "site_robot.signature_agent",
     /// Path of the admin page.
     admin_path: String = "admin.path",
     /// Whether there is an admin page.

@@ -39,6 +39,8 @@ pub struct WhenSettings {
     pub sources: Option<Vec<String>>,
     /// Unlisted robots only, or listed ones only.
     pub unlisted: Option<bool>,
+    /// Words for verdicts.
+    pub verdicts: Option<Vec<String>>,
 }
 
 /// One `[[rule]]`; what is `None` was not set.
@@ -62,6 +64,8 @@ pub struct RuleSettings {
     pub per_seconds: Option<u32>,
     /// Requests that may come at once.
     pub burst: Option<u32>,
+    /// Milliseconds that it waits for a verdict.
+    pub wait_milliseconds: Option<u32>,
     /// Where it stands, for errors and reasons.
     pub origin: String,
     /// Where each of its keys stands.
@@ -131,6 +135,7 @@ impl WhenSettings {
             ("operators", Value::List(items)) => self.operators = Some(items),
             ("sources", Value::List(items)) => self.sources = Some(items),
             ("unlisted", Value::Bool(unlisted)) => self.unlisted = Some(unlisted),
+            ("verdicts", Value::List(items)) => self.verdicts = Some(items),
             _ => {}
         }
     }
@@ -155,6 +160,9 @@ impl RuleSettings {
                     rule.per_seconds = number.try_into().ok();
                 }
                 ("burst", Value::Integer(number)) => rule.burst = number.try_into().ok(),
+                ("wait_milliseconds", Value::Integer(number)) => {
+                    rule.wait_milliseconds = number.try_into().ok();
+                }
                 (name, value) => rule.when.set(name, value),
             }
         }

@@ -69,6 +69,7 @@ pub(super) const RULE: TableKind = TableKind {
         ("operators", Kind::List),
         ("sources", Kind::List),
         ("unlisted", Kind::Bool),
+        ("verdicts", Kind::List),
         ("action", Kind::Text),
         ("redirect_url", Kind::Text),
         ("status", Kind::Integer { min: 400, max: 599 }),
@@ -82,6 +83,13 @@ pub(super) const RULE: TableKind = TableKind {
             },
         ),
         ("burst", MANY),
+        (
+            "wait_milliseconds",
+            Kind::Integer {
+                min: 1,
+                max: 10_000,
+            },
+        ),
     ],
 };
 
@@ -97,6 +105,7 @@ pub(super) const X_ROBOTS_TAG: TableKind = TableKind {
         ("operators", Kind::List),
         ("sources", Kind::List),
         ("unlisted", Kind::Bool),
+        ("verdicts", Kind::List),
     ],
 };
 

@@ -118,6 +118,10 @@ fn what_is_wrong_is_told_with_its_line_and_the_nearest_right_name() {
             "c.toml:4: source.interval_days: 0 is not between 1 and 3650",
         ),
         ("source = 1", "c.toml:1: unknown key \"source\""),
+        (
+            "[[rule]]\naction='pass'\nverdicts=['verified']\nwait_milliseconds=10001",
+            "c.toml:4: rule.wait_milliseconds: 10001 is not between 1 and 10000",
+        ),
     ] {
         first_error(text, expected);
     }

@@ -9,10 +9,13 @@ use serde::{
 };
 use serde_json::Value;
 
-use super::{Attribute, ResourceDescription};
+use super::{Attribute, ResourceDescription, name};
 
 /// Name that stands for the resource itself.
 const URL: &str = "url";
+
+/// Attributes that the database keeps apart: long texts, which lists have no use for.
+pub(crate) const TEXTS: [&str; 3] = [name::PARTIAL_TEXT, name::FULL_TEXT, name::TABLE_OF_CONTENTS];
 
 /// Writes an object: `url`, then each attribute as a string, in order.
 ///
@@ -32,7 +35,7 @@ impl Serialize for ResourceDescription {
 /// Reads an object with a `url`; what is no string is kept as JSON, `null` left out.
 impl<'de> Deserialize<'de> for ResourceDescription {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (url, description) = deserializer.deserialize_map(Object { url: None })?;
+        let (url, description) = deserializer.deserialize_map(Object::default())?;
         url.map_or_else(
             || Err(de::Error::missing_field(URL)),
             |url| Ok(renamed(&description, url)),
@@ -40,26 +43,44 @@ impl<'de> Deserialize<'de> for ResourceDescription {
     }
 }
 
-/// Returns the attributes alone, as the database keeps them.
-pub(crate) fn attributes_to_json(description: &ResourceDescription) -> String {
-    struct Attributes<'d>(&'d [Attribute]);
-    impl Serialize for Attributes<'_> {
-        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-            serializer.collect_map(self.0.iter().map(|it| (it.name(), it.value())))
-        }
-    }
-    serde_json::to_string(&Attributes(description.attributes()))
-        .expect("a map of strings always fits into JSON")
+/// Returns the texts that the database keeps apart.
+pub(crate) fn stored_texts(description: &ResourceDescription) -> [Option<&str>; TEXTS.len()] {
+    // A database may have no NUL, which JSON escapes.
+    TEXTS.map(|name| description.value(name).filter(|text| !text.contains('\0')))
+}
+
+/// Returns the attributes alone, as the database keeps them: `null` stands for a text kept apart.
+pub(crate) fn attributes_to_json(
+    description: &ResourceDescription,
+    texts: &[Option<&str>; TEXTS.len()],
+) -> String {
+    let mut out = Vec::new();
+    let mut serializer = serde_json::Serializer::new(&mut out);
+    let is_apart = |name: &str| {
+        let mut all = TEXTS.iter().zip(texts);
+        all.any(|(known, text)| *known == name && text.is_some())
+    };
+    let attributes = description.attributes().iter().map(|attribute| {
+        let name = attribute.name();
+        (name, (!is_apart(name)).then(|| attribute.value()))
+    });
+    let written = serializer.collect_map(attributes);
+    written.expect("a map of strings always fits into JSON");
+    String::from_utf8(out).expect("JSON is UTF-8")
 }
 
 /// Returns the description of a URL, its attributes as the database keeps them.
+///
+/// Of the texts that it keeps apart, those that are not given are left out.
 pub(crate) fn attributes_from_json(
-    url: &str,
+    url: String,
     json: &str,
+    texts: [Option<String>; TEXTS.len()],
 ) -> Result<ResourceDescription, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(json);
     let object = Object {
-        url: Some(url.to_owned()),
+        url: Some(url),
+        texts,
     };
     let (_, description) = deserializer.deserialize_map(object)?;
     deserializer.end()?;
@@ -67,8 +88,19 @@ pub(crate) fn attributes_from_json(
 }
 
 /// Where the URL is given, `url` is an attribute like any other.
+#[derive(Default)]
 struct Object {
     url: Option<String>,
+    /// What stands for `null`.
+    texts: [Option<String>; TEXTS.len()],
+}
+
+impl Object {
+    /// Returns the text of a name that the database keeps apart.
+    fn take(&mut self, name: &str) -> Option<String> {
+        let mut all = TEXTS.iter().zip(&mut self.texts);
+        all.find(|(known, _)| **known == name)?.1.take()
+    }
 }
 
 impl<'de> Visitor<'de> for Object {
@@ -78,13 +110,16 @@ impl<'de> Visitor<'de> for Object {
         f.write_str("a resource description: an object with a `url`")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Self::Value, A::Error> {
         let is_given = self.url.is_some();
-        let mut description = ResourceDescription::new(self.url.unwrap_or_default());
+        let mut description = ResourceDescription::new(self.url.take().unwrap_or_default());
         let mut url = None;
         while let Some(name) = map.next_key::<String>()? {
             let text = match map.next_value::<Value>()? {
-                Value::Null => continue,
+                Value::Null => match self.take(&name) {
+                    Some(text) => text,
+                    None => continue,
+                },
                 Value::String(text) => text,
                 other => other.to_string(),
             };

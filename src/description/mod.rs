@@ -34,7 +34,7 @@ pub use error::ReadError;
 #[cfg(feature = "store")]
 pub(crate) use hex::hex;
 #[cfg(feature = "store")]
-pub(crate) use json::{attributes_from_json, attributes_to_json};
+pub(crate) use json::{TEXTS, attributes_from_json, attributes_to_json, stored_texts};
 #[cfg(feature = "store")]
 pub use json_lines::{JsonLinesReader, write_json_line};
 pub use resource_description::{MAX_ATTRIBUTES, MAX_VALUE_BYTES, ResourceDescription};

@@ -9,12 +9,16 @@ use http::{
     uri::PathAndQuery,
 };
 
+use crate::detect::Verdict;
 use crate::policy::{self, Answer, Policy, Redirect, Refuse, Rule};
 
 use super::{Stats, body::TextBody, course::Course, layer::Shared};
 
 /// Time after which a refused robot may ask again, where the status is one of "not now".
 const REFUSED_FOR: Duration = Duration::from_hours(24);
+
+/// Header that asks for a signature (RFC 9421 §5.1).
+const ACCEPT_SIGNATURE: HeaderName = HeaderName::from_static("accept-signature");
 
 /// Heads of all answers, made once for each policy.
 #[derive(Debug, Default)]
@@ -31,6 +35,8 @@ pub(super) struct Answers {
     redirects: Vec<Option<Head>>,
     /// One for each of its rules, in their order.
     rules: Vec<OfRule>,
+    /// What an impostor is told.
+    spoofed: Head,
 }
 
 /// What is ready for a rule.
@@ -60,6 +66,7 @@ pub(super) fn answer<B, R: Default + 'static>(
     policy: &Arc<Policy>,
     request: &mut Request<B>,
     course: &Course<'_>,
+    verdict: Verdict,
 ) -> Option<Response<R>> {
     if let Course::Pass = course {
         return None;
@@ -74,6 +81,7 @@ pub(super) fn answer<B, R: Default + 'static>(
         // What is served in place goes on, unless there is no page to serve.
         Course::Serve(rule) if answers.page(rule).is_some() => return None,
         Course::Serve(rule) | Course::Refuse(rule) => (answers.told(rule), &stats.robots_refused),
+        Course::Spoofed => (Some(&answers.spoofed), &stats.robots_refused),
         Course::Redirect(to) => (answers.redirect(to), &stats.robots_redirected),
         Course::Slow(rule, until) => {
             wait = Some(*until);
@@ -99,14 +107,14 @@ pub(super) fn answer<B, R: Default + 'static>(
         None => Head::text(StatusCode::FORBIDDEN, String::new()).response(request, body),
     };
     if let Course::Redirect(_) = course
-        && let Some(location) = response.headers().get(LOCATION)
-        && let Some(own) = shared.own_pages.find(request.uri(), location)
+        && let Some(own) = shared.own_pages.find(request.uri(), response.headers())
     {
         response.headers_mut().insert(LOCATION, own);
     }
     if let Some(wait) = wait {
         response.headers_mut().insert(RETRY_AFTER, seconds(wait));
     }
+    ask_for_signature(shared, verdict, &mut response);
     Some(response)
 }
 
@@ -132,6 +140,7 @@ impl Answers {
             policy: Arc::clone(policy),
             redirects: policy.redirects().map(Head::redirect).collect(),
             rules: policy.rules().map(OfRule::new).collect(),
+            spoofed: Head::refuse(policy.spoofed_refusal()),
         }
     }
 
@@ -248,6 +257,17 @@ impl Head {
         }
         *response.headers_mut() = headers;
         response
+    }
+}
+
+/// Asks whom nobody could verify to sign what it asks for again.
+fn ask_for_signature<R>(shared: &Shared, verdict: Verdict, response: &mut Response<R>) {
+    if let Some(value) = &shared.accept_signature
+        && verdict != Verdict::Verified
+        && !response.status().is_redirection()
+    {
+        let headers = response.headers_mut();
+        headers.insert(ACCEPT_SIGNATURE, value.clone());
     }
 }
 

@@ -5,9 +5,8 @@ use std::time::Duration;
 use http::Request;
 use tracing::warn;
 
-use crate::detect::Claim;
 use crate::policy::{
-    self, Action, Answer, Breach, Decision, Judgement, Policy, Redirect, Rule, Visit,
+    self, Action, Answer, Breach, Decision, Judgement, Policy, Redirect, Rule, Visit, Visitor,
 };
 
 use super::{header, layer::Shared, outcome::Cause};
@@ -23,45 +22,40 @@ pub(super) enum Course<'p> {
     Redirect(&'p Redirect),
     /// The robot is told what a rule says.
     Refuse(&'p Rule),
+    /// The robot is told that it is not who it says.
+    Spoofed,
     /// The robot is told to wait, as it comes faster than a rule allows.
     Slow(&'p Rule, Duration),
     /// The robot is told that it does not keep to robots.txt.
     Violation(policy::Outcome),
 }
 
-/// Robot that asks.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Visitor<'v> {
-    pub(super) claim: &'v Claim<'v>,
-    /// The header that makes the claim.
-    pub(super) user_agent: &'v [u8],
-}
-
 impl<'p> Course<'p> {
     /// Finds the course of a request; what is counted of robots is counted.
     ///
     /// robots.txt is asked about what would pass or be served in place, by the path
-    /// that the robot asked for.
+    /// that the robot asked for. `user_agent` is the header that makes the claim.
     pub(super) fn find<B>(
         shared: &Shared,
         policy: &Policy,
         request: &Request<B>,
         visitor: Visitor<'_>,
+        user_agent: &[u8],
         judgement: Judgement<'p>,
     ) -> Self {
-        let Visitor { claim, user_agent } = visitor;
         if let Some(rule) = judgement.slowed_by
             && let Some(brake) = rule.brake()
-            && let Err(wait) = brake.arrive(claim, user_agent, shared.clock.now_ms())
+            && let Err(wait) = brake.arrive(visitor, user_agent, shared.clock.now_ms())
         {
             return Self::Slow(rule, wait);
         }
         match (judgement.decision, judgement.rule) {
             (Decision::Redirect(redirect), _) => return Self::Redirect(redirect),
             (Decision::Refuse(_), Some(rule)) => return Self::Refuse(rule),
+            (Decision::Refuse(_), None) => return Self::Spoofed,
             _ => {}
         }
-        match violation(shared, policy, request, visitor) {
+        match violation(shared, policy, request, visitor, user_agent) {
             Some(outcome) => Self::Violation(outcome),
             None => match (judgement.decision, judgement.rule) {
                 (Decision::Serve(_), Some(rule)) => Self::Serve(rule),
@@ -76,7 +70,7 @@ impl<'p> Course<'p> {
             Self::Pass => Action::Pass,
             Self::Serve(_) => Action::Serve,
             Self::Redirect(_) => Action::Redirect,
-            Self::Refuse(_) => Action::Refuse,
+            Self::Refuse(_) | Self::Spoofed => Action::Refuse,
             Self::Slow(..) => Action::Slow,
             Self::Violation(outcome) => match (outcome.would, &outcome.breach) {
                 (Answer::Redirect, _) => Action::Redirect,
@@ -108,6 +102,7 @@ fn violation<B>(
     policy: &Policy,
     request: &Request<B>,
     visitor: Visitor<'_>,
+    user_agent: &[u8],
 ) -> Option<policy::Outcome> {
     let uri = request.uri();
     let visit = Visit {
@@ -115,8 +110,8 @@ fn violation<B>(
         target: uri
             .path_and_query()
             .map_or(uri.path(), |path| path.as_str()),
-        claim: visitor.claim,
-        user_agent: visitor.user_agent,
+        visitor,
+        user_agent,
     };
     let enforcer = &shared.enforcer;
     let outcome = enforcer.hold(policy, &visit, || shared.clock.now_ms())?;
@@ -129,11 +124,13 @@ fn violation<B>(
 #[cold]
 fn log(visit: &Visit<'_>, outcome: &policy::Outcome) {
     let policy::Outcome { breach, answer, .. } = outcome;
-    let robot = visit.claim.id();
+    let Visitor { claim, verdict } = visit.visitor;
+    let robot = claim.id();
     let host = visit.request.host.unwrap_or_default();
     warn!(
         robot,
         host,
+        %verdict,
         %answer,
         "the robot {robot:?} does not keep to robots.txt, further such requests are only counted: {breach}"
     );

@@ -7,7 +7,7 @@ use http::{
     header::{HOST, USER_AGENT, VARY},
 };
 
-use crate::detect::{Claim, Detector};
+use crate::detect::{Claim, Detector, Verdict};
 use crate::policy;
 
 /// Header that tells robots what to do with a page.
@@ -15,6 +15,47 @@ const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 
 /// Bytes of a robot's id that the header for the upstream holds, at most.
 const MAX_ID_BYTES: usize = 128;
+
+/// Headers that tell an upstream of a robot.
+#[derive(Clone, Debug)]
+pub(super) struct IdentificationHeaders {
+    id: HeaderName,
+    /// `None` where the name would be too long.
+    verdict: Option<HeaderName>,
+}
+
+impl IdentificationHeaders {
+    pub(super) fn new(id: HeaderName) -> Self {
+        let verdict = HeaderName::try_from(format!("{id}-verdict")).ok();
+        Self { id, verdict }
+    }
+
+    /// Removes what a client sent under these names, or ones that a server behind may take for them.
+    ///
+    /// CGI and what descends from it make one sign of `-`, `_`, `.` and others.
+    pub(super) fn remove_forged(&self, headers: &mut HeaderMap) {
+        let names = [Some(&self.id), self.verdict.as_ref()];
+        // Most headers are told apart by their length.
+        let names = names.map(|name| name.map_or(&b""[..], |name| name.as_str().as_bytes()));
+        let is_forged = |key: &&HeaderName| {
+            let key = key.as_str().as_bytes();
+            names.iter().any(|name| is_taken_for(key, name))
+        };
+        while let Some(forged) = headers.keys().find(is_forged).cloned() {
+            headers.remove(forged);
+        }
+    }
+
+    /// Adds a robot's id, and the verdict on its claim where there is one.
+    pub(super) fn add(&self, headers: &mut HeaderMap, id: &str, verdict: Option<Verdict>) {
+        if let Some(value) = id_value(id) {
+            headers.insert(self.id.clone(), value);
+        }
+        if let (Some(name), Some(verdict)) = (&self.verdict, verdict) {
+            headers.insert(name.clone(), HeaderValue::from_static(verdict.as_str()));
+        }
+    }
+}
 
 /// Returns the claim of the first User-Agent header that makes one, and that header.
 pub(super) fn claim<'d, 'h>(
@@ -81,17 +122,8 @@ pub(super) fn add_tags(headers: &mut HeaderMap, values: &mut Vec<HeaderValue>) {
     }
 }
 
-/// Removes what a client sent under a name, or one that a server behind may take for it.
-///
-/// CGI and what descends from it make one sign of `-`, `_`, `.` and others.
-pub(super) fn remove_forged(headers: &mut HeaderMap, name: &HeaderName) {
-    while let Some(forged) = headers.keys().find(|key| is_taken_for(key, name)).cloned() {
-        headers.remove(forged);
-    }
-}
-
 /// Returns a robot's id as a header value: what is not visible ASCII is percent-encoded.
-pub(super) fn id_value(id: &str) -> Option<HeaderValue> {
+fn id_value(id: &str) -> Option<HeaderValue> {
     let mut value = String::with_capacity(id.len());
     for byte in id.bytes().take(MAX_ID_BYTES) {
         if byte.is_ascii_graphic() && byte != b'%' {
@@ -103,8 +135,7 @@ pub(super) fn id_value(id: &str) -> Option<HeaderValue> {
     HeaderValue::try_from(value).ok()
 }
 
-fn is_taken_for(key: &HeaderName, name: &HeaderName) -> bool {
-    let (key, name) = (key.as_str().as_bytes(), name.as_str().as_bytes());
+fn is_taken_for(key: &[u8], name: &[u8]) -> bool {
     key.len() == name.len()
         && key
             .iter()
@@ -141,7 +172,7 @@ mod tests {
 
     #[test]
     fn forged_headers_are_removed_however_spelled() {
-        let name = HeaderName::from_static("x-robot-detection");
+        let names = IdentificationHeaders::new(HeaderName::from_static("x-robot-detection"));
         let mut headers = HeaderMap::new();
         for forged in [
             "X-Robot-Detection",
@@ -149,16 +180,26 @@ mod tests {
             "X_Robot_Detection",
             "x.robot.detection",
             "x~robot-detection",
+            "X-Robot-Detection-Verdict",
+            "x_robot_detection_verdict",
         ] {
             let forged: HeaderName = forged.parse().unwrap();
             headers.append(forged, HeaderValue::from_static("a"));
         }
         headers.append("x-robot-detections", HeaderValue::from_static("a"));
         headers.append("xarobot-detection", HeaderValue::from_static("a"));
-        remove_forged(&mut headers, &name);
+        headers.append("x-robot-detection-verdicts", HeaderValue::from_static("a"));
+        names.remove_forged(&mut headers);
         let mut left: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
         left.sort_unstable();
-        assert_eq!(left, ["x-robot-detections", "xarobot-detection"]);
+        assert_eq!(
+            left,
+            [
+                "x-robot-detection-verdicts",
+                "x-robot-detections",
+                "xarobot-detection"
+            ]
+        );
     }
 
     #[test]

@@ -2,14 +2,16 @@
 
 use std::{ops::Range, sync::Arc};
 
-use crate::detect::{Claim, UNLISTED, Unlisted};
+use crate::detect::{Claim, UNLISTED, Unlisted, Verdict};
+use crate::policy::Visitor;
 use crate::registry::{Pattern, Purpose, Robot};
 
 /// Identification of the robot that a request claims to come from.
 ///
 /// It is in the extensions of a robot's request, never in a person's, and
 /// comes from nowhere but the layer: in axum, take
-/// `Option<Extension<Identification>>`. It is a claim, not a proof.
+/// `Option<Extension<Identification>>`. It is a claim, not a proof: see
+/// [`verdict`](Self::verdict).
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Identification {
     /// A robot of the registry.
@@ -28,6 +30,8 @@ pub struct ListedRobot {
     pub pattern: Pattern,
     /// Bytes of the User-Agent that the pattern matched.
     pub range: Range<usize>,
+    /// What became of the claim.
+    pub verdict: Verdict,
 }
 
 impl Identification {
@@ -54,15 +58,25 @@ impl Identification {
             Self::Unlisted(unlisted) => unlisted.sign.purpose(),
         }
     }
+
+    /// Returns the verdict on the claim; without a proof it is unverifiable.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        match self {
+            Self::Listed(listed) => listed.verdict,
+            Self::Unlisted(_) => Verdict::Unverifiable,
+        }
+    }
 }
 
-impl From<&Claim<'_>> for Identification {
-    fn from(claim: &Claim<'_>) -> Self {
-        match claim {
+impl From<Visitor<'_>> for Identification {
+    fn from(visitor: Visitor<'_>) -> Self {
+        match visitor.claim {
             Claim::Listed(listed) => Self::Listed(ListedRobot {
                 robot: Arc::clone(listed.robot),
                 pattern: listed.pattern.clone(),
                 range: listed.range.clone(),
+                verdict: visitor.verdict,
             }),
             Claim::Unlisted(unlisted) => Self::Unlisted(unlisted.clone()),
         }

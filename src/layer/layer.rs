@@ -1,8 +1,8 @@
 //! The layer.
 
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 
-use http::{HeaderName, HeaderValue, Uri};
+use http::{Extensions, HeaderName, HeaderValue, Uri};
 use tower_layer::Layer;
 
 use crate::clock::Clock;
@@ -10,8 +10,9 @@ use crate::detect::SharedDetector;
 use crate::policy::{Enforcer, SharedPolicy};
 
 use super::{
-    LayerBuilder, OwnRobot, RobotDetectionService, Stats, answers::PreparedAnswers, body::TextBody,
-    own_pages::OwnPages, own_robot::KnownOwnRobot,
+    LayerBuilder, OwnRobot, RobotDetectionService, Stats, Verdicts, answers::PreparedAnswers,
+    body::TextBody, header::IdentificationHeaders, own_pages::OwnPages, own_robot::KnownOwnRobot,
+    verdicts::Asked,
 };
 
 /// Layer that redirects robots on filtered paths and identifies them elsewhere.
@@ -30,7 +31,9 @@ pub(super) struct Shared {
     pub(super) enforcer: Enforcer,
     pub(super) clock: Clock,
     pub(super) text_body: TextBody,
-    pub(super) identification_header: Option<HeaderName>,
+    pub(super) identification: Option<IdentificationHeaders>,
+    pub(super) verdicts: Asked,
+    pub(super) accept_signature: Option<HeaderValue>,
     pub(super) reports_outcome: bool,
     pub(super) own_pages: OwnPages,
     pub(super) own_robot: KnownOwnRobot,
@@ -49,7 +52,9 @@ impl RobotDetectionLayer {
                 enforcer: Enforcer::default(),
                 clock: Clock::system(),
                 text_body: TextBody::default(),
-                identification_header: None,
+                identification: None,
+                verdicts: Asked::default(),
+                accept_signature: None,
                 reports_outcome: false,
                 own_pages: OwnPages::default(),
                 own_robot: KnownOwnRobot::default(),
@@ -71,6 +76,9 @@ impl RobotDetectionLayer {
     /// a `.` or another sign stands for a `-`. Bytes of the id other than
     /// visible ASCII, and `%`, are percent-encoded.
     ///
+    /// Where somebody is [asked for verdicts](Self::verdicts), a header of the same
+    /// name and `-verdict` tells the word for the verdict; a client's is removed likewise.
+    ///
     /// # Example
     ///
     /// ```
@@ -88,7 +96,70 @@ impl RobotDetectionLayer {
     /// ```
     #[must_use]
     pub fn identification_header(self, name: HeaderName) -> Self {
-        self.with(|shared| shared.identification_header = Some(name))
+        self.with(|shared| shared.identification = Some(IdentificationHeaders::new(name)))
+    }
+
+    /// Sets who is asked for the verdicts on robots' claims; by default nobody.
+    ///
+    /// It is asked once about each request that names a listed robot, and about no
+    /// other. Without it every claim is unverifiable.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use std::{net::IpAddr, sync::Arc};
+    ///
+    /// use robot_detection::{
+    ///     detect::Verdict,
+    ///     layer::{RobotDetectionLayer, Verdicts, Visit},
+    ///     policy::{Policy, Spoofed},
+    /// };
+    ///
+    /// /// Trusts one robot of ours, and nobody else that says it is it.
+    /// struct Ours(IpAddr);
+    ///
+    /// impl Verdicts for Ours {
+    ///     fn verdict(&self, visit: &Visit<'_>) -> Verdict {
+    ///         match (visit.claim.id(), visit.client) {
+    ///             ("ourbot", Some(client)) if client == self.0 => Verdict::Verified,
+    ///             ("ourbot", Some(_)) => Verdict::Spoofed,
+    ///             _ => Verdict::Unverifiable,
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// let layer = RobotDetectionLayer::builder()
+    ///     .policy(Policy::builder().spoofed(Spoofed::Refuse))
+    ///     .build()?
+    ///     .verdicts(Arc::new(Ours([192, 0, 2, 7].into())))
+    ///     .client_address(|extensions| extensions.get::<IpAddr>().copied());
+    /// # Ok::<(), robot_detection::layer::LayerError>(())
+    /// ```
+    #[must_use]
+    pub fn verdicts(self, verdicts: Arc<dyn Verdicts>) -> Self {
+        self.with(|shared| shared.verdicts.set_verdicts(verdicts))
+    }
+
+    /// Sets how the address of a client is found among a request's extensions.
+    ///
+    /// With axum that is `ConnectInfo`, or what a layer outside of this one has made
+    /// of `X-Forwarded-For` where it may be trusted. By default no address is known,
+    /// so that no claim is proved by one.
+    #[must_use]
+    pub fn client_address(
+        self,
+        find: impl Fn(&Extensions) -> Option<IpAddr> + Send + Sync + 'static,
+    ) -> Self {
+        self.with(|shared| shared.verdicts.set_client(find))
+    }
+
+    /// Sets an `Accept-Signature` for refused robots whose claim is not verified; by default none.
+    ///
+    /// It tells them how to sign their requests (RFC 9421 §5.1), so as to prove who
+    /// they are.
+    #[must_use]
+    pub fn accept_signature(self, value: HeaderValue) -> Self {
+        self.with(|shared| shared.accept_signature = Some(value))
     }
 
     /// Sets whether responses to robots carry an [`Outcome`](super::Outcome).

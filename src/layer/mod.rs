@@ -23,6 +23,13 @@
 //!   the rule (see [`RobotDetectionLayer::refusal_body`]), `Vary: User-Agent` and
 //!   `Cache-Control: no-store`.
 //!
+//! A User-Agent is a claim. [`RobotDetectionLayer::verdicts`] sets who is asked whether it is
+//! true, about each request that names a listed robot: [rules](crate::policy#verdicts) and
+//! the treatment of impostors go by it, [`Identification`] and [`Outcome`] tell it, and so
+//! does a header for an upstream. The answer has to come at once, from memory; the layer
+//! alone never waits for a verdict that is pending, as it does not clone the inner
+//! service: `robot-detection serve` does where a rule asks for it.
+//!
 //! Responses of what passes get the `X-Robots-Tag` headers that
 //! [rules](crate::policy::TagRule) of the policy add.
 //!
@@ -69,7 +76,8 @@
 //! allocates for its `Identification`; a redirect or refusal for its headers, and so does
 //! a response that gets an `X-Robots-Tag`. Asking robots.txt adds neither lock nor
 //! allocation, but for the first request of a robot, a URL with escapes, and what
-//! breaks a rule. A robot that a rule slows down costs a short lock of that rule.
+//! breaks a rule. A robot that a rule slows down costs a short lock of that rule. A verdict
+//! costs what whoever is asked for it takes, and nothing of people's requests.
 //!
 //! # Example
 //!
@@ -120,6 +128,7 @@ mod own_pages;
 mod own_robot;
 mod service;
 mod stats;
+mod verdicts;
 
 pub use builder::{LayerBuilder, LayerError};
 pub use future::ResponseFuture;
@@ -128,7 +137,10 @@ pub use in_place::ServedInPlace;
 pub use layer::RobotDetectionLayer;
 pub use outcome::Outcome;
 pub use own_robot::OwnRobot;
-#[cfg(feature = "server")]
-pub(crate) use service::Reply;
 pub use service::RobotDetectionService;
+#[cfg(feature = "server")]
+pub(crate) use service::{Reply, Waiting};
 pub use stats::{Stats, WouldStats};
+#[cfg(feature = "server")]
+pub(crate) use verdicts::Client;
+pub use verdicts::{Settling, Verdicts, Visit};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::detect::{Claim, UNLISTED};
+use crate::detect::{Claim, UNLISTED, Verdict};
 use crate::policy::Action;
 use crate::registry::{Purpose, Robot};
 
@@ -29,6 +29,7 @@ use crate::registry::{Purpose, Robot};
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Outcome {
     visitor: Visitor,
+    verdict: Option<Verdict>,
     decision: Action,
     is_dry_run: bool,
     cause: Cause,
@@ -58,10 +59,17 @@ impl Outcome {
                 Some(robot) => Visitor::Listed(Arc::clone(robot)),
                 None => Visitor::Unlisted(claim.purpose()),
             },
+            verdict: None,
             decision,
             is_dry_run: false,
             cause,
         }
+    }
+
+    /// Says what became of the claim, where somebody looked into it.
+    pub(super) fn verdict_of(mut self, verdict: Option<Verdict>) -> Self {
+        self.verdict = verdict;
+        self
     }
 
     /// Says whether the decision was only noted.
@@ -99,6 +107,12 @@ impl Outcome {
         }
     }
 
+    /// Returns the verdict on the claim; `None` for a person, and where nobody proves claims.
+    #[must_use]
+    pub fn verdict(&self) -> Option<Verdict> {
+        self.verdict
+    }
+
     /// Returns what was decided: one of five words, whatever decided it.
     ///
     /// In a [dry run](Self::is_dry_run) the request passed all the same.
@@ -124,8 +138,8 @@ impl Outcome {
 
     /// Returns what decided: a rule's label, or one of a fixed set of words.
     ///
-    /// Words are `deny` and `purpose` of what is redirected, `robots.txt` and
-    /// `crawl-delay`, and of what passes those of
+    /// Words are `deny`, `spoofed` and `purpose` of what is redirected or refused,
+    /// `robots.txt` and `crawl-delay`, and of what passes those of
     /// [`PassReason`](crate::policy::PassReason::as_str).
     #[must_use]
     pub fn cause(&self) -> &str {

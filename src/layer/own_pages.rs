@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use http::{HeaderValue, Uri};
+use http::{HeaderMap, HeaderValue, Uri, header::LOCATION};
 
 type Find = Arc<dyn Fn(&Uri, &HeaderValue) -> Option<HeaderValue> + Send + Sync>;
 
@@ -22,8 +22,9 @@ impl OwnPages {
     }
 
     /// Returns a better location than that of a redirect, if there is one.
-    pub(super) fn find(&self, asked: &Uri, location: &HeaderValue) -> Option<HeaderValue> {
-        self.find.as_ref()?(asked, location)
+    pub(super) fn find(&self, asked: &Uri, redirect: &HeaderMap) -> Option<HeaderValue> {
+        let find = self.find.as_ref()?;
+        find(asked, redirect.get(LOCATION)?)
     }
 }
 

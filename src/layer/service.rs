@@ -1,6 +1,7 @@
 //! The service around the application.
 
 use std::{
+    convert::Infallible,
     sync::Arc,
     task::{Context, Poll},
 };
@@ -9,15 +10,17 @@ use http::{Request, Response};
 use tower_service::Service;
 use tracing::debug;
 
-use crate::detect::Claim;
-use crate::policy::{self, Action, Judgement, Policy};
+use crate::detect::{Claim, Verdict};
+use crate::policy::{self, Action, Judgement, Policy, Visitor};
 
+#[cfg(feature = "server")]
+use super::verdicts::{Client, Pending};
 use super::{
     Identification, Outcome, ResponseFuture, Stats,
     answers::answer,
-    course::{Course, Visitor},
+    course::Course,
     future::Additions,
-    header::{claim, id_value, parts, remove_forged, tag_value},
+    header::{claim, parts, tag_value},
     in_place,
     layer::Shared,
 };
@@ -51,7 +54,11 @@ where
     }
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        match self.shared.decide(&mut request) {
+        let verdicts = &self.shared.verdicts;
+        let Ok(decided) = self.shared.decide(&mut request, |_, request, claim| {
+            Ok::<_, Infallible>(verdicts.verdict(request, claim))
+        });
+        match decided {
             Decided::Answered(mut response, outcome) => {
                 if let Some(outcome) = outcome {
                     response.extensions_mut().insert(outcome);
@@ -68,15 +75,50 @@ where
 #[cfg(feature = "server")]
 impl<S> RobotDetectionService<S> {
     /// Does what a call does, and tells the outcome apart; `pass` asks the application.
+    ///
+    /// It fails with a request that is to wait for the verdict on its claim.
     pub(crate) fn respond<B, R, F>(
         &self,
         mut request: Request<B>,
+        client: Client,
+        pass: impl FnOnce(&S, Request<B>) -> F,
+    ) -> Result<Reply<F, R>, Box<Waiting<B>>>
+    where
+        R: Default + 'static,
+    {
+        let verdicts = &self.shared.verdicts;
+        let decided = self.shared.decide(&mut request, |policy, request, claim| {
+            verdicts.verdict_or_pending(policy, request, claim, client)
+        });
+        match decided {
+            Ok(decided) => Ok(self.reply(request, decided, pass)),
+            Err(verdict) => Err(Box::new(Waiting { request, verdict })),
+        }
+    }
+
+    /// Does what a call does once the request has waited for a verdict.
+    pub(crate) fn respond_settled<B, R, F>(
+        &self,
+        mut request: Request<B>,
+        verdict: Verdict,
         pass: impl FnOnce(&S, Request<B>) -> F,
     ) -> Reply<F, R>
     where
         R: Default + 'static,
     {
-        match self.shared.decide(&mut request) {
+        let Ok(decided) = self
+            .shared
+            .decide(&mut request, |_, _, _| Ok::<_, Infallible>(Some(verdict)));
+        self.reply(request, decided, pass)
+    }
+
+    fn reply<B, R, F>(
+        &self,
+        request: Request<B>,
+        decided: Decided<R>,
+        pass: impl FnOnce(&S, Request<B>) -> F,
+    ) -> Reply<F, R> {
+        match decided {
             Decided::Answered(response, outcome) => Reply::Now(response, outcome),
             Decided::Passing(mut additions) => {
                 let outcome = additions.outcome.take();
@@ -85,6 +127,14 @@ impl<S> RobotDetectionService<S> {
             }
         }
     }
+}
+
+/// Request that waits for the verdict on its claim.
+#[cfg(feature = "server")]
+#[derive(Debug)]
+pub(crate) struct Waiting<B> {
+    pub(crate) request: Request<B>,
+    pub(crate) verdict: Pending,
 }
 
 /// What comes of a request, and its outcome where that is to be told.
@@ -107,17 +157,28 @@ enum Decided<R> {
 
 impl Shared {
     /// Decides about a request, which is ready to go on if it passes.
-    fn decide<B, R: Default + 'static>(&self, request: &mut Request<B>) -> Decided<R> {
+    ///
+    /// `look` finds what is known of a claim; where it fails nothing is done.
+    fn decide<B, R: Default + 'static, W>(
+        &self,
+        request: &mut Request<B>,
+        look: impl FnOnce(&Policy, &Request<B>, &Claim<'_>) -> Result<Option<Verdict>, W>,
+    ) -> Result<Decided<R>, W> {
         let detector = self.detector.load();
         let (claim, user_agent) = claim(&detector, request.headers()).unzip();
         let policy = self.policy.load();
+        let told = match &claim {
+            Some(claim) => look(&policy, request, claim)?,
+            None => None,
+        };
+        let verdict = told.unwrap_or_default();
+        let visitor = claim.as_ref().map(|claim| Visitor { claim, verdict });
         let asked = parts(request);
-        let judgement = policy.judge(&asked, claim.as_ref());
-        let mut additions = additions(&policy, &judgement, &asked, claim.as_ref());
-        let mut course = match (&claim, user_agent) {
-            (Some(claim), Some(user_agent)) => {
-                let visitor = Visitor { claim, user_agent };
-                Course::find(self, &policy, request, visitor, judgement)
+        let judgement = policy.judge(&asked, visitor);
+        let mut additions = additions(&policy, &judgement, &asked, visitor);
+        let mut course = match (visitor, user_agent) {
+            (Some(visitor), Some(user_agent)) => {
+                Course::find(self, &policy, request, visitor, user_agent, judgement)
             }
             _ => Course::Pass,
         };
@@ -125,23 +186,24 @@ impl Shared {
             course = Course::Pass;
         }
         if let Some(claim) = &claim {
-            additions.outcome = outcome(self, &policy, claim, &course, &judgement);
+            additions.outcome = outcome(self, &policy, claim, &course, &judgement)
+                .map(|outcome| outcome.verdict_of(told));
             if policy.is_dry_run() {
                 note(self, request, claim, &course);
                 course = Course::Pass;
             }
         }
-        if let Some(response) = answer(self, &policy, request, &course) {
-            return Decided::Answered(response, additions.outcome);
+        if let Some(response) = answer(self, &policy, request, &course, verdict) {
+            return Ok(Decided::Answered(response, additions.outcome));
         }
-        identify(request, claim.as_ref(), self);
+        identify(request, visitor, told, self);
         additions.is_in_place = serve_in_place(self, &policy, request, &course);
         Stats::count(match (&claim, additions.is_in_place) {
             (None, _) => &self.stats.people,
             (Some(_), false) => &self.stats.robots_passed,
             (Some(_), true) => &self.stats.robots_served,
         });
-        Decided::Passing(additions)
+        Ok(Decided::Passing(additions))
     }
 }
 
@@ -150,9 +212,9 @@ fn additions(
     policy: &Policy,
     judgement: &Judgement<'_>,
     asked: &policy::Request<'_>,
-    claim: Option<&Claim<'_>>,
+    visitor: Option<Visitor<'_>>,
 ) -> Additions {
-    let tags = policy.tags(asked, claim);
+    let tags = policy.tags(asked, visitor);
     let varies = judgement.decision.depends_on_user_agent() || tags.depends_on_user_agent;
     Additions {
         varies: varies && !policy.is_dry_run(),
@@ -205,17 +267,181 @@ fn serve_in_place<B>(
 }
 
 /// Tells handlers and the upstream of the robot, and removes what others told of one.
-fn identify<B>(request: &mut Request<B>, claim: Option<&Claim<'_>>, shared: &Shared) {
+///
+/// `told` is the verdict, where somebody was asked for it.
+fn identify<B>(
+    request: &mut Request<B>,
+    visitor: Option<Visitor<'_>>,
+    told: Option<Verdict>,
+    shared: &Shared,
+) {
     request.extensions_mut().remove::<Identification>();
     shared.own_robot.take_off(request.headers_mut());
-    if let Some(name) = &shared.identification_header {
-        remove_forged(request.headers_mut(), name);
+    if let Some(headers) = &shared.identification {
+        headers.remove_forged(request.headers_mut());
     }
-    let Some(claim) = claim else { return };
-    request.extensions_mut().insert(Identification::from(claim));
-    if let Some(name) = &shared.identification_header
-        && let Some(value) = id_value(claim.id())
-    {
-        request.headers_mut().insert(name.clone(), value);
+    let Some(visitor) = visitor else { return };
+    let identification = Identification::from(visitor);
+    request.extensions_mut().insert(identification);
+    if let Some(headers) = &shared.identification {
+        headers.add(request.headers_mut(), visitor.claim.id(), told);
+    }
+}
+
+#[cfg(test)]
+#[cfg(feature = "server")]
+mod tests {
+    use std::{future::ready, net::IpAddr, time::Duration};
+
+    use tower_layer::Layer as _;
+
+    use super::*;
+    use crate::layer::{RobotDetectionLayer, Settling, Verdicts, Visit};
+    use crate::policy::Rule;
+    use crate::registry::{Pattern, PatternKind, Robot, Source};
+
+    /// Knows nothing yet, and that an address is the robot's when waited for.
+    struct Slow {
+        settles: bool,
+    }
+
+    impl Verdicts for Slow {
+        fn verdict(&self, _: &Visit<'_>) -> Verdict {
+            Verdict::Pending
+        }
+
+        fn settled(&self, visit: &Visit<'_>) -> Option<Settling> {
+            let is_it = visit.client == Some(CLIENT);
+            let verdict = if is_it {
+                Verdict::Verified
+            } else {
+                Verdict::Spoofed
+            };
+            self.settles
+                .then(|| -> Settling { Box::pin(ready(verdict)) })
+        }
+    }
+
+    const CLIENT: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 7));
+
+    fn layer() -> RobotDetectionLayer {
+        let mut robot = Robot::new("examplebot", Source::manual());
+        robot.patterns = vec![Pattern::new(PatternKind::Token, "ExampleBot")];
+        let rule = Rule::builder(Action::Pass).verdicts([Verdict::Verified]);
+        let policy = Policy::builder().rule(rule.wait(Duration::from_millis(500)));
+        RobotDetectionLayer::builder()
+            .policy(policy)
+            .robots([robot])
+            .build()
+            .unwrap()
+    }
+
+    fn service(settles: bool) -> RobotDetectionService<&'static str> {
+        layer()
+            .verdicts(Arc::new(Slow { settles }))
+            .layer("the application")
+    }
+
+    fn by(address: IpAddr) -> Client {
+        let scheme = None;
+        Client { address, scheme }
+    }
+
+    fn request(path: &str) -> Request<&'static str> {
+        let request = Request::get(path).header("user-agent", "ExampleBot/1.0");
+        request.body("the body").unwrap()
+    }
+
+    /// Says whether a request is passed on, body and all.
+    fn passes(reply: Reply<&'static str, ()>) -> bool {
+        match reply {
+            Reply::Now(response, _) => {
+                assert_eq!(response.status(), 302);
+                false
+            }
+            Reply::Later(..) => true,
+        }
+    }
+
+    fn pass(_: &&'static str, request: Request<&'static str>) -> &'static str {
+        assert_eq!(request.headers().len(), 1);
+        request.into_body()
+    }
+
+    #[test]
+    fn a_request_waits_where_a_rule_does_and_is_decided_by_what_is_known_then() {
+        let service = service(true);
+        for (client, verdict, is_passed) in [
+            (CLIENT, Verdict::Verified, true),
+            ([192, 0, 2, 8].into(), Verdict::Spoofed, false),
+        ] {
+            let asked = request("/members-only-stuff/a");
+            let waiting = service.respond::<_, (), _>(asked, by(client), pass);
+            let Waiting {
+                request,
+                verdict: pending,
+            } = *waiting.err().unwrap();
+            assert_eq!(pending.limit, Duration::from_millis(500));
+            let mut settling = pending.settling;
+            let context = &mut Context::from_waker(std::task::Waker::noop());
+            let settled = settling.as_mut().poll(context);
+            assert_eq!(settled, Poll::Ready(verdict));
+            let reply = service.respond_settled(request, verdict, pass);
+            assert_eq!(passes(reply), is_passed);
+        }
+        let late = request("/members-only-stuff/a");
+        let reply = service.respond_settled(late, Verdict::Pending, pass);
+        assert!(!passes(reply), "the time is over");
+    }
+
+    /// Says which scheme it is told of, on either way to be asked.
+    #[derive(Clone, Default)]
+    struct Schemes(Arc<std::sync::Mutex<Vec<Option<String>>>>);
+
+    impl Verdicts for Schemes {
+        fn verdict(&self, visit: &Visit<'_>) -> Verdict {
+            let scheme = visit.scheme.map(str::to_owned);
+            self.0.lock().unwrap().push(scheme);
+            Verdict::Unverifiable
+        }
+    }
+
+    #[test]
+    fn the_scheme_is_that_which_the_server_knows() {
+        let schemes = Schemes::default();
+        let service = layer().verdicts(Arc::new(schemes.clone())).layer("it");
+        let told = |target: &str, scheme| {
+            let (asked, address) = (request(target), CLIENT);
+            let reply = service.respond::<_, (), _>(asked, Client { address, scheme }, pass);
+            assert!(passes(reply.unwrap()));
+            schemes.0.lock().unwrap().pop().unwrap()
+        };
+        let (relative, absolute) = ("/a", "http://a.example/a");
+        assert_eq!(told(relative, None), None);
+        assert_eq!(told(relative, Some("http")).as_deref(), Some("http"));
+        assert_eq!(told(absolute, None), None);
+        assert_eq!(told(absolute, Some("https")).as_deref(), Some("https"));
+
+        let inner = tower::service_fn(async |_: Request<&'static str>| {
+            Ok::<_, Infallible>(Response::new(()))
+        });
+        let mut service = layer().verdicts(Arc::new(schemes.clone())).layer(inner);
+        for target in [relative, absolute] {
+            drop(service.call(request(target)));
+            let told = schemes.0.lock().unwrap().pop().unwrap();
+            assert_eq!(told, None, "{target}");
+        }
+    }
+
+    #[test]
+    fn a_request_does_not_wait_where_nothing_hangs_on_it() {
+        for (settles, path, is_passed) in [
+            (true, "/elsewhere", true),
+            (false, "/members-only-stuff/a", false),
+        ] {
+            let asked = request(path);
+            let reply = service(settles).respond(asked, by(CLIENT), pass);
+            assert_eq!(passes(reply.unwrap()), is_passed, "{path}");
+        }
     }
 }

@@ -8,9 +8,10 @@ use std::{
     time::Duration,
 };
 
-use crate::detect::Claim;
-
-use super::bucket::{Bucket, Rate};
+use super::{
+    Visitor,
+    bucket::{Bucket, Rate},
+};
 
 /// Listed robots that one rule tells apart, at most.
 const MAX_LISTED: usize = 10_000;
@@ -21,7 +22,8 @@ const MAX_UNLISTED: usize = 1_024;
 /// Brake of a rule that slows robots down: their pace, and who came when.
 ///
 /// A robot has a pace of its own: a listed one by its id, wherever it comes
-/// from, an unlisted one by its User-Agent. Of those that come too fast at the
+/// from, an unlisted one by its User-Agent. One that is verified does not share it
+/// with those that only say that they are the same. Of those that come too fast at the
 /// same time 10,000 listed and 1,024 unlisted ones are told apart; the others
 /// share one pace, so that memory has an end.
 pub struct Brake {
@@ -95,17 +97,21 @@ impl Brake {
     /// does not put off the next.
     pub fn arrive(
         &self,
-        claim: &Claim<'_>,
+        visitor: Visitor<'_>,
         user_agent: &[u8],
         now_ms: i64,
     ) -> Result<(), Duration> {
-        let (key, max) = match claim.robot() {
-            Some(robot) => (self.hasher.hash_one(robot.id.as_bytes()), MAX_LISTED),
+        let robot = visitor.claim.robot();
+        let (key, max) = match robot {
+            Some(robot) => (
+                self.hasher.hash_one((&robot.id, visitor.is_genuine())),
+                MAX_LISTED,
+            ),
             None => (self.hasher.hash_one(user_agent), MAX_UNLISTED),
         };
         // Buckets that a panic left half way are buckets still.
         let mut robots = self.robots.lock().unwrap_or_else(PoisonError::into_inner);
-        let group = match claim.robot() {
+        let group = match robot {
             Some(_) => &mut robots.listed,
             None => &mut robots.unlisted,
         };
@@ -163,7 +169,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::detect::{Listed, Sign, Unlisted};
+    use crate::detect::{Claim, Listed, Sign, Unlisted, Verdict};
     use crate::registry::{Pattern, PatternKind, Robot, Source};
 
     const UNLISTED: Claim<'static> = Claim::Unlisted(Unlisted {
@@ -195,23 +201,49 @@ mod tests {
         let brake = brake();
         let (a, b) = (robot("a"), robot("b"));
         for (robot, in_time) in [(&a, true), (&a, true), (&a, false), (&b, true)] {
-            let arrived = brake.arrive(&claim(robot), b"x", 0);
+            let arrived = brake.arrive(Visitor::from(&claim(robot)), b"x", 0);
             assert_eq!(arrived.is_ok(), in_time, "{}", robot.id);
         }
         assert_eq!(
-            brake.arrive(&claim(&a), b"y", 10_000),
+            brake.arrive(Visitor::from(&claim(&a)), b"y", 10_000),
             Err(Duration::from_secs(20))
         );
         let again = robot("a");
-        assert!(brake.arrive(&claim(&again), b"x", 10_000).is_err());
-        assert!(brake.arrive(&claim(&again), b"x", 30_000).is_ok());
+        assert!(
+            brake
+                .arrive(Visitor::from(&claim(&again)), b"x", 10_000)
+                .is_err()
+        );
+        assert!(
+            brake
+                .arrive(Visitor::from(&claim(&again)), b"x", 30_000)
+                .is_ok()
+        );
+    }
+
+    #[test]
+    fn impostors_use_up_no_pace_but_their_own() {
+        let brake = brake();
+        let a = robot("a");
+        let claim = claim(&a);
+        let arrive = |verdict| {
+            let visitor = Visitor {
+                claim: &claim,
+                verdict,
+            };
+            brake.arrive(visitor, b"x", 0).is_ok()
+        };
+        for verdict in [Verdict::Spoofed, Verdict::Pending, Verdict::Verified] {
+            assert_eq!([0; 3].map(|_| arrive(verdict)), [true, true, false]);
+        }
+        assert!(!arrive(Verdict::Unverifiable));
     }
 
     #[test]
     fn unlisted_robots_are_told_apart_by_their_user_agents() {
         let brake = brake();
         for (user_agent, in_time) in [("x", true), ("x", true), ("x", false), ("y", true)] {
-            let arrived = brake.arrive(&UNLISTED, user_agent.as_bytes(), 0);
+            let arrived = brake.arrive(Visitor::from(&UNLISTED), user_agent.as_bytes(), 0);
             assert_eq!(arrived.is_ok(), in_time, "{user_agent}");
         }
     }
@@ -220,15 +252,23 @@ mod tests {
     fn whoever_changes_its_name_all_the_time_shares_one_pace_in_the_end() {
         let brake = brake();
         let name = |number: usize| format!("Robot{number}").into_bytes();
-        let arrive = |number| brake.arrive(&UNLISTED, &name(number), 0).is_ok();
+        let arrive = |number| {
+            brake
+                .arrive(Visitor::from(&UNLISTED), &name(number), 0)
+                .is_ok()
+        };
         assert!((0..MAX_UNLISTED).all(arrive));
         let more = (MAX_UNLISTED..3 * MAX_UNLISTED).filter(|&number| arrive(number));
         assert_eq!(more.count(), 2);
         let known = |brake: &Brake| brake.robots.lock().unwrap().unlisted.known.len();
         assert_eq!(known(&brake), MAX_UNLISTED);
         let a = robot("a");
-        assert!(brake.arrive(&claim(&a), b"x", 0).is_ok());
-        assert!(brake.arrive(&UNLISTED, b"later", 60_000).is_ok());
+        assert!(brake.arrive(Visitor::from(&claim(&a)), b"x", 0).is_ok());
+        assert!(
+            brake
+                .arrive(Visitor::from(&UNLISTED), b"later", 60_000)
+                .is_ok()
+        );
         assert_eq!(known(&brake), 1);
     }
 

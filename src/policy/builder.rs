@@ -5,12 +5,13 @@ use std::{collections::HashSet, sync::Arc};
 use crate::registry::Purpose;
 
 use super::{
-    Policy, PolicyError, Rule, RuleBuilder, TagRuleBuilder,
+    Policy, PolicyError, Rule, RuleBuilder, Spoofed, TagRuleBuilder,
     condition::RobotSet,
     glob::parse_patterns,
     heaven::{Heaven, Heavens},
     host::Host,
     path::{Subtree, has_odd_segments},
+    spoofed,
     tag_rule::build_tag_rules,
     when::{owned, parse_hosts, parse_methods},
 };
@@ -63,6 +64,7 @@ pub struct PolicyBuilder {
     denied: Vec<String>,
     rules: Vec<RuleBuilder>,
     tag_rules: Vec<TagRuleBuilder>,
+    spoofed: Spoofed,
     is_dry_run: bool,
 }
 
@@ -174,6 +176,13 @@ impl PolicyBuilder {
         self
     }
 
+    /// Sets what is done with robots that are not who they say; reported by default.
+    #[must_use]
+    pub fn spoofed(mut self, treatment: Spoofed) -> Self {
+        self.spoofed = treatment;
+        self
+    }
+
     /// Sets whether decisions are only noted: everything passes. They are carried out by default.
     ///
     /// See [`Policy::is_dry_run`].
@@ -215,6 +224,9 @@ impl PolicyBuilder {
         if heaven.is_none() && !denied.is_empty() {
             return Err(PolicyError::NowhereToRedirect);
         }
+        if heaven.is_none() && self.spoofed == Spoofed::Redirect {
+            return Err(PolicyError::NowhereToRedirectSpoofed);
+        }
         let policy = Policy {
             patterns,
             methods,
@@ -226,6 +238,8 @@ impl PolicyBuilder {
             denied,
             rules,
             tag_rules: build_tag_rules(self.tag_rules)?,
+            spoofed: self.spoofed,
+            spoofed_refusal: spoofed::refusal(),
             is_dry_run: self.is_dry_run,
             idle: None,
         };
@@ -252,6 +266,7 @@ impl Default for PolicyBuilder {
             denied: Vec::new(),
             rules: Vec::new(),
             tag_rules: Vec::new(),
+            spoofed: Spoofed::Report,
             is_dry_run: false,
         }
     }

@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use crate::detect::{Claim, UNLISTED};
+use crate::detect::{Claim, UNLISTED, Verdict};
 use crate::registry::{Purpose, Source};
 
-use super::{scope::Asked, trace::quoted};
+use super::{Visitor, scope::Asked, trace::quoted};
 
 /// Conditions on the robot: all that are set have to hold.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,6 +16,7 @@ pub(super) struct Conditions {
     pub(super) sources: Option<Vec<Source>>,
     /// Unlisted robots only, or listed ones only.
     pub(super) unlisted: Option<bool>,
+    pub(super) verdicts: Option<Vec<Verdict>>,
 }
 
 /// Condition that does not hold.
@@ -30,11 +31,16 @@ pub(super) enum Mismatch {
     Operator,
     Source,
     Unlisted,
+    /// All else holds.
+    Verdict,
+    /// All holds, but the rule makes no exception for impostors.
+    Spoofed,
 }
 
 impl Conditions {
     /// Returns the first condition that does not hold, if any.
-    pub(super) fn mismatch(&self, claim: &Claim<'_>) -> Option<Mismatch> {
+    pub(super) fn mismatch(&self, visitor: Visitor<'_>) -> Option<Mismatch> {
+        let Visitor { claim, verdict } = visitor;
         let robot = claim.robot();
         let fails = |holds: bool, mismatch| (!holds).then_some(mismatch);
         let unlisted = self.unlisted.and_then(|unlisted| {
@@ -58,6 +64,12 @@ impl Conditions {
                 let holds = robot.is_some_and(|robot| sources.contains(&robot.source));
                 fails(holds, Mismatch::Source)
             })
+            .or_else(|| {
+                fails(
+                    self.verdicts.as_ref()?.contains(&verdict),
+                    Mismatch::Verdict,
+                )
+            })
     }
 
     /// Tells whether every robot is meant.
@@ -67,6 +79,7 @@ impl Conditions {
             && self.operators.is_none()
             && self.sources.is_none()
             && self.unlisted.is_none()
+            && self.verdicts.is_none()
     }
 
     /// Tells whether every robot that `other` is about is meant here too.
@@ -87,6 +100,12 @@ impl Conditions {
                 other.unlisted.as_ref(),
                 |ours, theirs| ours == theirs,
             )
+            && includes(self.verdicts.as_deref(), other.verdicts.as_deref(), has_all)
+    }
+
+    /// Tells whether some robots are meant, whatever the verdict on their claims.
+    pub(super) fn ignore_verdicts(&self) -> bool {
+        !self.is_empty() && self.verdicts.is_none()
     }
 
     /// Finds a condition that contradicts another: its key, and why.
@@ -105,6 +124,12 @@ impl Conditions {
             ))
         } else if self.unlisted != Some(true) && !are_unlisted {
             None
+        } else if self
+            .verdicts
+            .as_ref()
+            .is_some_and(|verdicts| !verdicts.contains(&Verdict::Unverifiable))
+        {
+            Some(("verdicts", "an unlisted robot is always unverifiable"))
         } else if self.operators.is_some() {
             Some(("operators", "nobody knows who operates an unlisted robot"))
         } else if self.sources.is_some() {
@@ -117,8 +142,8 @@ impl Conditions {
 
 impl Mismatch {
     /// Says how request and robot are other than the rule would have them.
-    pub(super) fn reason(self, asked: &Asked<'_>, claim: Option<&Claim<'_>>) -> String {
-        let Some(claim) = claim else {
+    pub(super) fn reason(self, asked: &Asked<'_>, visitor: Option<Visitor<'_>>) -> String {
+        let Some(Visitor { claim, verdict }) = visitor else {
             return self.of_request(asked);
         };
         let robot = claim.robot();
@@ -138,6 +163,8 @@ impl Mismatch {
                 Some(_) => "the robot is listed".to_owned(),
                 None => "the robot is unlisted".to_owned(),
             },
+            Self::Verdict => format!("the verdict is {verdict}"),
+            Self::Spoofed => "the claim is spoofed, which it does not name".to_owned(),
         }
     }
 

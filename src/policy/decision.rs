@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::detect::Claim;
 use crate::registry::Purpose;
 
 use super::{
-    Action, Explanation, Judgement, PolicyBuilder, Redirect, Refuse, Rule, TagRule,
+    Action, Explanation, Judgement, PolicyBuilder, Redirect, Refuse, Rule, Spoofed, TagRule,
+    Visitor,
     condition::RobotSet,
     glob::FilterPattern,
     heaven::{Heaven, Heavens},
-    path::Subtree,
+    path::{Subtree, with_normal_path},
     trace::Silent,
 };
 
@@ -32,6 +32,8 @@ pub struct Policy {
     pub(super) denied: RobotSet,
     pub(super) rules: Vec<Rule>,
     pub(super) tag_rules: Vec<TagRule>,
+    pub(super) spoofed: Spoofed,
+    pub(super) spoofed_refusal: Refuse,
     /// Whether decisions are only noted.
     pub(super) is_dry_run: bool,
     /// Why nothing is ever redirected, where that is so.
@@ -151,7 +153,7 @@ impl Policy {
         PolicyBuilder::default()
     }
 
-    /// Decides about a request of somebody who claims to be `claim`, or nobody.
+    /// Decides about a request of a robot, or of somebody who does not claim to be one.
     ///
     /// # Example
     ///
@@ -164,8 +166,8 @@ impl Policy {
     /// # Ok::<(), robot_detection::policy::PolicyError>(())
     /// ```
     #[must_use]
-    pub fn decide(&self, request: &Request<'_>, claim: Option<&Claim<'_>>) -> Decision<'_> {
-        self.judge(request, claim).decision
+    pub fn decide(&self, request: &Request<'_>, visitor: Option<Visitor<'_>>) -> Decision<'_> {
+        self.judge(request, visitor).decision
     }
 
     /// Decides as [`decide`](Self::decide) does, and says by which rule.
@@ -173,19 +175,19 @@ impl Policy {
     /// How fast the robot comes is not looked at: that is for
     /// [`slowed_by`](Judgement::slowed_by).
     #[must_use]
-    pub fn judge(&self, request: &Request<'_>, claim: Option<&Claim<'_>>) -> Judgement<'_> {
-        self.judge_traced(request, claim, &mut Silent)
+    pub fn judge(&self, request: &Request<'_>, visitor: Option<Visitor<'_>>) -> Judgement<'_> {
+        self.judge_traced(request, visitor, &mut Silent)
     }
 
     /// Decides as [`judge`](Self::judge) does, and says why at each step.
     #[must_use]
-    pub fn explain(&self, request: &Request<'_>, claim: Option<&Claim<'_>>) -> Explanation<'_> {
+    pub fn explain(&self, request: &Request<'_>, visitor: Option<Visitor<'_>>) -> Explanation<'_> {
         let mut steps = Vec::new();
-        let judgement = self.judge_traced(request, claim, &mut steps);
+        let judgement = self.judge_traced(request, visitor, &mut steps);
         if let Decision::Pass(_) | Decision::Serve(_) = judgement.decision
             && !self.is_dry_run
         {
-            steps.extend(self.explain_tags(request, claim));
+            steps.extend(self.explain_tags(request, visitor));
         }
         Explanation {
             steps,
@@ -207,15 +209,33 @@ impl Policy {
     ///
     /// So it is without patterns, without a redirect URL, and when no method
     /// or no purpose is to be redirected, unless a rule does something else than
-    /// let pass, or the list of denied robots redirects.
+    /// let pass, the list of denied robots redirects, or impostors are refused.
     #[must_use]
     pub fn is_disabled(&self) -> bool {
-        self.idle.is_some()
+        self.idle.is_some() && self.spoofed != Spoofed::Refuse
     }
 
     /// Returns the filter patterns as the settings spell them.
     pub fn filter_patterns(&self) -> impl Iterator<Item = &str> {
         self.patterns.iter().map(FilterPattern::as_str)
+    }
+
+    /// Tells whether a filter pattern matches a path, which may be percent-encoded.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use robot_detection::policy::Policy;
+    ///
+    /// let policy = Policy::builder().filter_patterns(["/members/*"]).build()?;
+    /// assert!(policy.is_filtered("/members/%61"));
+    /// assert!(!policy.is_filtered("/"));
+    /// # Ok::<(), robot_detection::policy::PolicyError>(())
+    /// ```
+    #[must_use]
+    pub fn is_filtered(&self, path: &str) -> bool {
+        let is_any = |path: &[u8]| self.patterns.iter().any(|pattern| pattern.matches(path));
+        with_normal_path(path, is_any)
     }
 
     /// Returns where robots are sent that no rule sends elsewhere, if anywhere.

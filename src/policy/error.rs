@@ -45,6 +45,11 @@ pub enum PolicyError {
     /// Robots are denied, and there is no redirect URL to send them to.
     #[error("there is nowhere to send the denied robots; set a redirect URL")]
     NowhereToRedirect,
+    /// Impostors are to be redirected, and there is no redirect URL to send them to.
+    #[error(
+        "there is nowhere to send those who are not who they say; set a redirect URL, or refuse them"
+    )]
+    NowhereToRedirectSpoofed,
     /// A rule about `X-Robots-Tag` headers is wrong.
     #[error("x_robots_tag {number}: {key}: {reason}")]
     Tag {

@@ -2,9 +2,11 @@
 
 use std::fmt;
 
-use crate::detect::Claim;
+use crate::detect::Verdict;
 
-use super::{Action, Answer, Decision, Enforcer, Finding, PassReason, Policy, Request, Rule, Step};
+use super::{
+    Action, Answer, Decision, Enforcer, Finding, PassReason, Policy, Request, Rule, Step, Visitor,
+};
 
 /// What a robot's or a person's request gets, with the reason of each step.
 ///
@@ -12,8 +14,10 @@ use super::{Action, Answer, Decision, Enforcer, Finding, PassReason, Policy, Req
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Explained<'p> {
-    /// Steps in the order in which they were taken.
+    /// Steps in the order in which they were taken; about a robot the verdict comes first.
     pub steps: Vec<Step>,
+    /// The verdict on the claim; a person makes none.
+    pub verdict: Option<Verdict>,
     /// What is done, or in a [dry run](Self::is_dry_run) would be.
     pub action: Action,
     /// Status of a redirect or refusal.
@@ -33,7 +37,7 @@ pub struct Explained<'p> {
 impl Enforcer {
     /// Explains what a request gets: asks the policy, then robots.txt; nothing is counted.
     ///
-    /// `claim` is that of `user_agent`, if it makes one; `target` is the path with
+    /// `visitor` is the robot that `user_agent` names, if any; `target` is the path with
     /// its query.
     #[must_use]
     pub fn explain_all<'p>(
@@ -41,13 +45,14 @@ impl Enforcer {
         policy: &'p Policy,
         request: &Request<'_>,
         target: &str,
-        claim: Option<&Claim<'_>>,
+        visitor: Option<Visitor<'_>>,
         user_agent: &[u8],
     ) -> Explained<'p> {
-        let explanation = policy.explain(request, claim);
+        let explanation = policy.explain(request, visitor);
         let judgement = explanation.judgement;
         let mut explained = Explained {
-            steps: explanation.steps,
+            steps: visitor.map(verdict_step).into_iter().collect(),
+            verdict: visitor.map(|visitor| visitor.verdict),
             action: judgement.decision.action(),
             status: None,
             location: None,
@@ -56,9 +61,10 @@ impl Enforcer {
             slowed_by: judgement.slowed_by,
             is_dry_run: policy.is_dry_run(),
         };
+        explained.steps.extend(explanation.steps);
         let is_asked = explained.add_decision(judgement.decision);
         if is_asked {
-            let finding = self.explain(policy, request, target, claim, user_agent);
+            let finding = self.explain(policy, request, target, visitor, user_agent);
             explained.add_finding(policy, finding);
         }
         explained.add_mode();
@@ -67,6 +73,18 @@ impl Enforcer {
 }
 
 impl Explained<'_> {
+    /// Adds what led to the verdict, a sentence each, behind it.
+    #[must_use]
+    pub fn evidence(mut self, texts: impl IntoIterator<Item = String>) -> Self {
+        let is_verdict = |step: &Step| step.name == "verdict";
+        let at = self.steps.iter().position(is_verdict);
+        let at = at.map_or(0, |at| at + 1);
+        let name = "evidence";
+        let steps = texts.into_iter().map(|text| Step { name, text });
+        self.steps.splice(at..at, steps);
+        self
+    }
+
     /// Tells whether the request passes.
     #[must_use]
     pub fn passes(&self) -> bool {
@@ -122,6 +140,21 @@ impl Explained<'_> {
             let text = text.to_owned();
             self.steps.push(Step { name: "mode", text });
         }
+    }
+}
+
+fn verdict_step(visitor: Visitor<'_>) -> Step {
+    let text = match visitor.verdict {
+        Verdict::Verified => "The claim is verified: the robot is who it says.",
+        Verdict::Spoofed => {
+            "The claim is spoofed: what the robot's operator publishes contradicts it."
+        }
+        Verdict::Unverifiable => "The claim is unverifiable: nothing proves it here.",
+        Verdict::Pending => "The claim is pending: its proof is under way.",
+    };
+    Step {
+        name: "verdict",
+        text: text.to_owned(),
     }
 }
 

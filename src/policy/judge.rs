@@ -5,14 +5,14 @@ use std::sync::Arc;
 use crate::detect::Claim;
 
 use super::{
-    Decision, Judgement, PassReason, Policy, Request, Rule,
+    Decision, Judgement, PassReason, Policy, Request, Rule, Visitor,
     glob::FilterPattern,
     heaven::Heaven,
     path::{is_for_robots, with_normal_path},
     reach::Reach,
     rule::Outcome,
     scope::Asked,
-    trace::{Trace, quoted},
+    trace::{Silent, Trace, quoted},
 };
 
 /// What is known of a request before anybody looks whom it comes from.
@@ -30,9 +30,13 @@ impl Policy {
     pub(super) fn judge_traced(
         &self,
         request: &Request<'_>,
-        claim: Option<&Claim<'_>>,
+        visitor: Option<Visitor<'_>>,
         trace: &mut impl Trace,
     ) -> Judgement<'_> {
+        if let Some(refused) = self.refuse_spoofed(request, visitor, trace) {
+            refused.tell(trace);
+            return refused;
+        }
         if let Some(idle) = self.idle {
             trace.step("settings", || format!("Nothing is filtered: {idle}."));
             return Judgement::pass(PassReason::NothingFiltered);
@@ -44,12 +48,18 @@ impl Policy {
             Ok(site) => site,
             Err(reason) => return Judgement::pass(reason),
         };
-        let judgement = match judge_robot(claim, trace) {
-            Ok(claim) => self.judge_claim(claim, request, site, trace),
+        let judgement = match judge_robot(visitor, trace) {
+            Ok(visitor) => self.judge_visitor(visitor, request, site, trace),
             Err(reason) => Judgement::pass(reason),
         };
         judgement.tell(trace);
         judgement.within(site.reach)
+    }
+
+    /// Returns what is known of a request on which robots may get something else.
+    pub(super) fn site(&self, request: &Request<'_>) -> Option<Site> {
+        let is_redirected = self.judge_method(request.method, &mut Silent).ok()?;
+        self.judge_site(request, is_redirected, &mut Silent).ok()
     }
 
     /// Tells whether a path is exempt, all that the pattern matches.
@@ -161,28 +171,28 @@ impl Policy {
     }
 
     /// Asks the lists, the rules in their order, and the default purposes.
-    fn judge_claim(
+    fn judge_visitor(
         &self,
-        claim: &Claim<'_>,
+        visitor: Visitor<'_>,
         request: &Request<'_>,
         site: Site,
         trace: &mut impl Trace,
     ) -> Judgement<'_> {
-        if let Err(reason) = self.judge_allowed(claim, trace) {
+        if let Err(reason) = self.judge_allowed(visitor, trace) {
             return Judgement::pass(reason);
         }
-        if site.by_default
-            && let Some(heaven) = self.judge_denied(claim, trace)
-        {
-            return Judgement {
-                is_denied: true,
-                ..Judgement::new(Decision::Redirect(&heaven.redirect))
-            };
+        if site.by_default {
+            if let Some(heaven) = self.judge_denied(visitor.claim, trace) {
+                return Judgement::deny(&heaven.redirect);
+            }
+            if let Some(heaven) = self.judge_spoofed(visitor, trace) {
+                return Judgement::redirect_spoofed(&heaven.redirect);
+            }
         }
         let slowed_by = if self.rules.is_empty() {
             None
         } else {
-            let (decided, slowed_by) = self.judge_rules(claim, request, site, trace);
+            let (decided, slowed_by) = self.judge_rules(visitor, request, site, trace);
             if let Some((rule, decision)) = decided {
                 return Judgement {
                     rule: Some(rule),
@@ -194,14 +204,14 @@ impl Policy {
         };
         Judgement {
             slowed_by,
-            ..self.judge_default(claim, site, trace)
+            ..self.judge_default(visitor.claim, site, trace)
         }
     }
 
     /// Returns the rule that decides with its decision, and the one that slows down.
     fn judge_rules(
         &self,
-        claim: &Claim<'_>,
+        visitor: Visitor<'_>,
         request: &Request<'_>,
         site: Site,
         trace: &mut impl Trace,
@@ -213,7 +223,7 @@ impl Policy {
                 if rule.brake().is_some() && slowed_by.is_some() {
                     return None;
                 }
-                match judge_rule(rule, claim, &asked, trace)? {
+                match judge_rule(rule, visitor, &asked, trace)? {
                     Outcome::Pass => Some((rule, Decision::Pass(PassReason::Rule))),
                     Outcome::Redirect(to) => Some((rule, Decision::Redirect(&to.redirect))),
                     Outcome::Serve(page) => Some((rule, Decision::Serve(&page.redirect.location))),
@@ -248,16 +258,31 @@ impl Policy {
         }
     }
 
-    fn judge_allowed(&self, claim: &Claim<'_>, trace: &mut impl Trace) -> Result<(), PassReason> {
+    fn judge_allowed(
+        &self,
+        visitor: Visitor<'_>,
+        trace: &mut impl Trace,
+    ) -> Result<(), PassReason> {
         if self.allowed.is_empty() {
             return Ok(());
         }
-        let is_allowed = self.allowed.contains(claim);
+        let is_allowed = self.allows(visitor);
         trace.step("allow", || {
-            let not = if is_allowed { "" } else { "not " };
-            format!("The robot is {not}one of those that always pass.")
+            let is_named = self.allowed.contains(visitor.claim);
+            let not = if is_named { "" } else { "not " };
+            let but = if is_named && !is_allowed {
+                ", but the claim is spoofed"
+            } else {
+                ""
+            };
+            format!("The robot is {not}one of those that always pass{but}.")
         });
         require(!is_allowed, PassReason::Allowed)
+    }
+
+    /// Tells whether a robot is one of those that always pass, and not an impostor.
+    pub(super) fn allows(&self, visitor: Visitor<'_>) -> bool {
+        self.allowed.contains(visitor.claim) && !visitor.is_spoofed()
     }
 
     fn judge_denied(&self, claim: &Claim<'_>, trace: &mut impl Trace) -> Option<&Arc<Heaven>> {
@@ -288,7 +313,7 @@ impl Policy {
 }
 
 impl Site {
-    fn asked<'r>(self, request: &Request<'r>, path: &'r [u8]) -> Asked<'r> {
+    pub(super) fn asked<'r>(self, request: &Request<'r>, path: &'r [u8]) -> Asked<'r> {
         Asked {
             method: request.method,
             host: request.host,
@@ -298,12 +323,12 @@ impl Site {
     }
 }
 
-fn judge_robot<'c, 'd>(
-    claim: Option<&'c Claim<'d>>,
+fn judge_robot<'v>(
+    visitor: Option<Visitor<'v>>,
     trace: &mut impl Trace,
-) -> Result<&'c Claim<'d>, PassReason> {
+) -> Result<Visitor<'v>, PassReason> {
     trace.step("robot", || {
-        match claim.map(|claim| (claim, claim.robot())) {
+        match visitor.map(|visitor| (visitor.claim, visitor.claim.robot())) {
             None => "The User-Agent names no known robot.".to_owned(),
             Some((claim, Some(robot))) => {
                 let id = quoted(robot.id.as_bytes());
@@ -314,23 +339,23 @@ fn judge_robot<'c, 'd>(
             }
         }
     });
-    claim.ok_or(PassReason::NotARobot)
+    visitor.ok_or(PassReason::NotARobot)
 }
 
 /// Returns what a rule does, if it matches.
 fn judge_rule<'p>(
     rule: &'p Rule,
-    claim: &Claim<'_>,
+    visitor: Visitor<'_>,
     asked: &Asked<'_>,
     trace: &mut impl Trace,
 ) -> Option<&'p Outcome> {
-    let mismatch = rule.scope.mismatch(asked, Some(claim));
+    let mismatch = rule.mismatch(asked, visitor);
     trace.step("rule", || {
         let named = named(rule).replacen("rule", "Rule", 1);
         match mismatch {
             None => format!("{named} matches; its action is {}.", rule.action()),
             Some(mismatch) => {
-                let reason = mismatch.reason(asked, Some(claim));
+                let reason = mismatch.reason(asked, Some(visitor));
                 format!("{named} does not match: {reason}.")
             }
         }

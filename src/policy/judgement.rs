@@ -1,6 +1,6 @@
 //! A decision, and what led to it.
 
-use super::{Decision, PassReason, Redirect, Rule, reach::Reach, trace::Trace};
+use super::{Decision, PassReason, Redirect, Refuse, Rule, reach::Reach, trace::Trace};
 
 /// Decision about one request, and what led to it.
 #[derive(Clone, Copy, Debug)]
@@ -13,8 +13,8 @@ pub struct Judgement<'p> {
     /// The rule that slows the robot down, if one does; its
     /// [brake](Rule::brake) is asked before anything else is done.
     pub slowed_by: Option<&'p Rule>,
-    /// Whether the list of denied robots decided.
-    pub(super) is_denied: bool,
+    /// Word for what decided, where neither a rule did nor a reason to pass.
+    pub(super) word: &'static str,
 }
 
 impl<'p> Judgement<'p> {
@@ -23,7 +23,7 @@ impl<'p> Judgement<'p> {
             decision,
             rule: None,
             slowed_by: None,
-            is_denied: false,
+            word: "purpose",
         }
     }
 
@@ -31,14 +31,35 @@ impl<'p> Judgement<'p> {
         Self::new(Decision::Pass(reason))
     }
 
-    /// Returns the word for what decided: "rule", "deny", "purpose" or why it passes.
+    /// Decides by the list of denied robots.
+    pub(super) fn deny(redirect: &'p Redirect) -> Self {
+        Self {
+            word: "deny",
+            ..Self::new(Decision::Redirect(redirect))
+        }
+    }
+
+    pub(super) fn redirect_spoofed(redirect: &'p Redirect) -> Self {
+        Self {
+            word: "spoofed",
+            ..Self::new(Decision::Redirect(redirect))
+        }
+    }
+
+    pub(super) fn refuse_spoofed(refuse: &'p Refuse) -> Self {
+        Self {
+            word: "spoofed",
+            ..Self::new(Decision::Refuse(refuse))
+        }
+    }
+
+    /// Returns the word for what decided: "rule", "deny", "spoofed", "purpose" or why it passes.
     #[must_use]
     pub fn cause(&self) -> &'static str {
         match self.decision {
             Decision::Pass(reason) => reason.as_str(),
             _ if self.rule.is_some() => "rule",
-            _ if self.is_denied => "deny",
-            _ => "purpose",
+            _ => self.word,
         }
     }
 

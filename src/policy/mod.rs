@@ -47,12 +47,13 @@
 //! something to say:
 //!
 //! 1. paths that are never redirected, and robot heaven: the robot passes;
-//! 2. [`allow_robots`](PolicyBuilder::allow_robots): it passes;
+//! 2. [`allow_robots`](PolicyBuilder::allow_robots): it passes, unless its claim is spoofed;
 //! 3. [`deny_robots`](PolicyBuilder::deny_robots), on paths of the filter
 //!    patterns: it is redirected;
-//! 4. the [rules](PolicyBuilder::rule) in their order: the first whose
+//! 4. on the same paths, whether impostors are [redirected](PolicyBuilder::spoofed);
+//! 5. the [rules](PolicyBuilder::rule) in their order: the first whose
 //!    conditions all hold decides, unless it slows down;
-//! 5. on paths of the filter patterns, its purpose: whether it is one of those
+//! 6. on paths of the filter patterns, its purpose: whether it is one of those
 //!    [redirected](PolicyBuilder::purposes).
 //!
 //! A [`Rule`] without paths of its own is about those of the filter patterns;
@@ -76,6 +77,39 @@
 //! [pace of its own](Brake). A page that passes is the same for all, so it gets no
 //! `Vary` on account of a pace.
 //!
+//! # Verdicts
+//!
+//! A User-Agent is a claim. Where somebody proves claims, each has a
+//! [`Verdict`](crate::detect::Verdict), and a [`Visitor`] brings it along; where nobody
+//! does, all are unverifiable. By default a verdict changes nothing: a verified search
+//! engine passes wherever people may go, and is redirected on the filter patterns as ever.
+//!
+//! Rules and headers may name [verdicts](When::verdicts): so that only the verified pass, or
+//! the unverifiable are slowed down. What is done with impostors, whose claims are
+//! spoofed, is one [setting](PolicyBuilder::spoofed):
+//!
+//! | [`Spoofed`] | the impostor |
+//! | --- | --- |
+//! | `Report` | is treated like the robot that it claims to be; rules may do more |
+//! | `Redirect` | is redirected on the filter patterns, whatever its purpose |
+//! | `Refuse` | gets 403 everywhere, heaven included, but on the paths that are never redirected |
+//!
+//! `Redirect` and `Refuse` go before the rules: to say it rule by rule, leave the
+//! setting at `Report` and name `spoofed` in a rule.
+//!
+//! Whatever the setting, an impostor gains nothing by the name that it took. It is none
+//! of `allow_robots`, to robots.txt neither. A rule that lets pass and has conditions on the
+//! robot, but not on verdicts, is not about it; one that lets every robot pass is, and so
+//! is one that names the verdict. It has a pace of its own under each `Slow` rule and each
+//! `Crawl-delay`, so that it cannot use up that of the robot.
+//!
+//! A proof may take its time, and until then the verdict is pending: the first request of
+//! an address does not wait, unless a rule [asks to](RuleBuilder::wait). Caches know
+//! nothing of verdicts: a page that passes is the one that people get, and what an
+//! impostor gets in its place is never stored.
+//!
+//! # Dry run
+//!
 //! In a [dry run](PolicyBuilder::dry_run) all of this is decided and told, and
 //! nobody gets anything else than a person.
 //!
@@ -89,7 +123,7 @@
 //! - anything to a person;
 //! - heaven, and the paths that are never redirected: `/robots.txt` first of all, which
 //!   robots have to read to keep to it;
-//! - anything to one of [`allow_robots`](PolicyBuilder::allow_robots).
+//! - anything to one of [`allow_robots`](PolicyBuilder::allow_robots) that is no impostor.
 //!
 //! A rule that lets a robot pass says that it is not redirected; it does not lift
 //! robots.txt. All methods count. The URL is compared as the robot sent it, query
@@ -122,7 +156,7 @@
 //!
 //! use robot_detection::{
 //!     detect::Detector,
-//!     policy::{Decision, Policy, Request},
+//!     policy::{Decision, Policy, Request, Visitor},
 //!     registry::{Pattern, PatternKind, Robot, Source},
 //! };
 //!
@@ -133,11 +167,12 @@
 //!
 //! let request = Request { method: "GET", host: None, path: "/members-only-stuff/a" };
 //! let claim = detector.identify(b"ExampleBot/1.0");
-//! let Decision::Redirect(redirect) = policy.decide(&request, claim.as_ref()) else {
+//! let visitor = claim.as_ref().map(Visitor::from);
+//! let Decision::Redirect(redirect) = policy.decide(&request, visitor) else {
 //!     panic!("a robot is redirected");
 //! };
 //! assert_eq!((redirect.status, redirect.location.as_str()), (302, "/robot-heaven/"));
-//! for step in policy.explain(&request, claim.as_ref()).steps {
+//! for step in policy.explain(&request, visitor).steps {
 //!     println!("{}: {}", step.name, step.text);
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -165,8 +200,11 @@ mod rule;
 mod rule_builder;
 mod scope;
 mod shared;
+mod spoofed;
 mod tag_rule;
 mod trace;
+mod visitor;
+mod wait;
 mod when;
 
 pub use brake::Brake;
@@ -187,6 +225,8 @@ pub use robots_files::{ByHost, HostName, RobotsFiles, SharedRobotsFiles};
 pub use rule::{Action, Rule};
 pub use rule_builder::RuleBuilder;
 pub use shared::SharedPolicy;
+pub use spoofed::Spoofed;
 pub use tag_rule::{TagRule, TagRuleBuilder, Tags};
 pub use trace::{Explanation, Step};
+pub use visitor::Visitor;
 pub use when::When;

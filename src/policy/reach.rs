@@ -31,7 +31,7 @@ impl Policy {
         let may_act = self.rules.iter().filter(reaches).any(may_match);
         let redirects = has_patterns
             && !self.methods.is_empty()
-            && (self.redirects_by_default() || !self.denied.is_empty());
+            && (self.redirects_by_default() || self.redirects_listed());
         self.idle = if may_act || redirects {
             None
         } else if !has_patterns && !self.rules.iter().any(|rule| reaches(&rule)) {
@@ -56,7 +56,7 @@ impl Policy {
         if asked.path.is_empty() {
             return Err(PassReason::PathNotFiltered);
         }
-        if site.by_default && !self.denied.is_empty() {
+        if site.by_default && self.redirects_listed() {
             return Ok(Reach::Acts);
         }
         let about = self.rules.iter().filter(|rule| rule.scope.is_about(asked));
@@ -82,6 +82,11 @@ impl Policy {
             Some(_) => Ok(Reach::Slows),
             None => Err(PassReason::PathNotFiltered),
         }
+    }
+
+    /// Tells whether the denied are redirected, or impostors, whatever their purpose.
+    fn redirects_listed(&self) -> bool {
+        !self.denied.is_empty() || self.redirects_spoofed()
     }
 
     fn redirects_by_default(&self) -> bool {

@@ -1,8 +1,15 @@
 //! One rule: which robots on which paths, and what to do with them.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
-use super::{Brake, Redirect, Refuse, RuleBuilder, heaven::Heaven, scope::Scope};
+use crate::detect::Verdict;
+
+use super::{
+    Brake, Redirect, Refuse, RuleBuilder, Visitor,
+    condition::Mismatch,
+    heaven::Heaven,
+    scope::{Asked, Scope},
+};
 
 /// What a rule does with a robot.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
@@ -92,6 +99,8 @@ pub struct Rule {
     pub(super) origin: String,
     pub(super) outcome: Outcome,
     pub(super) scope: Scope,
+    /// How long a decision may wait for a verdict.
+    pub(super) wait: Option<Duration>,
     /// The conditions, for people to read.
     pub(super) shown: Vec<String>,
 }
@@ -184,6 +193,12 @@ impl Rule {
         }
     }
 
+    /// Returns how long it waits for a verdict that is pending, if it does.
+    #[must_use]
+    pub fn wait(&self) -> Option<Duration> {
+        self.wait
+    }
+
     /// Returns its conditions for people to read; long lists are cut.
     pub fn conditions(&self) -> impl Iterator<Item = &str> {
         self.shown.iter().map(String::as_str)
@@ -202,13 +217,33 @@ impl Rule {
         !matches!(self.outcome, Outcome::Pass)
     }
 
+    /// Returns the first condition that does not hold, if any.
+    ///
+    /// A rule that lets certain robots pass is not about those that only say that
+    /// they are these, unless it names the verdict.
+    pub(super) fn mismatch(&self, asked: &Asked<'_>, visitor: Visitor<'_>) -> Option<Mismatch> {
+        let is_spoofed = visitor.is_spoofed() && self.favours();
+        let spoofed = is_spoofed.then_some(Mismatch::Spoofed);
+        self.scope.mismatch(asked, Some(visitor)).or(spoofed)
+    }
+
+    /// Tells whether it lets certain robots pass, whatever the verdict on their claims.
+    fn favours(&self) -> bool {
+        matches!(self.outcome, Outcome::Pass) && self.scope.robots.ignore_verdicts()
+    }
+
     /// Tells whether `other` never decides, as this one always does before it.
     ///
-    /// Behind a rule that slows down the others are asked too.
+    /// Behind a rule that slows down the others are asked too; behind one that lets
+    /// certain robots pass, those that name impostors.
     pub(super) fn hides(&self, other: &Self) -> bool {
         let is_asked_on = matches!(self.outcome, Outcome::Slow(_));
         let slows = matches!(other.outcome, Outcome::Slow(_));
-        self.scope.includes(&other.scope) && (slows || !is_asked_on)
+        let verdicts = other.scope.robots.verdicts.as_ref();
+        let names_spoofed = verdicts.is_some_and(|all| all.contains(&Verdict::Spoofed));
+        self.scope.includes(&other.scope)
+            && (slows || !is_asked_on)
+            && !(names_spoofed && self.favours())
     }
 
     /// Takes over from the rule of another policy how fast each robot came lately.

@@ -13,6 +13,9 @@ use super::{
 /// Period of a pace that names none.
 const PERIOD: Duration = Duration::from_mins(1);
 
+/// Longest time that a rule waits for a verdict.
+const MAX_WAIT: Duration = Duration::from_secs(10);
+
 /// Builder of a [`Rule`]; nothing is checked before the policy is built.
 ///
 /// Each condition is a list of which one value has to fit; all conditions that
@@ -31,6 +34,7 @@ pub struct RuleBuilder {
     requests: Option<u32>,
     per: Option<Duration>,
     burst: Option<u32>,
+    wait: Option<Duration>,
 }
 
 impl RuleBuilder {
@@ -46,6 +50,7 @@ impl RuleBuilder {
             requests: None,
             per: None,
             burst: None,
+            wait: None,
         }
     }
 
@@ -112,6 +117,17 @@ impl RuleBuilder {
         self
     }
 
+    /// Sets how long a decision may wait for a verdict that is pending; by default not at all.
+    ///
+    /// It is for a rule with [verdicts](Self::verdicts), and from 1 ms to 10 s. The
+    /// proof goes on behind the request; what is known when the time is over decides.
+    /// The server waits, the Tower layer alone does not: see
+    /// [`Policy::wait`](super::Policy::wait).
+    pub fn wait(mut self, limit: Duration) -> Self {
+        self.wait = Some(limit);
+        self
+    }
+
     /// Builds the rule; `place` finds the heaven of a URL, or of none the policy's.
     pub(super) fn build(
         self,
@@ -122,8 +138,13 @@ impl RuleBuilder {
         let refuse = |(key, reason)| PolicyError::rule(number, key, reason);
         let label = self.label(number);
         self.check_keys().map_err(refuse)?;
+        self.check_wait().map_err(refuse)?;
         let outcome = self.outcome(place).map_err(refuse)?;
-        let (mut scope, shown) = self.when.build().map_err(refuse)?;
+        let (mut scope, mut shown) = self.when.build().map_err(refuse)?;
+        shown.extend(
+            self.wait
+                .map(|wait| format!("waits {} ms for the verdict", wait.as_millis())),
+        );
         if let Outcome::Redirect(_) | Outcome::Serve(_) = outcome
             && scope.methods.is_none()
         {
@@ -132,6 +153,7 @@ impl RuleBuilder {
         Ok(Rule {
             number,
             label: label.into(),
+            wait: self.wait,
             shown,
             origin: self.origin,
             outcome,
@@ -177,6 +199,20 @@ impl RuleBuilder {
             }
         }
         Ok(())
+    }
+
+    /// Refuses to wait for what nobody asks for, or for ever.
+    fn check_wait(&self) -> Result<(), Wrong> {
+        let reason = match self.wait {
+            Some(_) if self.when.verdicts.is_none() => {
+                "the rule names no verdict that it could wait for; set verdicts, or leave it out"
+            }
+            Some(wait) if wait.as_millis() == 0 || wait > MAX_WAIT => {
+                "a rule waits for 1 to 10000 milliseconds"
+            }
+            _ => return Ok(()),
+        };
+        Err(("wait_milliseconds", reason.to_owned()))
     }
 
     fn outcome(

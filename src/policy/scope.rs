@@ -1,8 +1,7 @@
 //! Which requests a rule is about.
 
-use crate::detect::Claim;
-
 use super::{
+    Visitor,
     condition::{Conditions, Mismatch},
     glob::FilterPattern,
     host::Host,
@@ -53,11 +52,11 @@ impl Scope {
     pub(super) fn mismatch(
         &self,
         asked: &Asked<'_>,
-        claim: Option<&Claim<'_>>,
+        visitor: Option<Visitor<'_>>,
     ) -> Option<Mismatch> {
-        self.unlike(asked).or_else(|| match claim {
+        self.unlike(asked).or_else(|| match visitor {
             _ if self.is_for_all() => None,
-            Some(claim) => self.robots.mismatch(claim),
+            Some(visitor) => self.robots.mismatch(visitor),
             None => Some(Mismatch::Person),
         })
     }

@@ -1,10 +1,9 @@
 //! Headers that responses get: what they tell robots to do with a page.
 
-use crate::detect::Claim;
 use crate::robots_txt::meta::XRobotsTag;
 
 use super::{
-    Policy, PolicyError, Request, Step, When,
+    Policy, PolicyError, Request, Step, Visitor, When,
     path::with_normal_path,
     scope::{Asked, Scope},
     when::condition_setters,
@@ -101,15 +100,15 @@ impl TagRule {
         self.shown.iter().map(String::as_str)
     }
 
-    fn step(&self, asked: &Asked<'_>, claim: Option<&Claim<'_>>) -> Step {
+    fn step(&self, asked: &Asked<'_>, visitor: Option<Visitor<'_>>) -> Step {
         let label = match self.origin() {
             "" => self.label().to_owned(),
             origin => format!("{} ({origin})", self.label()),
         };
-        let text = match self.scope.mismatch(asked, claim) {
+        let text = match self.scope.mismatch(asked, visitor) {
             None => format!("The response gets X-Robots-Tag: {} by {label}.", self.value),
             Some(mismatch) => {
-                let reason = mismatch.reason(asked, claim);
+                let reason = mismatch.reason(asked, visitor);
                 format!("The response gets no X-Robots-Tag by {label}: {reason}.")
             }
         };
@@ -174,7 +173,7 @@ impl Policy {
     /// Without rules about them this costs nothing. In a
     /// [dry run](Self::is_dry_run) there are none.
     #[must_use]
-    pub fn tags(&self, request: &Request<'_>, claim: Option<&Claim<'_>>) -> Tags<'_> {
+    pub fn tags(&self, request: &Request<'_>, visitor: Option<Visitor<'_>>) -> Tags<'_> {
         let mut tags = Tags::default();
         if self.tag_rules.is_empty() || self.is_dry_run {
             return tags;
@@ -187,7 +186,7 @@ impl Policy {
                 .filter(|rule| rule.scope.is_about(&asked))
             {
                 tags.depends_on_user_agent |= !rule.scope.is_for_all();
-                if rule.scope.mismatch(&asked, claim).is_none() {
+                if rule.scope.mismatch(&asked, visitor).is_none() {
                     tags.values.push(&rule.value);
                 }
             }
@@ -204,10 +203,12 @@ impl Policy {
     pub(super) fn explain_tags(
         &self,
         request: &Request<'_>,
-        claim: Option<&Claim<'_>>,
+        visitor: Option<Visitor<'_>>,
     ) -> impl Iterator<Item = Step> {
         self.tag_rules.iter().map(move |rule| {
-            with_normal_path(request.path, |path| rule.step(&asked(request, path), claim))
+            with_normal_path(request.path, |path| {
+                rule.step(&asked(request, path), visitor)
+            })
         })
     }
 }

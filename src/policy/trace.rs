@@ -21,9 +21,9 @@ pub struct Explanation<'p> {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Step {
-    /// "settings", "method", "path", "rules", "never", "heaven", "robot", "allow",
-    /// "deny", "rule", "purpose", "redirect", "serve", "refuse", "slow", "tag",
-    /// "robots.txt" or "mode".
+    /// "verdict", "evidence", "settings", "method", "path", "rules", "never", "heaven",
+    /// "robot", "allow", "deny", "spoofed", "rule", "purpose", "redirect", "serve",
+    /// "refuse", "slow", "tag", "robots.txt" or "mode".
     pub name: &'static str,
     /// What was found, as a sentence.
     pub text: String,

@@ -1,5 +1,6 @@
 //! Conditions of rules as settings spell them.
 
+use crate::detect::Verdict;
 use crate::registry::{Purpose, Source};
 
 use super::{
@@ -46,6 +47,7 @@ pub struct When {
     pub(super) operators: Option<Vec<String>>,
     pub(super) sources: Option<Vec<Source>>,
     pub(super) unlisted: Option<bool>,
+    pub(super) verdicts: Option<Vec<Verdict>>,
 }
 
 /// Setters of conditions, for whatever has a [`When`] or is one.
@@ -112,6 +114,18 @@ macro_rules! condition_setters {
             self$(.$when)?.unlisted = Some(unlisted);
             self
         }
+
+        /// Sets the verdicts on the robots' claims.
+        ///
+        /// Where nobody proves claims, all are unverifiable; those of unlisted
+        /// robots always are.
+        pub fn verdicts(
+            mut self,
+            verdicts: impl IntoIterator<Item = $crate::detect::Verdict>,
+        ) -> Self {
+            self$(.$when)?.verdicts = Some(verdicts.into_iter().collect());
+            self
+        }
     };
 }
 
@@ -145,6 +159,7 @@ impl When {
                 operators: self.operators.as_deref().map(NameSet::new),
                 sources: self.sources,
                 unlisted: self.unlisted,
+                verdicts: self.verdicts,
             },
         };
         if let Some(key) = empty_list(&scope) {
@@ -163,6 +178,7 @@ impl When {
         let methods = methods.map(|methods| methods.iter().map(String::as_str));
         let purposes = self.purposes.iter().flatten();
         let sources = self.sources.iter().flatten().map(Source::as_str);
+        let verdicts = self.verdicts.iter().flatten();
         let unlisted = self.unlisted.map(|unlisted| {
             let which = if unlisted { "unlisted" } else { "listed" };
             format!("{which} robots only")
@@ -176,6 +192,7 @@ impl When {
             listed("operators", texts(self.operators.as_ref())),
             listed("sources", sources),
             unlisted,
+            listed("verdicts", verdicts.map(|verdict| verdict.as_str())),
         ]
         .into_iter()
         .flatten()
@@ -246,6 +263,7 @@ fn empty_list(scope: &Scope) -> Option<&'static str> {
         operators,
         sources,
         unlisted: _,
+        verdicts,
     } = robots;
     [
         ("path", paths.as_ref().is_some_and(Vec::is_empty)),
@@ -258,6 +276,7 @@ fn empty_list(scope: &Scope) -> Option<&'static str> {
             operators.as_ref().is_some_and(NameSet::is_empty),
         ),
         ("sources", sources.as_ref().is_some_and(Vec::is_empty)),
+        ("verdicts", verdicts.as_ref().is_some_and(Vec::is_empty)),
     ]
     .into_iter()
     .find_map(|(key, is_empty)| is_empty.then_some(key))

@@ -11,3 +11,4 @@ mod nesting;
 mod pages;
 mod site;
 mod site_robot;
+mod verification;

@@ -27,6 +27,7 @@ const FIELDS: &[&str] = &[
     "robot-operator",
     "robot-purpose",
     "robot-ranges-url",
+    "robot-signature-agent",
     "robot-useragent",
     "robot-useragent-kind",
 ];
@@ -248,6 +249,7 @@ fn every_field_of_every_record_is_one_of_the_schema_and_is_read() {
             ("robot-exclusion-useragent", read(&robot.product_token)),
             ("robot-checked", read(&robot.checked)),
             ("robot-host", robot.host_suffixes.join(", ")),
+            ("robot-signature-agent", robot.signature_agents.join(", ")),
             ("robot-purpose", robot.purpose.to_string()),
         ] {
             expect(
@@ -281,7 +283,7 @@ fn facts_are_plausible() {
         for url in robot.details_url.iter().chain(&robot.ranges_url) {
             expect(is_web_url(url), format!("{url} is no URL of the web"));
         }
-        for suffix in &robot.host_suffixes {
+        for suffix in robot.host_suffixes.iter().chain(&robot.signature_agents) {
             expect(is_host_name(suffix), format!("{suffix} is no host name"));
         }
         if let Some(day) = &robot.checked {

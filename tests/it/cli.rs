@@ -591,7 +591,7 @@ fn doctor_tells_what_fails() {
     let directory = directory();
     offline(
         directory.path(),
-        "[server]\nupstream = 'http://127.0.0.1:1'\nlisten = '127.0.0.1:0'",
+        "[verify]\nenabled = false\n[server]\nupstream = 'http://127.0.0.1:1'\nlisten = '127.0.0.1:0'",
     );
     let output = run(directory.path(), &["doctor"]);
     assert_eq!(output.status.code(), Some(1));
@@ -622,7 +622,7 @@ fn doctor_reads_sources_as_a_refresh_does() {
     .concat();
     offline(
         here,
-        &format!("[server]\nlisten = '127.0.0.1:0'\n{sources}"),
+        &format!("[verify]\nenabled = false\n[server]\nlisten = '127.0.0.1:0'\n{sources}"),
     );
     let output = run(here, &["doctor"]);
     let report = String::from_utf8_lossy(&output.stdout);
@@ -641,10 +641,10 @@ fn doctor_reads_sources_as_a_refresh_does() {
 fn doctor_makes_no_database() {
     let directory = directory();
     offline(directory.path(), "[server]\nlisten = '127.0.0.1:0'");
-    let report = succeed(directory.path(), &["doctor"]);
+    let report = succeed(directory.path(), &["doctor", "--offline"]);
     assert!(report.contains("not there yet"), "{report}");
     assert!(!directory.path().join("robot-detection.db").exists());
-    let no_directory = ["--database", "sqlite://nowhere/x.db", "doctor"];
+    let no_directory = ["--database", "sqlite://nowhere/x.db", "doctor", "--offline"];
     let output = run(directory.path(), &no_directory);
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stdout).contains("no directory nowhere"));

@@ -8,15 +8,18 @@
 )]
 
 mod actions;
+mod address_ranges;
 mod admin;
 mod arrows;
 mod bundled;
 mod cli;
 mod demo_heaven;
 mod detect;
+mod dns_server;
 mod examples;
 mod export;
 mod heaven;
+mod heaven_forms;
 mod http2_frames;
 mod identify;
 mod layer;
@@ -37,10 +40,16 @@ mod rules;
 mod site_robot;
 mod site_robot_cli;
 mod site_robot_files;
+mod site_robot_polite;
+mod site_robot_traps;
 mod sites;
 mod stopping;
 mod store;
 mod support;
 mod tags;
 mod unlisted;
+mod verdicts;
+mod verify;
+mod verify_dns;
+mod web_bot_auth;
 mod websocket;

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use robot_detection::{
     detect::Detector,
-    policy::{Decision, PassReason, Policy, PolicyBuilder, PolicyError, Request, SharedPolicy},
+    policy::{
+        Decision, PassReason, Policy, PolicyBuilder, PolicyError, Request, SharedPolicy, Visitor,
+    },
     registry::{Pattern, PatternKind, Purpose, Robot, Source},
 };
 
@@ -41,7 +43,10 @@ fn decide<'p>(policy: &'p Policy, method: &str, host: Option<&str>, path: &str) 
     let detector = detector();
     let claim = detector.identify(GOOGLEBOT.as_bytes());
     assert!(claim.is_some());
-    policy.decide(&Request { method, host, path }, claim.as_ref())
+    policy.decide(
+        &Request { method, host, path },
+        claim.as_ref().map(Visitor::from),
+    )
 }
 
 fn pass_reason(policy: &Policy, path: &str) -> Option<PassReason> {
@@ -187,7 +192,7 @@ fn purposes_of_people_s_tools_pass() {
     };
     let decide = |user_agent: &str| {
         let claim = detector.identify(user_agent.as_bytes());
-        policy.decide(&request, claim.as_ref())
+        policy.decide(&request, claim.as_ref().map(Visitor::from))
     };
     for user_agent in [
         "curl/8.5.0",
@@ -405,7 +410,7 @@ fn explanation_ends_with_the_step_that_decided() {
             host: None,
             path,
         };
-        let explanation = policy.explain(&request, claim.as_ref());
+        let explanation = policy.explain(&request, claim.as_ref().map(Visitor::from));
         let names: Vec<_> = explanation.steps.iter().map(|step| step.name).collect();
         let last = explanation.steps.last().unwrap().text.clone();
         (names, last)
@@ -475,8 +480,8 @@ proptest! {
         let detector = detector();
         let claim = detector.identify(user_agent.as_bytes());
         let request = Request { method: &method, host: host.as_deref(), path: &path };
-        let decision = policy.decide(&request, claim.as_ref());
-        let explanation = policy.explain(&request, claim.as_ref());
+        let decision = policy.decide(&request, claim.as_ref().map(Visitor::from));
+        let explanation = policy.explain(&request, claim.as_ref().map(Visitor::from));
         prop_assert_eq!(explanation.decision, decision);
         prop_assert!(!explanation.steps.is_empty());
         prop_assert!(explanation.steps.iter().all(|step| step.text.ends_with('.')));

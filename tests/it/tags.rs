@@ -202,7 +202,7 @@ fn doctor_doubts_robots_that_are_not_known() {
         directory.path(),
         "[[x_robots_tag]]\nvalue = 'none'\nrobots = 'gogglebot'",
     );
-    let output = run(directory.path(), &["doctor"]);
+    let output = run(directory.path(), &["doctor", "--offline"]);
     let text = String::from_utf8(output.stdout).unwrap();
     let doubt = "x_robots_tag 1 names the robot \"gogglebot\", which no source has";
     assert!(text.contains(doubt), "{text}");

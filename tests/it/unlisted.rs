@@ -1,6 +1,6 @@
 //! Robots that no registry lists.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use proptest::prelude::*;
 use robot_detection::{
@@ -194,6 +194,145 @@ proptest! {
         let text = words.concat();
         if let Some(claim) = nothing_listed().identify(text.as_bytes()) {
             prop_assert!(claim.range().end <= text.len());
+        }
+    }
+}
+
+/// Pieces of User-Agents, browsers' and robots', so that many are nearly a browser's.
+const PIECES: [&str; 40] = [
+    "Mozilla/5.0 (",
+    "Windows NT 10.0; Win64; x64",
+    "Linux; Android ",
+    "iPhone; CPU iPhone OS ",
+    "Macintosh; Intel Mac OS X ",
+    " AppleWebKit/",
+    "537.36",
+    " (KHTML, like Gecko) Chrome/",
+    " (KHTML, like Gecko) Version/",
+    " Mobile",
+    " Mobile/15E148",
+    " Safari/",
+    "143.0.0.0",
+    "604.1.",
+    "bot",
+    "Ex",
+    "exampleagent",
+    "compatible; ",
+    "like Gecko; ",
+    "https://",
+    "HTTP://",
+    "www.",
+    ".com",
+    "@",
+    "+",
+    "a.example",
+    "cu",
+    "s",
+    "uaprof",
+    "DoCoMo",
+    "Andr0id",
+    "${",
+    "() {",
+    "../",
+    "<?",
+    ")",
+    ";",
+    " ",
+    "/1.0",
+    "\u{e9}",
+];
+
+/// Robots of which some names stand in browsers' User-Agents, or not.
+fn named(patterns: &[(PatternKind, &str)]) -> Detector {
+    let mut robot = Robot::new("ex", Source::manual());
+    let patterns = patterns.iter();
+    robot.patterns = patterns
+        .map(|(kind, text)| Pattern::new(*kind, *text))
+        .collect();
+    Detector::new([Arc::new(robot)]).unwrap()
+}
+
+static DETECTORS: LazyLock<[Detector; 2]> = LazyLock::new(|| {
+    [
+        named(&[
+            (PatternKind::Token, "exampleagent"),
+            (PatternKind::Prefix, "Ex"),
+        ]),
+        named(&[
+            (PatternKind::Regex, "Safari/1|[0-9]s|Andr.id"),
+            (PatternKind::Token, "Gecko) Version"),
+        ]),
+    ]
+});
+
+#[test]
+fn names_are_found_in_what_browsers_begin_and_end_with() {
+    let text = "Mozilla/5.0 (Linux; Android 14; K) AppleWebKit/537.36 (KHTML, like Gecko) \
+        Chrome/143.0.0.0 Mobile Safari/537.36";
+    for name in [
+        "Android",
+        "Linux; Android 14",
+        "AppleWebKit",
+        "KHTML",
+        "Gecko) Chrome/143",
+        "Chrome/143.0.0.0 Mobile",
+        "Mobile",
+        "Safari/537.36",
+        "Mozilla/5.0",
+    ] {
+        let detector = named(&[(PatternKind::Token, name)]);
+        let at = text.find(name).unwrap();
+        let range = detector
+            .identify(text.as_bytes())
+            .map(|claim| claim.range());
+        assert_eq!(range, Some(at..at + name.len()), "{name}");
+        assert!(detector.is_robot(text), "{name}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_robot_is_told_exactly_where_one_is_named(
+        pieces in prop::collection::vec(prop::sample::select(PIECES.to_vec()), 0..16),
+        unlisted in any::<bool>(),
+        many in prop::sample::select(vec![1, 1, 1, 50]),
+    ) {
+        let text = pieces.concat().repeat(many);
+        for detector in DETECTORS.iter() {
+            let detector = detector.clone().recognise_unlisted(unlisted);
+            let claim = detector.identify(text.as_bytes());
+            prop_assert_eq!(detector.is_robot(&text), claim.is_some(), "{:?}", claim);
+        }
+    }
+
+    #[test]
+    fn a_robot_is_told_in_any_bytes_exactly_where_one_is_named(
+        text in prop::collection::vec(any::<u8>(), 0..100),
+    ) {
+        let detector = DETECTORS[0].clone().recognise_unlisted(true);
+        prop_assert_eq!(detector.is_robot(&text), detector.identify(&text).is_some());
+    }
+}
+
+#[test]
+fn a_robot_is_told_exactly_where_the_bundled_registry_names_one() {
+    let robots = bundled().robots;
+    let names: Vec<String> = robots
+        .iter()
+        .flat_map(|robot| robot.patterns.iter().map(|pattern| pattern.text.clone()))
+        .collect();
+    let detector = Detector::new(robots.into_iter().map(Arc::new)).unwrap();
+    for detector in [detector.clone(), detector.recognise_unlisted(true)] {
+        for (browser, name) in browsers().zip(&names) {
+            for text in [
+                browser.to_owned(),
+                name.clone(),
+                format!("{browser} {name}"),
+                format!("Mozilla/5.0 (compatible; {name}/1.0)"),
+            ] {
+                let is_named = detector.identify(text.as_bytes()).is_some();
+                assert_eq!(detector.is_robot(&text), is_named, "{text}");
+            }
         }
     }
 }

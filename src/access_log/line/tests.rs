@@ -21,6 +21,7 @@ fn line() -> Line<'static> {
         visitor: "listed",
         decision: "redirect",
         cause: "rule \"a\"",
+        verdict: Some("verified"),
     }
 }
 
@@ -51,15 +52,15 @@ fn quoted_fields(line: &[u8]) -> Vec<Vec<u8>> {
 fn a_request_is_written_in_every_form() {
     assert_eq!(
         text(&line(), LineFormat::Common),
-        r#"192.0.2.7 - - [01/Mar/2026:10:00:00 +0000] "GET /a?b=c HTTP/1.1" 302 12 examplebot listed redirect 0.001500"#
+        r#"192.0.2.7 - - [01/Mar/2026:10:00:00 +0000] "GET /a?b=c HTTP/1.1" 302 12 examplebot listed redirect verified 0.001500"#
     );
     assert_eq!(
         text(&line(), LineFormat::Combined),
-        r#"192.0.2.7 - - [01/Mar/2026:10:00:00 +0000] "GET /a?b=c HTTP/1.1" 302 12 "-" "ExampleBot/1.0" "examplebot" "listed" "redirect" 0.001500"#
+        r#"192.0.2.7 - - [01/Mar/2026:10:00:00 +0000] "GET /a?b=c HTTP/1.1" 302 12 "-" "ExampleBot/1.0" "examplebot" "listed" "redirect" "verified" 0.001500"#
     );
     assert_eq!(
         text(&line(), LineFormat::Json),
-        r#"{"time":"2026-03-01T10:00:00.123Z","remote_addr":"192.0.2.7","host":"www.example","request_method":"GET","request_uri":"/a?b=c","server_protocol":"HTTP/1.1","status":302,"body_bytes_sent":12,"request_time":0.001500,"http_referer":null,"http_user_agent":"ExampleBot/1.0","site":"default","robot":"examplebot","visitor":"listed","decision":"redirect","cause":"rule \"a\""}"#
+        r#"{"time":"2026-03-01T10:00:00.123Z","remote_addr":"192.0.2.7","host":"www.example","request_method":"GET","request_uri":"/a?b=c","server_protocol":"HTTP/1.1","status":302,"body_bytes_sent":12,"request_time":0.001500,"http_referer":null,"http_user_agent":"ExampleBot/1.0","site":"default","robot":"examplebot","visitor":"listed","decision":"redirect","cause":"rule \"a\"","verdict":"verified"}"#
     );
 }
 
@@ -142,7 +143,7 @@ proptest! {
         let request = format!("GET {target} HTTP/1.1");
         prop_assert_eq!(
             quoted_fields(&combined),
-            [request.as_bytes(), &referer, &user_agent, robot.as_bytes(), b"listed", b"redirect"]
+            [request.as_bytes(), &referer, &user_agent, robot.as_bytes(), b"listed", b"redirect", b"verified"]
         );
 
         let common = written(&line, LineFormat::Common);

@@ -90,7 +90,9 @@ pub(super) fn check(
         url: target.clone(),
         verdict: file.map(|file| VerdictView::new(&who.rules(file, robot), &target)),
         decided: match &who {
-            Who::Claim(claim) => Decided::new(of, &request, &target, Some(claim), robot.as_bytes()),
+            Who::Claim(claim) => {
+                Decided::new(of, &request, &target, Some(claim.into()), robot.as_bytes())
+            }
             Who::Name => Decided::new(of, &request, &target, None, robot.as_bytes()),
         },
     })

@@ -6,8 +6,6 @@ use std::{
 use axum::http::Response;
 use pin_project_lite::pin_project;
 
-use crate::layer::Outcome;
-
 use super::{
     body::{FromUpstream, ObservedBody},
     observation::Observation,
@@ -20,21 +18,15 @@ pin_project! {
     #[derive(Debug)]
     pub(in super::super) struct ObserveFuture<F> {
         observation: Option<Observation>,
-        outcome: Option<Outcome>,
         #[pin]
         inner: F,
     }
 }
 
 impl<F> ObserveFuture<F> {
-    pub(in super::super) fn new(
-        inner: F,
-        observation: Observation,
-        outcome: Option<Outcome>,
-    ) -> Self {
+    pub(in super::super) fn new(inner: F, observation: Observation) -> Self {
         Self {
             observation: Some(observation),
-            outcome,
             inner,
         }
     }
@@ -50,9 +42,8 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         let response = ready!(this.inner.poll(cx))?;
-        let outcome = this.outcome.take();
         Poll::Ready(Ok(match this.observation.take() {
-            Some(observation) => observation.answered(response, outcome),
+            Some(observation) => observation.answered(response),
             // Nobody polls a future again that was ready.
             None => response.map(ObservedBody::unobserved),
         }))

@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use crate::detect::Verdict;
 use crate::layer::Outcome;
 use crate::policy::Action;
 use crate::telemetry::Histogram;
@@ -46,11 +47,14 @@ pub(super) struct Labels {
 /// Numbers by decision.
 pub(super) type ByDecision = [AtomicU64; DECISIONS.len()];
 
+/// Numbers by verdict, in the order of its list.
+pub(super) type ByVerdict = [AtomicU64; Verdict::ALL.len()];
+
 /// Metrics of the whole program.
 #[derive(Debug, Default)]
 pub(in super::super) struct Metrics {
     sites: Mutex<BTreeMap<String, Arc<SiteMetrics>>>,
-    pub(in super::super) robots: RobotCounts,
+    pub(super) robots: RobotCounts<ByDecision>,
     pub(in super::super) first_byte: Histogram,
     pub(in super::super) reloads_done: AtomicU64,
     pub(in super::super) reloads_failed: AtomicU64,
@@ -63,6 +67,7 @@ pub(in super::super) struct SiteMetrics {
     requests: [ByDecision; VISITORS.len()],
     /// By hundreds of the status, from 1xx.
     statuses: [AtomicU64; 5],
+    verdicts: RobotCounts<ByVerdict>,
     pub(in super::super) durations: Histogram,
 }
 
@@ -107,6 +112,12 @@ impl Labels {
 }
 
 impl Metrics {
+    /// Returns robot, decision and number of what was counted.
+    pub(in super::super) fn robots(&self) -> Vec<(String, &'static str, u64)> {
+        let read = |numbers: &ByDecision| numbers_by_decision(numbers).collect();
+        self.robots.numbers(read)
+    }
+
     /// Returns the metrics of a site, the same ones for the same name.
     pub(super) fn site(&self, name: &str) -> Arc<SiteMetrics> {
         let mut sites = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
@@ -152,6 +163,26 @@ impl SiteMetrics {
         self.durations.record(duration);
     }
 
+    /// Counts a verdict on a claim to be a robot, where there is one.
+    pub(super) fn count_verdict(&self, robot: &str, verdict: Option<Verdict>) {
+        let place = Verdict::ALL
+            .iter()
+            .position(|known| Some(*known) == verdict);
+        let Some(place) = place else { return };
+        if let Some(number) = self.verdicts.of(robot).get(place) {
+            number.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns robot, verdict and number of what was counted.
+    pub(in super::super) fn verdicts(&self) -> Vec<(String, &'static str, u64)> {
+        self.verdicts.numbers(|numbers| {
+            let words = Verdict::ALL.iter().map(|verdict| verdict.as_str());
+            let numbers = numbers.iter().map(|number| number.load(Ordering::Relaxed));
+            words.zip(numbers).collect()
+        })
+    }
+
     /// Returns visitor, decision and number of what was counted.
     pub(in super::super) fn requests(
         &self,
@@ -176,9 +207,7 @@ impl SiteMetrics {
 }
 
 /// Returns decision and number of what was counted.
-pub(super) fn numbers_by_decision(
-    numbers: &ByDecision,
-) -> impl Iterator<Item = (&'static str, u64)> {
+fn numbers_by_decision(numbers: &ByDecision) -> impl Iterator<Item = (&'static str, u64)> {
     DECISIONS
         .into_iter()
         .zip(numbers)
@@ -213,6 +242,27 @@ mod tests {
         assert_eq!(requests, [("person", "pass", 3)]);
         let statuses: Vec<_> = site.statuses().map(|(_, number)| number).collect();
         assert_eq!(statuses, [0, 1, 0, 1, 0]);
+    }
+
+    #[test]
+    fn verdicts_are_counted_by_robot_where_there_is_one() {
+        let site = SiteMetrics::default();
+        for (robot, verdict) in [
+            ("a", Some(Verdict::Verified)),
+            ("a", Some(Verdict::Verified)),
+            ("a", Some(Verdict::Pending)),
+            ("a", None),
+            ("b", None),
+        ] {
+            site.count_verdict(robot, verdict);
+        }
+        let expected = [("a", "verified", 2), ("a", "pending", 1)];
+        let found = site.verdicts();
+        let found: Vec<_> = found
+            .iter()
+            .map(|(robot, verdict, number)| (robot.as_str(), *verdict, *number))
+            .collect();
+        assert_eq!(found, expected);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use axum::http::{HeaderValue, Request, Response};
 use tokio::time::Instant;
 
 use crate::access_log::Line;
+use crate::detect::Verdict;
 use crate::layer::Outcome;
 use crate::listen::Arrival;
 #[cfg(feature = "otel")]
@@ -59,14 +60,17 @@ impl Observation {
         }
     }
 
+    /// Takes note of what was decided; of a person's request nothing is.
+    pub(in super::super) fn decided(&mut self, outcome: Option<Outcome>) {
+        self.outcome = outcome;
+    }
+
     /// Takes note of the response, and goes on observing its body.
     pub(in super::super) fn answered<B: FromUpstream>(
         mut self,
         response: Response<B>,
-        outcome: Option<Outcome>,
     ) -> Response<ObservedBody<B>> {
         self.status = response.status().as_u16();
-        self.outcome = outcome;
         if response.body().is_from_upstream() {
             let metrics = &self.site.shared.observer.inner.metrics;
             metrics.first_byte.record(self.begun.elapsed());
@@ -105,6 +109,7 @@ impl Observation {
             visitor: labels.visitor(),
             decision: labels.decision(),
             cause: outcome.cause(),
+            verdict: outcome.verdict().map(Verdict::as_str),
         };
         log.writer.line(|out| line.write(log.format, out));
     }
@@ -118,7 +123,9 @@ impl Drop for Observation {
         let labels = Labels::new(self.outcome.as_ref());
         shared.site.count(labels, self.status, duration);
         if let Some(robot) = self.outcome.as_ref().and_then(Outcome::robot) {
-            inner.metrics.robots.count(robot, labels);
+            labels.count(inner.metrics.robots.of(robot));
+            let verdict = self.outcome.as_ref().and_then(Outcome::verdict);
+            shared.site.count_verdict(robot, verdict);
         }
         let Some(kept) = &self.kept else { return };
         let nobody = Outcome::default();

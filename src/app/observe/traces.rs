@@ -8,6 +8,7 @@ use opentelemetry_http::{HttpClient, HttpError};
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
+use crate::detect::Verdict;
 use crate::fetch::{FetchLimits, Poster};
 use crate::layer::Outcome;
 use crate::telemetry::Traces;
@@ -67,6 +68,10 @@ pub(super) fn attributes(kept: &Kept, outcome: &Outcome, labels: Labels) -> Vec<
         ("server.address", kept.host.as_deref().map(text)),
         ("user_agent.original", kept.user_agent().map(text)),
         ("robot_detection.robot", outcome.robot().map(str::to_owned)),
+        (
+            "robot_detection.verdict",
+            outcome.verdict().map(Verdict::as_str).map(str::to_owned),
+        ),
     ];
     attributes.extend(
         more.into_iter()

@@ -238,11 +238,14 @@ impl Source {
     }
 }
 
-/// Returns the URL of heaven's sitemap, if we serve heaven and it has one.
+/// Returns the URL of heaven's sitemap, if we serve heaven and it has one, or will after a run.
 fn heaven_sitemap(settings: &Settings, host: &str) -> Option<String> {
     let directory = Path::new(&settings.heaven_directory);
     let has_file = !settings.heaven_directory.is_empty() && directory.join("sitemap.xml").is_file();
-    let has_one = settings.heaven_serve && (has_file || settings.heaven_source == "database");
+    let will_have_file = !settings.heaven_directory.is_empty()
+        && settings.site_robot_publish == settings.heaven_directory;
+    let is_made = will_have_file || settings.heaven_source == "database";
+    let has_one = settings.heaven_serve && (has_file || is_made);
     let scheme = if settings.secure_cookies {
         "https"
     } else {

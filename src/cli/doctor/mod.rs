@@ -8,5 +8,6 @@ mod robots_txt;
 mod run;
 mod server;
 mod sources;
+mod verification;
 
 pub(super) use run::run;

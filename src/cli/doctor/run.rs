@@ -16,6 +16,7 @@ use super::{
     robots_txt::robots_txt,
     server::{access_log, heavens, listeners, upstreams},
     sources::sources,
+    verification::verification,
 };
 
 /// What is checked.
@@ -58,6 +59,7 @@ async fn all(subject: &Subject<'_>, offline: bool) -> anyhow::Result<Vec<Check>>
         access_log(subject),
         robots_txt(subject).await,
         database(subject).await?,
+        verification(subject, offline).await?,
         if offline {
             Vec::new()
         } else {

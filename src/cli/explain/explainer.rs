@@ -1,16 +1,17 @@
 //! What decides about requests, as a server with this configuration would.
 
-use std::{fs::File, io::Read as _, path::Path};
+use std::{fs::File, io::Read as _, net::IpAddr, path::Path};
 
 use anyhow::Context as _;
 use tokio::sync::OnceCell;
 
-use crate::app::{self, RobotsTxtPlan, ServedRobotsTxt, SiteIndex};
+use crate::app::{self, ClaimProver, RobotsTxtPlan, ServedRobotsTxt, SiteIndex};
 use crate::cli::{Cli, args::ExplainArgs, context};
 use crate::config::Loaded;
-use crate::detect::SharedDetector;
-use crate::policy::{Enforcer, Policy, Request, RobotsFiles, SharedRobotsFiles};
+use crate::detect::{Claim, SharedDetector};
+use crate::policy::{Enforcer, Policy, Request, RobotsFiles, SharedRobotsFiles, Visitor};
 use crate::robots_txt::{Dialect, RobotsTxt};
+use crate::verify::Proof;
 
 use super::told::{Asked, Told};
 
@@ -25,6 +26,8 @@ pub(super) struct Explainer {
     sites: Vec<OnceCell<InForce>>,
     /// File that is named in place of those of the sites.
     robots_txt: Option<RobotsTxt>,
+    /// Address that requests come from, and who proves claims by it.
+    client: Option<(IpAddr, ClaimProver)>,
 }
 
 /// Policy and robots.txt of one site.
@@ -43,7 +46,12 @@ impl Explainer {
         for settings in index.settings() {
             app::policy(settings)?;
         }
+        let client = match args.ip {
+            Some(address) => Some((address, context::claim_prover(&loaded).await?)),
+            None => None,
+        };
         Ok(Self {
+            client,
             detector: SharedDetector::new(context::detector(&loaded).await?),
             sites: index.settings().iter().map(|_| OnceCell::new()).collect(),
             index,
@@ -61,16 +69,27 @@ impl Explainer {
             host: asked.host.as_deref(),
             path: asked.path(),
         };
+        let proof = self.prove(claim.as_ref()).await;
+        let visitor = claim.as_ref().map(|claim| match &proof {
+            Some(proof) => Visitor {
+                claim,
+                verdict: proof.verdict,
+            },
+            None => Visitor::from(claim),
+        });
+        let explained = site.enforcer.explain_all(
+            &site.policy,
+            &request,
+            &asked.target,
+            visitor,
+            &asked.user_agent,
+        );
+        let evidence = proof.into_iter().flat_map(|proof| proof.evidence);
+        let texts = evidence.map(|evidence| format!("{}: {}", evidence.method, evidence.text));
         let told = Told {
             asked,
             claim: claim.as_ref(),
-            explained: site.enforcer.explain_all(
-                &site.policy,
-                &request,
-                &asked.target,
-                claim.as_ref(),
-                &asked.user_agent,
-            ),
+            explained: explained.evidence(texts),
             answered_by: site.who_answers(asked),
         };
         if as_json {
@@ -79,6 +98,13 @@ impl Explainer {
             told.print()?;
         }
         Ok(())
+    }
+
+    /// Proves the claim of a listed robot, where the client's address was named.
+    async fn prove(&self, claim: Option<&Claim<'_>>) -> Option<Proof> {
+        let (address, prover) = self.client.as_ref()?;
+        let robot = claim?.robot()?;
+        Some(prover.prove(robot, *address).await)
     }
 
     async fn in_force(&self, asked: &Asked) -> anyhow::Result<&InForce> {

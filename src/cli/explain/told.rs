@@ -5,7 +5,7 @@ use std::io;
 use serde_json::{Value, json};
 
 use crate::cli::{identify, output};
-use crate::detect::Claim;
+use crate::detect::{Claim, Verdict};
 use crate::policy::{Brake, Explained, PassReason, Rule};
 
 /// Request that is explained.
@@ -71,6 +71,7 @@ impl Told<'_> {
         let passes = explained.passes();
         let mut object = json!({
             "decision": self.decision(),
+            "verdict": explained.verdict.map(Verdict::as_str),
             "would": self.would(),
             "pass_reason": explained.pass_reason.filter(|_| passes).map(PassReason::as_str),
             "rule": explained.rule.map(Rule::label),

@@ -5,9 +5,12 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 
 use crate::access_log::Entry;
-use crate::detect::{Claim, Detector, Listed};
+use crate::detect::{Claim, Detector, Listed, Verdict};
 
-use super::input::Sink;
+use super::{input::Sink, proven::VerdictSink};
+
+/// What stands for the verdict on a line that claims nothing.
+const NO_VERDICT: &str = "-";
 
 /// Writer of answers: the robot's id, `-` for none, `?` for an unreadable line.
 #[derive(Debug)]
@@ -15,6 +18,8 @@ pub(super) struct Answers<'d, W> {
     detector: &'d Detector,
     out: W,
     is_json: bool,
+    /// Word for the verdict on the next line's claim, where claims are proven.
+    verdict: Option<&'static str>,
 }
 
 impl<'d, W: Write> Answers<'d, W> {
@@ -23,6 +28,23 @@ impl<'d, W: Write> Answers<'d, W> {
             detector,
             out,
             is_json,
+            verdict: None,
+        }
+    }
+
+    /// Adds the verdict to what is written.
+    fn with_verdict(&self, mut answer: Value) -> Value {
+        if let (Value::Object(members), Some(verdict)) = (&mut answer, self.verdict) {
+            let verdict = (verdict != NO_VERDICT).then_some(verdict);
+            members.insert("verdict".to_owned(), json!(verdict));
+        }
+        answer
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        match self.verdict {
+            None => self.out.write_all(b"\n"),
+            Some(verdict) => writeln!(self.out, " {verdict}"),
         }
     }
 
@@ -30,20 +52,21 @@ impl<'d, W: Write> Answers<'d, W> {
         let claim = self.detector.identify(user_agent);
         if self.is_json {
             let answer = claim.map_or_else(|| json!({"robot": null}), |claim| object(&claim));
+            let answer = self.with_verdict(answer);
             return writeln!(self.out, "{answer}");
         }
-        match claim {
-            Some(claim) => writeln!(self.out, "{}", claim.id()),
-            None => self.out.write_all(b"-\n"),
-        }
+        let id = claim.as_ref().map_or("-", Claim::id);
+        self.out.write_all(id.as_bytes())?;
+        self.end()
     }
 
     fn unreadable(&mut self) -> io::Result<()> {
         if self.is_json {
-            let answer = json!({"robot": null, "unreadable": true});
+            let answer = self.with_verdict(json!({"robot": null, "unreadable": true}));
             return writeln!(self.out, "{answer}");
         }
-        self.out.write_all(b"?\n")
+        self.out.write_all(b"?")?;
+        self.end()
     }
 }
 
@@ -57,6 +80,12 @@ impl<W: Write> Sink for Answers<'_, W> {
 
     fn pause(&mut self) -> io::Result<()> {
         self.out.flush()
+    }
+}
+
+impl<W: Write> VerdictSink for Answers<'_, W> {
+    fn verdict(&mut self, verdict: Option<Verdict>) {
+        self.verdict = Some(verdict.map_or(NO_VERDICT, Verdict::as_str));
     }
 }
 

@@ -10,6 +10,7 @@ mod human;
 mod input;
 mod json;
 mod progress;
+mod proven;
 mod run;
 mod table;
 mod tally;

@@ -19,11 +19,11 @@ pub(super) fn bar(inputs: &[Input], is_summary: bool) -> ProgressBar {
     let (bar, style) = match sizes {
         Some(bytes) => (
             ProgressBar::new(bytes),
-            "{bar:30} {percent:>3} %  {bytes} of {total_bytes}  {bytes_per_sec}  {eta} left",
+            "{bar:30} {percent:>3} %  {bytes} of {total_bytes}  {bytes_per_sec}  {eta} left  {msg}",
         ),
         None => (
             ProgressBar::new_spinner(),
-            "{spinner} {bytes}  {bytes_per_sec}",
+            "{spinner} {bytes}  {bytes_per_sec}  {msg}",
         ),
     };
     if let Ok(style) = ProgressStyle::with_template(style) {
@@ -31,4 +31,59 @@ pub(super) fn bar(inputs: &[Input], is_summary: bool) -> ProgressBar {
     }
     bar.enable_steady_tick(Duration::from_millis(200));
     bar
+}
+
+/// How many of the claims that were found are proven: each robot and address once.
+///
+/// Reading stops while some are proven, so that a bar of bytes alone seems to hang.
+#[derive(Debug)]
+pub(super) struct ClaimsProven {
+    bar: ProgressBar,
+    found: usize,
+    proven: usize,
+}
+
+impl ClaimsProven {
+    pub(super) fn new(bar: &ProgressBar) -> Self {
+        Self {
+            bar: bar.clone(),
+            found: 0,
+            proven: 0,
+        }
+    }
+
+    /// Tells that so many more are to be proven.
+    pub(super) fn found(&mut self, more: usize) {
+        self.found += more;
+        self.show();
+    }
+
+    /// Tells that one more is proven, or that nothing can be said of it.
+    pub(super) fn proven(&mut self) {
+        self.proven += 1;
+        self.show();
+    }
+
+    fn show(&self) {
+        let Self { bar, found, proven } = self;
+        bar.set_message(format!("{proven} of {found} robots' addresses proven"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bar_tells_how_many_of_the_claims_found_are_proven() {
+        let bar = ProgressBar::hidden();
+        let mut claims = ClaimsProven::new(&bar);
+        assert_eq!(bar.message(), "");
+        claims.found(3);
+        assert_eq!(bar.message(), "0 of 3 robots' addresses proven");
+        claims.proven();
+        claims.found(2);
+        claims.proven();
+        assert_eq!(bar.message(), "2 of 5 robots' addresses proven");
+    }
 }

@@ -5,6 +5,10 @@ use std::{
     process::ExitCode,
 };
 
+use indicatif::ProgressBar;
+
+use crate::access_log::Parser;
+use crate::app::ClaimProver;
 use crate::cli::{
     Cli,
     args::{By, IdentifyArgs, SummaryForm},
@@ -16,7 +20,9 @@ use super::{
     answer::Answers,
     csv,
     input::{Input, Seen, read_all},
-    json, progress, table,
+    json, progress,
+    proven::{Proven, VerdictSink},
+    table,
     tally::Tally,
     usage,
 };
@@ -39,21 +45,65 @@ pub(in crate::cli) fn run(cli: &Cli, args: &IdentifyArgs) -> anyhow::Result<Exit
     }
     let inputs = Input::named(&args.input);
     let bar = progress::bar(&inputs, form.is_some());
+    let reading = Reading {
+        cli,
+        args,
+        detector: &detector,
+        inputs: &inputs,
+        bar: &bar,
+    };
     let seen = if let Some(form) = form {
-        let mut tally = Tally::new(&detector);
-        let seen = read_all(&inputs, &mut parser, &mut tally, &bar)?;
-        bar.finish_and_clear();
+        let (seen, tally) = reading.read(&mut parser, Tally::new(&detector))?;
         summarise(&tally, form, args, &mut out)?;
         seen
     } else {
-        let mut answers = Answers::new(&detector, &mut out, args.json);
-        let seen = read_all(&inputs, &mut parser, &mut answers, &bar)?;
-        bar.finish_and_clear();
-        seen
+        let answers = Answers::new(&detector, &mut out, args.json);
+        reading.read(&mut parser, answers)?.0
     };
     out.flush()?;
     usage::hint(args, &seen, form.is_some());
     Ok(exit_code(&seen))
+}
+
+/// Lines that are to be read.
+struct Reading<'r> {
+    cli: &'r Cli,
+    args: &'r IdentifyArgs,
+    detector: &'r Detector,
+    inputs: &'r [Input],
+    bar: &'r ProgressBar,
+}
+
+impl Reading<'_> {
+    /// Reads all lines into a sink, their claims proven if that is asked for.
+    fn read<S: VerdictSink>(&self, parser: &mut Parser, mut sink: S) -> anyhow::Result<(Seen, S)> {
+        let (inputs, bar) = (self.inputs, self.bar);
+        let read = if self.args.verify {
+            let loaded = context::load(self.cli)?;
+            let runtime = tokio::runtime::Builder::new_multi_thread()
+                .enable_all()
+                .build()?;
+            let settings = ClaimProver::settings(&loaded, false)?;
+            let prover = runtime.block_on(async {
+                let store = context::store(&loaded).await?;
+                anyhow::Ok(ClaimProver::new(settings, store).await?)
+            })?;
+            let mut proven = Proven::new(
+                self.detector,
+                prover,
+                &runtime,
+                sink,
+                progress::ClaimsProven::new(bar),
+            );
+            let seen = read_all(inputs, parser, &mut proven, bar)?;
+            (seen, proven.into_inner())
+        } else {
+            let seen = read_all(inputs, parser, &mut sink, bar)?;
+            (seen, sink)
+        };
+        bar.finish_and_clear();
+        Ok(read)
+    }
 }
 
 fn detector(cli: &Cli, args: &IdentifyArgs) -> anyhow::Result<Detector> {
@@ -74,7 +124,16 @@ fn summarise(
     out: &mut impl io::Write,
 ) -> io::Result<()> {
     let groupings = match (form, args.by.as_slice()) {
-        (SummaryForm::Csv, []) => [By::Robot].as_slice(),
+        (SummaryForm::Csv, []) if args.verify => [By::Verdict].as_slice(),
+        (SummaryForm::Table, []) if args.verify => &[By::Verdict, By::Operator, By::Purpose],
+        (SummaryForm::Json, []) if args.verify => &[
+            By::Robot,
+            By::Verdict,
+            By::Operator,
+            By::Purpose,
+            By::Source,
+        ],
+        (SummaryForm::Csv, []) => &[By::Robot],
         (SummaryForm::Table, []) => &[By::Robot, By::Operator, By::Purpose],
         (SummaryForm::Json, []) => &[By::Robot, By::Operator, By::Purpose, By::Source],
         (_, named) => named,

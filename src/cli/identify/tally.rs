@@ -8,10 +8,10 @@ use std::{
 
 use crate::access_log::Entry;
 use crate::cli::args::By;
-use crate::detect::{Claim, Detector, UNLISTED};
+use crate::detect::{Claim, Detector, UNLISTED, Verdict};
 use crate::registry::{Purpose, Robot};
 
-use super::{input::Sink, unlisted::UnlistedNames};
+use super::{input::Sink, proven::VerdictSink, unlisted::UnlistedNames};
 
 /// Hits, and the bytes that were sent for them.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -27,6 +27,10 @@ pub(super) struct Tally<'d> {
     /// By id, which unlisted robots have none of, and purpose.
     claims: HashMap<(Option<&'d str>, Purpose), Claimed<'d>>,
     unlisted: UnlistedNames,
+    /// By id and verdict, where claims are proven.
+    verdicts: BTreeMap<(&'d str, &'static str), Count>,
+    /// Verdict on the claim of the next line.
+    verdict: Option<Verdict>,
     people: Count,
     no_user_agent: Count,
     unreadable: Count,
@@ -89,6 +93,8 @@ impl<'d> Tally<'d> {
             detector,
             claims: HashMap::new(),
             unlisted: UnlistedNames::default(),
+            verdicts: BTreeMap::new(),
+            verdict: None,
             people: Count::default(),
             no_user_agent: Count::default(),
             unreadable: Count::default(),
@@ -142,6 +148,7 @@ impl<'d> Tally<'d> {
                 self.grouped(|claimed| Some(claimed.robot?.source.as_str())),
             ),
             By::Unlisted => (["user_agent"].as_slice(), self.unlisted.rows()),
+            By::Verdict => (["robot", "verdict"].as_slice(), self.verdict_rows()),
             By::Total => (["total"].as_slice(), self.total_rows()),
         };
         let mut rows = Rows { columns, rows };
@@ -163,6 +170,14 @@ impl<'d> Tally<'d> {
         groups.into_iter().map(row).collect()
     }
 
+    fn verdict_rows(&self) -> Vec<Row> {
+        let row = |(&(robot, verdict), count): (&(&str, &str), &Count)| Row {
+            cells: [robot, verdict].map(|cell| Some(cell.to_owned())).to_vec(),
+            count: *count,
+        };
+        self.verdicts.iter().map(row).collect()
+    }
+
     fn total_rows(&self) -> Vec<Row> {
         let row = |(name, count): (&str, Count)| Row {
             cells: vec![Some(name.to_owned())],
@@ -176,6 +191,10 @@ impl<'d> Tally<'d> {
         let robot = claim.robot();
         if robot.is_none() {
             self.unlisted.hit(user_agent, bytes);
+        }
+        if let Some(verdict) = self.verdict {
+            let key = (claim.id(), verdict.as_str());
+            self.verdicts.entry(key).or_default().hit(bytes);
         }
         let key = (robot.map(|robot| robot.id.as_str()), claim.purpose());
         let claimed = self.claims.entry(key).or_insert(Claimed {
@@ -206,6 +225,12 @@ impl Sink for Tally<'_> {
 
     fn pause(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+impl VerdictSink for Tally<'_> {
+    fn verdict(&mut self, verdict: Option<Verdict>) {
+        self.verdict = verdict;
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::access_log::{FieldPath, Parser};
 use crate::cli::{
-    args::{IdentifyArgs, LogFormat, SummaryForm},
+    args::{By, IdentifyArgs, LogFormat, SummaryForm},
     output,
     usage::WrongUsage,
 };
@@ -33,14 +33,23 @@ pub(super) fn parser(args: &IdentifyArgs) -> Result<Parser, WrongUsage> {
         let text = "--field and --bytes-field name fields of JSON lines; add --format json";
         return Err(WrongUsage(text.to_owned()));
     }
-    Ok(match args.format {
+    if args.verify && args.format == LogFormat::UserAgents {
+        let text = "--verify needs the addresses of a log; add --format combined or --format json";
+        return Err(WrongUsage(text.to_owned()));
+    }
+    if args.by.contains(&By::Verdict) && !args.verify {
+        let text = "--by verdict needs verdicts; add --verify";
+        return Err(WrongUsage(text.to_owned()));
+    }
+    let parser = match args.format {
         LogFormat::UserAgents => Parser::user_agents(),
         LogFormat::Combined => Parser::combined(),
         LogFormat::Json => Parser::json(
             paths(args.field.as_ref(), FieldPath::usual_user_agents),
             paths(args.bytes_field.as_ref(), FieldPath::usual_bytes),
         ),
-    })
+    };
+    Ok(parser.clients(args.verify))
 }
 
 fn paths(named: Option<&FieldPath>, usual: fn() -> Vec<FieldPath>) -> Vec<FieldPath> {

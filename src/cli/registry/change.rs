@@ -6,35 +6,12 @@ use crate::app::RobotDetection;
 use crate::cli::{args::AddArgs, output, usage::WrongUsage};
 use crate::config::unknown_word;
 use crate::detect::browser_hits;
-use crate::registry::{Purpose, Robot, Source, normalise};
+use crate::registry::{Purpose, Robot, TypedError, TypedRobot};
 
 use super::show::patterns;
 
 pub(super) async fn add(robots: &RobotDetection, args: &AddArgs) -> anyhow::Result<ExitCode> {
-    let mut robot = Robot::new(args.id.trim(), Source::manual());
-    if robot.id.is_empty() {
-        anyhow::bail!(WrongUsage("the id is empty".to_owned()));
-    }
-    robot.patterns = normalise(&args.useragent)
-        .map_err(|reason| WrongUsage(format!("--useragent {:?}: {reason}", args.useragent)))?;
-    robot.useragent.clone_from(&args.useragent);
-    if let Some(name) = &args.name {
-        robot.name.clone_from(name);
-    }
-    if let Some(url) = &args.details_url {
-        if !url.starts_with("http://") && !url.starts_with("https://") {
-            anyhow::bail!(WrongUsage(format!(
-                "--details-url {url:?} is not an http or https URL"
-            )));
-        }
-        robot.details_url = Some(url.clone());
-    }
-    if let Some(word) = &args.purpose {
-        robot.purpose = Purpose::from_word(word).ok_or_else(|| {
-            let words = Purpose::ALL.iter().map(|purpose| purpose.as_str());
-            WrongUsage(unknown_word("purpose", word, words))
-        })?;
-    }
+    let robot = typed(args)?;
     for hit in browser_hits(std::slice::from_ref(&robot)) {
         output::note(&format!(
             "warning: the patterns hit the browser {}",
@@ -47,6 +24,46 @@ pub(super) async fn add(robots: &RobotDetection, args: &AddArgs) -> anyhow::Resu
         .await?;
     output::line(&format!("added {}: {}", robot.id, patterns(&robot)))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Makes a robot of the arguments.
+fn typed(args: &AddArgs) -> anyhow::Result<Robot> {
+    let text = |value: &Option<String>| value.clone().unwrap_or_default();
+    if let Some(word) = &args.purpose
+        && Purpose::from_word(word).is_none()
+    {
+        let words = Purpose::ALL.iter().map(|purpose| purpose.as_str());
+        anyhow::bail!(WrongUsage(unknown_word("purpose", word, words)));
+    }
+    let mut typed = TypedRobot::default();
+    typed.id.clone_from(&args.id);
+    typed.useragent.clone_from(&args.useragent);
+    typed.name = text(&args.name);
+    typed.purpose = text(&args.purpose);
+    typed.operator = text(&args.operator);
+    typed.product_token = text(&args.product_token);
+    typed.details_url = text(&args.details_url);
+    typed.host_suffixes = args.host_suffix.join(" ");
+    typed.ranges_url = text(&args.ranges_url);
+    typed.signature_agents = args.signature_agent.join(" ");
+    let robot = typed.robot().map_err(|errors| {
+        let told = errors.iter().map(|error| {
+            let TypedError { field, message, .. } = error;
+            format!("{}: {message}", argument(field))
+        });
+        WrongUsage(told.collect::<Vec<_>>().join("; "))
+    })?;
+    Ok(robot)
+}
+
+/// Returns the argument in which a field is given.
+fn argument(field: &str) -> String {
+    match field {
+        "id" => "the id".to_owned(),
+        "host_suffixes" => "--host-suffix".to_owned(),
+        "signature_agents" => "--signature-agent".to_owned(),
+        field => format!("--{}", field.replace('_', "-")),
+    }
 }
 
 pub(super) async fn remove(robots: &RobotDetection, id: &str) -> anyhow::Result<ExitCode> {

@@ -60,6 +60,7 @@ fn lines(row: &Row) -> Vec<(&'static str, String)> {
     }
     more("host", robot.host_suffixes.clone());
     more("ranges", robot.ranges_url.iter().cloned().collect());
+    more("signs as", robot.signature_agents.clone());
     more("details", robot.details_url.iter().cloned().collect());
     more("checked", robot.checked.iter().cloned().collect());
     lines
@@ -88,6 +89,7 @@ pub(super) fn robot_object(row: &Row) -> Value {
         "exclusion": robot.exclusion.as_str(),
         "host_suffixes": robot.host_suffixes,
         "ranges_url": robot.ranges_url,
+        "signature_agents": robot.signature_agents,
         "checked": robot.checked,
         "patterns": patterns,
         "insertion_ms": row.dates_ms.map(|(insertion_ms, _)| insertion_ms),

@@ -9,7 +9,7 @@ use arc_swap::ArcSwap;
 
 use crate::detect::Claim;
 use crate::policy::{
-    PassReason, Policy, Request, SharedRobotsFiles, Step,
+    PassReason, Policy, Request, SharedRobotsFiles, Step, Visitor,
     path::with_normal_path,
     trace::{Trace, quoted},
 };
@@ -51,7 +51,7 @@ pub struct Visit<'v> {
     /// Path as received, with the query.
     pub target: &'v str,
     /// Robot that the request claims to come from.
-    pub claim: &'v Claim<'v>,
+    pub visitor: Visitor<'v>,
     /// The header that makes the claim.
     pub user_agent: &'v [u8],
 }
@@ -109,18 +109,18 @@ impl Enforcer {
         now_ms: impl Fn() -> i64,
     ) -> Option<Outcome> {
         let settings = self.settings();
-        if settings.is_off() || exemption(policy, &visit.request, visit.claim).is_some() {
+        if settings.is_off() || exemption(policy, &visit.request, visit.visitor).is_some() {
             return None;
         }
         let file = self.file(visit.request.host)?;
-        let robot = file.of_claim(visit.claim, visit.user_agent);
-        let breach = breach(settings, &robot, visit.target, &now_ms)?;
+        let robot = file.of_claim(visit.visitor.claim, visit.user_agent);
+        let breach = breach(settings, &robot, visit, &now_ms)?;
         Some(self.record(policy, visit, &file.file, breach, settings, now_ms()))
     }
 
     /// Finds what [`hold`](Self::hold) would find, and says why; nothing is counted.
     ///
-    /// `claim` is that of `user_agent`, if it makes one; `target` is the path
+    /// `visitor` is the robot that `user_agent` names, if any; `target` is the path
     /// with its query. Where no file is in force there is nothing to say.
     #[must_use]
     pub fn explain(
@@ -128,14 +128,14 @@ impl Enforcer {
         policy: &Policy,
         request: &Request<'_>,
         target: &str,
-        claim: Option<&Claim<'_>>,
+        visitor: Option<Visitor<'_>>,
         user_agent: &[u8],
     ) -> Finding {
         let mut steps = Vec::new();
         let settings = self.settings();
         let breach = self.file(request.host).and_then(|file| {
-            let claim = judge_claim(policy, settings, request, claim, &mut steps)?;
-            let robot = file.of_claim(claim, user_agent);
+            let visitor = judge_visitor(policy, settings, request, visitor, &mut steps)?;
+            let robot = file.of_claim(visitor.claim, user_agent);
             let verdict = robot.rules.check(target);
             steps.step(STEP, || told(&file.file, &verdict));
             disallowed(&verdict)
@@ -198,7 +198,7 @@ impl Enforcer {
             is_new: false,
         };
         let report = Report {
-            robot: visit.claim.id(),
+            robot: visit.visitor.claim.id(),
             host: visit.request.host.unwrap_or_default(),
             path: visit.target,
             user_agent: visit.user_agent,
@@ -247,8 +247,8 @@ fn answer(
 ///
 /// It is read by robots that were sent to heaven, so heaven is never refused;
 /// nor is what is there for robots, robots.txt first of all.
-fn exemption(policy: &Policy, request: &Request<'_>, claim: &Claim<'_>) -> Option<PassReason> {
-    if policy.allowed.contains(claim) {
+fn exemption(policy: &Policy, request: &Request<'_>, visitor: Visitor<'_>) -> Option<PassReason> {
+    if policy.allows(visitor) {
         return Some(PassReason::Allowed);
     }
     with_normal_path(request.path, |path| {
@@ -262,36 +262,36 @@ fn exemption(policy: &Policy, request: &Request<'_>, claim: &Claim<'_>) -> Optio
     })
 }
 
-/// Returns the claim of a robot that is held to robots.txt.
-fn judge_claim<'c, 'd>(
+/// Returns a robot that is held to robots.txt.
+fn judge_visitor<'v>(
     policy: &Policy,
     settings: Enforcement,
     request: &Request<'_>,
-    claim: Option<&'c Claim<'d>>,
+    visitor: Option<Visitor<'v>>,
     trace: &mut impl Trace,
-) -> Option<&'c Claim<'d>> {
-    let exempt = match claim {
+) -> Option<Visitor<'v>> {
+    let exempt = match visitor {
         None => Some("Only robots are held to it."),
         Some(_) if settings.rules == Enforce::Off => {
             Some("Nobody is held to it: robots_txt.enforce is off.")
         }
-        Some(claim) => exemption(policy, request, claim).map(exempt),
+        Some(visitor) => exemption(policy, request, visitor).map(exempt),
     };
     if let Some(exempt) = exempt {
         trace.step(STEP, || exempt.to_owned());
         return None;
     }
-    claim
+    visitor
 }
 
 fn breach(
     settings: Enforcement,
     robot: &OfRobot,
-    target: &str,
+    visit: &Visit<'_>,
     now_ms: impl Fn() -> i64,
 ) -> Option<Breach> {
     if settings.rules != Enforce::Off
-        && let Some(breach) = disallowed(&robot.rules.check(target))
+        && let Some(breach) = disallowed(&robot.rules.check(visit.target))
     {
         return Some(breach);
     }
@@ -299,7 +299,7 @@ fn breach(
         return None;
     }
     let delay = robot.delay?;
-    let soon = robot.pace.arrive(now_ms(), delay).err()?;
+    let soon = robot.pace(visit.visitor).arrive(now_ms(), delay).err()?;
     Some(Breach::TooSoon {
         delay,
         gap: soon.gap,

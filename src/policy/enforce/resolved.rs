@@ -5,7 +5,7 @@ use std::{collections::HashMap, hash::Hash, ptr, sync::Arc, time::Duration};
 use arc_swap::{ArcSwap, ArcSwapOption};
 
 use crate::detect::Claim;
-use crate::policy::{RobotsFiles, SharedRobotsFiles};
+use crate::policy::{RobotsFiles, SharedRobotsFiles, Visitor};
 use crate::registry::{PatternKind, Robot};
 use crate::robots_txt::{ForRobot, RobotsTxt};
 
@@ -53,7 +53,15 @@ pub(super) struct OfRobot {
     pub(super) rules: ForRobot,
     /// The pause that the robot is asked to make, if any.
     pub(super) delay: Option<Duration>,
-    pub(super) pace: Pace,
+    paces: Paces,
+}
+
+/// Paces of all who come under one robot's name.
+#[derive(Debug, Default)]
+struct Paces {
+    verified: Pace,
+    spoofed: Pace,
+    unknown: Pace,
 }
 
 impl ResolvedFiles {
@@ -159,8 +167,17 @@ impl OfRobot {
             robot: robot.cloned(),
             delay: rules.crawl_delay().filter(|delay| !delay.is_zero()),
             rules,
-            pace: Pace::default(),
+            paces: Paces::default(),
         })
+    }
+
+    /// Returns the pace of a visitor: a robot does not share its own with impostors.
+    pub(super) fn pace(&self, visitor: Visitor<'_>) -> &Pace {
+        match visitor.is_genuine() {
+            Some(true) => &self.paces.verified,
+            Some(false) => &self.paces.spoofed,
+            None => &self.paces.unknown,
+        }
     }
 }
 

@@ -16,7 +16,7 @@ const REQUEST: Request<'static> = Request {
 fn unlisted(sign: Sign, change: impl FnOnce(PolicyBuilder) -> PolicyBuilder) -> Option<PassReason> {
     let policy = change(Policy::builder()).build().unwrap();
     let claim = Claim::Unlisted(Unlisted { sign, range: 0..3 });
-    match policy.decide(&REQUEST, Some(&claim)) {
+    match policy.decide(&REQUEST, Some(Visitor::from(&claim))) {
         Decision::Pass(reason) => Some(reason),
         _ => None,
     }

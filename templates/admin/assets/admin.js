@@ -1,4 +1,4 @@
-// Shows how a refresh and the site robot's run go without reloading the page. The page works without it.
+// Shows how a refresh, the site robot's run and a fetch of lists go without reloading the page. The page works without it.
 (() => {
   "use strict";
   const part = () => document.getElementById("refresh");
@@ -84,18 +84,18 @@
     if (hosts) hosts.replaceChildren(...status.live.hosts.map(hostRow));
   }
 
-  // The buttons and the history change with the state: the whole content is exchanged.
-  async function showState() {
+  // Buttons, tables and history change with the state: all that has the id is exchanged.
+  async function showState(part, id) {
     const answer = await fetch(location.href);
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    const fresh = page.getElementById("content");
-    if (!answer.ok || !page.getElementById("site-robot")) return location.reload();
-    const heading = robot().querySelector("[data-text]");
+    const fresh = page.getElementById(id);
+    if (!answer.ok || !page.getElementById(part().id)) return location.reload();
+    const heading = part().querySelector("[data-text]");
     const focused = document.activeElement && document.activeElement.id;
     const freshHeading = fresh.querySelector("[data-text]");
     put(heading, freshHeading.textContent);
     freshHeading.replaceWith(heading);
-    document.getElementById("content").replaceChildren(...fresh.childNodes);
+    document.getElementById(id).replaceChildren(...fresh.childNodes);
     const again = focused && document.getElementById(focused);
     if (again) again.focus();
   }
@@ -108,7 +108,7 @@
       const isLive = robot().querySelector("[data-live]") !== null;
       const hasRun = robot().querySelector("[data-count]") !== null;
       if (status.state !== robot().dataset.state || (status.live !== null) !== isLive || (status.run !== null) !== hasRun) {
-        await showState();
+        await showState(robot, "content");
       } else {
         showRun(status);
       }
@@ -119,6 +119,23 @@
     setTimeout(pollRobot, 1000);
   }
 
+  const lists = () => document.getElementById("list-fetch");
+
+  async function pollLists() {
+    try {
+      const answer = await fetch(lists().dataset.poll, { headers: { accept: "application/json" } });
+      if (!answer.ok) return location.reload();
+      const job = await answer.json();
+      if (!job || !job.running) return await showState(lists, "lists-panel");
+      // Each list that has come stands in the table, too.
+      if (String(job.done) !== lists().dataset.done) await showState(lists, "lists-panel");
+    } catch {
+      // The server may be restarting; ask again.
+    }
+    setTimeout(pollLists, 1000);
+  }
+
+  if (lists() && lists().dataset.running === "true") setTimeout(pollLists, 300);
   if (robot() && robot().dataset.running === "true") setTimeout(pollRobot, 300);
   if (part() && part().dataset.running === "true") setTimeout(poll, 300);
 })();

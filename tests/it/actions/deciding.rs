@@ -6,7 +6,7 @@ use robot_detection::{
     detect::Detector,
     policy::{
         Action, Decision, Judgement, PassReason, Policy, PolicyBuilder, PolicyError, Request, Rule,
-        RuleBuilder, TagRule, When,
+        RuleBuilder, TagRule, Visitor, When,
     },
     registry::{Pattern, PatternKind, Purpose, Robot, Source},
 };
@@ -46,7 +46,7 @@ fn slow() -> RuleBuilder {
 
 fn judge<'p>(policy: &'p Policy, request: &Request<'_>, user_agent: &str) -> Judgement<'p> {
     let claim = DETECTOR.identify(user_agent.as_bytes());
-    policy.judge(request, claim.as_ref())
+    policy.judge(request, claim.as_ref().map(Visitor::from))
 }
 
 fn word(policy: &Policy, request: &Request<'_>, user_agent: &str) -> &'static str {
@@ -184,7 +184,7 @@ fn an_explanation_tells_of_pace_and_answer() {
         rule(Action::Refuse).status(451),
     ]);
     let claim = DETECTOR.identify(b"AlphaBot/1");
-    let explanation = policy.explain(&GET, claim.as_ref());
+    let explanation = policy.explain(&GET, claim.as_ref().map(Visitor::from));
     let steps = explanation.steps.iter().map(|step| &*step.text);
     let steps: Vec<_> = steps
         .skip_while(|text| !text.starts_with("Rule 1"))
@@ -296,7 +296,10 @@ fn a_judgement_allocates_nothing() {
     let claim = DETECTOR.identify(b"AlphaBot/1");
     let mut action = Action::Pass;
     let measured = allocation_counter::measure(|| {
-        action = policy.judge(&GET, claim.as_ref()).decision.action();
+        action = policy
+            .judge(&GET, claim.as_ref().map(Visitor::from))
+            .decision
+            .action();
     });
     assert_eq!((action, measured.count_total), (Action::Refuse, 0));
 }

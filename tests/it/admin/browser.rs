@@ -9,7 +9,7 @@ use crate::support::{
     http::Reply,
 };
 
-async fn log_in(browser: &Browser, site: &Site) {
+pub(super) async fn log_in(browser: &Browser, site: &Site) {
     let url = format!("http://{}/robot-detection/admin", site.address);
     browser.client.goto(&url).await.unwrap();
     let field = browser.find("#password").await;
@@ -25,7 +25,7 @@ async fn is_too_wide(browser: &Browser) -> bool {
     answer.as_bool().unwrap()
 }
 
-async fn go(browser: &Browser, site: &Site, page: &str) {
+pub(super) async fn go(browser: &Browser, site: &Site, page: &str) {
     let url = format!("http://{}/robot-detection/admin/{page}", site.address);
     browser.client.goto(&url).await.unwrap();
     browser.find("h1").await;

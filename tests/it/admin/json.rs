@@ -2,6 +2,7 @@
 
 use reqwest::{Method, StatusCode, header};
 use robot_detection::{registry::Source, store::Store};
+use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::site::{Client, NOW_MS, Plan, Site, encode, flat_file};
@@ -177,10 +178,18 @@ async fn a_user_agent_is_identified() {
 #[tokio::test]
 async fn a_robot_is_added_and_removed_by_hand() {
     let (site, client) = script().await;
-    let body = r#"{"id":"xyzzy","useragent":"XyzzyFetch/1.0","purpose":"seo","details_url":"https://x.example/"}"#;
+    let body = r#"{"id":"xyzzy","useragent":"XyzzyFetch/1.0","purpose":"seo","details_url":"https://x.example/",
+        "host_suffixes":["a.x.example","b.x.example"],"ranges_url":"https://x.example/ips","signature_agents":"keys.x.example"}"#;
     let added = ask(&client, Method::POST, "api/robots", body).await;
     assert_eq!(added.status, StatusCode::CREATED, "{}", added.body);
-    assert_eq!(added.json()["robot"]["source"], "manual");
+    let robot = added.json()["robot"].clone();
+    assert_eq!(robot["source"], "manual");
+    assert_eq!(
+        robot["host_suffixes"],
+        json!(["a.x.example", "b.x.example"])
+    );
+    assert_eq!(robot["ranges_url"], "https://x.example/ips");
+    assert_eq!(robot["signature_agents"], json!(["keys.x.example"]));
     assert!(site.detector.load().identify(b"XyzzyFetch/2.0").is_some());
     let again = ask(&client, Method::POST, "api/robots", body).await;
     assert_eq!(again.status, StatusCode::CONFLICT);

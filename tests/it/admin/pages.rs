@@ -241,16 +241,33 @@ async fn a_robot_is_added_by_hand_checked_and_removed() {
         ("id", "x y"),
         ("useragent", ""),
         ("details_url", "javascript:alert(1)"),
+        ("host_suffixes", "localhost"),
+        ("ranges_url", "ftp://x.example/"),
+        ("signature_agents", "http://x.example"),
     ];
     let refused = client.post("robots/new", &wrong).await;
     assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
-    for field in ["id-wrong", "useragent-wrong", "details_url-wrong"] {
-        assert!(refused.body.contains(&format!("id=\"{field}\"")), "{field}");
+    for (field, value) in wrong {
+        let told = format!("id=\"{field}-wrong\"");
+        assert!(refused.body.contains(&told), "{field}");
+        assert!(
+            refused.body.contains(&format!("value=\"{value}\"")),
+            "{field}"
+        );
     }
+    let words = "\"localhost\" is not the end of a host name, such as crawl.example.com.";
+    assert!(
+        refused.body.contains(&words.replace('"', "&#34;")),
+        "{}",
+        refused.body
+    );
     let right = [
         ("id", "xyzzy"),
         ("useragent", "XyzzyFetch/1.0"),
         ("name", "Xyzzy"),
+        ("host_suffixes", "crawl.xyzzy.example"),
+        ("ranges_url", "https://xyzzy.example/ips.json"),
+        ("signature_agents", "keys.xyzzy.example"),
     ];
     let added = client.post("robots/new", &right).await;
     assert_eq!(
@@ -261,6 +278,9 @@ async fn a_robot_is_added_by_hand_checked_and_removed() {
     let page = client.get("robots/manual/xyzzy?note=added").await;
     assert!(page.text().contains("The robot was added."));
     assert!(page.text().contains("Remove this robot"));
+    for (_, fact) in &right[3..] {
+        assert!(page.text().contains(fact), "{fact}");
+    }
     site.refresh().await;
     assert!(site.detector.load().identify(b"XyzzyFetch/7").is_some());
     let removed = client.post("robots/remove", &[("id", "xyzzy")]).await;

@@ -13,9 +13,10 @@ use robot_detection::{
     refresh::{Refresher, SourceSpec},
     registry::{Format, Source},
     store::Store,
+    verify::{Methods, Ranges, RangesRefresher, Verifier},
 };
 use tokio::net::TcpListener;
-use tokio_util::task::TaskTracker;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::support::http::{Reply, TestServer};
 
@@ -32,6 +33,8 @@ pub(super) struct Site {
     pub(super) refresher: Refresher,
     pub(super) clock: Clock,
     pub(super) robot_runs: RobotRuns,
+    pub(super) verifier: Verifier,
+    pub(super) ranges: RangesRefresher,
     pub(super) source: TestServer,
     _directory: tempfile::TempDir,
 }
@@ -43,6 +46,8 @@ pub(super) struct Plan {
     pub(super) filter: &'static str,
     pub(super) has_password: bool,
     pub(super) has_source: bool,
+    /// Whether claims are proven, by lists of addresses.
+    pub(super) verifies: bool,
     pub(super) mount: fn(axum::Router) -> axum::Router,
 }
 
@@ -56,6 +61,7 @@ impl Default for Plan {
             filter: "/members-only-stuff/*",
             has_password: true,
             has_source: true,
+            verifies: true,
             mount: |admin| axum::Router::new().nest_service(PREFIX, admin),
         }
     }
@@ -107,6 +113,7 @@ impl Plan {
         );
         let tasks = TaskTracker::new();
         let robot_runs = RobotRuns::default();
+        let (verifier, ranges) = proving(self.verifies, &store, &clock, &tasks);
         let router = admin::router(Admin {
             store: store.clone(),
             detector: detector.clone(),
@@ -116,6 +123,8 @@ impl Plan {
             reloads: Reloads::default(),
             robot_runs: robot_runs.clone(),
             refresher: refresher.clone(),
+            verifier: verifier.clone(),
+            ranges: ranges.clone(),
             settings: settings().into(),
             clock: clock.clone(),
             access: self.access,
@@ -133,6 +142,8 @@ impl Plan {
             refresher,
             clock,
             robot_runs,
+            verifier,
+            ranges,
             source,
             _directory: directory,
         }
@@ -312,6 +323,26 @@ pub(super) fn flat_file(robots: usize) -> String {
         );
     }
     file
+}
+
+/// Returns what proves claims by lists of addresses alone, or by nothing.
+fn proving(
+    is_on: bool,
+    store: &Store,
+    clock: &Clock,
+    tasks: &TaskTracker,
+) -> (Verifier, RangesRefresher) {
+    let lists = Ranges::new(clock.clone());
+    let mut methods = Methods::default();
+    methods.allow_private_addresses = true;
+    methods.ranges = is_on.then(|| lists.clone());
+    let stop = CancellationToken::new();
+    let verifier = Verifier::new(methods, clock.clone(), tasks.clone(), stop);
+    let fetcher = Fetcher::new(RangesRefresher::fetch_limits()).unwrap();
+    (
+        verifier,
+        RangesRefresher::new(store.clone(), fetcher, lists),
+    )
 }
 
 fn policy(filter: &str) -> Policy {

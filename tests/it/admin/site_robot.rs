@@ -8,7 +8,11 @@ use robot_detection::site_robot::{SiteRobot, source::ApplicationSource};
 use tokio::{sync::Semaphore, task::JoinHandle};
 use tokio_util::task::TaskTracker;
 
-use super::site::{Client, Plan, Site};
+use super::{
+    browser::{go, log_in},
+    site::{Client, Plan, Site},
+};
+use crate::support::browser::{Browser, Screen};
 
 const HOSTILE: &str = "</title><script>alert('x')</script>";
 
@@ -137,6 +141,82 @@ async fn a_run_is_begun_paused_resumed_and_shown_when_it_is_done() {
     );
     let page = client.get("site-robot").await;
     assert!(page.text().contains("60 resources"));
+}
+
+/// Marks the page that a browser shows: the mark goes when it is loaded again.
+async fn mark(browser: &Browser) {
+    let script = "window.isMarked = true;";
+    browser.client.execute(script, vec![]).await.unwrap();
+}
+
+async fn is_marked(browser: &Browser) -> bool {
+    let script = "return window.isMarked === true;";
+    browser.client.execute(script, vec![]).await.unwrap() == true
+}
+
+#[tokio::test]
+async fn a_person_watches_a_run_without_loading_the_page_again() {
+    let site = Plan::default().start().await;
+    let walk = Walk::of(&site);
+    let mut browser = Browser::start().await;
+    browser.look(Screen::DESK, "light").await;
+    log_in(&browser, &site).await;
+    go(&browser, &site, "site-robot").await;
+    browser.find("#run").await.click().await.unwrap();
+    let standing = "#site-robot h2";
+    browser
+        .wait_for_text(standing, "The robot is visiting pages.")
+        .await;
+    mark(&browser).await;
+    walk.pages.add_permits(1);
+    browser.wait_for_text("[data-count=found]", "60").await;
+    browser
+        .wait_for_text("[data-hosts]", "www.example.com")
+        .await;
+    walk.pages.add_permits(6);
+    browser.wait_for_text("[data-count=fetched]", "7").await;
+    browser
+        .wait_for_text("[data-live=last_url]", "/members/")
+        .await;
+    assert!(is_marked(&browser).await, "the page was loaded again");
+    browser.keep_screenshot("admin-site-robot-running").await;
+
+    browser.find("#pause").await.click().await.unwrap();
+    browser.wait_for_text(standing, "The run is paused.").await;
+    browser.find("#resume").await.click().await.unwrap();
+    browser
+        .wait_for_text(standing, "The robot is visiting pages.")
+        .await;
+    mark(&browser).await;
+    walk.pages.add_permits(5);
+    browser.wait_for_text("[data-count=fetched]", "12").await;
+    assert!(is_marked(&browser).await, "the page was loaded again");
+
+    browser.find("#stop").await.click().await.unwrap();
+    browser
+        .wait_for_text(standing, "finishes what it has begun")
+        .await;
+    mark(&browser).await;
+    walk.pages.add_permits(10);
+    browser.wait_for_text(standing, "The run was stopped").await;
+    assert_eq!(
+        browser.find("#run").await.text().await.unwrap(),
+        "Go on with the run"
+    );
+    assert!(is_marked(&browser).await, "the page was loaded again");
+
+    browser.find("#run").await.click().await.unwrap();
+    browser.find("#stop").await;
+    mark(&browser).await;
+    walk.pages.add_permits(1_000);
+    browser
+        .wait_for_text(standing, "No run is under way.")
+        .await;
+    let described = "a[href*=\"site-robot/descriptions\"]";
+    browser.wait_for_text(described, "60 resources").await;
+    assert!(is_marked(&browser).await, "the page was loaded again");
+    browser.keep_screenshot("admin-site-robot-done").await;
+    browser.end().await;
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use robot_detection::{
     app::RobotDetection,
     clock::Clock,
     detect::Claim,
-    policy::{self, Enforce, Enforcement, RobotsFiles, Visit},
+    policy::{self, Enforce, Enforcement, RobotsFiles, Visit, Visitor},
 };
 use serde_json::Value;
 use tokio::net::TcpListener;
@@ -70,7 +70,7 @@ fn visit(robots: &RobotDetection, host: &str, target: &str, user_agent: &str) {
     let visit = Visit {
         request,
         target,
-        claim: &claim,
+        visitor: Visitor::from(&claim),
         user_agent: user_agent.as_bytes(),
     };
     let _ = robots

@@ -13,7 +13,9 @@ use http::{Request, Response};
 use robot_detection::{
     detect::{Detector, SharedDetector},
     layer::RobotDetectionLayer,
-    policy::{self, Enforce, Enforcement, Enforcer, SharedPolicy, SharedRobotsFiles, Visit},
+    policy::{
+        self, Enforce, Enforcement, Enforcer, SharedPolicy, SharedRobotsFiles, Visit, Visitor,
+    },
 };
 use tower::{Layer as _, Service, service_fn};
 
@@ -54,7 +56,7 @@ fn a_robot_that_keeps_to_it_costs_no_allocation() {
                     path: target.split('?').next().unwrap(),
                 },
                 target,
-                claim: &claim,
+                visitor: Visitor::from(&claim),
                 user_agent: user_agent.as_bytes(),
             };
             enforcer.hold(&policy, &visit, || now_ms).is_some()

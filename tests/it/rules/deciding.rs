@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use robot_detection::{
-    policy::{Action, Decision, PassReason, Policy, Request, Rule, RuleBuilder},
+    policy::{Action, Decision, PassReason, Policy, Request, Rule, RuleBuilder, Visitor},
     registry::{Purpose, Source},
 };
 
@@ -159,7 +159,7 @@ fn a_decision_about_a_robot_allocates_nothing() {
     };
     let mut is_redirect = false;
     let measured = allocation_counter::measure(|| {
-        let decision = policy.decide(&request, claim.as_ref());
+        let decision = policy.decide(&request, claim.as_ref().map(Visitor::from));
         is_redirect = matches!(decision, Decision::Redirect(_));
     });
     assert!(is_redirect);
@@ -217,7 +217,7 @@ fn the_explanation_tells_of_each_rule_that_was_asked() {
         host: None,
         path: MEMBERS,
     };
-    let explanation = policy.explain(&request, claim.as_ref());
+    let explanation = policy.explain(&request, claim.as_ref().map(Visitor::from));
     let steps: Vec<_> = explanation
         .steps
         .iter()
@@ -354,8 +354,8 @@ proptest! {
         let mut decisions = Vec::new();
         for user_agent in EVERYBODY {
             let claim = detector.identify(user_agent.as_bytes());
-            let decision = policy.decide(&request, claim.as_ref());
-            let explanation = policy.explain(&request, claim.as_ref());
+            let decision = policy.decide(&request, claim.as_ref().map(Visitor::from));
+            let explanation = policy.explain(&request, claim.as_ref().map(Visitor::from));
             prop_assert_eq!(explanation.decision, decision);
             prop_assert!(explanation.steps.iter().all(|step| step.text.ends_with('.')));
             if let Decision::Redirect(redirect) = decision {
@@ -364,7 +364,7 @@ proptest! {
                 let there = Request { path: location, ..request };
                 for user_agent in EVERYBODY {
                     let claim = detector.identify(user_agent.as_bytes());
-                    let again = policy.decide(&there, claim.as_ref());
+                    let again = policy.decide(&there, claim.as_ref().map(Visitor::from));
                     prop_assert!(matches!(again, Decision::Pass(_)), "{:?}", again);
                 }
             }

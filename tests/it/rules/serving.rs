@@ -276,7 +276,7 @@ action = 'redirect'
 listen = '127.0.0.1:0'
 ",
     );
-    let report = succeed(directory.path(), &["doctor"]);
+    let report = succeed(directory.path(), &["doctor", "--offline"]);
     for line in [
         "allow_robots names the robot \"bingbott\", which no source has; did you mean \"bingbot\"?",
         "allow_robots names unlisted robots, which are not recognised: unlisted_robots is false",

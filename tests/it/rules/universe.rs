@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use robot_detection::{
     detect::Detector,
-    policy::{Decision, PassReason, Policy, PolicyBuilder, Request},
+    policy::{Decision, PassReason, Policy, PolicyBuilder, Request, Visitor},
     registry::{Pattern, PatternKind, Purpose, Robot, Source},
 };
 
@@ -72,7 +72,7 @@ pub(super) fn ask(policy: &Policy, path: &str, user_agent: &str) -> Result<Strin
         host: None,
         path,
     };
-    match policy.decide(&request, claim.as_ref()) {
+    match policy.decide(&request, claim.as_ref().map(Visitor::from)) {
         Decision::Redirect(redirect) => Ok(redirect.location.clone()),
         Decision::Pass(reason) => Err(reason),
         other => panic!("{other:?}"),

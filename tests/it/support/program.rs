@@ -65,11 +65,16 @@ pub(crate) struct Server {
 impl Server {
     /// Starts `serve` on a free port and waits until it says where it is.
     pub(crate) fn start(directory: &Path, arguments: &[&str]) -> Self {
+        Self::start_as(command(directory), directory, arguments)
+    }
+
+    /// Starts it by a command that a test has prepared.
+    pub(crate) fn start_as(mut command: Command, directory: &Path, arguments: &[&str]) -> Self {
         #[expect(
             clippy::zombie_processes,
             reason = "`Drop` waits; a test that panics here is over"
         )]
-        let mut child = command(directory)
+        let mut child = command
             .args(arguments)
             .args(["--listen", "127.0.0.1:0"])
             .stdin(Stdio::null())

@@ -1,0 +1,277 @@
+//! Downloads of lists that somebody asked for on the page.
+
+use std::{
+    fmt::Write as _,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use axum::http::StatusCode;
+use serde::Serialize;
+use tracing::info;
+
+use crate::admin::{moment::Moment, problem::Problem, state::AdminState};
+use crate::verify::{RangesOutcome, RangesReport};
+
+/// The fetch that runs, or the last one; one runs at a time.
+#[derive(Debug, Default)]
+pub(in crate::admin) struct ListFetches {
+    last: Mutex<Option<Fetch>>,
+}
+
+/// What has come of a fetch so far.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+struct Fetch {
+    lists: usize,
+    done: usize,
+    busy: usize,
+    failed: Vec<FailedList>,
+    /// Nothing while it runs.
+    finished_ms: Option<i64>,
+}
+
+/// List that could not be had.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub(super) struct FailedList {
+    /// Without a password.
+    pub(super) url: String,
+    pub(super) error: String,
+}
+
+/// A fetch, as page and JSON tell it.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::admin) struct FetchView {
+    pub(super) running: bool,
+    /// Where it stands, in one line.
+    pub(super) text: String,
+    /// Lists that were asked for.
+    pub(super) lists: usize,
+    /// Those of them that were fetched, in vain or not.
+    pub(super) done: usize,
+    /// Those that another instance of the fleet was fetching.
+    pub(super) busy: usize,
+    /// Those that could not be had, by URL.
+    pub(super) failed: Vec<FailedList>,
+    pub(super) finished: Option<Moment>,
+}
+
+/// Marks the fetch as ended, whatever becomes of the task.
+struct EndOfFetch(AdminState);
+
+impl ListFetches {
+    /// Returns the fetch that runs, or else the last one of this process.
+    pub(super) fn view(&self, now_ms: i64) -> Option<FetchView> {
+        self.lock().as_ref().map(|fetch| fetch.view(now_ms))
+    }
+
+    fn begin(&self, lists: usize) -> bool {
+        let mut last = self.lock();
+        if last.as_ref().is_some_and(Fetch::is_running) {
+            return false;
+        }
+        *last = Some(Fetch {
+            lists,
+            ..Fetch::default()
+        });
+        true
+    }
+
+    fn note(&self, reports: Vec<RangesReport>) {
+        if let Some(fetch) = &mut *self.lock() {
+            for report in reports {
+                fetch.note(report);
+            }
+        }
+    }
+
+    fn end(&self, now_ms: i64) {
+        if let Some(fetch) = &mut *self.lock() {
+            fetch.finished_ms = Some(now_ms);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Fetch>> {
+        // Each change is whole.
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Fetch {
+    fn is_running(&self) -> bool {
+        self.finished_ms.is_none()
+    }
+
+    fn note(&mut self, report: RangesReport) {
+        let RangesReport { url, outcome, .. } = report;
+        self.done += 1;
+        match outcome {
+            RangesOutcome::New | RangesOutcome::Unchanged => {}
+            RangesOutcome::Busy => self.busy += 1,
+            RangesOutcome::Failed(error) => {
+                let at = self.failed.partition_point(|failed| failed.url <= url);
+                self.failed.insert(at, FailedList { url, error });
+            }
+        }
+    }
+
+    fn view(&self, now_ms: i64) -> FetchView {
+        FetchView {
+            running: self.is_running(),
+            text: self.text(),
+            lists: self.lists,
+            done: self.done,
+            busy: self.busy,
+            failed: self.failed.clone(),
+            finished: self.finished_ms.map(|at_ms| Moment::new(at_ms, now_ms)),
+        }
+    }
+
+    fn text(&self) -> String {
+        let (lists, done, failed) = (self.lists, self.done, self.failed.len());
+        let mut text = if self.is_running() {
+            format!("Lists are being fetched: {done} of {lists} done")
+        } else if done < lists {
+            format!("The fetch was given up: {done} of {lists} lists done")
+        } else {
+            match (lists, failed) {
+                (1, 0) => "The list was fetched".to_owned(),
+                (_, 0) => format!("All {lists} lists were fetched"),
+                (1, _) => "The list could not be fetched".to_owned(),
+                _ => format!("{failed} of {lists} lists could not be fetched"),
+            }
+        };
+        // A text is written without fail.
+        if failed > 0 && (self.is_running() || done < lists) {
+            let _ = write!(text, ", {failed} failed");
+        }
+        if self.busy > 0 {
+            let _ = write!(text, ", {} left to another instance", self.busy);
+        }
+        text + "."
+    }
+}
+
+impl FailedList {
+    /// Returns why it could not be had; most errors begin with the URL.
+    pub(super) fn text(&self) -> String {
+        let Self { url, error } = self;
+        if error.starts_with(url.as_str()) {
+            error.clone()
+        } else {
+            format!("{url}: {error}")
+        }
+    }
+}
+
+impl Drop for EndOfFetch {
+    fn drop(&mut self) {
+        let state = &self.0;
+        state.list_fetches().end(state.now_ms());
+    }
+}
+
+/// Begins to fetch lists, whether they are due or not; returns at once.
+pub(super) fn start(state: &AdminState, urls: Vec<String>) -> Result<(), Problem> {
+    if state.admin().verifier.methods().ranges.is_none() {
+        let message = "Lists of addresses are not used; see verify.enabled and verify.methods.";
+        return Err(conflict("off", message));
+    }
+    let lists = urls.len();
+    if !state.list_fetches().begin(lists) {
+        let message = "Lists are being fetched already; see GET api/verification.";
+        return Err(conflict("busy", message));
+    }
+    info!(
+        lists,
+        "an administrator had {lists} lists of robots' addresses fetched"
+    );
+    let end = EndOfFetch(state.clone());
+    state.admin().tasks.spawn(run(end, urls));
+    Ok(())
+}
+
+/// The refresher tells the log how each ended, and the page how each stands.
+async fn run(end: EndOfFetch, urls: Vec<String>) {
+    let queue = Mutex::new(urls.into_iter());
+    // Four at once.
+    let work = || Box::pin(work(&end.0, &queue));
+    tokio::join!(work(), work(), work(), work());
+}
+
+/// Fetches lists until none is left, or the process is about to end.
+async fn work(state: &AdminState, queue: &Mutex<impl Iterator<Item = String>>) {
+    let admin = state.admin();
+    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+    while let Some(url) = next().filter(|_| !admin.tasks.is_closed()) {
+        let reports = admin.ranges.refresh(&[url], true).await;
+        state.list_fetches().note(reports);
+    }
+}
+
+fn conflict(code: &'static str, message: &str) -> Problem {
+    Problem::new(StatusCode::CONFLICT, code, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(fetches: &ListFetches) -> String {
+        fetches.view(0).unwrap().text
+    }
+
+    fn fetch(done: usize, busy: usize, failed: usize, finished_ms: Option<i64>) -> String {
+        let list = |number| FailedList {
+            url: format!("https://lists.example/{number}"),
+            error: "it answers 500".to_owned(),
+        };
+        let fetch = Fetch {
+            lists: 12,
+            done,
+            busy,
+            failed: (0..failed).map(list).collect(),
+            finished_ms,
+        };
+        fetch.text()
+    }
+
+    #[test]
+    fn one_fetch_runs_at_a_time_and_the_last_is_remembered() {
+        let fetches = ListFetches::default();
+        let is_running = || fetches.view(0).is_some_and(|fetch| fetch.running);
+        assert!(fetches.view(0).is_none());
+        assert!(fetches.begin(1) && is_running());
+        assert!(!fetches.begin(2));
+        assert_eq!(told(&fetches), "Lists are being fetched: 0 of 1 done.");
+        fetches.end(7);
+        assert!(!is_running());
+        let given_up = "The fetch was given up: 0 of 1 lists done.";
+        assert_eq!(told(&fetches), given_up);
+        assert!(fetches.begin(3));
+        assert_eq!(told(&fetches), "Lists are being fetched: 0 of 3 done.");
+    }
+
+    #[test]
+    fn the_text_tells_how_many_failed() {
+        for (told, text) in [
+            (
+                fetch(3, 0, 0, None),
+                "Lists are being fetched: 3 of 12 done.",
+            ),
+            (
+                fetch(3, 1, 2, None),
+                "Lists are being fetched: 3 of 12 done, 2 failed, 1 left to another instance.",
+            ),
+            (fetch(12, 0, 0, Some(1)), "All 12 lists were fetched."),
+            (
+                fetch(12, 1, 2, Some(1)),
+                "2 of 12 lists could not be fetched, 1 left to another instance.",
+            ),
+            (
+                fetch(5, 0, 2, Some(1)),
+                "The fetch was given up: 5 of 12 lists done, 2 failed.",
+            ),
+        ] {
+            assert_eq!(told, text);
+        }
+    }
+}

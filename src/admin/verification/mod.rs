@@ -1,0 +1,18 @@
+//! Who was who: verdicts on robots' claims, the last impostors, and the lists of addresses.
+//!
+//! The page and `api/verification` show the same. `?robot=ID` narrows the hours to one
+//! robot; `sort` (`robot`, `requests`, `verified`, `unverifiable`, `spoofed`) and `dir`
+//! (`asc`, `desc`) order the robots. Counters are of this process and the last 24 hours.
+
+mod chart;
+mod fetches;
+mod lists;
+mod page;
+mod robots;
+mod spoofed;
+mod totals;
+mod view;
+
+pub(super) use fetches::ListFetches;
+pub(super) use page::{fetch, fetch_json, json, progress, show};
+pub(super) use totals::TotalsView;

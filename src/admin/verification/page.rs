@@ -1,0 +1,235 @@
+//! The page of verdicts, its JSON, and the button that fetches lists.
+
+use askama::Template;
+use axum::{
+    Json,
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse as _, Response},
+};
+use serde::Deserialize;
+
+use super::{
+    chart::Chart,
+    fetches::{self, FailedList, FetchView},
+    lists::{ListView, wanted_urls},
+    robots::RobotRow,
+    view::{View, ViewParams},
+};
+use crate::admin::{
+    fields::{Body, Fields, Params},
+    listing::Column,
+    page::{Page, html},
+    problem::Problem,
+    state::AdminState,
+};
+
+/// Most rows of a table on the page; the JSON has all of them.
+const MAX_ROWS: usize = 100;
+
+/// Most lists that are named beside a fetch that failed in part.
+const MAX_FAILURES: usize = 10;
+
+/// Robots that a list's row names.
+const MAX_NAMES: usize = 4;
+
+#[derive(Template)]
+#[template(path = "admin/verification.html")]
+struct VerificationPage {
+    page: Page,
+    view: View,
+    chart: Chart,
+    columns: Vec<Column>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::admin) struct FetchBody {
+    /// List as it is shown; empty: all.
+    #[serde(default)]
+    url: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(in crate::admin) struct FetchForm {
+    #[serde(default)]
+    url: String,
+}
+
+/// Shows verdicts, impostors and lists.
+pub(in crate::admin) async fn show(
+    State(state): State<AdminState>,
+    Params(params): Params<ViewParams>,
+    page: Page,
+) -> Result<Response, Problem> {
+    let view = View::load(&state, &params)?;
+    let robot = view.robot.as_deref().unwrap_or_default();
+    Ok(html(&VerificationPage {
+        page,
+        chart: Chart::new(&view.hours),
+        columns: view.order.columns(robot),
+        view,
+    }))
+}
+
+/// Tells the same as JSON; 422 where `sort` or `dir` is unknown.
+pub(in crate::admin) async fn json(
+    State(state): State<AdminState>,
+    Params(params): Params<ViewParams>,
+) -> Result<Response, Problem> {
+    let view = View::load(&state, &params)?;
+    Ok(Json(view).into_response())
+}
+
+/// Fetches the list that the form names, or all of them, in the background.
+pub(in crate::admin) async fn fetch(
+    State(state): State<AdminState>,
+    page: Page,
+    Fields(form): Fields<FetchForm>,
+) -> Result<Response, Problem> {
+    fetches::start(&state, wanted_urls(&state, &form.url)?)?;
+    Ok(page.place.see_other("verification#list-fetch"))
+}
+
+/// Does the same for a program: 202, or 409 if lists are off or being fetched already.
+///
+/// The body is `{}` for all lists, or `{"url": "https://…"}`; 422 where no robot names it.
+pub(in crate::admin) async fn fetch_json(
+    State(state): State<AdminState>,
+    Body(body): Body<FetchBody>,
+) -> Result<Response, Problem> {
+    fetches::start(&state, wanted_urls(&state, &body.url)?)?;
+    let view = View::load(&state, &ViewParams::default())?;
+    Ok((StatusCode::ACCEPTED, Json(view)).into_response())
+}
+
+/// Tells how a fetch goes, or how the last one went; `null` where nobody asked for one yet.
+pub(in crate::admin) async fn progress(State(state): State<AdminState>) -> Json<Option<FetchView>> {
+    Json(state.list_fetches().view(state.now_ms()))
+}
+
+impl VerificationPage {
+    fn robots(&self) -> &[RobotRow] {
+        let rows = &self.view.robots;
+        rows.get(..MAX_ROWS).unwrap_or(rows)
+    }
+
+    fn lists(&self) -> &[ListView] {
+        let rows = &self.view.lists;
+        rows.get(..MAX_ROWS).unwrap_or(rows)
+    }
+
+    fn failures(&self) -> &[FailedList] {
+        let fetch = self.view.fetch.as_ref();
+        let failed = fetch.map_or(&[][..], |fetch| &fetch.failed);
+        failed.get(..MAX_FAILURES).unwrap_or(failed)
+    }
+
+    /// Tells whether there is a list that can be fetched.
+    fn can_fetch(&self) -> bool {
+        let mut lists = self.view.lists.iter();
+        self.view.uses_lists() && lists.any(|list| !list.robots.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::admin::{
+        moment::Moment,
+        verification::{
+            robots::{Order, RobotRef},
+            spoofed::SpoofedView,
+            totals::{HourView, TotalsView},
+        },
+    };
+
+    const HOSTILE: &str = "<script>alert('x')</script>\"&";
+
+    fn hostile() -> View {
+        let robot = RobotRef {
+            id: HOSTILE.to_owned(),
+            name: HOSTILE.to_owned(),
+            link: None,
+        };
+        let moment = Moment::new(0, 0);
+        let counts = TotalsView {
+            verified: 1,
+            unverifiable: 2,
+            spoofed: 3,
+        };
+        View {
+            methods: vec!["ranges"],
+            totals: counts,
+            pending: 4,
+            robot: Some(HOSTILE.to_owned()),
+            hours: vec![HourView {
+                began: moment.clone(),
+                counts,
+            }],
+            robots: vec![RobotRow {
+                robot: Some(robot.clone()),
+                name: HOSTILE.to_owned(),
+                requests: 6,
+                counts,
+            }],
+            spoofed: vec![SpoofedView {
+                at: moment,
+                robot: robot.clone(),
+                address: None,
+                host: HOSTILE.to_owned(),
+                path: HOSTILE.to_owned(),
+                evidence: HOSTILE.to_owned(),
+            }],
+            lists: vec![ListView {
+                url: HOSTILE.to_owned(),
+                robots: vec![robot],
+                state: "missing",
+                prefixes: None,
+                unreadable: 0,
+                created: Some(HOSTILE.to_owned()),
+                fetched: None,
+                checked: None,
+                tried: None,
+                error: Some(HOSTILE.to_owned()),
+            }],
+            fetching: false,
+            fetch: Some(hostile_fetch()),
+            order: Order::parse("", "").ok().unwrap(),
+        }
+    }
+
+    fn hostile_fetch() -> FetchView {
+        FetchView {
+            running: false,
+            text: HOSTILE.to_owned(),
+            lists: 1,
+            done: 1,
+            busy: 0,
+            failed: vec![FailedList {
+                url: HOSTILE.to_owned(),
+                error: HOSTILE.to_owned(),
+            }],
+            finished: None,
+        }
+    }
+
+    #[test]
+    fn hostile_text_is_shown_as_text() {
+        let view = hostile();
+        let page = VerificationPage {
+            page: Page::default(),
+            chart: Chart::new(&view.hours),
+            columns: view.order.columns(HOSTILE),
+            view,
+        };
+        let text = page.render().unwrap();
+        assert!(!text.contains("<script>alert"), "{text}");
+        assert!(!text.contains("\"&\""), "{text}");
+        assert!(
+            text.matches("&#60;script&#62;alert").count() >= 10,
+            "{text}"
+        );
+        assert!(!text.contains(" style="), "the pages allow no inline style");
+    }
+}

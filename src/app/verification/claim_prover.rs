@@ -1,0 +1,107 @@
+//! Proofs without a server, for commands.
+
+use std::{net::IpAddr, sync::Arc};
+
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::clock::Clock;
+use crate::config::{ConfigErrors, Loaded};
+use crate::fetch::FetchError;
+use crate::registry::Robot;
+use crate::store::Store;
+use crate::verify::{
+    Method, NoResolver, Proof, RangesReport, RangesState, ResolverCheck, check_resolvers,
+};
+
+use super::{Proving, Verification, assemble::switched_on, methods::dns_settings};
+
+/// Prover of claims for commands, without a server.
+///
+/// It knows the lists of addresses that the database has, and downloads one that a
+/// proof needs.
+#[derive(Clone, Debug)]
+pub struct ClaimProver {
+    proving: Proving,
+    is_offline: bool,
+}
+
+impl ClaimProver {
+    /// Creates a prover; what the database cannot tell is downloaded.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the client for downloads cannot be made.
+    pub async fn new(settings: Verification, store: Store) -> Result<Self, FetchError> {
+        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        let proving = Proving::new(settings, store, Clock::system(), tasks, stop)?;
+        proving.load_lists().await;
+        Ok(Self {
+            proving,
+            is_offline: false,
+        })
+    }
+
+    /// Returns the settings of a prover that somebody asks by hand.
+    ///
+    /// They are those of `[verify]`, whether that is enabled or not; one that is to be
+    /// offline asks no DNS.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the place of the wrong value.
+    pub fn settings(loaded: &Loaded, is_offline: bool) -> Result<Verification, ConfigErrors> {
+        let settings = switched_on(loaded)?;
+        let methods = settings.methods.clone().into_iter();
+        let methods = methods.filter(|method| !is_offline || *method != Method::ReverseDns);
+        Ok(settings.methods(methods))
+    }
+
+    /// Sets whether nothing is downloaded.
+    #[must_use]
+    pub fn offline(mut self, is_offline: bool) -> Self {
+        self.is_offline = is_offline;
+        self
+    }
+
+    /// Proves the claim of a robot by an address.
+    pub async fn prove(&self, robot: &Robot, address: IpAddr) -> Proof {
+        self.fetch_list_of(robot, address).await;
+        self.proving
+            .verifier()
+            .prove(robot, Some(address), None)
+            .await
+    }
+
+    /// Downloads these lists: all, or with `is_forced` unset those that are due.
+    pub async fn refresh(&self, urls: &[String], is_forced: bool) -> Vec<RangesReport> {
+        self.proving.refresher().refresh(urls, is_forced).await
+    }
+
+    /// Puts a question to each resolver in use, and tells how it answered.
+    ///
+    /// # Errors
+    ///
+    /// Fails where none is named, and the system's cannot be read.
+    pub async fn check_resolvers(
+        settings: &Verification,
+    ) -> Result<Vec<ResolverCheck>, NoResolver> {
+        check_resolvers(&dns_settings(settings, &Clock::system())).await
+    }
+
+    /// Returns where each list stands.
+    #[must_use]
+    pub fn lists(&self) -> Vec<RangesState> {
+        self.proving.refresher().states()
+    }
+
+    /// Downloads the robot's list if it is needed and due.
+    ///
+    /// What fails is told by the evidence.
+    pub async fn fetch_list_of(&self, robot: &Robot, address: IpAddr) {
+        let methods: Arc<_> = self.proving.verifier().methods();
+        let is_needed = methods.is_about(Some(address)) && methods.ranges.is_some();
+        if let (Some(url), true, false) = (&robot.ranges_url, is_needed, self.is_offline) {
+            self.refresh(std::slice::from_ref(url), false).await;
+        }
+    }
+}

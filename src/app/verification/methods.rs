@@ -1,0 +1,169 @@
+//! The verifier with all that it needs, and how settings change it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::http::HeaderValue;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::clock::Clock;
+use crate::fetch::{FetchError, Fetcher};
+use crate::layer::RobotDetectionLayer;
+use crate::store::Store;
+use crate::verify::{
+    ACCEPT_SIGNATURE, DnsProver, DnsSettings, Method, Methods, Ranges, RangesRefresher,
+    SignatureProver, SignatureSettings, Verifier,
+};
+
+use super::{Verification, verdicts::client};
+
+/// Verifier of a handle, and the lists that it looks at.
+#[derive(Clone, Debug)]
+pub(in crate::app) struct Proving {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    verifier: Verifier,
+    ranges: Ranges,
+    store: Store,
+    fetcher: Fetcher,
+    clock: Clock,
+    settings: Mutex<Verification>,
+}
+
+impl Proving {
+    /// Creates a verifier; its proofs run as `tasks` until `stop`.
+    pub(in crate::app) fn new(
+        settings: Verification,
+        store: Store,
+        clock: Clock,
+        tasks: TaskTracker,
+        stop: CancellationToken,
+    ) -> Result<Self, FetchError> {
+        let ranges = Ranges::new(clock.clone());
+        let methods = methods(&settings, &ranges, &clock, None);
+        Ok(Self {
+            inner: Arc::new(Inner {
+                verifier: Verifier::new(methods, clock.clone(), tasks, stop),
+                ranges,
+                store,
+                fetcher: Fetcher::new(RangesRefresher::fetch_limits())?,
+                clock,
+                settings: Mutex::new(settings),
+            }),
+        })
+    }
+
+    pub(in crate::app) fn verifier(&self) -> &Verifier {
+        &self.inner.verifier
+    }
+
+    /// Returns what downloads lists and puts them in force, by the settings of now.
+    pub(in crate::app) fn refresher(&self) -> RangesRefresher {
+        let Inner {
+            store,
+            fetcher,
+            ranges,
+            ..
+        } = &*self.inner;
+        RangesRefresher::new(store.clone(), fetcher.clone(), ranges.clone())
+            .interval(self.settings().ranges_interval)
+    }
+
+    pub(in crate::app) fn settings(&self) -> Verification {
+        let settings = self.inner.settings.lock();
+        settings.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Has a layer ask for verdicts.
+    pub(in crate::app) fn ask_from(&self, layer: RobotDetectionLayer) -> RobotDetectionLayer {
+        let layer = layer
+            .verdicts(Arc::new(self.verifier().clone()))
+            .client_address(client);
+        if self.settings().uses(Method::WebBotAuth) {
+            return layer.accept_signature(HeaderValue::from_static(ACCEPT_SIGNATURE));
+        }
+        layer
+    }
+
+    /// Puts other settings in force; what is the same keeps what it remembers.
+    #[cfg(feature = "server")]
+    pub(in crate::app) fn replace(&self, settings: Verification) {
+        let Inner {
+            verifier,
+            ranges,
+            clock,
+            settings: known,
+            ..
+        } = &*self.inner;
+        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        if *known == settings {
+            return;
+        }
+        let before = verifier.methods();
+        let methods = methods(&settings, ranges, clock, Some((&known, &before)));
+        verifier.replace(methods);
+        *known = settings;
+    }
+}
+
+/// Makes the methods that the settings name; `before` lends those that need no change.
+fn methods(
+    settings: &Verification,
+    ranges: &Ranges,
+    clock: &Clock,
+    before: Option<(&Verification, &Methods)>,
+) -> Methods {
+    let mut methods = Methods {
+        allow_private_addresses: settings.allow_private_addresses,
+        ..Methods::default()
+    };
+    if settings.uses(Method::Ranges) {
+        methods.ranges = Some(ranges.clone());
+    }
+    if settings.uses(Method::ReverseDns) {
+        let is_same = |before: &Verification| {
+            before.dns_servers == settings.dns_servers
+                && before.dns_timeout == settings.dns_timeout
+                && before.allow_private_addresses == settings.allow_private_addresses
+        };
+        let known = before.filter(|(before, _)| is_same(before));
+        let known = known.and_then(|(_, methods)| methods.reverse_dns.clone());
+        methods.reverse_dns = Some(known.unwrap_or_else(|| dns(settings, clock)));
+    }
+    if settings.uses(Method::WebBotAuth) {
+        let is_same = |before: &Verification| {
+            before.allow_private_addresses == settings.allow_private_addresses
+                && before.allow_http_directories == settings.allow_http_directories
+        };
+        let known = before.filter(|(before, _)| is_same(before));
+        let known = known.and_then(|(_, methods)| methods.web_bot_auth.clone());
+        methods.web_bot_auth = Some(known.unwrap_or_else(|| signatures(settings, clock)));
+    }
+    methods
+}
+
+fn dns(settings: &Verification, clock: &Clock) -> DnsProver {
+    DnsProver::new(dns_settings(settings, clock))
+}
+
+/// Returns how the DNS is asked.
+pub(super) fn dns_settings(settings: &Verification, clock: &Clock) -> DnsSettings {
+    let mut dns = DnsSettings::default();
+    dns.servers.clone_from(&settings.dns_servers);
+    dns.timeout = settings.dns_timeout;
+    dns.proof_timeout = dns.proof_timeout.max(settings.dns_timeout * 2);
+    dns.allow_private = settings.allow_private_addresses;
+    dns.clock = clock.clone();
+    dns
+}
+
+fn signatures(settings: &Verification, clock: &Clock) -> SignatureProver {
+    let signatures = SignatureSettings {
+        allow_private_networks: settings.allow_private_addresses,
+        allow_http: settings.allow_http_directories,
+        ..SignatureSettings::default()
+    };
+    SignatureProver::new(signatures, clock.clone())
+}

@@ -1,0 +1,19 @@
+//! Proofs of robots' claims, for all sites of a handle.
+
+#[cfg(feature = "server")]
+mod assemble;
+#[cfg(feature = "server")]
+mod claim_prover;
+mod lists;
+mod methods;
+mod settings;
+mod verdicts;
+
+#[cfg(feature = "server")]
+pub(super) use assemble::spoofed;
+#[cfg(feature = "server")]
+pub use assemble::verification;
+#[cfg(feature = "server")]
+pub use claim_prover::ClaimProver;
+pub(super) use methods::Proving;
+pub use settings::Verification;

@@ -1,0 +1,57 @@
+//! The layer asks the verifier.
+
+use std::net::{IpAddr, SocketAddr};
+
+use axum::{extract::ConnectInfo, http::Extensions};
+
+use crate::detect::Verdict;
+use crate::layer::{Settling, Verdicts, Visit};
+use crate::verify::{ClaimedRequest, Verifier};
+
+impl Verdicts for Verifier {
+    fn verdict(&self, visit: &Visit<'_>) -> Verdict {
+        self.verdict_now(&request(visit))
+    }
+
+    fn settled(&self, visit: &Visit<'_>) -> Option<Settling> {
+        Some(Self::settled(self, &request(visit)))
+    }
+}
+
+fn request<'v>(visit: &Visit<'v>) -> ClaimedRequest<'v> {
+    let mut request = ClaimedRequest::new(
+        visit.claim,
+        visit.client,
+        visit.method,
+        visit.uri,
+        visit.headers,
+    );
+    request.scheme = visit.scheme;
+    request
+}
+
+/// Finds the address of a client in what the server has put into its request.
+///
+/// axum puts `ConnectInfo` there, a listener of ours what it knows of the client.
+pub(super) fn client(extensions: &Extensions) -> Option<IpAddr> {
+    #[cfg(feature = "proxy")]
+    if let Some(known) = extensions.get::<crate::listen::ClientAddr>() {
+        return Some(known.client);
+    }
+    let peer = extensions.get::<ConnectInfo<SocketAddr>>();
+    peer.map(|ConnectInfo(peer)| peer.ip())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axum_tells_the_address_of_the_client() {
+        let mut extensions = Extensions::new();
+        assert_eq!(client(&extensions), None);
+        let peer = SocketAddr::from(([192, 0, 2, 1], 4711));
+        extensions.insert(ConnectInfo(peer));
+        assert_eq!(client(&extensions), Some(peer.ip()));
+    }
+}

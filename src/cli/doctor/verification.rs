@@ -1,0 +1,130 @@
+//! How robots' claims are proven, and with which lists.
+
+use crate::app::{self, ClaimProver, Verification};
+use crate::clock::Clock;
+use crate::verify::{Method, RangesState};
+
+use super::{super::context, check::Check, run::Subject};
+
+const NAME: &str = "verification";
+
+const RESOLVER: &str = "resolver";
+
+const HOUR_MS: i64 = 3_600_000;
+
+/// Says what is proven, and which lists and resolvers are no help.
+pub(super) async fn verification(
+    subject: &Subject<'_>,
+    offline: bool,
+) -> anyhow::Result<Vec<Check>> {
+    // What is wrong is told with the configuration, and with the database.
+    let Ok(verification) = app::verification(subject.loaded) else {
+        return Ok(Vec::new());
+    };
+    let methods = Method::ALL
+        .iter()
+        .filter(|method| verification.uses(**method));
+    let methods: Vec<_> = methods.map(|method| method.as_str()).collect();
+    if methods.is_empty() {
+        let off = "off: every claim is unverifiable; set verify.enabled and verify.methods";
+        return Ok(vec![Check::new(NAME, Ok(off.to_owned()))]);
+    }
+    let mut checks = Vec::new();
+    let mut lists = String::new();
+    if verification.uses(Method::Ranges)
+        && let Ok(prover) = context::claim_prover(subject.loaded).await
+    {
+        let states = prover.lists();
+        lists = summary(&states, Clock::system().now_ms());
+        checks.extend(states.iter().filter_map(|state| {
+            let url = &state.url;
+            let text = match (&state.error, state.is_stale) {
+                (Some(error), _) => format!("the list {url} cannot be refreshed: {error}"),
+                (None, true) => format!("the list {url} is too old to contradict anybody"),
+                (None, false) => return None,
+            };
+            Some(Check::doubt(NAME, text))
+        }));
+    }
+    let spoofed = &subject.settings.verify_spoofed;
+    let methods = methods.join(", ");
+    let text = format!("by {methods}{lists}; spoofed robots: {spoofed}");
+    checks.insert(0, Check::new(NAME, Ok(text)));
+    if verification.uses(Method::ReverseDns) && !offline {
+        checks.extend(resolvers(&verification).await);
+    }
+    Ok(checks)
+}
+
+/// Puts a question to each resolver; those of the system are nobody's choice here.
+async fn resolvers(verification: &Verification) -> Vec<Check> {
+    let is_named = !verification.resolvers().is_empty();
+    let failed = |text: String| {
+        if is_named {
+            Check::new(RESOLVER, Err(text))
+        } else {
+            Check::doubt(RESOLVER, text)
+        }
+    };
+    let advice = "without one that answers, no robot is proven by its host";
+    let checks = match ClaimProver::check_resolvers(verification).await {
+        Ok(checks) => checks,
+        Err(error) => {
+            return vec![failed(format!("{error}; set verify.dns_servers: {advice}"))];
+        }
+    };
+    let whose = if is_named { "" } else { ", of the system," };
+    let told = checks.into_iter().map(|check| {
+        let (server, took_ms) = (check.server, check.took.as_millis());
+        match check.error {
+            None => {
+                let text = format!("{server}{whose} answers, in {took_ms} ms");
+                Check::new(RESOLVER, Ok(text))
+            }
+            Some(error) => failed(format!(
+                "{server}{whose} is no help, after {took_ms} ms: {error}; check verify.dns_servers: {advice}"
+            )),
+        }
+    });
+    told.collect()
+}
+
+/// Tells how many lists there are, and how long ago the oldest was known to be current.
+fn summary(states: &[RangesState], now_ms: i64) -> String {
+    let prefixes: usize = states.iter().map(|state| state.prefixes).sum();
+    let oldest_ms = states.iter().filter_map(|state| state.checked_ms).min();
+    let (lists, age) = (states.len(), age(oldest_ms, now_ms));
+    format!("; {lists} lists with {prefixes} address ranges{age}")
+}
+
+fn age(oldest_ms: Option<i64>, now_ms: i64) -> String {
+    let Some(at_ms) = oldest_ms else {
+        return String::new();
+    };
+    match now_ms.saturating_sub(at_ms).max(0) / HOUR_MS {
+        0 => ", all checked in the last hour".to_owned(),
+        hours @ 1..48 => format!(", the oldest checked {hours} h ago"),
+        hours => format!(", the oldest checked {} days ago", hours / 24),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW_MS: i64 = 1_800_000_000_000;
+
+    #[test]
+    fn the_age_of_the_oldest_list_is_told() {
+        assert_eq!(summary(&[], 0), "; 0 lists with 0 address ranges");
+        for (ago_ms, text) in [
+            (0, "all checked in the last hour"),
+            (-5, "all checked in the last hour"),
+            (HOUR_MS, "the oldest checked 1 h ago"),
+            (47 * HOUR_MS, "the oldest checked 47 h ago"),
+            (80 * HOUR_MS, "the oldest checked 3 days ago"),
+        ] {
+            assert_eq!(age(Some(NOW_MS - ago_ms), NOW_MS), format!(", {text}"));
+        }
+    }
+}

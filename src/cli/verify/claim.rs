@@ -1,0 +1,73 @@
+//! The proof of one claim.
+
+use std::{io, net::IpAddr, process::ExitCode};
+
+use serde_json::json;
+
+use crate::app::ClaimProver;
+use crate::cli::{identify, output};
+use crate::detect::{Claim, Detector, Verdict};
+use crate::verify::{Evidence, Method, Proof};
+
+pub(super) async fn run(
+    prover: &ClaimProver,
+    detector: &Detector,
+    address: IpAddr,
+    user_agent: &str,
+    as_json: bool,
+) -> anyhow::Result<ExitCode> {
+    let claim = detector.identify(user_agent.as_bytes());
+    let proof = match claim.as_ref().and_then(Claim::robot) {
+        Some(robot) => Some(prover.prove(robot, address).await),
+        None => None,
+    };
+    if as_json {
+        print_json(claim.as_ref(), address, proof.as_ref())?;
+    } else {
+        print(claim.as_ref(), address, proof.as_ref())?;
+    }
+    let is_verified = proof.is_some_and(|proof| proof.verdict == Verdict::Verified);
+    Ok(ExitCode::from(u8::from(!is_verified)))
+}
+
+fn print(claim: Option<&Claim<'_>>, address: IpAddr, proof: Option<&Proof>) -> io::Result<()> {
+    match claim {
+        Some(claim) => row("claim", &format!("{}, by {claim}", claim.id()))?,
+        None => row("claim", "none: the User-Agent names no robot")?,
+    }
+    row("address", &address.to_string())?;
+    for Evidence { method, text, .. } in proof.iter().flat_map(|proof| &proof.evidence) {
+        row(method.as_str(), text)?;
+    }
+    let verdict = match (claim, proof) {
+        (None, _) => return Ok(()),
+        (_, None) => format!(
+            "{}: no registry lists the robot, so that nobody says how to prove it",
+            Verdict::Unverifiable
+        ),
+        (_, Some(proof)) => match proof.by {
+            Some(method) => format!("{} by {method}", proof.verdict),
+            None => proof.verdict.to_string(),
+        },
+    };
+    row("verdict", &verdict)
+}
+
+fn print_json(claim: Option<&Claim<'_>>, address: IpAddr, proof: Option<&Proof>) -> io::Result<()> {
+    let evidence = proof.iter().flat_map(|proof| &proof.evidence);
+    let evidence =
+        evidence.map(|evidence| json!({"method": evidence.method.as_str(), "text": evidence.text}));
+    let verdict = proof.map(|proof| proof.verdict);
+    let unlisted = claim.map(|_| Verdict::Unverifiable);
+    output::json(&json!({
+        "claim": claim.map(identify::object),
+        "address": address.to_string(),
+        "verdict": verdict.or(unlisted).map(Verdict::as_str),
+        "by": proof.and_then(|proof| proof.by).map(Method::as_str),
+        "evidence": evidence.collect::<Vec<_>>(),
+    }))
+}
+
+fn row(name: &str, text: &str) -> io::Result<()> {
+    output::line(&format!("{name:<12}  {}", output::clean(text)))
+}

@@ -1,0 +1,167 @@
+//! Who is asked for the verdict on a robot's claim.
+
+#[cfg(feature = "server")]
+use std::time::Duration;
+use std::{fmt, net::IpAddr, pin::Pin, sync::Arc};
+
+use http::{Extensions, HeaderMap, Method, Request, Uri};
+
+use crate::detect::{Claim, Verdict};
+#[cfg(feature = "server")]
+use crate::policy::{Policy, Visitor};
+
+#[cfg(feature = "server")]
+use super::header;
+
+/// Request of a robot, as whoever proves its claim looks at it.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Visit<'v> {
+    /// What the robot says that it is.
+    pub claim: &'v Claim<'v>,
+    /// Address of the client, where it is known.
+    pub client: Option<IpAddr>,
+    /// Method of the request.
+    pub method: &'v Method,
+    /// Target of the request.
+    pub uri: &'v Uri,
+    /// Headers of the request.
+    pub headers: &'v HeaderMap,
+    /// Scheme that the client used, where the server knows it for sure.
+    ///
+    /// The target of a request tells what the client, or a proxy before it, has
+    /// written there, and that is not the same.
+    pub scheme: Option<&'v str>,
+}
+
+/// Source of verdicts on robots' claims; it answers at once, from memory.
+pub trait Verdicts: Send + Sync + 'static {
+    /// Returns what is known of a claim now; a proof may begin in the background.
+    fn verdict(&self, visit: &Visit<'_>) -> Verdict;
+
+    /// Returns the end of a proof that is under way, to be waited for.
+    ///
+    /// It is asked after [`verdict`](Self::verdict) has said that the verdict is
+    /// pending, where a rule [waits](crate::policy::RuleBuilder::wait) for it.
+    /// Dropped, it ends nothing but the waiting. By default nothing is waited for.
+    fn settled(&self, visit: &Visit<'_>) -> Option<Settling> {
+        let _ = visit;
+        None
+    }
+}
+
+/// Future of a verdict whose proof is under way.
+pub type Settling = Pin<Box<dyn Future<Output = Verdict> + Send>>;
+
+/// What a server knows of the client of a request.
+#[cfg(feature = "server")]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Client {
+    pub(crate) address: IpAddr,
+    /// Scheme that it used, where that is known.
+    pub(crate) scheme: Option<&'static str>,
+}
+
+/// Verdict that a request waits for.
+#[cfg(feature = "server")]
+pub(crate) struct Pending {
+    pub(crate) settling: Settling,
+    /// How long it waits at most.
+    pub(crate) limit: Duration,
+}
+
+/// Way to find the address of a client.
+type FindClient = dyn Fn(&Extensions) -> Option<IpAddr> + Send + Sync;
+
+/// Whom a layer asks for verdicts; by default nobody.
+#[derive(Clone, Default)]
+pub(super) struct Asked {
+    verdicts: Option<Arc<dyn Verdicts>>,
+    client: Option<Arc<FindClient>>,
+}
+
+impl Asked {
+    pub(super) fn set_verdicts(&mut self, verdicts: Arc<dyn Verdicts>) {
+        self.verdicts = Some(verdicts);
+    }
+
+    pub(super) fn set_client(
+        &mut self,
+        find: impl Fn(&Extensions) -> Option<IpAddr> + Send + Sync + 'static,
+    ) {
+        self.client = Some(Arc::new(find));
+    }
+
+    /// Returns what is known of a claim now; `None` where nobody proves claims.
+    ///
+    /// The address of the client is that which its request carries.
+    pub(super) fn verdict<B>(&self, request: &Request<B>, claim: &Claim<'_>) -> Option<Verdict> {
+        let verdicts = self.verdicts.as_ref()?;
+        if claim.robot().is_none() {
+            return Some(Verdict::Unverifiable);
+        }
+        let find = self.client.as_ref();
+        let client = find.and_then(|find| find(request.extensions()));
+        Some(verdicts.verdict(&visit(request, claim, client, None)))
+    }
+
+    /// Returns what is known of a claim now, or what to wait for where the policy asks to.
+    #[cfg(feature = "server")]
+    pub(super) fn verdict_or_pending<B>(
+        &self,
+        policy: &Policy,
+        request: &Request<B>,
+        claim: &Claim<'_>,
+        client: Client,
+    ) -> Result<Option<Verdict>, Pending> {
+        let Some(verdicts) = &self.verdicts else {
+            return Ok(None);
+        };
+        if claim.robot().is_none() {
+            return Ok(Some(Verdict::Unverifiable));
+        }
+        let visit = visit(request, claim, Some(client.address), client.scheme);
+        let verdict = verdicts.verdict(&visit);
+        if verdict == Verdict::Pending
+            && let Some(limit) = policy.wait(&header::parts(request), Visitor { claim, verdict })
+            && let Some(settling) = verdicts.settled(&visit)
+        {
+            return Err(Pending { settling, limit });
+        }
+        Ok(Some(verdict))
+    }
+}
+
+fn visit<'v, B>(
+    request: &'v Request<B>,
+    claim: &'v Claim<'v>,
+    client: Option<IpAddr>,
+    scheme: Option<&'v str>,
+) -> Visit<'v> {
+    Visit {
+        claim,
+        client,
+        method: request.method(),
+        uri: request.uri(),
+        headers: request.headers(),
+        scheme,
+    }
+}
+
+#[cfg(feature = "server")]
+impl fmt::Debug for Pending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pending")
+            .field("limit", &self.limit)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Asked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Asked")
+            .field("verdicts", &self.verdicts.is_some())
+            .field("client", &self.client.is_some())
+            .finish()
+    }
+}

@@ -1,0 +1,40 @@
+//! How long a decision may wait for a verdict.
+
+use std::time::Duration;
+
+use crate::detect::Verdict;
+
+use super::{Policy, Request, Visitor, condition::Mismatch, path::with_normal_path};
+
+impl Policy {
+    /// Returns how long a decision may wait for a verdict that is pending, where it hangs on it.
+    ///
+    /// Nobody waits in a [dry run](Self::is_dry_run). Otherwise it is so where a rule that [waits](super::RuleBuilder::wait) is asked, and
+    /// nothing but the verdict keeps it from matching or may do so; the longest
+    /// time of such rules counts. Whoever waits asks
+    /// [`judge`](Self::judge) with the verdict that there is then, pending or not.
+    #[must_use]
+    pub fn wait(&self, request: &Request<'_>, visitor: Visitor<'_>) -> Option<Duration> {
+        if visitor.verdict != Verdict::Pending || self.idle.is_some() || self.is_dry_run {
+            return None;
+        }
+        let site = self.site(request)?;
+        let claim = visitor.claim;
+        if self.allowed.contains(claim) || (site.by_default && self.denied.contains(claim)) {
+            return None;
+        }
+        with_normal_path(request.path, |path| {
+            let asked = site.asked(request, path);
+            let mut wait = None;
+            for rule in &self.rules {
+                let mismatch = rule.mismatch(&asked, visitor);
+                if rule.wait.is_some() && matches!(mismatch, None | Some(Mismatch::Verdict)) {
+                    wait = wait.max(rule.wait);
+                } else if mismatch.is_none() && rule.brake().is_none() {
+                    break;
+                }
+            }
+            wait
+        })
+    }
+}

@@ -1,0 +1,423 @@
+//! Verdicts on the administrator's pages: counts, impostors, lists of addresses.
+
+use std::{
+    net::IpAddr,
+    sync::{Arc, Mutex, mpsc},
+    time::Duration,
+};
+
+use reqwest::{
+    Method, StatusCode,
+    header::{HOST, HeaderMap, ORIGIN},
+};
+use robot_detection::{
+    detect::{Detector, Verdict},
+    registry::{Pattern, PatternKind, Robot, Source},
+    verify::ClaimedRequest,
+};
+use serde_json::{Value, json};
+
+use super::{
+    browser::{go, log_in},
+    site::{Client, NOW_MS, Plan, Site},
+};
+use crate::support::{
+    browser::{Browser, Screen},
+    http::{Reply, TestServer},
+};
+
+const LIST: &str =
+    r#"{"creationTime":"2026-02-20T10:00:00","prefixes":[{"ipv4Prefix":"192.0.2.0/24"}]}"#;
+const HOME: &str = "192.0.2.7";
+const ELSEWHERE: &str = "198.51.100.7";
+const HOSTILE_HOST: &str = "<script>alert('x')</script>.example";
+const HOSTILE_PATH: &str = "/a\"onload='x'&amp;";
+
+/// Server of the list of `listbot`, whose name is hostile; `plainbot` has no list.
+struct Lists {
+    server: TestServer,
+    url: String,
+}
+
+impl Lists {
+    async fn of(site: &Site) -> Self {
+        let server = TestServer::new(Reply::typed("application/json", LIST));
+        let url = server.url("/ranges.json");
+        let robot = |id: &str, name: &str| {
+            let mut robot = Robot::new(id, Source::manual());
+            name.clone_into(&mut robot.name);
+            id.clone_into(&mut robot.useragent);
+            robot.patterns = vec![Pattern::new(PatternKind::Token, id)];
+            robot
+        };
+        let mut listed = robot("listbot", "List <b>robot</b>");
+        listed.ranges_url = Some(url.clone());
+        let robots = [listed, robot("plainbot", "Plain robot")];
+        for robot in &robots {
+            site.store.add_robot(robot, NOW_MS).await.unwrap();
+        }
+        let detector = Detector::new(robots.map(Arc::new)).unwrap();
+        site.detector.replace(detector);
+        Self { server, url }
+    }
+
+    /// The same, with the list fetched and robots come.
+    async fn visited(site: &Site) -> Self {
+        let lists = Self::of(site).await;
+        site.ranges
+            .refresh(std::slice::from_ref(&lists.url), true)
+            .await;
+        assert_eq!(visit(site, "listbot", HOME), Verdict::Verified);
+        site.clock.advance(Duration::from_hours(2));
+        assert_eq!(visit(site, "listbot", HOME), Verdict::Verified);
+        assert_eq!(visit(site, "listbot", ELSEWHERE), Verdict::Spoofed);
+        for _ in 0..5 {
+            assert_eq!(visit(site, "plainbot", HOME), Verdict::Unverifiable);
+        }
+        lists
+    }
+}
+
+/// Has the verifier look at a request.
+fn visit(site: &Site, robot: &str, address: &str) -> Verdict {
+    let detector = site.detector.load();
+    let claim = detector.identify(robot.as_bytes()).unwrap();
+    let headers = HeaderMap::from_iter([(HOST, HOSTILE_HOST.parse().unwrap())]);
+    let (uri, client) = (HOSTILE_PATH.parse().unwrap(), address.parse::<IpAddr>());
+    let request = ClaimedRequest::new(&claim, client.ok(), &Method::GET, &uri, &headers);
+    site.verifier.verdict_now(&request)
+}
+
+/// Asks until no list is being fetched; returns what is told of the only list then.
+async fn fetched(client: &Client) -> Value {
+    for _ in 0..2_000 {
+        let told = client.get("api/verification").await.json();
+        if told["fetching"] == false {
+            assert_eq!(told["lists"].as_array().map(Vec::len), Some(1), "{told}");
+            return told["lists"][0].clone();
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("the lists are never fetched");
+}
+
+async fn fetch_json(client: &Client, body: &str) -> super::site::Answer {
+    let path = "api/verification/ranges/refresh";
+    let request = client.json(Method::POST, path, body);
+    client.send(request.header(ORIGIN, client.origin())).await
+}
+
+#[tokio::test]
+async fn the_page_tells_verdicts_impostors_and_lists_and_escapes_them() {
+    let site = Plan::default().start().await;
+    let lists = Lists::visited(&site).await;
+    let client = site.logged_in().await;
+    let page = client.get("verification").await;
+    assert_eq!(page.status, StatusCode::OK);
+    let text = page.text();
+    for words in [
+        "Verified 2 Spoofed 1 Unverifiable 5 Pending now 0",
+        "List &#60;b&#62;robot&#60;/b&#62; 3 2 0 1",
+        "Plain robot 5 0 5 0",
+        "the highest stands for 7 requests",
+        "12:00: 1 verified, 0 unverifiable, 0 spoofed",
+        "14:00: 1 verified, 5 unverifiable, 1 spoofed",
+        "2026-03-01 14:00 UTC 1 5 1",
+        ELSEWHERE,
+        "/a&#34;onload=&#39;x&#39;&#38;amp;",
+        "&#60;script&#62;alert",
+        "198.51.100.7 is not in the one range",
+        "fresh 1 2026-02-20 2 hours ago 2 hours ago",
+        lists.url.as_str(),
+    ] {
+        assert!(text.contains(words), "{words:?} is not in {text}");
+    }
+    assert!(!page.body.contains("<script>"), "{}", page.body);
+    assert!(!page.body.contains("<b>robot"));
+    assert!(!page.body.contains(" style="), "the pages forbid it");
+    assert!(
+        page.body
+            .contains(r#"href="./verification" aria-current="page""#)
+    );
+    let robot = client.get("robots/manual/listbot").await;
+    let words = "2 verified, 0 unverifiable, 1 spoofed";
+    assert!(robot.text().contains(words), "{}", robot.text());
+    assert!(robot.body.contains("../../verification?robot=listbot"));
+}
+
+#[tokio::test]
+async fn programs_are_told_the_same() {
+    let site = Plan::open().start().await;
+    let lists = Lists::visited(&site).await;
+    let client = site.client();
+    let told = client.get("api/verification").await.json();
+    assert_eq!(told["methods"], json!(["ranges"]));
+    let totals = json!({ "verified": 2, "unverifiable": 5, "spoofed": 1 });
+    assert_eq!(told["totals"], totals);
+    assert_eq!(told["pending"], 0);
+    assert_eq!(told["hours"].as_array().map(Vec::len), Some(24));
+    let hour = json!({
+        "began": "2026-03-01T14:00:00Z", "verified": 1, "unverifiable": 5, "spoofed": 1,
+    });
+    assert_eq!(told["hours"][23], hour);
+    let plain = json!({
+        "robot": { "id": "plainbot", "name": "Plain robot" },
+        "requests": 5, "verified": 0, "unverifiable": 5, "spoofed": 0,
+    });
+    assert_eq!(told["robots"][0], plain, "most requests come first");
+    let spoofed = &told["spoofed"][0];
+    assert_eq!(spoofed["at"], "2026-03-01T14:00:00Z");
+    assert_eq!(spoofed["robot"]["id"], "listbot");
+    assert_eq!(spoofed["address"], ELSEWHERE);
+    assert_eq!(spoofed["host"], HOSTILE_HOST);
+    assert_eq!(spoofed["path"], HOSTILE_PATH);
+    let list = &told["lists"][0];
+    assert_eq!(list["url"], lists.url);
+    assert_eq!(list["state"], "fresh");
+    assert_eq!(list["prefixes"], 1);
+    assert_eq!(list["robots"][0]["id"], "listbot");
+    assert_eq!(list["checked"], "2026-03-01T12:00:00Z");
+}
+
+#[tokio::test]
+async fn robots_are_ordered_and_hours_narrowed_as_asked() {
+    let site = Plan::open().start().await;
+    let _lists = Lists::visited(&site).await;
+    let client = site.client();
+    let order = async |query: &str| {
+        let told = client.get(&format!("api/verification{query}")).await.json();
+        told["robots"][0]["robot"]["id"].clone()
+    };
+    assert_eq!(order("?sort=spoofed").await, "listbot");
+    assert_eq!(order("?sort=requests&dir=asc").await, "listbot");
+    assert_eq!(order("?sort=robot&dir=desc").await, "plainbot");
+    let sorted = client.get("verification?sort=spoofed").await;
+    let heading = r#"aria-sort="descending" class="number"><a href="./verification?sort=spoofed"#;
+    assert!(sorted.body.contains(heading), "{}", sorted.body);
+    for query in ["?sort=size", "?dir=up"] {
+        let refused = client.get(&format!("api/verification{query}")).await;
+        assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
+    }
+    let narrowed = client.get("verification?robot=plainbot").await.text();
+    assert!(narrowed.contains("Verdicts by hour: plainbot"));
+    assert!(narrowed.contains("the highest stands for 5 requests"));
+    let nobody = client.get("verification?robot=%3Cscript%3E").await;
+    let words = "No request of this robot was counted";
+    assert!(nobody.text().contains(words));
+    assert!(!nobody.body.contains("<script>"));
+}
+
+#[tokio::test]
+async fn a_button_fetches_a_list_and_a_failure_leaves_the_last_copy() {
+    let site = Plan::default().start().await;
+    let lists = Lists::of(&site).await;
+    let client = site.logged_in().await;
+    let before = client.get("verification").await.text();
+    assert!(before.contains("not fetched yet"), "{before}");
+    assert!(before.contains("No request of a robot was counted"));
+    assert!(before.contains("There was none since the process started"));
+    let path = "verification/ranges/refresh";
+    let answer = client.post(path, &[("url", &lists.url)]).await;
+    assert_eq!(answer.status, StatusCode::SEE_OTHER);
+    let place = answer.header("location").to_owned();
+    assert_eq!(place, "../../verification#list-fetch");
+    let list = fetched(&client).await;
+    assert_eq!(
+        (&list["state"], &list["prefixes"]),
+        (&json!("fresh"), &json!(1))
+    );
+    let after = client.get("verification").await.text();
+    assert!(
+        after.contains("The list was fetched. Finished just now"),
+        "{after}"
+    );
+
+    lists.server.set(Reply::status(500));
+    let answer = client.post(path, &[]).await;
+    assert_eq!(answer.status, StatusCode::SEE_OTHER);
+    let list = fetched(&client).await;
+    assert_eq!(
+        (&list["state"], &list["prefixes"]),
+        (&json!("fresh"), &json!(1))
+    );
+    assert!(list["error"].as_str().unwrap().contains("500"), "{list}");
+    let page = client.get("verification").await.text();
+    assert!(page.contains("Failed just now :"), "{page}");
+    assert!(page.contains("The list could not be fetched."), "{page}");
+    let told = client.get("api/verification").await.json()["fetch"].clone();
+    assert_eq!((&told["lists"], &told["done"]), (&json!(1), &json!(1)));
+    assert_eq!(told["failed"][0]["url"], lists.url);
+    assert_eq!(told["failed"][0]["error"], list["error"]);
+    site.clock.advance(Duration::from_hours(24 * 60));
+    // The session is over, too.
+    let client = site.logged_in().await;
+    let page = client.get("verification").await.text();
+    assert!(page.contains("stale"), "{page}");
+}
+
+#[tokio::test]
+async fn lists_are_fetched_for_programs_one_fetch_at_a_time() {
+    let site = Plan::open().start().await;
+    let client = site.client();
+    let none = fetch_json(&client, "{}").await;
+    assert_eq!(none.status, StatusCode::UNPROCESSABLE_ENTITY, "no list yet");
+    let lists = Lists::of(&site).await;
+    lists.server.set(Reply::Hang);
+    let unknown = fetch_json(&client, r#"{"url":"http://127.0.0.1:9/admin"}"#).await;
+    assert_eq!(unknown.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(unknown.json()["error"]["code"], "invalid");
+    let never = client.get("api/verification/ranges/refresh").await;
+    assert_eq!(never.json(), Value::Null);
+    let begun = fetch_json(&client, "{}").await;
+    assert_eq!(begun.status, StatusCode::ACCEPTED);
+    assert_eq!(begun.json()["fetching"], true);
+    let progress = client.get("api/verification/ranges/refresh").await.json();
+    assert_eq!(progress["running"], true);
+    assert_eq!(
+        (&progress["done"], &progress["lists"]),
+        (&json!(0), &json!(1))
+    );
+    let second = fetch_json(&client, "{}").await;
+    assert_eq!(second.status, StatusCode::CONFLICT);
+    assert_eq!(second.json()["error"]["code"], "busy");
+    let page = client.get("verification").await.text();
+    assert!(
+        page.contains("Lists are being fetched: 0 of 1 done."),
+        "{page}"
+    );
+}
+
+#[tokio::test]
+async fn only_who_is_logged_in_sees_it_and_fetches_only_what_is_meant() {
+    let site = Plan::default().start().await;
+    let lists = Lists::of(&site).await;
+    let (stranger, client) = (site.client(), site.logged_in().await);
+    let page = stranger.get("verification").await;
+    assert_eq!(page.status, StatusCode::SEE_OTHER);
+    let api = stranger.get("api/verification").await;
+    assert_eq!(api.status, StatusCode::UNAUTHORIZED);
+    for (who, status) in [
+        (&stranger, StatusCode::UNAUTHORIZED),
+        (&client, StatusCode::FORBIDDEN),
+    ] {
+        assert_eq!(fetch_json(who, "{}").await.status, status);
+    }
+    for token in ["", "wrong"] {
+        let form = [("csrf", token)];
+        let refused = client
+            .post_as_is("verification/ranges/refresh", &form)
+            .await;
+        assert_eq!(refused.status, StatusCode::FORBIDDEN);
+    }
+    let refused = client.get("verification/ranges/refresh").await;
+    assert_eq!(refused.status, StatusCode::METHOD_NOT_ALLOWED);
+    assert!(lists.server.seen().is_empty());
+}
+
+#[tokio::test]
+async fn a_verification_that_is_off_says_how_to_switch_it_on() {
+    let plan = Plan {
+        verifies: false,
+        ..Plan::open()
+    };
+    let site = plan.start().await;
+    let lists = Lists::of(&site).await;
+    let client = site.client();
+    let page = client.get("verification").await;
+    for words in [
+        "Verification is off",
+        "verify.enabled = true",
+        "Lists are not used",
+    ] {
+        assert!(page.text().contains(words), "{words}");
+    }
+    assert!(!page.body.contains("<form method=\"post\""));
+    let refused = fetch_json(&client, "{}").await;
+    assert_eq!(refused.status, StatusCode::CONFLICT);
+    assert_eq!(refused.json()["error"]["code"], "off");
+    assert!(lists.server.seen().is_empty());
+}
+
+#[tokio::test]
+async fn a_person_sees_the_bars_in_any_light_and_on_any_screen() {
+    let site = Plan::default().start().await;
+    let _lists = Lists::visited(&site).await;
+    let mut browser = Browser::start().await;
+    browser.look(Screen::DESK, "light").await;
+    log_in(&browser, &site).await;
+    let mut grounds = Vec::new();
+    for (screen, scheme) in [
+        (Screen::DESK, "light"),
+        (Screen::DESK, "dark"),
+        (Screen::PHONE, "light"),
+    ] {
+        browser.look(screen, scheme).await;
+        go(&browser, &site, "verification").await;
+        browser
+            .keep_screenshot(&format!("admin-verification-{}-{scheme}", grounds.len()))
+            .await;
+        let script = "return [getComputedStyle(document.querySelector('.bar-spoofed')).fill, \
+            document.documentElement.scrollWidth <= window.innerWidth];";
+        let seen = browser.client.execute(script, vec![]).await.unwrap();
+        assert_eq!(seen[1], true, "{scheme}: the page is wider than the screen");
+        grounds.push(seen[0].clone());
+    }
+    assert_ne!(grounds[0], grounds[1], "dark has colours of its own");
+    assert_ne!(grounds[0], "rgb(0, 0, 0)");
+}
+
+#[tokio::test]
+async fn a_person_sees_lists_come_and_which_of_them_do_not() {
+    let site = Plan::default().start().await;
+    let _lists = Lists::visited(&site).await;
+    let (release, released) = mpsc::channel::<()>();
+    let released = Mutex::new(released);
+    let slow = TestServer::with(move |_| {
+        let _ = released.lock().unwrap().recv();
+        Reply::status(500)
+    });
+    let mut robot = Robot::new("slowbot", Source::manual());
+    robot.patterns = vec![Pattern::new(PatternKind::Token, "slowbot")];
+    robot.ranges_url = Some(slow.url("/slow.json"));
+    let mut robots = site.detector.load().robots().to_vec();
+    robots.push(Arc::new(robot));
+    site.detector.replace(Detector::new(robots).unwrap());
+
+    let mut browser = Browser::start().await;
+    browser.look(Screen::DESK, "light").await;
+    log_in(&browser, &site).await;
+    go(&browser, &site, "verification").await;
+    browser.find("#fetch-all").await.click().await.unwrap();
+    browser
+        .wait_for_text("#list-fetch", "Lists are being fetched: 1 of 2 done.")
+        .await;
+    browser.keep_screenshot("admin-verification-fetching").await;
+    let mark = "window.isTheSamePage = true; document.querySelector('details').open = true;";
+    browser.client.execute(mark, vec![]).await.unwrap();
+    drop(release);
+    let told = browser
+        .wait_for_text("#list-fetch", "1 of 2 lists could not be fetched.")
+        .await;
+    assert!(told.contains(&slow.url("/slow.json")), "{told}");
+    assert!(told.contains("500"), "{told}");
+    let script = "return [window.isTheSamePage === true && document.querySelector('details').open, \
+        document.querySelector('#fetch-all').disabled, \
+        document.querySelectorAll('#lists-panel .badge-good').length];";
+    let seen = browser.client.execute(script, vec![]).await.unwrap();
+    assert_eq!(seen, json!([true, false, 1]));
+    browser
+        .keep_screenshot("admin-verification-failed-light")
+        .await;
+    browser.look(Screen::DESK, "dark").await;
+    browser
+        .keep_screenshot("admin-verification-failed-dark")
+        .await;
+    browser.look(Screen::PHONE, "dark").await;
+    browser
+        .keep_screenshot("admin-verification-failed-phone")
+        .await;
+    let script = "return document.documentElement.scrollWidth <= window.innerWidth;";
+    let fits = browser.client.execute(script, vec![]).await.unwrap();
+    assert_eq!(fits, true, "the page is wider than a phone");
+    browser.end().await;
+}

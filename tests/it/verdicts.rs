@@ -1,0 +1,13 @@
+//! What the verdict on a robot's claim does to its requests.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "what helpers of a test cannot do fails the test"
+)]
+
+mod deciding;
+mod enforcing;
+mod layering;
+mod universe;
+mod waiting;

@@ -1,0 +1,55 @@
+//! robots.txt, and robots that are not who they say.
+
+use robot_detection::{
+    policy::{Enforce, Enforcement, Enforcer, Policy, SharedRobotsFiles, Visit, Visitor},
+    robots_txt::{Dialect, RobotsTxt},
+};
+
+use super::universe::{GOOGLEBOT, Pending, Spoofed, Unverifiable, Verified, build, claim, get};
+use robot_detection::detect::Verdict;
+
+const FILE: &[u8] = b"User-agent: *\nDisallow: /private/\nCrawl-delay: 10\n";
+
+fn enforcer() -> Enforcer {
+    let files = SharedRobotsFiles::default();
+    files.replace(RobotsTxt::parse(FILE, Dialect::default()).into());
+    let settings = Enforcement::default();
+    Enforcer::new(files, settings.rules(Enforce::On).crawl_delay(Enforce::On))
+}
+
+/// Tells whether Googlebot's request is held to be a breach.
+fn breaks(enforcer: &Enforcer, policy: &Policy, target: &str, verdict: Verdict) -> bool {
+    let claim = &claim(GOOGLEBOT);
+    let visit = Visit {
+        request: get(target),
+        target,
+        visitor: Visitor { claim, verdict },
+        user_agent: GOOGLEBOT.as_bytes(),
+    };
+    enforcer.hold(policy, &visit, || 0).is_some()
+}
+
+#[test]
+fn an_impostor_of_an_allowed_robot_is_held_to_robots_txt() {
+    let policy = build(|policy| policy.allow_robots(["googlebot"]));
+    let enforcer = enforcer();
+    for (verdict, expected) in [
+        (Verified, false),
+        (Unverifiable, false),
+        (Pending, false),
+        (Spoofed, true),
+    ] {
+        let found = breaks(&enforcer, &policy, "/private/a", verdict);
+        assert_eq!(found, expected, "{verdict}");
+    }
+}
+
+#[test]
+fn impostors_use_up_no_pace_but_their_own() {
+    let (enforcer, policy) = (enforcer(), build(|policy| policy));
+    for verdict in [Spoofed, Pending, Verified] {
+        let came = [0; 3].map(|_| breaks(&enforcer, &policy, "/", verdict));
+        assert_eq!(came, [false, false, true], "{verdict}");
+    }
+    assert!(breaks(&enforcer, &policy, "/", Unverifiable));
+}
