@@ -54,6 +54,8 @@ struct Inner {
 struct Sites {
     offered: BTreeSet<String>,
     wanted: BTreeSet<String>,
+    /// Taken up, with how many runs of the robot had ended by then.
+    taken: BTreeMap<String, u64>,
     robots: BTreeMap<String, SiteRobot>,
     failures: BTreeMap<String, String>,
 }
@@ -66,18 +68,22 @@ impl RobotRuns {
         let Sites {
             offered,
             wanted,
+            taken,
             robots,
             failures,
         } = &mut *known;
         wanted.retain(|site| offered.contains(site));
+        taken.retain(|site, _| offered.contains(site));
         robots.retain(|site, _| offered.contains(site));
         failures.retain(|site, _| offered.contains(site));
     }
 
     /// Shows progress and explanations of a robot, in place of an earlier one of its site.
     pub fn show(&self, robot: &SiteRobot) {
-        let site = robot.site().to_owned();
-        self.sites().robots.insert(site, robot.clone());
+        let mut known = self.sites();
+        // The runs of another robot are counted anew.
+        known.taken.remove(robot.site());
+        known.robots.insert(robot.site().to_owned(), robot.clone());
     }
 
     /// Waits until a page asks for a run, and returns the name of the site.
@@ -85,7 +91,7 @@ impl RobotRuns {
     /// It may be dropped before it is ready; nothing is lost.
     pub async fn wanted(&self) -> String {
         loop {
-            let next = self.sites().wanted.pop_first();
+            let next = self.sites().take();
             if let Some(site) = next {
                 return site;
             }
@@ -95,7 +101,9 @@ impl RobotRuns {
 
     /// Notes why a run did not begin or broke off; pages tell it until the next one is asked for.
     pub fn failed(&self, site: &str, reason: impl Into<String>) {
-        self.sites().failures.insert(site.to_owned(), reason.into());
+        let mut known = self.sites();
+        known.taken.remove(site);
+        known.failures.insert(site.to_owned(), reason.into());
     }
 
     /// Asks for a run of a site; tells whether such runs are offered.
@@ -121,9 +129,11 @@ impl RobotRuns {
         self.sites().robots.get(site).cloned()
     }
 
-    /// Tells whether a run is asked for and was not taken up yet.
+    /// Tells whether a run is asked for that has not ended; pages wait for it to be seen.
     pub(super) fn is_wanted(&self, site: &str) -> bool {
-        self.sites().wanted.contains(site)
+        let known = self.sites();
+        let is_under_way = |ended: &u64| known.ended(site) == Some(*ended);
+        known.wanted.contains(site) || known.taken.get(site).is_some_and(is_under_way)
     }
 
     /// Returns why the last run did not begin or broke off.
@@ -135,6 +145,21 @@ impl RobotRuns {
         // Each change is whole; what a panic left is as good as before.
         let sites = self.inner.sites.lock();
         sites.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Sites {
+    /// Takes up a wish; what begins then takes a while before it is seen.
+    fn take(&mut self) -> Option<String> {
+        let site = self.wanted.pop_first()?;
+        if let Some(ended) = self.ended(&site) {
+            self.taken.insert(site.clone(), ended);
+        }
+        Some(site)
+    }
+
+    fn ended(&self, site: &str) -> Option<u64> {
+        Some(self.robots.get(site)?.runs_ended())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicBool, Ordering},
+    atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
 use tokio::sync::watch;
@@ -31,6 +31,7 @@ pub(super) struct Shared {
     pub(super) wanted: watch::Sender<RunWanted>,
     pub(super) progress: watch::Sender<Progress>,
     is_running: AtomicBool,
+    runs_ended: AtomicU64,
 }
 
 /// Control of a robot: pause, resume, stop, and its progress.
@@ -56,6 +57,7 @@ impl SiteRobot {
             wanted: watch::Sender::default(),
             progress: watch::Sender::default(),
             is_running: AtomicBool::new(false),
+            runs_ended: AtomicU64::new(0),
         };
         Self {
             shared: Arc::new(shared),
@@ -106,6 +108,11 @@ impl SiteRobot {
         &self.shared.settings.site
     }
 
+    /// Returns how many runs have ended, in whatever way.
+    pub(crate) fn runs_ended(&self) -> u64 {
+        self.shared.runs_ended.load(Ordering::Acquire)
+    }
+
     fn occupy(&self) -> Result<Running<'_>, SiteRobotError> {
         if self.shared.is_running.swap(true, Ordering::AcqRel) {
             let site = self.site().to_owned();
@@ -154,6 +161,7 @@ impl Drop for Running<'_> {
         self.0
             .progress
             .send_modify(|progress| progress.state = idle);
+        self.0.runs_ended.fetch_add(1, Ordering::AcqRel);
         self.0.is_running.store(false, Ordering::Release);
     }
 }

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use axum::{Router, http::header, response::Html, routing::get};
 use reqwest::{Method, StatusCode};
 use robot_detection::site_robot::{SiteRobot, source::ApplicationSource};
-use tokio::{sync::Semaphore, task::JoinHandle};
+use tokio::{
+    sync::{Notify, Semaphore},
+    task::JoinHandle,
+};
 use tokio_util::task::TaskTracker;
 
 use super::{
@@ -19,6 +22,9 @@ const HOSTILE: &str = "</title><script>alert('x')</script>";
 /// Robot of a site of 60 pages, each of which waits until it may be read.
 struct Walk {
     pages: Arc<Semaphore>,
+    /// Runs that may begin.
+    begin: Arc<Semaphore>,
+    is_taken_up: Arc<Notify>,
     runner: JoinHandle<()>,
 }
 
@@ -29,7 +35,12 @@ impl Drop for Walk {
 }
 
 impl Walk {
+    /// Begins each run as soon as it is asked for.
     fn of(site: &Site) -> Self {
+        Self::begun_by(site, Arc::new(Semaphore::new(1_000)))
+    }
+
+    fn begun_by(site: &Site, begin: Arc<Semaphore>) -> Self {
         let pages = Arc::new(Semaphore::new(0));
         let gate = Arc::clone(&pages);
         let page = move |number: usize| {
@@ -59,15 +70,24 @@ impl Walk {
         let runs = site.robot_runs.clone();
         runs.offer(["default".to_owned()]);
         runs.show(&robot);
+        let is_taken_up = Arc::new(Notify::new());
+        let (gate, taken_up) = (Arc::clone(&begin), Arc::clone(&is_taken_up));
         let runner = TaskTracker::new().spawn(async move {
             loop {
                 runs.wanted().await;
+                taken_up.notify_one();
+                gate.acquire().await.unwrap().forget();
                 if let Err(error) = robot.run().await {
                     runs.failed("default", error.to_string());
                 }
             }
         });
-        Self { pages, runner }
+        Self {
+            pages,
+            begin,
+            is_taken_up,
+            runner,
+        }
     }
 }
 
@@ -152,6 +172,27 @@ async fn mark(browser: &Browser) {
 async fn is_marked(browser: &Browser) -> bool {
     let script = "return window.isMarked === true;";
     browser.client.execute(script, vec![]).await.unwrap() == true
+}
+
+#[tokio::test]
+async fn a_run_that_is_taken_up_is_starting_until_it_is_seen() {
+    let site = Plan::default().start().await;
+    let walk = Walk::begun_by(&site, Arc::new(Semaphore::new(0)));
+    let client = site.logged_in().await;
+    client.post("site-robot/run", &[]).await;
+    walk.is_taken_up.notified().await;
+    let status = client.get("api/site-robot").await.json();
+    assert_eq!(
+        (&status["state"], &status["running"], &status["can_run"]),
+        (&"starting".into(), &true.into(), &false.into())
+    );
+    walk.pages.add_permits(1_000);
+    walk.begin.add_permits(1);
+    let done = until(&client, |status| status["state"] == "idle").await;
+    assert_eq!(
+        (&done["run"]["added"], &done["can_run"]),
+        (&60.into(), &true.into())
+    );
 }
 
 #[tokio::test]
