@@ -175,8 +175,8 @@ impl Detector {
             return true;
         }
         let mut any = AnyRobot::new(self.recognises_unlisted);
-        matcher.scan(user_agent, left, &mut any);
-        any.is_found || glance.is_some_and(|glance| glance.is_found(text, &mut any.marks))
+        matcher.scan(user_agent, left.clone(), &mut any);
+        any.is_found || glance.is_some_and(|glance| glance.is_found(text, left, &mut any.marks))
     }
 
     /// Returns the robots that take part.

@@ -22,6 +22,7 @@ use super::{
     anchor::{GRAM_BYTES, gram},
     index::Index,
     rules::{Plain, Rule},
+    skipped,
     words::{Word, Words},
 };
 
@@ -108,6 +109,8 @@ struct Bucket {
     count: u16,
     /// Whether a word is told by its key, and has no letters in a row that are looked for.
     is_known: bool,
+    /// Whether a word may begin a phrase of browsers, in which nothing is looked for.
+    is_skipped: bool,
 }
 
 /// Forms that are looked for at every place.
@@ -206,11 +209,18 @@ impl Matcher {
         strange: &mut Strange,
         visitor: &mut impl Visitor,
     ) {
-        for Word { run, key } in Words::within(text, range) {
+        let mut words = Words::within(text, range);
+        while let Some(Word { run, key }) = words.next() {
             if self.known.has(key) {
                 continue;
             }
             if let Some(bucket) = self.words.get(key) {
+                if bucket.is_skipped
+                    && let Some(end) = skipped::phrase_end(text, run.start)
+                {
+                    words.skip_to(end);
+                    continue;
+                }
                 if bucket.first.is_some() {
                     self.test_all(bucket, run.start, text, visitor);
                     if visitor.is_done() {

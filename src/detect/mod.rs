@@ -28,7 +28,8 @@
 //! a [`Sign`]: a word that robots call themselves (`bot` at the end of a word,
 //! `crawler`, `monitor`), a URL or an e-mail address, `compatible;` where no
 //! browser says it, an attack on the server, a library's name at the start, or
-//! a program's name with nothing of a browser, a system or a device beside it.
+//! a program's name with nothing of a browser or a device beside it: a name with
+//! a version or a comment, words alone, or a name where only `Mozilla/5.0` is said.
 //! Names of devices are no signs: what the first comment of an Android browser
 //! says (`CUBOT`, `M bot 54`, `Spider 8`) does not count, nor do the URLs that
 //! old browsers and telephones' profiles carry.

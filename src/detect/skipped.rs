@@ -1,4 +1,4 @@
-//! What browsers begin and end with, in which no robot is looked for.
+//! What browsers begin and end with, and say in between, in which no robot is looked for.
 
 use std::ops::Range;
 
@@ -21,11 +21,58 @@ const SAFARI: &[u8] = b" Safari/";
 const MOBILE: &[u8] = b" Mobile";
 const IPHONE: &[u8] = b" Mobile/15E148";
 
+// What stands in between, but for versions. None ends within a word.
+const LIKE_MAC: &[u8] = b"like Mac OS X) ";
+const WEBKIT: &[u8] = b"AppleWebKit/";
+const LIKE_GECKO: &[u8] = b" (KHTML, like Gecko)";
+const GECKO: &[u8] = b"Gecko/";
+
+/// Products that follow, of which the first letters tell all but the rest.
+const PRODUCTS: [(&[u8; 8], &[u8]); 6] = [
+    (b" Chrome/", b""),
+    (b" Safari/", b""),
+    (b" Mobile ", b"Safari/"),
+    (b" Mobile/", b"15E148"),
+    (b" Version", b"/"),
+    (b" Firefox", b"/"),
+];
+
 /// Returns all pieces that are skipped.
-pub(super) fn pieces() -> impl Iterator<Item = &'static [u8]> {
-    let endings = [ENGINE, CHROME, VERSION, SAFARI, MOBILE, IPHONE];
+pub(super) fn pieces() -> impl Iterator<Item = Vec<u8>> {
     let systems = SYSTEMS.into_iter().map(|(_, system)| system);
-    [START].into_iter().chain(systems).chain(endings)
+    let starts = [START].into_iter().chain(systems);
+    let endings = [ENGINE, CHROME, VERSION, SAFARI, MOBILE, IPHONE];
+    let phrases = [LIKE_MAC, WEBKIT, LIKE_GECKO, GECKO];
+    let products = PRODUCTS.map(|(first, rest)| [first.as_slice(), rest].concat());
+    let pieces = starts.chain(endings).chain(phrases).map(<[u8]>::to_vec);
+    pieces.chain(products)
+}
+
+/// Words that a phrase may begin with: see [`phrase_end`].
+pub(super) const FIRST_WORDS: [&[u8]; 3] = [b"applewebkit", b"gecko", b"like"];
+
+/// Returns where a phrase of browsers ends that begins at `start`, if one does.
+pub(super) fn phrase_end(text: &[u8], start: usize) -> Option<usize> {
+    let rest = text.get(start..)?;
+    let engine = rest.strip_prefix(LIKE_MAC).unwrap_or(rest);
+    let mut rest = match engine.strip_prefix(WEBKIT) {
+        Some(version) => behind_version(version).strip_prefix(LIKE_GECKO)?,
+        None => behind_version(rest.strip_prefix(GECKO)?),
+    };
+    while let Some(version) = behind_product(rest) {
+        rest = behind_version(version);
+    }
+    Some(text.len() - rest.len())
+}
+
+#[inline]
+fn behind_product(text: &[u8]) -> Option<&[u8]> {
+    let (first, rest) = text.split_first_chunk()?;
+    let (_, product) = PRODUCTS.iter().find(|(own, _)| *own == first)?;
+    if product.is_empty() {
+        return Some(rest);
+    }
+    rest.strip_prefix(*product)
 }
 
 /// Returns what is left of a User-Agent between a beginning and an ending of browsers.
@@ -77,6 +124,20 @@ fn without_version(mut text: &[u8]) -> &[u8] {
         if others != 0 {
             let count = others.leading_zeros() as usize / 8;
             return text.get(..text.len() - count).unwrap_or_default();
+        }
+        text = rest;
+    }
+    text
+}
+
+/// Leaves out the digits and points at the start, but for some near the end of the text.
+#[inline]
+fn behind_version(mut text: &[u8]) -> &[u8] {
+    while let Some((first, rest)) = text.split_first_chunk() {
+        let others = not_of_version(*first);
+        if others != 0 {
+            let count = others.trailing_zeros() as usize / 8;
+            return text.get(count..).unwrap_or_default();
         }
         text = rest;
     }
@@ -140,16 +201,64 @@ mod tests {
     }
 
     #[test]
+    fn phrases_of_browsers_are_passed_over_to_their_last_version() {
+        for (text, expected) in [
+            (
+                "AppleWebKit/537.36 (KHTML, like Gecko) Version/4.0 Chrome/146.0.1.2 Mobile Safari/537.36 GSA/15.4",
+                " GSA/15.4",
+            ),
+            (
+                "like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148 [FBAN/FBIOS]",
+                " [FBAN/FBIOS]",
+            ),
+            ("Gecko/20100101 Firefox/140.0 Ex/1.0", " Ex/1.0"),
+            (
+                "AppleWebKit/537 (KHTML, like Gecko) Mobile Ex",
+                " Mobile Ex",
+            ),
+            ("AppleWebKit/1 (KHTML, like Gecko) Version ", " Version "),
+            ("Gecko/1x", "1x"),
+            ("Gecko/", ""),
+        ] {
+            let end = phrase_end(text.as_bytes(), 0);
+            let left = end.and_then(|end| text.get(end..));
+            assert_eq!(left, Some(expected), "{text}");
+        }
+        for text in [
+            "AppleWebKit/537.36 (KHTML, like Gecko; examplebot)",
+            "AppleWebKit",
+            "like Mac OS X) ",
+            "like Mac OS X) Gecko/1",
+            "like Gecko",
+            "",
+        ] {
+            assert_eq!(phrase_end(text.as_bytes(), 0), None, "{text}");
+        }
+    }
+
+    #[test]
     fn no_word_goes_on_into_what_is_left_out() {
         let is_letter = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphabetic);
-        let endings = 1 + SYSTEMS.len();
-        assert!(pieces().take(endings).all(|start| !is_letter(start.last())));
-        assert!(pieces().skip(endings).all(|end| !is_letter(end.first())));
+        let pieces: Vec<_> = pieces().collect();
+        let (starts, rest) = pieces.split_at(1 + SYSTEMS.len());
+        let (endings, phrases) = rest.split_at(6);
+        assert!(endings.iter().all(|end| !is_letter(end.first())));
+        let mut lasts = starts.iter().chain(phrases);
+        assert!(lasts.all(|piece| !is_letter(piece.last())));
+        assert!(PRODUCTS.iter().all(|(first, _)| !is_letter(first.first())));
         assert!(
             SYSTEMS
                 .iter()
                 .all(|(first, system)| system.starts_with(*first))
         );
+    }
+
+    #[test]
+    fn phrases_begin_with_the_words_that_are_told() {
+        for piece in [LIKE_MAC, WEBKIT, GECKO] {
+            let lower = piece.to_ascii_lowercase();
+            assert!(FIRST_WORDS.iter().any(|word| lower.starts_with(word)));
+        }
     }
 
     #[test]

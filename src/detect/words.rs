@@ -87,6 +87,13 @@ impl<'t> Words<'t> {
             end: start,
         }
     }
+
+    /// Passes over what stands before `end`, where no word goes on.
+    #[inline]
+    pub(super) fn skip_to(&mut self, end: usize) {
+        self.end = end;
+        self.letters &= u64::MAX.unbounded_shl(bits(end.saturating_sub(self.base)));
+    }
 }
 
 impl Iterator for Words<'_> {
@@ -268,6 +275,24 @@ mod tests {
                 assert_eq!(runs, reference(&text[start..end]), "{start}..{end}");
             }
         }
+    }
+
+    #[test]
+    fn words_may_be_passed_over() {
+        let text = b"one-two three ".repeat(19);
+        let all = reference(&text);
+        for place in 0..all.len() {
+            for target in place + 1..all.len() {
+                let mut words = Words::new(&text);
+                words.nth(place);
+                words.skip_to(all[target].start);
+                let left: Vec<_> = words.map(|word| word.run).collect();
+                assert_eq!(left, all[target..], "{place} {target}");
+            }
+        }
+        let mut words = Words::new(&text);
+        words.skip_to(text.len());
+        assert_eq!(words.next(), None);
     }
 
     #[test]

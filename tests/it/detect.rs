@@ -719,6 +719,64 @@ proptest! {
     }
 }
 
+/// What browsers say, in parts.
+const BROWSERS: [&str; 20] = [
+    "Mozilla/5.0 (",
+    "Linux; Android ",
+    "iPhone; CPU iPhone OS ",
+    "14; K",
+    "18_4 ",
+    ")",
+    " ",
+    "x",
+    "like Mac OS X) ",
+    "AppleWebKit/",
+    "537.36",
+    "605.1.15",
+    " (KHTML, like Gecko)",
+    " Chrome/",
+    " Version/",
+    " Mobile Safari/",
+    " Mobile/15E148",
+    " Safari/",
+    "Gecko/20100101",
+    " Firefox/140.0",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_name_is_found_wherever_it_is_cut_out_of_a_browser(
+        parts in prop::collection::vec(prop::sample::select(BROWSERS.to_vec()), 1..12),
+        at in any::<prop::sample::Index>(),
+        length in 1..40_usize,
+        kind in prop::sample::select(vec![PatternKind::Token, PatternKind::Regex]),
+    ) {
+        let text = parts.concat();
+        let start = at.index(text.len());
+        let name = &text[start..text.len().min(start + length)];
+        let detector = detector([robot("it", kind, &regex_or(kind, name))]);
+        let expected = if kind == PatternKind::Regex {
+            text.find(name).map(|start| start..start + name.len())
+        } else {
+            let robots = [robot("it", kind, name)];
+            reference::identify(&robots, text.as_bytes()).map(|(_, _, range)| range)
+        };
+        let claim = detector.identify(text.as_bytes());
+        prop_assert_eq!(detector.is_robot(&text), expected.is_some(), "{:?}", name);
+        prop_assert_eq!(claim.map(|claim| claim.range()), expected, "{:?}", name);
+    }
+}
+
+fn regex_or(kind: PatternKind, literal: &str) -> String {
+    if kind == PatternKind::Regex {
+        regex_syntax::escape(literal)
+    } else {
+        literal.to_owned()
+    }
+}
+
 proptest! {
     #[test]
     fn regex_hits_what_it_matches_gate_or_not(

@@ -39,6 +39,11 @@ signs! {
         "ExampleSpider" => "Spider";
         "Example Link Checker" => "Checker";
         "Mozilla/5.0 (Windows NT 10.0) Gecko/20100101 Firefox/60.0 PageMonitor/3" => "Monitor";
+        // What programs of browsers' engines say behind them.
+        "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Safari/537.36 ExampleAgent/1.0" => "Agent";
+        "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Safari/537.36 example-agent" => "agent";
+        "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Safari/537.36 Example-Preview" => "Preview";
+        "Mozilla/5.0 (Windows NT 10.0; Win64; x64; contact: example) Gecko/20100101 Firefox/130.0" => "contact";
         // In front of the second comment stands the device, behind it the robot.
         "Mozilla/5.0 (Linux; Android 14; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Mobile Safari/537.36 (compatible; examplebot/1.0)" => "bot";
     }
@@ -46,6 +51,7 @@ signs! {
         "Mozilla/5.0 (X11; Linux x86_64) Example (see https://example.com/about)" => "https://";
         "Example (www.example.com)" => "www.";
         "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Safari/537.36 Example/1.0; +example.com" => "+";
+        "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Safari/537.36 example.ai" => ".ai";
     }
     an_address_says_whose_robot_it_is: Address {
         "Example/2 (webmaster@example.com)" => "@";
@@ -74,6 +80,15 @@ signs! {
         "Example::Mechanics/1.4" => "Example::Mechanics";
         "wide-example/3.2.1" => "wide-example";
         "Example/1.0" => "Example";
+        "Example/24.10.3" => "Example";
+        "Exm/v2.1-beta" => "Exm";
+        "Example/3.4.5 (Linux x86_64; en)" => "Example";
+        "Example (a program)" => "Example";
+        "example" => "example";
+        "example_of_names" => "example_of_names";
+        "Example of a name" => "Example";
+        "Mozilla/5.0 Example/2.1" => "Example";
+        "Mozilla/5.0 (Example; 2.1)" => "Example";
     }
 }
 
@@ -92,6 +107,12 @@ fn people_are_no_robots() {
         "Mozilla/5.0 (Linux; Android 5.1; WIKO FEVER 4G) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/60.0 Mobile Safari/537.36",
         "UCWEB/2.0 (MIDP-2.0; U; Adr 6.0; en; CUBOT_ECHO) U2/1.0.0 UCBrowser/9.9.0 Mobile",
         "Mozilla/5.0 (Web0S; Linux/SmartTV) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/87.0 Safari/537.36 HbbTV/1.6.1 (+DRM; LGE/BOTECH; 58B; W22;)",
+        // Words alone, and words of browsers that hide themselves.
+        "default",
+        "Mozilla/4.0 (compatible)",
+        "Mozilla/5.0 (masking-agent; rv:23.0) Gecko/20100101 Firefox/23.0",
+        "User-Agent: Mozilla/5.0 (Windows NT 10.0; rv:130.0) Gecko/20100101 Firefox/130.0",
+        "Mozilla/5.0 (Linux; Android 12; MagentaTV Box Build/A) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/133.0 Mobile Safari/537.36",
         // URLs and addresses that are not a robot's.
         "Mozilla/4.0 (compatible; MSIE 7.0; Windows NT 5.1; Embedded Web Browser from: http://bsalsa.com/; .NET CLR 2.0.50727)",
         "Mozilla/5.0 (Linux; U; Android 4.2; en-us; Y600 Build/A) AppleWebKit/534.30 (KHTML, like Gecko) Mobile Safari/534.30 x-wap-profile http://phones.example/y600.xml",
@@ -112,6 +133,15 @@ fn people_are_no_robots() {
         "Example/12 CFNetwork/1410.0.3 Darwin/22.6.0",
         "Example-Player/2.0 (Windows NT 10.0)",
         "ExamplePod/1.0",
+        "Example-Torrent/4.3 (www.example.com)",
+        "Firefox/58.0",
+        "Iceweasel/15.0",
+        "Mozilla/4.75 [en] (Win98; U)",
+        "QuickTime/7.6.6 (cpu=IA32)",
+        "foobar2000/1.6.1",
+        "rhythmbox/3.4.6",
+        // What is no version, as telephones have it.
+        "EXM910/EXM910-V10a",
     ] {
         assert_eq!(sign(user_agent), None, "{user_agent}");
     }
@@ -199,7 +229,7 @@ proptest! {
 }
 
 /// Pieces of User-Agents, browsers' and robots', so that many are nearly a browser's.
-const PIECES: [&str; 40] = [
+const PIECES: [&str; 45] = [
     "Mozilla/5.0 (",
     "Windows NT 10.0; Win64; x64",
     "Linux; Android ",
@@ -214,6 +244,11 @@ const PIECES: [&str; 40] = [
     " Safari/",
     "143.0.0.0",
     "604.1.",
+    "like Mac OS X) ",
+    " (KHTML, like Gecko)",
+    "Gecko/",
+    " Firefox/",
+    " Mobile Safari/",
     "bot",
     "Ex",
     "exampleagent",

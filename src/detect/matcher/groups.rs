@@ -119,25 +119,34 @@ impl Groups {
         regexes: Vec<Regex>,
         patterns: usize,
     ) -> Result<Matcher, BuildError> {
-        for word in common_words() {
-            if self.is_known(word) {
-                self.words.entry(word).or_default();
-            }
+        let skips = !skipped::pieces().any(|piece| self.may_hold_any(&piece));
+        let skipped: Vec<Key> = skipped::FIRST_WORDS
+            .iter()
+            .filter(|_| skips)
+            .map(|word| key(word, &(0..word.len())))
+            .collect();
+        let common = common_words().filter(|word| self.is_known(*word));
+        for word in common
+            .collect::<Vec<_>>()
+            .into_iter()
+            .chain(skipped.clone())
+        {
+            self.words.entry(word).or_default();
         }
-        let skips = !skipped::pieces().any(|piece| self.may_hold_any(piece));
-        let most_said = Known::new(words_of_everybody().filter(|&word| {
-            let is_said_alone = self.words.get(&word).is_none_or(Vec::is_empty);
-            is_said_alone && self.is_known(word)
+        let most_said = Known::new(words_of_everybody().filter(|word| {
+            let is_said_alone = self.words.get(word).is_none_or(Vec::is_empty);
+            is_said_alone && !skipped.contains(word) && self.is_known(*word)
         }));
         let known: Vec<bool> = self.words.keys().map(|word| self.is_known(*word)).collect();
         let mut known = known.into_iter();
         let mut lay = Layout::default();
-        let words = lay.out(self.words, |bucket| Bucket {
+        let words = lay.out(self.words, |key, bucket| Bucket {
             is_known: known.next().unwrap_or_default(),
+            is_skipped: skipped.contains(&key),
             ..bucket
         })?;
-        let starts = lay.out(self.starts, |bucket| bucket)?;
-        let grams = lay.out(self.grams, |bucket| bucket)?;
+        let starts = lay.out(self.starts, |_, bucket| bucket)?;
+        let grams = lay.out(self.grams, |_, bucket| bucket)?;
         Ok(Matcher {
             known: most_said,
             skips,
@@ -211,7 +220,7 @@ impl Layout {
     fn out(
         &mut self,
         anchored: Anchored,
-        mut finish: impl FnMut(Bucket) -> Bucket,
+        mut finish: impl FnMut(Key, Bucket) -> Bucket,
     ) -> Result<Index<Bucket>, BuildError> {
         let mut buckets = Vec::with_capacity(anchored.len());
         for (key, own) in anchored {
@@ -222,7 +231,7 @@ impl Layout {
                 count: narrow(own.len())?,
                 ..Bucket::default()
             };
-            buckets.push((key, finish(bucket)));
+            buckets.push((key, finish(key, bucket)));
             self.forms.extend(own);
         }
         Index::new(buckets).ok_or_else(too_many)

@@ -7,6 +7,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 
 use super::{
     Marks, Sign, Unlisted,
+    contacts::{is_address, is_contact_url, is_domain, is_name, is_site},
     occurrences::MAX_OCCURRENCES,
     platform::has_platform,
     words::{Words, has_any, words},
@@ -28,6 +29,10 @@ enum Rule {
     Anywhere,
     /// No letter behind it, but for a plural or a new word: `bots`, `botCheck`.
     EndOfWord,
+    /// What calls itself a browser: others are told by their shape.
+    Mozilla,
+    /// A browser's name of which it is the last part: `ExampleAgent`, `example-agent`.
+    Agent,
     /// A host name behind it, and not the address of a device's profile.
     Url,
     /// A name before it and a domain behind it.
@@ -102,11 +107,17 @@ pub(in crate::detect) const MARKS: &[Mark] = &[
     word("generator"),
     word("diagnostics"),
     word("http client"),
+    mark("preview", Sign::Word, Rule::Mozilla),
+    mark("snapshot", Sign::Word, Rule::Mozilla),
+    mark("translat", Sign::Word, Rule::Mozilla),
+    mark("contact", Sign::Word, Rule::Mozilla),
+    mark("agent", Sign::Word, Rule::Agent),
     mark("www.", Sign::Url, Rule::Url),
     mark(".com", Sign::Url, Rule::Site),
     mark(".net", Sign::Url, Rule::Site),
     mark(".org", Sign::Url, Rule::Site),
     mark(".io", Sign::Url, Rule::Site),
+    mark(".ai", Sign::Url, Rule::Site),
     mark("(at)", Sign::Address, Rule::Address),
     mark("[at]", Sign::Address, Rule::Address),
     mark(" at ", Sign::Address, Rule::Address),
@@ -162,7 +173,7 @@ fn late_mark(text: &[u8], at: usize) -> Option<(&'static Mark, Range<usize>)> {
 }
 
 /// Bytes that are looked at together, and the next one.
-const BLOCK: usize = 33;
+pub(super) const BLOCK: usize = 33;
 
 /// Tells whether a text may have any of the signs that browsers have not: no mark
 /// without letters stands in one that has none, and no late mark holds there.
@@ -171,7 +182,7 @@ pub(super) fn may_have_signs(text: &[u8]) -> bool {
 }
 
 /// Tells whether a small letter stands before one of two, in any case.
-fn has_pair(text: &[u8], first: u8, then: [u8; 2]) -> bool {
+pub(super) fn has_pair(text: &[u8], first: u8, then: [u8; 2]) -> bool {
     any_block(text, |text| {
         let next = text.get(1..).unwrap_or_default();
         let pairs = text.iter().zip(next).map(|(&byte, &next)| {
@@ -260,6 +271,8 @@ impl Mark {
                 let is_cubot = self.literal == "bot" && ends_with(before, b"cu");
                 ends_word(literal, after) && !is_cubot && !is_device(text, before)
             }
+            Rule::Mozilla => is_mozilla(text) && !is_device(text, before),
+            Rule::Agent => is_mozilla(text) && is_agent(before, after) && !is_device(text, before),
             Rule::Url => is_contact_url(text, before, after),
             Rule::Address => is_address(text, before, after),
             Rule::Compatible => is_compatible_without_browser(before, after),
@@ -268,7 +281,10 @@ impl Mark {
                 after.first().is_some_and(u8::is_ascii_alphabetic) && !has_platform(rest)
             }
             Rule::Site => is_site(text, before, after),
-            Rule::Domain => !before.last().copied().is_some_and(is_name) && is_domain(after),
+            Rule::Domain => {
+                let is_url = after.starts_with(b"http://") || after.starts_with(b"https://");
+                !is_url && !before.last().copied().is_some_and(is_name) && is_domain(after)
+            }
         }
     }
 }
@@ -285,15 +301,24 @@ fn ends_word(literal: &[u8], after: &[u8]) -> bool {
     }
 }
 
+/// Tells whether a name ends with this part, and is not that of the header or of
+/// an add-on that hides the browser.
+fn is_agent(before: &[u8], after: &[u8]) -> bool {
+    let name = before.strip_suffix(b"-").unwrap_or(before);
+    name.last().is_some_and(u8::is_ascii_alphabetic)
+        && !after.first().is_some_and(u8::is_ascii_alphabetic)
+        && !ends_with(name, b"user")
+        && !ends_with(name, b"masking")
+}
+
 static ANDROID: Words = Words::new(|| words(&["android", "andr0id"]));
 static COMPATIBLE: Words = Words::new(|| words(&["compatible"]));
 static ENGINE: Words = Words::new(|| words(&["like gecko"]));
-static PROFILES: Words = Words::new(|| words(&["wap-profile", "uaprof", "docomo"]));
 
 /// Tells whether a word belongs to the name of a device: `M bot 54`, `Spider 8`.
 ///
 /// Android's browsers name the device in their first comment.
-fn is_device(text: &[u8], before: &[u8]) -> bool {
+pub(super) fn is_device(text: &[u8], before: &[u8]) -> bool {
     // What can be told quickly is asked first.
     !starts_with(before, b"Mozilla/5.0 (compatible")
         && starts_with(text, b"Mozilla/")
@@ -301,73 +326,6 @@ fn is_device(text: &[u8], before: &[u8]) -> bool {
         && !before.contains(&b')')
         && has_any(&ANDROID, before)
         && !has_any(&COMPATIBLE, before)
-}
-
-/// Tells whether what follows is the host of a URL that tells of a robot.
-fn is_contact_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
-    let has_host = after.first().is_some_and(u8::is_ascii_alphanumeric);
-    if !has_host || is_device(text, before) {
-        return false;
-    }
-    if is_mozilla(text) {
-        return !is_browser_s_url(text, before, after);
-    }
-    !is_people_s(text)
-}
-
-/// Tells whether a browser's own URL or that of its device's profile follows.
-fn is_browser_s_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
-    let host = |name: &[u8]| starts_with(after.strip_prefix(b"www.").unwrap_or(after), name);
-    ends_with(before, b"from: ")
-        || host(b"bsalsa.com")
-        || host(b"qtweb.net")
-        || host(b"whatsapp.com")
-        || host(b"instapaper.com")
-        // All of these have `of` or `oc` in them, which other texts seldom have.
-        || has_pair(text, b'o', [b'f', b'c']) && has_any(&PROFILES, text)
-}
-
-/// Tells whether a browser's User-Agent goes on with the name of a site.
-fn is_site(text: &[u8], before: &[u8], after: &[u8]) -> bool {
-    let label = before
-        .rsplit(|byte| !byte.is_ascii_alphanumeric() && *byte != b'-')
-        .next()
-        .unwrap_or_default();
-    let host = before.get(..before.len() - label.len()).unwrap_or_default();
-    label.len() >= 2
-        && label.first().is_some_and(u8::is_ascii_alphabetic)
-        && matches!(host.last(), Some(b' ' | b'(' | b';' | b','))
-        && !after.first().copied().is_some_and(is_name)
-        && before.contains(&b')')
-        && is_mozilla(text)
-}
-
-/// Tells whether an e-mail address has its sign here.
-fn is_address(text: &[u8], before: &[u8], after: &[u8]) -> bool {
-    before.last().copied().is_some_and(is_name)
-        && is_domain(after)
-        && !is_device(text, before)
-        && (is_mozilla(text) || !is_people_s(text))
-}
-
-fn is_name(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"._+-".contains(&byte)
-}
-
-/// Tells whether a text starts with a domain: labels, and a last one of letters.
-fn is_domain(text: &[u8]) -> bool {
-    let len = text
-        .iter()
-        .take_while(|byte| byte.is_ascii_alphanumeric() || b".-".contains(byte))
-        .count();
-    let mut labels = text
-        .get(..len)
-        .unwrap_or_default()
-        .rsplit(|&byte| byte == b'.');
-    let top = labels.next().unwrap_or_default();
-    labels.next().is_some_and(|label| !label.is_empty())
-        && top.len() >= 2
-        && top.iter().all(u8::is_ascii_alphabetic)
 }
 
 /// Tells whether `compatible;` is said where no browser says it: behind the
@@ -387,17 +345,6 @@ fn is_compatible_without_browser(before: &[u8], after: &[u8]) -> bool {
     has_any(&ENGINE, before) && (ends_with(before, b"; ") || ends_with(before, b"("))
 }
 
-/// Tells whether a User-Agent without `Mozilla/` comes from an app that people use.
-fn is_people_s(text: &[u8]) -> bool {
-    static WORDS: Words = Words::new(|| {
-        words(&[
-            "android", "ios", "iphone", "ipad", "podcast", "watch", "mac os", "macos", "darwin",
-            "windows", "symbian", "ucweb", "xbmc", "kodi",
-        ])
-    });
-    has_any(&WORDS, text)
-}
-
 pub(super) fn is_mozilla(text: &[u8]) -> bool {
     starts_with(text, b"Mozilla/") || starts_with(text, b"Opera/")
 }
@@ -406,12 +353,22 @@ pub(super) fn starts_with(text: &[u8], start: &[u8]) -> bool {
     text.starts_with(start)
         || text
             .get(..start.len())
-            .is_some_and(|found| found.eq_ignore_ascii_case(start))
+            .is_some_and(|found| is(found, start))
 }
 
 pub(super) fn ends_with(text: &[u8], end: &[u8]) -> bool {
-    text.len()
-        .checked_sub(end.len())
-        .and_then(|at| text.get(at..))
-        .is_some_and(|found| found.eq_ignore_ascii_case(end))
+    let found = text.len().checked_sub(end.len());
+    let found = found.and_then(|at| text.get(at..));
+    found.is_some_and(|found| found == end || is(found, end))
+}
+
+/// Tells whether two texts are the same but for their case; mostly the ends tell.
+fn is(found: &[u8], text: &[u8]) -> bool {
+    let same = |a: Option<&u8>, b: Option<&u8>| match (a, b) {
+        (Some(a), Some(b)) => a.eq_ignore_ascii_case(b),
+        _ => true,
+    };
+    same(found.first(), text.first())
+        && same(found.last(), text.last())
+        && found.eq_ignore_ascii_case(text)
 }

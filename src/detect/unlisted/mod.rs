@@ -1,5 +1,6 @@
 //! Robots that no registry lists, by what they have in common.
 
+mod contacts;
 mod marks;
 mod occurrences;
 mod platform;
@@ -37,14 +38,18 @@ pub(super) enum Glance {
     Perhaps,
     /// There is none but those of letters alone.
     Letters,
+    /// Nothing: most that begin otherwise than browsers begin with a name.
+    Nothing,
 }
 
 impl Glance {
     /// Looks for the signs that most robots have behind what browsers say first.
     pub(super) fn at(text: &[u8], left: Range<usize>) -> Self {
-        if !may_have_signs(text, left) {
+        if !marks::is_mozilla(text) {
+            Self::Nothing
+        } else if !may_have_signs(text, left) {
             Self::Letters
-        } else if marks::is_mozilla(text) && marks::find_late(text).is_some() {
+        } else if marks::find_late(text).is_some() {
             Self::Sign
         } else {
             Self::Perhaps
@@ -52,23 +57,20 @@ impl Glance {
     }
 
     /// Tells whether [`find`] finds a sign.
-    pub(super) fn is_found(self, text: &[u8], marks: &mut Marks) -> bool {
+    pub(super) fn is_found(self, text: &[u8], left: Range<usize>, marks: &mut Marks) -> bool {
         match self {
             Self::Sign => return true,
+            Self::Perhaps => marks::push_signs(text, marks),
             Self::Letters => {}
-            Self::Perhaps => {
-                marks::push_signs(text, marks);
-                if !marks::is_mozilla(text) && marks::find_late(text).is_some() {
-                    return true;
-                }
-            }
+            Self::Nothing => return find(text, left, marks).is_some(),
         }
         marks.any(text) || shape::find(text).is_some()
     }
 }
 
+/// Looks around a short rest too, so that it is looked at as a block.
 fn may_have_signs(text: &[u8], left: Range<usize>) -> bool {
-    let end = left.end.min(text.len());
-    let left = text.get(left.start..end).unwrap_or_default();
-    marks::may_have_signs(left)
+    let start = left.start.min(text.len().saturating_sub(marks::BLOCK));
+    let end = left.end.max(start + marks::BLOCK).min(text.len());
+    marks::may_have_signs(text.get(start..end).unwrap_or_default())
 }

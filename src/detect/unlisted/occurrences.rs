@@ -11,7 +11,7 @@ pub(super) const MAX_OCCURRENCES: usize = 16;
 /// Occurrences of marks, without memory of their own.
 pub(in crate::detect) struct Marks {
     /// Index of the mark and where it starts.
-    occurrences: [(u8, u16); MAX_OCCURRENCES],
+    occurrences: [(u16, u16); MAX_OCCURRENCES],
     count: usize,
 }
 
@@ -31,7 +31,7 @@ impl Marks {
             self.occurrences.get_mut(self.count),
             u16::try_from(range.start),
         ) {
-            *free = (mark, start);
+            *free = (mark.into(), start);
             self.count += 1;
         }
     }
@@ -43,7 +43,7 @@ impl Marks {
 
     /// Returns the first of the marks, in their order, that gives a robot away.
     pub(in crate::detect) fn best(&self, text: &[u8]) -> Option<Unlisted> {
-        let mut best: Option<(u8, Unlisted)> = None;
+        let mut best: Option<(u16, Unlisted)> = None;
         for &occurrence in self.occurrences() {
             let (index, _) = occurrence;
             if best.as_ref().is_some_and(|(known, _)| *known <= index) {
@@ -62,13 +62,13 @@ impl Marks {
         occurrences.any(|&occurrence| unlisted(occurrence, text).is_some())
     }
 
-    fn occurrences(&self) -> &[(u8, u16)] {
+    fn occurrences(&self) -> &[(u16, u16)] {
         self.occurrences.get(..self.count).unwrap_or_default()
     }
 }
 
 /// Returns what the occurrence of a mark gives away, if its rule holds.
-fn unlisted((index, start): (u8, u16), text: &[u8]) -> Option<Unlisted> {
+fn unlisted((index, start): (u16, u16), text: &[u8]) -> Option<Unlisted> {
     let mark = MARKS.get(usize::from(index))?;
     let start = usize::from(start);
     let range = start..start + mark.literal.len();

@@ -2,7 +2,7 @@
 
 use super::words::{Words, has_any, words};
 
-/// Words that stand in the User-Agents of people's browsers, apps and devices.
+/// Words that stand in the User-Agents of people's browsers, apps and devices alone.
 const PLATFORMS: &[&str] = &[
     // systems
     "android",
@@ -14,7 +14,6 @@ const PLATFORMS: &[&str] = &[
     "ipad",
     "iphone",
     "ipod",
-    "linux",
     "mac os",
     "macintosh",
     "macos",
@@ -25,9 +24,9 @@ const PLATFORMS: &[&str] = &[
     "win32",
     "win64",
     "win16",
+    "win9",
     "winnt",
     "wince",
-    "x11",
     "amiga",
     "beos",
     "haiku",
@@ -49,8 +48,9 @@ const PLATFORMS: &[&str] = &[
     "openvms",
     "hp-ux",
     "irix",
+    "inferno",
     // engines
-    "applewebkit",
+    "webkit",
     "gecko",
     "khtml",
     "msie",
@@ -61,8 +61,9 @@ const PLATFORMS: &[&str] = &[
     "teleca",
     "mosaic",
     "opera",
+    "opr/",
     "chrome/",
-    "firefox/",
+    "firefox",
     "safari",
     "weblight",
     "hevc",
@@ -71,6 +72,7 @@ const PLATFORMS: &[&str] = &[
     "konqueror",
     "omniweb",
     "avantgo",
+    "activeworlds",
     "netpositive",
     "go.web",
     "blazer",
@@ -83,10 +85,29 @@ const PLATFORMS: &[&str] = &[
     "links (",
     "links/",
     "elinks",
+    "edbrowse",
+    "emacs",
     "w3m",
     "dillo",
     "netsurf",
     "explorer",
+    "amaya",
+    "cyberdog",
+    "epiphany",
+    "galeon",
+    "hotjava",
+    "icab",
+    "icecat",
+    "iceweasel",
+    "k-meleon",
+    "lunascape",
+    "midori",
+    "seamonkey",
+    "shiira",
+    "sleipnir",
+    "sylera",
+    "vivaldi",
+    "xiino",
     // phones and other devices
     "cldc",
     "midp",
@@ -108,15 +129,19 @@ const PLATFORMS: &[&str] = &[
     "bird",
     "blackberry",
     "cricket",
+    "ddipocket",
     "docomo",
     "ericsson",
     "fly-",
+    "foma",
     "garmin",
+    "gt-",
     "haier",
     "hitachi",
     "htc",
     "huawei",
     "hisense",
+    "i-opener",
     "j-phone",
     "kddi",
     "kindle",
@@ -140,6 +165,7 @@ const PLATFORMS: &[&str] = &[
     "panasonic",
     "pantech",
     "philips",
+    "polycom",
     "playstation",
     "portalmmm",
     "qtek",
@@ -174,6 +200,12 @@ const PLATFORMS: &[&str] = &[
     "apple tv",
     "dlna",
     "upnp",
+    "dtv",
+    "gfiber",
+    "google fiber",
+    "hulu",
+    "netflix",
+    "tivo",
     "screen",
     "mobile",
     "phone",
@@ -191,6 +223,24 @@ const PLATFORMS: &[&str] = &[
     "airplay",
     "carrier",
     "radio",
+    "sonic",
+    "sound",
+    "spotify",
+    "deezer",
+    "foobar",
+    "amarok",
+    "audacious",
+    "bose",
+    "bullhorn",
+    "clementine",
+    "ivoox",
+    "kasts",
+    "luminary",
+    "quicktime",
+    "rhythmbox",
+    "winamp",
+    "xiaoyuzhou",
+    "zune",
     "music",
     "itunes",
     "vlc",
@@ -202,8 +252,18 @@ const PLATFORMS: &[&str] = &[
     "antivirus",
     "com.",
     "torrent",
+    "btwebclient",
     "toolbar",
+    "webwasher",
     "office",
+    "barca",
+    "citrix",
+    "foxmail",
+    "frontpage",
+    "galaxyclient",
+    "the bat!",
+    "thunderbird",
+    "valve/steam",
     "language",
     "tpapi",
     " java/",
@@ -213,8 +273,17 @@ const PLATFORMS: &[&str] = &[
     "user-agent",
 ];
 
-/// Tells whether a User-Agent names what people use.
+/// Systems of people and of servers.
+const SYSTEMS: &[&str] = &["linux", "x11"];
+
+/// Tells whether a User-Agent names what people use, or may use.
 pub(super) fn has_platform(text: &[u8]) -> bool {
+    static WORDS: Words = Words::new(|| words(&[PLATFORMS, SYSTEMS].concat()));
+    has_any(&WORDS, text)
+}
+
+/// Tells whether a User-Agent names what people use, and servers do not.
+pub(super) fn has_people_s(text: &[u8]) -> bool {
     static WORDS: Words = Words::new(|| words(PLATFORMS));
     has_any(&WORDS, text)
 }

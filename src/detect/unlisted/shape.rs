@@ -5,12 +5,15 @@ use std::ops::Range;
 use super::{
     Sign, Unlisted,
     marks::{is_mozilla, starts_with},
-    platform::has_platform,
+    platform::{has_people_s, has_platform},
     words::{Words, find_any, words},
 };
 
 /// Longest User-Agent that is looked at for its shape.
 const MAX_BYTES: usize = 200;
+
+/// Longest word alone that is one of a language, and no key.
+const MAX_WORD_BYTES: usize = 16;
 
 /// Words that programs have in their names, and few apps that people use.
 const PROGRAM_WORDS: &[&str] = &[
@@ -78,8 +81,11 @@ const LIBRARIES: &[&str] = &[
 
 /// Returns the sign in a User-Agent by its shape: a program's name alone.
 pub(super) fn find(text: &[u8]) -> Option<Unlisted> {
-    if text.len() > MAX_BYTES || is_mozilla(text) || !text.first()?.is_ascii_alphanumeric() {
+    if text.len() > MAX_BYTES || !text.first()?.is_ascii_alphanumeric() {
         return None;
+    }
+    if is_mozilla(text) {
+        return find_behind_mozilla(text);
     }
     let end = text
         .iter()
@@ -96,7 +102,7 @@ pub(super) fn find(text: &[u8]) -> Option<Unlisted> {
     if is_library(text) {
         return found(Sign::Library);
     }
-    if has_platform(text) {
+    if has_people_s(text) {
         return None;
     }
     if let Some(range) = program_word(text) {
@@ -105,8 +111,34 @@ pub(super) fn find(text: &[u8]) -> Option<Unlisted> {
             range,
         });
     }
-    if is_program_name(name, after) {
+    if is_program_name(name, after) || is_words(text) {
         return found(Sign::Program);
+    }
+    None
+}
+
+/// Returns the name behind `Mozilla/5.0` where no browser, system or device has one.
+fn find_behind_mozilla(text: &[u8]) -> Option<Unlisted> {
+    let start = text.iter().position(|byte| b" (".contains(byte))?;
+    // What nearly all browsers say is told quickly.
+    let is_system = |system: &[u8]| text.get(start + 2..).is_some_and(|s| s.starts_with(system));
+    let systems: [&[u8]; 5] = [b"Windows", b"Linux", b"Mac", b"iP", b"X11"];
+    if systems.into_iter().any(is_system) || has_platform(text) {
+        return None;
+    }
+    let names = text.get(start..)?.split(|&byte| !is_name(byte));
+    let mut end = start;
+    for name in names {
+        let range = end..end + name.len();
+        end = range.end + 1;
+        let is_robot_s = name.first().is_some_and(u8::is_ascii_alphabetic)
+            && name.iter().any(u8::is_ascii_lowercase)
+            && count_letters(name) >= 4
+            && !name.eq_ignore_ascii_case(b"compatible");
+        if is_robot_s {
+            let sign = Sign::Program;
+            return Some(Unlisted { sign, range });
+        }
     }
     None
 }
@@ -122,22 +154,25 @@ fn program_word(text: &[u8]) -> Option<Range<usize>> {
     find_any(&WORDS, text)
 }
 
-/// Tells whether it is a domain, or a name of several words with a version alone.
+/// Tells whether it is a name that says its version or goes on with a comment, a
+/// domain, or a word alone.
 fn is_program_name(name: &[u8], after: &[u8]) -> bool {
-    let letters = name
-        .iter()
-        .filter(|byte| byte.is_ascii_alphabetic())
-        .count();
-    if letters < 4 {
-        return false;
+    if count_letters(name) < 4 {
+        return count_letters(name) >= 2 && is_versioned(after);
     }
     let is_one_word = after.is_empty() && is_word(name);
     is_one_word
         || is_domain(name)
         || name.windows(2).any(|window| window == b"::")
         || (is_compound(name) && is_version_alone(after))
-        || is_first_version(after)
+        || is_versioned(after)
+        || after.starts_with(b" (")
         || is_label(after)
+}
+
+fn count_letters(name: &[u8]) -> usize {
+    let is_letter = |byte: &&u8| byte.is_ascii_alphabetic();
+    name.iter().filter(is_letter).count()
 }
 
 fn is_domain(name: &[u8]) -> bool {
@@ -153,10 +188,10 @@ fn is_domain(name: &[u8]) -> bool {
         && top != b"exe"
 }
 
-/// Tells whether words are joined: `foo-bar`, `FooBar`.
+/// Tells whether words are joined: `foo-bar`, `foo_bar`, `FooBar`.
 fn is_compound(name: &[u8]) -> bool {
     let is_joined = name.windows(3).any(|window| {
-        matches!(window, [a, b'-', c] if a.is_ascii_alphabetic() && c.is_ascii_alphabetic())
+        matches!(window, [a, b'-' | b'_', c] if a.is_ascii_alphabetic() && c.is_ascii_alphabetic())
     });
     let is_camel = name
         .windows(2)
@@ -164,7 +199,7 @@ fn is_compound(name: &[u8]) -> bool {
     (is_joined || is_camel)
         && name
             .iter()
-            .all(|byte| byte.is_ascii_alphabetic() || *byte == b'-')
+            .all(|byte| byte.is_ascii_alphabetic() || b"-_".contains(byte))
 }
 
 /// Tells whether nothing follows but a version.
@@ -183,12 +218,55 @@ fn is_version_alone(after: &[u8]) -> bool {
     }
 }
 
-/// Tells whether a name is one word with a capital letter, as no browser says it.
+/// Words alone that stand for no program: what people write there, or their programs.
+const NOBODY: &[&[u8]] = &[
+    b"agent",
+    b"anonymous",
+    b"browser",
+    b"contype",
+    b"default",
+    b"internet",
+    b"mozilla",
+    b"nobody",
+    b"none",
+    b"null",
+    b"opera",
+    b"private",
+    b"request",
+    b"secret",
+    b"something",
+    b"test",
+    b"undefined",
+    b"unknown",
+];
+
+/// Tells whether a name is one word, as no browser says it.
 fn is_word(name: &[u8]) -> bool {
     match name {
-        [first, rest @ ..] => first.is_ascii_uppercase() && rest.iter().all(u8::is_ascii_lowercase),
-        [] => false,
+        [first, rest @ ..] if rest.iter().all(u8::is_ascii_lowercase) => {
+            first.is_ascii_uppercase() || (name.len() <= MAX_WORD_BYTES && !NOBODY.contains(&name))
+        }
+        _ => false,
     }
+}
+
+/// Tells whether there are several words, the first with a capital letter: `Example of a name`.
+fn is_words(text: &[u8]) -> bool {
+    let mut words = text.split(|&byte| byte == b' ');
+    let first = words.next().unwrap_or_default();
+    let mut others = words.peekable();
+    let is_other = |word: &[u8]| {
+        word.iter().all(u8::is_ascii_alphabetic)
+            && word.iter().skip(1).all(u8::is_ascii_lowercase)
+            && !NOBODY
+                .iter()
+                .any(|nobody| word.eq_ignore_ascii_case(nobody))
+    };
+    first.len() >= 3
+        && first.first().is_some_and(u8::is_ascii_uppercase)
+        && is_other(first)
+        && others.peek().is_some()
+        && others.all(|word| !word.is_empty() && is_other(word))
 }
 
 /// Tells whether a path of words follows, such as `/production`.
@@ -198,13 +276,19 @@ fn is_label(after: &[u8]) -> bool {
         .is_some_and(|label| label.len() >= 3 && label.iter().all(u8::is_ascii_lowercase))
 }
 
-/// Tells whether a first version follows, which few programs of people keep for long.
-fn is_first_version(after: &[u8]) -> bool {
-    let version = after.strip_prefix(b"/").unwrap_or_default();
-    matches!(
-        version,
-        b"1" | b"2" | b"0.1" | b"1.0" | b"1.1" | b"2.0" | b"0.1.0" | b"1.0.0"
-    )
+/// Tells whether a version follows: `/3`, `/v3.1`, `/3.1-beta`.
+fn is_versioned(after: &[u8]) -> bool {
+    let Some(version) = after.strip_prefix(b"/") else {
+        return false;
+    };
+    let version = version.strip_prefix(b"v").unwrap_or(version);
+    let digits = version.iter().take_while(|byte| byte.is_ascii_digit());
+    match version.get(digits.count()..) {
+        Some(rest) if rest.len() < version.len() => {
+            !rest.first().is_some_and(u8::is_ascii_alphabetic)
+        }
+        _ => false,
+    }
 }
 
 fn is_name(byte: u8) -> bool {
