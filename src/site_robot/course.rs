@@ -8,7 +8,7 @@ use tokio::{
 };
 use url::Url;
 
-use crate::store::{FoundUrl, PageRecord, Recorded, RunWanted, StoredRun};
+use crate::store::{ClaimedUrl, FoundUrl, PageRecord, Recorded, RunWanted, StoredRun};
 
 use super::{
     Progress, QueryVariants, SiteRobotError,
@@ -25,9 +25,6 @@ use super::{
 
 /// How often a sign of life is given, and orders are read.
 const TICK: Duration = Duration::from_secs(1);
-
-/// URLs of one host that are taken at once.
-const MAX_CLAIM: usize = 256;
 
 /// URLs of a host that wait in memory when more are taken.
 pub(super) const LOW: usize = 48;
@@ -55,6 +52,8 @@ pub(super) struct Course {
     pub(super) unrecorded: usize,
     pub(super) pending: Pending,
     pub(super) is_recording: bool,
+    /// Whether URLs are being taken from the database.
+    pub(super) is_taking: bool,
     /// Whether hosts may wait in the database that are not known here.
     pub(super) is_look_due: bool,
     /// Whether the database may have more to visit than was taken.
@@ -78,6 +77,9 @@ pub(super) enum Done {
         pages: usize,
         recorded: Recorded,
     },
+    /// Hosts have waiting URLs in the database.
+    Looked(Vec<String>),
+    Taken(Vec<ClaimedUrl>),
 }
 
 impl Course {
@@ -106,6 +108,7 @@ impl Course {
             unrecorded: 0,
             pending: Pending::new(limits.max_connections),
             is_recording: false,
+            is_taking: false,
             is_look_due: true,
             may_have_more: true,
             wanted: RunWanted::Run,
@@ -123,7 +126,7 @@ impl Course {
         tick.tick().await;
         self.show_alive().await?;
         loop {
-            self.fill().await?;
+            self.fill();
             self.begin_visits();
             self.record();
             if self.is_idle() {
@@ -143,43 +146,6 @@ impl Course {
                 _ = tick.tick() => self.show_alive().await?,
             }
         }
-    }
-
-    /// Takes URLs while there is room for them.
-    async fn fill(&mut self) -> Result<(), SiteRobotError> {
-        let settings = self.visitor.settings();
-        let max = settings.limits.max_working;
-        let is_full = self.hosts.queued() > max / 2;
-        if is_full || !self.may_have_more || self.wanted != RunWanted::Run || self.is_over {
-            return Ok(());
-        }
-        // Others may have found hosts that are not known here: one look a tick is for them.
-        if !self.is_look_due && !self.hosts.is_any_below(LOW) {
-            return Ok(());
-        }
-        self.is_look_due = false;
-        let (store, site, run_id) = (&settings.store, &settings.site, self.run.run_id);
-        let hosts = store.waiting_hosts(site, run_id).await?;
-        let share = (max / hosts.len().max(1)).clamp(1, MAX_CLAIM);
-        let mut room = max.saturating_sub(self.hosts.queued());
-        let mut wanted = Vec::new();
-        for host in hosts {
-            let count = share.saturating_sub(self.hosts.queued_of(&host)).min(room);
-            room -= count;
-            if let Some(count) = u32::try_from(count).ok().filter(|count| *count > 0) {
-                wanted.push((host, count));
-            }
-        }
-        let mut claimed = Vec::new();
-        if !wanted.is_empty() {
-            let holder = &settings.instance;
-            claimed = store.claim_urls(site, run_id, holder, &wanted).await?;
-        }
-        self.may_have_more = !claimed.is_empty();
-        for claimed in claimed {
-            self.hosts.push(claimed);
-        }
-        Ok(())
     }
 
     /// Begins visits as connections and the hosts' pauses allow.
@@ -241,6 +207,8 @@ impl Course {
                 self.may_have_more |= recorded.counts.found > 0;
                 self.tell(|progress| progress.counts.add(&recorded.counts));
             }
+            Done::Looked(hosts) => self.take(hosts),
+            Done::Taken(claimed) => self.taken(claimed),
         }
     }
 
@@ -334,7 +302,8 @@ impl Course {
     }
 
     fn is_idle(&self) -> bool {
-        self.active == 0 && self.unrecorded == 0 && !self.is_recording && self.pending.is_empty()
+        let is_busy = self.is_recording || self.is_taking;
+        self.active == 0 && self.unrecorded == 0 && !is_busy && self.pending.is_empty()
     }
 
     /// Returns how long nothing can begin.

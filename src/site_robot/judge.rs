@@ -117,7 +117,8 @@ impl Judging {
         if directives.follow() {
             judged.taken = self.enumerate(visitor);
         }
-        let page = self.resource.page().filter(|_| !judged.taken.is_empty());
+        let page = self.resource.page_as_seen();
+        let page = page.filter(|_| !judged.taken.is_empty());
         judged.look = page.and_then(|page| {
             let title = page.title.as_deref().unwrap_or_default();
             look(&visitor.looks, &self.url, title, &page.text())
@@ -160,7 +161,7 @@ impl Judging {
             RobotsMeta::default()
         };
         if obeys.meta
-            && let Some(page) = self.resource.page()
+            && let Some(page) = self.resource.page_as_seen()
         {
             let tags = page.metas.iter().filter(|tag| !tag.is_http_equiv);
             tags.for_each(|tag| meta.add_tag(&tag.name, &tag.content));

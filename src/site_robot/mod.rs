@@ -53,6 +53,7 @@ mod seen;
 mod settings;
 mod site_robot_handle;
 pub mod source;
+mod taking;
 mod traps;
 mod visit;
 mod visited;

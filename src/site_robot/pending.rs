@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tokio::runtime::Handle;
+
 use crate::store::{PageRecord, RunCounts, RunKey, RunWanted};
 
 use super::course::{Course, Done, LOW};
@@ -17,9 +19,9 @@ const PAUSE_MS: i64 = 50;
 
 /// Visits that have ended and wait to be recorded.
 ///
-/// A transaction costs about as much as ten pages in it. So they wait for each
-/// other, though not for long, and not for more than may be on their way: what is
-/// not recorded is visited twice where the process is killed.
+/// What a transaction costs is shared by the pages in it. So they wait for each other,
+/// though not for long, and not for more than half of what may be on its way: the other
+/// half is visited while these are recorded.
 #[derive(Debug)]
 pub(super) struct Pending {
     pages: Vec<PageRecord>,
@@ -37,7 +39,7 @@ impl Pending {
             pages: Vec::new(),
             counts: RunCounts::default(),
             since_ms: None,
-            batch: max_on_the_way.clamp(1, MAX_BATCH),
+            batch: max_on_the_way.div_ceil(2).clamp(1, MAX_BATCH),
         }
     }
 
@@ -99,7 +101,8 @@ impl Course {
         let (pages, counts) = self.pending.take();
         let (visitor, run_id, position) =
             (Arc::clone(&self.visitor), self.run.run_id, self.position);
-        self.work.spawn(async move {
+        let runtime = Handle::current();
+        let recording = async move {
             let settings = visitor.settings();
             let key = RunKey {
                 site: &settings.site,
@@ -113,13 +116,17 @@ impl Course {
                 recorded: recorded.await?,
                 pages: pages.len(),
             })
-        });
+        };
+        // On a thread of its own: between two statements it waits for no visit.
+        self.work
+            .spawn_blocking(move || runtime.block_on(recording));
     }
 
     /// Tells whether what has come is to be recorded, or more may come to be recorded with it.
     fn is_record_due(&self) -> bool {
         // What was found is wanted where little waits; nobody knows what comes of a pause.
-        let is_wanted = self.hosts.queued() < LOW || self.wanted != RunWanted::Run || self.is_over;
+        let is_short = self.hosts.queued() < LOW && !self.is_taking;
+        let is_wanted = is_short || self.wanted != RunWanted::Run || self.is_over;
         is_wanted || self.active == 0 || self.pending.is_due(self.now_ms())
     }
 }
@@ -151,7 +158,7 @@ mod tests {
         pending.hurry();
         assert!(pending.is_due(0));
         pending.take();
-        for number in 0..10 {
+        for number in 0..5 {
             assert!(!pending.is_due(2_000), "{number}");
             pending.push(page(number), &counts, 2_000);
         }

@@ -1,8 +1,10 @@
 //! Threads that read pages.
 
 use std::{
+    collections::VecDeque,
+    fmt,
     num::NonZero,
-    sync::{Arc, Mutex, PoisonError, mpsc},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread,
 };
 
@@ -17,32 +19,44 @@ type Work = Box<dyn FnOnce() + Send>;
 
 /// Threads that read pages, for the time of a run.
 ///
-/// There are as many as processors: more read nothing faster, and each takes
-/// memory of its own. What a program converts or summarizes is read elsewhere,
-/// since it waits for that program.
+/// There are as many as processors, but for one, which asks servers and records
+/// meanwhile: more read nothing faster, and each takes memory of its own. What a
+/// program converts or summarizes is read elsewhere, since it waits for that program.
 #[derive(Debug)]
 pub(super) struct Readers {
-    work: mpsc::Sender<Work>,
+    waiting: Arc<Waiting>,
     /// So many programs run at once.
     converters: Semaphore,
+}
+
+/// Work that waits for a thread; a piece of it wakes one thread, and no other.
+#[derive(Default)]
+struct Waiting {
+    state: Mutex<State>,
+    came: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    work: VecDeque<Work>,
+    has_ended: bool,
 }
 
 impl Readers {
     /// Starts the threads, which end with this.
     pub(super) fn new(converters: usize) -> Self {
-        let (work, waiting) = mpsc::channel();
-        let waiting = Arc::new(Mutex::new(waiting));
+        let waiting = Arc::new(Waiting::default());
         let processors = thread::available_parallelism().map_or(1, NonZero::get);
-        for _ in 0..processors {
+        for _ in 0..processors.saturating_sub(1).max(1) {
             let waiting = Arc::clone(&waiting);
             spawn_blocking(move || {
-                while let Some(work) = next(&waiting) {
+                while let Some(work) = waiting.next() {
                     work();
                 }
             });
         }
         Self {
-            work,
+            waiting,
             converters: Semaphore::new(converters),
         }
     }
@@ -54,11 +68,10 @@ impl Readers {
     ) -> Result<T, SiteRobotError> {
         let (done, result) = oneshot::channel();
         // Nobody waits for it where the run was broken off.
-        let work = Box::new(move || drop(done.send(read())));
-        let ended = |reason: String| SiteRobotError::Worker { reason };
-        let sent = self.work.send(work);
-        sent.map_err(|error| ended(error.to_string()))?;
-        result.await.map_err(|error| ended(error.to_string()))
+        self.waiting.push(Box::new(move || drop(done.send(read()))));
+        result.await.map_err(|error| SiteRobotError::Worker {
+            reason: error.to_string(),
+        })
     }
 
     /// Reads something that a program may have to help with.
@@ -74,15 +87,45 @@ impl Readers {
     }
 }
 
-/// Waits for work; none comes any more once the run has ended.
-fn next(waiting: &Mutex<mpsc::Receiver<Work>>) -> Option<Work> {
-    // A receiver is whole at any moment.
-    let waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
-    waiting.recv().ok()
+impl Drop for Readers {
+    fn drop(&mut self) {
+        self.waiting.state().has_ended = true;
+        self.waiting.came.notify_all();
+    }
+}
+
+impl Waiting {
+    fn push(&self, work: Work) {
+        self.state().work.push_back(work);
+        self.came.notify_one();
+    }
+
+    /// Waits for work; none comes any more once the run has ended.
+    fn next(&self) -> Option<Work> {
+        let is_idle = |state: &mut State| state.work.is_empty() && !state.has_ended;
+        let waited = self.came.wait_while(self.state(), is_idle);
+        waited
+            .unwrap_or_else(PoisonError::into_inner)
+            .work
+            .pop_front()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // What the lock guards is whole at any moment.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Waiting").finish_non_exhaustive()
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
+
     use super::*;
 
     #[tokio::test]

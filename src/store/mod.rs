@@ -43,7 +43,7 @@ mod store;
 
 pub use address_ranges::StoredRanges;
 pub use descriptions::{
-    DescriptionCursor, DescriptionEntry, DescriptionOrder, DescriptionQuery, KeyCount, Saved,
+    DescriptionCursor, DescriptionEntry, DescriptionOrder, DescriptionQuery, Saved,
     StoredDescription,
 };
 pub use error::{StoreError, StoreErrorKind};

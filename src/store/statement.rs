@@ -11,6 +11,13 @@ pub(super) struct Statement {
     pub(super) sql: Cow<'static, str>,
 }
 
+/// Statements that do the same, each with another number of rows; put together once.
+#[derive(Debug)]
+pub(super) struct ByRows {
+    /// The most rows first, one row last.
+    statements: Vec<(usize, Statement)>,
+}
+
 /// Parameter of a statement; NUL bytes are left out, since PostgreSQL has none.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Value<'a> {
@@ -37,6 +44,50 @@ impl Statement {
     /// Returns the SQL, which is literals only.
     pub(super) fn safe(&self) -> AssertSqlSafe<Cow<'static, str>> {
         AssertSqlSafe(self.sql.clone())
+    }
+}
+
+impl ByRows {
+    /// Puts statements of these numbers of rows together, which stay for ever.
+    pub(super) fn new(sizes: &[usize], make: impl Fn(usize) -> Statement) -> Self {
+        let lasting = |size: &usize| {
+            let Statement { what, sql } = make(*size);
+            (*size, Statement::new(what, sql.into_owned().leak()))
+        };
+        Self {
+            statements: sizes.iter().map(lasting).collect(),
+        }
+    }
+
+    /// Splits a list into pieces for which there is a statement.
+    pub(super) fn pieces<'l, T>(
+        &self,
+        mut list: &'l [T],
+    ) -> impl Iterator<Item = (&Statement, &'l [T])> {
+        std::iter::from_fn(move || {
+            let mut statements = self.statements.iter();
+            let (size, statement) = statements.find(|(size, _)| *size <= list.len())?;
+            let (piece, rest) = list.split_at_checked(*size)?;
+            list = rest;
+            Some((statement, piece))
+        })
+    }
+
+    /// Splits a list into pieces for which there is a statement; the last one may repeat.
+    pub(super) fn padded<T: Copy>(&self, list: &[T]) -> impl Iterator<Item = (&Statement, Vec<T>)> {
+        let most = self.statements.first().map_or(1, |(size, _)| *size);
+        list.chunks(most).filter_map(|piece| {
+            let mut fitting = self.statements.iter().rev();
+            let (size, statement) = fitting.find(|(size, _)| *size >= piece.len())?;
+            let mut list = piece.to_vec();
+            list.resize(*size, *piece.last()?);
+            Some((statement, list))
+        })
+    }
+
+    /// Returns the statements.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Statement> {
+        self.statements.iter().map(|(_, statement)| statement)
     }
 }
 

@@ -7,7 +7,7 @@ pub(super) mod sql;
 mod write;
 
 pub use query::{DescriptionCursor, DescriptionOrder, DescriptionQuery};
-pub use read::{DescriptionEntry, KeyCount};
+pub use read::DescriptionEntry;
 pub use row::StoredDescription;
 pub use write::Saved;
 

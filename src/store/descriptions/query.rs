@@ -26,16 +26,8 @@ pub enum DescriptionOrder {
     /// By URL, byte by byte; every description is there.
     #[default]
     Url,
-    /// By class.
-    Classification,
     /// By title in lower case, white space folded.
     Title,
-    /// By author as written, white space folded.
-    Author,
-    /// By the day that `last-modified` names, such as `2026-03-01`, the newest first.
-    Date,
-    /// By links from a starting point, five digits: `00003`.
-    Depth,
 }
 
 /// Place behind a description, where the next piece begins.
@@ -89,20 +81,7 @@ impl DescriptionQuery {
 
 impl DescriptionOrder {
     /// Every order.
-    pub const ALL: [Self; 6] = [
-        Self::Url,
-        Self::Classification,
-        Self::Title,
-        Self::Author,
-        Self::Date,
-        Self::Depth,
-    ];
-
-    /// Tells whether it goes from the last key to the first.
-    #[must_use]
-    pub fn is_descending(self) -> bool {
-        self == Self::Date
-    }
+    pub const ALL: [Self; 2] = [Self::Url, Self::Title];
 }
 
 impl DescriptionCursor {

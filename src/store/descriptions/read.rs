@@ -2,13 +2,10 @@
 
 use super::{
     super::{Store, StoreError, robots::from_sql},
-    DescriptionCursor, DescriptionOrder, DescriptionQuery, StoredDescription,
+    DescriptionCursor, DescriptionQuery, StoredDescription,
     row::ReadRow,
     sql,
 };
-
-/// Behind every key and URL there is.
-const LAST: &str = "\u{10ffff}";
 
 /// What an index shows of a description.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -24,16 +21,6 @@ pub struct DescriptionEntry {
     pub first_seen_ms: i64,
     /// When the description last said something new.
     pub modified_ms: i64,
-}
-
-/// Key of an index, and how many descriptions have it.
-#[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct KeyCount {
-    /// The key.
-    pub key: String,
-    /// Its descriptions.
-    pub count: u64,
 }
 
 impl Store {
@@ -100,34 +87,6 @@ impl Store {
         Ok(rows.into_iter().map(entry).collect())
     }
 
-    /// Returns the keys of an order behind `after`, each with its number of descriptions.
-    ///
-    /// By URL there are none.
-    ///
-    /// # Errors
-    ///
-    /// Fails when the database does.
-    pub async fn description_keys(
-        &self,
-        site: &str,
-        order: DescriptionOrder,
-        after: Option<&str>,
-        limit: u32,
-    ) -> Result<Vec<KeyCount>, StoreError> {
-        let Some(statement) = sql::keys(order) else {
-            return Ok(Vec::new());
-        };
-        let first = if order.is_descending() { LAST } else { "" };
-        let after = after.unwrap_or(first);
-        let values = [site.into(), after.into(), i64::from(limit).into()];
-        let rows: Vec<(String, i64)> = self.database.rows(&statement, &values).await?;
-        let count = |(key, count)| KeyCount {
-            key,
-            count: from_sql(count),
-        };
-        Ok(rows.into_iter().map(count).collect())
-    }
-
     /// Returns the description of a URL.
     ///
     /// # Errors
@@ -142,42 +101,6 @@ impl Store {
         let row: Option<ReadRow> = self.database.first(&sql::DESCRIPTION, &values).await?;
         let stored = self.read_all(row.into_iter().collect())?;
         Ok(stored.into_iter().next())
-    }
-
-    /// Returns the descriptions that changed last, the newest first.
-    ///
-    /// # Errors
-    ///
-    /// As [`Store::descriptions`].
-    pub async fn newest_descriptions(
-        &self,
-        site: &str,
-        limit: u32,
-    ) -> Result<Vec<StoredDescription>, StoreError> {
-        let values = [site.into(), i64::from(limit).into()];
-        let rows = self.database.rows(&sql::NEWEST_DESCRIPTIONS, &values);
-        self.read_all(rows.await?)
-    }
-
-    /// Returns descriptions that changed at `since_ms` or later, the oldest first.
-    ///
-    /// The next piece begins behind the last one's `modified_ms` and URL: give
-    /// these as `since_ms` and `after_url`, which is empty at first.
-    ///
-    /// # Errors
-    ///
-    /// As [`Store::descriptions`].
-    pub async fn descriptions_changed_since(
-        &self,
-        site: &str,
-        since_ms: i64,
-        after_url: &str,
-        limit: u32,
-    ) -> Result<Vec<StoredDescription>, StoreError> {
-        let limit = i64::from(limit);
-        let values = [site.into(), since_ms.into(), after_url.into(), limit.into()];
-        let rows = self.database.rows(&sql::CHANGED_DESCRIPTIONS, &values);
-        self.read_all(rows.await?)
     }
 
     /// Counts the descriptions of a site.
@@ -211,13 +134,8 @@ impl Store {
 
 /// Returns the key and the URL that a query goes on behind; a query for one key returns that.
 fn bounds(query: &DescriptionQuery) -> (&str, &str) {
-    let first = if query.order.is_descending() {
-        LAST
-    } else {
-        ""
-    };
     let after = query.after.as_ref();
-    let url = after.map_or(first, |after: &DescriptionCursor| after.url.as_str());
-    let key = after.map_or(first, |after| after.key.as_str());
+    let url = after.map_or("", |after: &DescriptionCursor| after.url.as_str());
+    let key = after.map_or("", |after| after.key.as_str());
     (query.key.as_deref().unwrap_or(key), url)
 }

@@ -44,11 +44,7 @@ impl StoredDescription {
         let description = &self.description;
         let key = match order {
             DescriptionOrder::Url => String::new(),
-            DescriptionOrder::Classification => classification_key(description),
             DescriptionOrder::Title => title_key(description),
-            DescriptionOrder::Author => author_key(description),
-            DescriptionOrder::Date => date_key(description),
-            DescriptionOrder::Depth => depth_key(description),
         };
         DescriptionCursor::behind(key, description.url())
     }
@@ -94,8 +90,8 @@ pub(super) struct WriteRow<'d> {
     pub(super) fingerprint: String,
     title: &'d str,
     md5: Option<&'d str>,
-    /// Classification, title, author, date, depth.
-    keys: [String; 5],
+    title_key: String,
+    depth_key: String,
     attributes: String,
     texts: [Option<&'d str>; TEXTS.len()],
 }
@@ -108,31 +104,22 @@ impl<'d> WriteRow<'d> {
             fingerprint: fingerprint(description),
             title: description.title(),
             md5: description.value(name::MD5),
-            keys: [
-                classification_key(description),
-                title_key(description),
-                author_key(description),
-                date_key(description),
-                depth_key(description),
-            ],
+            title_key: title_key(description),
+            depth_key: depth_key(description),
             attributes: attributes_to_json(description, &texts),
             texts,
         }
     }
 
     /// Returns the values in the order of the statement that saves.
-    pub(super) fn values(&self) -> [Value<'_>; 13] {
-        let [classification, title, author, date, depth] = &self.keys;
+    pub(super) fn values(&self) -> [Value<'_>; 10] {
         let [partial_text, full_text, contents] = self.texts;
         [
             self.url.into(),
             (&self.fingerprint).into(),
             self.title.into(),
-            classification.into(),
-            title.into(),
-            author.into(),
-            date.into(),
-            depth.into(),
+            (&self.title_key).into(),
+            (&self.depth_key).into(),
             Value::Text(self.md5),
             (&self.attributes).into(),
             Value::Text(partial_text),
@@ -156,33 +143,8 @@ fn fingerprint(description: &ResourceDescription) -> String {
     hex(&digest)
 }
 
-fn classification_key(description: &ResourceDescription) -> String {
-    folded(description, name::CLASSIFICATION)
-}
-
 fn title_key(description: &ResourceDescription) -> String {
     cut(&folded(description, name::TITLE).to_lowercase())
-}
-
-fn author_key(description: &ResourceDescription) -> String {
-    folded(description, name::AUTHOR)
-}
-
-/// Returns the day of an HTTP date, such as `2026-03-01`.
-fn date_key(description: &ResourceDescription) -> String {
-    const MONTHS: [&str; 12] = [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ];
-    let day = || {
-        let date = description.value(name::LAST_MODIFIED)?;
-        let date = httpdate::parse_http_date(date.trim()).ok()?;
-        let date = httpdate::fmt_http_date(date);
-        let mut parts = date.split_ascii_whitespace().skip(1);
-        let (day, month, year) = (parts.next()?, parts.next()?, parts.next()?);
-        let month = MONTHS.iter().position(|known| *known == month)? + 1;
-        Some(format!("{year}-{month:02}-{day}"))
-    };
-    day().unwrap_or_default()
 }
 
 fn depth_key(description: &ResourceDescription) -> String {

@@ -89,12 +89,10 @@ pub(in crate::store) async fn save(
     }
     let urls: Vec<&str> = rows.iter().map(|row| row.url).collect();
     let known = fingerprints(transaction, site, &urls).await?;
-    for piece in sql::save_pieces(&rows) {
+    for (statement, piece) in sql::SAVE.pieces(&rows) {
         let mut values: Vec<Value<'_>> = vec![site.into(), run_id.into(), now_ms.into()];
         values.extend(piece.iter().flat_map(WriteRow::values));
-        transaction
-            .execute(&sql::save(piece.len()), &values)
-            .await?;
+        transaction.execute(statement, &values).await?;
     }
     let saved = |row: &WriteRow<'_>| match known.get(row.url) {
         None => Saved::Added,
@@ -124,11 +122,9 @@ pub(in crate::store) async fn delete(
     urls: &[&str],
 ) -> Result<u64, StoreError> {
     let mut deleted = 0;
-    for list in sql::lists(urls) {
+    for (statement, list) in sql::DELETE.padded(urls) {
         let values = of_urls(site, &list);
-        deleted += transaction
-            .execute(&sql::delete(list.len()), &values)
-            .await?;
+        deleted += transaction.execute(statement, &values).await?;
     }
     Ok(deleted)
 }
@@ -139,10 +135,9 @@ async fn fingerprints(
     urls: &[&str],
 ) -> Result<HashMap<String, String>, StoreError> {
     let mut known = HashMap::new();
-    for list in sql::lists(urls) {
-        let statement = sql::fingerprints(list.len());
+    for (statement, list) in sql::FINGERPRINTS.padded(urls) {
         let values = of_urls(site, &list);
-        let rows = transaction.rows(&statement, &values);
+        let rows = transaction.rows(statement, &values);
         known.extend(rows.await? as Vec<(String, String)>);
     }
     Ok(known)

@@ -3,9 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use super::{
-    super::{
-        Store, StoreError, database::Transaction, descriptions::sql::pieces, statement::Value,
-    },
+    super::{Store, StoreError, database::Transaction, statement::Value},
     ClaimedUrl, FoundUrl, KnownUrl, sql,
     url::ClaimedRow,
 };
@@ -237,7 +235,7 @@ pub(super) async fn enter(
     }
     let nearest: Vec<&FoundUrl> = nearest.into_values().collect();
     let mut entered = 0;
-    for piece in pieces(&nearest, &sql::URL_ROWS) {
+    for (statement, piece) in sql::ENTER.pieces(&nearest) {
         let mut values: Vec<Value<'_>> = vec![site.into(), run_id.into(), position.into()];
         for found in piece {
             let depth = i64::from(found.depth);
@@ -249,8 +247,7 @@ pub(super) async fn enter(
                 (&found.found_on).into(),
             ]);
         }
-        let statement = sql::enter(piece.len());
-        entered += transaction.execute(&statement, &values).await?;
+        entered += transaction.execute(statement, &values).await?;
     }
     Ok(entered)
 }

@@ -4,7 +4,7 @@ use super::{
     super::{
         Saved, Store, StoreError,
         database::Transaction,
-        descriptions::{delete, save, sql::pieces},
+        descriptions::{delete, save},
         statement::Value,
     },
     ClaimedUrl, FoundUrl, RunCounts,
@@ -168,12 +168,11 @@ async fn write_visits(
         let values = [run.site.into(), (&page.claimed.url).into(), depth.into()];
         transaction.execute(&sql::RELINKED, &values).await?;
     }
-    for piece in pieces(&visited, &sql::PAGE_ROWS) {
+    for (statement, piece) in sql::RECORD.pieces(&visited) {
         let (site, settings) = (run.site.into(), run.settings.into());
         let mut values: Vec<Value<'_>> = vec![site, run.run_id.into(), settings];
         values.extend(piece.iter().flat_map(|page| page.values(now_ms)));
-        let statement = sql::record(piece.len());
-        transaction.execute(&statement, &values).await?;
+        transaction.execute(statement, &values).await?;
     }
     Ok(())
 }
@@ -187,13 +186,12 @@ async fn write_links(
         .iter()
         .filter_map(|page| Some((page.claimed.url.as_str(), page.links.as_ref()?.join("\n"))))
         .collect();
-    for piece in pieces(&rows, &sql::LINK_ROWS) {
+    for (statement, piece) in sql::SAVE_LINKS.pieces(&rows) {
         let mut values: Vec<Value<'_>> = vec![run.site.into()];
         for (url, links) in piece {
             values.extend([Value::from(*url), links.into()]);
         }
-        let statement = sql::save_links(piece.len());
-        transaction.execute(&statement, &values).await?;
+        transaction.execute(statement, &values).await?;
     }
     Ok(())
 }

@@ -1,21 +1,25 @@
 //! Statements about runs and the frontier.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, sync::LazyLock};
 
 use super::super::{
-    descriptions::sql::parameters, error::Engine, sql::statements, statement::Statement,
+    descriptions::sql::parameters,
+    error::Engine,
+    sql::statements,
+    statement::{ByRows, Statement},
 };
 
-/// Rows in one statement that writes URLs.
+/// Enter found URLs: `$1` site, `$2` run, `$3` position.
 ///
-/// SQLite looks for each parameter among all of a statement: many take long.
-pub(super) const URL_ROWS: [usize; 5] = [16, 8, 4, 2, 1];
+/// SQLite looks for each parameter among all of a statement: many rows take long.
+pub(super) static ENTER: LazyLock<ByRows> = LazyLock::new(|| ByRows::new(&[16, 8, 4, 2, 1], enter));
 
-/// Rows in one statement that records pages.
-pub(super) const PAGE_ROWS: [usize; 4] = [8, 4, 2, 1];
+/// Record visits: `$1` site, `$2` run, `$3` settings.
+pub(super) static RECORD: LazyLock<ByRows> = LazyLock::new(|| ByRows::new(&[8, 4, 2, 1], record));
 
-/// Rows in one statement that writes links.
-pub(super) const LINK_ROWS: [usize; 6] = [32, 16, 8, 4, 2, 1];
+/// Keep the links of pages: `$1` site.
+pub(super) static SAVE_LINKS: LazyLock<ByRows> =
+    LazyLock::new(|| ByRows::new(&[32, 16, 8, 4, 2, 1], save_links));
 
 macro_rules! run_columns {
     () => {
@@ -150,11 +154,9 @@ pub(super) fn claim(engine: Engine) -> Statement {
     Statement::assembled("take URLs to visit", sql)
 }
 
-/// Returns the statement that enters found URLs: `$1` site, `$2` run, `$3` position.
-///
 /// One that this run knows stays, unless it was found nearer to a starting
 /// point: if it was fetched by then, its links are followed once more.
-pub(super) fn enter(rows: usize) -> Statement {
+fn enter(rows: usize) -> Statement {
     let mut sql = "INSERT INTO site_robot_urls (site, run_id, position, state, relink, attempts, \
          described, url, host, depth, max_depth, found_on) VALUES "
         .to_owned();
@@ -181,11 +183,9 @@ pub(super) fn enter(rows: usize) -> Statement {
     Statement::assembled("enter URLs that were found", sql)
 }
 
-/// Returns the statement that records visits: `$1` site, `$2` run, `$3` settings.
-///
 /// One that was found nearer to a starting point meanwhile waits once more. Why a page
 /// is not described stays on record when the page is as it was.
-pub(super) fn record(rows: usize) -> Statement {
+fn record(rows: usize) -> Statement {
     const COLUMNS: usize = 14;
     let mut sql = "INSERT INTO site_robot_urls (site, run_id, settings, position, relink, url, \
          host, depth, found_on, state, attempts, described, due_ms, fetched_ms, status, outcome, \
@@ -213,8 +213,7 @@ pub(super) fn record(rows: usize) -> Statement {
     Statement::assembled("record visits", sql)
 }
 
-/// Returns the statement that keeps the links of pages: `$1` site.
-pub(super) fn save_links(rows: usize) -> Statement {
+fn save_links(rows: usize) -> Statement {
     let mut sql = "INSERT INTO site_robot_links (site, url, links) VALUES ".to_owned();
     for row in 0..rows {
         let comma = if row == 0 { "" } else { ", " };
@@ -228,8 +227,8 @@ pub(super) fn save_links(rows: usize) -> Statement {
 pub(in crate::store) fn every_statement(engine: Engine) -> Vec<Statement> {
     let mut all: Vec<Statement> = FIXED.iter().copied().cloned().collect();
     all.push(claim(engine));
-    all.extend(URL_ROWS.map(enter));
-    all.extend(PAGE_ROWS.map(record));
-    all.extend(LINK_ROWS.map(save_links));
+    for rows in [&ENTER, &RECORD, &SAVE_LINKS] {
+        all.extend(rows.all().cloned());
+    }
     all
 }
