@@ -56,6 +56,7 @@ pub(crate) struct Line<'a> {
     /// Time at which the request came, in milliseconds since 1970.
     pub(crate) received_ms: i64,
     pub(crate) host: Option<&'a [u8]>,
+    /// Empty, like target and version, where the head could not be read.
     pub(crate) method: &'a str,
     pub(crate) target: &'a str,
     pub(crate) version: &'a str,
@@ -109,14 +110,15 @@ impl Line<'_> {
             at.minute(),
             at.second(),
         );
-        quoted(self.method.as_bytes(), MAX_NAME_BYTES, out);
-        out.push(b' ');
-        quoted(self.target.as_bytes(), MAX_TARGET_BYTES, out);
-        let _ = write!(
-            out,
-            " {}\" {:03} {}",
-            self.version, self.status, self.body_bytes
-        );
+        if self.method.is_empty() {
+            out.push(b'-');
+        } else {
+            quoted(self.method.as_bytes(), MAX_NAME_BYTES, out);
+            out.push(b' ');
+            quoted(self.target.as_bytes(), MAX_TARGET_BYTES, out);
+            let _ = write!(out, " {}", self.version);
+        }
+        let _ = write!(out, "\" {:03} {}", self.status, self.body_bytes);
     }
 
     fn write_words(&self, out: &mut Vec<u8>) {
@@ -165,12 +167,14 @@ impl Line<'_> {
             self.client,
         );
         member("host", self.host, MAX_NAME_BYTES, out);
-        let method = Some(self.method.as_bytes());
-        member("request_method", method, MAX_NAME_BYTES, out);
-        let target = Some(self.target.as_bytes());
-        member("request_uri", target, MAX_TARGET_BYTES, out);
-        let version = Some(self.version.as_bytes());
-        member("server_protocol", version, MAX_NAME_BYTES, out);
+        for (name, text, limit) in [
+            ("request_method", self.method, MAX_NAME_BYTES),
+            ("request_uri", self.target, MAX_TARGET_BYTES),
+            ("server_protocol", self.version, MAX_NAME_BYTES),
+        ] {
+            let text = Some(text.as_bytes()).filter(|text| !text.is_empty());
+            member(name, text, limit, out);
+        }
         let _ = write!(
             out,
             ",\"status\":{},\"body_bytes_sent\":{},\"request_time\":{:.6}",

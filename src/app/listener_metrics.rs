@@ -65,7 +65,7 @@ fn describe() {
         ),
         (
             UNREADABLE,
-            "Requests whose head could not be read, by listener and status of the answer",
+            "Requests that the listener answered by itself, as no HTTP or beyond a limit, by listener and status",
         ),
     ] {
         describe_counter!(name, Unit::Count, help);
@@ -80,7 +80,7 @@ fn connections(listener: &str, counts: &ConnectionCounts) {
     for (reason, number) in counts.unserved() {
         counter!(UNSERVED, "listener" => listener(), "reason" => reason).absolute(number);
     }
-    for (status, number) in counts.unreadable() {
+    for (status, number) in counts.refused() {
         counter!(UNREADABLE, "listener" => listener(), "status" => status).absolute(number);
     }
 }

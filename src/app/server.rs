@@ -302,9 +302,14 @@ impl Server {
         });
         let serving = Serving::new(robots, self.plan, Arc::clone(&rooms), self.demo, pages);
         let serving = Served::new(robots, serving);
-        let front = Front::new(Arc::clone(&serving.serving), rooms, is_draining);
+        let front = Front::new(
+            Arc::clone(&serving.serving),
+            Arc::clone(&rooms),
+            is_draining,
+        );
         let workers = Arc::new(self.workers);
         for listener in self.listeners {
+            let listener = listener.tell_of_refused(rooms.observer.clone());
             let (workers, front) = (Arc::clone(&workers), front.clone());
             let closing = closing.clone();
             tasks.spawn(async move {

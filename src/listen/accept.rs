@@ -9,7 +9,7 @@ use super::{
     http_service::HttpService,
     places::Place,
     socket::{Acceptor, BoundSocket},
-    stream::{Detached, Peer, Transport},
+    stream::{Accepted, Peer},
     workers::{Crew, Member},
 };
 
@@ -74,27 +74,15 @@ impl Accepting {
     async fn accept_all<S: HttpService>(&self, member: &Member, service: S) {
         let acceptor = self.acceptor().await;
         while let Ok(permit) = Arc::clone(&self.places).acquire_owned().await {
-            let (stream, peer) = accept(&acceptor).await;
+            let (accepted, peer) = accept(&acceptor).await;
             let (seat, other) = self.crew.seat(member);
             let place = Place::new(permit, seat, self.shared.counts.accept());
-            let shared = Arc::clone(&self.shared);
-            let service = service.clone();
-            let Some(other) = other else {
-                let connection = connection::serve(shared, stream, peer, place, service);
-                // In a box: a task is moved several times before it runs and when it ends.
-                self.shared.tasks.spawn(Box::pin(connection));
-                continue;
-            };
-            let detached = stream.detach();
-            let connection = async move {
-                match detached.and_then(Detached::attach) {
-                    Ok(stream) => connection::serve(shared, stream, peer, place, service).await,
-                    Err(error) => warn!(%error, "lost a connection between threads: {error}"),
-                }
-            };
-            self.shared
-                .tasks
-                .spawn_on(Box::pin(connection), &other.handle);
+            let (shared, service) = (Arc::clone(&self.shared), service.clone());
+            let connection = connection::serve(shared, accepted.into(), peer, place, service);
+            // In a box: a task is moved several times before it runs and when it ends.
+            let connection = Box::pin(connection);
+            let handle = &other.unwrap_or(member).handle;
+            self.shared.tasks.spawn_on(connection, handle);
         }
     }
 
@@ -112,7 +100,7 @@ impl Accepting {
 }
 
 /// Accepts one connection, however often that fails.
-async fn accept(acceptor: &Acceptor) -> (Transport, Peer) {
+async fn accept(acceptor: &Acceptor) -> (Accepted, Peer) {
     let mut failures = 0_u32;
     loop {
         match acceptor.accept().await {

@@ -33,6 +33,7 @@ use super::{
     listener::ListenSettings,
     places::{Addresses, Place},
     proxy_protocol::{self, ProxySource},
+    refused::{self, HearsOfRefused, Refused},
     seldom::Seldom,
     service::ConnectionService,
     stream::{Peer, Stream, Transport},
@@ -71,6 +72,28 @@ pub(super) struct Shared {
     pub(super) tasks: TaskTracker,
     /// The log has told of a peer that may not send PROXY headers.
     pub(super) told_of_stranger: AtomicBool,
+    pub(super) hears_of_refused: Option<Box<dyn HearsOfRefused>>,
+}
+
+impl Shared {
+    /// Tells of a request with which a connection ended, as it could not be read.
+    fn ended(&self, error: &hyper::Error, origin: Origin) {
+        if let Some(status) = refused::status_of(error) {
+            self.refused(&Refused {
+                client: origin.peer.ip(),
+                status,
+                request: None,
+            });
+        }
+    }
+
+    /// Counts a request that was answered here, and tells of it.
+    pub(super) fn refused(&self, refused: &Refused<'_>) {
+        self.counts.count_refused(refused.status);
+        if let Some(log) = &self.hears_of_refused {
+            log.refused(refused);
+        }
+    }
 }
 
 /// Connection that is ready for its first request.
@@ -89,9 +112,14 @@ pub(super) async fn serve<S: HttpService>(
     place: Place,
     service: S,
 ) {
-    let opening = open(&shared, stream, peer, place);
     let opened = tokio::select! {
-        opened = time::timeout(shared.settings.header_timeout, opening) => opened,
+        biased;
+        opened = open(&shared, stream, peer, place) => opened,
+        // Behind `async`: no timer is made for what has come already.
+        () = async { time::sleep(shared.settings.header_timeout).await } => {
+            shared.counts.count_unserved(Unserved::Timeout);
+            return debug!(?peer, "connection cut: no request in time");
+        }
         () = a_moment_after(&shared.stop) => return,
     };
     let Opened {
@@ -100,17 +128,13 @@ pub(super) async fn serve<S: HttpService>(
         place,
         is_http2,
     } = match opened {
-        Ok(Ok(opened)) => opened,
-        Ok(Err(error)) => {
+        Ok(opened) => opened,
+        Err(error) => {
             shared.counts.count_unserved(Unserved::from(&error));
             return debug!(?peer, %error, "connection ended before its first request: {error}");
         }
-        Err(_) => {
-            shared.counts.count_unserved(Unserved::Timeout);
-            return debug!(?peer, "connection cut: no request in time");
-        }
     };
-    let activity = Arc::<Activity>::default();
+    let activity = Arc::new(Activity::new(is_http2));
     let service = ConnectionService {
         service,
         origin,
@@ -121,21 +145,22 @@ pub(super) async fn serve<S: HttpService>(
     let hearing = (!is_http2).then(|| Arc::clone(&activity));
     let stream = Overheard::new(stream, hearing, settings);
     let io = ConnectionIo::new(stream, Arc::clone(&activity), place);
-    let limits = Limits::new(&shared, &activity, is_http2);
+    let limits = Limits::new(&shared, &activity);
     let result = if is_http2 {
         let connection = http2_builder(settings, &shared.tasks).serve_connection(io, service);
         let finish = http2::Connection::graceful_shutdown;
         // In a box, so that the other's future is no larger than it need be.
-        Box::pin(drive(connection, finish, limits)).await
+        let mut connection = Box::pin(connection);
+        drive(connection.as_mut(), finish, limits).await
     } else {
         let connection = http1_builder(settings)
             .serve_connection(io, service)
             .with_upgrades();
         let finish = http1::UpgradeableConnection::graceful_shutdown;
-        drive(connection, finish, limits).await
+        drive(pin!(connection), finish, limits).await
     };
     if let Err(error) = result {
-        shared.counts.count_end(&error);
+        shared.ended(&error, origin);
         // The client's fault or its network's: nothing for an operator to do.
         debug!(
             ?peer,
@@ -210,14 +235,13 @@ async fn proxied_client(
 
 /// Serves a connection, and looks seldom whether it is to end.
 async fn drive<C>(
-    connection: C,
+    mut connection: Pin<&mut C>,
     finish: impl Fn(Pin<&mut C>),
     mut limits: Limits<'_>,
 ) -> hyper::Result<()>
 where
     C: Future<Output = hyper::Result<()>>,
 {
-    let mut connection = pin!(connection);
     let verdict = tokio::select! {
         biased;
         result = &mut connection => return result,
@@ -242,7 +266,7 @@ struct Limits<'c> {
 }
 
 impl<'c> Limits<'c> {
-    fn new(shared: &'c Shared, activity: &'c Activity, multiplexed: bool) -> Self {
+    fn new(shared: &'c Shared, activity: &'c Activity) -> Self {
         let ListenSettings {
             header_timeout,
             idle_timeout,
@@ -252,7 +276,7 @@ impl<'c> Limits<'c> {
         Self {
             shared,
             activity,
-            watch: Watch::new(header_timeout, idle_timeout, multiplexed, now),
+            watch: Watch::new(header_timeout, idle_timeout, now),
         }
     }
 
@@ -303,7 +327,7 @@ async fn sniff(stream: &mut Transport) -> io::Result<bool> {
         }
         let is_http2 = start.starts_with(HTTP2_PREFACE);
         if is_http2 || !HTTP2_PREFACE.starts_with(&start) {
-            stream.unread(start.freeze());
+            stream.unread(start);
             return Ok(is_http2);
         }
     }

@@ -8,6 +8,16 @@ use std::{
     },
 };
 
+use http::StatusCode;
+
+/// Answers of a listener by itself.
+const REFUSALS: [(StatusCode, &str); 4] = [
+    (StatusCode::BAD_REQUEST, "400"),
+    (StatusCode::PAYLOAD_TOO_LARGE, "413"),
+    (StatusCode::URI_TOO_LONG, "414"),
+    (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "431"),
+];
+
 /// Why a connection was not served.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Unserved {
@@ -18,14 +28,13 @@ pub(super) enum Unserved {
     ClientLeft,
 }
 
-/// Counts of a listener's connections; nothing is counted by request.
+/// Counts of a listener's connections; of requests only those that it refuses.
 #[derive(Debug, Default)]
 pub struct ConnectionCounts {
     accepted: AtomicU64,
     ended: AtomicU64,
     unserved: [AtomicU64; Unserved::ALL.len()],
-    malformed: AtomicU64,
-    too_large: AtomicU64,
+    refused: [AtomicU64; REFUSALS.len()],
 }
 
 /// Connection that has not ended; counted when dropped.
@@ -55,14 +64,13 @@ impl ConnectionCounts {
         Unserved::ALL.iter().map(|why| why.word()).zip(numbers)
     }
 
-    /// Returns the heads of requests that could not be read, by the answer they got.
+    /// Returns the requests that no service saw, by the answer they got.
     ///
-    /// No service sees them: `400`, or `431` for those that are too large (of an
-    /// overlong URL 414).
-    pub fn unreadable(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        let numbers = [("400", &self.malformed), ("431", &self.too_large)];
-        let numbers = numbers.into_iter();
-        numbers.map(|(status, number)| (status, number.load(Relaxed)))
+    /// `400`: they are no HTTP; `413`, `414`, `431`: their body, target or head is
+    /// beyond a limit.
+    pub fn refused(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let numbers = self.refused.iter().map(|number| number.load(Relaxed));
+        REFUSALS.iter().map(|(_, word)| *word).zip(numbers)
     }
 
     pub(super) fn accept(self: &Arc<Self>) -> OpenConnection {
@@ -77,12 +85,10 @@ impl ConnectionCounts {
         }
     }
 
-    /// Counts how a connection ended that had been served.
-    pub(super) fn count_end(&self, error: &hyper::Error) {
-        if error.is_parse_too_large() {
-            self.too_large.fetch_add(1, Relaxed);
-        } else if error.is_parse() {
-            self.malformed.fetch_add(1, Relaxed);
+    pub(super) fn count_refused(&self, status: StatusCode) {
+        let known = REFUSALS.iter().zip(&self.refused);
+        for (_, number) in known.filter(|((known, _), _)| *known == status) {
+            number.fetch_add(1, Relaxed);
         }
     }
 }

@@ -16,6 +16,8 @@ const MIN_BODY_BYTES: u64 = 1024;
 /// request and each read costs more than the rest of a small request's I/O.
 #[derive(Debug, Default)]
 pub(super) struct Activity {
+    /// Requests come at the same time, each with a task of its own.
+    is_multiplexed: bool,
     reads: AtomicU32,
     writes: AtomicU32,
     /// A write waits for the client to take what was sent.
@@ -40,6 +42,13 @@ pub(super) struct Activity {
 }
 
 impl Activity {
+    pub(super) fn new(is_multiplexed: bool) -> Self {
+        Self {
+            is_multiplexed,
+            ..Self::default()
+        }
+    }
+
     pub(super) fn read(&self) {
         add_alone(&self.reads);
     }
@@ -55,13 +64,13 @@ impl Activity {
 
     pub(super) fn request_begins(&self) {
         add_alone(&self.requests);
-        self.in_flight.fetch_add(1, Relaxed);
+        self.add(&self.in_flight);
     }
 
     pub(super) fn request_ends(&self) {
         self.reads_when_idle
             .store(self.reads.load(Relaxed), Relaxed);
-        self.in_flight.fetch_sub(1, Relaxed);
+        self.take_away(&self.in_flight);
     }
 
     /// Requests that were taken up so far.
@@ -100,11 +109,11 @@ impl Activity {
     }
 
     pub(super) fn answer_begins(&self) {
-        self.answering.fetch_add(1, Relaxed);
+        self.add(&self.answering);
     }
 
     pub(super) fn answer_ends(&self) {
-        self.answering.fetch_sub(1, Relaxed);
+        self.take_away(&self.answering);
     }
 
     pub(super) fn piece_waits(&self) {
@@ -116,7 +125,25 @@ impl Activity {
         self.waiting.fetch_sub(1, Relaxed);
     }
 
-    fn phase(&self, multiplexed: bool) -> Phase {
+    /// Adds one to what the tasks of the requests change.
+    fn add(&self, count: &AtomicU32) {
+        if self.is_multiplexed {
+            count.fetch_add(1, Relaxed);
+        } else {
+            add_alone(count);
+        }
+    }
+
+    fn take_away(&self, count: &AtomicU32) {
+        if self.is_multiplexed {
+            count.fetch_sub(1, Relaxed);
+        } else {
+            count.store(count.load(Relaxed).wrapping_sub(1), Relaxed);
+        }
+    }
+
+    fn phase(&self) -> Phase {
+        let multiplexed = self.is_multiplexed;
         let requests = self.requests.load(Relaxed);
         if self.blocked.load(Relaxed) {
             return Phase::Stalled(self.writes.load(Relaxed));
@@ -170,7 +197,6 @@ enum Phase {
 pub(super) struct Watch {
     header_timeout: Duration,
     idle_timeout: Duration,
-    multiplexed: bool,
     phase: Phase,
     since: Instant,
 }
@@ -186,16 +212,10 @@ pub(super) enum Verdict {
 }
 
 impl Watch {
-    pub(super) fn new(
-        header_timeout: Duration,
-        idle_timeout: Duration,
-        multiplexed: bool,
-        now: Instant,
-    ) -> Self {
+    pub(super) fn new(header_timeout: Duration, idle_timeout: Duration, now: Instant) -> Self {
         Self {
             header_timeout,
             idle_timeout,
-            multiplexed,
             phase: Phase::Head(0),
             since: now,
         }
@@ -208,7 +228,7 @@ impl Watch {
     }
 
     pub(super) fn look(&mut self, activity: &Activity, now: Instant) -> Verdict {
-        let phase = activity.phase(self.multiplexed);
+        let phase = activity.phase();
         if phase != self.phase {
             self.phase = phase;
             self.since = now;
@@ -245,8 +265,8 @@ mod tests {
         fn new(multiplexed: bool) -> Self {
             let now = Instant::now();
             Self {
-                activity: Activity::default(),
-                watch: Watch::new(HEADER, IDLE, multiplexed, now),
+                activity: Activity::new(multiplexed),
+                watch: Watch::new(HEADER, IDLE, now),
                 now,
             }
         }

@@ -22,6 +22,7 @@ use super::{
     counts::ConnectionCounts,
     http_service::HttpService,
     places::Addresses,
+    refused::HearsOfRefused,
     socket::BoundSocket,
     stream::Peer,
     tls::Tls,
@@ -99,6 +100,7 @@ pub struct Listener {
     addr: ListenAddr,
     settings: ListenSettings,
     counts: Arc<ConnectionCounts>,
+    hears_of_refused: Option<Box<dyn HearsOfRefused>>,
 }
 
 impl Listener {
@@ -119,7 +121,18 @@ impl Listener {
             addr,
             settings,
             counts: Arc::default(),
+            hears_of_refused: None,
         })
+    }
+
+    /// Tells of each request that it answers by itself.
+    #[cfg(feature = "server")]
+    pub(crate) fn tell_of_refused(self, to: impl HearsOfRefused + 'static) -> Self {
+        let hears_of_refused: Option<Box<dyn HearsOfRefused>> = Some(Box::new(to));
+        Self {
+            hears_of_refused,
+            ..self
+        }
     }
 
     /// Returns the bound address, with the port that the system chose.
@@ -231,6 +244,7 @@ impl Listener {
             cut: CancellationToken::new(),
             tasks: TaskTracker::new(),
             told_of_stranger: AtomicBool::new(false),
+            hears_of_refused: self.hears_of_refused,
         });
         let max_connections = shared
             .settings

@@ -60,6 +60,7 @@ mod listener;
 mod names;
 mod places;
 mod proxy_protocol;
+mod refused;
 mod seldom;
 mod service;
 mod socket;
@@ -80,6 +81,8 @@ pub use counts::ConnectionCounts;
 pub use guard::{BodyError, BodyGuard, GuardedBody};
 pub use listener::{ListenSettings, Listener};
 pub use proxy_protocol::{ProxyHeader, ProxySource};
+#[cfg(feature = "server")]
+pub(crate) use refused::{HearsOfRefused, Refused};
 pub use systemd::{ServiceState, inherit_sockets, tell_service_manager};
 pub use tls::Tls;
 pub use workers::Workers;

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use tokio::io::{self, AsyncRead, AsyncReadExt as _, ErrorKind};
 
 /// Bytes of the longest header of version 1, with its line end.
@@ -73,7 +73,7 @@ impl ProxyHeader {
 /// Reads a header; returns what it says and the bytes behind it that came along.
 pub(super) async fn read(
     stream: &mut (impl AsyncRead + Unpin),
-) -> io::Result<(ProxySource, Bytes)> {
+) -> io::Result<(ProxySource, BytesMut)> {
     let mut buffer = BytesMut::with_capacity(256);
     loop {
         if stream.read_buf(&mut buffer).await? == 0 {
@@ -81,7 +81,7 @@ pub(super) async fn read(
         }
         match ProxyHeader::parse(&buffer) {
             ProxyHeader::Complete { source, len } => {
-                return Ok((source, buffer.split_off(len.min(buffer.len())).freeze()));
+                return Ok((source, buffer.split_off(len.min(buffer.len()))));
             }
             ProxyHeader::Incomplete => {}
             ProxyHeader::Invalid => {

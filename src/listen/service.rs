@@ -11,6 +11,7 @@ use tower::util::Oneshot;
 
 use super::{
     arrival::Arrival, client_addr::Origin, connection::Shared, guard::BodyGuard, idle::Activity,
+    refused::Refused,
 };
 
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
@@ -56,6 +57,16 @@ impl<S> ConnectionService<S> {
             && (self.activity.heads).has_length_beside_chunks(request.method(), request.uri())
     }
 
+    fn tell_of_refused(&self, request: &Request<Incoming>, status: StatusCode) {
+        let trusted_proxies = &self.shared.trusted_proxies;
+        let client = trusted_proxies.resolve_from(self.origin, request.headers());
+        self.shared.refused(&Refused {
+            client: client.client,
+            status,
+            request: Some(request),
+        });
+    }
+
     /// Adds what is known of the client.
     fn arrival(&self, request: Request<Incoming>) -> Request<Arrival> {
         let trusted_proxies = &self.shared.trusted_proxies;
@@ -86,6 +97,7 @@ where
         let is_stream = in_flight.is_stream;
         let in_flight = Some(in_flight);
         if let Some(status) = self.refusal(&request) {
+            self.tell_of_refused(&request, status);
             return CountedFuture {
                 in_flight,
                 has_body: false,

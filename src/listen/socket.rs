@@ -3,17 +3,27 @@
 use std::{
     fs,
     io::{self, ErrorKind},
-    net::{IpAddr, Ipv4Addr, SocketAddr},
-    os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _},
+    net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream},
+    os::{
+        fd::{AsRawFd, OwnedFd},
+        unix::{
+            fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _},
+            net::UnixStream,
+        },
+    },
     path::{Path, PathBuf},
 };
 
-use tokio::net::{TcpListener, TcpSocket, UnixListener, UnixSocket, UnixStream};
+use socket2::SockRef;
+use tokio::{
+    io::{Interest, unix::AsyncFd},
+    net::{TcpSocket, UnixSocket},
+};
 use tracing::{debug, info, warn};
 
 use super::{
     address::ListenAddr,
-    stream::{Peer, Transport},
+    stream::{Accepted, Peer},
     systemd,
 };
 
@@ -37,8 +47,8 @@ enum Kind {
 /// Socket as one thread's runtime accepts on it.
 #[derive(Debug)]
 pub(super) enum Acceptor {
-    Tcp(TcpListener),
-    Unix(UnixListener),
+    Tcp(AsyncFd<mio::net::TcpListener>),
+    Unix(AsyncFd<mio::net::UnixListener>),
 }
 
 /// File of a Unix socket; removed when dropped, unless another has taken its place.
@@ -67,7 +77,7 @@ impl BoundSocket {
             ListenAddr::Systemd(name) => systemd::take(name.as_deref()),
         };
         bound.and_then(|socket| {
-            socket.set_nonblocking()?;
+            socket.prepare()?;
             Ok(socket)
         })
     }
@@ -101,37 +111,64 @@ impl BoundSocket {
     /// Makes a second descriptor of the same socket for the current runtime.
     pub(super) fn acceptor(&self) -> io::Result<Acceptor> {
         match &self.kind {
-            Kind::Tcp(listener) => TcpListener::from_std(listener.try_clone()?).map(Acceptor::Tcp),
+            Kind::Tcp(listener) => {
+                let listener = mio::net::TcpListener::from_std(listener.try_clone()?);
+                watch(listener).map(Acceptor::Tcp)
+            }
             Kind::Unix(listener) => {
-                UnixListener::from_std(listener.try_clone()?).map(Acceptor::Unix)
+                let listener = mio::net::UnixListener::from_std(listener.try_clone()?);
+                watch(listener).map(Acceptor::Unix)
             }
         }
     }
 
-    fn set_nonblocking(&self) -> io::Result<()> {
+    /// Makes it one that runtimes can wait for; its connections send what they have at once.
+    fn prepare(&self) -> io::Result<()> {
         match &self.kind {
-            Kind::Tcp(listener) => listener.set_nonblocking(true),
+            Kind::Tcp(listener) => {
+                if let Err(error) = SockRef::from(listener).set_tcp_nodelay(true) {
+                    debug!(%error, "connections without TCP_NODELAY: {error}");
+                }
+                listener.set_nonblocking(true)
+            }
             Kind::Unix(listener) => listener.set_nonblocking(true),
         }
     }
 }
 
 impl Acceptor {
-    pub(super) async fn accept(&self) -> io::Result<(Transport, Peer)> {
+    /// Accepts a connection, which no runtime watches yet.
+    pub(super) async fn accept(&self) -> io::Result<(Accepted, Peer)> {
         match self {
             Self::Tcp(listener) => {
-                let (stream, peer) = listener.accept().await?;
-                if let Err(error) = stream.set_nodelay(true) {
+                let accept = |listener: &mio::net::TcpListener| listener.accept();
+                let (stream, peer) = listener.async_io(Interest::READABLE, accept).await?;
+                let stream = TcpStream::from(OwnedFd::from(stream));
+                // Linux passes it on from the listener, and saves a system call.
+                if !cfg!(target_os = "linux")
+                    && let Err(error) = stream.set_nodelay(true)
+                {
                     debug!(%peer, %error, "connection without TCP_NODELAY");
                 }
-                Ok((stream.into(), Peer::Tcp(peer)))
+                Ok((Accepted::Tcp(stream), Peer::Tcp(peer)))
             }
             Self::Unix(listener) => {
-                let (stream, _) = listener.accept().await?;
-                Ok((stream.into(), Peer::Unix))
+                let accept = |listener: &mio::net::UnixListener| listener.accept();
+                let (stream, _) = listener.async_io(Interest::READABLE, accept).await?;
+                let stream = UnixStream::from(OwnedFd::from(stream));
+                Ok((Accepted::Unix(stream), Peer::Unix))
             }
         }
     }
+}
+
+/// Has this thread's runtime tell when connections have come.
+#[expect(
+    deprecated,
+    reason = "what replaces it is unsafe, for the sake of types that do not own their descriptor"
+)]
+fn watch<L: AsRawFd>(listener: L) -> io::Result<AsyncFd<L>> {
+    AsyncFd::with_interest(listener, Interest::READABLE)
 }
 
 impl SocketFile {
@@ -202,7 +239,7 @@ async fn remove_if_dead(path: &Path) -> io::Result<()> {
     if !fs::symlink_metadata(path)?.file_type().is_socket() {
         return Err(ErrorKind::AlreadyExists.into());
     }
-    match UnixStream::connect(path).await {
+    match tokio::net::UnixStream::connect(path).await {
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
             info!(
                 "replaced the socket {} that nobody listened on",
@@ -275,6 +312,20 @@ mod tests {
         let error = bind("192.0.2.1:0").await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::AddrNotAvailable);
         assert!(error.to_string().contains("0.0.0.0"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn an_accepted_connection_sends_what_it_has_at_once() {
+        let bound = bind("127.0.0.1:0").await.unwrap();
+        let ListenAddr::Tcp(addr) = bound.local_addr().unwrap() else {
+            panic!("it listens on an address");
+        };
+        let _client = TcpStream::connect(addr).unwrap();
+        let (accepted, _) = bound.acceptor().unwrap().accept().await.unwrap();
+        let Accepted::Tcp(stream) = accepted else {
+            panic!("it came by TCP");
+        };
+        assert!(stream.nodelay().unwrap());
     }
 
     #[test]

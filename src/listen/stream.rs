@@ -1,18 +1,22 @@
 //! Connections of every kind as one type.
 
 use std::{
-    io::{self, IoSlice},
-    net::{Ipv4Addr, SocketAddr},
+    io::{self, ErrorKind, IoSlice, Read as _, Write as _},
+    mem,
+    net::{Ipv4Addr, Shutdown, SocketAddr},
     pin::Pin,
     task::{Context, Poll},
 };
 
-use bytes::{Buf, Bytes};
+use bytes::{Buf, BytesMut};
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpStream, UnixStream},
 };
 use tokio_rustls::server::TlsStream;
+
+/// Bytes that are read before the runtime watches, if they come at once; most heads have fewer.
+const EARLY_BYTES: usize = 4 * 1024;
 
 /// Other end of a connection, as the system names it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -36,18 +40,27 @@ impl Peer {
 #[derive(Debug)]
 pub(super) struct Transport {
     socket: Socket,
-    unread: Bytes,
+    /// Bytes that are read yet before the runtime watches; `None`: it is to watch.
+    early_bytes: Option<usize>,
+    unread: BytesMut,
 }
 
+/// Socket that the runtime watches once something has to be waited for.
+///
+/// A client that sends one request has mostly sent it when its connection is
+/// accepted, and nothing is waited for until that is closed.
 #[derive(Debug)]
 enum Socket {
+    Unwatched(Accepted),
     Tcp(TcpStream),
     Unix(UnixStream),
+    /// The runtime could not watch it.
+    Lost,
 }
 
-/// Connection on its way to another thread's runtime.
+/// Connection that no runtime knows; nothing that it does waits.
 #[derive(Debug)]
-pub(super) enum Detached {
+pub(super) enum Accepted {
     Tcp(std::net::TcpStream),
     Unix(std::os::unix::net::UnixStream),
 }
@@ -61,51 +74,88 @@ pub(super) enum Stream {
 
 impl Transport {
     /// Puts back what was read.
-    pub(super) fn unread(&mut self, bytes: Bytes) {
-        self.unread = if self.unread.is_empty() {
-            bytes
-        } else {
-            [&bytes[..], &self.unread[..]].concat().into()
+    pub(super) fn unread(&mut self, mut bytes: BytesMut) {
+        bytes.extend_from_slice(&self.unread);
+        self.unread = bytes;
+    }
+
+    /// Reads before the runtime watches; `None`: it has to.
+    ///
+    /// hyper asks for more at once to see whether the client has gone. That is put
+    /// off until the task is polled once more, which one that has ended is not.
+    fn poll_read_early(
+        &mut self,
+        cx: &Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Option<Poll<io::Result<()>>> {
+        let Socket::Unwatched(accepted) = &mut self.socket else {
+            return None;
         };
-    }
-
-    /// Takes the connection from this thread's runtime; nothing may have been read.
-    pub(super) fn detach(self) -> io::Result<Detached> {
-        match self.socket {
-            Socket::Tcp(stream) => stream.into_std().map(Detached::Tcp),
-            Socket::Unix(stream) => stream.into_std().map(Detached::Unix),
+        let early_bytes = mem::take(&mut self.early_bytes)?;
+        let len = buf.remaining().min(early_bytes);
+        if len == 0 {
+            cx.waker().wake_by_ref();
+            return Some(Poll::Pending);
+        }
+        match accepted.read(buf.initialize_unfilled_to(len)) {
+            Ok(read) => {
+                buf.advance(read);
+                let is_all = read < len;
+                self.early_bytes = Some(if is_all { 0 } else { early_bytes - read });
+                Some(Poll::Ready(Ok(())))
+            }
+            Err(error) => not_blocked(error).map(|error| Poll::Ready(Err(error))),
         }
     }
 
-    fn socket(self: Pin<&mut Self>) -> Pin<&mut Socket> {
-        Pin::new(&mut self.get_mut().socket)
+    /// Returns the socket, watched by this thread's runtime.
+    fn watched(&mut self) -> io::Result<&mut Socket> {
+        if let Socket::Unwatched(_) = self.socket
+            && let Socket::Unwatched(accepted) = mem::replace(&mut self.socket, Socket::Lost)
+        {
+            self.socket = accepted.watch()?;
+        }
+        Ok(&mut self.socket)
     }
 }
 
-impl Detached {
-    /// Gives the connection to this thread's runtime.
-    pub(super) fn attach(self) -> io::Result<Transport> {
+impl Accepted {
+    /// Has this thread's runtime watch it.
+    fn watch(self) -> io::Result<Socket> {
         match self {
-            Self::Tcp(stream) => TcpStream::from_std(stream).map(Transport::from),
-            Self::Unix(stream) => UnixStream::from_std(stream).map(Transport::from),
+            Self::Tcp(stream) => TcpStream::from_std(stream).map(Socket::Tcp),
+            Self::Unix(stream) => UnixStream::from_std(stream).map(Socket::Unix),
+        }
+    }
+
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.read(buf),
+            Self::Unix(stream) => stream.read(buf),
+        }
+    }
+
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.write(buf),
+            Self::Unix(stream) => stream.write(buf),
+        }
+    }
+
+    fn shutdown(&self) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => stream.shutdown(Shutdown::Write),
+            Self::Unix(stream) => stream.shutdown(Shutdown::Write),
         }
     }
 }
 
-impl From<TcpStream> for Transport {
-    fn from(stream: TcpStream) -> Self {
+impl From<Accepted> for Transport {
+    fn from(accepted: Accepted) -> Self {
         Self {
-            socket: Socket::Tcp(stream),
-            unread: Bytes::new(),
-        }
-    }
-}
-
-impl From<UnixStream> for Transport {
-    fn from(stream: UnixStream) -> Self {
-        Self {
-            socket: Socket::Unix(stream),
-            unread: Bytes::new(),
+            socket: Socket::Unwatched(accepted),
+            early_bytes: Some(EARLY_BYTES),
+            unread: BytesMut::new(),
         }
     }
 }
@@ -122,61 +172,87 @@ impl AsyncRead for Transport {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.unread.is_empty() {
-            return match self.socket().get_mut() {
-                Socket::Tcp(stream) => Pin::new(stream).poll_read(cx, buf),
-                Socket::Unix(stream) => Pin::new(stream).poll_read(cx, buf),
-            };
+        if !self.unread.is_empty() {
+            let len = self.unread.len().min(buf.remaining());
+            buf.put_slice(self.unread.get(..len).unwrap_or_default());
+            self.unread.advance(len);
+            if self.unread.is_empty() {
+                self.unread = BytesMut::new(); // It needs the memory no more.
+            }
+            return Poll::Ready(Ok(()));
         }
-        let len = self.unread.len().min(buf.remaining());
-        buf.put_slice(self.unread.get(..len).unwrap_or_default());
-        self.unread.advance(len);
-        Poll::Ready(Ok(()))
+        if let Some(polled) = self.poll_read_early(cx, buf) {
+            return polled;
+        }
+        match self.watched()? {
+            Socket::Tcp(stream) => Pin::new(stream).poll_read(cx, buf),
+            Socket::Unix(stream) => Pin::new(stream).poll_read(cx, buf),
+            Socket::Unwatched(_) | Socket::Lost => Poll::Ready(Err(lost())),
+        }
     }
-}
-
-/// Hands each call of `AsyncWrite` on to whichever stream there is.
-macro_rules! write_through {
-    ($self:ident, $stream:ident => $call:expr, $first:path, $second:path) => {
-        match $self {
-            $first($stream) => $call,
-            $second($stream) => $call,
-        }
-    };
 }
 
 impl AsyncWrite for Transport {
     fn poll_write(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let socket = self.socket().get_mut();
-        write_through!(socket, stream => Pin::new(stream).poll_write(cx, buf), Socket::Tcp, Socket::Unix)
+        if let Socket::Unwatched(accepted) = &mut self.socket {
+            match accepted.write(buf) {
+                Ok(written) => return Poll::Ready(Ok(written)),
+                Err(error) => {
+                    if let Some(error) = not_blocked(error) {
+                        return Poll::Ready(Err(error));
+                    }
+                }
+            }
+        }
+        match self.watched()? {
+            Socket::Tcp(stream) => Pin::new(stream).poll_write(cx, buf),
+            Socket::Unix(stream) => Pin::new(stream).poll_write(cx, buf),
+            Socket::Unwatched(_) | Socket::Lost => Poll::Ready(Err(lost())),
+        }
     }
 
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let socket = self.socket().get_mut();
-        write_through!(socket, stream => Pin::new(stream).poll_flush(cx), Socket::Tcp, Socket::Unix)
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(())) // Nothing is held back.
     }
 
-    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let socket = self.socket().get_mut();
-        write_through!(socket, stream => Pin::new(stream).poll_shutdown(cx), Socket::Tcp, Socket::Unix)
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.socket {
+            Socket::Unwatched(accepted) => Poll::Ready(accepted.shutdown()),
+            Socket::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
+            Socket::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
+            Socket::Lost => Poll::Ready(Err(lost())),
+        }
     }
 
     fn poll_write_vectored(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let socket = self.socket().get_mut();
-        write_through!(socket, stream => Pin::new(stream).poll_write_vectored(cx, bufs), Socket::Tcp, Socket::Unix)
+        match self.watched()? {
+            Socket::Tcp(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
+            Socket::Unix(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
+            Socket::Unwatched(_) | Socket::Lost => Poll::Ready(Err(lost())),
+        }
     }
 
     fn is_write_vectored(&self) -> bool {
         true
     }
+}
+
+/// Returns the error unless it says that something is to be waited for.
+fn not_blocked(error: io::Error) -> Option<io::Error> {
+    (error.kind() != ErrorKind::WouldBlock).then_some(error)
+}
+
+#[cold]
+fn lost() -> io::Error {
+    ErrorKind::NotConnected.into()
 }
 
 impl AsyncRead for Stream {
@@ -198,18 +274,24 @@ impl AsyncWrite for Stream {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let this = self.get_mut();
-        write_through!(this, stream => Pin::new(stream).poll_write(cx, buf), Self::Plain, Self::Tls)
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_write(cx, buf),
+            Self::Tls(stream) => Pin::new(stream).poll_write(cx, buf),
+        }
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let this = self.get_mut();
-        write_through!(this, stream => Pin::new(stream).poll_flush(cx), Self::Plain, Self::Tls)
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_flush(cx),
+            Self::Tls(stream) => Pin::new(stream).poll_flush(cx),
+        }
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let this = self.get_mut();
-        write_through!(this, stream => Pin::new(stream).poll_shutdown(cx), Self::Plain, Self::Tls)
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
+        }
     }
 
     fn poll_write_vectored(
@@ -217,11 +299,106 @@ impl AsyncWrite for Stream {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let this = self.get_mut();
-        write_through!(this, stream => Pin::new(stream).poll_write_vectored(cx, bufs), Self::Plain, Self::Tls)
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
+            Self::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
+        }
     }
 
     fn is_write_vectored(&self) -> bool {
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    use super::*;
+
+    type Client = std::os::unix::net::UnixStream;
+
+    fn connect() -> (Client, Transport) {
+        let (client, server) = Client::pair().unwrap();
+        server.set_nonblocking(true).unwrap();
+        (client, Accepted::Unix(server).into())
+    }
+
+    fn is_watched(transport: &Transport) -> bool {
+        !matches!(transport.socket, Socket::Unwatched(_))
+    }
+
+    #[tokio::test]
+    async fn a_request_that_is_there_is_answered_without_the_runtime() {
+        let (mut client, mut transport) = connect();
+        client.write_all(b"request").unwrap();
+        let mut read = [0; 16];
+        let len = transport.read(&mut read).await.unwrap();
+        let mut more = [0];
+        tokio::select! {
+            biased;
+            result = transport.read(&mut more) => panic!("nothing more has come: {result:?}"),
+            () = std::future::ready(()) => {}
+        }
+        transport.write_all(b"answer").await.unwrap();
+        transport.shutdown().await.unwrap();
+        assert!(!is_watched(&transport));
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).unwrap();
+        assert_eq!((&read[..len], &*answer), (&b"request"[..], "answer"));
+    }
+
+    #[tokio::test]
+    async fn what_has_not_come_is_waited_for() {
+        for first in [
+            &b""[..],
+            b"re",
+            &[b'x'; EARLY_BYTES],
+            &[b'x'; 2 * EARLY_BYTES],
+        ] {
+            let (mut client, mut transport) = connect();
+            client.write_all(first).unwrap();
+            let mut read = vec![0; first.len()];
+            transport.read_exact(&mut read).await.unwrap();
+            assert_eq!(read, first);
+            let mut rest = [0; 5];
+            let reading = transport.read_exact(&mut rest);
+            let writing = async {
+                tokio::task::yield_now().await;
+                client.write_all(b"quest").unwrap();
+            };
+            let (result, ()) = tokio::join!(reading, writing);
+            result.unwrap();
+            assert_eq!(&rest, b"quest");
+            assert!(is_watched(&transport));
+        }
+    }
+
+    #[tokio::test]
+    async fn what_the_client_does_not_take_is_waited_for() {
+        let (mut client, mut transport) = connect();
+        let taking = tokio::task::spawn_blocking(move || {
+            let mut taken = Vec::new();
+            client.read_to_end(&mut taken).map(|_| taken)
+        });
+        let answer = vec![b'x'; 4 << 20];
+        transport.write_all(&answer).await.unwrap();
+        transport.shutdown().await.unwrap();
+        assert!(is_watched(&transport));
+        assert!(taking.await.unwrap().unwrap() == answer);
+    }
+
+    #[tokio::test]
+    async fn what_was_read_too_early_is_read_again() {
+        let (mut client, mut transport) = connect();
+        client.write_all(b"ab").unwrap();
+        let mut read = [0; 2];
+        transport.read_exact(&mut read).await.unwrap();
+        transport.unread(BytesMut::from(&read[1..]));
+        transport.unread(BytesMut::from(&read[..1]));
+        drop(client);
+        let mut again = String::new();
+        transport.read_to_string(&mut again).await.unwrap();
+        assert_eq!(again, "ab");
     }
 }

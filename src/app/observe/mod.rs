@@ -6,6 +6,7 @@ mod kept;
 mod metrics;
 mod observation;
 mod observer;
+mod refused;
 mod robots;
 mod site;
 #[cfg(feature = "otel")]

@@ -136,6 +136,9 @@ impl Verifier {
     }
 
     fn find_address(&self, look: &Look<'_>, unknown: Unknown) -> Found {
+        if !look.methods.prove_addresses_of(look.robot) {
+            return Verdict::Unverifiable.into();
+        }
         let Some(address) = look.methods.address(look.request.client) else {
             return Verdict::Unverifiable.into();
         };

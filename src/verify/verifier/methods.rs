@@ -45,6 +45,11 @@ impl Methods {
         (!suffixes.is_empty()).then_some((prover, suffixes))
     }
 
+    /// Tells whether an address can prove the robot's claim; of most robots none can.
+    pub(super) fn prove_addresses_of(&self, robot: &Robot) -> bool {
+        self.ranges(robot).is_some() || self.dns(robot).is_some()
+    }
+
     /// Tells whether a client's address is one to look at.
     #[must_use]
     pub fn is_about(&self, client: Option<IpAddr>) -> bool {

@@ -57,7 +57,7 @@ async fn connections_are_counted_while_open_and_by_what_became_of_them() {
         // Of the large one we may have hung up before it was all sent.
         assert!(answer.is_empty() || status(&answer) == expected, "{answer}");
         let expected = expected.to_string();
-        until("it is counted", || of(counts.unreadable(), &expected) == 1).await;
+        until("it is counted", || of(counts.refused(), &expected) == 1).await;
         until("only one is left", || counts.open() == 1).await;
     }
 

@@ -81,6 +81,55 @@ fn combined_lines_tell_of_robot_visitor_and_decision_and_are_read_again() {
 }
 
 #[test]
+fn requests_that_never_reach_a_site_are_logged_too() {
+    for format in ["combined", "json"] {
+        let site = Site::logging(format, Reply::text("hello"));
+        let addr = site.server.addr;
+        let long = "a".repeat(9_000);
+        let header = format!("X-A: {long}\r\n");
+        for (head, status) in [
+            ("GET / HTTP/1.1\r\nHost : a\r\n\r\n".to_owned(), 400),
+            ("\x16\x03\x01 no TLS here\r\n\r\n".to_owned(), 400),
+            (format!("GET /{long} HTTP/1.1\r\nHost: a\r\n\r\n"), 414),
+            (
+                format!("GET /b HTTP/1.1\r\nHost: a\r\nUser-Agent: {GOOGLEBOT}\r\n{header}\r\n"),
+                431,
+            ),
+            (
+                "POST /c HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n"
+                    .to_owned(),
+                400,
+            ),
+        ] {
+            assert_eq!(exchange(addr, head.as_bytes()).status, status, "{head}");
+        }
+        let directory = site.end();
+        let lines = lines(directory.path());
+        let ends: &[(&str, &str)] = &if format == "json" {
+            [
+                ("\"request_method\":null", "\"status\":400"),
+                ("\"request_uri\":null", "\"status\":400"),
+                ("\"request_method\":\"GET\"", "\"status\":414"),
+                ("\"request_uri\":\"/b\"", "\"status\":431"),
+                ("\"request_uri\":\"/c\"", "\"status\":400"),
+            ]
+        } else {
+            [
+                ("\"-\" 400 0 ", "\"-\" \"-\" \"-\" \"-\" \"refuse\" \"-\" "),
+                ("\"-\" 400 0 ", "\"refuse\""),
+                ("aaa HTTP/1.1\" 414 0 ", "\"refuse\""),
+                ("\"GET /b HTTP/1.1\" 431 0 ", "Googlebot"),
+                ("\"POST /c HTTP/1.1\" 400 0 ", "\"refuse\""),
+            ]
+        };
+        assert_eq!(lines.len(), ends.len(), "{lines:#?}");
+        for (line, (one, other)) in lines.iter().zip(ends) {
+            assert!(line.contains(one) && line.contains(other), "{line}");
+        }
+    }
+}
+
+#[test]
 fn json_lines_have_the_names_that_identify_reads() {
     let site = Site::logging("json", Reply::text("hello"));
     ask(&site.server);
