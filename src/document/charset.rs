@@ -24,7 +24,7 @@ pub struct Decoded<'a> {
 ///
 /// What says which it is, the first that does: a byte order mark, `charset` of
 /// `Content-Type`, the first 1,024 bytes (a `<meta>` of HTML, the declaration of
-/// XML; not looked at when the type is neither), the bytes if they are UTF-8, a
+/// XML; not looked at when the type is another), the bytes if they are UTF-8, a
 /// `<meta>` in the first 64 KiB, and else a guess, with the top-level domain of
 /// the host as a hint (`jp`).
 ///
@@ -85,7 +85,9 @@ fn charset_parameter(content_type: &str) -> Option<&[u8]> {
 fn has_markup(content_type: &str) -> bool {
     let media_type = content_type.split(';').next().unwrap_or_default().trim();
     let media_type = media_type.to_ascii_lowercase();
-    media_type.is_empty() || media_type.contains("html") || media_type.contains("xml")
+    // What servers call files whose type they do not know, as `index.html.ja.euc-jp`.
+    let is_untold = matches!(media_type.as_str(), "" | "application/octet-stream");
+    is_untold || media_type.contains("html") || media_type.contains("xml")
 }
 
 fn guess(bytes: &[u8], has_escape: bool, tld: Option<&str>) -> &'static Encoding {

@@ -59,7 +59,20 @@ impl Content {
     }
 
     pub(super) fn page(&self) -> &Page {
-        self.page.get_or_init(|| Page::read(self.text()))
+        self.page.get_or_init(|| {
+            if self.is_xhtml() {
+                Page::read_xhtml(self.text())
+            } else {
+                Page::read(self.text())
+            }
+        })
+    }
+
+    /// Tells whether an empty element ends as it begins: else `<script/>` swallows the page.
+    fn is_xhtml(&self) -> bool {
+        let bare = self.media_type.as_deref().unwrap_or_default();
+        let bare = bare.split(';').next().unwrap_or_default().trim();
+        bare.eq_ignore_ascii_case("application/xhtml+xml")
     }
 
     /// Returns the checksum of the bytes, in hexadecimal.

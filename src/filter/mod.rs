@@ -66,6 +66,7 @@ mod received;
 mod resource;
 mod rules;
 mod run;
+mod sniff;
 mod source;
 mod stage;
 mod step;

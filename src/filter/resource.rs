@@ -6,7 +6,12 @@ use url::Url;
 
 use crate::document::{Meta, Page};
 
-use super::{Received, Source, content::Content, source::Known};
+use super::{
+    Received, Source,
+    content::Content,
+    sniff::{is_untold, sniff},
+    source::Known,
+};
 
 /// Troubles of one resource that are kept.
 const MAX_TROUBLES: usize = 16;
@@ -151,6 +156,18 @@ impl Resource {
         let content = self.content.as_deref()?;
         let media_type = self.type_as_told()?;
         is_html(media_type).then(|| content.page())
+    }
+
+    /// Returns the page as a browser takes it: also where the server told no type.
+    ///
+    /// It is HTML then if it begins as HTML does.
+    #[must_use]
+    pub fn page_as_seen(&self) -> Option<&Page> {
+        if self.page().is_some() || !is_untold(self.media_type().as_deref()) {
+            return self.page();
+        }
+        let content = self.content.as_deref()?;
+        (sniff(content.body()) == Some("text/html")).then(|| content.page())
     }
 
     /// Returns the text where the resource is text; of HTML, its source.

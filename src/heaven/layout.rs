@@ -24,15 +24,23 @@ pub(super) struct Layout {
 impl Layout {
     /// Lays out a text by its headings, whose levels count from 1.
     ///
-    /// Neither the title nor what stands over the text is repeated.
+    /// Neither the title nor what stands over the text is repeated at its top.
     pub(super) fn new(text: &str, has_tables: bool, title: &str, headings: Vec<Heading>) -> Self {
         let (mut blocks, mut others) = split(text, has_tables, headings);
-        let heading = take_heading(&mut blocks, title);
+        let (top, heading) = take_heading(&mut blocks, title).unzip();
         let is_news = |text: &str| text != title && heading.as_deref() != Some(text);
-        blocks.retain(|block| match block {
-            Block::Heading(heading) => is_news(&heading.text),
-            Block::Paragraph(text) => is_news(text),
-            Block::Table(_) => true,
+        // Further down the same words are the text's own: a command's name, and then its call.
+        let mut above = top.unwrap_or(0);
+        let mut is_top = true;
+        blocks.retain(|block| {
+            let is_news = match block {
+                Block::Heading(heading) => is_news(&heading.text),
+                Block::Paragraph(text) => is_news(text),
+                Block::Table(_) => true,
+            };
+            is_top = above > 0 || (is_top && !is_news);
+            above = above.saturating_sub(1);
+            is_news || !is_top
         });
         others.retain(|heading| is_news(&heading.text));
         set_levels(&mut blocks, &mut others);
@@ -98,11 +106,11 @@ fn add_row(blocks: &mut Vec<Block>, mut row: Vec<String>) {
     rows.push(row);
 }
 
-/// Takes the heading that is the whole page's out of the blocks.
+/// Takes the heading that is the whole page's out of the blocks; tells where it stood.
 ///
 /// That is the first, if the title says it too, or if the text begins with it
 /// and no other is of its rank at the top.
-fn take_heading(blocks: &mut Vec<Block>, title: &str) -> Option<String> {
+fn take_heading(blocks: &mut Vec<Block>, title: &str) -> Option<(usize, String)> {
     let headings = blocks.iter().enumerate();
     let mut headings = headings.filter_map(|(at, block)| match block {
         Block::Heading(heading) => Some((at, heading)),
@@ -114,7 +122,7 @@ fn take_heading(blocks: &mut Vec<Block>, title: &str) -> Option<String> {
         return None;
     }
     match blocks.remove(at) {
-        Block::Heading(heading) => Some(heading.text),
+        Block::Heading(heading) => Some((at, heading.text)),
         Block::Paragraph(_) | Block::Table(_) => None,
     }
 }
@@ -215,6 +223,21 @@ mod tests {
         let text = "A: Site\nA\nA\nx";
         assert_eq!(told(text, "A: Site", &[(1, "A")]), "[A] x");
         assert_eq!(told("A\nx", "A", &[]), "[] x");
+        assert_eq!(
+            told("A: Site\nHome\nA\nA\nx", "A: Site", &[(1, "A")]),
+            "[A] Home x"
+        );
+    }
+
+    #[test]
+    fn further_down_the_words_of_the_title_are_the_texts_own() {
+        let text = "SALT\nsalts the sea\nSynopsis\nSALT\nExamples\nSALT\nSALT";
+        let headings = [(1, "SALT"), (2, "Synopsis"), (2, "Examples")];
+        let told = told(text, "SALT", &headings);
+        assert_eq!(
+            told,
+            "[SALT] salts the sea 2Synopsis SALT 2Examples SALT SALT"
+        );
     }
 
     #[test]

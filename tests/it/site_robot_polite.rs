@@ -59,6 +59,24 @@ async fn in_real_time_a_crawl_delay_of_two_seconds_is_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_page_asks_of_robots_counts_whatever_its_type_is_said_to_be() {
+    let hidden = "<!DOCTYPE html><meta name=robots content='noindex, nofollow'>\
+                  <title>Hidden</title><a href=/deep>d</a>";
+    let site = Site::open(&[
+        ("/", Page::html("Home", &["/a.html.en", "/b", "/c"])),
+        ("/a.html.en", Page::text("application/octet-stream", hidden)),
+        ("/b", Page::text("", hidden)),
+        ("/c", Page::text("application/octet-stream", "Words.")),
+        ("/deep", Page::html("Deep", &[])),
+    ])
+    .await;
+    let directory = tempfile::tempdir().unwrap();
+    let ran = visit(directory.path(), &site.url("/"), &["--delay", "0"]).await;
+    assert_eq!((&ran["added"], &ran["rejected"]), (&2.into(), &2.into()));
+    assert!(site.asked().iter().all(|asked| asked.path != "/deep"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[expect(clippy::too_many_lines, reason = "a site and all that is asked of it")]
 async fn what_must_not_be_asked_for_never_is() {
     let elsewhere = Site::open(&[("/docs/", Page::html("Elsewhere", &[]))]).await;

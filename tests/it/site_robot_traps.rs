@@ -540,7 +540,7 @@ async fn odd_texts_are_described_in_postgres() {
 }
 
 /// Path, character set, where it is declared, and title of a page.
-const FOREIGN: [(&str, &str, &str, &str); 9] = [
+const FOREIGN: [(&str, &str, &str, &str); 11] = [
     ("/ru", "koi8-r", "header", "Руководство администратора"),
     (
         "/ru2",
@@ -555,6 +555,19 @@ const FOREIGN: [(&str, &str, &str, &str); 9] = [
     ("/zh2", "big5", "header", "資料庫管理員手冊"),
     ("/pl", "iso-8859-2", "meta", "Zażółć gęślą jaźń"),
     ("/tr", "windows-1254", "header", "İstanbul'da ışık ağaç"),
+    // Files whose type a server does not know, for what their names end with.
+    (
+        "/index.html.fr.mac",
+        "macintosh",
+        "untold meta",
+        "Été à Noël",
+    ),
+    (
+        "/index.html.ko.euc-kr",
+        "euc-kr",
+        "untold xml",
+        "서버 설명서",
+    ),
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -572,6 +585,8 @@ async fn titles_in_foreign_character_sets_are_right() {
                 format!("<meta http-equiv=content-type content='text/html; charset={charset}'>")
             }
             "xml" => format!("<?xml version='1.0' encoding='{charset}'?>\n"),
+            "untold meta" => format!("<!DOCTYPE html><meta charset={charset}>"),
+            "untold xml" => format!("<?xml version='1.0' encoding='{charset}'?>\n<!DOCTYPE html>"),
             _ => String::new(),
         };
         let text = format!("{head}<title>{title}</title><p>{}</p>", title.repeat(20));
@@ -580,6 +595,9 @@ async fn titles_in_foreign_character_sets_are_right() {
         assert!(!has_unknown, "{charset}");
         match *place {
             "header" => typed(&format!("text/html; charset={charset}"), bytes.into_owned()),
+            place if place.starts_with("untold") => {
+                typed("application/octet-stream", bytes.into_owned())
+            }
             _ => html(bytes.into_owned()),
         }
     })

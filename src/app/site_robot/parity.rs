@@ -105,7 +105,7 @@ impl SiteRobotRuns {
     }
 
     /// Fetches the words of a page; none where it is neither HTML nor text.
-    async fn human_page(&self, url: &str) -> Result<Option<String>, String> {
+    async fn human_page(&self, url: &str) -> Result<Option<Human>, String> {
         let address = url.parse().map_err(|error| format!("{error}"))?;
         let source = PageSource::from(self.source.clone());
         let answer = source.ask(&PageRequest::get(&address)).await;
@@ -117,29 +117,53 @@ impl SiteRobotRuns {
     }
 }
 
-fn words_of_answer(answer: &PageAnswer) -> Option<String> {
+fn words_of_answer(answer: &PageAnswer) -> Option<Human> {
     let content_type = answer.headers.get("content-type");
     let content_type = content_type.and_then(|value| value.to_str().ok());
     let text = decode(&answer.body, content_type, None).text;
     match answer.media_type().as_deref() {
-        Some("text/html") | None => Some(words(&Page::read(&text))),
-        Some("application/xhtml+xml") => Some(words(&Page::read_xhtml(&text))),
-        Some(other) if other.starts_with("text/") => Some(folded(&text)),
+        Some("text/html") | None => Some(Human::of_page(&Page::read(&text))),
+        Some("application/xhtml+xml") => Some(Human::of_page(&Page::read_xhtml(&text))),
+        Some(other) if other.starts_with("text/") => Some(Human::of_text(&text)),
         _ => None,
     }
 }
 
-/// Returns all that a page says: title, META tags, text.
-fn words(page: &Page) -> String {
-    let title = page.title.iter().map(String::as_str);
-    let metas = page.metas.iter().map(|meta| meta.content.as_str());
-    let texts = page.blocks.iter().map(|block| block.text.as_str());
-    let all: Vec<_> = title.chain(metas).chain(texts).map(folded).collect();
-    all.join(" ")
+/// Words of a human page, in each of the ways in which heaven may take them from it.
+///
+/// A summary leaves headings out, and the main part what stands around it: words
+/// may then follow each other that stand apart on the page.
+#[derive(Debug)]
+struct Human {
+    readings: Vec<String>,
+}
+
+impl Human {
+    /// Reads all that a page says: title, META tags, text.
+    fn of_page(page: &Page) -> Self {
+        let title = page.title.iter().map(String::as_str);
+        let metas = page.metas.iter().map(|meta| meta.content.as_str());
+        let texts = page.blocks.iter().map(|block| block.text.as_str());
+        let all: Vec<_> = title.chain(metas).chain(texts).map(folded).collect();
+        let first = page.first_text(usize::MAX - 1);
+        Self {
+            readings: vec![all.join(" "), folded(&first), folded(&page.main_text())],
+        }
+    }
+
+    fn of_text(text: &str) -> Self {
+        Self {
+            readings: vec![folded(text)],
+        }
+    }
+
+    fn says(&self, words: &str) -> bool {
+        self.readings.iter().any(|reading| reading.contains(words))
+    }
 }
 
 /// Returns the sentences of a page of heaven that the human page does not have.
-fn missing(heaven: &str, human: &str, url: &str) -> Vec<String> {
+fn missing(heaven: &str, human: &Human, url: &str) -> Vec<String> {
     let heaven = Page::read(heaven);
     let blocks = heaven
         .blocks
@@ -153,11 +177,11 @@ fn missing(heaven: &str, human: &str, url: &str) -> Vec<String> {
         }
         let text = folded(block.text.trim_end_matches('…'));
         // Most blocks are there as a whole.
-        if human.contains(&text) {
+        if human.says(&text) {
             continue;
         }
         let mut absent = sentences(&text);
-        absent.retain(|sentence| !human.contains(sentence));
+        absent.retain(|sentence| !human.says(sentence));
         missing.append(&mut absent);
     }
     missing.dedup();
@@ -181,7 +205,10 @@ fn sentences(text: &str) -> Vec<String> {
     sentences
 }
 
+/// Returns words with one blank between two, without the controls that heaven leaves out.
 fn folded(text: &str) -> String {
+    let is_shown = |it: &char| !it.is_control() || matches!(it, '\t' | '\n' | '\r' | '\u{c}');
+    let text: String = text.chars().filter(is_shown).collect();
     let words: Vec<_> = text.split_whitespace().collect();
     words.join(" ")
 }
@@ -195,7 +222,7 @@ mod tests {
 
     #[test]
     fn every_sentence_of_the_main_part_must_be_there() {
-        let human = |html: &str| words(&Page::read(html));
+        let human = |html: &str| Human::of_page(&Page::read(html));
         let same = human("<title>Salt</title><p>One.\n<b>Two?</b> Three.");
         assert!(missing(HEAVEN, &same, "u").is_empty());
         let other = human("<title>Salt</title><p>One. Three.");
@@ -205,13 +232,35 @@ mod tests {
     #[test]
     fn words_of_meta_tags_are_of_the_page_too() {
         let page = Page::read("<meta name=description content='One. Two?'><title>Salt</title>");
-        assert!(missing(HEAVEN, &words(&page), "u").is_empty());
+        assert!(missing(HEAVEN, &Human::of_page(&page), "u").is_empty());
     }
 
     #[test]
     fn a_page_without_a_title_is_called_by_its_url() {
         let heaven = "<main><h1>http://h.example/a</h1></main>";
-        assert!(missing(heaven, "", "http://h.example/a").is_empty());
-        assert_eq!(missing(heaven, "", "http://h.example/b").len(), 1);
+        let nothing = Human::of_text("");
+        assert!(missing(heaven, &nothing, "http://h.example/a").is_empty());
+        assert_eq!(missing(heaven, &nothing, "http://h.example/b").len(), 1);
+    }
+
+    #[test]
+    fn controls_that_heaven_leaves_out_make_no_difference() {
+        let page = Page::read("<p>One\u{94}self, o\u{85}ther");
+        let heaven = "<main><p>Oneself, other</p></main>";
+        assert!(missing(heaven, &Human::of_page(&page), "u").is_empty());
+    }
+
+    #[test]
+    fn a_summary_may_go_on_beyond_headings_and_asides() {
+        let page = Page::read(
+            "<main><p>A level</p><h2>Sea</h2><p>is set. <aside>Note</aside><p>It holds</main>",
+        );
+        let human = Human::of_page(&page);
+        let heaven = |lead: &str| format!("<main><p>{lead}</p></main>");
+        assert!(missing(&heaven("A level is set. It holds…"), &human, "u").is_empty());
+        assert_eq!(
+            missing(&heaven("A level holds"), &human, "u"),
+            ["A level holds"]
+        );
     }
 }

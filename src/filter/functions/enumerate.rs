@@ -94,10 +94,20 @@ impl Step for UrlsFromText {
 }
 
 /// Adds links, each once, `max` of a directive at most.
+///
+/// Links to parts of one page are one: they spawn the same URL. Where a link is
+/// not to be followed, another one to the same page may be.
 fn add(links: &mut Vec<FoundLink>, found: impl Iterator<Item = FoundLink>, max: usize) {
-    let mut known: HashSet<String> = links.iter().map(|link| link.url.clone()).collect();
-    let new = found.filter(|link| !link.url.is_empty() && known.insert(link.url.clone()));
+    let known = links.iter().filter_map(spawned);
+    let mut known: HashSet<(String, bool)> = known.collect();
+    let new = found.filter(|link| spawned(link).is_some_and(|it| known.insert(it)));
     links.extend(new.take(max));
+}
+
+/// Returns what a link spawns, without its fragment; nothing where it leads to its own page.
+fn spawned(link: &FoundLink) -> Option<(String, bool)> {
+    let url = link.url.split('#').next()?;
+    (!url.is_empty()).then(|| (url.to_owned(), link.is_nofollow))
 }
 
 /// Returns the URLs of text; a word that is none, as in "URL: see below", is passed over.

@@ -528,6 +528,29 @@ fn enumerate_urls_takes_the_links_of_html() {
 }
 
 #[test]
+fn of_xhtml_an_empty_script_is_its_own_end() {
+    let bench = Bench::new("Enumerate fn=enumerate-urls");
+    let body = "<html><head><script src='a.js'/></head><body><a href='b'>b</a></body></html>";
+    let mut page = with(
+        "http://h.example/",
+        "Application/XHTML+XML; charset=utf-8",
+        body,
+    );
+    assert_eq!(bench.links(&mut page), ["b"]);
+    assert!(bench.links(&mut html(body)).is_empty());
+}
+
+#[test]
+fn parts_of_a_page_are_one_url_to_enumerate_urls() {
+    let bench = Bench::new("Enumerate fn=enumerate-urls max=2");
+    let body = "<a href=#1>1</a><a href=#2>2</a><a href=a#1>a</a><a href=a#2>a</a>\
+                <a href=a>a</a><a href=b>b</a><a href=c>c</a>";
+    assert_eq!(bench.links(&mut html(body)), ["a#1", "b"]);
+    let again = "<a rel=nofollow href=a>a</a><a href=a#top>a</a>";
+    assert_eq!(bench.links(&mut html(again)), ["a", "a#top"]);
+}
+
+#[test]
 fn enumerate_urls_from_text_takes_what_stands_after_url() {
     let bench = Bench::new("Enumerate fn=enumerate-urls-from-text");
     let text = "See <URL:http://h.example/a> and URL: http://h.example/b.\nURL: see below\n";
