@@ -11,7 +11,10 @@ use serde_json::Value;
 use tokio::task::spawn_blocking;
 
 use crate::site_robot::site::{Page, Site};
-use crate::support::program::{self, GOOGLEBOT, Server, eventually};
+use crate::support::{
+    files::files,
+    program::{self, GOOGLEBOT, Server, eventually},
+};
 
 const DATABASE: &str = "sqlite://robot.db";
 
@@ -74,25 +77,6 @@ async fn until(directory: &Path, what: &str, is_so: fn(&Value) -> bool) {
         });
     };
     spawn_blocking(wait).await.unwrap();
-}
-
-/// Returns all files below a directory with their bytes.
-fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    let mut open = vec![directory.to_owned()];
-    while let Some(next) = open.pop() {
-        for entry in std::fs::read_dir(next).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                open.push(path);
-            } else {
-                let name = path.strip_prefix(directory).unwrap();
-                let name = name.to_str().unwrap().to_owned();
-                found.insert(name, std::fs::read(&path).unwrap());
-            }
-        }
-    }
-    found
 }
 
 async fn three_pages() -> Site {

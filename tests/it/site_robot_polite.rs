@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio::task::spawn_blocking;
 
 use crate::site_robot::site::{Page, Site};
-use crate::support::program;
+use crate::support::{files::files, program};
 
 /// Runs a site from a page with the program, heaven published; returns the summary.
 async fn visit(directory: &Path, start: &str, more: &[&str]) -> Value {
@@ -280,19 +280,9 @@ async fn of_tag_and_header_the_stricter_word_counts() {
 
 /// Returns the names of files that say a word.
 fn mentions(directory: &Path, word: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut open = vec![directory.to_owned()];
-    while let Some(next) = open.pop() {
-        for entry in std::fs::read_dir(next).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                open.push(path);
-            } else if String::from_utf8_lossy(&std::fs::read(&path).unwrap()).contains(word) {
-                found.push(path.display().to_string());
-            }
-        }
-    }
-    found
+    let mut all = files(directory);
+    all.retain(|_, bytes| String::from_utf8_lossy(bytes).contains(word));
+    all.into_keys().collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
