@@ -4,6 +4,7 @@ use std::{cmp::Reverse, collections::HashMap, ops::Range, sync::LazyLock};
 
 use super::{
     self_test::browsers,
+    skipped,
     words::{Key, Word, Words},
 };
 
@@ -116,11 +117,14 @@ impl Anchor {
             (run.start > 0 || bounds.before) && (run.end < literal.len() || bounds.after)
         };
         let words = || Words::new(literal);
+        // There nothing is looked for.
+        let beginning = skipped::beginning(literal);
         let rarest = words()
             .filter(|word| is_whole(&word.run))
             .min_by_key(|word| {
                 let (everybody, literals) = said.of_word(word.key);
-                (everybody, literals, Reverse(word.run.len()))
+                let is_skipped = word.run.start < beginning;
+                (is_skipped, everybody, literals, Reverse(word.run.len()))
             });
         if let Some(word) = rarest {
             return Self::Word(word.run);
@@ -169,6 +173,10 @@ mod tests {
         assert_eq!(anchor("chrome-lamp", true, true), "word lamp");
         assert_eq!(anchor("mozilla/5.0 (zz)", true, true), "word zz");
         assert_eq!(anchor("safariqqq", false, true), "gram riq");
+        let explorer = "mozilla/4.0 (compatible; msie 6.0; windows nt 5.1; zz)";
+        assert_eq!(anchor(explorer, true, true), "word zz");
+        let explorer = explorer.replace("; zz", "");
+        assert_eq!(anchor(&explorer, true, true), "word nt");
     }
 
     #[test]

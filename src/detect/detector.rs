@@ -8,6 +8,7 @@ use super::{
     skipped,
     unlisted::{self, Glance, MARKS},
     visitors::{AnyRobot, MostSpecific},
+    words::{Word, word_at},
 };
 use crate::registry::{Pattern, Robot, Source};
 
@@ -167,6 +168,10 @@ impl Detector {
             return false;
         };
         let text = read(user_agent);
+        let name = skipped::name_start(text).and_then(|start| word_at(text, start));
+        if name.is_some_and(|name| self.is_name(matcher, &name, text)) {
+            return true;
+        }
         let left = skipped::between(text);
         let glance = self
             .recognises_unlisted
@@ -174,9 +179,17 @@ impl Detector {
         if glance == Some(Glance::Sign) {
             return true;
         }
-        let mut any = AnyRobot::new(self.recognises_unlisted);
+        let is_browser_s = left.start > 0 || unlisted::is_mozilla(text);
+        let mut any = AnyRobot::new(self.recognises_unlisted, is_browser_s);
         matcher.scan(user_agent, left.clone(), &mut any);
-        any.is_found || glance.is_some_and(|glance| glance.is_found(text, left, &mut any.marks))
+        any.is_found
+            || glance.is_some_and(|glance| glance.is_found(text, left.start, &mut any.marks))
+    }
+
+    /// Tells whether a word that stands where most robots say their names is one.
+    #[inline]
+    fn is_name(&self, matcher: &Matcher, name: &Word, text: &[u8]) -> bool {
+        matcher.is_named(name, text) || self.recognises_unlisted && unlisted::is_bot(name)
     }
 
     /// Returns the robots that take part.

@@ -16,21 +16,36 @@ pub(super) struct Index<T> {
     shift: u32,
     /// Where the slots of each group of neighbours in the filter begin, and where the last end.
     bounds: Box<[u32]>,
-    slots: Box<[Slot<T>]>,
+    /// Halves of the keys, which are less choosy about their place in memory.
+    keys: Box<[[u64; 2]]>,
+    /// What stands under them, in the same order: most that is asked needs no look here.
+    values: Box<[Value<T>]>,
 }
 
-/// Where a key stands with its value, in one line of the processor's caches.
+/// What stands under a key, in one line of the processor's caches.
 #[derive(Debug)]
 #[repr(align(64))]
-struct Slot<T> {
-    /// Halves, which are less choosy about their place in memory.
-    key: [u64; 2],
-    value: T,
+struct Value<T>(T);
+
+/// Where a key stands.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Place {
+    at: usize,
+    /// What was told of it when the index was made.
+    pub(super) flags: [bool; 2],
 }
 
+/// Bits of the second half of a key that no letter has.
+const FLAGS: [u64; 2] = [1 << 63, 1 << 55];
+const LETTERS: u64 = !(FLAGS[0] | FLAGS[1]);
+
 impl<T> Index<T> {
-    /// Creates the index of different keys; `None` where there are too many.
-    pub(super) fn new(all: impl IntoIterator<Item = (Key, T)>) -> Option<Self> {
+    /// Creates the index of different keys, and tells by flags what stands under
+    /// them; `None` where there are too many.
+    pub(super) fn new(
+        all: impl IntoIterator<Item = (Key, T)>,
+        flags: impl Fn(&T) -> [bool; 2],
+    ) -> Option<Self> {
         let mut all: Vec<_> = all.into_iter().collect();
         let groups = all.len().next_power_of_two().max(64 / BITS_A_KEY);
         let bits = groups * BITS_A_KEY;
@@ -46,43 +61,66 @@ impl<T> Index<T> {
             bounds.resize(groups_before, u32::try_from(number).ok()?);
         }
         bounds.resize(groups + 1, u32::try_from(all.len()).ok()?);
-        let slot = |(key, value)| Slot {
-            key: halves(key),
-            value,
+        let flagged = |(key, value): &(Key, T)| {
+            let [low, high] = halves(*key);
+            let flags = FLAGS.into_iter().zip(flags(value));
+            let flags = flags.filter(|(_, is_set)| *is_set);
+            [low, flags.fold(high, |high, (flag, _)| high | flag)]
         };
         Some(Self {
             filter: filter.into(),
             shift,
             bounds: bounds.into(),
-            slots: all.into_iter().map(slot).collect(),
+            keys: all.iter().map(flagged).collect(),
+            values: all.into_iter().map(|(_, value)| Value(value)).collect(),
         })
     }
 
     /// Returns what stands under a key.
     #[inline]
     pub(super) fn get(&self, key: Key) -> Option<&T> {
+        self.value(self.find(key)?)
+    }
+
+    /// Returns what stands at a place.
+    #[inline]
+    pub(super) fn value(&self, place: Place) -> Option<&T> {
+        self.values.get(place.at).map(|Value(value)| value)
+    }
+
+    /// Returns where a key stands.
+    #[inline]
+    pub(super) fn find(&self, key: Key) -> Option<Place> {
         let place = usize::try_from(hash(key) >> self.shift).unwrap_or_default();
         let bits = self.filter.get(place / 64)?;
         if bits >> (place % 64) & 1 == 0 {
             return None;
         }
         let &[from, to] = self.bounds.get(place / BITS_A_KEY..)?.first_chunk()?;
-        let slots = self.slots.get(from as usize..to as usize)?;
+        let keys = self.keys.get(from as usize..to as usize)?;
         let own = halves(key);
-        let slot = slots.iter().find(|slot| slot.key == own)?;
-        Some(&slot.value)
+        let (behind, found) = (from as usize..)
+            .zip(keys)
+            .find(|(_, [low, high])| [*low, high & LETTERS] == own)?;
+        Some(Place {
+            at: behind,
+            flags: FLAGS.map(|flag| found[1] & flag != 0),
+        })
     }
 
     /// Returns all keys, and what stands under them.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Key, &T)> {
-        let whole = |[low, high]: [u64; 2]| Key::from(high) << 64 | Key::from(low);
-        let slots = self.slots.iter();
-        slots.map(move |slot| (whole(slot.key), &slot.value))
+        let keys = self.keys.iter();
+        let whole = keys.map(|[low, high]| Key::from(high & LETTERS) << 64 | Key::from(*low));
+        whole.zip(self.values.iter().map(|Value(value)| value))
     }
 
     /// Returns the memory that it takes.
     pub(super) fn memory_bytes(&self) -> usize {
-        size_of_val(&*self.filter) + size_of_val(&*self.bounds) + size_of_val(&*self.slots)
+        size_of_val(&*self.filter)
+            + size_of_val(&*self.bounds)
+            + size_of_val(&*self.keys)
+            + size_of_val(&*self.values)
     }
 }
 
@@ -107,11 +145,14 @@ mod tests {
     fn what_was_put_in_is_found_and_nothing_else() {
         for count in [0_u32, 1, 2, 7, 8, 9, 1_000, 5_000] {
             let key = |number: u32| Key::from(number) << (number % 90) | Key::from(number) << 100;
-            let index = Index::new((0..count).map(|n| (key(n), n))).unwrap();
+            let all = (0..count).map(|number| (key(number), number));
+            let index = Index::new(all, |number| [number % 3 == 0, number % 5 == 0]).unwrap();
             assert_eq!(index.iter().count(), count as usize);
             assert!(index.iter().all(|(own, number)| own == key(*number)));
             for number in 0..count {
                 assert_eq!(index.get(key(number)), Some(&number));
+                let place = index.find(key(number)).unwrap();
+                assert_eq!(place.flags, [number % 3 == 0, number % 5 == 0]);
             }
             for number in count..2 * count + 9 {
                 assert_eq!(index.get(key(number)), None);
@@ -121,7 +162,10 @@ mod tests {
 
     #[test]
     fn filter_knows_most_strange_keys() {
-        let index = Index::new((0..8_000_u32).map(|n| (Key::from(n * 7), ()))).unwrap();
+        let index = Index::new((0..8_000_u32).map(|n| (Key::from(n * 7), ())), |()| {
+            [false; 2]
+        })
+        .unwrap();
         let set: u32 = index.filter.iter().map(|word| word.count_ones()).sum();
         assert!(index.filter.len() * 8 <= 16 << 10);
         assert!((set as usize) < index.filter.len() * 64 / 6, "{set} bits");

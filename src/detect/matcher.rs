@@ -1,6 +1,7 @@
 //! The patterns of many robots, found in one pass over a User-Agent.
 
 mod builder;
+mod form;
 mod grams;
 mod groups;
 mod known;
@@ -14,6 +15,7 @@ use aho_corasick::AhoCorasick;
 use regex::bytes::Regex;
 
 use self::{
+    form::{Bucket, Form, NAME, Test},
     grams::{Filter, Grams},
     known::Known,
     strange::Strange,
@@ -21,12 +23,13 @@ use self::{
 use super::{
     anchor::{GRAM_BYTES, gram},
     index::Index,
-    rules::{Plain, Rule},
+    rules::Plain,
     skipped,
     words::{Word, Words},
 };
 
 pub(super) use builder::{Builder, Limits};
+pub(super) use form::Owner;
 #[cfg(feature = "formats")]
 pub(super) use ranked::Ranked;
 
@@ -59,60 +62,6 @@ pub(super) struct Matcher {
     skips: bool,
 }
 
-/// Whose a hit is.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Owner {
-    /// Place among all by specificity: the lowest is the most specific.
-    pub(super) rank: u32,
-    /// Number of the robot, as given to [`Builder::add`].
-    pub(super) robot: u32,
-    /// Index among the robot's patterns.
-    pub(super) pattern: u32,
-}
-
-/// One way in which a pattern is found.
-#[derive(Clone, Copy, Debug)]
-struct Form {
-    owner: Owner,
-    /// Where its literal starts among all.
-    literal: u32,
-    length: u16,
-    /// Where in the literal its anchor stands.
-    offset: u16,
-    /// Where in the literal a byte stands that is compared first, and which.
-    beside: u16,
-    beside_byte: u8,
-    /// Where in the literal a part stands that is told by the anchor's key and that byte,
-    /// and need not be compared.
-    told: u16,
-    told_length: u8,
-    test: Test,
-}
-
-/// What is asked at an occurrence of a form's literal.
-#[derive(Clone, Copy, Debug)]
-enum Test {
-    Rule(Rule),
-    Plain(u32),
-    Regex(u32),
-    /// Nothing yet: whether a mark counts is asked when no robot is found.
-    Mark(u8),
-}
-
-/// Forms that share an anchor, the most specific first.
-#[derive(Clone, Copy, Debug, Default)]
-struct Bucket {
-    /// Which stands here, as there mostly is no other.
-    first: Option<Form>,
-    /// Where the others stand.
-    others: u32,
-    count: u16,
-    /// Whether a word is told by its key, and has no letters in a row that are looked for.
-    is_known: bool,
-    /// Whether a word may begin a phrase of browsers, in which nothing is looked for.
-    is_skipped: bool,
-}
-
 /// Forms that are looked for at every place.
 #[derive(Debug)]
 struct Rest {
@@ -129,6 +78,10 @@ pub(super) trait Visitor {
     fn may_run(&mut self, regex: u32) -> bool;
     /// Takes a hit.
     fn hit(&mut self, owner: Owner, range: Range<usize>);
+    /// Takes a hit of nobody in particular, and tells so, where any will do.
+    fn takes_any(&mut self) -> bool {
+        false
+    }
     /// Tells whether it has all that it wants; asked behind each place that is looked at.
     fn is_done(&self) -> bool {
         false
@@ -138,16 +91,7 @@ pub(super) trait Visitor {
         false
     }
     /// Takes an occurrence of a mark, whose rule is still to be asked.
-    fn mark(&mut self, _mark: u8, _range: Range<usize>) {}
-}
-
-impl Bucket {
-    /// Returns its forms, of which all but the first stand among `others`.
-    fn forms<'f>(&'f self, others: &'f [Form]) -> impl Iterator<Item = &'f Form> {
-        let start = self.others as usize;
-        let others = others.get(start..start + usize::from(self.count));
-        self.first.iter().chain(others.unwrap_or_default())
-    }
+    fn mark(&mut self, _mark: u8, _range: Range<usize>, _text: &[u8]) {}
 }
 
 impl Matcher {
@@ -159,7 +103,8 @@ impl Matcher {
         let text = user_agent
             .get(..=MAX_USER_AGENT_BYTES)
             .unwrap_or(user_agent);
-        if let Some(bucket) = self.starts.get(gram(text, 0)) {
+        let starts = left.start == 0 || !self.skips;
+        if starts && let Some(bucket) = self.starts.get(gram(text, 0)) {
             self.test_all(bucket, 0, text, visitor);
         }
         let mut strange = Strange::default();
@@ -175,6 +120,17 @@ impl Matcher {
         for form in &self.always {
             self.test(form, 0..0, text, visitor);
         }
+    }
+
+    /// Tells whether a word names a robot by itself, before which no digit stands.
+    #[inline]
+    pub(super) fn is_named(&self, word: &Word, text: &[u8]) -> bool {
+        let Some(place) = self.words.find(word.key) else {
+            return false;
+        };
+        let [is_name, is_product] = place.flags;
+        let has_version = || matches!(text.get(word.run.end..), Some([b'/', b'0'..=b'9', ..]));
+        is_name || is_product && word.run.start == 0 && has_version()
     }
 
     /// Returns how many patterns are matched.
@@ -214,7 +170,13 @@ impl Matcher {
             if self.known.has(key) {
                 continue;
             }
-            if let Some(bucket) = self.words.get(key) {
+            if let Some(place) = self.words.find(key) {
+                if place.flags[NAME] && is_name(text, &run) && visitor.takes_any() {
+                    return;
+                }
+                let Some(bucket) = self.words.value(place) else {
+                    continue;
+                };
                 if bucket.is_skipped
                     && let Some(end) = skipped::phrase_end(text, run.start)
                 {
@@ -332,7 +294,7 @@ impl Matcher {
 
     fn test(&self, form: &Form, range: Range<usize>, text: &[u8], visitor: &mut impl Visitor) {
         if let Test::Mark(mark) = form.test {
-            visitor.mark(mark, range);
+            visitor.mark(mark, range, text);
             return;
         }
         if !visitor.wants(form.owner) {
@@ -355,6 +317,13 @@ impl Matcher {
             visitor.hit(form.owner, range);
         }
     }
+}
+
+/// Tells whether a word stands alone that is a name, within what is looked at.
+#[inline]
+fn is_name(text: &[u8], run: &Range<usize>) -> bool {
+    let before = run.start.checked_sub(1).and_then(|before| text.get(before));
+    !before.is_some_and(u8::is_ascii_digit) && run.end <= MAX_USER_AGENT_BYTES
 }
 
 /// Tells whether a part of a literal, in lower case, stands at a place of a text.

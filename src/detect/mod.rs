@@ -58,6 +58,7 @@
 //! ```
 
 mod anchor;
+mod blocks;
 mod claim;
 mod detector;
 mod duplicates;

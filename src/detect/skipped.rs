@@ -5,12 +5,19 @@ use std::ops::Range;
 /// What nearly all browsers begin with.
 const START: &[u8] = b"Mozilla/5.0 (";
 
+/// What most robots begin with that begin as browsers do.
+const COMPATIBLE: &[u8] = b"Mozilla/5.0 (compatible; ";
+
+/// What old Internet Explorers begin with.
+const OLD_START: &[u8] = b"Mozilla/4.0 (compatible; MSIE ";
+
 /// What follows for each system, found by its first letters. None ends within a word.
-const SYSTEMS: [(&[u8; 8], &[u8]); 4] = [
+const SYSTEMS: [(&[u8; 8], &[u8]); 5] = [
     (b"Windows ", b"Windows NT 10.0; Win64; x64"),
     (b"Linux; A", b"Linux; Android "),
     (b"iPhone; ", b"iPhone; CPU iPhone OS "),
     (b"Macintos", b"Macintosh; Intel Mac OS X "),
+    (b"compatib", b"compatible; MSIE "),
 ];
 
 // What they end with, but for versions.
@@ -26,6 +33,7 @@ const LIKE_MAC: &[u8] = b"like Mac OS X) ";
 const WEBKIT: &[u8] = b"AppleWebKit/";
 const LIKE_GECKO: &[u8] = b" (KHTML, like Gecko)";
 const GECKO: &[u8] = b"Gecko/";
+const RUNTIME: &[u8] = b"; .NET CLR ";
 
 /// Products that follow, of which the first letters tell all but the rest.
 const PRODUCTS: [(&[u8; 8], &[u8]); 6] = [
@@ -40,26 +48,39 @@ const PRODUCTS: [(&[u8; 8], &[u8]); 6] = [
 /// Returns all pieces that are skipped.
 pub(super) fn pieces() -> impl Iterator<Item = Vec<u8>> {
     let systems = SYSTEMS.into_iter().map(|(_, system)| system);
-    let starts = [START].into_iter().chain(systems);
+    let starts = [START, OLD_START].into_iter().chain(systems);
     let endings = [ENGINE, CHROME, VERSION, SAFARI, MOBILE, IPHONE];
-    let phrases = [LIKE_MAC, WEBKIT, LIKE_GECKO, GECKO];
+    let phrases = [LIKE_MAC, WEBKIT, LIKE_GECKO, GECKO, RUNTIME];
     let products = PRODUCTS.map(|(first, rest)| [first.as_slice(), rest].concat());
     let pieces = starts.chain(endings).chain(phrases).map(<[u8]>::to_vec);
     pieces.chain(products)
 }
 
 /// Words that a phrase may begin with: see [`phrase_end`].
-pub(super) const FIRST_WORDS: [&[u8]; 3] = [b"applewebkit", b"gecko", b"like"];
+pub(super) const FIRST_WORDS: [&[u8]; 4] = [b"applewebkit", b"gecko", b"like", b"net"];
 
 /// Returns where a phrase of browsers ends that begins at `start`, if one does.
 pub(super) fn phrase_end(text: &[u8], start: usize) -> Option<usize> {
     let rest = text.get(start..)?;
+    if let Some(before @ b"; .") = text.get(..start)?.last_chunk() {
+        return runtimes_end(text, start - before.len());
+    }
     let engine = rest.strip_prefix(LIKE_MAC).unwrap_or(rest);
     let mut rest = match engine.strip_prefix(WEBKIT) {
         Some(version) => behind_version(version).strip_prefix(LIKE_GECKO)?,
         None => behind_version(rest.strip_prefix(GECKO)?),
     };
     while let Some(version) = behind_product(rest) {
+        rest = behind_version(version);
+    }
+    Some(text.len() - rest.len())
+}
+
+/// Returns where versions of a runtime end that are told one behind the other.
+fn runtimes_end(text: &[u8], start: usize) -> Option<usize> {
+    let mut rest = text.get(start..)?.strip_prefix(RUNTIME)?;
+    rest = behind_version(rest);
+    while let Some(version) = rest.strip_prefix(RUNTIME) {
         rest = behind_version(version);
     }
     Some(text.len() - rest.len())
@@ -83,10 +104,31 @@ pub(super) fn between(text: &[u8]) -> Range<usize> {
     start..end(text).max(start)
 }
 
+/// Returns where a beginning of browsers ends that a literal in lower case has.
+pub(super) fn beginning(literal: &[u8]) -> usize {
+    let is_begun = |start: &&[u8]| {
+        let own = literal.get(..start.len());
+        own.is_some_and(|own| own.eq_ignore_ascii_case(start))
+    };
+    let start = [START, OLD_START].into_iter().find(is_begun);
+    start.map_or(0, <[u8]>::len)
+}
+
+/// Returns where most robots say their names, and where no browser begins so.
+#[inline]
+pub(super) fn name_start(text: &[u8]) -> Option<usize> {
+    if text.starts_with(b"Mozilla/") {
+        text.starts_with(COMPATIBLE).then_some(COMPATIBLE.len())
+    } else {
+        Some(0)
+    }
+}
+
 #[inline]
 fn start(text: &[u8]) -> usize {
     let Some(rest) = text.strip_prefix(START) else {
-        return 0;
+        let is_old = text.starts_with(OLD_START);
+        return if is_old { OLD_START.len() } else { 0 };
     };
     let first = rest.first_chunk();
     match SYSTEMS.iter().find(|(own, _)| first == Some(*own)) {
@@ -190,6 +232,18 @@ mod tests {
                 "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; examplebot/1.0) Chrome/140.0 Safari/537.36",
                 "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; examplebot/1.0) Chrome/140.0",
             ),
+            (
+                "Mozilla/4.0 (compatible; MSIE 8.0; Windows NT 6.1)",
+                "8.0; Windows NT 6.1)",
+            ),
+            (
+                "Mozilla/5.0 (compatible; MSIE 9.0; Windows NT 6.1)",
+                "9.0; Windows NT 6.1)",
+            ),
+            (
+                "Mozilla/5.0 (compatible; examplebot/1.0)",
+                "compatible; examplebot/1.0)",
+            ),
             ("examplebot/1.0", "examplebot/1.0"),
             (" Safari/", " Safari/"),
             (" Safari/1", ""),
@@ -237,10 +291,29 @@ mod tests {
     }
 
     #[test]
+    fn runtimes_are_passed_over_together() {
+        let end = |text: &str| phrase_end(text.as_bytes(), text.find("NET").unwrap());
+        for (text, expected) in [
+            (
+                "x; .NET CLR 2.0.50727; .NET CLR 3.5; Example)",
+                "; Example)",
+            ),
+            ("; .NET CLR 2.0.50727) Example", ") Example"),
+            ("; .NET CLR 2.0)", "2.0)"),
+            ("; .NET CLR ", ""),
+        ] {
+            assert_eq!(end(text).and_then(|end| text.get(end..)), Some(expected));
+        }
+        for text in ["x.NET CLR 2.0", "; .NET4.0C", "NET CLR 2.0"] {
+            assert_eq!(end(text), None, "{text}");
+        }
+    }
+
+    #[test]
     fn no_word_goes_on_into_what_is_left_out() {
         let is_letter = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphabetic);
         let pieces: Vec<_> = pieces().collect();
-        let (starts, rest) = pieces.split_at(1 + SYSTEMS.len());
+        let (starts, rest) = pieces.split_at(2 + SYSTEMS.len());
         let (endings, phrases) = rest.split_at(6);
         assert!(endings.iter().all(|end| !is_letter(end.first())));
         let mut lasts = starts.iter().chain(phrases);
@@ -255,8 +328,9 @@ mod tests {
 
     #[test]
     fn phrases_begin_with_the_words_that_are_told() {
-        for piece in [LIKE_MAC, WEBKIT, GECKO] {
+        for piece in [LIKE_MAC, WEBKIT, GECKO, RUNTIME] {
             let lower = piece.to_ascii_lowercase();
+            let lower = lower.strip_prefix(b"; .").unwrap_or(&lower);
             assert!(FIRST_WORDS.iter().any(|word| lower.starts_with(word)));
         }
     }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::{
+    MAX_USER_AGENT_BYTES,
     matcher::{Owner, Visitor},
     unlisted::Marks,
 };
@@ -54,7 +55,7 @@ impl Visitor for MostSpecific {
         self.recognises_unlisted && self.hit.is_none()
     }
 
-    fn mark(&mut self, mark: u8, range: Range<usize>) {
+    fn mark(&mut self, mark: u8, range: Range<usize>, _text: &[u8]) {
         self.marks.push(mark, range);
     }
 }
@@ -64,16 +65,19 @@ pub(super) struct AnyRobot {
     pub(super) is_found: bool,
     ran: Option<Ran>,
     recognises_unlisted: bool,
+    /// Whether marks give nobody away before all is known.
+    is_browser_s: bool,
     pub(super) marks: Marks,
 }
 
 impl AnyRobot {
-    /// Creates one without a hit.
-    pub(super) fn new(recognises_unlisted: bool) -> Self {
+    /// Creates one without a hit, for a text that may begin as a browser's does.
+    pub(super) fn new(recognises_unlisted: bool, is_browser_s: bool) -> Self {
         Self {
             is_found: false,
             ran: None,
             recognises_unlisted,
+            is_browser_s,
             marks: Marks::default(),
         }
     }
@@ -92,6 +96,11 @@ impl Visitor for AnyRobot {
         self.is_found = true;
     }
 
+    fn takes_any(&mut self) -> bool {
+        self.is_found = true;
+        true
+    }
+
     fn is_done(&self) -> bool {
         self.is_found
     }
@@ -100,8 +109,12 @@ impl Visitor for AnyRobot {
         self.recognises_unlisted
     }
 
-    fn mark(&mut self, mark: u8, range: Range<usize>) {
-        self.marks.push(mark, range);
+    fn mark(&mut self, mark: u8, range: Range<usize>, text: &[u8]) {
+        let is_kept = self.marks.push(mark, range);
+        if is_kept && self.recognises_unlisted && !self.is_browser_s {
+            let text = text.get(..MAX_USER_AGENT_BYTES).unwrap_or(text);
+            self.is_found = self.is_found || self.marks.last_holds(text);
+        }
     }
 }
 

@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use super::blocks::{self, BLOCK, letters};
+
 /// Letters of a word that its [`Key`] holds.
 pub(super) const KEY_BYTES: usize = 16;
 
@@ -13,28 +15,11 @@ pub(super) const KEY_BYTES: usize = 16;
 /// That of a word of fewer than [`KEY_BYTES`] letters is of no other word.
 pub(super) type Key = u128;
 
-/// Letters that are read at a time.
-const BLOCK: usize = 64;
-
 /// Bit that tells small letters from capital ones, in each byte.
 const CASE: Key = Key::from_le_bytes([0x20; KEY_BYTES]);
 
 /// Masks of the first so many bytes, for each length of a word in a block.
 static FIRST: [Key; BLOCK + 1] = first_bytes();
-
-/// Bit of the eighth of a block that each of its bytes stands in.
-static EIGHTHS: [u8; BLOCK] = eighths();
-
-#[expect(clippy::indexing_slicing, reason = "checked when the program is built")]
-const fn eighths() -> [u8; BLOCK] {
-    let mut bits = [1; BLOCK];
-    let mut place = 0;
-    while place < BLOCK {
-        bits[place] <<= place / 8;
-        place += 1;
-    }
-    bits
-}
 
 #[expect(clippy::indexing_slicing, reason = "checked when the program is built")]
 const fn first_bytes() -> [Key; BLOCK + 1] {
@@ -124,6 +109,19 @@ impl Iterator for Words<'_> {
     }
 }
 
+/// Returns the key of the word that begins at `start`, if its key tells it from all others.
+#[inline]
+pub(super) fn word_at(text: &[u8], start: usize) -> Option<Word> {
+    let bytes = bytes_at(text, start).to_le_bytes();
+    let length = blocks::leading_letters(&bytes);
+    let run = start..start + length;
+    let is_told = (1..KEY_BYTES).contains(&length);
+    is_told.then(|| Word {
+        key: (Key::from_le_bytes(bytes) | CASE) & FIRST.get(length).copied().unwrap_or_default(),
+        run,
+    })
+}
+
 /// Returns the next block that has letters of other words than the last one,
 /// which ends at `end`, and these letters.
 #[inline(never)]
@@ -172,31 +170,6 @@ fn letters_of_few(text: &[u8]) -> u64 {
         own.copy_from_slice(text);
     }
     letters(&block)
-}
-
-/// Returns which bytes of a block are letters.
-fn letters(block: &[u8; BLOCK]) -> u64 {
-    // Written so that many bytes are looked at together: first, bit by bit of
-    // each byte, those of another eighth of the block.
-    let mut signs = [0; BLOCK];
-    for ((sign, byte), eighth) in signs.iter_mut().zip(block).zip(&EIGHTHS) {
-        *sign = u8::from(byte.is_ascii_alphabetic()).wrapping_neg() & eighth;
-    }
-    let (eighths, _) = signs.as_chunks();
-    let eighths = eighths.iter().map(|eighth| u64::from_le_bytes(*eighth));
-    transposed(eighths.fold(0, |all, eighth| all | eighth))
-}
-
-/// Returns bits of eight rows as if their columns were rows (Warren, Hacker's Delight, 7-3).
-#[inline]
-fn transposed(rows: u64) -> u64 {
-    let swap = |rows: u64, distance: u32, mask: u64| {
-        let other = (rows ^ (rows >> distance)) & mask;
-        rows ^ other ^ (other << distance)
-    };
-    let rows = swap(rows, 7, 0x00aa_00aa_00aa_00aa);
-    let rows = swap(rows, 14, 0x0000_cccc_0000_cccc);
-    swap(rows, 28, 0x0000_0000_f0f0_f0f0)
 }
 
 /// Returns the key of the bytes at `run` of a text.

@@ -15,6 +15,7 @@ use crate::detect::{
     index::Index,
     rules::Plain,
     skipped,
+    unlisted::MARKS,
     words::{Key, Word, Words, key},
 };
 
@@ -170,9 +171,13 @@ impl Groups {
                 let forms = self.grams.get(&gram(text, start));
                 forms.into_iter().flatten().map(move |form| (start, form))
             });
-            let own = self.words.get(&key).into_iter().flatten();
+            let starts = (run.start == 0).then(|| self.starts.get(&gram(text, 0)));
+            let own = self.words.get(&key).into_iter();
+            let own = own.chain(starts.flatten()).flatten();
             let mut forms = own.map(|form| (run.start, form)).chain(inner);
-            forms.any(|(at, form)| may_stand(self.literal(form), form, text, at))
+            forms.any(|(at, form)| {
+                may_stand(self.literal(form), form, text, at) && !is_idle(form, text, at)
+            })
         })
     }
 
@@ -190,6 +195,20 @@ impl Groups {
         let mut grams = grams(&(0..length)).map(|start| gram(&bytes, start));
         length <= MAX_KNOWN_BYTES && grams.all(|gram| !self.grams.contains_key(&gram))
     }
+}
+
+/// Tells whether a form is a mark that gives nobody away where its anchor stands.
+fn is_idle(form: &Form, text: &[u8], at: usize) -> bool {
+    let start = at.checked_sub(usize::from(form.offset));
+    let parts = start.and_then(|start| {
+        let after = text.get(start + usize::from(form.length)..)?;
+        Some((text.get(..start)?, after))
+    });
+    let (Test::Mark(mark), Some((before, after))) = (form.test, parts) else {
+        return false;
+    };
+    let mark = MARKS.get(usize::from(mark));
+    mark.is_some_and(|mark| mark.is_idle(before, after))
 }
 
 /// Tells whether a literal may stand where its anchor does, whatever is around the text.
@@ -234,7 +253,11 @@ impl Layout {
             buckets.push((key, finish(key, bucket)));
             self.forms.extend(own);
         }
-        Index::new(buckets).ok_or_else(too_many)
+        let flags = |bucket: &Bucket| {
+            let any = |is: fn(&Form) -> bool| bucket.forms(&self.forms).any(is);
+            [any(Form::is_name), any(Form::is_product)]
+        };
+        Index::new(buckets, flags).ok_or_else(too_many)
     }
 }
 

@@ -5,7 +5,7 @@ use super::{
     words::{Words, has_any, words},
 };
 
-static PROFILES: Words = Words::new(|| words(&["wap-profile", "uaprof", "docomo"]));
+static PROFILES: Words = Words::new(|| words(["wap-profile", "uaprof", "docomo"]));
 
 /// Tells whether what follows is the host of a URL that tells of a robot.
 pub(super) fn is_contact_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
@@ -78,7 +78,7 @@ pub(super) fn is_domain(text: &[u8]) -> bool {
 /// Tells whether a User-Agent without `Mozilla/` comes from an app that people use.
 fn is_people_s(text: &[u8]) -> bool {
     static WORDS: Words = Words::new(|| {
-        words(&[
+        words([
             "android", "ios", "iphone", "ipad", "podcast", "bullhorn", "torrent", "watch",
             "mac os", "macos", "darwin", "windows", "symbian", "ucweb", "xbmc", "kodi",
         ])

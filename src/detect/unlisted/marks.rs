@@ -175,12 +175,6 @@ fn late_mark(text: &[u8], at: usize) -> Option<(&'static Mark, Range<usize>)> {
 /// Bytes that are looked at together, and the next one.
 pub(super) const BLOCK: usize = 33;
 
-/// Tells whether a text may have any of the signs that browsers have not: no mark
-/// without letters stands in one that has none, and no late mark holds there.
-pub(super) fn may_have_signs(text: &[u8]) -> bool {
-    any_block(text, has_signs)
-}
-
 /// Tells whether a small letter stands before one of two, in any case.
 pub(super) fn has_pair(text: &[u8], first: u8, then: [u8; 2]) -> bool {
     any_block(text, |text| {
@@ -207,22 +201,6 @@ fn any_block(text: &[u8], holds: impl Fn(&[u8]) -> bool) -> bool {
         rest = rest.get(BLOCK - 1..).unwrap_or_default();
     }
     holds(last)
-}
-
-/// Looks at each byte with the next, all of them: so that many are looked at together.
-///
-/// Two neighbours are compared but for the bits in which `.` and `:`, and `.`
-/// and `/`, differ: so `..`, `:/` and few others are told.
-#[inline]
-fn has_signs(text: &[u8]) -> bool {
-    let next = text.get(1..).unwrap_or_default();
-    let is = u8::from;
-    let signs = text.iter().zip(next).map(|(&byte, &next)| {
-        let alone = is(byte == b'+') | is(byte == b'@') | is(byte == b'<') | is(next == b'{');
-        let first = byte & !(b'.' ^ b':') == b'.' & b':';
-        alone | is(first) & is(next & !(b'.' ^ b'/') == b'.' & b'/')
-    });
-    signs.fold(0, |all, sign| all | sign) != 0
 }
 
 /// Adds the marks that have no letters, of which no two overlap.
@@ -257,6 +235,16 @@ impl Mark {
         Bounds {
             after: matches!(self.rule, Rule::Site),
             ..Bounds::default()
+        }
+    }
+
+    /// Tells whether it surely gives nobody away between `before` and `after`, whatever stands
+    /// around these.
+    pub(in crate::detect) fn is_idle(&self, before: &[u8], after: &[u8]) -> bool {
+        match self.rule {
+            Rule::Compatible => is_explorer(after),
+            Rule::Site => before.ends_with(b" "),
+            _ => false,
         }
     }
 
@@ -311,9 +299,9 @@ fn is_agent(before: &[u8], after: &[u8]) -> bool {
         && !ends_with(name, b"masking")
 }
 
-static ANDROID: Words = Words::new(|| words(&["android", "andr0id"]));
-static COMPATIBLE: Words = Words::new(|| words(&["compatible"]));
-static ENGINE: Words = Words::new(|| words(&["like gecko"]));
+static ANDROID: Words = Words::new(|| words(["android", "andr0id"]));
+static COMPATIBLE: Words = Words::new(|| words(["compatible"]));
+static ENGINE: Words = Words::new(|| words(["like gecko"]));
 
 /// Tells whether a word belongs to the name of a device: `M bot 54`, `Spider 8`.
 ///
@@ -332,11 +320,10 @@ pub(super) fn is_device(text: &[u8], before: &[u8]) -> bool {
 /// engine, in a second comment, or without any platform.
 fn is_compatible_without_browser(before: &[u8], after: &[u8]) -> bool {
     let name = after.trim_ascii_start();
-    let is_ie = starts_with(name, b"msie") || starts_with(name, b"ms ");
     let is_first = before
         .strip_suffix(b"(")
         .is_some_and(|product| !product.contains(&b'('));
-    if is_ie || name.is_empty() {
+    if name.is_empty() || is_explorer(name) {
         return false;
     }
     if is_first {
@@ -345,7 +332,12 @@ fn is_compatible_without_browser(before: &[u8], after: &[u8]) -> bool {
     has_any(&ENGINE, before) && (ends_with(before, b"; ") || ends_with(before, b"("))
 }
 
-pub(super) fn is_mozilla(text: &[u8]) -> bool {
+fn is_explorer(after: &[u8]) -> bool {
+    let name = after.trim_ascii_start();
+    starts_with(name, b"msie") || starts_with(name, b"ms ")
+}
+
+pub(in crate::detect) fn is_mozilla(text: &[u8]) -> bool {
     starts_with(text, b"Mozilla/") || starts_with(text, b"Opera/")
 }
 

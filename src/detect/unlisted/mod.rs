@@ -10,23 +10,42 @@ mod words;
 
 use std::ops::Range;
 
-pub(super) use marks::{MARKS, Mark};
+pub(super) use marks::{MARKS, Mark, is_mozilla};
 pub(super) use occurrences::Marks;
 pub use sign::{Sign, Unlisted};
+
+use super::{
+    blocks::{PAIRS, has_signs},
+    words::{Word, key},
+};
 
 /// Returns the sign in a User-Agent that no pattern matches, of which the marks are known.
 ///
 /// Outside of the range `left` it is surely a browser's.
 pub(super) fn find(text: &[u8], left: Range<usize>, marks: &mut Marks) -> Option<Unlisted> {
     let mut late = None;
-    if may_have_signs(text, left) {
+    if may_have_signs(text, left.clone()) {
         marks::push_signs(text, marks);
         late = marks::find_late(text);
     }
     if late.is_none() && marks.is_empty() {
-        return shape::find(text);
+        return shape::find(text, left.start);
     }
-    marks.best(text).or(late).or_else(|| shape::find(text))
+    marks
+        .best(text)
+        .or(late)
+        .or_else(|| shape::find(text, left.start))
+}
+
+/// Tells whether a word, said where most robots say their names, ends as robots' names do;
+/// [`find`] finds it too.
+#[inline]
+pub(super) fn is_bot(word: &Word) -> bool {
+    let letters = |text: &[u8]| key(text, &(0..text.len()));
+    let Some(before) = word.run.len().checked_sub(b"bot".len()) else {
+        return false;
+    };
+    word.key >> (8 * before) == letters(b"bot") && word.key != letters(b"cubot")
 }
 
 /// What is known of a User-Agent before it is scanned for names.
@@ -38,16 +57,12 @@ pub(super) enum Glance {
     Perhaps,
     /// There is none but those of letters alone.
     Letters,
-    /// Nothing: most that begin otherwise than browsers begin with a name.
-    Nothing,
 }
 
 impl Glance {
     /// Looks for the signs that most robots have behind what browsers say first.
     pub(super) fn at(text: &[u8], left: Range<usize>) -> Self {
-        if !marks::is_mozilla(text) {
-            Self::Nothing
-        } else if !may_have_signs(text, left) {
+        if !may_have_signs(text, left) {
             Self::Letters
         } else if marks::find_late(text).is_some() {
             Self::Sign
@@ -57,20 +72,22 @@ impl Glance {
     }
 
     /// Tells whether [`find`] finds a sign.
-    pub(super) fn is_found(self, text: &[u8], left: Range<usize>, marks: &mut Marks) -> bool {
+    pub(super) fn is_found(self, text: &[u8], left: usize, marks: &mut Marks) -> bool {
         match self {
             Self::Sign => return true,
-            Self::Perhaps => marks::push_signs(text, marks),
             Self::Letters => {}
-            Self::Nothing => return find(text, left, marks).is_some(),
+            Self::Perhaps => marks::push_signs(text, marks),
         }
-        marks.any(text) || shape::find(text).is_some()
+        marks.any(text) || shape::find(text, left).is_some()
     }
 }
 
+/// Tells whether a text may have any of the signs that browsers have not: no mark
+/// without letters stands in one that has none, and no late mark holds there.
+///
 /// Looks around a short rest too, so that it is looked at as a block.
 fn may_have_signs(text: &[u8], left: Range<usize>) -> bool {
-    let start = left.start.min(text.len().saturating_sub(marks::BLOCK));
-    let end = left.end.max(start + marks::BLOCK).min(text.len());
-    marks::may_have_signs(text.get(start..end).unwrap_or_default())
+    let start = left.start.min(text.len().saturating_sub(PAIRS + 1));
+    let end = left.end.max(start + PAIRS + 1).min(text.len());
+    has_signs(text.get(start..end).unwrap_or_default())
 }

@@ -25,15 +25,28 @@ impl Default for Marks {
 }
 
 impl Marks {
-    /// Adds the occurrence of a mark, by its index.
-    pub(in crate::detect) fn push(&mut self, mark: u8, range: Range<usize>) {
-        if let (Some(free), Ok(start)) = (
-            self.occurrences.get_mut(self.count),
-            u16::try_from(range.start),
-        ) {
-            *free = (mark.into(), start);
-            self.count += 1;
+    /// Adds the occurrence of a mark, by its index, unless there are too many that say as much.
+    pub(in crate::detect) fn push(&mut self, mark: u8, range: Range<usize>) -> bool {
+        let Ok(start) = u16::try_from(range.start) else {
+            return false;
+        };
+        let occurrence = (mark.into(), start);
+        let count = (self.count + 1).min(MAX_OCCURRENCES);
+        let Some(free) = self.occurrences.get_mut(count - 1) else {
+            return false;
+        };
+        let is_kept = count > self.count || occurrence.0 < free.0;
+        if is_kept {
+            *free = occurrence;
         }
+        self.count = count;
+        is_kept
+    }
+
+    /// Tells whether the mark that was added last gives a robot away.
+    pub(in crate::detect) fn last_holds(&self, text: &[u8]) -> bool {
+        let last = self.occurrences().last();
+        last.is_some_and(|last| unlisted(*last, text).is_some())
     }
 
     /// Tells whether there are none.
@@ -77,4 +90,25 @@ fn unlisted((index, start): (u16, u16), text: &[u8]) -> Option<Unlisted> {
         sign: mark.sign,
         range,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_too_many_marks_the_one_that_says_most_is_kept() {
+        let text = format!("{} examplebot", " .com".repeat(40));
+        let at = text.find("bot").unwrap();
+        let index = |literal| MARKS.iter().position(|mark| mark.literal == literal);
+        let com = u8::try_from(index(".com").unwrap()).unwrap();
+        let mut marks = Marks::default();
+        for place in 0..40 {
+            let start = 1 + 5 * place;
+            assert_eq!(marks.push(com, start..start + 4), place < MAX_OCCURRENCES);
+        }
+        assert!(!marks.any(text.as_bytes()));
+        assert!(marks.push(0, at..at + 3) && marks.last_holds(text.as_bytes()));
+        assert!(!marks.push(com, 1..5) && marks.any(text.as_bytes()));
+    }
 }

@@ -278,12 +278,12 @@ const SYSTEMS: &[&str] = &["linux", "x11"];
 
 /// Tells whether a User-Agent names what people use, or may use.
 pub(super) fn has_platform(text: &[u8]) -> bool {
-    static WORDS: Words = Words::new(|| words(&[PLATFORMS, SYSTEMS].concat()));
+    static WORDS: Words = Words::new(|| words([PLATFORMS, SYSTEMS].into_iter().flatten().copied()));
     has_any(&WORDS, text)
 }
 
 /// Tells whether a User-Agent names what people use, and servers do not.
 pub(super) fn has_people_s(text: &[u8]) -> bool {
-    static WORDS: Words = Words::new(|| words(PLATFORMS));
+    static WORDS: Words = Words::new(|| words(PLATFORMS.iter().copied()));
     has_any(&WORDS, text)
 }

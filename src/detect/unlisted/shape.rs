@@ -12,6 +12,9 @@ use super::{
 /// Longest User-Agent that is looked at for its shape.
 const MAX_BYTES: usize = 200;
 
+/// What browsers say before their system.
+const PRODUCT: &[u8] = b"Mozilla/5.0 (";
+
 /// Longest word alone that is one of a language, and no key.
 const MAX_WORD_BYTES: usize = 16;
 
@@ -80,12 +83,14 @@ const LIBRARIES: &[&str] = &[
 ];
 
 /// Returns the sign in a User-Agent by its shape: a program's name alone.
-pub(super) fn find(text: &[u8]) -> Option<Unlisted> {
+///
+/// What stands before `left` is surely a browser's.
+pub(super) fn find(text: &[u8], left: usize) -> Option<Unlisted> {
     if text.len() > MAX_BYTES || !text.first()?.is_ascii_alphanumeric() {
         return None;
     }
-    if is_mozilla(text) {
-        return find_behind_mozilla(text);
+    if left > 0 || is_mozilla(text) {
+        return find_behind_mozilla(text, left);
     }
     let end = text
         .iter()
@@ -118,12 +123,18 @@ pub(super) fn find(text: &[u8]) -> Option<Unlisted> {
 }
 
 /// Returns the name behind `Mozilla/5.0` where no browser, system or device has one.
-fn find_behind_mozilla(text: &[u8]) -> Option<Unlisted> {
-    let start = text.iter().position(|byte| b" (".contains(byte))?;
+fn find_behind_mozilla(text: &[u8], left: usize) -> Option<Unlisted> {
+    if left > PRODUCT.len() {
+        return None;
+    }
+    let start = match left {
+        0 => text.iter().position(|byte| b" (".contains(byte))?,
+        _ => left - b" (".len(),
+    };
     // What nearly all browsers say is told quickly.
-    let is_system = |system: &[u8]| text.get(start + 2..).is_some_and(|s| s.starts_with(system));
+    let said = text.get(start + b" (".len()..).unwrap_or_default();
     let systems: [&[u8]; 5] = [b"Windows", b"Linux", b"Mac", b"iP", b"X11"];
-    if systems.into_iter().any(is_system) || has_platform(text) {
+    if systems.into_iter().any(|own| said.starts_with(own)) || has_platform(text) {
         return None;
     }
     let names = text.get(start..)?.split(|&byte| !is_name(byte));
@@ -144,13 +155,33 @@ fn find_behind_mozilla(text: &[u8]) -> Option<Unlisted> {
 }
 
 fn is_library(text: &[u8]) -> bool {
-    let first = text.first().map(u8::to_ascii_lowercase);
-    let mut libraries = LIBRARIES.iter().map(|library| library.as_bytes());
-    libraries.any(|library| library.first() == first.as_ref() && starts_with(text, library))
+    /// Letters that libraries begin with.
+    const FIRST: u32 = first_letters(LIBRARIES);
+    let first = text.first().map_or(0, |first| letter(*first));
+    FIRST & first != 0
+        && LIBRARIES
+            .iter()
+            .any(|library| starts_with(text, library.as_bytes()))
+}
+
+const fn first_letters(words: &[&str]) -> u32 {
+    let (mut letters, mut rest) = (0, words);
+    while let [word, others @ ..] = rest {
+        if let [first, ..] = word.as_bytes() {
+            letters |= letter(*first);
+        }
+        rest = others;
+    }
+    letters
+}
+
+/// Returns the bit of a letter, whatever its case; other bytes share them.
+const fn letter(byte: u8) -> u32 {
+    1 << (byte & 0x1f)
 }
 
 fn program_word(text: &[u8]) -> Option<Range<usize>> {
-    static WORDS: Words = Words::new(|| words(PROGRAM_WORDS));
+    static WORDS: Words = Words::new(|| words(PROGRAM_WORDS.iter().copied()));
     find_any(&WORDS, text)
 }
 
