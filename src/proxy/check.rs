@@ -61,8 +61,11 @@ pub(super) async fn once(
         .connect_alone()
         .await
         .map_err(|error: ConnectError| reason(&Failure::Connect(error)))?;
+    let request = request(server, path).map_err(|error| error.to_string())?;
+    let (parts, body) = request.into_parts();
     let message = Message {
-        request: request(server, path).map_err(|error| error.to_string())?,
+        parts,
+        body,
         added: None,
     };
     let manner = Manner {

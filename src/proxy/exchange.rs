@@ -2,7 +2,7 @@
 
 use std::{error::Error, sync::Arc, time::Duration};
 
-use http::{Request, Response, StatusCode, header::HOST};
+use http::{Request, Response, StatusCode, header::HOST, request::Parts};
 use hyper::body::Incoming;
 use tokio::time::{self, Instant};
 use tracing::debug;
@@ -29,7 +29,8 @@ const MAX_SERVERS: u32 = 3;
 /// Request that is ready to be sent.
 #[derive(Debug)]
 pub(super) struct Message {
-    pub(super) request: Request<RequestBody>,
+    pub(super) parts: Parts,
+    pub(super) body: RequestBody,
     /// Headers of ours that are not in the request yet.
     pub(super) added: Option<Added>,
 }
@@ -47,6 +48,25 @@ pub(super) struct Answer {
 pub(super) enum Source {
     Http1(Box<Connection>, Rest),
     Http2(Box<Http2>, Incoming),
+}
+
+impl Default for Message {
+    /// Nothing, in place of what has been taken.
+    fn default() -> Self {
+        let (parts, body) = Request::<RequestBody>::default().into_parts();
+        Self {
+            parts,
+            body,
+            added: None,
+        }
+    }
+}
+
+/// What has been done already.
+pub(super) struct Begun {
+    pub(super) place: Place,
+    pub(super) tried: Tried,
+    pub(super) attempt: Option<Attempt>,
 }
 
 /// Why there is no response.
@@ -107,6 +127,8 @@ pub(super) struct Manner {
 
 /// Sends the request, and returns the response's head with the loan of its connection.
 ///
+/// `begun` is the place that has been taken, and what became of a first attempt there.
+///
 /// What is taken of the message is its body, and by HTTP/2 all of it.
 ///
 /// A server that does not accept a connection is no obstacle: the request goes
@@ -121,20 +143,23 @@ pub(super) async fn exchange(
     servers: &Servers,
     manner: &Manner,
     message: &mut Message,
+    begun: Option<Begun>,
 ) -> Result<Answer, (Failure, Arc<str>)> {
-    let mut tried = Tried::default();
+    let (mut tried, mut begun) = match begun {
+        Some(begun) => (begun.tried, Some((begun.place, begun.attempt))),
+        None => (Tried::default(), None),
+    };
     let mut last = None;
-    while let Some(place) = servers.choose(&mut tried) {
+    while let Some((place, attempt)) = begun
+        .take()
+        .or_else(|| Some((choose(servers, &mut tried, manner, message)?, None)))
+    {
         let Server {
             upstream, health, ..
         } = &*place.server;
-        // The first server's is there already.
-        if manner.sets_host && servers.are_several() {
-            let headers = message.request.headers_mut();
-            headers.insert(HOST, upstream.host.clone());
-        }
-        let upload = message.request.body().progress();
-        let failure = match at_server(&place, manner, message, upload.as_deref()).await {
+        let upload = message.body.progress();
+        let attempting = at_server(&place, manner, message, upload.as_deref(), attempt);
+        let failure = match attempting.await {
             Attempt::Answered(response, source) => {
                 health.succeeded();
                 return Ok(Answer {
@@ -161,6 +186,22 @@ pub(super) async fn exchange(
     }))
 }
 
+/// Takes a place at a server, and names it in the request if need be.
+pub(super) fn choose(
+    servers: &Servers,
+    tried: &mut Tried,
+    manner: &Manner,
+    message: &mut Message,
+) -> Option<Place> {
+    let place = servers.choose(tried)?;
+    // The first server's name is there already.
+    if manner.sets_host && servers.are_several() {
+        let host = place.server.upstream.host.clone();
+        message.parts.headers.insert(HOST, host);
+    }
+    Some(place)
+}
+
 /// Sends a request without a body over a connection that was made for it.
 pub(super) async fn ask(
     sender: Sender,
@@ -180,11 +221,23 @@ fn note(health: &Health, failure: &Failure) {
 }
 
 /// What became of a request at one server.
-enum Attempt {
+pub(super) enum Attempt {
     Answered(Response<()>, Source),
     /// Nothing of it was sent: it can go to another server.
     Unsent(Failure),
     Failed(Failure),
+}
+
+impl From<Called> for Attempt {
+    fn from(called: Called) -> Self {
+        match called {
+            Called::Answered(response, connection, rest) => {
+                Self::Answered(response, Source::Http1(connection, rest))
+            }
+            Called::Unsent(error) => Self::Unsent(Failure::Response(Box::new(error))),
+            Called::Failed(failure) => Self::Failed(failure),
+        }
+    }
 }
 
 async fn at_server(
@@ -192,15 +245,20 @@ async fn at_server(
     manner: &Manner,
     message: &mut Message,
     upload: Option<&Progress>,
+    mut begun: Option<Attempt>,
 ) -> Attempt {
     let switches = manner.switches && place.server.can_switch();
-    let may_repeat = upload.is_none() && message.request.method().is_idempotent();
+    let may_repeat = upload.is_none() && message.parts.method.is_idempotent();
     let now = Instant::now();
     for _ in 0..MAX_KEPT_TRIES {
-        let Some(sender) = place.take(switches, now) else {
-            break;
+        let attempt = match begun.take() {
+            Some(attempt) => attempt,
+            None => match place.take(switches, now) {
+                Some(sender) => send(sender, message, upload, manner, now).await,
+                None => break,
+            },
         };
-        match send(sender, message, upload, manner, now).await {
+        match attempt {
             // The upstream had closed the connection: nothing of the request was sent.
             Attempt::Unsent(_) => {}
             // The upstream closed the connection while the request was on its way.
@@ -225,15 +283,7 @@ async fn send(
 ) -> Attempt {
     let timeout = manner.response_timeout;
     match sender {
-        Sender::Http1(mut connection) => {
-            match call(&mut connection, message, upload, timeout, now).await {
-                Called::Answered(response, rest) => {
-                    Attempt::Answered(response, Source::Http1(connection, rest))
-                }
-                Called::Unsent(error) => Attempt::Unsent(Failure::Response(Box::new(error))),
-                Called::Failed(failure) => Attempt::Failed(failure),
-            }
-        }
+        Sender::Http1(connection) => call(connection, message, upload, timeout, now).await.into(),
         // In a box, so that the other's future is no larger than it need be.
         Sender::Http2(mut stream) => {
             match Box::pin(http2::send(&mut stream, message, upload, timeout)).await {

@@ -10,7 +10,7 @@ use http::{
 
 use crate::listen::{ClientAddr, is_forwarding};
 
-use super::headers::remove_where;
+use super::{headers::remove_where, request::is_in_name};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
@@ -70,16 +70,21 @@ impl Forwarding {
 
     /// Writes the headers as lines of HTTP/1.1.
     pub(super) fn write(&self, output: &mut Vec<u8>) {
-        if let Some(client) = &self.client {
-            output.extend_from_slice(b"forwarded: ");
-            push_elements(output, client, &self.host);
-            output.extend_from_slice(b"\r\nx-forwarded-for: ");
-            push_chain(output, client);
-            output.extend_from_slice(b"\r\nx-forwarded-proto: ");
-            output.extend_from_slice(proto(client).as_bytes());
-            output.extend_from_slice(b"\r\n");
-        }
-        output.extend_from_slice(b"x-forwarded-host: ");
+        let before_host: &[u8] = match &self.client {
+            None => b"x-forwarded-host: ",
+            Some(client) => {
+                output.extend_from_slice(b"forwarded: ");
+                push_elements(output, client, &self.host);
+                output.extend_from_slice(b"\r\nx-forwarded-for: ");
+                push_chain(output, client);
+                if client.https {
+                    b"\r\nx-forwarded-proto: https\r\nx-forwarded-host: "
+                } else {
+                    b"\r\nx-forwarded-proto: http\r\nx-forwarded-host: "
+                }
+            }
+        };
+        output.extend_from_slice(before_host);
         output.extend_from_slice(self.host.as_bytes());
         output.extend_from_slice(b"\r\n");
     }
@@ -152,29 +157,28 @@ fn append(headers: &mut HeaderMap, name: HeaderName, text: &[u8], first_len: usi
 }
 
 fn push_element(text: &mut Vec<u8>, peer: IpAddr, https: bool, host: &HeaderValue) {
-    text.extend(b"for=");
+    text.extend_from_slice(b"for=");
     push_node(text, peer);
-    text.extend(if https {
-        &b";proto=https"[..]
+    text.extend_from_slice(if https {
+        b";proto=https;host="
     } else {
-        b";proto=http"
+        b";proto=http;host="
     });
     let host = host.as_bytes();
-    let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
-    let quote = if host.iter().all(is_token) {
-        &b""[..]
+    // All of that may be in a token (RFC 9110 §5.6.2).
+    if host.iter().all(|byte| is_in_name(*byte)) {
+        text.extend_from_slice(host);
     } else {
-        b"\""
-    };
-    for part in [b";host=", quote, host, quote] {
-        text.extend(part);
+        text.push(b'"');
+        text.extend_from_slice(host);
+        text.push(b'"');
     }
 }
 
 /// The peer of a Unix socket has no address (RFC 7239 §6.2).
 fn push_addr(text: &mut Vec<u8>, addr: IpAddr) {
     match addr {
-        addr if addr.is_unspecified() => text.extend(b"unknown"),
+        addr if addr.is_unspecified() => text.extend_from_slice(b"unknown"),
         IpAddr::V4(addr) => push_ipv4(text, addr),
         // Writing into memory does not fail.
         IpAddr::V6(addr) => drop(write!(text, "{addr}")),
@@ -182,27 +186,57 @@ fn push_addr(text: &mut Vec<u8>, addr: IpAddr) {
 }
 
 fn push_node(text: &mut Vec<u8>, addr: IpAddr) {
-    let is_quoted = addr.is_ipv6() && !addr.is_unspecified();
-    text.extend(if is_quoted { &b"\"["[..] } else { b"" });
-    push_addr(text, addr);
-    text.extend(if is_quoted { &b"]\""[..] } else { b"" });
+    if addr.is_ipv6() && !addr.is_unspecified() {
+        text.extend_from_slice(b"\"[");
+        push_addr(text, addr);
+        text.extend_from_slice(b"]\"");
+    } else {
+        push_addr(text, addr);
+    }
 }
 
 /// As [`Ipv4Addr`]'s `Display`, which asks a formatter for each number.
 fn push_ipv4(text: &mut Vec<u8>, addr: Ipv4Addr) {
-    for (at, octet) in addr.octets().into_iter().enumerate() {
-        if at > 0 {
-            text.push(b'.');
+    let (mut dotted, mut len) = ([0; 16], 0);
+    for octet in addr.octets() {
+        let (digits, digits_len) = OCTETS.get(usize::from(octet)).copied().unwrap_or_default();
+        // Always all four bytes: the next ones go over what is too much.
+        if let Some(place) = dotted.get_mut(len..len + digits.len()) {
+            place.copy_from_slice(&digits);
         }
-        if octet >= 100 {
-            text.push(b'0' + octet / 100);
-        }
-        if octet >= 10 {
-            text.push(b'0' + octet / 10 % 10);
-        }
-        text.push(b'0' + octet % 10);
+        len += digits_len;
     }
+    // Without the last dot.
+    text.extend_from_slice(dotted.get(..len.saturating_sub(1)).unwrap_or_default());
 }
+
+/// Each number with a dot behind it, and how many bytes that is.
+#[expect(
+    clippy::indexing_slicing,
+    reason = "the compiler makes it, and would say so"
+)]
+static OCTETS: [([u8; 4], usize); 256] = {
+    let mut octets = [([b'.'; 4], 0); 256];
+    let mut octet = 0;
+    while octet < octets.len() {
+        let mut digits = [b'.'; 4];
+        let mut len = match octet {
+            0..10 => 1,
+            10..100 => 2,
+            _ => 3,
+        };
+        octets[octet].1 = len + 1;
+        let mut left = octet;
+        while len > 0 {
+            len -= 1;
+            digits[len] = b"0123456789"[left % 10];
+            left /= 10;
+        }
+        octets[octet].0 = digits;
+        octet += 1;
+    }
+    octets
+};
 
 #[cfg(test)]
 mod tests {
@@ -271,6 +305,11 @@ mod tests {
 
     #[test]
     fn addresses_are_written_as_everywhere() {
+        for octet in 0..=255 {
+            let (mut text, addr) = (Vec::new(), Ipv4Addr::new(octet, 1, octet, octet));
+            push_ipv4(&mut text, addr);
+            assert_eq!(String::from_utf8(text).unwrap(), addr.to_string());
+        }
         for addr in ["0.0.0.1", "9.10.99.100", "255.0.200.109", "2001:db8::1"] {
             let mut text = Vec::new();
             push_addr(&mut text, addr.parse().unwrap());

@@ -102,11 +102,11 @@ pub(super) fn make_length_one(headers: &mut HeaderMap) -> bool {
 }
 
 pub(super) fn decimal(digits: &[u8]) -> Option<u64> {
-    let text = std::str::from_utf8(digits).ok()?;
-    // Parsing would take a sign.
-    text.bytes()
-        .all(|byte| byte.is_ascii_digit())
-        .then(|| text.parse().ok())?
+    let add = |number: u64, digit: &u8| {
+        let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
+        number.checked_mul(10)?.checked_add(digit)
+    };
+    (!digits.is_empty()).then(|| digits.iter().try_fold(0, add))?
 }
 
 /// Tells whether `Connection` says what HTTP/1.1 does anyway, and no more.

@@ -36,13 +36,14 @@ pub(super) async fn send(
     upload: Option<&Progress>,
     timeout: Duration,
 ) -> Sent {
-    let request = &mut message.request;
     if let Some(added) = message.added.take() {
-        added.insert(request.headers_mut());
+        added.insert(&mut message.parts.headers);
     }
-    stream.copy.take(request);
-    from_http1(request, stream.is_tls);
-    let answer = pin!(stream.sender.try_send_request(mem::take(request)));
+    let Message { parts, body, .. } = mem::take(message);
+    let mut request = Request::from_parts(parts, body);
+    stream.copy.take(&request);
+    from_http1(&mut request, stream.is_tls);
+    let answer = pin!(stream.sender.try_send_request(request));
     let answered = match upload {
         None => time::timeout(timeout, answer)
             .await
@@ -53,15 +54,15 @@ pub(super) async fn send(
         Err(failure) => Sent::Failed(failure),
         Ok(Ok(response)) => Sent::Answered(response),
         Ok(Err(mut error)) => {
-            if let Some(returned) = error.take_message() {
-                *request = returned;
-                to_http1(request);
+            if let Some(mut returned) = error.take_message() {
+                to_http1(&mut returned);
+                (message.parts, message.body) = returned.into_parts();
                 return Sent::Returned(error.into_error());
             }
             let error = error.into_error();
             let was_taken_up = was_taken_up(&error);
             if let Some(copy) = stream.copy.request().filter(|_| !was_taken_up) {
-                *request = copy;
+                (message.parts, message.body) = copy.into_parts();
             }
             Sent::Failed(failed(error, upload, !was_taken_up))
         }

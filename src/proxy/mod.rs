@@ -51,6 +51,7 @@ mod http1;
 mod http2;
 mod names;
 mod page;
+mod passage;
 mod pool;
 mod proxy_body;
 mod repeat;

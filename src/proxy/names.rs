@@ -1,7 +1,7 @@
 //! Which headers of a request need a second look.
 
 use http::{
-    HeaderMap, HeaderName,
+    HeaderMap, HeaderName, HeaderValue,
     header::{CONNECTION, EXPECT},
 };
 
@@ -29,13 +29,21 @@ pub(super) struct Names {
     has_misspelt_framing: bool,
 }
 
+/// Values that are looked at in any case.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Values<'a> {
+    pub(super) host: Option<&'a HeaderValue>,
+    pub(super) has_several_hosts: bool,
+    pub(super) accept: Option<&'a HeaderValue>,
+}
+
 impl Names {
-    pub(super) fn of(headers: &HeaderMap) -> Self {
-        let mut names = Self::default();
-        for name in headers.keys() {
-            names.add(name);
+    pub(super) fn of(headers: &HeaderMap) -> (Self, Values<'_>) {
+        let (mut names, mut values) = (Self::default(), Values::default());
+        for (name, value) in headers {
+            names.add(name, value, &mut values);
         }
-        names
+        (names, values)
     }
 
     /// Removes what is for one hop, for a forward proxy, or misspelt.
@@ -64,12 +72,17 @@ impl Names {
         }
     }
 
-    fn add(&mut self, header: &HeaderName) {
+    fn add<'a>(&mut self, header: &HeaderName, value: &'a HeaderValue, values: &mut Values<'a>) {
         let name = header.as_str();
         match name.len() {
             2 if name == "te" => self.has_te = true,
             3 if name == "via" => self.has_via = true,
+            4 if name == "host" => {
+                values.has_several_hosts = values.host.is_some();
+                values.host = Some(value);
+            }
             5 if name == "proxy" => self.has_proxy_fields = true,
+            6 if name == "accept" => values.accept = values.accept.or(Some(value)),
             6 if name == "expect" => self.has_expect = true,
             7 if name == "upgrade" => self.has_upgrade = true,
             10 if name == "connection" => self.has_connection = true,
@@ -89,8 +102,6 @@ impl Names {
 
 #[cfg(test)]
 mod tests {
-    use http::HeaderValue;
-
     use super::*;
 
     #[test]
@@ -111,7 +122,7 @@ mod tests {
         ] {
             let mut map = HeaderMap::new();
             map.insert(HeaderName::from_static(name), HeaderValue::from_static("x"));
-            let names = Names::of(&map);
+            let (names, _) = Names::of(&map);
             assert_ne!(names, Names::default(), "{name}");
             names.strip(&mut map, &[]);
             assert!(map.is_empty(), "{name}");
@@ -133,9 +144,9 @@ mod tests {
         ] {
             map.insert(HeaderName::from_static(name), HeaderValue::from_static("x"));
         }
-        assert_eq!(Names::of(&map), Names::default());
+        assert_eq!(Names::of(&map).0, Names::default());
         map.insert(CONNECTION, HeaderValue::from_static("keep-alive"));
-        Names::of(&map).strip(&mut map, &[]);
+        Names::of(&map).0.strip(&mut map, &[]);
         assert_eq!(map.len(), 8);
     }
 
@@ -147,7 +158,7 @@ mod tests {
             HeaderName::from_static("x-hop"),
             HeaderValue::from_static("1"),
         );
-        Names::of(&map).strip(&mut map, &[]);
+        Names::of(&map).0.strip(&mut map, &[]);
         assert!(map.is_empty());
     }
 }

@@ -80,7 +80,7 @@ impl Pool {
     ///
     /// Returns whether a sweep has to be started.
     pub(super) fn keep(&self, number: usize, connection: Box<Connection>) -> bool {
-        let since = Instant::now();
+        let since = connection.used;
         let Some(mut state) = self.shard(number).map(Shard::lock) else {
             return false;
         };

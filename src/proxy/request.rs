@@ -11,7 +11,13 @@ use http::{
 
 use crate::listen::ClientAddr;
 
-use super::{forwarding::Forwarding, headers, names::Names, page::Page, upstream::Upstream};
+use super::{
+    forwarding::Forwarding,
+    headers,
+    names::{Names, Values},
+    page::Page,
+    upstream::Upstream,
+};
 
 /// Proxies of ours that a request may pass, should an intermediary drop the marks.
 const MAX_PASSES: usize = 8;
@@ -50,6 +56,8 @@ pub(super) struct Traits {
 pub(super) struct Rewritten {
     /// The protocol that it asks to switch to.
     pub(super) protocol: Option<HeaderValue>,
+    /// What the client would rather have.
+    pub(super) accept: Option<HeaderValue>,
     pub(super) added: Added,
 }
 
@@ -95,14 +103,15 @@ pub(super) fn rewrite(
     if parts.method == Method::CONNECT || parts.method == Method::TRACE {
         return Err(Page::NotImplemented);
     }
-    let names = Names::of(&parts.headers);
+    let (names, values) = Names::of(&parts.headers);
     if names.has_coding && headers::has_unknown_coding(&parts.headers) {
         return Err(Page::NotImplemented);
     }
     if !has_usable_target(parts) {
         return Err(Page::BadRequest);
     }
-    let (host, is_there) = host(rules, parts)?;
+    let (host, is_there) = host(rules, parts, values)?;
+    let accept = values.accept.cloned();
     if names.has_via {
         rules.via.check(&parts.headers)?;
     }
@@ -141,9 +150,15 @@ pub(super) fn rewrite(
         via: rules.via.entry(parts.version),
         forwarding,
     };
-    parts.uri = rules.upstream.target(&parts.uri).ok_or(Page::BadRequest)?;
+    if !rules.upstream.keeps(&parts.uri) {
+        parts.uri = rules.upstream.target(&parts.uri).ok_or(Page::BadRequest)?;
+    }
     parts.version = Version::HTTP_11;
-    Ok(Rewritten { protocol, added })
+    Ok(Rewritten {
+        protocol,
+        accept,
+        added,
+    })
 }
 
 /// Only `CONNECT` names a bare authority, and only `OPTIONS` asks for `*` (RFC 9112 §3.2).
@@ -164,10 +179,9 @@ fn has_usable_target(parts: &Parts) -> bool {
 /// What the client asked for: the target's authority, or else `Host` (RFC 9112 §3.2.2, RFC 9113 §8.3.1).
 ///
 /// Returns also whether `Host` says just that.
-fn host(rules: &Rules, parts: &Parts) -> Result<(HeaderValue, bool), Page> {
-    let mut lines = parts.headers.get_all(HOST).iter();
-    let line = lines.next();
-    if lines.next().is_some() || line.is_some_and(|line| !is_host(line)) {
+fn host(rules: &Rules, parts: &Parts, values: Values<'_>) -> Result<(HeaderValue, bool), Page> {
+    let line = values.host;
+    if values.has_several_hosts || line.is_some_and(|line| !is_host(line)) {
         return Err(Page::BadRequest);
     }
     // Even beside an authority (RFC 9112 §3.2).
@@ -219,8 +233,24 @@ fn is_host(value: &HeaderValue) -> bool {
     }
 }
 
-fn is_in_name(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
+/// Bytes of names that are looked up somewhere.
+pub(super) fn is_in_name(byte: u8) -> bool {
+    // By a table, as every request's host is looked at.
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "the compiler makes it, and would say so"
+    )]
+    const IN_NAME: [bool; 256] = {
+        let mut table = [false; 256];
+        let mut byte = 0_u8;
+        while byte < 0x80 {
+            table[byte as usize] =
+                byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~');
+            byte += 1;
+        }
+        table
+    };
+    IN_NAME.get(usize::from(byte)).is_some_and(|is_in| *is_in)
 }
 
 /// An address of IPv6, and a port if any.

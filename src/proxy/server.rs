@@ -118,6 +118,14 @@ impl Place {
         shard.take(now).map(Sender::Http1)
     }
 
+    /// Takes a connection of HTTP/1.1 that is there, if that is what the server speaks.
+    pub(super) fn take_http1(&self, switches: bool, now: Instant) -> Option<Box<Connection>> {
+        if !switches && self.server.is_http2.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.server.pool.shard(self.shard)?.take(now)
+    }
+
     /// Makes a connection; an HTTP/2 one is shared with others from then on.
     pub(super) async fn connect(&self, switches: bool) -> Result<Sender, ConnectError> {
         let server = &self.server;

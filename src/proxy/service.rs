@@ -2,7 +2,6 @@ use std::{
     collections::hash_map::RandomState,
     convert::Infallible,
     error::Error,
-    fmt,
     hash::BuildHasher as _,
     pin::Pin,
     sync::{
@@ -14,14 +13,9 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{
-    HeaderName, HeaderValue, Method, Request, Response, StatusCode, Version,
-    header::{ACCEPT, CONNECTION},
-    uri::PathAndQuery,
-};
-use hyper::{body::Body, upgrade::OnUpgrade};
+use http::{HeaderName, Request, Response, request::Parts};
+use hyper::body::Body;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use tracing::{debug, warn};
 
 #[cfg(feature = "server")]
 use crate::listen::Arrival;
@@ -32,19 +26,14 @@ use super::{
     check,
     connect::{ConnectError, Connector, http_connector},
     error::ProxyError,
-    exchange::{self, Answer, Failure, Manner, Message, Source},
-    headers,
-    page::{self, Page},
+    passage::{Inner, Passage},
     proxy_body::ProxyBody,
-    request::{self, Rules, Traits, Via},
-    response,
+    request::{Rules, Via},
     server::Server,
     servers::{MAX_SERVERS, Servers},
     settings::{HealthCheck, ProxySettings, ServerState},
     tls::Tls,
-    tunnel,
     upstream::{Protocol, Upstream},
-    websocket,
 };
 
 /// Service that forwards requests to the servers of one upstream.
@@ -58,37 +47,10 @@ pub struct Proxy {
     inner: Arc<Inner>,
 }
 
-#[derive(Clone)]
-struct Inner {
-    rules: Rules,
-    servers: Servers,
-    response_timeout: Duration,
-    idle_timeout: Duration,
-    checks: Option<Checks>,
-    tasks: TaskTracker,
-    tunnels: TaskTracker,
-    stop: CancellationToken,
-}
-
 #[derive(Clone, Debug)]
-struct Checks {
+pub(super) struct Checks {
     check: HealthCheck,
     are_running: Arc<AtomicBool>,
-}
-
-/// Protocol to switch to, when the upstream agrees.
-struct Switch {
-    asked: HeaderValue,
-    client: OnUpgrade,
-    /// The client asked by HTTP/2, and gets its answer so.
-    key: Option<websocket::Key>,
-}
-
-/// Request that is ready to be sent.
-struct Outgoing {
-    message: Message,
-    manner: Manner,
-    switch: Option<Switch>,
 }
 
 /// Future of a forwarded request's response.
@@ -229,8 +191,8 @@ impl Proxy {
     {
         let client = request.extensions().get::<ClientAddr>().copied();
         let guard = request.extensions_mut().remove::<BodyGuard>();
-        let request = request.map(|body| RequestBody::new(body).guarded(guard));
-        self.send(request, client)
+        let (parts, body) = request.into_parts();
+        self.send(parts, RequestBody::new(body).guarded(guard), client)
     }
 
     /// Forwards a request as a listener of this house hands it over.
@@ -242,35 +204,14 @@ impl Proxy {
         let (parts, arrival) = request.into_parts();
         let (body, client, guard) = arrival.into_parts();
         let body = RequestBody::new(body).guarded(guard);
-        self.send(Request::from_parts(parts, body), Some(client))
+        self.send(parts, body, Some(client))
     }
 
-    fn send(
-        &self,
-        request: Request<RequestBody>,
-        client: Option<ClientAddr>,
-    ) -> impl Future<Output = Response<ProxyBody>> + Send + use<> {
+    fn send(&self, parts: Parts, body: RequestBody, client: Option<ClientAddr>) -> Passage {
         if self.inner.checks.is_some() {
             self.start_checks();
         }
-        let accept = request.headers().get(ACCEPT).cloned();
-        let is_http2 = request.version() == Version::HTTP_2;
-        let inner = Arc::clone(&self.inner);
-        // Before the future, which has less to hold then.
-        let mut outgoing = inner.prepare(request, client);
-        async move {
-            let response = match &mut outgoing {
-                Ok(outgoing) => inner.forward(outgoing).await,
-                Err(page) => Err(*page),
-            };
-            response.unwrap_or_else(|page| {
-                let mut response = page.response(accept.as_ref().is_some_and(page::accepts_html));
-                if page.is_last() && !is_http2 {
-                    headers::set(response.headers_mut(), CONNECTION, "close");
-                }
-                response
-            })
-        }
+        Passage::new(Arc::clone(&self.inner), parts, body, client)
     }
 
     /// Waits until the tunnels of now have ended by themselves.
@@ -347,167 +288,5 @@ impl Inner {
             checking.await.map_err(unhealthy)?;
         }
         Ok(())
-    }
-
-    /// Rewrites a request for the upstream.
-    fn prepare(
-        &self,
-        request: Request<RequestBody>,
-        client: Option<ClientAddr>,
-    ) -> Result<Outgoing, Page> {
-        let (mut parts, mut body) = request.into_parts();
-        body.strips_forwarding = client.is_none_or(|client| !client.trusted);
-        let upgrade = parts.extensions.remove::<OnUpgrade>();
-        let key = (parts.method == Method::CONNECT && upgrade.is_some())
-            .then(|| websocket::from_connect(&mut parts))
-            .flatten();
-        let traits = Traits {
-            is_empty: body.is_empty(),
-            has_known_length: body.size_hint().exact().is_some(),
-            can_upgrade: upgrade.is_some(),
-        };
-        let rewritten = request::rewrite(&self.rules, &mut parts, client.as_ref(), traits)?;
-        let switch = rewritten
-            .protocol
-            .zip(upgrade)
-            .map(|(asked, client)| Switch { asked, client, key });
-        parts.extensions.clear();
-        Ok(Outgoing {
-            manner: Manner {
-                response_timeout: self.response_timeout,
-                sets_host: !self.rules.preserve_host,
-                switches: switch.is_some(),
-            },
-            message: Message {
-                request: Request::from_parts(parts, body),
-                added: Some(rewritten.added),
-            },
-            switch,
-        })
-    }
-
-    async fn forward(&self, outgoing: &mut Outgoing) -> Result<Response<ProxyBody>, Page> {
-        let Outgoing {
-            message,
-            manner,
-            switch,
-        } = outgoing;
-        let (method, target) = (
-            message.request.method().clone(),
-            message.request.uri().path_and_query().cloned(),
-        );
-        let answered = exchange::exchange(&self.servers, manner, message).await;
-        let answer = answered.map_err(|(failure, server)| {
-            let path = target.as_ref().map_or("", PathAndQuery::path);
-            log(&failure, &server, method.as_str(), path);
-            failure.page()
-        })?;
-        self.answer(answer, switch.take())
-    }
-
-    fn answer(&self, answer: Answer, switch: Option<Switch>) -> Result<Response<ProxyBody>, Page> {
-        let status = answer.response.status();
-        if status == StatusCode::SWITCHING_PROTOCOLS {
-            return self.switch(answer, switch);
-        }
-        let Answer {
-            mut response,
-            source,
-            place,
-        } = answer;
-        if status.is_success() && switch.is_some_and(|switch| switch.key.is_some()) {
-            // By HTTP/2 it would mean that the protocols have been switched.
-            warn!(
-                upstream = place.name(),
-                "the upstream answers a WebSocket's handshake without switching"
-            );
-            return Err(Page::BadGateway);
-        }
-        // Of an answer of HTTP/1.1 most have been read so that nothing is left to remove.
-        let is_clean = matches!(&source, Source::Http1(_, rest) if !rest.is_for_hop);
-        if !is_clean && !response::clean(&mut response) {
-            warn!(
-                upstream = place.name(),
-                "the upstream's response has a transfer coding that was not asked for, or a length that is no number"
-            );
-            return Err(Page::BadGateway);
-        }
-        let idle_timeout = self.idle_timeout;
-        let body = match source {
-            Source::Http1(connection, rest) => {
-                ProxyBody::http1(connection, place, rest, idle_timeout)
-            }
-            Source::Http2(stream, body) => {
-                response.extensions_mut().clear();
-                ProxyBody::http2(body, stream, place, idle_timeout)
-            }
-        };
-        Ok(response.map(|()| body))
-    }
-
-    fn switch(&self, answer: Answer, switch: Option<Switch>) -> Result<Response<ProxyBody>, Page> {
-        let Answer {
-            mut response,
-            source,
-            place,
-        } = answer;
-        let accepted = switch
-            .and_then(|switch| response::switched_to(&response, &switch.asked).zip(Some(switch)));
-        let (Some((protocol, switch)), Source::Http1(connection, _)) = (accepted, source) else {
-            warn!(
-                upstream = place.name(),
-                "the upstream switched to a protocol that was not asked for"
-            );
-            return Err(Page::BadGateway);
-        };
-        if !response::clean(&mut response) {
-            return Err(Page::BadGateway);
-        }
-        match &switch.key {
-            None => response::set_upgrade(&mut response, protocol),
-            Some(key) if key.accepts(response.headers_mut()) => {
-                *response.status_mut() = StatusCode::OK;
-            }
-            Some(_) => {
-                warn!(
-                    upstream = place.name(),
-                    "the upstream switched without the answer to the WebSocket's key"
-                );
-                return Err(Page::BadGateway);
-            }
-        }
-        let upstream = connection.into_stream();
-        let tunnel = tunnel::run(switch.client, upstream, self.stop.clone());
-        self.tunnels.spawn(async move {
-            tunnel.await;
-            drop(place);
-        });
-        Ok(response.map(|()| ProxyBody::page(Bytes::new())))
-    }
-}
-
-fn log(failure: &Failure, upstream: &str, method: &str, path: &str) {
-    if let Some(reason) = failure.reason() {
-        warn!(
-            upstream,
-            method, path, "the upstream {upstream} did not answer: {reason}"
-        );
-    } else {
-        debug!(
-            method,
-            path, "the client did not send its whole request: {failure:?}"
-        );
-    }
-}
-
-impl fmt::Debug for Inner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Inner")
-            .field("rules", &self.rules)
-            .field("servers", &self.servers)
-            .field("response_timeout", &self.response_timeout)
-            .field("idle_timeout", &self.idle_timeout)
-            .field("checks", &self.checks)
-            .finish_non_exhaustive()
     }
 }

@@ -51,6 +51,11 @@ impl Upstream {
         &self.prefix
     }
 
+    /// Tells whether the client's target is the one to send.
+    pub(super) fn keeps(&self, uri: &Uri) -> bool {
+        self.prefix.is_empty() && uri.authority().is_none() && uri.path_and_query().is_some()
+    }
+
     /// Returns the request target to send: the client's bytes, after our prefix.
     pub(super) fn target(&self, uri: &Uri) -> Option<Uri> {
         let path = uri.path_and_query().map_or("/", PathAndQuery::as_str);
@@ -225,6 +230,7 @@ mod tests {
         for path in ["/", "//a/../b;c=d/%2F%2e?x=1;y=%zz&", "/?", "/a%00b"] {
             let uri: Uri = path.parse().unwrap();
             assert_eq!(plain.target(&uri).unwrap().to_string(), path);
+            assert!(plain.keeps(&uri) && !prefixed.keeps(&uri));
             assert_eq!(
                 prefixed.target(&uri).unwrap().to_string(),
                 format!("/app{path}")
@@ -232,6 +238,7 @@ mod tests {
         }
         let absolute: Uri = "http://site.example?x=1".parse().unwrap();
         assert_eq!(plain.target(&absolute).unwrap().to_string(), "/?x=1");
+        assert!(!plain.keeps(&absolute));
         let fragment: Uri = "http://site.example#@other.example/".parse().unwrap();
         assert_eq!(plain.target(&fragment), None);
         let asterisk: Uri = "*".parse().unwrap();

@@ -29,7 +29,7 @@ const MAX_INTERIM: usize = 16;
 
 /// What became of a request.
 pub(in super::super) enum Called {
-    Answered(Response<()>, Rest),
+    Answered(Response<()>, Box<Connection>, Rest),
     /// Not a byte was sent: the request can go over another connection.
     Unsent(Http1Error),
     Failed(Failure),
@@ -37,60 +37,32 @@ pub(in super::super) enum Called {
 
 /// Sends a request, and reads the head of its response.
 ///
-/// The request stays what it was, but for its body and, once there is a
-/// response, its headers: their memory becomes the response's.
+/// The request stays what it was, but for its body and, once a response has
+/// begun, its headers: their memory becomes the response's.
 pub(in super::super) async fn call(
-    connection: &mut Connection,
+    connection: Box<Connection>,
     message: &mut Message,
     progress: Option<&Progress>,
     timeout: Duration,
     now: Instant,
 ) -> Called {
-    let mut call = Call::new(connection, message);
-    let request = &mut message.request;
-    let headers = request.headers_mut();
+    let mut call = Call::new(connection, message, timeout, now);
+    let headers = &mut message.parts.headers;
     let ended = match progress {
-        None => {
-            call.connection.put_off(now + timeout);
-            poll_fn(|cx| {
-                let polled = call.poll(cx, headers);
-                if polled.is_pending() && call.connection.poll_timer(cx).is_ready() {
-                    return Poll::Ready(Err(Ended::Failed(Failure::Timeout(timeout))));
-                }
-                polled
-            })
-            .await
-        }
+        None => poll_fn(|cx| call.poll(cx, headers)).await,
         // In a box, as what is seldom done would make every request's future large.
         Some(progress) => {
             Box::pin(async {
                 tokio::select! {
                     biased;
-                    ended = poll_fn(|cx| call.poll(cx, headers)) => ended,
+                    ended = poll_fn(|cx| call.poll_untimed(cx, headers)) => ended,
                     failure = stall(progress, timeout) => Err(Ended::Failed(failure)),
                 }
             })
             .await
         }
     };
-    match ended {
-        Ok((head, rest)) => {
-            let mut response = Response::new(());
-            *response.status_mut() = head.status;
-            *response.headers_mut() = mem::take(request.headers_mut());
-            Called::Answered(response, rest)
-        }
-        Err(Ended::Unsent(error)) => Called::Unsent(error.into()),
-        Err(Ended::Failed(failure)) => Called::Failed(failure),
-        Err(Ended::ClientBroke) => {
-            let fault = progress.and_then(Progress::fault);
-            Called::Failed(fault.unwrap_or(Failure::ClientBroke))
-        }
-        Err(Ended::Broke(error)) => {
-            let fault = progress.and_then(Progress::fault);
-            Called::Failed(fault.unwrap_or_else(|| call_failure(error)))
-        }
-    }
+    call.called(ended, headers, progress)
 }
 
 fn call_failure(error: Broke) -> Failure {
@@ -102,8 +74,10 @@ fn call_failure(error: Broke) -> Failure {
     }
 }
 
-struct Call<'a> {
-    connection: &'a mut Connection,
+/// A request on its way over a connection.
+pub(in super::super) struct Call {
+    connection: Box<Connection>,
+    timeout: Duration,
     upload: Option<Box<Upload>>,
     sending: Sending,
     is_head: bool,
@@ -123,7 +97,7 @@ enum Sending {
 }
 
 /// Why there is no response.
-enum Ended {
+pub(in super::super) enum Ended {
     Unsent(io::Error),
     Failed(Failure),
     /// What the client sends is not what it said, or too much.
@@ -131,37 +105,89 @@ enum Ended {
     Broke(Broke),
 }
 
-struct Broke {
+pub(in super::super) struct Broke {
     error: Http1Error,
     /// The upstream has not sent a byte.
     nothing_came: bool,
 }
 
-impl<'a> Call<'a> {
-    fn new(connection: &'a mut Connection, message: &mut Message) -> Self {
-        let request = &mut message.request;
-        let framing = Framing::of(request.body());
+impl Call {
+    /// Writes the head, up to the connection's buffer.
+    pub(in super::super) fn new(
+        mut connection: Box<Connection>,
+        message: &mut Message,
+        timeout: Duration,
+        now: Instant,
+    ) -> Self {
+        let framing = Framing::of(&message.body);
         let added = message.added.as_ref();
-        request::write(&mut connection.output.bytes, request, added, framing);
+        request::write(&mut connection.output.bytes, &message.parts, added, framing);
         let upload = match framing {
             Framing::None => None,
             framing => {
-                let body = mem::take(request.body_mut());
-                Upload::new(body, framing, request.headers()).map(Box::new)
+                let body = mem::take(&mut message.body);
+                Upload::new(body, framing, &message.parts.headers).map(Box::new)
             }
         };
+        connection.start_timer(now, timeout);
         Self {
             connection,
+            timeout,
             upload,
-            is_head: *request.method() == Method::HEAD,
+            is_head: message.parts.method == Method::HEAD,
             sending: Sending::Underway,
             has_come: false,
             seen: 0,
         }
     }
 
+    /// Sends and reads, as long as there is time.
+    pub(in super::super) fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        headers: &mut HeaderMap,
+    ) -> Poll<Result<(Head, Rest), Ended>> {
+        let polled = self.poll_untimed(cx, headers);
+        if polled.is_pending() && self.connection.poll_timer(cx).is_ready() {
+            return Poll::Ready(Err(Ended::Failed(Failure::Timeout(self.timeout))));
+        }
+        polled
+    }
+
+    /// Returns the connection, over which the response's head has come.
+    pub(in super::super) fn into_connection(self) -> Box<Connection> {
+        self.connection
+    }
+
+    /// Says what became of the request.
+    pub(in super::super) fn called(
+        self,
+        ended: Result<(Head, Rest), Ended>,
+        headers: &mut HeaderMap,
+        progress: Option<&Progress>,
+    ) -> Called {
+        match ended {
+            Ok((head, rest)) => {
+                let mut response = Response::new(());
+                *response.status_mut() = head.status;
+                *response.headers_mut() = mem::take(headers);
+                Called::Answered(response, self.connection, rest)
+            }
+            Err(Ended::Unsent(error)) => Called::Unsent(error.into()),
+            Err(Ended::Failed(failure)) => Called::Failed(failure),
+            Err(Ended::ClientBroke) => {
+                let fault = progress.and_then(Progress::fault);
+                Called::Failed(fault.unwrap_or(Failure::ClientBroke))
+            }
+            Err(Ended::Broke(error)) => {
+                let fault = progress.and_then(Progress::fault);
+                Called::Failed(fault.unwrap_or_else(|| call_failure(error)))
+            }
+        }
+    }
+
     /// Sends and reads; both ways at once, as an upstream may answer early.
-    fn poll(
+    fn poll_untimed(
         &mut self,
         cx: &mut Context<'_>,
         headers: &mut HeaderMap,
@@ -222,8 +248,8 @@ impl<'a> Call<'a> {
         let mut interim = 0;
         loop {
             if !self.connection.input.is_empty() {
-                let input = &mut self.connection.input;
-                match head::parse(input, &mut self.seen, self.is_head, headers)? {
+                let Connection { input, known, .. } = &mut *self.connection;
+                match head::parse(input, &mut self.seen, self.is_head, known, headers)? {
                     Parsed::Final(head) => return Poll::Ready(Ok(head)),
                     Parsed::Partial => {}
                     // Else a flood of them would leave no turn for the time limit.

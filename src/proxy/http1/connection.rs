@@ -12,7 +12,10 @@ use tokio::{
 };
 use tokio_util::io::poll_read_buf;
 
-use super::stream::{Rewound, Stream};
+use super::{
+    known::KnownLines,
+    stream::{Rewound, Stream},
+};
 
 /// Room for a read; a small response comes in one.
 const READ_BYTES: usize = 8 * 1024;
@@ -28,8 +31,13 @@ pub(in super::super) struct Connection {
     pub(super) input: BytesMut,
     read_bytes: usize,
     pub(super) output: Output,
+    pub(super) known: KnownLines,
     /// Runs on between requests: to put it off costs less than to make it anew.
     timer: Pin<Box<Sleep>>,
+    /// The timer may end before, and then goes on: that is seldom.
+    deadline: Instant,
+    /// When a request was begun or a body ended, over this connection.
+    pub(in super::super) used: Instant,
 }
 
 /// What is to be sent, and how much of it has been.
@@ -46,7 +54,10 @@ impl Connection {
             input: BytesMut::new(),
             read_bytes: READ_BYTES,
             output: Output::default(),
+            known: KnownLines::default(),
             timer: Box::pin(sleep_until(now)),
+            deadline: now,
+            used: now,
         }
     }
 
@@ -113,16 +124,24 @@ impl Connection {
         Poll::Ready(Ok(len))
     }
 
-    pub(super) fn put_off(&mut self, deadline: Instant) {
-        self.timer.as_mut().reset(deadline);
+    /// Gives the next wait so much time.
+    pub(super) fn start_timer(&mut self, now: Instant, timeout: Duration) {
+        self.used = now;
+        self.deadline = now + timeout;
+        let ends = self.timer.deadline();
+        if ends > self.deadline || ends <= now {
+            self.timer.as_mut().reset(self.deadline);
+        }
     }
 
     pub(super) fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        self.timer.as_mut().poll(cx)
-    }
-
-    pub(super) fn start_timer(&mut self, timeout: Duration) {
-        self.put_off(Instant::now() + timeout);
+        loop {
+            ready!(self.timer.as_mut().poll(cx));
+            if self.timer.deadline() >= self.deadline {
+                return Poll::Ready(());
+            }
+            self.timer.as_mut().reset(self.deadline);
+        }
     }
 }
 
@@ -158,5 +177,34 @@ impl fmt::Debug for Connection {
         f.debug_struct("Connection")
             .field("stream", &self.stream)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use tokio::{
+        net::{TcpListener, TcpStream},
+        time,
+    };
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn each_wait_has_its_own_time() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap());
+        let mut connection = Connection::new(Stream::Tcp(stream.await.unwrap()), Instant::now());
+        for (first, second) in [(60, 300), (300, 60), (60, 60), (1, 60)] {
+            let (start, secs) = (Instant::now(), Duration::from_secs);
+            connection.start_timer(start, secs(first));
+            let polled = poll_fn(|cx| Poll::Ready(connection.poll_timer(cx))).await;
+            assert!(polled.is_pending());
+            time::advance(secs(20)).await;
+            connection.start_timer(Instant::now(), secs(second));
+            poll_fn(|cx| connection.poll_timer(cx)).await;
+            assert_eq!(start.elapsed().as_secs(), 20 + second, "{first} {second}");
+        }
     }
 }

@@ -7,6 +7,7 @@ use std::{
 
 use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
+use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
@@ -172,7 +173,7 @@ impl Download {
             return Poll::Pending;
         };
         if !std::mem::replace(&mut self.is_timed, true) {
-            connection.start_timer(idle_timeout);
+            connection.start_timer(Instant::now(), idle_timeout);
         }
         if connection.poll_timer(cx).is_pending() {
             return Poll::Pending;
@@ -183,7 +184,8 @@ impl Download {
 
     fn end(&mut self) {
         let uploading = self.uploading.take();
-        if let Some((connection, place)) = self.loan.take() {
+        if let Some((mut connection, place)) = self.loan.take() {
+            connection.used = Instant::now();
             let closes = self.closes || uploading.is_some();
             give_back(connection, &place, closes);
         }

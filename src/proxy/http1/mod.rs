@@ -11,16 +11,18 @@ mod download;
 mod error;
 mod framing;
 mod head;
+mod known;
+mod lines;
 mod reader;
 mod request;
 mod stream;
 mod upload;
 
-pub(super) use call::{Called, call};
+pub(super) use call::{Call, Called, call};
 pub(super) use connection::Connection;
 pub(super) use download::{Download, Rest};
 pub use error::Http1Error;
-pub(super) use head::MAX_HEAD_BYTES;
+pub(super) use head::{Head, MAX_HEAD_BYTES};
 pub use reader::{ResponsePart, ResponseReader};
 pub(super) use stream::Stream;
 

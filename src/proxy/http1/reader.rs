@@ -5,6 +5,7 @@ use super::{
     error::Http1Error,
     framing::{Decoder, Piece},
     head::{self, Parsed},
+    known::KnownLines,
 };
 
 /// Reader of one response as the proxy reads an upstream's, without I/O.
@@ -107,8 +108,15 @@ impl ResponseReader {
 
     fn head(&mut self) -> Result<Option<ResponsePart>, Http1Error> {
         let mut headers = HeaderMap::new();
-        while !self.input.is_empty() {
-            match head::parse(&mut self.input, &mut self.seen, self.is_head, &mut headers)? {
+        let Self {
+            input,
+            seen,
+            is_head,
+            ..
+        } = self;
+        while !input.is_empty() {
+            let mut known = KnownLines::default();
+            match head::parse(input, seen, *is_head, &mut known, &mut headers)? {
                 Parsed::Partial => break,
                 Parsed::Interim => {}
                 Parsed::Final(head) => {

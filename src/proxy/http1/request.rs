@@ -3,8 +3,8 @@
 use std::io::Write as _;
 
 use http::{
-    Request,
     header::{CONTENT_LENGTH, TRANSFER_ENCODING},
+    request::Parts,
     uri::PathAndQuery,
 };
 use hyper::body::Body;
@@ -33,14 +33,14 @@ impl Framing {
 }
 
 /// Writes the head; what comes from a client is in names and values that were checked.
-pub(super) fn write<B>(
+pub(super) fn write(
     output: &mut Vec<u8>,
-    request: &Request<B>,
+    request: &Parts,
     added: Option<&Added>,
     framing: Framing,
 ) {
-    let target = request.uri().path_and_query();
-    let method = request.method().as_str();
+    let target = request.uri.path_and_query();
+    let method = request.method.as_str();
     output.extend_from_slice(method.as_bytes());
     output.push(b' ');
     let target = target.map_or("/", PathAndQuery::as_str).as_bytes();
@@ -51,7 +51,7 @@ pub(super) fn write<B>(
     output.extend_from_slice(target);
     output.extend_from_slice(b" HTTP/1.1\r\n");
     let mut has_length = false;
-    for (name, value) in request.headers() {
+    for (name, value) in &request.headers {
         if *name == CONTENT_LENGTH {
             has_length = true;
             continue;

@@ -1,6 +1,9 @@
 //! The client side of HTTP/1: what ends early, goes on late, or dies in between.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use tokio::{io::AsyncReadExt as _, sync::Notify};
 
@@ -38,6 +41,47 @@ async fn chunks_that_are_wrong_from_the_start_are_a_bad_gateway() {
     .await;
     let front = Front::proxy(upstream.addr).await;
     assert_eq!(status(&exchange(front.addr, GET).await), 502);
+}
+
+const RESPONSES: &[&str] = &[
+    "HTTP/1.1 200 OK\r\nX-A: 1\r\nSet-Cookie: a=1\r\nContent-Length: 1\r\n\r\na",
+    "HTTP/1.1 200 OK\r\nX-A: 1\r\nSet-Cookie: b=2\r\nContent-Length: 2\r\n\r\nbc",
+    "HTTP/1.1 200 OK\r\nX-A: 1\r\nContent-Length: 2\r\n\r\ncd",
+    "HTTP/1.1 404 Gone\r\nX-A: 2\r\nX-A: 1\r\nContent-Length: 0\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nX-A: 1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nd\r\n0\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nX-B:\r\nX-A:1\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nef",
+    "HTTP/1.1 304 Not Modified\r\nX-A: 1\r\n\r\n",
+];
+
+#[tokio::test]
+async fn responses_over_one_connection_say_each_their_own() {
+    let next = Arc::new(AtomicUsize::new(0));
+    let upstream = RawServer::start(move |mut connection| {
+        let next = Arc::clone(&next);
+        async move {
+            while connection.request().await.is_some() {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                connection.send(RESPONSES[number % RESPONSES.len()]).await;
+            }
+        }
+    })
+    .await;
+    let front = Front::proxy(upstream.addr).await;
+    let mut client = RawClient::connect(front.addr).await;
+    for number in 0..100 {
+        let sent = RESPONSES[number % RESPONSES.len()];
+        client.send(GET).await;
+        let response = client.response().await;
+        assert_eq!(
+            (status(&response), body(&response)),
+            (status(sent), body(sent))
+        );
+        for name in ["x-a", "x-b", "set-cookie"] {
+            assert_eq!(header(&response, name), header(sent, name), "{response}");
+        }
+    }
+    // A connection comes to rest a moment after the response has gone out.
+    assert!(upstream.connections() <= 2, "{}", upstream.connections());
 }
 
 #[tokio::test]

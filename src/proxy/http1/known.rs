@@ -1,0 +1,341 @@
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version, header::SET_COOKIE};
+
+use super::{
+    head::{Head, MAX_HEAD_BYTES},
+    lines::{Lines, MAX_HEADERS, Meaning},
+};
+
+/// Status lines that are kept, and bytes of one.
+const MAX_STATUSES: usize = 8;
+const MAX_STATUS_BYTES: usize = 64;
+/// Headers that are kept; as many as there are bits to mark them.
+const MAX_LINES: usize = u32::BITS as usize;
+/// Bytes of a line that is kept with its value.
+const MAX_LINE_BYTES: usize = 512;
+
+/// Lines of the heads that came over a connection.
+///
+/// A server says nearly the same each time. A line that came before, byte for
+/// byte, has been checked and means what it meant: it costs one comparison.
+/// Whatever else comes is for the parser, which has the last word.
+#[derive(Debug, Default)]
+pub(super) struct KnownLines {
+    statuses: Vec<(Box<[u8]>, StatusCode)>,
+    lines: Vec<Known>,
+    /// Headers of the last head.
+    count: usize,
+}
+
+/// A header, as it came before.
+#[derive(Debug)]
+struct Known {
+    /// With the line's end, or no more than the prefix.
+    line: Vec<u8>,
+    /// Length of the name, the colon and a space, if there is one.
+    prefix_len: usize,
+    name: HeaderName,
+    /// Shares no memory with the response; nothing where none is kept.
+    value: Option<(HeaderValue, Meaning)>,
+    /// Other values since this one came last.
+    changes: u8,
+}
+
+/// Learns the lines of a head.
+pub(super) struct Learning<'a> {
+    known: &'a mut KnownLines,
+    head: &'a [u8],
+    /// Those of this head, as bits.
+    used: u32,
+}
+
+impl KnownLines {
+    /// Takes a head whose status and names have all come before; returns its length, too.
+    ///
+    /// Nothing where the parser has to look. What was in `headers` may be gone then.
+    pub(super) fn head(
+        &mut self,
+        input: &[u8],
+        is_head: bool,
+        headers: &mut HeaderMap,
+    ) -> Option<(usize, Head)> {
+        let mut statuses = self.statuses.iter();
+        let (line, status) = statuses.find(|(line, _)| input.starts_with(line))?;
+        let (mut len, status) = (line.len(), *status);
+        let mut lines = Lines::new(headers, self.count);
+        let (mut count, mut expected) = (0, 0);
+        loop {
+            let rest = input.get(len..)?;
+            if rest.starts_with(b"\r\n") {
+                len += 2;
+                break;
+            }
+            let (number, line_len) = self.line(rest, expected, &mut lines)?;
+            len += line_len;
+            expected = number + 1;
+            count += 1;
+        }
+        if count > MAX_HEADERS || len > MAX_HEAD_BYTES {
+            return None;
+        }
+        self.count = count;
+        let head = lines.head(status, Version::HTTP_11, is_head).ok()?;
+        Some((len, head))
+    }
+
+    /// Learns the status of a final response; its headers are to be added.
+    pub(super) fn learn<'a>(&'a mut self, head: &'a [u8], status: StatusCode) -> Learning<'a> {
+        let end = memchr::memchr(b'\n', head).map_or(head.len(), |at| at + 1);
+        let (line, head) = head.split_at_checked(end).unwrap_or_default();
+        let is_usual = line.starts_with(b"HTTP/1.1 ") && line.ends_with(b"\r\n");
+        let is_known = self.statuses.iter().any(|(known, _)| **known == *line);
+        if is_usual && !is_known && !status.is_informational() && line.len() <= MAX_STATUS_BYTES {
+            if self.statuses.len() == MAX_STATUSES {
+                self.statuses.remove(0);
+            }
+            self.statuses.push((line.into(), status));
+        }
+        Learning {
+            known: self,
+            head,
+            used: 0,
+        }
+    }
+
+    /// Takes a line, which most often follows the one before as it did before.
+    fn line(
+        &mut self,
+        rest: &[u8],
+        expected: usize,
+        lines: &mut Lines<'_>,
+    ) -> Option<(usize, usize)> {
+        let order = (expected..self.lines.len()).chain(0..expected);
+        for number in order {
+            if let Some(len) = self.lines.get_mut(number)?.take(rest, lines) {
+                return Some((number, len));
+            }
+        }
+        None
+    }
+}
+
+impl Known {
+    fn new(prefix_len: usize, raw: &[u8], name: &HeaderName, value: &[u8]) -> Self {
+        let mut known = Self {
+            line: raw.get(..prefix_len).unwrap_or_default().to_vec(),
+            prefix_len,
+            name: name.clone(),
+            value: None,
+            changes: 0,
+        };
+        if let Ok(value) = HeaderValue::from_bytes(value) {
+            let meaning = Meaning::of(name, value.as_bytes());
+            known.keep(raw, value, meaning);
+        }
+        known
+    }
+
+    /// Takes the line if it is this one, with this value or another; returns its length.
+    fn take(&mut self, rest: &[u8], lines: &mut Lines<'_>) -> Option<usize> {
+        if let Some((value, meaning)) = &self.value
+            && rest.starts_with(&self.line)
+        {
+            self.changes = 0;
+            lines.add(*meaning, &self.name, value).ok()?;
+            return Some(self.line.len());
+        }
+        let value = rest.strip_prefix(self.line.get(..self.prefix_len)?)?;
+        let end = memchr::memchr(b'\n', value)?;
+        let value = value.get(..end)?.strip_suffix(b"\r")?;
+        // Blanks around a value are none of it.
+        if value.trim_ascii().len() != value.len() {
+            return None;
+        }
+        let value = HeaderValue::from_bytes(value).ok()?;
+        let meaning = Meaning::of(&self.name, value.as_bytes());
+        lines.add(meaning, &self.name, &value).ok()?;
+        let len = self.prefix_len + end + 1;
+        // What changes each time is seldom worth the copy.
+        self.changes = self.changes.wrapping_add(1);
+        if self.changes.is_power_of_two() {
+            self.keep(rest.get(..len)?, value, meaning);
+        }
+        Some(len)
+    }
+
+    fn keep(&mut self, raw: &[u8], value: HeaderValue, meaning: Meaning) {
+        // What is said to one client is not said to the next.
+        if raw.len() <= MAX_LINE_BYTES && self.name != SET_COOKIE {
+            self.line.clear();
+            self.line.extend_from_slice(raw);
+            self.value = Some((value, meaning));
+        }
+    }
+}
+
+impl Learning<'_> {
+    /// Learns the next line of the head, which the parser has found to be this one.
+    pub(super) fn add(&mut self, line: &httparse::Header<'_>, name: &HeaderName) {
+        let end = memchr::memchr(b'\n', self.head).map_or(self.head.len(), |at| at + 1);
+        let (raw, rest) = self.head.split_at_checked(end).unwrap_or_default();
+        self.head = rest;
+        let Some(prefix_len) = prefix_len(raw, line) else {
+            return;
+        };
+        let mut all = self.known.lines.iter().enumerate();
+        let found = all.find(|(number, known)| {
+            let is_free = self.used & (1 << number) == 0;
+            is_free && known.line.get(..known.prefix_len) == raw.get(..prefix_len)
+        });
+        let number = match found {
+            Some((number, _)) => number,
+            None if self.known.lines.len() < MAX_LINES => {
+                let known = Known::new(prefix_len, raw, name, line.value);
+                self.known.lines.push(known);
+                self.known.lines.len() - 1
+            }
+            None => return,
+        };
+        self.used |= 1 << number;
+    }
+}
+
+/// Length of what comes before the value, in a line that is written as most are.
+fn prefix_len(raw: &[u8], line: &httparse::Header<'_>) -> Option<usize> {
+    let after_name = raw.strip_prefix(line.name.as_bytes())?;
+    let after_colon = after_name.strip_prefix(b":")?;
+    let blank_len = usize::from(after_colon.starts_with(b" "));
+    let value = after_colon.get(blank_len..)?.strip_suffix(b"\r\n")?;
+    (value == line.value).then_some(line.name.len() + 1 + blank_len)
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::BytesMut;
+
+    use super::{
+        super::{
+            error::Http1Error,
+            head::{self, Parsed},
+        },
+        *,
+    };
+
+    /// What a connection makes of the heads, one after the other.
+    fn parsed(
+        heads: &[&[u8]],
+        known: &mut KnownLines,
+    ) -> Vec<(Result<Parsed, String>, HeaderMap, BytesMut)> {
+        let text = |error: Http1Error| error.to_string();
+        let heads = heads.iter().map(|head| {
+            let (mut input, mut headers) = (BytesMut::from(*head), HeaderMap::new());
+            headers.insert("x-of-the-request", HeaderValue::from_static("1"));
+            let parsed = head::parse(&mut input, &mut 0, false, known, &mut headers);
+            if !matches!(parsed, Ok(Parsed::Final(_))) {
+                headers.clear();
+            }
+            (parsed.map_err(text), headers, input)
+        });
+        heads.collect()
+    }
+
+    const HEADS: &[&[u8]] = &[
+        b"HTTP/1.1 200 OK\r\nServer: a\r\nDate: b\r\nContent-Length: 5\r\nConnection: keep-alive\r\n\r\nhello",
+        b"HTTP/1.1 200 OK\r\nServer: a\r\nDate: c\r\nContent-Length: 6\r\n\r\nhello!",
+        b"HTTP/1.1 404 Not Found\r\nserver: a\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nX-A: 1\r\nX-A: 2\r\nX-A: 3\r\nX-Empty:\r\nX-Empty: \r\nContent-Length:5\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nX-A: 2\r\nX-A: 1\r\nX-Empty: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: +5\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length:  5 \r\nServer: \ta \r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nServer: a\0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nServer: a\rb\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nServer: a\r\n b\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nServer: a\n\r\n",
+        b"HTTP/1.1 200 OK\r\nServer: a\nDate: b\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nServer : a\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nServer: a\r\nDate",
+        b"HTTP/1.1 200 OK\r\nServer: a\r\n\r",
+        b"HTTP/1.1 200 OK\nServer: a\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nConnection: x-a\r\nX-A: 1\r\nUpgrade: h2c\r\nKeep-Alive: 5\r\n\r\n",
+        b"HTTP/1.0 200 OK\r\nServer: a\r\n\r\n",
+        b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\nDate: b\r\n\r\n",
+        b"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: a\r\n\r\n",
+        b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nX-\xe4: 1\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nX-A: \xe4\xff\r\n\r\n",
+        b"\r\nHTTP/1.1 200 OK\r\nServer: b\r\n\r\n",
+        b"\r\n\r\n",
+    ];
+
+    #[test]
+    fn what_came_before_makes_no_difference() {
+        let alone: Vec<_> = HEADS
+            .iter()
+            .flat_map(|head| parsed(&[head], &mut KnownLines::default()))
+            .collect();
+        assert!(alone.iter().any(|(parsed, ..)| parsed.is_err()));
+        for before in HEADS {
+            let mut known = KnownLines::default();
+            parsed(&[before, before], &mut known);
+            assert_eq!(
+                parsed(&[before], &mut known),
+                parsed(&[before], &mut KnownLines::default())
+            );
+            for (head, alone) in HEADS.iter().zip(&alone) {
+                let found = parsed(&[head], &mut known);
+                let name = String::from_utf8_lossy(head);
+                assert_eq!(found.first(), Some(alone), "{name:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_head_of_known_lines_needs_no_parser() {
+        let mut known = KnownLines::default();
+        for (before, head, is_known) in [
+            (0, 0, true),
+            (0, 1, true),
+            (3, 3, true),
+            (0, 2, false),
+            (0, 15, false),
+            (0, 18, false),
+        ] {
+            parsed(&[HEADS[before]], &mut known);
+            let found = known.head(HEADS[head], false, &mut HeaderMap::new());
+            assert_eq!(found.is_some(), is_known, "{before} {head}");
+        }
+    }
+
+    #[test]
+    fn what_is_kept_has_limits() {
+        let mut known = KnownLines::default();
+        for number in 0..200 {
+            let head = format!(
+                "HTTP/1.1 200 {number}\r\nX-{number}: {number}\r\nX-Long: {}\r\nX-Changes: {number}\r\nSet-Cookie: {number}\r\n\r\n",
+                "x".repeat(10_000),
+            );
+            parsed(&[head.as_bytes()], &mut known);
+        }
+        let bytes: usize = known.lines.iter().map(|known| known.line.capacity()).sum();
+        assert!(bytes <= MAX_LINES * MAX_LINE_BYTES, "{bytes}");
+        assert_eq!(
+            (known.statuses.len(), known.lines.len()),
+            (MAX_STATUSES, MAX_LINES)
+        );
+        let cookie = known.lines.iter().find(|known| known.name == SET_COOKIE);
+        assert!(cookie.is_some_and(|cookie| cookie.value.is_none()));
+    }
+
+    #[test]
+    fn a_value_that_changed_is_known_the_next_time() {
+        let mut known = KnownLines::default();
+        parsed(&[HEADS[0], HEADS[1]], &mut known);
+        let date = known.lines.iter().find(|known| known.name == "date");
+        assert_eq!(date.unwrap().value.as_ref().unwrap().0, "c");
+    }
+}

@@ -1,0 +1,201 @@
+//! Headers of a response, one by one: what they are for, and what they say together.
+
+use http::{
+    HeaderMap, HeaderName, HeaderValue, StatusCode, Version,
+    header::{CONNECTION, CONTENT_LENGTH},
+};
+
+use super::{super::headers, error::Http1Error, framing::Framing, head::Head};
+
+/// Headers of a response.
+pub(super) const MAX_HEADERS: usize = 100;
+/// Lengths beyond that are no response's: others would take them for negative.
+const MAX_LENGTH: u64 = i64::MAX as u64;
+
+/// What a header says about the message and its hop.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Meaning {
+    /// Nothing: it is for the client.
+    Plain,
+    /// The length, when it is a plain number.
+    Length(Option<u64>),
+    /// Whether the coding is `chunked`, and no other.
+    Coding(bool),
+    Keeps,
+    Closes,
+    /// Something else about the hop.
+    Hop,
+    /// Something about the hop that is of no interest.
+    Nothing,
+}
+
+impl Meaning {
+    pub(super) fn of(name: &HeaderName, value: &[u8]) -> Self {
+        let name = name.as_str();
+        match name.len() {
+            14 if name == "content-length" => Self::Length(headers::decimal(value)),
+            17 if name == "transfer-encoding" => {
+                Self::Coding(value.eq_ignore_ascii_case(b"chunked"))
+            }
+            10 if name == "connection" => {
+                if value.eq_ignore_ascii_case(b"keep-alive") {
+                    Self::Keeps
+                } else if value.eq_ignore_ascii_case(b"close") {
+                    Self::Closes
+                } else {
+                    Self::Hop
+                }
+            }
+            7 if name == "upgrade" => Self::Hop,
+            10 if name == "keep-alive" => Self::Nothing,
+            16 if name == "proxy-connection" => Self::Nothing,
+            2 if name == "te" => Self::Nothing,
+            _ => Self::Plain,
+        }
+    }
+}
+
+/// Headers on their way into the map, and what they say about the message.
+pub(super) struct Lines<'a> {
+    headers: &'a mut HeaderMap,
+    coding: Coding,
+    lengths: usize,
+    /// The length, when it is a plain number in a line of its own.
+    length: Option<u64>,
+    closes: bool,
+    keeps: bool,
+    is_for_hop: bool,
+}
+
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Coding {
+    None,
+    Chunked,
+    Other,
+}
+
+impl<'a> Lines<'a> {
+    /// Begins anew, with room for some headers; what is in the map goes.
+    pub(super) fn new(headers: &'a mut HeaderMap, room: usize) -> Self {
+        headers.clear();
+        if headers.capacity() < room {
+            headers.reserve(room);
+        }
+        Self {
+            headers,
+            coding: Coding::None,
+            lengths: 0,
+            length: None,
+            closes: false,
+            keeps: false,
+            is_for_hop: false,
+        }
+    }
+
+    /// Adds a header; what is for this hop only, and usual, is left out at once.
+    pub(super) fn add(
+        &mut self,
+        meaning: Meaning,
+        name: &HeaderName,
+        value: &HeaderValue,
+    ) -> Result<(), Http1Error> {
+        match meaning {
+            Meaning::Plain => {}
+            Meaning::Length(length) => {
+                self.lengths += 1;
+                self.length = length;
+            }
+            Meaning::Hop => self.is_for_hop = true,
+            Meaning::Coding(is_chunked) => {
+                self.coding = if is_chunked && self.coding == Coding::None {
+                    Coding::Chunked
+                } else {
+                    Coding::Other
+                };
+                return Ok(());
+            }
+            Meaning::Keeps => {
+                self.keeps = true;
+                return Ok(());
+            }
+            Meaning::Closes => {
+                self.closes = true;
+                return Ok(());
+            }
+            Meaning::Nothing => return Ok(()),
+        }
+        self.headers
+            .try_append(name.clone(), value.clone())
+            .map_err(|_| Http1Error::HeadTooLarge)?;
+        Ok(())
+    }
+
+    /// Decides what they say together.
+    pub(super) fn head(
+        mut self,
+        status: StatusCode,
+        version: Version,
+        is_head: bool,
+    ) -> Result<Head, Http1Error> {
+        // Who sends both, length and chunks, may mean either (RFC 9112 §6.3).
+        self.closes |= self.coding == Coding::Chunked && self.lengths > 0;
+        if self.is_for_hop {
+            self.closes |= headers::has_token(self.headers, &CONNECTION, "close");
+            self.keeps |= headers::has_token(self.headers, &CONNECTION, "keep-alive");
+        }
+        let framing = self.framing(status, version, is_head)?;
+        Ok(Head {
+            status,
+            framing,
+            closes: self.closes
+                || framing == Framing::Close
+                || (version == Version::HTTP_10 && !self.keeps),
+            is_for_hop: self.is_for_hop,
+        })
+    }
+
+    fn framing(
+        &mut self,
+        status: StatusCode,
+        version: Version,
+        is_head: bool,
+    ) -> Result<Framing, Http1Error> {
+        let is_coded = self.coding != Coding::None;
+        if self.coding == Coding::Other {
+            return Err(Http1Error::Head("its transfer coding was not asked for"));
+        }
+        if is_coded && version == Version::HTTP_10 {
+            return Err(Http1Error::Head("HTTP/1.0 has no chunks"));
+        }
+        let is_bodiless = matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+        // The chunks say where the body ends (RFC 9112 §6.3). Without a body no
+        // length is needed (RFC 9110 §8.6).
+        if self.lengths > 0 && (is_bodiless || is_coded) {
+            self.headers.remove(CONTENT_LENGTH);
+        } else if self.lengths > 0 {
+            self.length = Some(self.one_length()?);
+        }
+        Ok(match (self.coding, self.length) {
+            _ if is_head || is_bodiless || status == StatusCode::SWITCHING_PROTOCOLS => {
+                Framing::None
+            }
+            (Coding::Chunked, _) => Framing::Chunked,
+            (_, Some(length)) => Framing::Length(length),
+            (_, None) => Framing::Close,
+        })
+    }
+
+    /// Several that say the same are one (RFC 9110 §8.6); what differs is refused.
+    fn one_length(&mut self) -> Result<u64, Http1Error> {
+        let wrong = Http1Error::Head("its length is no number, or not one number");
+        let length = match self.length {
+            Some(length) if self.lengths == 1 => Some(length),
+            _ if headers::make_length_one(self.headers) => self
+                .headers
+                .get(CONTENT_LENGTH)
+                .and_then(|length| headers::decimal(length.as_bytes())),
+            _ => None,
+        };
+        length.filter(|length| *length <= MAX_LENGTH).ok_or(wrong)
+    }
+}
