@@ -13,11 +13,10 @@ use std::{
 use axum::http::{HeaderValue, Request, Response, StatusCode, Version, header};
 use pin_project_lite::pin_project;
 use tokio::time::timeout;
-use tower_service::Service;
 
 use crate::detect::Verdict;
 use crate::layer::{self, Reply, Waiting};
-use crate::listen::Arrival;
+use crate::listen::{Answer, Arrival, HttpService};
 
 use super::{
     behind::{BehindFuture, Rooms},
@@ -67,7 +66,7 @@ impl Front {
         }
     }
 
-    fn route(&self, mut request: Request<Arrival>) -> Answering {
+    fn route(&self, mut request: Request<Arrival>) -> Answer<ObservedBody<FrontBody>, Answering> {
         let sites = self.shared.serving.sites();
         let places = &sites.places;
         let found = match places.only() {
@@ -80,19 +79,17 @@ impl Front {
                 return match served.respond(request) {
                     Ok(Reply::Now(response, outcome)) => {
                         observation.decided(outcome);
-                        Answering::Ready {
-                            response: Some(observation.answered(response)),
-                        }
+                        Answer::Now(observation.answered(response))
                     }
                     Ok(Reply::Later(future, outcome)) => {
                         observation.decided(outcome);
-                        Answering::OfSite {
+                        Answer::Later(Answering::OfSite {
                             future: ObserveFuture::new(future, observation),
-                        }
+                        })
                     }
-                    Err(waiting) => Answering::Waiting {
+                    Err(waiting) => Answer::Later(Answering::Waiting {
                         future: Box::pin(settle(Arc::clone(served), waiting, observation)),
-                    },
+                    }),
                 };
             }
             Found::NoPath => StatusCode::NOT_FOUND,
@@ -105,26 +102,30 @@ impl Front {
             Some(router) => rooms.ask(router, request),
             None => BehindFuture::ready(pages::status(status).map(FrontBody::from)),
         };
-        Answering::OfNone {
+        Answer::Later(Answering::OfNone {
             future: ObserveFuture::new(future, observation),
-        }
+        })
     }
 }
 
-impl Service<Request<Arrival>> for Front {
-    type Response = Response<ObservedBody<FrontBody>>;
-    type Error = Infallible;
+impl HttpService for Front {
+    type ResponseBody = ObservedBody<FrontBody>;
     type Future = FrontFuture;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<Arrival>) -> FrontFuture {
+    fn answer(&self, request: Request<Arrival>) -> Answer<Self::ResponseBody, FrontFuture> {
         let is_draining = self.shared.is_draining.load(Ordering::Relaxed);
-        FrontFuture {
-            ends_connection: is_draining && request.version() < Version::HTTP_2,
-            answering: self.route(request),
+        let ends_connection = is_draining && request.version() < Version::HTTP_2;
+        match self.route(request) {
+            Answer::Now(mut response) => {
+                if ends_connection {
+                    end_connection(&mut response);
+                }
+                Answer::Now(response)
+            }
+            Answer::Later(answering) => Answer::Later(FrontFuture {
+                ends_connection,
+                answering,
+            }),
         }
     }
 }
@@ -162,10 +163,6 @@ pin_project! {
 pin_project! {
     #[project = AnsweringProjection]
     enum Answering {
-        /// The layer has answered.
-        Ready {
-            response: Option<Response<ObservedBody<FrontBody>>>,
-        },
         OfSite {
             #[pin]
             future: ObserveFuture<layer::ResponseFuture<BehindFuture, FrontBody>>,
@@ -182,23 +179,26 @@ pin_project! {
 }
 
 impl Future for FrontFuture {
-    type Output = Result<Response<ObservedBody<FrontBody>>, Infallible>;
+    type Output = Response<ObservedBody<FrontBody>>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         let Ok(mut response) = ready!(match this.answering.project() {
-            // Nobody polls a future again that was ready; if so, it waits for ever.
-            AnsweringProjection::Ready { response } => response
-                .take()
-                .map_or(Poll::Pending, |response| Poll::Ready(Ok(response))),
             AnsweringProjection::OfSite { future } => future.poll(cx),
             AnsweringProjection::OfNone { future } => future.poll(cx),
             AnsweringProjection::Waiting { future } => future.as_mut().poll(cx),
         });
-        if *this.ends_connection && response.status() != StatusCode::SWITCHING_PROTOCOLS {
-            let close = HeaderValue::from_static("close");
-            response.headers_mut().insert(header::CONNECTION, close);
+        if *this.ends_connection {
+            end_connection(&mut response);
         }
-        Poll::Ready(Ok(response))
+        Poll::Ready(response)
+    }
+}
+
+/// Tells the client to ask somebody else from now on, unless a tunnel begins.
+fn end_connection<B>(response: &mut Response<B>) {
+    if response.status() != StatusCode::SWITCHING_PROTOCOLS {
+        let close = HeaderValue::from_static("close");
+        response.headers_mut().insert(header::CONNECTION, close);
     }
 }

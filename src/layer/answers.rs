@@ -2,7 +2,7 @@
 
 use std::{mem, ptr, sync::Arc, time::Duration};
 
-use arc_swap::{ArcSwapOption, Guard};
+use arc_swap::{ArcSwap, Guard};
 use http::{
     HeaderName, HeaderValue, Method, Request, Response, StatusCode,
     header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION, RETRY_AFTER, VARY, WWW_AUTHENTICATE},
@@ -10,7 +10,7 @@ use http::{
 };
 
 use crate::detect::Verdict;
-use crate::policy::{self, Answer, Policy, Redirect, Refuse, Rule};
+use crate::policy::{self, Answer, Policy, Redirect, Refuse, Rule, SharedPolicy};
 
 use super::{Stats, body::TextBody, course::Course, layer::Shared};
 
@@ -20,17 +20,18 @@ const REFUSED_FOR: Duration = Duration::from_hours(24);
 /// Header that asks for a signature (RFC 9421 §5.1).
 const ACCEPT_SIGNATURE: HeaderName = HeaderName::from_static("accept-signature");
 
-/// Heads of all answers, made once for each policy.
-#[derive(Debug, Default)]
+/// The policy in force with the heads of its answers, made once for each policy.
+#[derive(Debug)]
 pub(super) struct PreparedAnswers {
-    prepared: ArcSwapOption<Answers>,
+    prepared: ArcSwap<Answers>,
 }
 
-/// Heads of the answers of one policy.
+/// A policy, and the heads of its answers.
 #[derive(Debug)]
 pub(super) struct Answers {
-    /// The policy they were made for; kept, so that no other gets its address.
-    policy: Arc<Policy>,
+    pub(super) policy: Arc<Policy>,
+    /// That of the shared policy, just before it was read.
+    version: u64,
     /// One for each of its redirects, in their order.
     redirects: Vec<Option<Head>>,
     /// One for each of its rules, in their order.
@@ -63,7 +64,7 @@ struct Head {
 /// It takes over the memory of the request's headers, which nobody reads any more.
 pub(super) fn answer<B, R: Default + 'static>(
     shared: &Shared,
-    policy: &Arc<Policy>,
+    answers: &Answers,
     request: &mut Request<B>,
     course: &Course<'_>,
     verdict: Verdict,
@@ -71,8 +72,6 @@ pub(super) fn answer<B, R: Default + 'static>(
     if let Course::Pass = course {
         return None;
     }
-    let answers = shared.answers.of(policy);
-    let answers = answers.as_deref()?;
     let stats = &shared.stats;
     let mut wait = None;
     let made;
@@ -89,7 +88,10 @@ pub(super) fn answer<B, R: Default + 'static>(
         }
         Course::Violation(outcome) => {
             let redirect = match outcome.answer {
-                Answer::Redirect => policy.redirect().and_then(|to| answers.redirect(to)),
+                Answer::Redirect => answers
+                    .policy
+                    .redirect()
+                    .and_then(|to| answers.redirect(to)),
                 _ => None,
             };
             if let Answer::TooManyRequests { retry_after } = outcome.answer {
@@ -119,28 +121,35 @@ pub(super) fn answer<B, R: Default + 'static>(
 }
 
 impl PreparedAnswers {
-    /// Returns the answers of a policy.
-    pub(super) fn of(&self, policy: &Arc<Policy>) -> Guard<Option<Arc<Answers>>> {
+    pub(super) fn new(policy: &SharedPolicy) -> Self {
+        Self {
+            prepared: ArcSwap::from_pointee(Answers::new(policy)),
+        }
+    }
+
+    /// Returns the policy in force with its answers, for one request.
+    pub(super) fn in_force(&self, policy: &SharedPolicy) -> Guard<Arc<Answers>> {
         let prepared = self.prepared.load();
-        if let Some(answers) = &*prepared
-            && Arc::ptr_eq(&answers.policy, policy)
-        {
+        if prepared.version == policy.version() {
             return prepared;
         }
-        let answers = Some(Arc::new(Answers::new(policy)));
-        self.prepared.store(answers.clone());
+        let answers = Arc::new(Answers::new(policy));
+        self.prepared.store(Arc::clone(&answers));
         Guard::from_inner(answers)
     }
 }
 
 impl Answers {
     #[cold]
-    fn new(policy: &Arc<Policy>) -> Self {
+    fn new(policy: &SharedPolicy) -> Self {
+        let version = policy.version();
+        let policy = Guard::into_inner(policy.load());
         Self {
-            policy: Arc::clone(policy),
             redirects: policy.redirects().map(Head::redirect).collect(),
             rules: policy.rules().map(OfRule::new).collect(),
             spoofed: Head::refuse(policy.spoofed_refusal()),
+            policy,
+            version,
         }
     }
 
@@ -250,12 +259,12 @@ impl Head {
             Response::new(body.make(self.text.clone()))
         };
         *response.status_mut() = self.status;
-        let mut headers = mem::take(request.headers_mut());
+        let headers = response.headers_mut();
+        mem::swap(headers, request.headers_mut());
         headers.clear();
         for (name, value) in &self.headers {
             headers.insert(name, value.clone());
         }
-        *response.headers_mut() = headers;
         response
     }
 }

@@ -39,7 +39,7 @@ pin_project! {
 }
 
 /// What the response of a passing request gets.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Additions {
     /// Whether it gets `Vary: User-Agent`.
     pub(super) varies: bool,

@@ -8,7 +8,7 @@ use http::{
 };
 
 use crate::detect::{Claim, Detector, Verdict};
-use crate::policy;
+use crate::policy::{self, Policy};
 
 /// Header that tells robots what to do with a page.
 const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
@@ -78,6 +78,18 @@ pub(super) fn parts<B>(request: &Request<B>) -> policy::Request<'_> {
     policy::Request {
         method: request.method().as_str(),
         host: host(request),
+        path: request.uri().path(),
+    }
+}
+
+/// Returns what the policy looks at, without a host that it does not ask for.
+pub(super) fn parts_for<'r, B>(policy: &Policy, request: &'r Request<B>) -> policy::Request<'r> {
+    if policy.asks_for_host() {
+        return parts(request);
+    }
+    policy::Request {
+        method: request.method().as_str(),
+        host: None,
         path: request.uri().path(),
     }
 }

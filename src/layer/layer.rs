@@ -48,6 +48,7 @@ impl RobotDetectionLayer {
         Self {
             shared: Arc::new(Shared {
                 detector,
+                answers: Arc::new(PreparedAnswers::new(&policy)),
                 policy,
                 enforcer: Enforcer::default(),
                 clock: Clock::system(),
@@ -58,7 +59,6 @@ impl RobotDetectionLayer {
                 reports_outcome: false,
                 own_pages: OwnPages::default(),
                 own_robot: KnownOwnRobot::default(),
-                answers: Arc::default(),
                 stats: Arc::default(),
             }),
         }

@@ -17,10 +17,10 @@ use crate::policy::{self, Action, Judgement, Policy, Visitor};
 use super::verdicts::{Client, Pending};
 use super::{
     Identification, Outcome, ResponseFuture, Stats,
-    answers::answer,
+    answers::{Answers, answer},
     course::Course,
     future::Additions,
-    header::{claim, parts, tag_value},
+    header::{claim, parts_for, tag_value},
     in_place,
     layer::Shared,
 };
@@ -166,44 +166,65 @@ impl Shared {
     ) -> Result<Decided<R>, W> {
         let detector = self.detector.load();
         let (claim, user_agent) = claim(&detector, request.headers()).unzip();
-        let policy = self.policy.load();
+        let answers = self.answers.in_force(&self.policy);
+        let policy = &*answers.policy;
         let told = match &claim {
-            Some(claim) => look(&policy, request, claim)?,
+            Some(claim) => look(policy, request, claim)?,
             None => None,
         };
         let verdict = told.unwrap_or_default();
         let visitor = claim.as_ref().map(|claim| Visitor { claim, verdict });
-        let asked = parts(request);
+        let asked = parts_for(policy, request);
         let judgement = policy.judge(&asked, visitor);
-        let mut additions = additions(&policy, &judgement, &asked, visitor);
         let mut course = match (visitor, user_agent) {
             (Some(visitor), Some(user_agent)) => {
-                Course::find(self, &policy, request, visitor, user_agent, judgement)
+                Course::find(self, policy, request, visitor, user_agent, judgement)
             }
             _ => Course::Pass,
         };
         if !matches!(course, Course::Pass) && self.own_robot.sent(request) {
             course = Course::Pass;
         }
+        let mut outcome = None;
         if let Some(claim) = &claim {
-            additions.outcome = outcome(self, &policy, claim, &course, &judgement)
-                .map(|outcome| outcome.verdict_of(told));
+            outcome = self.outcome(policy, claim, &course, &judgement);
+            outcome = outcome.map(|outcome| outcome.verdict_of(told));
             if policy.is_dry_run() {
                 note(self, request, claim, &course);
                 course = Course::Pass;
             }
         }
-        if let Some(response) = answer(self, &policy, request, &course, verdict) {
-            return Ok(Decided::Answered(response, additions.outcome));
+        let mut additions = match course {
+            Course::Pass | Course::Serve(_) => additions(policy, &judgement, &asked, visitor),
+            _ => Additions::default(),
+        };
+        if let Some(response) = answer(self, &answers, request, &course, verdict) {
+            return Ok(Decided::Answered(response, outcome));
         }
+        additions.outcome = outcome;
         identify(request, visitor, told, self);
-        additions.is_in_place = serve_in_place(self, &policy, request, &course);
+        additions.is_in_place = serve_in_place(&answers, request, &course);
         Stats::count(match (&claim, additions.is_in_place) {
             (None, _) => &self.stats.people,
             (Some(_), false) => &self.stats.robots_passed,
             (Some(_), true) => &self.stats.robots_served,
         });
         Ok(Decided::Passing(additions))
+    }
+
+    /// Returns what is told of a robot's request, where somebody wants to know.
+    fn outcome(
+        &self,
+        policy: &Policy,
+        claim: &Claim<'_>,
+        course: &Course<'_>,
+        judgement: &Judgement<'_>,
+    ) -> Option<Outcome> {
+        let action = course.action();
+        self.reports_outcome.then(|| {
+            let outcome = Outcome::new(claim, action, course.cause(judgement));
+            outcome.dry_run(policy.is_dry_run() && action != Action::Pass)
+        })
     }
 }
 
@@ -219,24 +240,8 @@ fn additions(
     Additions {
         varies: varies && !policy.is_dry_run(),
         tags: tags.values.into_iter().filter_map(tag_value).collect(),
-        is_in_place: false,
-        outcome: None,
+        ..Additions::default()
     }
-}
-
-/// Returns what is told of a robot's request, where somebody wants to know.
-fn outcome(
-    shared: &Shared,
-    policy: &Policy,
-    claim: &Claim<'_>,
-    course: &Course<'_>,
-    judgement: &Judgement<'_>,
-) -> Option<Outcome> {
-    let action = course.action();
-    shared.reports_outcome.then(|| {
-        let outcome = Outcome::new(claim, action, course.cause(judgement));
-        outcome.dry_run(policy.is_dry_run() && action != Action::Pass)
-    })
 }
 
 /// Notes what would be done in a dry run.
@@ -252,17 +257,11 @@ fn note<B>(shared: &Shared, request: &Request<B>, claim: &Claim<'_>, course: &Co
 }
 
 /// Asks for the page of a rule that serves in place; tells whether it does.
-fn serve_in_place<B>(
-    shared: &Shared,
-    policy: &Arc<Policy>,
-    request: &mut Request<B>,
-    course: &Course<'_>,
-) -> bool {
+fn serve_in_place<B>(answers: &Answers, request: &mut Request<B>, course: &Course<'_>) -> bool {
     let Course::Serve(rule) = course else {
         return false;
     };
-    let answers = shared.answers.of(policy);
-    let page = answers.as_ref().and_then(|answers| answers.page(rule));
+    let page = answers.page(rule);
     page.map(|page| in_place::ask_for(request, page)).is_some()
 }
 

@@ -1,4 +1,12 @@
-use std::{io, sync::Arc, time::Duration};
+use std::{
+    future::poll_fn,
+    io,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
+    sync::Arc,
+    task::Poll,
+    time::Duration,
+};
 
 use tokio::{sync::Semaphore, time};
 use tokio_util::task::TaskTracker;
@@ -73,14 +81,19 @@ impl Accepting {
 
     async fn accept_all<S: HttpService>(&self, member: &Member, service: S) {
         let acceptor = self.acceptor().await;
+        // Memory of a connection that has ended at once.
+        let mut room = None;
         while let Ok(permit) = Arc::clone(&self.places).acquire_owned().await {
             let (accepted, peer) = accept(&acceptor).await;
             let (seat, other) = self.crew.seat(member);
             let place = Place::new(permit, seat, self.shared.counts.accept());
             let (shared, service) = (Arc::clone(&self.shared), service.clone());
             let connection = connection::serve(shared, accepted.into(), peer, place, service);
-            // In a box: a task is moved several times before it runs and when it ends.
-            let connection = Box::pin(connection);
+            let mut connection = boxed(connection, room.take());
+            if other.is_none() && ends_at_once(connection.as_mut()).await {
+                room = Some(connection);
+                continue;
+            }
             let handle = &other.unwrap_or(member).handle;
             self.shared.tasks.spawn_on(connection, handle);
         }
@@ -96,6 +109,30 @@ impl Accepting {
                 }
             }
         }
+    }
+}
+
+/// Serves a connection until it waits for the first time; tells whether it has ended.
+///
+/// A client that sends one request has mostly sent it before its connection is
+/// accepted. It has its answer then without a task, whose making costs about as
+/// much as an answer. One that panics has ended, as a task of its own would have.
+async fn ends_at_once(mut connection: Pin<&mut impl Future<Output = ()>>) -> bool {
+    poll_fn(|cx| {
+        let polled = catch_unwind(AssertUnwindSafe(|| connection.as_mut().poll(cx)));
+        Poll::Ready(!polled.is_ok_and(|polled| polled.is_pending()))
+    })
+    .await
+}
+
+/// Puts a future into a box, as a task is moved several times before it runs and when it ends.
+fn boxed<F: Future>(future: F, room: Option<Pin<Box<F>>>) -> Pin<Box<F>> {
+    match room {
+        Some(mut room) => {
+            room.set(future);
+            room
+        }
+        None => Box::pin(future),
     }
 }
 
@@ -126,4 +163,28 @@ fn is_about_one_connection(error: &io::Error) -> bool {
             | io::ErrorKind::ConnectionReset
             | io::ErrorKind::Interrupted
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_connection_that_waits_has_not_ended_and_one_that_panics_has() {
+        assert!(ends_at_once(boxed(ready(()), None).as_mut()).await);
+        assert!(!ends_at_once(boxed(pending(), None).as_mut()).await);
+        let panics = async { panic!("told to") };
+        assert!(ends_at_once(boxed(panics, None).as_mut()).await);
+    }
+
+    #[tokio::test]
+    async fn the_memory_of_a_connection_that_has_ended_is_used_again() {
+        let first = boxed(ready(1), None);
+        let place: *const _ = &raw const *first;
+        let second = boxed(ready(2), Some(first));
+        assert_eq!(&raw const *second, place);
+        assert_eq!(second.await, 2);
+    }
 }

@@ -1,12 +1,23 @@
 //! Requests as a listener hands them over.
 
-use std::task::{Context, Poll};
+use std::{
+    convert::Infallible,
+    error::Error,
+    pin::Pin,
+    task::{Context, Poll, Waker, ready},
+};
 
-use http::Request;
-use hyper::body::Incoming;
+use http::{Request, Response};
+use hyper::body::{Body, Incoming};
+use pin_project_lite::pin_project;
+use tower::util::Oneshot;
 use tower_service::Service;
 
-use super::{client_addr::ClientAddr, guard::BodyGuard};
+use super::{
+    client_addr::ClientAddr,
+    guard::BodyGuard,
+    http_service::{Answer, HttpService},
+};
 
 /// Body of a request, and what its listener knows of the client.
 ///
@@ -47,16 +58,62 @@ impl Arrival {
     }
 }
 
-impl<S: Service<Request<Incoming>>> Service<Request<Arrival>> for WithExtensions<S> {
-    type Response = S::Response;
-    type Error = S::Error;
-    type Future = S::Future;
+impl<S, B> HttpService for WithExtensions<S>
+where
+    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible, Future: Send>
+        + Clone
+        + Send
+        + 'static,
+    B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
+{
+    type ResponseBody = B;
+    type Future = Asked<S::Future, Pin<Box<Oneshot<S, Request<Incoming>>>>>;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.0.poll_ready(cx)
+    fn answer(&self, request: Request<Arrival>) -> Answer<B, Self::Future> {
+        let request = Arrival::into_extensions(request);
+        let mut service = self.0.clone();
+        // Most services are always ready: what they hold is not moved once more then.
+        let ready = service.poll_ready(&mut Context::from_waker(Waker::noop()));
+        Answer::Later(match ready {
+            Poll::Ready(Ok(())) => Asked::Called {
+                future: service.call(request),
+            },
+            Poll::Ready(Err(_)) | Poll::Pending => Asked::Waiting {
+                future: Box::pin(Oneshot::new(service, request)),
+            },
+        })
     }
+}
 
-    fn call(&mut self, request: Request<Arrival>) -> S::Future {
-        self.0.call(Arrival::into_extensions(request))
+pin_project! {
+    /// Future of a service's response.
+    #[project = AskedProjection]
+    pub(super) enum Asked<F, W> {
+        /// The service was ready.
+        Called {
+            #[pin]
+            future: F,
+        },
+        /// It waits until the service is ready.
+        Waiting {
+            #[pin]
+            future: W,
+        },
+    }
+}
+
+impl<F, W, R> Future for Asked<F, W>
+where
+    F: Future<Output = Result<R, Infallible>>,
+    W: Future<Output = Result<R, Infallible>>,
+{
+    type Output = R;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<R> {
+        let Ok(response) = ready!(match self.project() {
+            AskedProjection::Called { future } => future.poll(cx),
+            AskedProjection::Waiting { future } => future.poll(cx),
+        });
+        Poll::Ready(response)
     }
 }

@@ -103,6 +103,10 @@ impl<S> Overheard<S> {
         &self.stream
     }
 
+    pub(super) fn inner_mut(&mut self) -> &mut S {
+        &mut self.stream
+    }
+
     fn keep(&mut self, read: &[u8]) {
         let Some(activity) = &self.activity else {
             return;

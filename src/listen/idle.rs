@@ -37,6 +37,8 @@ pub(super) struct Activity {
     body_ended: AtomicBool,
     /// Requests in flight whose responses have begun.
     answering: AtomicU32,
+    /// The connection ends with the answer to the request that came last.
+    ends: AtomicBool,
     /// What was read of the next request, by HTTP/1.
     pub(super) heads: Heads,
 }
@@ -114,6 +116,16 @@ impl Activity {
 
     pub(super) fn answer_ends(&self) {
         self.take_away(&self.answering);
+    }
+
+    /// The client wants no more than the answer to the request in flight.
+    pub(super) fn ends_with_answer(&self) {
+        self.ends.store(true, Relaxed);
+    }
+
+    /// Tells whether what is written now is the last, as no more will be made.
+    pub(super) fn is_answer_last(&self) -> bool {
+        self.ends.load(Relaxed) && !self.is_serving()
     }
 
     pub(super) fn piece_waits(&self) {
@@ -313,6 +325,19 @@ mod tests {
             assert_eq!(verdict, Verdict::Close);
             assert!((60..=63).contains(&seconds), "{seconds}");
         }
+    }
+
+    #[test]
+    fn an_answer_is_the_last_where_the_client_wants_no_other_and_all_of_it_is_made() {
+        let activity = Activity::new(false);
+        activity.request_begins();
+        activity.request_ends();
+        assert!(!activity.is_answer_last());
+        activity.request_begins();
+        activity.ends_with_answer();
+        assert!(!activity.is_answer_last());
+        activity.request_ends();
+        assert!(activity.is_answer_last());
     }
 
     #[test]

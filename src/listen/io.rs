@@ -59,6 +59,9 @@ impl Write for ConnectionIo {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
+        if self.activity.is_answer_last() {
+            self.stream.inner_mut().inner_mut().end_with_write();
+        }
         let result = Pin::new(&mut self.stream).poll_write(cx, buf);
         self.written(&result);
         result

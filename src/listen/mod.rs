@@ -79,6 +79,8 @@ pub(crate) use client_addr::is_forwarding;
 pub use client_addr::{ClientAddr, TrustedProxies, TrustedProxyError};
 pub use counts::ConnectionCounts;
 pub use guard::{BodyError, BodyGuard, GuardedBody};
+#[cfg(feature = "server")]
+pub(crate) use http_service::{Answer, HttpService};
 pub use listener::{ListenSettings, Listener};
 pub use proxy_protocol::{ProxyHeader, ProxySource};
 #[cfg(feature = "server")]

@@ -1,16 +1,21 @@
 use std::{
+    convert::Infallible,
     pin::Pin,
     sync::Arc,
-    task::{Context, Poll, Waker, ready},
+    task::{Context, Poll, ready},
 };
 
 use http::{HeaderValue, Request, Response, StatusCode, Version, header::CONNECTION};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use pin_project_lite::pin_project;
-use tower::util::Oneshot;
 
 use super::{
-    arrival::Arrival, client_addr::Origin, connection::Shared, guard::BodyGuard, idle::Activity,
+    arrival::Arrival,
+    client_addr::Origin,
+    connection::Shared,
+    guard::BodyGuard,
+    http_service::{Answer, HttpService},
+    idle::Activity,
     refused::Refused,
 };
 
@@ -67,6 +72,13 @@ impl<S> ConnectionService<S> {
         });
     }
 
+    /// Looks at the first request whether the client sends no other.
+    fn note_whether_it_is_only(&self, request: &Request<Incoming>) {
+        if self.activity.requests() == 1 && is_only(request) {
+            self.activity.ends_with_answer();
+        }
+    }
+
     /// Adds what is known of the client.
     fn arrival(&self, request: Request<Incoming>) -> Request<Arrival> {
         let trusted_proxies = &self.shared.trusted_proxies;
@@ -83,50 +95,40 @@ impl<S> ConnectionService<S> {
     }
 }
 
-impl<S, B> hyper::service::Service<Request<Incoming>> for ConnectionService<S>
-where
-    S: tower_service::Service<Request<Arrival>, Response = Response<B>> + Clone,
-    B: Body,
-{
-    type Response = Response<CountedBody<B>>;
-    type Error = S::Error;
-    type Future = CountedFuture<S::Future, Pin<Box<Oneshot<S, Request<Arrival>>>>>;
+impl<S: HttpService> hyper::service::Service<Request<Incoming>> for ConnectionService<S> {
+    type Response = Response<CountedBody<S::ResponseBody>>;
+    type Error = Infallible;
+    type Future = CountedFuture<S::ResponseBody, S::Future>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
-        let in_flight = InFlight::new(&self.activity, request.version());
-        let is_stream = in_flight.is_stream;
-        let in_flight = Some(in_flight);
+        let mut in_flight = InFlight::new(&self.activity, request.version());
         if let Some(status) = self.refusal(&request) {
             self.tell_of_refused(&request, status);
-            return CountedFuture {
-                in_flight,
-                has_body: false,
-                answer: Answer::Refused {
-                    status,
-                    version: request.version(),
-                },
-            };
+            return CountedFuture::ready(in_flight.answer(refuse(status, request.version())));
         }
-        let has_body = !request.body().is_end_stream();
-        if has_body {
+        if request.body().is_end_stream() {
+            self.note_whether_it_is_only(&request);
+        } else {
             self.activity.body_begins();
+            in_flight.has_body = in_flight.waits.is_none();
         }
-        let request = self.arrival(request);
-        let mut service = self.service.clone();
-        // Most services are always ready: what they hold is not moved once more then.
-        let answer = match service.poll_ready(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(Ok(())) => Answer::Called {
-                future: service.call(request),
+        match self.service.answer(self.arrival(request)) {
+            Answer::Now(response) => CountedFuture::ready(in_flight.answer(response.map(Some))),
+            Answer::Later(future) => CountedFuture {
+                answer: Counted::Later {
+                    in_flight: Some(in_flight),
+                    future,
+                },
             },
-            Poll::Ready(Err(_)) | Poll::Pending => Answer::Waiting {
-                future: Box::pin(Oneshot::new(service, request)),
-            },
-        };
-        CountedFuture {
-            has_body: has_body && !is_stream,
-            in_flight,
-            answer,
         }
+    }
+}
+
+/// Tells whether the client says that it sends no request behind this one.
+fn is_only<B>(request: &Request<B>) -> bool {
+    match request.headers().get(CONNECTION) {
+        Some(told) => told.as_bytes().eq_ignore_ascii_case(b"close"),
+        None => request.version() < Version::HTTP_11,
     }
 }
 
@@ -147,10 +149,11 @@ fn too_long_line<B>(request: &Request<B>, max_bytes: usize) -> Option<StatusCode
 pub(super) struct InFlight {
     activity: Arc<Activity>,
     answers: bool,
-    /// It shares its connection with others.
-    is_stream: bool,
-    /// A piece of the response was taken, and the next one is not asked for yet.
-    waits: bool,
+    /// It has a body, and its connection to itself.
+    has_body: bool,
+    /// Where it shares its connection with others, whether a piece of the response
+    /// was taken, and the next one is not asked for yet.
+    waits: Option<bool>,
 }
 
 impl InFlight {
@@ -159,21 +162,32 @@ impl InFlight {
         Self {
             activity: Arc::clone(activity),
             answers: false,
-            is_stream: version == Version::HTTP_2,
-            waits: false,
+            has_body: false,
+            waits: (version == Version::HTTP_2).then_some(false),
         }
     }
 
-    fn answer_begins(&mut self) {
+    /// Goes on counting until the body of the response ends.
+    fn answer<B>(mut self, mut response: Response<Option<B>>) -> Response<CountedBody<B>> {
         self.answers = true;
         self.activity.answer_begins();
+        if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+            self.activity.heads.end();
+        } else if self.has_body && !self.activity.has_body_ended() {
+            // hyper closes the connection then, and would not say so.
+            response.headers_mut().insert(CONNECTION, CLOSE);
+        }
+        response.map(|inner| CountedBody {
+            in_flight: self,
+            inner,
+        })
     }
 
     fn set_waits(&mut self, waits: bool) {
-        if !self.is_stream || self.waits == waits {
+        if self.waits.is_none_or(|before| before == waits) {
             return;
         }
-        self.waits = waits;
+        self.waits = Some(waits);
         if waits {
             self.activity.piece_waits();
         } else {
@@ -194,68 +208,55 @@ impl Drop for InFlight {
 
 pin_project! {
     /// Future of a response whose body goes on counting.
-    pub(super) struct CountedFuture<F, W> {
-        in_flight: Option<InFlight>,
-        // It has one, and its connection to itself.
-        has_body: bool,
+    pub(super) struct CountedFuture<B, F> {
         #[pin]
-        answer: Answer<F, W>,
+        answer: Counted<B, F>,
     }
 }
 
 pin_project! {
-    #[project = AnswerProjection]
-    enum Answer<F, W> {
-        /// The service was ready.
-        Called {
+    #[project = CountedProjection]
+    enum Counted<B, F> {
+        Ready {
+            response: Option<Response<CountedBody<B>>>,
+        },
+        Later {
+            in_flight: Option<InFlight>,
             #[pin]
             future: F,
-        },
-        /// It waits until the service is ready.
-        Waiting {
-            #[pin]
-            future: W,
-        },
-        Refused {
-            status: StatusCode,
-            version: Version,
         },
     }
 }
 
-impl<F, W, B, E> Future for CountedFuture<F, W>
-where
-    F: Future<Output = Result<Response<B>, E>>,
-    W: Future<Output = Result<Response<B>, E>>,
-{
-    type Output = Result<Response<CountedBody<B>>, E>;
+impl<B, F> CountedFuture<B, F> {
+    fn ready(response: Response<CountedBody<B>>) -> Self {
+        let response = Some(response);
+        Self {
+            answer: Counted::Ready { response },
+        }
+    }
+}
+
+impl<B, F: Future<Output = Response<B>>> Future for CountedFuture<B, F> {
+    type Output = Result<Response<CountedBody<B>>, Infallible>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.project();
-        let mut response = match this.answer.project() {
-            AnswerProjection::Called { future } => ready!(future.poll(cx))?.map(Some),
-            AnswerProjection::Waiting { future } => ready!(future.poll(cx))?.map(Some),
-            AnswerProjection::Refused { status, version } => {
-                refuse(*status, *version).map(|()| None)
+        let response = match self.project().answer.project() {
+            CountedProjection::Ready { response } => response.take(),
+            CountedProjection::Later { in_flight, future } => {
+                let response = ready!(future.poll(cx));
+                let in_flight = in_flight.take();
+                in_flight.map(|in_flight| in_flight.answer(response.map(Some)))
             }
         };
-        let mut in_flight = this.in_flight.take();
-        if let Some(in_flight) = &mut in_flight {
-            in_flight.answer_begins();
-            if response.status() == StatusCode::SWITCHING_PROTOCOLS {
-                in_flight.activity.heads.end();
-            } else if *this.has_body && !in_flight.activity.has_body_ended() {
-                // hyper closes the connection then, and would not say so.
-                response.headers_mut().insert(CONNECTION, CLOSE);
-            }
-        }
-        Poll::Ready(Ok(response.map(|inner| CountedBody { in_flight, inner })))
+        // Nobody polls a future again that was ready; if so, it waits for ever.
+        response.map_or(Poll::Pending, |response| Poll::Ready(Ok(response)))
     }
 }
 
 /// Answer to a request beyond a limit; what is left of it is not read.
-fn refuse(status: StatusCode, version: Version) -> Response<()> {
-    let mut response = Response::new(());
+fn refuse<B>(status: StatusCode, version: Version) -> Response<Option<B>> {
+    let mut response = Response::new(None);
     *response.status_mut() = status;
     if version < Version::HTTP_2 {
         response.headers_mut().insert(CONNECTION, CLOSE);
@@ -266,7 +267,7 @@ fn refuse(status: StatusCode, version: Version) -> Response<()> {
 pin_project! {
     /// Body that keeps its request in flight.
     pub(super) struct CountedBody<B> {
-        in_flight: Option<InFlight>,
+        in_flight: InFlight,
         // None: empty.
         #[pin]
         inner: Option<B>,
@@ -285,12 +286,10 @@ impl<B: Body> Body for CountedBody<B> {
         let Some(inner) = this.inner.as_pin_mut() else {
             return Poll::Ready(None);
         };
-        if let Some(in_flight) = this.in_flight {
-            in_flight.set_waits(false);
-        }
+        this.in_flight.set_waits(false);
         let polled = inner.poll_frame(cx);
-        if let (Poll::Ready(Some(Ok(_))), Some(in_flight)) = (&polled, this.in_flight) {
-            in_flight.set_waits(true);
+        if let Poll::Ready(Some(Ok(_))) = &polled {
+            this.in_flight.set_waits(true);
         }
         polled
     }
@@ -303,6 +302,31 @@ impl<B: Body> Body for CountedBody<B> {
         match &self.inner {
             Some(inner) => inner.size_hint(),
             None => SizeHint::with_exact(0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_that_sends_one_request_says_so_or_speaks_the_old_protocol() {
+        for (version, connection, expected) in [
+            (Version::HTTP_11, None, false),
+            (Version::HTTP_11, Some("keep-alive"), false),
+            (Version::HTTP_11, Some("Close"), true),
+            (Version::HTTP_10, None, true),
+            (Version::HTTP_10, Some("keep-alive"), false),
+            (Version::HTTP_2, None, false),
+        ] {
+            let mut request = Request::new(());
+            *request.version_mut() = version;
+            if let Some(connection) = connection {
+                let value = HeaderValue::from_static(connection);
+                request.headers_mut().insert(CONNECTION, value);
+            }
+            assert_eq!(is_only(&request), expected, "{version:?} {connection:?}");
         }
     }
 }

@@ -9,6 +9,8 @@ use std::{
 };
 
 use bytes::{Buf, BytesMut};
+#[cfg(target_os = "linux")]
+use rustix::net::{SendFlags, send};
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpStream, UnixStream},
@@ -42,6 +44,8 @@ pub(super) struct Transport {
     socket: Socket,
     /// Bytes that are read yet before the runtime watches; `None`: it is to watch.
     early_bytes: Option<usize>,
+    /// What is written next is followed by nothing but the end.
+    ends: bool,
     unread: BytesMut,
 }
 
@@ -135,8 +139,10 @@ impl Accepted {
         }
     }
 
-    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+    /// Writes; the last that is written is sent with the end, in one packet.
+    fn write(&mut self, buf: &[u8], is_last: bool) -> io::Result<usize> {
         match self {
+            Self::Tcp(stream) if is_last => write_last(stream, buf),
             Self::Tcp(stream) => stream.write(buf),
             Self::Unix(stream) => stream.write(buf),
         }
@@ -155,6 +161,7 @@ impl From<Accepted> for Transport {
         Self {
             socket: Socket::Unwatched(accepted),
             early_bytes: Some(EARLY_BYTES),
+            ends: false,
             unread: BytesMut::new(),
         }
     }
@@ -163,6 +170,13 @@ impl From<Accepted> for Transport {
 impl Stream {
     pub(super) fn is_tls(&self) -> bool {
         matches!(self, Self::Tls(_))
+    }
+
+    /// Nothing is to be written behind the next write; TLS still says goodbye.
+    pub(super) fn end_with_write(&mut self) {
+        if let Self::Plain(transport) = self {
+            transport.ends = true;
+        }
     }
 }
 
@@ -198,8 +212,9 @@ impl AsyncWrite for Transport {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
+        let ends = self.ends;
         if let Socket::Unwatched(accepted) = &mut self.socket {
-            match accepted.write(buf) {
+            match accepted.write(buf, ends) {
                 Ok(written) => return Poll::Ready(Ok(written)),
                 Err(error) => {
                     if let Some(error) = not_blocked(error) {
@@ -243,6 +258,20 @@ impl AsyncWrite for Transport {
     fn is_write_vectored(&self) -> bool {
         true
     }
+}
+
+/// Writes what the system may hold back until the connection is shut down.
+///
+/// Should that not be done at once, it sends what was written after some tenths of a second.
+#[cfg(target_os = "linux")]
+fn write_last(stream: &std::net::TcpStream, buf: &[u8]) -> io::Result<usize> {
+    let flags = SendFlags::MORE | SendFlags::NOSIGNAL;
+    Ok(send(stream, buf, flags)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn write_last(mut stream: &std::net::TcpStream, buf: &[u8]) -> io::Result<usize> {
+    stream.write(buf)
 }
 
 /// Returns the error unless it says that something is to be waited for.
@@ -346,6 +375,30 @@ mod tests {
         let mut answer = String::new();
         client.read_to_string(&mut answer).unwrap();
         assert_eq!((&read[..len], &*answer), (&b"request"[..], "answer"));
+    }
+
+    #[tokio::test]
+    async fn the_last_write_arrives_whether_or_not_the_connection_is_shut_down() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        for is_shut_down in [true, false] {
+            let connecting = std::net::TcpStream::connect(listener.local_addr().unwrap());
+            let mut client = connecting.unwrap();
+            let (server, _) = listener.accept().unwrap();
+            server.set_nonblocking(true).unwrap();
+            let mut stream = Stream::Plain(Accepted::Tcp(server).into());
+            stream.end_with_write();
+            stream.write_all(b"answer").await.unwrap();
+            if is_shut_down {
+                stream.shutdown().await.unwrap();
+                let mut answer = String::new();
+                client.read_to_string(&mut answer).unwrap();
+                assert_eq!(answer, "answer");
+            } else {
+                let mut answer = [0; 6];
+                client.read_exact(&mut answer).unwrap();
+                assert_eq!(&answer, b"answer");
+            }
+        }
     }
 
     #[tokio::test]

@@ -242,9 +242,11 @@ impl PolicyBuilder {
             spoofed_refusal: spoofed::refusal(),
             is_dry_run: self.is_dry_run,
             idle: None,
+            plain: Box::default(),
+            asks_for_host: true,
         };
         check_paths(&policy)?;
-        Ok(policy.with_idle())
+        Ok(policy.with_idle().with_plain().with_hosts())
     }
 }
 

@@ -38,6 +38,10 @@ pub struct Policy {
     pub(super) is_dry_run: bool,
     /// Why nothing is ever redirected, where that is so.
     pub(super) idle: Option<&'static str>,
+    /// For each pattern, whether none of its paths is exempt or part of a heaven.
+    pub(super) plain: Box<[bool]>,
+    /// Whether anything hangs on the host of a request.
+    pub(super) asks_for_host: bool,
 }
 
 /// Parts of a request that a decision looks at.
@@ -203,6 +207,14 @@ impl Policy {
     #[must_use]
     pub fn is_dry_run(&self) -> bool {
         self.is_dry_run
+    }
+
+    /// Tells whether any decision, or tag, hangs on the host of a request.
+    ///
+    /// Where none does, a [`Request`] may as well name no host.
+    #[must_use]
+    pub fn asks_for_host(&self) -> bool {
+        self.asks_for_host
     }
 
     /// Tells whether every robot always gets what a person gets.

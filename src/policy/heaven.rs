@@ -48,6 +48,18 @@ impl Heavens {
             .find(|heaven| heaven.guard.covers(host, path))
     }
 
+    /// Tells whether a path that starts with `text` may be one of the places, on some host.
+    pub(super) fn may_cover(&self, text: &[u8]) -> bool {
+        self.places
+            .iter()
+            .any(|heaven| heaven.guard.may_cover(text))
+    }
+
+    /// Tells whether one of the places is for some hosts alone.
+    pub(super) fn have_hosts(&self) -> bool {
+        self.places.iter().any(|heaven| heaven.guard.has_host())
+    }
+
     /// Returns a place below which paths lie, if each of them lies below one.
     pub(super) fn covering_all(&self, patterns: &[FilterPattern]) -> Option<&Heaven> {
         let mut found = None;

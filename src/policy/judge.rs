@@ -99,7 +99,8 @@ impl Policy {
         trace: &mut impl Trace,
     ) -> Result<Site, PassReason> {
         with_normal_path(request.path, |path| {
-            let is_filtered = self.judge_patterns(path, trace);
+            let pattern = self.judge_patterns(path, trace);
+            let is_filtered = pattern.is_some();
             let mut site = Site {
                 is_filtered,
                 by_default: is_filtered && is_redirected,
@@ -110,19 +111,23 @@ impl Policy {
             } else if !is_filtered {
                 return Err(PassReason::PathNotFiltered);
             }
-            self.judge_never(path, trace)?;
-            self.judge_heaven(request.host, path, trace)?;
+            let is_plain = pattern.and_then(|at| self.plain.get(at));
+            let is_plain = is_plain.copied().unwrap_or_default();
+            self.judge_never(path, is_plain, trace)?;
+            self.judge_heaven(request.host, path, is_plain, trace)?;
             Ok(site)
         })
     }
 
-    fn judge_patterns(&self, path: &[u8], trace: &mut impl Trace) -> bool {
-        let pattern = if path.is_empty() {
+    /// Returns the place of the first filter pattern that matches.
+    fn judge_patterns(&self, path: &[u8], trace: &mut impl Trace) -> Option<usize> {
+        let matches = |pattern: &FilterPattern| pattern.matches(path);
+        let at = if path.is_empty() {
             None
         } else {
-            self.patterns.iter().find(|pattern| pattern.matches(path))
+            self.patterns.iter().position(matches)
         };
-        trace.step("path", || match pattern {
+        trace.step("path", || match at.and_then(|at| self.patterns.get(at)) {
             Some(pattern) => format!(
                 "The path, read as {}, matches the filter pattern {}.",
                 quoted(path),
@@ -134,11 +139,16 @@ impl Policy {
                 quoted(path)
             ),
         });
-        pattern.is_some()
+        at
     }
 
-    fn judge_never(&self, path: &[u8], trace: &mut impl Trace) -> Result<(), PassReason> {
-        let is_exempt = self.is_exempt(path);
+    fn judge_never(
+        &self,
+        path: &[u8],
+        is_plain: bool,
+        trace: &mut impl Trace,
+    ) -> Result<(), PassReason> {
+        let is_exempt = !is_plain && self.is_exempt(path);
         trace.step("never", || {
             if is_exempt {
                 "The path is one that is never redirected.".to_owned()
@@ -153,9 +163,14 @@ impl Policy {
         &self,
         host: Option<&str>,
         path: &[u8],
+        is_plain: bool,
         trace: &mut impl Trace,
     ) -> Result<(), PassReason> {
-        let covering = self.heavens.covering(host, path);
+        let covering = if is_plain {
+            None
+        } else {
+            self.heavens.covering(host, path)
+        };
         trace.step("heaven", || {
             if let Some(heaven) = covering {
                 let location = &heaven.redirect.location;

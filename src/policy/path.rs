@@ -58,6 +58,23 @@ pub(super) fn is_for_robots(path: &[u8]) -> bool {
     }
 }
 
+/// Tells whether a path that starts with `text` may be there for robots.
+pub(super) fn may_be_for_robots(text: &[u8]) -> bool {
+    let starts = [
+        &b"/robots.txt"[..],
+        b"/llms",
+        b"/favicon.ico",
+        b"/.well-known",
+        b"/sitemap",
+    ];
+    starts.iter().any(|start| may_meet(start, text))
+}
+
+/// Tells whether a text may start with both.
+fn may_meet(a: &[u8], b: &[u8]) -> bool {
+    a.starts_with(b) || b.starts_with(a)
+}
+
 fn is_sitemap(path: &[u8]) -> bool {
     path.strip_prefix(b"/sitemap").is_some_and(|rest| {
         let rest = rest.strip_suffix(b".gz").unwrap_or(rest);
@@ -91,6 +108,12 @@ impl Subtree {
             Some([b'/', below @ ..]) => below.is_empty() || !self.is_root(),
             _ => false,
         }
+    }
+
+    /// Tells whether a path that starts with `text` may be the top or lie below it.
+    pub(super) fn may_contain(&self, text: &[u8]) -> bool {
+        let top = if self.is_root() { b"/" } else { &*self.top };
+        may_meet(top, text)
     }
 
     /// Tells whether every path that starts with `text` is the top or lies below it.
@@ -137,23 +160,44 @@ pub(super) fn hex_digit(byte: u8) -> Option<u8> {
 }
 
 /// Tells whether nothing needs rewriting; may say no where nothing does.
+///
+/// It is asked of every request, so eight bytes are looked at together.
 fn is_normal(target: &[u8]) -> bool {
-    let mut previous = b'a';
-    for &byte in target {
-        // Letters are most of a path, and all stand behind these signs.
-        if byte <= b'?' {
-            let rewrites = match byte {
-                b'%' | b'?' | b'#' => true,
-                b'/' | b'.' => previous == b'/',
-                _ => false,
-            };
-            if rewrites {
-                return false;
-            }
+    let (words, rest) = target.as_chunks::<8>();
+    let mut slash_before = 0;
+    for word in words {
+        let word = u64::from_le_bytes(*word);
+        let slashes = places(word, b'/');
+        // A dot differs from a slash by the lowest bit.
+        let segments = places(word | EACH, b'/');
+        let rewritten = places(word, b'%') | places(word, b'?') | places(word, b'#');
+        if (rewritten | (segments & ((slashes << 8) | slash_before))) != 0 {
+            return false;
+        }
+        slash_before = slashes >> 56;
+    }
+    let mut previous = if slash_before == 0 { b'a' } else { b'/' };
+    for &byte in rest {
+        let rewrites = match byte {
+            b'%' | b'?' | b'#' => true,
+            b'/' | b'.' => previous == b'/',
+            _ => false,
+        };
+        if rewrites {
+            return false;
         }
         previous = byte;
     }
     target.starts_with(b"/")
+}
+
+/// The lowest bit of each of eight bytes.
+const EACH: u64 = u64::from_le_bytes([1; 8]);
+
+/// Sets the highest bit of each byte that is `byte`, and perhaps some above one that is.
+fn places(word: u64, byte: u8) -> u64 {
+    let differs = word ^ (EACH * u64::from(byte));
+    differs.wrapping_sub(EACH) & !differs & (EACH << 7)
 }
 
 /// Returns the path of a request-target (RFC 9112 §3.2), empty if it has none.
@@ -261,6 +305,32 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_path_that_is_said_to_be_normal_is_not_rewritten() {
+        let signs = b"/.%?#0an\x80\xaf";
+        let mut said = 0;
+        for start in [
+            "/",
+            "/abcdef",
+            "/abcdefg",
+            "/members/",
+            "/members-only-stuff",
+        ] {
+            for number in 0..signs.len().pow(4) {
+                let sign = |place: u32| signs[number / signs.len().pow(place) % signs.len()];
+                let mut path = start.as_bytes().to_vec();
+                path.extend([sign(0), sign(1), sign(2), sign(3)]);
+                if is_normal(&path) {
+                    assert_eq!(normal_path(&path), path, "{}", path.escape_ascii());
+                    assert!(!path.contains(&b'?') && !path.contains(&b'#'));
+                    said += 1;
+                }
+            }
+        }
+        assert!(said > 5_000, "{said}");
+        assert!(is_normal(b"/members-only-stuff/page.html"));
+    }
 
     macro_rules! cases {
         ($($name:ident: $target:expr => $normal:expr;)*) => {

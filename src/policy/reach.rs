@@ -1,8 +1,10 @@
 //! Whether a request may end otherwise for robots than for people.
 
 use super::{
-    Action, PassReason, Policy, Rule,
+    Action, PassReason, Policy, Rule, TagRule,
+    glob::FilterPattern,
     judge::{Site, named},
+    path::may_be_for_robots,
     rule::Outcome,
     scope::Asked,
     trace::Trace,
@@ -43,6 +45,25 @@ impl Policy {
         } else {
             Some("no purpose is redirected")
         };
+        self
+    }
+
+    /// Finds out once which patterns match nothing that is exempt or part of a heaven.
+    pub(super) fn with_plain(mut self) -> Self {
+        let starts = self.patterns.iter().map(FilterPattern::literal_start);
+        let plain = starts.map(|start| {
+            let is_exempt = self.never.iter().any(|subtree| subtree.may_contain(start));
+            !is_exempt && !may_be_for_robots(start) && !self.heavens.may_cover(start)
+        });
+        self.plain = plain.collect();
+        self
+    }
+
+    /// Finds out once whether anything hangs on the host of a request.
+    pub(super) fn with_hosts(mut self) -> Self {
+        let rules = self.rules.iter().map(|rule| &rule.scope);
+        let mut scopes = rules.chain(self.tag_rules.iter().map(TagRule::scope));
+        self.asks_for_host = self.heavens.have_hosts() || scopes.any(|scope| scope.hosts.is_some());
         self
     }
 

@@ -92,6 +92,16 @@ impl Guard {
             })
     }
 
+    /// Tells whether a path that starts with `text` may be heaven, on some host.
+    pub(super) fn may_cover(&self, text: &[u8]) -> bool {
+        self.pages.may_contain(text)
+    }
+
+    /// Tells whether it is for some hosts alone.
+    pub(super) fn has_host(&self) -> bool {
+        self.site.as_ref().is_some_and(|site| !site.is_own)
+    }
+
     /// Tells whether every path that starts with `text` is heaven, on whatever host is ours.
     pub(super) fn covers_all(&self, text: &[u8]) -> bool {
         let is_here = self.site.as_ref().is_none_or(|site| site.is_own);

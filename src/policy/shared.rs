@@ -1,6 +1,12 @@
 //! A policy that can be exchanged while it is read.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use arc_swap::{ArcSwap, Guard};
 
@@ -9,7 +15,14 @@ use super::Policy;
 /// Policy that is exchanged as a whole; readers never wait. Clones share it.
 #[derive(Clone)]
 pub struct SharedPolicy {
-    current: Arc<ArcSwap<Policy>>,
+    current: Arc<Current>,
+}
+
+#[derive(Debug)]
+struct Current {
+    policy: ArcSwap<Policy>,
+    /// Grows behind each exchange.
+    version: AtomicU64,
 }
 
 impl SharedPolicy {
@@ -17,14 +30,25 @@ impl SharedPolicy {
     #[must_use]
     pub fn new(policy: Policy) -> Self {
         Self {
-            current: Arc::new(ArcSwap::from_pointee(policy)),
+            current: Arc::new(Current {
+                policy: ArcSwap::from_pointee(policy),
+                version: AtomicU64::new(0),
+            }),
         }
     }
 
     /// Returns the policy in force, for one request.
     #[must_use]
     pub fn load(&self) -> Guard<Arc<Policy>> {
-        self.current.load()
+        self.current.policy.load()
+    }
+
+    /// Returns a number that is another one as soon as another policy is in force.
+    ///
+    /// Read it before the policy, to keep with what is made of that.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.current.version.load(Ordering::Acquire)
     }
 
     /// Puts another policy in force.
@@ -33,7 +57,8 @@ impl SharedPolicy {
     /// place, goes on from where it was; one that changes begins anew.
     pub fn replace(&self, mut policy: Policy) {
         policy.take_over(&self.load());
-        self.current.store(Arc::new(policy));
+        self.current.policy.store(Arc::new(policy));
+        self.current.version.fetch_add(1, Ordering::Release);
     }
 }
 

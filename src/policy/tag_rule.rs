@@ -100,6 +100,10 @@ impl TagRule {
         self.shown.iter().map(String::as_str)
     }
 
+    pub(super) fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
     fn step(&self, asked: &Asked<'_>, visitor: Option<Visitor<'_>>) -> Step {
         let label = match self.origin() {
             "" => self.label().to_owned(),

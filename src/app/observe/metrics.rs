@@ -47,6 +47,12 @@ pub(super) struct Labels {
 /// Numbers by decision.
 pub(super) type ByDecision = [AtomicU64; DECISIONS.len()];
 
+/// Classes of statuses, and one for those that are none.
+const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
+
+/// Numbers by class of the status, those of no class last.
+type ByStatus = [AtomicU64; CLASSES.len() + 1];
+
 /// Numbers by verdict, in the order of its list.
 pub(super) type ByVerdict = [AtomicU64; Verdict::ALL.len()];
 
@@ -64,9 +70,8 @@ pub(in super::super) struct Metrics {
 #[derive(Debug, Default)]
 pub(in super::super) struct SiteMetrics {
     pub(in super::super) name: String,
-    requests: [ByDecision; VISITORS.len()],
-    /// By hundreds of the status, from 1xx.
-    statuses: [AtomicU64; 5],
+    /// One number for all that is asked of it, so that a request adds to no more.
+    requests: [[ByStatus; DECISIONS.len()]; VISITORS.len()],
     verdicts: RobotCounts<ByVerdict>,
     pub(in super::super) durations: Histogram,
 }
@@ -153,11 +158,10 @@ impl Metrics {
 
 impl SiteMetrics {
     pub(super) fn count(&self, labels: Labels, status: u16, duration: Duration) {
-        if let Some(numbers) = self.requests.get(labels.visitor) {
-            labels.count(numbers);
-        }
-        let class = usize::from(status / 100).checked_sub(1);
-        if let Some(number) = class.and_then(|class| self.statuses.get(class)) {
+        let class = usize::from(status / 100).wrapping_sub(1).min(CLASSES.len());
+        let of_visitor = self.requests.get(labels.visitor);
+        let of_decision = of_visitor.and_then(|numbers| numbers.get(labels.decision));
+        if let Some(number) = of_decision.and_then(|numbers| numbers.get(class)) {
             number.fetch_add(1, Ordering::Relaxed);
         }
         self.durations.record(duration);
@@ -191,19 +195,25 @@ impl SiteMetrics {
             .into_iter()
             .zip(&self.requests)
             .flat_map(|(visitor, numbers)| {
-                numbers_by_decision(numbers)
-                    .map(move |(decision, number)| (visitor, decision, number))
+                let numbers = numbers.iter().map(|classes| classes.iter().map(read).sum());
+                let numbers = DECISIONS.into_iter().zip(numbers);
+                numbers.map(move |(decision, number)| (visitor, decision, number))
             })
+            .filter(|(.., number)| *number > 0)
     }
 
     /// Returns class and number of the statuses.
     pub(in super::super) fn statuses(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        let classes = ["1xx", "2xx", "3xx", "4xx", "5xx"];
-        let numbers = self.statuses.iter();
-        classes
-            .into_iter()
-            .zip(numbers.map(|number| number.load(Ordering::Relaxed)))
+        CLASSES.into_iter().enumerate().map(|(class, word)| {
+            let all = self.requests.iter().flatten();
+            let numbers = all.filter_map(|classes| classes.get(class));
+            (word, numbers.map(read).sum())
+        })
     }
+}
+
+fn read(number: &AtomicU64) -> u64 {
+    number.load(Ordering::Relaxed)
 }
 
 /// Returns decision and number of what was counted.

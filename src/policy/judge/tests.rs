@@ -1,7 +1,7 @@
 //! Unlisted robots, as rules and lists see them.
 
 use crate::detect::{Sign, Unlisted};
-use crate::policy::{Action, PolicyBuilder, PolicyError};
+use crate::policy::{Action, PolicyBuilder, PolicyError, TagRule};
 use crate::registry::{Purpose, Source};
 
 use super::*;
@@ -72,5 +72,78 @@ fn what_contradicts_the_unlisted_is_refused() {
             matches!(refused, PolicyError::Rule { number: 1, key, .. } if key == wrong),
             "{refused}"
         );
+    }
+}
+
+#[test]
+fn what_is_exempt_or_heaven_passes_however_a_pattern_reaches_it() {
+    for (pattern, path, reason) in [
+        ("/*", "/robots.txt", Some(PassReason::NeverFiltered)),
+        ("/s*", "/sitemap.xml", Some(PassReason::NeverFiltered)),
+        ("/sitemap*", "/sitemap.xml", Some(PassReason::NeverFiltered)),
+        (
+            "/.well-known/a*",
+            "/.well-known/ab",
+            Some(PassReason::NeverFiltered),
+        ),
+        ("*.txt", "/llms.txt", Some(PassReason::NeverFiltered)),
+        ("/sitemap/*", "/sitemap/a.xml", None),
+        (
+            "/private/*",
+            "/private/never/a",
+            Some(PassReason::NeverFiltered),
+        ),
+        (
+            "/private/never/a*",
+            "/private/never/ab",
+            Some(PassReason::NeverFiltered),
+        ),
+        ("/private/never*", "/private/nevermore", None),
+        ("/private/*", "/private/heaven/", Some(PassReason::Heaven)),
+        ("/private/*", "/private/heavenly", None),
+        ("/members/*", "/members/a", None),
+    ] {
+        let policy = Policy::builder()
+            .filter_patterns([pattern])
+            .never("/private/never")
+            .redirect_url("/private/heaven/");
+        let policy = policy.build().unwrap();
+        let claim = Claim::Unlisted(Unlisted {
+            sign: Sign::Word,
+            range: 0..3,
+        });
+        let request = Request { path, ..REQUEST };
+        let decision = policy.decide(&request, Some(Visitor::from(&claim)));
+        let found = match decision {
+            Decision::Pass(reason) => Some(reason),
+            _ => None,
+        };
+        assert_eq!(found, reason, "{pattern} {path}");
+    }
+}
+
+#[test]
+fn the_host_of_a_request_is_asked_for_where_something_hangs_on_it() {
+    let elsewhere = "https://other.example/heaven/";
+    let hosts = ["a.example"];
+    for (policy, expected) in [
+        (Policy::builder(), false),
+        (Policy::builder().redirect_url(elsewhere), true),
+        (
+            Policy::builder()
+                .redirect_url(elsewhere)
+                .own_hosts(["other.example"]),
+            false,
+        ),
+        (
+            Policy::builder().rule(Rule::builder(Action::Pass).hosts(hosts)),
+            true,
+        ),
+        (
+            Policy::builder().x_robots_tag(TagRule::builder("noindex").hosts(hosts)),
+            true,
+        ),
+    ] {
+        assert_eq!(policy.build().unwrap().asks_for_host(), expected);
     }
 }

@@ -27,6 +27,13 @@ pub struct Methods {
 }
 
 impl Methods {
+    /// Tells whether there is any way to prove a robot's claim; of most robots nobody tells one.
+    pub(super) fn may_prove(robot: &Robot) -> bool {
+        robot.ranges_url.is_some()
+            || !robot.host_suffixes.is_empty()
+            || !robot.signature_agents.is_empty()
+    }
+
     /// Returns the prover of signatures, if the robot signs its requests.
     pub(super) fn signatures(&self, robot: &Robot) -> Option<&SignatureProver> {
         let prover = self.web_bot_auth.as_ref()?;

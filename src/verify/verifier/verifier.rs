@@ -102,15 +102,14 @@ impl Verifier {
     #[must_use]
     pub fn verdict_now(&self, request: &ClaimedRequest<'_>) -> Verdict {
         let now_ms = self.inner.clock.now_ms();
-        let methods = self.inner.methods.load();
         let found = match request.claim.robot() {
-            Some(robot) => self.find(Look {
-                methods: &methods,
+            Some(robot) if Methods::may_prove(robot) => self.find(Look {
+                methods: &self.inner.methods.load(),
                 robot,
                 request,
                 now_ms,
             }),
-            None => Verdict::Unverifiable.into(),
+            _ => Verdict::Unverifiable.into(),
         };
         let (robot, verdict) = (request.claim.id(), found.verdict);
         self.inner.counts.count(robot, verdict, 1, now_ms);
