@@ -51,7 +51,7 @@ impl Folded {
 /// Returns how much of a text needs no folding: words, with one space between two.
 fn folded_length(text: &[u8]) -> usize {
     let mut before = 0;
-    for (at, byte) in text.iter().enumerate() {
+    for (at, byte) in text.iter().enumerate().skip(plain_length(text)) {
         if before == b' ' && byte.is_ascii_whitespace() {
             return at - 1;
         }
@@ -61,6 +61,22 @@ fn folded_length(text: &[u8]) -> usize {
         before = *byte;
     }
     text.len() - usize::from(before == b' ')
+}
+
+/// Returns a length up to which certainly nothing needs folding; many bytes are looked at
+/// at once.
+fn plain_length(text: &[u8]) -> usize {
+    const PIECE: usize = 64;
+    let is_plain = |piece: &&[u8]| {
+        let pairs = piece.iter().zip(piece.get(1..).unwrap_or_default());
+        let is_plain = |(one, next): (&u8, &u8)| {
+            *one >= b' ' && *next >= b' ' && (*one != b' ' || *next != b' ')
+        };
+        pairs.fold(true, |all, pair| all & is_plain(pair))
+    };
+    // Each piece ends with the byte that the next one begins with.
+    let pieces = text.windows(PIECE + 1).step_by(PIECE);
+    pieces.take_while(is_plain).count() * PIECE
 }
 
 /// Cuts text after so many characters, at the end of a word.

@@ -1,6 +1,6 @@
 //! The main matter of a page: its text without what stands around it.
 
-use super::page::{Block, BlockKind, Page, Place, add_line};
+use super::page::{Block, BlockKind, Page, Place, add_line, length};
 
 /// Bytes of a cell beyond which a row is no row of a table of data.
 const MAX_CELL_BYTES: usize = 300;
@@ -22,7 +22,7 @@ impl Page {
             let rows = a.cell.zip(b.cell);
             rows.is_some_and(|(a, b)| a.row == b.row)
         };
-        let mut text = String::new();
+        let mut text = String::with_capacity(length(blocks.iter().copied()));
         for row in blocks.chunk_by(are_one_row) {
             match line_of_row(row) {
                 Some(line) => add_line(&mut text, &line),

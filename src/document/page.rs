@@ -206,11 +206,17 @@ impl Page {
 }
 
 fn join<'a>(blocks: impl Iterator<Item = &'a Block>) -> String {
-    let mut text = String::new();
+    let blocks: Vec<&Block> = blocks.collect();
+    let mut text = String::with_capacity(length(blocks.iter().copied()));
     for block in blocks {
         add_line(&mut text, &block.text);
     }
     text
+}
+
+/// Returns how long the text of blocks is, a line each.
+pub(super) fn length<'a>(blocks: impl Iterator<Item = &'a Block>) -> usize {
+    blocks.map(|block| block.text.len() + 1).sum()
 }
 
 pub(super) fn add_line(text: &mut String, line: &str) {

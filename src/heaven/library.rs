@@ -59,23 +59,34 @@ impl Library {
     /// Fails when the database does.
     pub async fn catalogue(&self, settings: &HeavenSettings) -> Result<Catalogue, HeavenError> {
         let mut builder = CatalogueBuilder::default();
-        let mut after = String::new();
-        loop {
-            let read = self
-                .store
-                .descriptions_without_texts(&self.site, &after, LIGHT_PIECE);
-            let piece = read.await?;
-            let has_ended = piece.len() < LIGHT_PIECE as usize;
-            if let Some(last) = piece.last() {
-                last.description.url().clone_into(&mut after);
-            }
-            for stored in piece {
-                builder.add(&dated(stored));
-            }
-            if has_ended {
-                return Ok(builder.build(settings));
-            }
+        let mut piece = self.light_piece(Some(String::new())).await?;
+        while !piece.is_empty() {
+            let is_full = piece.len() == LIGHT_PIECE as usize;
+            let last = piece.last().filter(|_| is_full);
+            let after = last.map(|last| last.description.url().to_owned());
+            // The database reads the next ones meanwhile.
+            let (next, ()) = tokio::join!(self.light_piece(after), async {
+                for stored in piece {
+                    builder.add(&dated(stored));
+                }
+            });
+            piece = next?;
         }
+        Ok(builder.build(settings))
+    }
+
+    /// Returns descriptions without their texts, the first behind a URL; none behind none.
+    async fn light_piece(
+        &self,
+        after: Option<String>,
+    ) -> Result<Vec<StoredDescription>, HeavenError> {
+        let Some(after) = after else {
+            return Ok(Vec::new());
+        };
+        let read = self
+            .store
+            .descriptions_without_texts(&self.site, &after, LIGHT_PIECE);
+        Ok(read.await?)
     }
 
     /// Returns number and last change of the descriptions: what moves when any of them does.

@@ -6,8 +6,8 @@ use std::borrow::Cow;
 ///
 /// Line ends are `\n` after it; everything else is as it was.
 pub(super) fn clean(text: &str) -> Cow<'_, str> {
-    let is_plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
-    if text.as_bytes().iter().all(is_plain) || text.chars().all(is_allowed) {
+    let is_plain = |byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
+    if all_bytes(text.as_bytes(), is_plain) || text.chars().all(is_allowed) {
         return Cow::Borrowed(text);
     }
     let mut cleaned = String::with_capacity(text.len());
@@ -49,14 +49,21 @@ pub(super) fn one_line(text: &str) -> String {
 
 /// Tells whether a text is ASCII, and its only white space is one blank between two words.
 fn is_one_line(text: &[u8]) -> bool {
-    let mut before = b' ';
-    for byte in text {
-        if !matches!(byte, b' '..=b'~') || (*byte == b' ' && before == b' ') {
-            return false;
-        }
-        before = *byte;
-    }
-    before != b' ' || text.is_empty()
+    let is_double = |(one, next): (&u8, &u8)| *one == b' ' && *next == b' ';
+    let has_double = |text: &[u8]| {
+        let pairs = text.iter().zip(text.get(1..).unwrap_or_default());
+        pairs.fold(false, |any, pair| any | is_double(pair))
+    };
+    all_bytes(text, |byte| matches!(byte, b' '..=b'~'))
+        && !text.starts_with(b" ")
+        && !text.ends_with(b" ")
+        && !has_double(text)
+}
+
+/// Tells whether all bytes are such; many are looked at at once.
+fn all_bytes(text: &[u8], is_such: impl Fn(u8) -> bool) -> bool {
+    let are_such = |piece: &[u8]| piece.iter().fold(true, |all, byte| all & is_such(*byte));
+    text.chunks(256).all(are_such)
 }
 
 /// Returns the first `max_bytes` of a text, cut where a character ends.

@@ -14,6 +14,10 @@ use super::{
     visited::Visited,
 };
 
+/// Bytes of a page that is read where its server was asked: to wake another thread for it,
+/// and to be woken when it is done, takes about as long as to read it.
+const SMALL_BYTES: u64 = 32 * 1024;
+
 /// Media types that nobody converts.
 const AS_THEY_ARE: [&str; 3] = ["application/xhtml+xml", "text/html", "text/plain"];
 
@@ -53,11 +57,16 @@ impl Came {
 }
 
 impl Visitor {
-    /// Reads a page, unless it is the one that we know; off the threads that wait for servers.
+    /// Reads a page, unless it is the one that we know; a large one off the threads that wait
+    /// for servers.
     pub(super) async fn read(self: &Arc<Self>, came: Came) -> Result<Visited, SiteRobotError> {
         let bytes = came.answer.body.len() as u64;
         let visitor = Arc::clone(self);
-        let judged = if came.is_read_at_once(self) {
+        let judged = if came.is_read_at_once(self) && bytes <= SMALL_BYTES {
+            // The next page is asked for meanwhile.
+            tokio::task::yield_now().await;
+            Ok(came.judged(&visitor))
+        } else if came.is_read_at_once(self) {
             self.readers.read(move || came.judged(&visitor)).await
         } else {
             self.readers.convert(move || came.judged(&visitor)).await

@@ -1,12 +1,14 @@
 //! Links become URLs to visit, or are given up with a reason.
 
-use url::Url;
+use url::{Position, Url};
 
 use crate::document::{LinkKind, has_session, resolve, without_session};
 use crate::filter::FoundLink;
 use crate::store::{ClaimedUrl, FoundUrl};
 
-use super::{Rejection, Step, effect, scope::host_key, settings::Settings, trap};
+use super::{
+    Rejection, Step, effect, known_links::KnownLinks, scope::host_key, settings::Settings, trap,
+};
 
 /// Longest URL that is visited; PostgreSQL has a limit for keys.
 pub(super) const MAX_URL_BYTES: usize = 2_000;
@@ -34,7 +36,13 @@ impl Taken {
 }
 
 /// Takes the links of a page that lead to where the robot may go.
-pub(super) fn take(settings: &Settings, base: &Url, links: &[FoundLink]) -> Vec<Taken> {
+pub(super) fn take(
+    settings: &Settings,
+    known: &KnownLinks,
+    base: &Url,
+    links: &[FoundLink],
+) -> Vec<Taken> {
+    let here = &base[..Position::BeforePath];
     let mut taken = Vec::new();
     for link in links {
         if link.is_nofollow && settings.obeys.rel_nofollow {
@@ -42,7 +50,8 @@ pub(super) fn take(settings: &Settings, base: &Url, links: &[FoundLink]) -> Vec<
         }
         let belongs = matches!(link.kind, Some(LinkKind::Frame | LinkKind::Refresh));
         let steps = u32::from(!belongs);
-        if let Some(url) = to_visit(settings, base, &link.url) {
+        let url = known.of(here, &link.url, || to_visit(settings, base, &link.url));
+        if let Some(url) = url {
             taken.push(Taken { url, steps });
         }
     }

@@ -1,6 +1,6 @@
 //! What becomes of a page: its links, its description, or why it has none.
 
-use std::{net::IpAddr, sync::Arc};
+use std::{collections::HashMap, net::IpAddr, sync::Arc};
 
 use md5::{Digest as _, Md5};
 use url::Url;
@@ -121,7 +121,8 @@ impl Judging {
         let page = page.filter(|_| !judged.taken.is_empty());
         judged.look = page.and_then(|page| {
             let title = page.title.as_deref().unwrap_or_default();
-            look(&visitor.looks, &self.url, title, &page.text())
+            let texts = page.blocks.iter().map(|block| &*block.text);
+            look(&visitor.looks, &self.url, title, texts)
         });
         judged.record.status = Some(answer.status);
         // Of what a header restricts, or a date ends, a 304 would not tell the end.
@@ -246,7 +247,7 @@ impl Judging {
         let page = resource.page();
         let base = page.and_then(|page| resolve(&self.url, page.base.as_deref()?));
         let base = base.unwrap_or_else(|| self.url.clone());
-        unique(found::take(settings, &base, &links))
+        unique(found::take(settings, &visitor.known_links, &base, &links))
     }
 
     /// Returns the entries of a sitemap or feed that is a starting point, or was announced.
@@ -347,17 +348,21 @@ fn header_meta(answer: &PageAnswer) -> RobotsMeta {
 }
 
 /// Each URL once, as near as it is.
-fn unique(taken: Vec<Taken>) -> Vec<Taken> {
-    let mut known = std::collections::HashMap::new();
-    let mut unique: Vec<Taken> = Vec::new();
-    for link in taken {
-        let at = *known.entry(link.url.clone()).or_insert(unique.len());
-        match unique.get_mut(at) {
-            Some(earlier) => earlier.steps = earlier.steps.min(link.steps),
-            None => unique.push(link),
-        }
+fn unique(mut taken: Vec<Taken>) -> Vec<Taken> {
+    let mut nearest: HashMap<&str, u32> = HashMap::with_capacity(taken.len());
+    for link in &taken {
+        let steps = nearest.entry(&link.url).or_insert(link.steps);
+        *steps = link.steps.min(*steps);
     }
-    unique
+    // The first of a URL is told of; the others find nothing left.
+    let steps: Vec<Option<u32>> = taken.iter().map(|it| nearest.remove(&*it.url)).collect();
+    let mut steps = steps.into_iter();
+    taken.retain_mut(|link| {
+        let nearest = steps.next().flatten();
+        link.steps = nearest.unwrap_or(link.steps);
+        nearest.is_some()
+    });
+    taken
 }
 
 trait KeepVersion {

@@ -38,6 +38,7 @@ mod explain;
 mod found;
 mod hosts;
 mod judge;
+mod known_links;
 mod orders;
 mod outcome;
 mod pending;

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use tokio::runtime::Handle;
-
 use crate::store::{PageRecord, RunCounts, RunKey, RunWanted};
 
 use super::course::{Course, Done, LOW};
@@ -101,7 +99,6 @@ impl Course {
         let (pages, counts) = self.pending.take();
         let (visitor, run_id, position) =
             (Arc::clone(&self.visitor), self.run.run_id, self.position);
-        let runtime = Handle::current();
         let recording = async move {
             let settings = visitor.settings();
             let key = RunKey {
@@ -117,9 +114,7 @@ impl Course {
                 pages: pages.len(),
             })
         };
-        // On a thread of its own: between two statements it waits for no visit.
-        self.work
-            .spawn_blocking(move || runtime.block_on(recording));
+        self.work.spawn(recording);
     }
 
     /// Tells whether what has come is to be recorded, or more may come to be recorded with it.

@@ -1,4 +1,4 @@
-//! Threads that read pages.
+//! Threads that read large pages.
 
 use std::{
     collections::VecDeque,
@@ -17,7 +17,8 @@ use super::SiteRobotError;
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// Threads that read pages, for the time of a run.
+/// Threads that read large pages, for the time of a run; a small one is read at once
+/// where it came.
 ///
 /// There are as many as processors, but for one, which asks servers and records
 /// meanwhile: more read nothing faster, and each takes memory of its own. What a

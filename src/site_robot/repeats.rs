@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    hash::{BuildHasher as _, RandomState},
+    hash::{BuildHasher as _, Hash as _, Hasher as _, RandomState},
 };
 
 use url::Url;
@@ -38,12 +38,22 @@ impl Repeats {
 }
 
 /// Returns a number for what a page looks like, if its URL holds a number at all.
-pub(super) fn look(hasher: &RandomState, url: &Url, title: &str, text: &str) -> Option<u64> {
+pub(super) fn look<'t>(
+    hasher: &RandomState,
+    url: &Url,
+    title: &str,
+    texts: impl IntoIterator<Item = &'t str>,
+) -> Option<u64> {
     let behind = url
         .as_str()
         .get(url.origin().ascii_serialization().len()..)?;
     let has_number = behind.bytes().any(|byte| byte.is_ascii_digit());
-    has_number.then(|| hasher.hash_one((shape(behind), title, text)))
+    has_number.then(|| {
+        let mut look = hasher.build_hasher();
+        (shape(behind), title).hash(&mut look);
+        texts.into_iter().for_each(|text| text.hash(&mut look));
+        look.finish()
+    })
 }
 
 /// Returns a path with a `*` for each word that holds a digit.
@@ -87,8 +97,9 @@ mod tests {
     #[test]
     fn pages_look_alike_by_title_text_and_path() {
         let hasher = RandomState::new();
-        let of =
-            |url: &str, title: &str, text: &str| look(&hasher, &url.parse().unwrap(), title, text);
+        let of = |url: &str, title: &str, text: &str| {
+            look(&hasher, &url.parse().unwrap(), title, [text])
+        };
         let first = of("http://h/s/1/a", "A", "text").unwrap();
         assert_eq!(of("http://h/s/2/a", "A", "text"), Some(first));
         assert_ne!(of("http://h/s/2/b", "A", "text"), Some(first));

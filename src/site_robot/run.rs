@@ -32,6 +32,7 @@ pub(super) async fn run(shared: &Arc<Shared>) -> Result<Summary, SiteRobotError>
         enumeration_run: FilterRun::restore(counted.clone()),
         generation_run: FilterRun::restore(counted),
         rules: super::robots::AllRules::default(),
+        known_links: super::known_links::KnownLinks::default(),
         readers: Readers::new(settings.limits.readers),
         looks: std::hash::RandomState::new(),
     };

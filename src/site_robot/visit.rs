@@ -13,6 +13,7 @@ use super::{
     came::Came,
     found::{self, Taken, found, in_form},
     judge::{self, Judged, Judging},
+    known_links::KnownLinks,
     outcome::{Meaning, meaning, meaning_of_error, retry_ms},
     readers::Readers,
     robots::{AllRules, HostRules, Permission},
@@ -32,6 +33,7 @@ pub(super) struct Visitor {
     pub(super) enumeration_run: FilterRun,
     pub(super) generation_run: FilterRun,
     pub(super) rules: AllRules,
+    pub(super) known_links: KnownLinks,
     pub(super) readers: Readers,
     pub(super) looks: std::hash::RandomState,
 }

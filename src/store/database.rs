@@ -5,7 +5,7 @@
 use std::{future::Future, time::Duration};
 
 use sqlx::{
-    Executor, FromRow, PgPool, Postgres, Sqlite, SqlitePool,
+    AssertSqlSafe, Executor, FromRow, PgPool, Postgres, Sqlite, SqlitePool,
     postgres::{PgArguments, PgRow},
     sqlite::{SqliteArguments, SqliteRow},
 };
@@ -14,7 +14,7 @@ use super::{
     StoreError,
     error::{Engine, Place},
     postgres, sqlite,
-    statement::{Statement, Value, arguments},
+    statement::{Statement, Step, Value, arguments, joined},
 };
 
 /// Longest that one statement may take, waiting for a connection included.
@@ -284,6 +284,31 @@ impl Transaction<'_> {
         let place = self.place;
         let result = result.await;
         result.map_err(|error| StoreError::of_statement(statement.what, place, &error))
+    }
+
+    /// Carries out statements one behind the other; returns the rows of those that read.
+    ///
+    /// SQLite is handed all at once: to wake its thread, and to be woken by it, costs more
+    /// than most statements do.
+    pub(super) async fn rows_of_all<T: Record>(
+        &mut self,
+        all: &[Step<'_>],
+    ) -> Result<Vec<T>, StoreError> {
+        let OpenTransaction::Sqlite(open) = &mut self.open else {
+            let mut rows = Vec::new();
+            for (statement, values) in all {
+                rows.extend(self.rows::<T>(statement, values).await?);
+            }
+            return Ok(rows);
+        };
+        let result = in_time(async {
+            let values = all.iter().flat_map(|(_, values)| values);
+            let arguments = arguments::<SqliteArguments>(values)?;
+            let query = sqlx::query_as_with(AssertSqlSafe(joined(all)), arguments);
+            query.fetch_all(&mut **open).await
+        });
+        let result = result.await;
+        result.map_err(|error| StoreError::of_statement(self.what, self.place, &error))
     }
 
     /// Tells which engine carries it out.

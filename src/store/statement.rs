@@ -1,6 +1,6 @@
 //! Statements and their parameters.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt::Write as _};
 
 use sqlx::{Arguments, AssertSqlSafe, Encode, Type};
 
@@ -10,6 +10,9 @@ pub(super) struct Statement {
     pub(super) what: &'static str,
     pub(super) sql: Cow<'static, str>,
 }
+
+/// Statement that is carried out with others, and its values.
+pub(super) type Step<'v> = (&'v Statement, Vec<Value<'v>>);
 
 /// Statements that do the same, each with another number of rows; put together once.
 #[derive(Debug)]
@@ -45,6 +48,26 @@ impl Statement {
     pub(super) fn safe(&self) -> AssertSqlSafe<Cow<'static, str>> {
         AssertSqlSafe(self.sql.clone())
     }
+}
+
+/// Returns the SQL of statements one behind the other; each finds its parameters behind
+/// those of the statements before.
+pub(super) fn joined(all: &[Step<'_>]) -> String {
+    let mut sql = String::with_capacity(all.iter().map(|(one, _)| one.sql.len() + 64).sum());
+    let mut before = 0;
+    for (statement, values) in all {
+        let mut parts = statement.sql.split('$');
+        sql.push_str(parts.next().unwrap_or_default());
+        for part in parts {
+            let digits = part.bytes().take_while(u8::is_ascii_digit).count();
+            let (number, rest) = part.split_at(digits);
+            let number = number.parse::<usize>().unwrap_or_default();
+            let _ = write!(sql, "${}{rest}", number + before);
+        }
+        sql.push_str("; ");
+        before += values.len();
+    }
+    sql
 }
 
 impl ByRows {
@@ -138,7 +161,9 @@ pub(super) fn without_nul(text: &str) -> Cow<'_, str> {
 }
 
 /// Returns the values as an engine's driver takes them.
-pub(super) fn arguments<A>(values: &[Value<'_>]) -> Result<A, sqlx::Error>
+pub(super) fn arguments<'v, A>(
+    values: impl IntoIterator<Item = &'v Value<'v>>,
+) -> Result<A, sqlx::Error>
 where
     A: Arguments,
     for<'t> Option<i64>: Encode<'t, A::Database> + Type<A::Database>,
@@ -146,7 +171,8 @@ where
     for<'t> &'t str: Encode<'t, A::Database> + Type<A::Database>,
 {
     let mut arguments = A::default();
-    arguments.reserve(values.len(), values.len());
+    let values = values.into_iter();
+    arguments.reserve(values.size_hint().0, values.size_hint().0);
     for value in values {
         match value {
             Value::Int(number) => arguments.add(*number),
@@ -156,4 +182,23 @@ where
         .map_err(sqlx::Error::Encode)?;
     }
     Ok(arguments)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn joined_statements_find_their_parameters_behind_those_before() {
+        let first = Statement::new("one", "SELECT $1 WHERE $2 IN ($3, $1)");
+        let without = Statement::new("none", "SELECT changes()");
+        let last = Statement::new("ten", "SELECT $10, $2 + $1");
+        let three = vec![Value::from(1_i64); 3];
+        let ten = vec![Value::from("x"); 10];
+        let all = [(&first, three), (&without, Vec::new()), (&last, ten)];
+        assert_eq!(
+            joined(&all),
+            "SELECT $1 WHERE $2 IN ($3, $1); SELECT changes(); SELECT $13, $5 + $4; "
+        );
+    }
 }

@@ -103,20 +103,31 @@ async fn make(
     let mut making: VecDeque<JoinHandle<_>> = VecDeque::new();
     let (mut done, mut has_more) = (Ok(()), true);
     while done.is_ok() && (has_more || !making.is_empty()) {
-        if has_more && making.len() <= most {
-            match reading.next().await {
-                Ok(Some(piece)) => {
-                    let (shared, files) = (Arc::clone(&work.shared), work.staging.files());
-                    making.push_back(spawn_blocking(move || Made::of(&piece, &shared, files)));
+        // The next piece is read while the first is finished.
+        let is_full = making.len() > most || !has_more;
+        let first = making.pop_front_if(|_| is_full);
+        let (read, made) = tokio::join!(
+            async {
+                if has_more {
+                    reading.next().await
+                } else {
+                    Ok(None)
                 }
-                Ok(None) => has_more = false,
-                Err(error) => done = Err(error),
+            },
+            async { Some(first?.await.unwrap_or_else(|_| Err(ended(directory)))) },
+        );
+        match read {
+            Ok(Some(piece)) => {
+                let (shared, files) = (Arc::clone(&work.shared), work.staging.files());
+                making.push_back(spawn_blocking(move || Made::of(&piece, &shared, files)));
             }
-        } else if let Some(first) = making.pop_front() {
-            let made = first.await.unwrap_or_else(|_| Err(ended(directory)));
+            Ok(None) => has_more = false,
+            Err(error) => done = Err(error),
+        }
+        if let Some(made) = made {
             let add = move || {
-                let done = made.and_then(|made| work.add(made));
-                Ok((work, done))
+                let added = made.and_then(|made| work.add(made));
+                Ok((work, done.and(added)))
             };
             (work, done) = blocking(directory, add).await?;
         }

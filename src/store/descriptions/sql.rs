@@ -11,7 +11,8 @@ use super::{
 };
 
 /// Write descriptions: `$1` site, `$2` run, `$3` now.
-pub(super) static SAVE: LazyLock<ByRows> = LazyLock::new(|| ByRows::new(&[8, 4, 2, 1], save));
+pub(super) static SAVE: LazyLock<ByRows> =
+    LazyLock::new(|| ByRows::new(&[8, 6, 5, 4, 3, 2, 1], save));
 
 /// Read the fingerprints of URLs.
 pub(super) static FINGERPRINTS: LazyLock<ByRows> =
@@ -153,9 +154,10 @@ fn ordered(
         ),
         (None, _) => ("$2 = $2 AND url > $3".to_owned(), "url".to_owned()),
     };
+    // SQLite compiles a statement anew for each value of a bare limit.
     let sql = format!(
         "SELECT {columns} FROM resource_descriptions WHERE site = $1 AND {filter} \
-         ORDER BY {sorted} LIMIT $4"
+         ORDER BY {sorted} LIMIT $4 + 0"
     );
     Statement::assembled(what, sql)
 }

@@ -3,7 +3,11 @@
 use std::collections::HashMap;
 
 use super::{
-    super::{Store, StoreError, database::Transaction, statement::Value},
+    super::{
+        Store, StoreError,
+        database::Transaction,
+        statement::{Step, Value},
+    },
     row::WriteRow,
     sql,
 };
@@ -38,9 +42,10 @@ impl Store {
     ) -> Result<Vec<Saved>, StoreError> {
         let mut transaction = self.database.begin("save resource descriptions").await?;
         let mut all = Vec::with_capacity(descriptions.len());
-        for piece in descriptions.chunks(500) {
+        for piece in descriptions.chunks(8) {
             let piece: Vec<_> = piece.iter().collect();
-            all.extend(save(&mut transaction, site, run_id, &piece, now_ms).await?);
+            let saved = save(&mut transaction, (site, run_id), &piece, Vec::new(), now_ms);
+            all.extend(saved.await?);
         }
         transaction.commit().await?;
         Ok(all)
@@ -69,12 +74,12 @@ impl Store {
     }
 }
 
-/// Saves descriptions within a transaction.
-pub(in crate::store) async fn save(
+/// Saves descriptions within a transaction, and carries out other steps behind that.
+pub(in crate::store) async fn save<'v>(
     transaction: &mut Transaction<'_>,
-    site: &str,
-    run_id: i64,
-    descriptions: &[&ResourceDescription],
+    (site, run_id): (&'v str, i64),
+    descriptions: &[&'v ResourceDescription],
+    others: Vec<Step<'v>>,
     now_ms: i64,
 ) -> Result<Vec<Saved>, StoreError> {
     let mut rows: Vec<WriteRow<'_>> = Vec::with_capacity(descriptions.len());
@@ -88,12 +93,22 @@ pub(in crate::store) async fn save(
         }
     }
     let urls: Vec<&str> = rows.iter().map(|row| row.url).collect();
-    let known = fingerprints(transaction, site, &urls).await?;
+    // What was there before is read before anything is written.
+    let known = sql::FINGERPRINTS.padded(&urls);
+    let mut steps: Vec<Step<'_>> = known
+        .map(|(statement, list)| (statement, of_urls(site, &list)))
+        .collect();
     for (statement, piece) in sql::SAVE.pieces(&rows) {
         let mut values: Vec<Value<'_>> = vec![site.into(), run_id.into(), now_ms.into()];
         values.extend(piece.iter().flat_map(WriteRow::values));
-        transaction.execute(statement, &values).await?;
+        steps.push((statement, values));
     }
+    steps.extend(others);
+    let known: Vec<(String, String)> = transaction.rows_of_all(&steps).await?;
+    let known: HashMap<&str, &str> = known
+        .iter()
+        .map(|(url, fingerprint)| (url.as_str(), fingerprint.as_str()))
+        .collect();
     let saved = |row: &WriteRow<'_>| match known.get(row.url) {
         None => Saved::Added,
         Some(before) if *before == row.fingerprint => Saved::Same,
@@ -127,20 +142,6 @@ pub(in crate::store) async fn delete(
         deleted += transaction.execute(statement, &values).await?;
     }
     Ok(deleted)
-}
-
-async fn fingerprints(
-    transaction: &mut Transaction<'_>,
-    site: &str,
-    urls: &[&str],
-) -> Result<HashMap<String, String>, StoreError> {
-    let mut known = HashMap::new();
-    for (statement, list) in sql::FINGERPRINTS.padded(urls) {
-        let values = of_urls(site, &list);
-        let rows = transaction.rows(statement, &values);
-        known.extend(rows.await? as Vec<(String, String)>);
-    }
-    Ok(known)
 }
 
 fn of_urls<'v>(site: &'v str, urls: &[&'v str]) -> Vec<Value<'v>> {

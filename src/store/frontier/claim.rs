@@ -2,9 +2,11 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use serde_json::{Value as Json, json};
+
 use super::{
-    super::{Store, StoreError, database::Transaction, statement::Value},
-    ClaimedUrl, FoundUrl, KnownUrl, sql,
+    super::{Store, StoreError, database::Transaction, error::Engine, statement::Value},
+    ClaimedUrl, FoundUrl, KnownUrl, RunCounts, sql,
     url::ClaimedRow,
 };
 
@@ -43,7 +45,12 @@ impl Store {
     ) -> Result<u64, StoreError> {
         let mut transaction = self.database.begin("enter URLs that were found").await?;
         let urls: Vec<&FoundUrl> = urls.iter().collect();
-        let entered = enter(&mut transaction, site, run_id, position, &urls).await?;
+        let queue = Queue {
+            site,
+            run_id,
+            position,
+        };
+        let entered = queue.enter(&mut transaction, &urls).await?;
         transaction.commit().await?;
         Ok(entered)
     }
@@ -218,14 +225,86 @@ impl Store {
     }
 }
 
-/// Enters URLs within a transaction, in their order by URL: others enter the same ones.
-pub(super) async fn enter(
-    transaction: &mut Transaction<'_>,
-    site: &str,
-    run_id: i64,
-    position: i64,
-    urls: &[&FoundUrl],
-) -> Result<u64, StoreError> {
+/// Where URLs are entered: site, run, and their order among those of the same depth.
+pub(super) struct Queue<'r> {
+    pub(super) site: &'r str,
+    pub(super) run_id: i64,
+    pub(super) position: i64,
+}
+
+impl Queue<'_> {
+    /// Enters URLs, and counts them in their run together with `counts`; returns how many.
+    pub(super) async fn enter_and_count(
+        &self,
+        transaction: &mut Transaction<'_>,
+        urls: &[&FoundUrl],
+        counts: &RunCounts,
+    ) -> Result<u64, StoreError> {
+        if transaction.engine() == Engine::Postgres {
+            let entered = self.enter(transaction, urls).await?;
+            let counts = RunCounts {
+                found: counts.found + entered,
+                ..*counts
+            };
+            // Last, since it is the row that all instances want.
+            let values = counts.values(self.run_id);
+            transaction.execute(&sql::COUNT_RUN, &values).await?;
+            return Ok(entered);
+        }
+        let list = listed(&nearest(urls));
+        let all = [
+            (&*sql::ENTER_LIST, self.values_of(&list)),
+            (&sql::FOUND, Vec::new()),
+            (&sql::COUNT_FOUND, counts.values(self.run_id).into()),
+        ];
+        let found: Vec<(i64,)> = transaction.rows_of_all(&all).await?;
+        let entered = found.first().map_or(0, |(entered,)| *entered);
+        Ok(u64::try_from(entered).unwrap_or(0))
+    }
+
+    /// Enters URLs; returns how many are new in their run.
+    async fn enter(
+        &self,
+        transaction: &mut Transaction<'_>,
+        urls: &[&FoundUrl],
+    ) -> Result<u64, StoreError> {
+        let nearest = nearest(urls);
+        if transaction.engine() == Engine::Sqlite {
+            let list = listed(&nearest);
+            let values = self.values_of(&list);
+            return transaction.execute(&sql::ENTER_LIST, &values).await;
+        }
+        let mut entered = 0;
+        for (statement, piece) in sql::ENTER.pieces(&nearest) {
+            let mut values = self.values();
+            for found in piece {
+                let depth = i64::from(found.depth);
+                values.extend([
+                    Value::from(&found.url),
+                    (&found.host).into(),
+                    depth.into(),
+                    found.max_depth.map(i64::from).into(),
+                    (&found.found_on).into(),
+                ]);
+            }
+            entered += transaction.execute(statement, &values).await?;
+        }
+        Ok(entered)
+    }
+
+    fn values(&self) -> Vec<Value<'_>> {
+        vec![self.site.into(), self.run_id.into(), self.position.into()]
+    }
+
+    fn values_of<'v>(&'v self, list: &'v str) -> Vec<Value<'v>> {
+        let mut values = self.values();
+        values.push(list.into());
+        values
+    }
+}
+
+/// Returns each URL once, as near as it is, in their order: others enter the same ones.
+fn nearest<'u>(urls: &[&'u FoundUrl]) -> Vec<&'u FoundUrl> {
     let mut nearest: BTreeMap<&str, &FoundUrl> = BTreeMap::new();
     for found in urls {
         let known = nearest.entry(&found.url).or_insert(*found);
@@ -233,23 +312,13 @@ pub(super) async fn enter(
             *known = *found;
         }
     }
-    let nearest: Vec<&FoundUrl> = nearest.into_values().collect();
-    let mut entered = 0;
-    for (statement, piece) in sql::ENTER.pieces(&nearest) {
-        let mut values: Vec<Value<'_>> = vec![site.into(), run_id.into(), position.into()];
-        for found in piece {
-            let depth = i64::from(found.depth);
-            values.extend([
-                Value::from(&found.url),
-                (&found.host).into(),
-                depth.into(),
-                found.max_depth.map(i64::from).into(),
-                (&found.found_on).into(),
-            ]);
-        }
-        entered += transaction.execute(statement, &values).await?;
-    }
-    Ok(entered)
+    nearest.into_values().collect()
+}
+
+/// Returns URLs as a JSON array of arrays.
+fn listed(urls: &[&FoundUrl]) -> String {
+    let row = |it: &&FoundUrl| json!([it.url, it.host, it.depth, it.max_depth, it.found_on]);
+    Json::Array(urls.iter().map(row).collect()).to_string()
 }
 
 fn lease_name(holder: &str) -> String {

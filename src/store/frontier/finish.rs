@@ -42,9 +42,6 @@ impl Store {
             }
             let values = [site.into(), run_id.into()];
             self.database.execute(&sql::FORGET_URLS, &values).await?;
-            self.database
-                .execute(&sql::FORGET_LINKS, &[site.into()])
-                .await?;
         }
         self.run(run_id).await
     }
@@ -57,7 +54,7 @@ impl Store {
     pub async fn clear_site(&self, site: &str) -> Result<u64, StoreError> {
         let values = [site.into()];
         let mut transaction = self.database.begin("forget a site").await?;
-        for statement in [&sql::CLEAR_URLS, &sql::CLEAR_LINKS, &sql::CLEAR_RUNS] {
+        for statement in [&sql::CLEAR_URLS, &sql::CLEAR_RUNS] {
             transaction.execute(statement, &values).await?;
         }
         let cleared = clear(&mut transaction, site).await?;

@@ -5,16 +5,20 @@ use super::{
         Saved, Store, StoreError,
         database::Transaction,
         descriptions::{delete, save},
-        statement::Value,
+        error::Engine,
+        statement::{Step, Value},
     },
     ClaimedUrl, FoundUrl, RunCounts,
-    claim::enter,
+    claim::Queue,
     sql,
 };
 use crate::description::ResourceDescription;
 
 /// Times that a transaction is tried which another instance got in the way of.
 const ATTEMPTS: u32 = 5;
+
+/// Pages that SQLite is handed at once: so many rows have a statement of their own.
+const PIECE: usize = 8;
 
 /// What became of a page.
 #[derive(Clone, Debug)]
@@ -97,15 +101,22 @@ impl Store {
     ) -> Result<Recorded, StoreError> {
         let mut transaction = self.database.begin("record visits").await?;
         let mut counts = *counts;
-        write_descriptions(&mut transaction, run, pages, &mut counts, now_ms).await?;
-        write_visits(&mut transaction, run, pages, now_ms).await?;
-        write_links(&mut transaction, run, pages).await?;
+        let most = match transaction.engine() {
+            Engine::Sqlite => PIECE,
+            // Locked in the same order by all: descriptions first, then visits.
+            Engine::Postgres => pages.len().max(1),
+        };
+        for piece in pages.chunks(most) {
+            write_pages(&mut transaction, run, piece, &mut counts, now_ms).await?;
+        }
         let found: Vec<&FoundUrl> = pages.iter().flat_map(|page| &page.found).collect();
-        let (site, run_id) = (run.site, run.run_id);
-        counts.found += enter(&mut transaction, site, run_id, run.position, &found).await?;
-        // Last, since it is the row that all instances want.
-        let values = counts.values(run_id);
-        transaction.execute(&sql::COUNT_RUN, &values).await?;
+        let queue = Queue {
+            site: run.site,
+            run_id: run.run_id,
+            position: run.position,
+        };
+        let entered = queue.enter_and_count(&mut transaction, &found, &counts);
+        counts.found += entered.await?;
         transaction.commit().await?;
         Ok(Recorded { counts })
     }
@@ -124,7 +135,7 @@ pub struct RunKey<'r> {
     pub position: i64,
 }
 
-async fn write_descriptions(
+async fn write_pages(
     transaction: &mut Transaction<'_>,
     run: &RunKey<'_>,
     pages: &[&PageRecord],
@@ -142,7 +153,10 @@ async fn write_descriptions(
             DescriptionChange::Keep | DescriptionChange::Withdraw => {}
         }
     }
-    for saved in save(transaction, run.site, run.run_id, &made, now_ms).await? {
+    let visits: Vec<Visit<'_>> = pages.iter().map(|page| Visit::new(page)).collect();
+    let visits = write_visits(run, &visits, now_ms);
+    let saved = save(transaction, (run.site, run.run_id), &made, visits, now_ms);
+    for saved in saved.await? {
         match saved {
             Saved::Added => counts.added += 1,
             Saved::Changed => counts.changed += 1,
@@ -153,47 +167,63 @@ async fn write_descriptions(
     Ok(())
 }
 
-async fn write_visits(
-    transaction: &mut Transaction<'_>,
-    run: &RunKey<'_>,
-    pages: &[&PageRecord],
-    now_ms: i64,
-) -> Result<(), StoreError> {
-    let (again, visited): (Vec<&PageRecord>, Vec<_>) = pages
+fn write_visits<'v>(run: &RunKey<'v>, visits: &'v [Visit<'v>], now_ms: i64) -> Vec<Step<'v>> {
+    let (again, visited): (Vec<&Visit<'_>>, Vec<_>) = visits
         .iter()
-        .copied()
-        .partition(|page| page.claimed.is_relink);
-    for page in again {
+        .partition(|visit| visit.page.claimed.is_relink);
+    let again = again.into_iter().map(|Visit { page, .. }| {
         let depth = i64::from(page.claimed.depth);
-        let values = [run.site.into(), (&page.claimed.url).into(), depth.into()];
-        transaction.execute(&sql::RELINKED, &values).await?;
-    }
-    for (statement, piece) in sql::RECORD.pieces(&visited) {
+        let values = vec![run.site.into(), (&page.claimed.url).into(), depth.into()];
+        (&sql::RELINKED, values)
+    });
+    let visited = sql::RECORD.pieces(&visited).map(|(statement, piece)| {
         let (site, settings) = (run.site.into(), run.settings.into());
         let mut values: Vec<Value<'_>> = vec![site, run.run_id.into(), settings];
-        values.extend(piece.iter().flat_map(|page| page.values(now_ms)));
-        transaction.execute(statement, &values).await?;
-    }
-    Ok(())
+        values.extend(piece.iter().flat_map(|visit| visit.values(now_ms)));
+        (statement, values)
+    });
+    again.chain(visited).collect()
 }
 
-async fn write_links(
-    transaction: &mut Transaction<'_>,
-    run: &RunKey<'_>,
-    pages: &[&PageRecord],
-) -> Result<(), StoreError> {
-    let rows: Vec<(&str, String)> = pages
-        .iter()
-        .filter_map(|page| Some((page.claimed.url.as_str(), page.links.as_ref()?.join("\n"))))
-        .collect();
-    for (statement, piece) in sql::SAVE_LINKS.pieces(&rows) {
-        let mut values: Vec<Value<'_>> = vec![run.site.into()];
-        for (url, links) in piece {
-            values.extend([Value::from(*url), links.into()]);
-        }
-        transaction.execute(statement, &values).await?;
+/// A page as its row is written.
+struct Visit<'p> {
+    page: &'p PageRecord,
+    /// A line each.
+    links: Option<String>,
+}
+
+impl<'p> Visit<'p> {
+    fn new(page: &'p PageRecord) -> Self {
+        let links = page.links.as_ref().map(|links| links.join("\n"));
+        Self { page, links }
     }
-    Ok(())
+
+    /// Returns the values in the order of the statement that records.
+    fn values(&self, now_ms: i64) -> [Value<'_>; 15] {
+        let Self { page, links } = self;
+        let claimed = &page.claimed;
+        let (state, attempts) = match page.retry_ms {
+            None => (3, claimed.attempts),
+            Some(_) => (2, claimed.attempts.saturating_add(1)),
+        };
+        [
+            (&claimed.url).into(),
+            (&claimed.host).into(),
+            i64::from(claimed.depth).into(),
+            (&claimed.found_on).into(),
+            i64::from(state).into(),
+            i64::from(attempts).into(),
+            i64::from(page.is_described()).into(),
+            page.retry_ms.into(),
+            now_ms.into(),
+            page.status.map(i64::from).into(),
+            (&page.outcome).into(),
+            (&page.etag).into(),
+            (&page.last_modified).into(),
+            (&page.content_hash).into(),
+            links.into(),
+        ]
+    }
 }
 
 impl PageRecord {
@@ -220,30 +250,5 @@ impl PageRecord {
             DescriptionChange::Save(_) => true,
             DescriptionChange::Withdraw => false,
         }
-    }
-
-    /// Returns the values in the order of the statement that records.
-    fn values(&self, now_ms: i64) -> [Value<'_>; 14] {
-        let claimed = &self.claimed;
-        let (state, attempts) = match self.retry_ms {
-            None => (3, claimed.attempts),
-            Some(_) => (2, claimed.attempts.saturating_add(1)),
-        };
-        [
-            (&claimed.url).into(),
-            (&claimed.host).into(),
-            i64::from(claimed.depth).into(),
-            (&claimed.found_on).into(),
-            i64::from(state).into(),
-            i64::from(attempts).into(),
-            i64::from(self.is_described()).into(),
-            self.retry_ms.into(),
-            now_ms.into(),
-            self.status.map(i64::from).into(),
-            (&self.outcome).into(),
-            (&self.etag).into(),
-            (&self.last_modified).into(),
-            (&self.content_hash).into(),
-        ]
     }
 }

@@ -11,20 +11,33 @@ use super::super::{
 
 /// Enter found URLs: `$1` site, `$2` run, `$3` position.
 ///
-/// SQLite looks for each parameter among all of a statement: many rows take long.
+/// SQLite takes them as a list: see [`ENTER_LIST`].
 pub(super) static ENTER: LazyLock<ByRows> = LazyLock::new(|| ByRows::new(&[16, 8, 4, 2, 1], enter));
 
-/// Record visits: `$1` site, `$2` run, `$3` settings.
-pub(super) static RECORD: LazyLock<ByRows> = LazyLock::new(|| ByRows::new(&[8, 4, 2, 1], record));
+/// Enter found URLs on SQLite: `$1` site, `$2` run, `$3` position, `$4` a JSON array of arrays.
+///
+/// It is one statement for any number of them, to be handed over with others.
+pub(super) static ENTER_LIST: LazyLock<Statement> = LazyLock::new(enter_list);
 
-/// Keep the links of pages: `$1` site.
-pub(super) static SAVE_LINKS: LazyLock<ByRows> =
-    LazyLock::new(|| ByRows::new(&[32, 16, 8, 4, 2, 1], save_links));
+/// Record visits: `$1` site, `$2` run, `$3` settings.
+///
+/// SQLite looks for each parameter among all of a statement: many rows take long.
+pub(super) static RECORD: LazyLock<ByRows> =
+    LazyLock::new(|| ByRows::new(&[8, 6, 5, 4, 3, 2, 1], record));
 
 macro_rules! run_columns {
     () => {
         "run_id, site, state, wanted, settings, started_ms, finished_ms, found, fetched, \
          unmodified, bytes, added, changed, same, withdrawn, rejected, failed"
+    };
+}
+
+macro_rules! counted {
+    () => {
+        "fetched = fetched + $3, unmodified = unmodified + $4, bytes = bytes + $5, \
+         added = added + $6, changed = changed + $7, same = same + $8, \
+         withdrawn = withdrawn + $9, rejected = rejected + $10, failed = failed + $11 \
+         WHERE run_id = $1"
     };
 }
 
@@ -41,10 +54,7 @@ statements! {
         "UPDATE site_robot_runs SET state = $2, finished_ms = $3 \
          WHERE run_id = $1 AND finished_ms IS NULL";
     COUNT_RUN = "count what a run of the site robot did",
-        "UPDATE site_robot_runs SET found = found + $2, fetched = fetched + $3, \
-         unmodified = unmodified + $4, bytes = bytes + $5, added = added + $6, \
-         changed = changed + $7, same = same + $8, withdrawn = withdrawn + $9, \
-         rejected = rejected + $10, failed = failed + $11 WHERE run_id = $1";
+        concat!("UPDATE site_robot_runs SET found = found + $2, ", counted!());
     WANT_RUN = "tell the site robot what to do",
         "UPDATE site_robot_runs SET wanted = $2 WHERE site = $1 AND finished_ms IS NULL";
     RUN = "read a run of the site robot",
@@ -88,7 +98,7 @@ statements! {
         "SELECT run_id, depth, found_on, state, described, status, outcome, fetched_ms \
          FROM site_robot_urls WHERE site = $1 AND url = $2";
     LINKS = "read the links of a page",
-        "SELECT links FROM site_robot_links WHERE site = $1 AND url = $2";
+        "SELECT COALESCE(links, '') FROM site_robot_urls WHERE site = $1 AND url = $2";
     RELINKED = "record links followed again",
         "UPDATE site_robot_urls SET holder = NULL, \
          relink = CASE WHEN depth < $3 THEN 1 ELSE 0 END, \
@@ -122,32 +132,40 @@ statements! {
          WHERE site = $1 AND described = 0 AND outcome LIKE '%filter-by-md5%'";
     FORGET_URLS = "forget URLs that are no longer found",
         "DELETE FROM site_robot_urls WHERE site = $1 AND run_id < $2";
-    FORGET_LINKS = "forget links of pages that are no longer found",
-        "DELETE FROM site_robot_links WHERE site = $1 AND NOT EXISTS (SELECT 1 \
-         FROM site_robot_urls AS known WHERE known.site = $1 AND known.url = site_robot_links.url)";
     CLEAR_URLS = "forget all URLs",
         "DELETE FROM site_robot_urls WHERE site = $1";
-    CLEAR_LINKS = "forget all links",
-        "DELETE FROM site_robot_links WHERE site = $1";
     CLEAR_RUNS = "forget all runs",
         "DELETE FROM site_robot_runs WHERE site = $1";
 }
+
+/// On SQLite: returns how many rows the statement before has changed.
+pub(super) static FOUND: Statement =
+    Statement::new("count URLs that were found", "SELECT changes()");
+
+/// On SQLite: `COUNT_RUN`, where what the statement before has changed was found.
+pub(super) static COUNT_FOUND: Statement = Statement::new(
+    "count what a run of the site robot did",
+    concat!(
+        "UPDATE site_robot_runs SET found = found + changes() + $2, ",
+        counted!()
+    ),
+);
 
 /// Returns the statement that takes URLs of a host: `$1` site, `$2` run, `$3` host, `$4` how
 /// many, `$5` holder.
 pub(super) fn claim(engine: Engine) -> Statement {
     // SQLite has one writer: who updates has skipped nobody.
-    let lock = match engine {
-        Engine::Sqlite => "",
-        Engine::Postgres => " FOR UPDATE SKIP LOCKED",
+    let (place, lock) = match engine {
+        Engine::Sqlite => ("rowid", ""),
+        Engine::Postgres => ("url", " FOR UPDATE SKIP LOCKED"),
     };
     // A subquery may be carried out more than once, and take more; this is not.
     let sql = format!(
-        "WITH next AS MATERIALIZED (SELECT url FROM site_robot_urls WHERE site = $1 \
+        "WITH next AS MATERIALIZED (SELECT {place} AS place FROM site_robot_urls WHERE site = $1 \
          AND run_id = $2 AND state = 0 AND state < 3 AND host = $3 \
          ORDER BY depth, position LIMIT $4{lock}) \
          UPDATE site_robot_urls SET state = 1, holder = $5 \
-         WHERE site = $1 AND url IN (SELECT url FROM next) \
+         WHERE site = $1 AND {place} IN (SELECT place FROM next) \
          RETURNING depth, max_depth, position, url, found_on, attempts, relink, described, etag, \
          last_modified, content_hash, settings"
     );
@@ -156,6 +174,30 @@ pub(super) fn claim(engine: Engine) -> Statement {
 
 /// One that this run knows stays, unless it was found nearer to a starting
 /// point: if it was fetched by then, its links are followed once more.
+const NEAREST_STAYS: &str = " ON CONFLICT (site, url) DO UPDATE SET run_id = excluded.run_id, \
+    state = CASE WHEN site_robot_urls.run_id = excluded.run_id \
+    AND site_robot_urls.state <> 3 THEN site_robot_urls.state ELSE 0 END, \
+    relink = CASE WHEN site_robot_urls.run_id = excluded.run_id \
+    AND (site_robot_urls.state = 3 OR site_robot_urls.relink = 1) THEN 1 ELSE 0 END, \
+    attempts = CASE WHEN site_robot_urls.run_id = excluded.run_id \
+    THEN site_robot_urls.attempts ELSE 0 END, \
+    holder = CASE WHEN site_robot_urls.run_id = excluded.run_id \
+    THEN site_robot_urls.holder ELSE NULL END, \
+    position = excluded.position, depth = excluded.depth, max_depth = excluded.max_depth, \
+    host = excluded.host, found_on = excluded.found_on \
+    WHERE site_robot_urls.run_id < excluded.run_id \
+    OR (site_robot_urls.run_id = excluded.run_id AND site_robot_urls.depth > excluded.depth)";
+
+fn enter_list() -> Statement {
+    let sql = format!(
+        "INSERT INTO site_robot_urls (site, run_id, position, state, relink, attempts, \
+         described, url, host, depth, max_depth, found_on) \
+         SELECT $1, $2, $3, 0, 0, 0, 0, value ->> 0, value ->> 1, value ->> 2, value ->> 3, \
+         value ->> 4 FROM json_each($4) WHERE true{NEAREST_STAYS}"
+    );
+    Statement::assembled("enter URLs that were found", sql)
+}
+
 fn enter(rows: usize) -> Statement {
     let mut sql = "INSERT INTO site_robot_urls (site, run_id, position, state, relink, attempts, \
          described, url, host, depth, max_depth, found_on) VALUES "
@@ -165,31 +207,18 @@ fn enter(rows: usize) -> Statement {
         let values = parameters(4 + row * 5, 5);
         let _ = write!(sql, "{comma}($1, $2, $3, 0, 0, 0, 0, {values})");
     }
-    sql.push_str(
-        " ON CONFLICT (site, url) DO UPDATE SET run_id = excluded.run_id, \
-         state = CASE WHEN site_robot_urls.run_id = excluded.run_id \
-         AND site_robot_urls.state <> 3 THEN site_robot_urls.state ELSE 0 END, \
-         relink = CASE WHEN site_robot_urls.run_id = excluded.run_id \
-         AND (site_robot_urls.state = 3 OR site_robot_urls.relink = 1) THEN 1 ELSE 0 END, \
-         attempts = CASE WHEN site_robot_urls.run_id = excluded.run_id \
-         THEN site_robot_urls.attempts ELSE 0 END, \
-         holder = CASE WHEN site_robot_urls.run_id = excluded.run_id \
-         THEN site_robot_urls.holder ELSE NULL END, \
-         position = excluded.position, depth = excluded.depth, max_depth = excluded.max_depth, \
-         host = excluded.host, found_on = excluded.found_on \
-         WHERE site_robot_urls.run_id < excluded.run_id \
-         OR (site_robot_urls.run_id = excluded.run_id AND site_robot_urls.depth > excluded.depth)",
-    );
+    sql.push_str(NEAREST_STAYS);
     Statement::assembled("enter URLs that were found", sql)
 }
 
 /// One that was found nearer to a starting point meanwhile waits once more. Why a page
-/// is not described stays on record when the page is as it was.
+/// is not described stays on record when the page is as it was; so do links of which
+/// nothing new is known.
 fn record(rows: usize) -> Statement {
-    const COLUMNS: usize = 14;
+    const COLUMNS: usize = 15;
     let mut sql = "INSERT INTO site_robot_urls (site, run_id, settings, position, relink, url, \
          host, depth, found_on, state, attempts, described, due_ms, fetched_ms, status, outcome, \
-         etag, last_modified, content_hash) VALUES "
+         etag, last_modified, content_hash, links) VALUES "
         .to_owned();
     for row in 0..rows {
         let comma = if row == 0 { "" } else { ", " };
@@ -208,27 +237,19 @@ fn record(rows: usize) -> Statement {
          AND site_robot_urls.outcome LIKE 'not described%' \
          THEN site_robot_urls.outcome ELSE excluded.outcome END, etag = excluded.etag, \
          last_modified = excluded.last_modified, content_hash = excluded.content_hash, \
-         settings = excluded.settings",
+         settings = excluded.settings, links = COALESCE(excluded.links, site_robot_urls.links)",
     );
     Statement::assembled("record visits", sql)
-}
-
-fn save_links(rows: usize) -> Statement {
-    let mut sql = "INSERT INTO site_robot_links (site, url, links) VALUES ".to_owned();
-    for row in 0..rows {
-        let comma = if row == 0 { "" } else { ", " };
-        let _ = write!(sql, "{comma}($1, {})", parameters(2 + row * 2, 2));
-    }
-    sql.push_str(" ON CONFLICT (site, url) DO UPDATE SET links = excluded.links");
-    Statement::assembled("keep the links of pages", sql)
 }
 
 /// Returns every statement that can be asked for.
 pub(in crate::store) fn every_statement(engine: Engine) -> Vec<Statement> {
     let mut all: Vec<Statement> = FIXED.iter().copied().cloned().collect();
     all.push(claim(engine));
-    for rows in [&ENTER, &RECORD, &SAVE_LINKS] {
-        all.extend(rows.all().cloned());
+    all.extend(RECORD.all().cloned());
+    match engine {
+        Engine::Sqlite => all.extend([ENTER_LIST.clone(), COUNT_FOUND.clone(), FOUND.clone()]),
+        Engine::Postgres => all.extend(ENTER.all().cloned()),
     }
     all
 }

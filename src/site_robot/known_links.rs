@@ -1,0 +1,101 @@
+//! Links that were judged already: menus stand on each page of a site.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+/// Links that are remembered in each of two generations.
+const MAX: usize = 4_096;
+
+/// Longest host and link that are remembered, in bytes.
+const MAX_BYTES: usize = 200;
+
+/// Memory of links and where they lead, for the time of a run.
+///
+/// A link that begins with a slash leads to the same URL from each page of its host, and
+/// what is decided about it does not change. Of more than 4,096, the oldest may be forgotten.
+#[derive(Debug, Default)]
+pub(super) struct KnownLinks {
+    known: Mutex<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    new: HashMap<String, Option<String>>,
+    old: HashMap<String, Option<String>>,
+}
+
+impl KnownLinks {
+    /// Returns the URL that a link leads to, if it may be visited; decides it where that is news.
+    pub(super) fn of(
+        &self,
+        host: &str,
+        link: &str,
+        decide: impl FnOnce() -> Option<String>,
+    ) -> Option<String> {
+        if !link.starts_with('/') || host.len() + link.len() > MAX_BYTES {
+            return decide();
+        }
+        let mut key = String::with_capacity(host.len() + link.len());
+        key.push_str(host);
+        key.push_str(link);
+        let known = self.known();
+        if let Some(decided) = known.new.get(&key).or_else(|| known.old.get(&key)) {
+            return decided.clone();
+        }
+        // Others need not wait for the decision.
+        drop(known);
+        let decided = decide();
+        self.known().insert(key, decided.clone());
+        decided
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        // What the lock guards is whole at any moment.
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    fn insert(&mut self, key: String, decided: Option<String>) {
+        if self.new.len() >= MAX {
+            self.old = std::mem::take(&mut self.new);
+        }
+        self.new.insert(key, decided);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_is_decided_once_for_each_host() {
+        let known = KnownLinks::default();
+        let decided = |host: &str, link: &str, to: Option<&str>| {
+            known.of(host, link, || to.map(str::to_owned))
+        };
+        assert_eq!(decided("http://a", "/x", Some("1")).as_deref(), Some("1"));
+        assert_eq!(decided("http://a", "/x", Some("2")).as_deref(), Some("1"));
+        assert_eq!(decided("http://b", "/x", None), None);
+        assert_eq!(decided("http://b", "/x", Some("2")), None);
+        // Where these lead depends on the page.
+        for link in ["x", "?x", "#x", ""] {
+            assert_eq!(decided("http://a", link, Some("1")).as_deref(), Some("1"));
+            assert_eq!(decided("http://a", link, None), None, "{link}");
+        }
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let known = KnownLinks::default();
+        for number in 0..20_000 {
+            known.of("http://a", &format!("/{number}"), || None);
+        }
+        known.of("http://a", &format!("/{}", "x".repeat(MAX_BYTES)), || None);
+        let known = known.known();
+        assert!(known.new.len() <= MAX && known.old.len() <= MAX);
+        assert!(known.new.contains_key("http://a/19999"));
+    }
+}
