@@ -350,6 +350,31 @@ proptest! {
 }
 
 #[test]
+fn a_robot_is_told_by_the_end_of_its_name_exactly_where_one_is_named() {
+    let detector = named(&[]).recognise_unlisted(true);
+    for name in [
+        "bot",
+        "xbot",
+        "cubot",
+        "CUBOT",
+        "Focubot",
+        "cubotbot",
+        "exampleBOT",
+        "robots",
+    ] {
+        for text in [
+            format!("{name} (iPhone)"),
+            format!("{name}/1.0 Darwin"),
+            format!("Mozilla/5.0 (compatible; {name}; Android 14)"),
+            format!("Mozilla/5.0 (compatible; MSIE 9.0; {name})"),
+        ] {
+            let is_named = detector.identify(text.as_bytes()).is_some();
+            assert_eq!(detector.is_robot(&text), is_named, "{text}");
+        }
+    }
+}
+
+#[test]
 fn a_robot_is_told_exactly_where_the_bundled_registry_names_one() {
     let robots = bundled().robots;
     let names: Vec<String> = robots

@@ -41,11 +41,11 @@ pub(super) fn find(text: &[u8], left: Range<usize>, marks: &mut Marks) -> Option
 /// [`find`] finds it too.
 #[inline]
 pub(super) fn is_bot(word: &Word) -> bool {
-    let letters = |text: &[u8]| key(text, &(0..text.len()));
-    let Some(before) = word.run.len().checked_sub(b"bot".len()) else {
-        return false;
+    let ends_with = |end: &[u8]| {
+        let before = word.run.len().checked_sub(end.len());
+        before.is_some_and(|before| word.key >> (8 * before) == key(end, &(0..end.len())))
     };
-    word.key >> (8 * before) == letters(b"bot") && word.key != letters(b"cubot")
+    ends_with(b"bot") && !ends_with(b"cubot")
 }
 
 /// What is known of a User-Agent before it is scanned for names.
