@@ -16,7 +16,7 @@ use regex::bytes::Regex;
 
 use self::{
     form::{Bucket, Form, NAME, Test},
-    grams::{Filter, Grams},
+    grams::Grams,
     known::Known,
     strange::Strange,
 };
@@ -25,6 +25,7 @@ use super::{
     index::Index,
     rules::Plain,
     skipped,
+    triples::Filter,
     words::{Word, Words},
 };
 

@@ -73,6 +73,7 @@ mod self_test;
 mod shared;
 mod skipped;
 mod specificity;
+mod triples;
 mod unlisted;
 mod verdict;
 mod visitors;

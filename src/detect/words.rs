@@ -112,13 +112,12 @@ impl Iterator for Words<'_> {
 /// Returns the key of the word that begins at `start`, if its key tells it from all others.
 #[inline]
 pub(super) fn word_at(text: &[u8], start: usize) -> Option<Word> {
-    let bytes = bytes_at(text, start).to_le_bytes();
-    let length = blocks::leading_letters(&bytes);
-    let run = start..start + length;
+    let bytes = bytes_at(text, start);
+    let length = blocks::leading_letters(&bytes.to_le_bytes());
     let is_told = (1..KEY_BYTES).contains(&length);
     is_told.then(|| Word {
-        key: (Key::from_le_bytes(bytes) | CASE) & FIRST.get(length).copied().unwrap_or_default(),
-        run,
+        run: start..start + length,
+        key: first_letters(bytes, length),
     })
 }
 
@@ -180,8 +179,14 @@ pub(super) fn key(text: &[u8], run: &Range<usize>) -> Key {
 #[expect(clippy::inline_always, reason = "it is much of what a scan does")]
 #[inline(always)]
 fn key_of(text: &[u8], start: usize, length: usize) -> Key {
+    first_letters(bytes_at(text, start), length)
+}
+
+#[expect(clippy::inline_always, reason = "it is much of what a scan does")]
+#[inline(always)]
+fn first_letters(bytes: Key, length: usize) -> Key {
     let mask = FIRST.get(length).copied().unwrap_or_default();
-    (bytes_at(text, start) | CASE) & mask
+    (bytes | CASE) & mask
 }
 
 /// Returns the bytes from `start` on that a key holds, zeros behind the text.

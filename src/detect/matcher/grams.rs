@@ -4,14 +4,9 @@ use super::{Bucket, Form, Test};
 use crate::detect::{
     anchor::{GRAM_BYTES, gram},
     index::Index,
+    triples::{Filter, code, then},
     words::Key,
 };
-
-/// Bits that tell letters from each other, whatever their case.
-const LETTER_BITS: usize = 5;
-
-/// Letters in a row, as one number.
-const CODES: usize = 1 << (GRAM_BYTES * LETTER_BITS);
 
 /// Forms by letters in a row.
 #[derive(Debug)]
@@ -20,10 +15,6 @@ pub(super) struct Grams {
     any: Option<Filter>,
     listed: Option<Filter>,
 }
-
-/// Which letters in a row are looked for, in the processor's nearest cache.
-#[derive(Debug)]
-pub(super) struct Filter(Box<[u64; CODES / 64]>);
 
 impl Grams {
     /// Creates those of an index, of which `forms` holds the forms without a place of their own.
@@ -34,8 +25,8 @@ impl Grams {
         };
         let listed = index.iter().filter(|(_, bucket)| is_listed(bucket));
         Self {
-            any: Filter::of(index.iter().map(|(key, _)| key)),
-            listed: Filter::of(listed.map(|(key, _)| key)),
+            any: filter(index.iter().map(|(key, _)| key)),
+            listed: filter(listed.map(|(key, _)| key)),
             forms: index,
         }
     }
@@ -70,36 +61,13 @@ impl Grams {
     /// Returns the memory that they take.
     pub(super) fn memory_bytes(&self) -> usize {
         let filters = [&self.any, &self.listed].into_iter().flatten();
-        let filters = filters.map(|filter| size_of_val(&*filter.0));
+        let filters = filters.map(Filter::memory_bytes);
         self.forms.memory_bytes() + filters.sum::<usize>()
     }
 }
 
-impl Filter {
-    /// Creates that of keys, if there are any.
-    fn of(keys: impl Iterator<Item = Key>) -> Option<Self> {
-        let mut filter = None;
-        for key in keys {
-            let letters = key.to_le_bytes();
-            let code = letters.into_iter().take(GRAM_BYTES).fold(0, then);
-            let bits = filter.get_or_insert_with(|| Box::new([0; CODES / 64]));
-            if let Some(bits) = bits.get_mut(code / 64) {
-                *bits |= 1 << (code % 64);
-            }
-        }
-        filter.map(Self)
-    }
-
-    #[inline]
-    fn has(&self, code: usize) -> bool {
-        let bits = self.0.get(code / 64);
-        bits.is_some_and(|bits| bits >> (code % 64) & 1 != 0)
-    }
-}
-
-/// Returns the number of letters in a row, by that of those one place before.
-#[inline]
-fn then(code: usize, letter: u8) -> usize {
-    let letter = usize::from(letter) % (1 << LETTER_BITS);
-    (code << LETTER_BITS | letter) % CODES
+/// Returns the filter of keys, if there are any.
+fn filter(keys: impl Iterator<Item = Key>) -> Option<Filter> {
+    let mut codes = keys.map(|key| code(&key.to_le_bytes())).peekable();
+    codes.peek().is_some().then(|| Filter::new(codes))
 }

@@ -2,14 +2,7 @@
 
 use std::{ops::Range, sync::LazyLock};
 
-/// Bytes of a word that tell whether it may stand at a place.
-const FIRST_BYTES: usize = 3;
-
-/// Numbers that the first bytes of words have.
-const CODES: usize = 1 << (5 * FIRST_BYTES);
-
-/// Numbers that are neighbours, of which each has a bit.
-const GROUPS: usize = CODES / 64;
+use crate::detect::triples::{Filter, GROUP, GROUPS, TRIPLE, code, then};
 
 /// Set of words, made when it is first asked.
 pub(super) type Words = LazyLock<Set>;
@@ -17,7 +10,7 @@ pub(super) type Words = LazyLock<Set>;
 /// Words that are found in any case, in memory that stays in the processor's nearest cache.
 pub(super) struct Set {
     /// Which numbers first bytes have.
-    filter: Box<[u64; GROUPS]>,
+    filter: Filter,
     /// Where the words of each group of numbers end.
     ends: Box<[usize; GROUPS]>,
     /// By the numbers of their first bytes.
@@ -26,20 +19,15 @@ pub(super) struct Set {
 
 /// Makes a set of words, each of three bytes or more.
 pub(super) fn words(words: impl IntoIterator<Item = &'static str>) -> Set {
-    let code = |word: &str| word.bytes().take(FIRST_BYTES).fold(0, then);
+    let code = |word: &str| code(word.as_bytes());
     let mut words: Vec<_> = words.into_iter().collect();
     words.sort_by_key(|word| code(word));
-    let mut filter = Box::new([0; GROUPS]);
     let mut ends = Box::new([0; GROUPS]);
-    for (number, (bits, end)) in filter.iter_mut().zip(ends.iter_mut()).enumerate() {
-        let own = words.iter().map(|word| code(word));
-        for code in own.filter(|code| code / 64 == number) {
-            *bits |= 1_u64 << (code % 64);
-        }
-        *end = words.partition_point(|word| code(word) / 64 <= number);
+    for (group, end) in ends.iter_mut().enumerate() {
+        *end = words.partition_point(|word| code(word) / GROUP <= group);
     }
     Set {
-        filter,
+        filter: Filter::new(words.iter().map(|word| code(word))),
         ends,
         words: words.into(),
     }
@@ -52,11 +40,11 @@ pub(super) fn has_any(words: &Words, text: &[u8]) -> bool {
 
 /// Returns where the first word of the set stands.
 pub(super) fn find_any(words: &Words, text: &[u8]) -> Option<Range<usize>> {
-    let (first, rest) = text.split_at_checked(FIRST_BYTES - 1)?;
+    let (first, rest) = text.split_at_checked(TRIPLE - 1)?;
     let mut code = first.iter().copied().fold(0, then);
     for (start, byte) in rest.iter().enumerate() {
         code = then(code, *byte);
-        if words.may_have(code)
+        if words.filter.has(code)
             && let Some(word) = words.at(code, text.get(start..)?)
         {
             return Some(start..start + word.len());
@@ -66,15 +54,9 @@ pub(super) fn find_any(words: &Words, text: &[u8]) -> Option<Range<usize>> {
 }
 
 impl Set {
-    #[inline]
-    fn may_have(&self, code: usize) -> bool {
-        let bits = self.filter.get(code / 64);
-        bits.is_some_and(|bits| bits >> (code % 64) & 1 != 0)
-    }
-
     /// Returns the word that a text starts with, of those with a number.
     fn at(&self, code: usize, text: &[u8]) -> Option<&'static str> {
-        let group = code / 64;
+        let group = code / GROUP;
         let end = self.ends.get(group).copied()?;
         let before = group
             .checked_sub(1)
@@ -86,12 +68,6 @@ impl Set {
             found.is_some_and(|found| found.eq_ignore_ascii_case(word.as_bytes()))
         })
     }
-}
-
-/// Returns the number of three bytes, whatever their case, by that of those one place before.
-#[inline]
-fn then(code: usize, byte: u8) -> usize {
-    (code << 5 | usize::from(byte & 0x1f)) % CODES
 }
 
 #[cfg(test)]
@@ -112,14 +88,6 @@ mod tests {
             ("go-web rob", Some(7..10)),
         ] {
             assert_eq!(find_any(&WORDS, text.as_bytes()), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn numbers_are_of_three_bytes() {
-        for text in [b"abcd", b"A/.d", b"\xff\x00zz"] {
-            let of_last = |start: usize| text[start..].iter().copied().fold(0, then);
-            assert_eq!(of_last(0), of_last(1));
         }
     }
 }
