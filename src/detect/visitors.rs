@@ -110,8 +110,8 @@ impl Visitor for AnyRobot {
     }
 
     fn mark(&mut self, mark: u8, range: Range<usize>, text: &[u8]) {
-        let is_kept = self.marks.push(mark, range);
-        if is_kept && self.recognises_unlisted && !self.is_browser_s {
+        let stays = self.marks.push(mark, range);
+        if stays && self.recognises_unlisted && !self.is_browser_s {
             let text = text.get(..MAX_USER_AGENT_BYTES).unwrap_or(text);
             self.is_found = self.is_found || self.marks.last_holds(text);
         }

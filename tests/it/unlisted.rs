@@ -375,6 +375,22 @@ fn a_robot_is_told_by_the_end_of_its_name_exactly_where_one_is_named() {
 }
 
 #[test]
+fn of_more_marks_than_are_kept_both_questions_keep_the_same() {
+    let detector = nothing_listed();
+    for pieces in [
+        "www.botlike Gecko; ",
+        "like Gecko; www.botlike ",
+        "www.a.example bots ",
+    ] {
+        for count in 1..40 {
+            let text = pieces.repeat(count);
+            let is_named = detector.identify(text.as_bytes()).is_some();
+            assert_eq!(detector.is_robot(&text), is_named, "{text}");
+        }
+    }
+}
+
+#[test]
 fn a_robot_is_told_exactly_where_the_bundled_registry_names_one() {
     let robots = bundled().robots;
     let names: Vec<String> = robots

@@ -26,6 +26,8 @@ impl Default for Marks {
 
 impl Marks {
     /// Adds the occurrence of a mark, by its index, unless there are too many that say as much.
+    ///
+    /// Tells whether it stays, as all but the last place do: that one goes to who says more.
     pub(in crate::detect) fn push(&mut self, mark: u8, range: Range<usize>) -> bool {
         let Ok(start) = u16::try_from(range.start) else {
             return false;
@@ -35,12 +37,11 @@ impl Marks {
         let Some(free) = self.occurrences.get_mut(count - 1) else {
             return false;
         };
-        let is_kept = count > self.count || occurrence.0 < free.0;
-        if is_kept {
+        if count > self.count || occurrence.0 < free.0 {
             *free = occurrence;
         }
         self.count = count;
-        is_kept
+        count < MAX_OCCURRENCES
     }
 
     /// Tells whether the mark that was added last gives a robot away.
@@ -105,10 +106,13 @@ mod tests {
         let mut marks = Marks::default();
         for place in 0..40 {
             let start = 1 + 5 * place;
-            assert_eq!(marks.push(com, start..start + 4), place < MAX_OCCURRENCES);
+            let stays = marks.push(com, start..start + 4);
+            assert_eq!(stays, place + 1 < MAX_OCCURRENCES);
         }
         assert!(!marks.any(text.as_bytes()));
-        assert!(marks.push(0, at..at + 3) && marks.last_holds(text.as_bytes()));
-        assert!(!marks.push(com, 1..5) && marks.any(text.as_bytes()));
+        marks.push(0, at..at + 3);
+        assert!(marks.last_holds(text.as_bytes()));
+        marks.push(com, 1..5);
+        assert!(marks.any(text.as_bytes()));
     }
 }
