@@ -29,7 +29,7 @@ fuzz_target!(|bytes: &[u8]| {
     let prover = SignatureProver::new(SignatureSettings::default(), clock);
     let request = SignedRequest {
         method: &Method::GET,
-        scheme: "https",
+        scheme: Some("https"),
         authority: "www.example.com",
         target: &target,
         headers: &headers,

@@ -7,6 +7,10 @@ use hyper::body::Incoming;
 
 /// Request that a listener answered by itself: it is no HTTP, or beyond a limit.
 #[derive(Debug)]
+#[cfg_attr(
+    not(feature = "server"),
+    expect(dead_code, reason = "only the server keeps a log of them")
+)]
 pub(crate) struct Refused<'r> {
     /// The peer, or the client that its PROXY header names.
     pub(crate) client: IpAddr,

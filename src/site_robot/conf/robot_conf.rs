@@ -134,6 +134,7 @@ impl RobotConf {
     /// Fetches as many of one site at a time as of all, unless it is told how many.
     ///
     /// For who asks for no pause between visits.
+    #[cfg(feature = "server")]
     pub(crate) fn hurry(&mut self) {
         if self.values.own("site-max-connections").is_none() {
             self.site_max_connections = self.max_connections;
