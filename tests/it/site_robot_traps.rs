@@ -410,7 +410,8 @@ async fn of_very_many_links_the_first_are_followed() {
     let store = store().await;
     let summary = end(robot(&store, &site)).await;
     assert_eq!(site.paths(), ["/"]);
-    assert!(summary.counts.found <= 1_025, "{}", summary.counts.found);
+    let found = summary.counts.found;
+    assert!((9_000..=10_001).contains(&found), "{found}");
     assert_eq!(titles(&store).await["/"], "Many");
 }
 

@@ -1,0 +1,83 @@
+//! What is said of directives that cannot be used.
+
+use super::*;
+
+#[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
+fn what_cannot_be_used_is_named_with_its_line_and_the_nearest_right_name() {
+    for (directive, expected) in [
+        ("Meta fn=filterrules-process", "did you mean \"MetaData\""),
+        (
+            "Data fn=filter-by-exakt src=a deny=b",
+            "did you mean \"filter-by-exact\"",
+        ),
+        ("Data fn=filter-by-exact source=a deny=b", "src= is missing"),
+        (
+            "Data fn=filter-by-exact src=a denny=b deny=c",
+            "did you mean \"deny\"",
+        ),
+        (
+            "Data fn=filter-by-exact src=a",
+            "allow= or deny= is missing",
+        ),
+        (
+            "Data fn=filter-by-exact src=a allow=b deny=c",
+            "cannot stand together",
+        ),
+        (
+            "Setup fn=enumerate-urls",
+            "enumerate-urls cannot stand at Setup; it stands at Enumerate",
+        ),
+        (
+            "MetaData fn=filter-by-md5",
+            "it stands at Data, Enumerate, Generate",
+        ),
+        (
+            "MetaData fn=filter-by-max src=host value=1",
+            "did you mean \"hosts\"",
+        ),
+        (
+            "Generate fn=extract-html-toc level=7",
+            "level=7 is not from 1 to 6",
+        ),
+        (
+            "Generate fn=extract-full-text part=half",
+            "part=\"half\" is neither all nor main",
+        ),
+        (
+            "Generate fn=rename-attribute src=author",
+            "names no other name",
+        ),
+        (
+            "Data fn=filter-by-regex src=host deny=(",
+            "is no regular expression",
+        ),
+        (
+            "Data fn=generate-md5 enable=maybe",
+            "none of true, false, on, off",
+        ),
+        ("Data fn=generate-md5 level=3", "the function takes none"),
+        ("Data", "Data without fn="),
+        (
+            "Setup fn=filterrules-setup config=x logtype=quiet",
+            "is no logtype",
+        ),
+        (
+            "Data fn=assign-source dst=a value=b src=c",
+            "cannot stand together",
+        ),
+    ] {
+        let errors = errors(directive);
+        assert!(
+            errors.starts_with("line 2: error: "),
+            "{directive}: {errors}"
+        );
+        assert!(errors.contains(expected), "{directive}: {errors}");
+    }
+    let twice = errors("Data fn=filter-by-md5\nData fn=filter-by-md5");
+    assert!(
+        twice.contains("line 3: error: filter-by-md5 may stand once"),
+        "{twice}"
+    );
+    assert_eq!(errors("Data fn=no-such-function enable=off"), "");
+}
