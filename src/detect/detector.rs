@@ -5,10 +5,9 @@ use std::{collections::HashMap, sync::Arc};
 use super::{
     Claim, Listed, MAX_USER_AGENT_BYTES,
     matcher::{Builder, Limits, Matcher},
-    skipped,
+    names, skipped,
     unlisted::{self, Glance, MARKS},
     visitors::{AnyRobot, MostSpecific},
-    words::{Word, word_at},
 };
 use crate::registry::{Pattern, Robot, Source};
 
@@ -167,11 +166,13 @@ impl Detector {
         let Some(matcher) = self.matcher.as_deref() else {
             return false;
         };
+        self.is_named(matcher, read(user_agent)) || self.is_found(matcher, user_agent)
+    }
+
+    /// Tells whether a robot is found in a User-Agent that does not begin with its name.
+    #[inline(never)]
+    fn is_found(&self, matcher: &Matcher, user_agent: &[u8]) -> bool {
         let text = read(user_agent);
-        let name = skipped::name_start(text).and_then(|start| word_at(text, start));
-        if name.is_some_and(|name| self.is_name(matcher, &name, text)) {
-            return true;
-        }
         let left = skipped::between(text);
         let glance = self
             .recognises_unlisted
@@ -186,10 +187,12 @@ impl Detector {
             || glance.is_some_and(|glance| glance.is_found(text, left.start, &mut any.marks))
     }
 
-    /// Tells whether a word that stands where most robots say their names is one.
+    /// Tells whether the first word names a robot.
     #[inline]
-    fn is_name(&self, matcher: &Matcher, name: &Word, text: &[u8]) -> bool {
-        matcher.is_named(name, text) || self.recognises_unlisted && unlisted::is_bot(name)
+    fn is_named(&self, matcher: &Matcher, text: &[u8]) -> bool {
+        names::first_word(text).is_some_and(|word| {
+            matcher.is_named(&word, text) || self.recognises_unlisted && unlisted::is_bot(&word)
+        })
     }
 
     /// Returns the robots that take part.

@@ -32,19 +32,19 @@ struct Value<T>(T);
 pub(super) struct Place {
     at: usize,
     /// What was told of it when the index was made.
-    pub(super) flags: [bool; 2],
+    pub(super) flags: [bool; FLAGS.len()],
 }
 
 /// Bits of the second half of a key that no letter has.
-const FLAGS: [u64; 2] = [1 << 63, 1 << 55];
-const LETTERS: u64 = !(FLAGS[0] | FLAGS[1]);
+const FLAGS: [u64; 3] = [1 << 63, 1 << 55, 1 << 47];
+const LETTERS: u64 = !(FLAGS[0] | FLAGS[1] | FLAGS[2]);
 
 impl<T> Index<T> {
     /// Creates the index of different keys, and tells by flags what stands under
     /// them; `None` where there are too many.
     pub(super) fn new(
         all: impl IntoIterator<Item = (Key, T)>,
-        flags: impl Fn(&T) -> [bool; 2],
+        flags: impl Fn(&T) -> [bool; FLAGS.len()],
     ) -> Option<Self> {
         let mut all: Vec<_> = all.into_iter().collect();
         let groups = all.len().next_power_of_two().max(64 / BITS_A_KEY);
@@ -144,15 +144,16 @@ mod tests {
     #[test]
     fn what_was_put_in_is_found_and_nothing_else() {
         for count in [0_u32, 1, 2, 7, 8, 9, 1_000, 5_000] {
-            let key = |number: u32| Key::from(number) << (number % 90) | Key::from(number) << 100;
+            let flags = |number: u32| [3_u32, 5, 7].map(|divisor| number.is_multiple_of(divisor));
+            let key = |number: u32| Key::from(number) << (number % 90) | Key::from(number) << 98;
             let all = (0..count).map(|number| (key(number), number));
-            let index = Index::new(all, |number| [number % 3 == 0, number % 5 == 0]).unwrap();
+            let index = Index::new(all, |number| flags(*number)).unwrap();
             assert_eq!(index.iter().count(), count as usize);
             assert!(index.iter().all(|(own, number)| own == key(*number)));
             for number in 0..count {
                 assert_eq!(index.get(key(number)), Some(&number));
                 let place = index.find(key(number)).unwrap();
-                assert_eq!(place.flags, [number % 3 == 0, number % 5 == 0]);
+                assert_eq!(place.flags, flags(number));
             }
             for number in count..2 * count + 9 {
                 assert_eq!(index.get(key(number)), None);
@@ -163,7 +164,7 @@ mod tests {
     #[test]
     fn filter_knows_most_strange_keys() {
         let index = Index::new((0..8_000_u32).map(|n| (Key::from(n * 7), ())), |()| {
-            [false; 2]
+            [false; 3]
         })
         .unwrap();
         let set: u32 = index.filter.iter().map(|word| word.count_ones()).sum();

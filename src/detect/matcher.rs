@@ -22,7 +22,9 @@ use self::{
 };
 use super::{
     anchor::{GRAM_BYTES, gram},
+    cases::is_same,
     index::Index,
+    names,
     rules::Plain,
     skipped,
     triples::Filter,
@@ -123,15 +125,36 @@ impl Matcher {
         }
     }
 
-    /// Tells whether a word names a robot by itself, before which no digit stands.
+    /// Tells whether a word names a robot, by itself or with those behind it, where no digit
+    /// stands before it.
     #[inline]
     pub(super) fn is_named(&self, word: &Word, text: &[u8]) -> bool {
         let Some(place) = self.words.find(word.key) else {
             return false;
         };
-        let [is_name, is_product] = place.flags;
+        let [is_name, is_product, begins] = place.flags;
         let has_version = || matches!(text.get(word.run.end..), Some([b'/', b'0'..=b'9', ..]));
-        is_name || is_product && word.run.start == 0 && has_version()
+        is_name
+            || is_product && word.run.start == 0 && has_version()
+            || begins && text.get(word.run.end) == Some(&b' ') && self.is_begun(word, text)
+    }
+
+    /// Tells whether a name of three words or more begins with a word.
+    #[inline(never)]
+    fn is_begun(&self, word: &Word, text: &[u8]) -> bool {
+        let words = [word.clone()]
+            .into_iter()
+            .chain(names::more_words(text, word));
+        words.into_iter().any(|Word { run, key }| {
+            let forms = self.words.get(key).into_iter();
+            let mut forms = forms.flat_map(|bucket| bucket.forms(&self.forms));
+            forms.any(|form| {
+                let range = self.occurrence(form, run.start, text);
+                range.is_some_and(
+                    |range| matches!(form.test, Test::Rule(rule) if rule.holds(text, &range)),
+                )
+            })
+        })
     }
 
     /// Returns how many patterns are matched.
@@ -265,6 +288,7 @@ impl Matcher {
         }
     }
 
+    #[inline]
     fn test_at(&self, form: &Form, at: usize, text: &[u8], visitor: &mut impl Visitor) {
         if let Some(range) = self.occurrence(form, at, text) {
             self.test(form, range, text, visitor);
@@ -272,6 +296,7 @@ impl Matcher {
     }
 
     /// Returns where the literal of a form occurs, if it does where its anchor stands.
+    #[inline]
     fn occurrence(&self, form: &Form, at: usize, text: &[u8]) -> Option<Range<usize>> {
         let start = at.checked_sub(usize::from(form.offset))?;
         let range = start..start + usize::from(form.length);
@@ -332,7 +357,7 @@ fn is_name(text: &[u8], run: &Range<usize>) -> bool {
 fn stands(part: &[u8], at: usize, text: &[u8]) -> bool {
     part.is_empty() || {
         let found = text.get(at..at + part.len());
-        found.is_some_and(|found| found.eq_ignore_ascii_case(part))
+        found.is_some_and(|found| is_same(found, part))
     }
 }
 

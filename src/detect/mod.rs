@@ -59,6 +59,7 @@
 
 mod anchor;
 mod blocks;
+mod cases;
 mod claim;
 mod detector;
 mod duplicates;
@@ -67,6 +68,7 @@ mod export;
 mod index;
 mod literals;
 mod matcher;
+mod names;
 mod regexes;
 mod rules;
 mod self_test;

@@ -39,6 +39,17 @@ pub(super) struct Word {
     pub(super) key: Key,
 }
 
+impl Word {
+    /// Tells whether a word of fewer than [`KEY_BYTES`] letters has some in small at its end.
+    #[inline]
+    pub(super) fn ends_with(&self, end: &[u8]) -> bool {
+        let letters = end.iter().rev();
+        let last = letters.fold(0, |key, &letter| key << 8 | Key::from(letter));
+        let before = self.run.len().checked_sub(end.len());
+        before.is_some_and(|before| self.key >> (8 * before) == last)
+    }
+}
+
 /// Iterator over the words of a text.
 #[derive(Clone, Debug)]
 pub(super) struct Words<'t> {

@@ -381,6 +381,8 @@ fn of_more_marks_than_are_kept_both_questions_keep_the_same() {
         "www.botlike Gecko; ",
         "like Gecko; www.botlike ",
         "www.a.example bots ",
+        "botbot (linux) .com ",
+        "Mozilla/5.0 (compatible; botbot; linux; a.com ",
     ] {
         for count in 1..40 {
             let text = pieces.repeat(count);

@@ -80,6 +80,8 @@ pub(super) struct Bucket {
     pub(super) is_known: bool,
     /// Whether a word may begin a phrase of browsers, in which nothing is looked for.
     pub(super) is_skipped: bool,
+    /// Whether names of three words or more begin with a word.
+    pub(super) begins: bool,
 }
 
 impl Bucket {

@@ -1,6 +1,6 @@
 //! Lays the literals of a matcher out by what they are looked for by.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use aho_corasick::AhoCorasick;
 use regex::bytes::Regex;
@@ -13,10 +13,10 @@ use crate::detect::{
     },
     detector::BuildError,
     index::Index,
-    rules::Plain,
+    rules::{Plain, Rule},
     skipped,
     unlisted::MARKS,
-    words::{Key, Word, Words, key},
+    words::{Key, Word, Words, key, word_at},
 };
 
 /// Most forms that share an anchor; each may be compared wherever it stands.
@@ -32,6 +32,8 @@ pub(super) struct Groups {
     count: usize,
     literals: Vec<u8>,
     words: Anchored,
+    /// Words that names of three words or more begin with.
+    begin: BTreeSet<Key>,
     starts: Anchored,
     grams: Anchored,
     rest: Vec<(Vec<u8>, Form)>,
@@ -95,7 +97,10 @@ impl Groups {
     fn place(&mut self, literal: Vec<u8>, anchor: &Anchor, form: Form) {
         let is_mark = matches!(form.test, Test::Mark(_));
         let (forms, key) = match anchor {
-            Anchor::Word(run) => (&mut self.words, key(&literal, run)),
+            Anchor::Word(run) => {
+                self.begin.extend(first_of_several(&literal, &form));
+                (&mut self.words, key(&literal, run))
+            }
             Anchor::Start => (&mut self.starts, gram(&literal, 0)),
             Anchor::Gram(start) => (&mut self.grams, gram(&literal, *start)),
             // Marks without letters are looked for by their own rule.
@@ -127,11 +132,9 @@ impl Groups {
             .map(|word| key(word, &(0..word.len())))
             .collect();
         let common = common_words().filter(|word| self.is_known(*word));
-        for word in common
-            .collect::<Vec<_>>()
-            .into_iter()
-            .chain(skipped.clone())
-        {
+        let common: Vec<Key> = common.collect();
+        let begin = self.begin.iter().copied();
+        for word in common.into_iter().chain(skipped.clone()).chain(begin) {
             self.words.entry(word).or_default();
         }
         let most_said = Known::new(words_of_everybody().filter(|word| {
@@ -144,6 +147,7 @@ impl Groups {
         let words = lay.out(self.words, |key, bucket| Bucket {
             is_known: known.next().unwrap_or_default(),
             is_skipped: skipped.contains(&key),
+            begins: self.begin.contains(&key),
             ..bucket
         })?;
         let starts = lay.out(self.starts, |_, bucket| bucket)?;
@@ -195,6 +199,15 @@ impl Groups {
         let mut grams = grams(&(0..length)).map(|start| gram(&bytes, start));
         length <= MAX_KNOWN_BYTES && grams.all(|gram| !self.grams.contains_key(&gram))
     }
+}
+
+/// Returns the word that a name of three words or more begins with: to find one of two in
+/// memory takes as long as to look for the URL that most robots say behind it.
+fn first_of_several(literal: &[u8], form: &Form) -> Option<Key> {
+    let words = literal.split(|&byte| byte == b' ');
+    let is_name = words.count() >= 3 && matches!(form.test, Test::Rule(Rule::Token));
+    let first = word_at(literal, 0).filter(|_| is_name)?;
+    Some(first.key)
 }
 
 /// Tells whether a form is a mark that gives nobody away where its anchor stands.
@@ -255,7 +268,7 @@ impl Layout {
         }
         let flags = |bucket: &Bucket| {
             let any = |is: fn(&Form) -> bool| bucket.forms(&self.forms).any(is);
-            [any(Form::is_name), any(Form::is_product)]
+            [any(Form::is_name), any(Form::is_product), bucket.begins]
         };
         Index::new(buckets, flags).ok_or_else(too_many)
     }

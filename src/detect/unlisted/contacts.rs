@@ -1,10 +1,12 @@
 //! URLs, sites and e-mail addresses that say whose robot it is.
 
 use super::{
-    marks::{ends_with, has_pair, is_device, is_mozilla, starts_with},
+    marks::{ends_with, has_pair, is_device, is_mozilla},
     words::{Words, has_any, words},
 };
 
+static HOSTS: Words =
+    Words::new(|| words(["bsalsa.com", "qtweb.net", "whatsapp.com", "instapaper.com"]));
 static PROFILES: Words = Words::new(|| words(["wap-profile", "uaprof", "docomo"]));
 
 /// Tells whether what follows is the host of a URL that tells of a robot.
@@ -22,12 +24,8 @@ pub(super) fn is_contact_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
 /// Tells whether a browser's own URL or that of its device's profile follows.
 fn is_browser_s_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     let site = after.strip_prefix(b"www.").unwrap_or(after);
-    let host = |name: &[u8]| starts_with(site, name);
-    ends_with(before, b"from: ")
-        || host(b"bsalsa.com")
-        || host(b"qtweb.net")
-        || host(b"whatsapp.com")
-        || host(b"instapaper.com")
+    HOSTS.has_start(site)
+        || ends_with(before, b"from: ")
         // All of these have `of` or `oc` in them, which other texts seldom have.
         || has_pair(text, b'o', [b'f', b'c']) && has_any(&PROFILES, text)
 }

@@ -12,7 +12,7 @@ use super::{
     platform::has_platform,
     words::{Words, has_any, words},
 };
-use crate::detect::anchor::Bounds;
+use crate::detect::{anchor::Bounds, cases::is_same};
 
 /// Text that gives a robot away where its rule holds.
 #[derive(Debug)]
@@ -360,7 +360,5 @@ fn is(found: &[u8], text: &[u8]) -> bool {
         (Some(a), Some(b)) => a.eq_ignore_ascii_case(b),
         _ => true,
     };
-    same(found.first(), text.first())
-        && same(found.last(), text.last())
-        && found.eq_ignore_ascii_case(text)
+    same(found.first(), text.first()) && same(found.last(), text.last()) && is_same(found, text)
 }

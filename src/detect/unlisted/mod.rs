@@ -16,7 +16,8 @@ pub use sign::{Sign, Unlisted};
 
 use super::{
     blocks::{PAIRS, has_signs},
-    words::{Word, key},
+    names,
+    words::Word,
 };
 
 /// Returns the sign in a User-Agent that no pattern matches, of which the marks are known.
@@ -35,17 +36,21 @@ pub(super) fn find(text: &[u8], left: Range<usize>, marks: &mut Marks) -> Option
         .best(text)
         .or(late)
         .or_else(|| shape::find(text, left.start))
+        .or_else(|| find_name(text))
 }
 
-/// Tells whether a word, said where most robots say their names, ends as robots' names do;
-/// [`find`] finds it too.
+/// Returns the first word where it ends as robots' names do, for its mark may not be kept
+/// where there are very many.
+fn find_name(text: &[u8]) -> Option<Unlisted> {
+    let word = names::first_word(text).filter(is_bot)?;
+    let (sign, range) = (Sign::Word, word.run);
+    Some(Unlisted { sign, range })
+}
+
+/// Tells whether a word, said where most robots say their names, ends as robots' names do.
 #[inline]
 pub(super) fn is_bot(word: &Word) -> bool {
-    let ends_with = |end: &[u8]| {
-        let before = word.run.len().checked_sub(end.len());
-        before.is_some_and(|before| word.key >> (8 * before) == key(end, &(0..end.len())))
-    };
-    ends_with(b"bot") && !ends_with(b"cubot")
+    word.ends_with(b"bot") && !word.ends_with(b"cubot")
 }
 
 /// What is known of a User-Agent before it is scanned for names.

@@ -3,7 +3,7 @@
 use super::words::{Words, has_any, words};
 
 /// Words that stand in the User-Agents of people's browsers, apps and devices alone.
-const PLATFORMS: &[&str] = &[
+pub(super) const PLATFORMS: &[&str] = &[
     // systems
     "android",
     "darwin",
@@ -279,11 +279,5 @@ const SYSTEMS: &[&str] = &["linux", "x11"];
 /// Tells whether a User-Agent names what people use, or may use.
 pub(super) fn has_platform(text: &[u8]) -> bool {
     static WORDS: Words = Words::new(|| words([PLATFORMS, SYSTEMS].into_iter().flatten().copied()));
-    has_any(&WORDS, text)
-}
-
-/// Tells whether a User-Agent names what people use, and servers do not.
-pub(super) fn has_people_s(text: &[u8]) -> bool {
-    static WORDS: Words = Words::new(|| words(PLATFORMS.iter().copied()));
     has_any(&WORDS, text)
 }

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use super::{
     Sign, Unlisted,
-    marks::{is_mozilla, starts_with},
-    platform::{has_people_s, has_platform},
-    words::{Words, find_any, words},
+    marks::is_mozilla,
+    platform::{PLATFORMS, has_platform},
+    words::{Words, words, words_of},
 };
 
 /// Longest User-Agent that is looked at for its shape.
@@ -90,8 +90,16 @@ pub(super) fn find(text: &[u8], left: usize) -> Option<Unlisted> {
         return None;
     }
     if left > 0 || is_mozilla(text) {
-        return find_behind_mozilla(text, left);
+        find_behind_mozilla(text, left)
+    } else {
+        find_at_start(text)
     }
+}
+
+/// Returns the name that a User-Agent begins with, or a word of it, where nothing is of a
+/// browser or a device.
+#[inline(never)]
+fn find_at_start(text: &[u8]) -> Option<Unlisted> {
     let end = text
         .iter()
         .position(|&byte| !is_name(byte))
@@ -107,14 +115,15 @@ pub(super) fn find(text: &[u8], left: usize) -> Option<Unlisted> {
     if is_library(text) {
         return found(Sign::Library);
     }
-    if has_people_s(text) {
-        return None;
-    }
-    if let Some(range) = program_word(text) {
-        return Some(Unlisted {
-            sign: Sign::Program,
-            range,
-        });
+    match whose(text) {
+        Some((Whose::People, _)) => return None,
+        Some((Whose::Program, range)) => {
+            return Some(Unlisted {
+                sign: Sign::Program,
+                range,
+            });
+        }
+        None => {}
     }
     if is_program_name(name, after) || is_words(text) {
         return found(Sign::Program);
@@ -155,34 +164,32 @@ fn find_behind_mozilla(text: &[u8], left: usize) -> Option<Unlisted> {
 }
 
 fn is_library(text: &[u8]) -> bool {
-    /// Letters that libraries begin with.
-    const FIRST: u32 = first_letters(LIBRARIES);
-    let first = text.first().map_or(0, |first| letter(*first));
-    FIRST & first != 0
-        && LIBRARIES
-            .iter()
-            .any(|library| starts_with(text, library.as_bytes()))
+    static STARTS: Words = Words::new(|| words(LIBRARIES.iter().copied()));
+    STARTS.has_start(text)
 }
 
-const fn first_letters(words: &[&str]) -> u32 {
-    let (mut letters, mut rest) = (0, words);
-    while let [word, others @ ..] = rest {
-        if let [first, ..] = word.as_bytes() {
-            letters |= letter(*first);
+/// Whose a User-Agent is by a word in it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Whose {
+    People,
+    Program,
+}
+
+/// Tells whose a User-Agent is by its words, where it has any, those of people first.
+fn whose(text: &[u8]) -> Option<(Whose, Range<usize>)> {
+    static WORDS: Words<Whose> = Words::new(|| {
+        let people = PLATFORMS.iter().map(|word| (*word, Whose::People));
+        let programs = PROGRAM_WORDS.iter().map(|word| (*word, Whose::Program));
+        words_of(people.chain(programs))
+    });
+    let mut first = None;
+    for (range, whose) in WORDS.all_in(text) {
+        if whose == Whose::People {
+            return Some((whose, range));
         }
-        rest = others;
+        first = first.or(Some((whose, range)));
     }
-    letters
-}
-
-/// Returns the bit of a letter, whatever its case; other bytes share them.
-const fn letter(byte: u8) -> u32 {
-    1 << (byte & 0x1f)
-}
-
-fn program_word(text: &[u8]) -> Option<Range<usize>> {
-    static WORDS: Words = Words::new(|| words(PROGRAM_WORDS.iter().copied()));
-    find_any(&WORDS, text)
+    first
 }
 
 /// Tells whether it is a name that says its version or goes on with a comment, a
