@@ -112,6 +112,8 @@ impl HttpService for Front {
     type ResponseBody = ObservedBody<FrontBody>;
     type Future = FrontFuture;
 
+    const TAKES_BODILESS: bool = true;
+
     fn answer(&self, request: Request<Arrival>) -> Answer<Self::ResponseBody, FrontFuture> {
         let is_draining = self.shared.is_draining.load(Ordering::Relaxed);
         let ends_connection = is_draining && request.version() < Version::HTTP_2;

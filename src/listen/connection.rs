@@ -11,11 +11,6 @@ use std::{
 };
 
 use bytes::BytesMut;
-use hyper::{
-    rt::Executor,
-    server::conn::{http1, http2},
-};
-use hyper_util::rt::TokioTimer;
 use tokio::{
     io::AsyncReadExt,
     time::{self, Instant},
@@ -24,14 +19,14 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::{debug, warn};
 
 use super::{
+    by_hyper,
     client_addr::{Origin, TrustedProxies},
     counts::{ConnectionCounts, Unserved},
-    heads::Overheard,
     http_service::HttpService,
     idle::{Activity, Verdict, Watch},
-    io::ConnectionIo,
     listener::ListenSettings,
     places::{Addresses, Place},
+    plain::{End, Plain, PlainIo},
     proxy_protocol::{self, ProxySource},
     refused::{self, HearsOfRefused, Refused},
     seldom::Seldom,
@@ -39,18 +34,6 @@ use super::{
     stream::{Peer, Stream, Transport},
 };
 
-/// Bytes of the smallest buffer for a request's head.
-const MIN_HEAD_BYTES: usize = 8 * 1024;
-/// Bytes of a body that are read, and written, at once at most.
-const MAX_READ_BYTES: usize = 64 * 1024;
-/// Headers for which hyper has room without asking for memory.
-const FREE_HEADERS: usize = 100;
-/// Streams that one HTTP/2 connection may have open.
-const MAX_STREAMS: u32 = 128;
-/// Streams that a client may reset before they are taken up (CVE-2023-44487).
-const MAX_PENDING_RESETS: usize = 32;
-/// Streams that we may have to reset for a client's errors (CVE-2025-8671).
-const MAX_ERROR_RESETS: usize = 64;
 /// Time at shutdown to see what clients had sent before: a request that lies in
 /// the system's buffer would be lost by closing at once.
 const MOMENT: Duration = Duration::from_millis(100);
@@ -99,6 +82,8 @@ impl Shared {
 /// Connection that is ready for its first request.
 struct Opened {
     stream: Stream,
+    /// What has come of it.
+    first: BytesMut,
     origin: Origin,
     place: Place,
     is_http2: bool,
@@ -124,6 +109,7 @@ pub(super) async fn serve<S: HttpService>(
     };
     let Opened {
         stream,
+        mut first,
         origin,
         place,
         is_http2,
@@ -135,31 +121,29 @@ pub(super) async fn serve<S: HttpService>(
         }
     };
     let activity = Arc::new(Activity::new(is_http2));
-    let service = ConnectionService {
+    let mut service = ConnectionService {
         service,
         origin,
         shared: Arc::clone(&shared),
         activity: Arc::clone(&activity),
     };
-    let settings = &shared.settings;
-    let hearing = (!is_http2).then(|| Arc::clone(&activity));
-    let stream = Overheard::new(stream, hearing, settings);
-    let io = ConnectionIo::new(stream, Arc::clone(&activity), place);
-    let limits = Limits::new(&shared, &activity);
-    let result = if is_http2 {
-        let connection = http2_builder(settings, &shared.tasks).serve_connection(io, service);
-        let finish = http2::Connection::graceful_shutdown;
-        // In a box, so that the other's future is no larger than it need be.
-        let mut connection = Box::pin(connection);
-        drive(connection.as_mut(), finish, limits).await
-    } else {
-        let connection = http1_builder(settings)
-            .serve_connection(io, service)
-            .with_upgrades();
-        let finish = http1::UpgradeableConnection::graceful_shutdown;
-        drive(pin!(connection), finish, limits).await
-    };
-    if let Err(error) = result {
+    let mut limits = Limits::new(&shared, &activity);
+    let mut io = PlainIo::new(stream, Arc::clone(&activity));
+    if S::TAKES_BODILESS && !is_http2 {
+        let plain = pin!(Plain::new(&mut service, &mut io, &mut first));
+        if drive(plain, Plain::finish, &mut limits).await != Some(End::Odd) {
+            return;
+        }
+    }
+    // In a box, as all that is plain does not need the room.
+    let connection = Box::pin(by_hyper::serve(
+        service,
+        io.stream,
+        first,
+        place,
+        &mut limits,
+    ));
+    if let Some(Err(error)) = connection.await {
         shared.ended(&error, origin);
         // The client's fault or its network's: nothing for an operator to do.
         debug!(
@@ -196,16 +180,17 @@ async fn open(
     } else {
         place
     };
-    let (stream, is_http2) = if let Some(tls) = &shared.settings.tls {
+    let (stream, first, is_http2) = if let Some(tls) = &shared.settings.tls {
         let stream = Box::new(Box::pin(tls.accept(stream)).await?);
         let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-        (Stream::Tls(stream), is_http2)
+        (Stream::Tls(stream), BytesMut::new(), is_http2)
     } else {
-        let is_http2 = sniff(&mut stream).await?;
-        (Stream::Plain(stream), is_http2)
+        let (first, is_http2) = sniff(&mut stream).await?;
+        (Stream::Plain(stream), first, is_http2)
     };
     Ok(Opened {
         stream,
+        first,
         origin,
         place,
         is_http2,
@@ -233,36 +218,35 @@ async fn proxied_client(
     })
 }
 
-/// Serves a connection, and looks seldom whether it is to end.
-async fn drive<C>(
+/// Serves a connection, and looks seldom whether it is to end; `None`: it was cut.
+pub(super) async fn drive<C: Future>(
     mut connection: Pin<&mut C>,
     finish: impl Fn(Pin<&mut C>),
-    mut limits: Limits<'_>,
-) -> hyper::Result<()>
-where
-    C: Future<Output = hyper::Result<()>>,
-{
+    limits: &mut Limits<'_>,
+) -> Option<C::Output> {
     let verdict = tokio::select! {
         biased;
-        result = &mut connection => return result,
+        output = &mut connection => return Some(output),
         verdict = Seldom::new(limits.until_finish()) => verdict,
     };
     if verdict == Verdict::Cut {
-        return Ok(());
+        return None;
     }
     finish(connection.as_mut());
     tokio::select! {
         biased;
-        result = &mut connection => result,
-        () = Seldom::new(limits.until_cut()) => Ok(()),
+        output = &mut connection => Some(output),
+        () = Seldom::new(limits.until_cut()) => None,
     }
 }
 
 /// What ends a connection that does not end by itself.
-struct Limits<'c> {
+pub(super) struct Limits<'c> {
     shared: &'c Shared,
     activity: &'c Activity,
     watch: Watch,
+    /// The connection takes up no more requests.
+    pub(super) is_finishing: bool,
 }
 
 impl<'c> Limits<'c> {
@@ -277,11 +261,21 @@ impl<'c> Limits<'c> {
             shared,
             activity,
             watch: Watch::new(header_timeout, idle_timeout, now),
+            is_finishing: false,
         }
     }
 
     /// Waits until the connection is to take up no more requests, or to be cut at once.
     async fn until_finish(&mut self) -> Verdict {
+        if self.is_finishing {
+            return Verdict::Close;
+        }
+        let verdict = self.verdict().await;
+        self.is_finishing = verdict == Verdict::Close;
+        verdict
+    }
+
+    async fn verdict(&mut self) -> Verdict {
         let mut order = pin!(a_moment_after(&self.shared.stop));
         loop {
             if time::timeout(self.watch.period(), &mut order).await.is_ok() {
@@ -319,7 +313,7 @@ pub(super) async fn a_moment_after(order: &CancellationToken) {
 }
 
 /// Reads until it is clear whether the client speaks HTTP/2.
-async fn sniff(stream: &mut Transport) -> io::Result<bool> {
+async fn sniff(stream: &mut Transport) -> io::Result<(BytesMut, bool)> {
     let mut start = BytesMut::with_capacity(SNIFFED_BYTES);
     loop {
         if stream.read_buf(&mut start).await? == 0 {
@@ -327,54 +321,7 @@ async fn sniff(stream: &mut Transport) -> io::Result<bool> {
         }
         let is_http2 = start.starts_with(HTTP2_PREFACE);
         if is_http2 || !HTTP2_PREFACE.starts_with(&start) {
-            stream.unread(start);
-            return Ok(is_http2);
+            return Ok((start, is_http2));
         }
-    }
-}
-
-fn http1_builder(settings: &ListenSettings) -> http1::Builder {
-    let mut builder = http1::Builder::new();
-    let max_head_bytes = settings.max_header_bytes.max(MIN_HEAD_BYTES);
-    builder
-        .writev(false)
-        .max_header_size(max_head_bytes)
-        .max_buf_size(max_head_bytes.max(MAX_READ_BYTES))
-        .header_read_timeout(None); // `Watch` does it without a timer for each request.
-    if settings.max_headers != FREE_HEADERS {
-        builder.max_headers(settings.max_headers);
-    }
-    builder
-}
-
-fn http2_builder(
-    settings: &ListenSettings,
-    tasks: &TaskTracker,
-) -> http2::Builder<TrackedExecutor> {
-    let max_head_bytes = settings.max_header_bytes.max(MIN_HEAD_BYTES);
-    let mut builder = http2::Builder::new(TrackedExecutor(tasks.clone()));
-    builder
-        .timer(TokioTimer::new())
-        .enable_connect_protocol() // WebSockets (RFC 8441).
-        .max_concurrent_streams(MAX_STREAMS)
-        .max_header_list_size(u32::try_from(max_head_bytes).unwrap_or(u32::MAX))
-        .max_pending_accept_reset_streams(MAX_PENDING_RESETS)
-        .max_local_error_reset_streams(MAX_ERROR_RESETS)
-        .initial_stream_window_size(256 * 1024)
-        .initial_connection_window_size(1024 * 1024)
-        .max_send_buf_size(128 * 1024);
-    builder
-}
-
-/// Executor whose tasks are waited for at shutdown.
-#[derive(Clone, Debug)]
-struct TrackedExecutor(TaskTracker);
-
-impl<F> Executor<F> for TrackedExecutor
-where
-    F: Future<Output: Send> + Send + 'static,
-{
-    fn execute(&self, future: F) {
-        self.0.spawn(future);
     }
 }

@@ -10,6 +10,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
+use bytes::BytesMut;
 use http::{Method, Uri};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
@@ -43,6 +44,8 @@ const OVER: u8 = 2;
 #[derive(Debug)]
 pub(super) struct Overheard<S> {
     stream: S,
+    /// What has been read of the stream before, and is read again.
+    unread: BytesMut,
     /// None: nothing is kept.
     activity: Option<Arc<Activity>>,
     max_head_bytes: usize,
@@ -84,14 +87,16 @@ impl Heads {
 }
 
 impl<S> Overheard<S> {
-    /// Wraps a connection of HTTP/1; without an `activity` nothing is kept.
+    /// Wraps a connection of which `unread` has been read; without an `activity` nothing is kept.
     pub(super) fn new(
         stream: S,
+        unread: BytesMut,
         activity: Option<Arc<Activity>>,
         settings: &ListenSettings,
     ) -> Self {
         Self {
             stream,
+            unread,
             activity,
             max_head_bytes: settings.max_header_bytes,
             max_line_bytes: settings.max_header_line_bytes,
@@ -150,7 +155,15 @@ impl<S: AsyncRead + Unpin> AsyncRead for Overheard<S> {
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         let before = buf.filled().len();
-        ready!(Pin::new(&mut this.stream).poll_read(cx, buf))?;
+        if this.unread.is_empty() {
+            ready!(Pin::new(&mut this.stream).poll_read(cx, buf))?;
+        } else {
+            let len = this.unread.len().min(buf.remaining());
+            buf.put_slice(&this.unread.split_to(len));
+            if this.unread.is_empty() {
+                this.unread = BytesMut::new(); // It needs the memory no more.
+            }
+        }
         this.keep(buf.filled().get(before..).unwrap_or_default());
         Poll::Ready(Ok(()))
     }
@@ -247,7 +260,12 @@ mod tests {
             let activity = Arc::<Activity>::default();
             let settings = ListenSettings::default();
             Self {
-                overheard: Overheard::new((), Some(Arc::clone(&activity)), &settings),
+                overheard: Overheard::new(
+                    (),
+                    BytesMut::new(),
+                    Some(Arc::clone(&activity)),
+                    &settings,
+                ),
                 activity,
             }
         }

@@ -13,6 +13,9 @@ pub(crate) trait HttpService: Clone + Send + 'static {
     /// Future of a response that is waited for.
     type Future: Future<Output = Response<Self::ResponseBody>> + Send;
 
+    /// Whether it takes requests of which hyper knows nothing, and which have no body.
+    const TAKES_BODILESS: bool;
+
     /// Takes a request up, whether or not it can be answered at once.
     fn answer(&self, request: Request<Arrival>) -> Answer<Self::ResponseBody, Self::Future>;
 }
@@ -21,10 +24,6 @@ pub(crate) trait HttpService: Clone + Send + 'static {
 #[derive(Debug)]
 pub(crate) enum Answer<B, F> {
     /// The answer is there.
-    #[cfg_attr(
-        not(feature = "server"),
-        expect(dead_code, reason = "only the server knows answers at once")
-    )]
     Now(Response<B>),
     /// The answer is to be waited for.
     Later(F),

@@ -51,6 +51,11 @@ impl Activity {
         }
     }
 
+    /// Tells whether requests come at the same time.
+    pub(super) fn is_multiplexed(&self) -> bool {
+        self.is_multiplexed
+    }
+
     pub(super) fn read(&self) {
         add_alone(&self.reads);
     }

@@ -88,23 +88,37 @@ impl<S> ConnectionService<S> {
             BodyGuard::new(Arc::clone(&self.activity), max_bytes)
         });
         request.map(|body| Arrival {
-            body,
+            body: Some(body),
             client,
             guard,
         })
     }
 }
 
-impl<S: HttpService> hyper::service::Service<Request<Incoming>> for ConnectionService<S> {
-    type Response = Response<CountedBody<S::ResponseBody>>;
-    type Error = Infallible;
-    type Future = CountedFuture<S::ResponseBody, S::Future>;
+impl<S: HttpService> ConnectionService<S> {
+    /// Takes up a request that has no body, and keeps to the limits.
+    ///
+    /// `closes`: the client wants no more than its answer.
+    pub(super) fn take_plain(&self, request: Request<()>, closes: bool) -> Taken<S> {
+        let in_flight = InFlight::new(&self.activity, request.version());
+        if closes && self.activity.requests() == 1 {
+            self.activity.ends_with_answer();
+        }
+        let trusted_proxies = &self.shared.trusted_proxies;
+        let client = trusted_proxies.resolve_from(self.origin, request.headers());
+        let request = request.map(|()| Arrival {
+            body: None,
+            client,
+            guard: None,
+        });
+        in_flight.taken::<S>(self.service.answer(request))
+    }
 
-    fn call(&self, request: Request<Incoming>) -> Self::Future {
+    fn take(&self, request: Request<Incoming>) -> Taken<S> {
         let mut in_flight = InFlight::new(&self.activity, request.version());
         if let Some(status) = self.refusal(&request) {
             self.tell_of_refused(&request, status);
-            return CountedFuture::ready(in_flight.answer(refuse(status, request.version())));
+            return Answer::Now(in_flight.answer(refuse(status, request.version())));
         }
         if request.body().is_end_stream() {
             self.note_whether_it_is_only(&request);
@@ -112,14 +126,25 @@ impl<S: HttpService> hyper::service::Service<Request<Incoming>> for ConnectionSe
             self.activity.body_begins();
             in_flight.has_body = in_flight.waits.is_none();
         }
-        match self.service.answer(self.arrival(request)) {
-            Answer::Now(response) => CountedFuture::ready(in_flight.answer(response.map(Some))),
-            Answer::Later(future) => CountedFuture {
-                answer: Counted::Later {
-                    in_flight: Some(in_flight),
-                    future,
-                },
-            },
+        in_flight.taken::<S>(self.service.answer(self.arrival(request)))
+    }
+}
+
+/// What becomes of a request that is counted.
+type Taken<S> = Answer<
+    CountedBody<<S as HttpService>::ResponseBody>,
+    CountedFuture<<S as HttpService>::ResponseBody, <S as HttpService>::Future>,
+>;
+
+impl<S: HttpService> hyper::service::Service<Request<Incoming>> for ConnectionService<S> {
+    type Response = Response<CountedBody<S::ResponseBody>>;
+    type Error = Infallible;
+    type Future = CountedFuture<S::ResponseBody, S::Future>;
+
+    fn call(&self, request: Request<Incoming>) -> Self::Future {
+        match self.take(request) {
+            Answer::Now(response) => CountedFuture::ready(response),
+            Answer::Later(future) => future,
         }
     }
 }
@@ -181,6 +206,18 @@ impl InFlight {
             in_flight: self,
             inner,
         })
+    }
+
+    fn taken<S: HttpService>(self, answer: Answer<S::ResponseBody, S::Future>) -> Taken<S> {
+        match answer {
+            Answer::Now(response) => Answer::Now(self.answer(response.map(Some))),
+            Answer::Later(future) => Answer::Later(CountedFuture {
+                answer: Counted::Later {
+                    in_flight: Some(self),
+                    future,
+                },
+            }),
+        }
     }
 
     fn set_waits(&mut self, waits: bool) {

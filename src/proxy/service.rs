@@ -203,8 +203,8 @@ impl Proxy {
     ) -> impl Future<Output = Response<ProxyBody>> + Send + use<> {
         let (parts, arrival) = request.into_parts();
         let (body, client, guard) = arrival.into_parts();
-        let body = RequestBody::new(body).guarded(guard);
-        self.send(parts, body, Some(client))
+        let body = body.map_or_else(RequestBody::default, RequestBody::new);
+        self.send(parts, body.guarded(guard), Some(client))
     }
 
     fn send(&self, parts: Parts, body: RequestBody, client: Option<ClientAddr>) -> Passage {

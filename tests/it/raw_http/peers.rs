@@ -11,7 +11,7 @@ use std::{
 
 use tokio::{net::UnixStream, time};
 
-use crate::support::{front::Front, raw::soon};
+use crate::support::{program::Server, raw::soon};
 
 use super::{case::Case, client::Place, ours, play, play::Observed, upstream::Upstream};
 
@@ -82,8 +82,10 @@ async fn ours_is_never_laxer_than_both_peers() {
 
 async fn ours(cases: &[Case]) -> Vec<Verdict> {
     let upstream = Upstream::start().await;
-    let front = Front::proxy(upstream.addr).await;
-    verdicts(cases, &Place::Tcp(front.addr), &upstream).await
+    let directory = tempfile::tempdir().unwrap();
+    let url = format!("http://{}", upstream.addr);
+    let server = Server::start(directory.path(), &["serve", "--upstream", &url]);
+    verdicts(cases, &Place::Tcp(server.addr), &upstream).await
 }
 
 async fn theirs(

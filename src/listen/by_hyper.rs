@@ -1,0 +1,110 @@
+//! Connections as hyper serves them: HTTP/2, and of HTTP/1 what is not plain.
+
+use std::{pin::pin, sync::Arc};
+
+use bytes::BytesMut;
+use hyper::{
+    rt::Executor,
+    server::conn::{http1, http2},
+};
+use hyper_util::rt::TokioTimer;
+use tokio_util::task::TaskTracker;
+
+use super::{
+    connection::{Limits, drive},
+    heads::Overheard,
+    http_service::HttpService,
+    io::ConnectionIo,
+    listener::ListenSettings,
+    places::Place,
+    service::ConnectionService,
+    stream::Stream,
+};
+
+/// Bytes of the smallest buffer for a request's head.
+const MIN_HEAD_BYTES: usize = 8 * 1024;
+/// Bytes of a body that are read, and written, at once at most.
+const MAX_READ_BYTES: usize = 64 * 1024;
+/// Headers for which hyper has room without asking for memory.
+const FREE_HEADERS: usize = 100;
+/// Streams that one HTTP/2 connection may have open.
+const MAX_STREAMS: u32 = 128;
+/// Streams that a client may reset before they are taken up (CVE-2023-44487).
+const MAX_PENDING_RESETS: usize = 32;
+/// Streams that we may have to reset for a client's errors (CVE-2025-8671).
+const MAX_ERROR_RESETS: usize = 64;
+/// Leaves the rest of a connection to hyper; `unread` of it has been read.
+pub(super) async fn serve<S: HttpService>(
+    service: ConnectionService<S>,
+    stream: Stream,
+    unread: BytesMut,
+    place: Place,
+    limits: &mut Limits<'_>,
+) -> Option<hyper::Result<()>> {
+    let (shared, activity) = (Arc::clone(&service.shared), Arc::clone(&service.activity));
+    let settings = &shared.settings;
+    let is_http2 = activity.is_multiplexed();
+    let hearing = (!is_http2).then(|| Arc::clone(&activity));
+    let stream = Overheard::new(stream, unread, hearing, settings);
+    let io = ConnectionIo::new(stream, activity, place);
+    if is_http2 {
+        let connection = http2_builder(settings, &shared.tasks).serve_connection(io, service);
+        let finish = http2::Connection::graceful_shutdown;
+        // In a box, so that the other's future is no larger than it need be.
+        let mut connection = Box::pin(connection);
+        drive(connection.as_mut(), finish, limits).await
+    } else {
+        let connection = http1_builder(settings)
+            .keep_alive(!limits.is_finishing)
+            .serve_connection(io, service)
+            .with_upgrades();
+        let finish = http1::UpgradeableConnection::graceful_shutdown;
+        drive(pin!(connection), finish, limits).await
+    }
+}
+
+fn http1_builder(settings: &ListenSettings) -> http1::Builder {
+    let mut builder = http1::Builder::new();
+    let max_head_bytes = settings.max_header_bytes.max(MIN_HEAD_BYTES);
+    builder
+        .writev(false)
+        .max_header_size(max_head_bytes)
+        .max_buf_size(max_head_bytes.max(MAX_READ_BYTES))
+        .header_read_timeout(None); // `Watch` does it without a timer for each request.
+    if settings.max_headers != FREE_HEADERS {
+        builder.max_headers(settings.max_headers);
+    }
+    builder
+}
+
+fn http2_builder(
+    settings: &ListenSettings,
+    tasks: &TaskTracker,
+) -> http2::Builder<TrackedExecutor> {
+    let max_head_bytes = settings.max_header_bytes.max(MIN_HEAD_BYTES);
+    let mut builder = http2::Builder::new(TrackedExecutor(tasks.clone()));
+    builder
+        .timer(TokioTimer::new())
+        .enable_connect_protocol() // WebSockets (RFC 8441).
+        .max_concurrent_streams(MAX_STREAMS)
+        .max_header_list_size(u32::try_from(max_head_bytes).unwrap_or(u32::MAX))
+        .max_pending_accept_reset_streams(MAX_PENDING_RESETS)
+        .max_local_error_reset_streams(MAX_ERROR_RESETS)
+        .initial_stream_window_size(256 * 1024)
+        .initial_connection_window_size(1024 * 1024)
+        .max_send_buf_size(128 * 1024);
+    builder
+}
+
+/// Executor whose tasks are waited for at shutdown.
+#[derive(Clone, Debug)]
+struct TrackedExecutor(TaskTracker);
+
+impl<F> Executor<F> for TrackedExecutor
+where
+    F: Future<Output: Send> + Send + 'static,
+{
+    fn execute(&self, future: F) {
+        self.0.spawn(future);
+    }
+}

@@ -1,0 +1,337 @@
+//! One request after the other, as long as they are plain.
+
+use std::{
+    mem,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+use bytes::{Buf as _, BytesMut};
+use http::{Method, Request, Response, StatusCode};
+use hyper::body::Body;
+use pin_project_lite::pin_project;
+
+use super::{
+    super::{
+        http_service::{Answer, HttpService},
+        service::{ConnectionService, CountedBody, CountedFuture},
+    },
+    encode::{self, Asked, BodyLength, Framing},
+    head::HeadLimits,
+    io::{Out, PlainIo},
+    reading::{Next, Reading},
+    scratch,
+};
+
+/// Bytes that are made before they are sent.
+const MAX_HELD_BYTES: usize = 64 * 1024;
+/// Requests that were sent ahead, and are answered before others have their turn.
+const MAX_AT_ONCE: u32 = 16;
+
+/// How a connection's plain requests ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(in super::super) enum End {
+    /// The connection is over.
+    Over,
+    /// What has been read, and not answered, is for hyper.
+    Odd,
+}
+
+pin_project! {
+    /// The plain requests of a connection, and the answers to them.
+    pub(in super::super) struct Plain<'c, S: HttpService> {
+        service: &'c mut ConnectionService<S>,
+        io: &'c mut PlainIo,
+        // What has been read, and is not answered.
+        unread: &'c mut BytesMut,
+        // How much of that is known to be no whole head.
+        seen: usize,
+        limits: HeadLimits,
+        out: Out,
+        asked: Asked,
+        // There are to be no more requests.
+        is_finishing: bool,
+        #[pin]
+        stage: Stage<S::ResponseBody, S::Future>,
+    }
+}
+
+pin_project! {
+    #[project = StageProjection]
+    enum Stage<B, F> {
+        /// The next request is waited for.
+        Head,
+        Answer {
+            #[pin]
+            future: CountedFuture<B, F>,
+        },
+        Body {
+            #[pin]
+            body: CountedBody<B>,
+            framing: Framing,
+            is_last: bool,
+        },
+        /// The answer is made, and not all of it may be sent.
+        Sending {
+            is_last: bool,
+        },
+        Shutdown,
+    }
+}
+
+/// Whether the connection goes on.
+type Goes = Result<(), Over>;
+
+/// The connection ends without a goodbye: an answer is not whole, or the client has gone.
+struct Over;
+
+impl<'c, S: HttpService> Plain<'c, S> {
+    /// Creates it for a connection of which `unread` has come.
+    pub(in super::super) fn new(
+        service: &'c mut ConnectionService<S>,
+        io: &'c mut PlainIo,
+        unread: &'c mut BytesMut,
+    ) -> Self {
+        Self {
+            limits: HeadLimits::new(&service.shared.settings),
+            service,
+            io,
+            unread,
+            seen: 0,
+            out: Out::default(),
+            asked: Asked::default(),
+            is_finishing: false,
+            stage: Stage::Head,
+        }
+    }
+
+    /// Ends the connection after what is in flight; at once where nothing is.
+    pub(in super::super) fn finish(self: Pin<&mut Self>) {
+        let mut this = self.project();
+        *this.is_finishing = true;
+        let is_kept = this.io.activity().requests() > 0;
+        let has_none = this.unread.is_empty() || (is_kept && *this.seen == this.unread.len());
+        if has_none && matches!(this.stage.as_mut().project(), StageProjection::Head) {
+            this.stage.set(Stage::Shutdown);
+        }
+    }
+
+    fn run(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<End, Over>> {
+        let mut answered = 0;
+        loop {
+            let mut this = self.as_mut().project();
+            match this.stage.as_mut().project() {
+                StageProjection::Head if answered == MAX_AT_ONCE => {
+                    cx.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+                StageProjection::Head => {
+                    let mut request = None;
+                    match ready!(self.as_mut().poll_head(cx, &mut request)) {
+                        Next::Request { closes } => {
+                            let request = request.ok_or(Over)?;
+                            self.as_mut().take_up(request, closes)?;
+                        }
+                        Next::Odd => return Poll::Ready(Ok(End::Odd)),
+                        Next::End => self.as_mut().project().stage.set(Stage::Shutdown),
+                        Next::Broken => return Poll::Ready(Err(Over)),
+                    }
+                }
+                StageProjection::Answer { future } => match future.poll(cx) {
+                    Poll::Ready(Ok(response)) => self.as_mut().answer(response)?,
+                    Poll::Pending => return self.poll_gone(cx),
+                },
+                StageProjection::Body { .. } => {
+                    if self.as_mut().poll_body(cx)?.is_pending() {
+                        return self.poll_gone(cx);
+                    }
+                }
+                StageProjection::Sending { is_last } => {
+                    let is_last = *is_last || *this.is_finishing;
+                    if send(this.io, cx, this.out)?.is_pending() {
+                        return self.poll_gone(cx);
+                    }
+                    answered += 1;
+                    this.stage.set(if is_last {
+                        Stage::Shutdown
+                    } else {
+                        Stage::Head
+                    });
+                }
+                StageProjection::Shutdown => {
+                    let shut_down = ready!(this.io.poll_shutdown(cx));
+                    return Poll::Ready(shut_down.map(|()| End::Over).map_err(|_| Over));
+                }
+            }
+        }
+    }
+
+    /// Reads until a head is there, or it is clear that none will come.
+    fn poll_head(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        request: &mut Option<Request<()>>,
+    ) -> Poll<Next> {
+        let this = self.project();
+        let mut reading = Reading {
+            unread: this.unread,
+            seen: this.seen,
+            limits: *this.limits,
+            request,
+        };
+        if let Some(next) = reading.of_unread() {
+            return Poll::Ready(next);
+        }
+        loop {
+            let io = &mut **this.io;
+            let next = scratch::with_room(|room| {
+                Poll::Ready(match ready!(io.poll_read(cx, room)) {
+                    Err(_) => Some(Next::Broken),
+                    Ok([]) if reading.unread.is_empty() => Some(Next::End),
+                    // hyper has a word for a head that is cut.
+                    Ok([]) => Some(Next::Odd),
+                    Ok(read) => reading.of(read),
+                })
+            });
+            if let Some(next) = ready!(next) {
+                return Poll::Ready(next);
+            }
+        }
+    }
+
+    fn take_up(mut self: Pin<&mut Self>, request: Request<()>, closes: bool) -> Goes {
+        let mut this = self.as_mut().project();
+        *this.asked = Asked {
+            is_head: *request.method() == Method::HEAD,
+            closes: closes || *this.is_finishing,
+        };
+        match this.service.take_plain(request, closes) {
+            Answer::Now(response) => self.answer(response),
+            Answer::Later(future) => {
+                this.stage.set(Stage::Answer { future });
+                Ok(())
+            }
+        }
+    }
+
+    /// Begins a response: its head is made, and its body is asked for.
+    fn answer(self: Pin<&mut Self>, response: Response<CountedBody<S::ResponseBody>>) -> Goes {
+        let mut this = self.project();
+        this.asked.closes |= *this.is_finishing;
+        let (mut parts, body) = response.into_parts();
+        let mut length = BodyLength::of(&body);
+        let status = parts.status;
+        if status.is_informational() && status != StatusCode::SWITCHING_PROTOCOLS {
+            // No answer ends with it.
+            (parts, ()) = Response::new(()).into_parts();
+            parts.status = StatusCode::INTERNAL_SERVER_ERROR;
+            (length, this.asked.closes) = (BodyLength::Ended, true);
+        }
+        let encoded = encode::head(&mut this.out.made, &parts, length, *this.asked);
+        scratch::give_headers(parts.headers);
+        let encode::Encoded { framing, is_last } = encoded.map_err(|_| Over)?;
+        if framing.is_full() {
+            // The request is over before its answer is sent.
+            drop(body);
+            this.stage.set(Stage::Sending { is_last });
+        } else {
+            this.stage.set(Stage::Body {
+                body,
+                framing,
+                is_last,
+            });
+        }
+        Ok(())
+    }
+
+    /// Sends pieces of the body until the last is made.
+    fn poll_body(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Result<Poll<()>, Over> {
+        let mut this = self.project();
+        let StageProjection::Body {
+            mut body,
+            framing,
+            is_last,
+        } = this.stage.as_mut().project()
+        else {
+            return Ok(Poll::Ready(()));
+        };
+        let is_last = *is_last;
+        loop {
+            let is_to_be_sent = this.out.is_blocked || this.out.made.len() >= MAX_HELD_BYTES;
+            if is_to_be_sent && send(this.io, cx, this.out)?.is_pending() {
+                return Ok(Poll::Pending);
+            }
+            match body.as_mut().poll_frame(cx) {
+                Poll::Pending => {
+                    let _ = send(this.io, cx, this.out)?;
+                    return Ok(Poll::Pending);
+                }
+                Poll::Ready(Some(Err(_))) => return Err(Over),
+                Poll::Ready(Some(Ok(frame))) => {
+                    let is_end = frame.is_trailers() || body.is_end_stream();
+                    if let Ok(piece) = frame.into_data()
+                        && piece.has_remaining()
+                    {
+                        framing.append(&mut this.out.made, piece);
+                    }
+                    if framing.is_full() {
+                        break;
+                    }
+                    if is_end {
+                        // Nobody is told trailers who did not ask for them.
+                        framing.end(&mut this.out.made).map_err(|_| Over)?;
+                        break;
+                    }
+                }
+                Poll::Ready(None) => {
+                    framing.end(&mut this.out.made).map_err(|_| Over)?;
+                    break;
+                }
+            }
+        }
+        this.stage.set(Stage::Sending { is_last });
+        Ok(Poll::Ready(()))
+    }
+
+    /// Looks whether the client has gone, while something else is waited for.
+    ///
+    /// What it sends ahead is kept, and no more is read then.
+    fn poll_gone(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<End, Over>> {
+        let this = self.project();
+        if !this.unread.is_empty() {
+            return Poll::Pending;
+        }
+        let (io, unread) = (this.io, this.unread);
+        scratch::with_room(|room| match ready!(io.poll_read(cx, room)) {
+            Ok([]) | Err(_) => Poll::Ready(Err(Over)),
+            Ok(read) => {
+                unread.extend_from_slice(read);
+                Poll::Pending
+            }
+        })
+    }
+}
+
+fn send(io: &mut PlainIo, cx: &mut Context<'_>, out: &mut Out) -> Result<Poll<()>, Over> {
+    match io.poll_send(cx, out) {
+        Poll::Ready(result) => result.map(Poll::Ready).map_err(|_| Over),
+        Poll::Pending => Ok(Poll::Pending),
+    }
+}
+
+impl<S: HttpService> Future for Plain<'_, S> {
+    type Output = End;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<End> {
+        let out = self.as_mut().project().out;
+        if out.made.is_empty() {
+            out.made = scratch::take_out();
+        }
+        let polled = self.as_mut().run(cx);
+        let out = self.project().out;
+        if polled.is_ready() || out.made.is_empty() {
+            scratch::give_out(mem::take(&mut out.made));
+        }
+        polled.map(|end| end.unwrap_or(End::Over))
+    }
+}

@@ -1,0 +1,296 @@
+//! Heads of responses, and the framing of their bodies (RFC 9112 §6, §7).
+//!
+//! They are what hyper makes of the same response.
+
+use std::io::Write as _;
+
+use bytes::Buf;
+use http::{
+    HeaderMap, HeaderName, HeaderValue, StatusCode,
+    header::{CONNECTION, CONTENT_LENGTH, DATE, TRAILER, TRANSFER_ENCODING},
+    response::Parts,
+};
+use hyper::{
+    body::{Body, SizeHint},
+    ext::ReasonPhrase,
+};
+
+use super::date;
+
+/// Bytes for which there is room in any case; most heads have fewer.
+const USUAL_BYTES: usize = 1024;
+
+/// What a request says about its answer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Asked {
+    /// The answer has no body, whatever its head says.
+    pub(super) is_head: bool,
+    /// The connection ends with the answer.
+    pub(super) closes: bool,
+}
+
+/// What a response's body is known to have before it is asked for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum BodyLength {
+    /// It has ended.
+    Ended,
+    Known(u64),
+    Unknown,
+}
+
+/// How the body of a response is sent.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Framing {
+    /// So many bytes are still to be sent.
+    Length(u64),
+    Chunked,
+}
+
+/// What was decided while the head was written.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Encoded {
+    pub(super) framing: Framing,
+    /// The connection ends with this response.
+    pub(super) is_last: bool,
+}
+
+/// The response contradicts itself.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Contradiction;
+
+impl BodyLength {
+    pub(super) fn of<B: Body>(body: &B) -> Self {
+        if body.is_end_stream() {
+            return Self::Ended;
+        }
+        SizeHint::exact(&body.size_hint()).map_or(Self::Unknown, Self::Known)
+    }
+}
+
+impl Framing {
+    /// Appends a piece of the body, which is not empty; what is beyond the length is left out.
+    pub(super) fn append(&mut self, out: &mut Vec<u8>, piece: impl Buf) {
+        match self {
+            Self::Length(left) => {
+                let len = usize::try_from(*left).unwrap_or(usize::MAX);
+                let len = len.min(piece.remaining());
+                *left -= len as u64;
+                append_all(out, piece.take(len));
+            }
+            Self::Chunked => {
+                // Writing to memory does not fail.
+                let _ = write!(out, "{:X}\r\n", piece.remaining());
+                append_all(out, piece);
+                out.extend_from_slice(b"\r\n");
+            }
+        }
+    }
+
+    /// Tells whether nothing more can be sent.
+    pub(super) fn is_full(self) -> bool {
+        self == Self::Length(0)
+    }
+
+    /// Ends the body; fails where some of it is missing.
+    pub(super) fn end(self, out: &mut Vec<u8>) -> Result<(), Contradiction> {
+        match self {
+            Self::Length(0) => Ok(()),
+            Self::Length(_) => Err(Contradiction),
+            Self::Chunked => {
+                out.extend_from_slice(b"0\r\n\r\n");
+                Ok(())
+            }
+        }
+    }
+}
+
+fn append_all(out: &mut Vec<u8>, mut piece: impl Buf) {
+    out.reserve(piece.remaining());
+    while piece.has_remaining() {
+        let chunk = piece.chunk();
+        out.extend_from_slice(chunk);
+        let len = chunk.len();
+        piece.advance(len);
+    }
+}
+
+/// Appends the head of a response.
+///
+/// # Errors
+///
+/// Fails where it says two lengths, or none that is a number.
+pub(super) fn head(
+    out: &mut Vec<u8>,
+    parts: &Parts,
+    length: BodyLength,
+    asked: Asked,
+) -> Result<Encoded, Contradiction> {
+    let status = parts.status;
+    let has_length = !(status.is_informational()
+        || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED));
+    let may_have_body = has_length && !asked.is_head;
+    let mut writer = Writer {
+        out,
+        length,
+        asked,
+        may_have_body,
+        framing: None,
+        is_named: [false; 2],
+        closes: asked.closes || status == StatusCode::SWITCHING_PROTOCOLS,
+        has_date: false,
+    };
+    writer.status_line(parts);
+    writer.headers(&parts.headers)?;
+    let framing = match writer.framing {
+        Some(framing) => framing,
+        None => writer.own_framing(has_length),
+    };
+    let (closes, has_date) = (writer.closes, writer.has_date);
+    if !has_date {
+        date::append(out);
+    }
+    out.extend_from_slice(b"\r\n");
+    Ok(Encoded {
+        framing: if may_have_body {
+            framing
+        } else {
+            Framing::Length(0)
+        },
+        is_last: closes,
+    })
+}
+
+struct Writer<'o> {
+    out: &'o mut Vec<u8>,
+    length: BodyLength,
+    asked: Asked,
+    may_have_body: bool,
+    /// As the headers say; `None`: they do not.
+    framing: Option<Framing>,
+    /// `Connection` and `Trailer` are written.
+    is_named: [bool; 2],
+    closes: bool,
+    has_date: bool,
+}
+
+impl Writer<'_> {
+    fn status_line(&mut self, parts: &Parts) {
+        self.out.reserve(USUAL_BYTES);
+        let status = parts.status;
+        let reason = parts.extensions.get::<ReasonPhrase>();
+        self.out.extend_from_slice(b"HTTP/1.1 ");
+        self.out.extend_from_slice(status.as_str().as_bytes());
+        self.out.push(b' ');
+        self.out.extend_from_slice(match reason {
+            Some(reason) => reason.as_bytes(),
+            None => status.canonical_reason().unwrap_or("<none>").as_bytes(),
+        });
+        self.out.extend_from_slice(b"\r\n");
+    }
+
+    fn headers(&mut self, headers: &HeaderMap) -> Result<(), Contradiction> {
+        for (name, value) in headers {
+            match name.as_str().len() {
+                14 if name == CONTENT_LENGTH => self.length(value)?,
+                // How the body is sent is decided here.
+                17 if name == TRANSFER_ENCODING => {}
+                10 if name == CONNECTION => self.joined(0, headers, name),
+                7 if name == TRAILER && self.may_have_body => self.joined(1, headers, name),
+                7 if name == TRAILER => {}
+                4 if name == DATE => {
+                    self.has_date = true;
+                    self.line(name, value);
+                }
+                _ => self.line(name, value),
+            }
+        }
+        let [is_named, _] = self.is_named;
+        if self.asked.closes && !is_named {
+            self.out.extend_from_slice(b"connection: close\r\n");
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, name: &HeaderName, value: &HeaderValue) {
+        let (name, value) = (name.as_str().as_bytes(), value.as_bytes());
+        self.out.extend_from_slice(name);
+        self.out.extend_from_slice(b": ");
+        self.out.extend_from_slice(value);
+        self.out.extend_from_slice(b"\r\n");
+    }
+
+    /// The length as the service says it, where it does.
+    fn length(&mut self, value: &HeaderValue) -> Result<(), Contradiction> {
+        let said = (value.to_str().ok())
+            .filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))
+            .and_then(|text| text.parse().ok());
+        let framing = match self.length {
+            BodyLength::Known(len) => Framing::Length(len),
+            BodyLength::Unknown => Framing::Length(said.ok_or(Contradiction)?),
+            BodyLength::Ended if self.asked.is_head => Framing::Length(0),
+            // It would be waited for: nothing comes.
+            BodyLength::Ended => return Ok(()),
+        };
+        match self.framing {
+            Some(before) if before == framing => Ok(()),
+            Some(_) => Err(Contradiction),
+            None => {
+                self.framing = Some(framing);
+                self.line(&CONTENT_LENGTH, value);
+                Ok(())
+            }
+        }
+    }
+
+    /// All values of a header in one line.
+    fn joined(&mut self, which: usize, headers: &HeaderMap, name: &HeaderName) {
+        let Some(is_named) = self.is_named.get_mut(which).filter(|named| !**named) else {
+            return;
+        };
+        *is_named = true;
+        self.out.extend_from_slice(name.as_str().as_bytes());
+        let mut separator: &[u8] = b": ";
+        let mut says_close = false;
+        for value in headers.get_all(name) {
+            self.out.extend_from_slice(separator);
+            self.out.extend_from_slice(value.as_bytes());
+            separator = b", ";
+            says_close |= has_close(value);
+        }
+        if *name == CONNECTION {
+            if self.asked.closes && !says_close {
+                self.out.extend_from_slice(b", close");
+            }
+            self.closes |= says_close;
+        }
+        self.out.extend_from_slice(b"\r\n");
+    }
+
+    /// The framing of a body whose headers say nothing.
+    fn own_framing(&mut self, has_length: bool) -> Framing {
+        match self.length {
+            BodyLength::Unknown if self.may_have_body => {
+                self.out
+                    .extend_from_slice(b"transfer-encoding: chunked\r\n");
+                Framing::Chunked
+            }
+            BodyLength::Ended | BodyLength::Known(0) => {
+                if self.may_have_body {
+                    self.out.extend_from_slice(b"content-length: 0\r\n");
+                }
+                Framing::Length(0)
+            }
+            BodyLength::Known(len) if has_length => {
+                // Writing to memory does not fail.
+                let _ = write!(self.out, "content-length: {len}\r\n");
+                Framing::Length(len)
+            }
+            BodyLength::Unknown | BodyLength::Known(_) => Framing::Length(0),
+        }
+    }
+}
+
+fn has_close(value: &HeaderValue) -> bool {
+    let mut tokens = value.as_bytes().split(|byte| *byte == b',');
+    tokens.any(|token| token.trim_ascii().eq_ignore_ascii_case(b"close"))
+}

@@ -1,0 +1,150 @@
+//! Heads of plain requests (RFC 9112 §3, §5).
+
+use std::mem::MaybeUninit;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request, Uri};
+
+use super::{
+    super::listener::ListenSettings,
+    lines::{self, KnownLines, Meaning},
+    scratch,
+};
+
+/// Headers of a plain request.
+const MAX_LINES: usize = 64;
+/// Headers for which there is room in any case.
+const USUAL_LINES: usize = 12;
+
+/// Beyond them a request is for hyper.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HeadLimits {
+    /// Bytes of a head; no more than a line may have.
+    max_bytes: usize,
+    max_headers: usize,
+}
+
+impl HeadLimits {
+    pub(super) fn new(settings: &ListenSettings) -> Self {
+        Self {
+            max_bytes: settings
+                .max_header_line_bytes
+                .min(settings.max_header_bytes)
+                .min(scratch::READ_BYTES),
+            max_headers: settings.max_headers,
+        }
+    }
+
+    pub(super) fn max_bytes(self) -> usize {
+        self.max_bytes
+    }
+}
+
+/// What has come up to now.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Parsed {
+    /// More has to come.
+    Partial,
+    Plain {
+        /// Bytes of the head.
+        len: usize,
+        /// The client wants no more than this answer.
+        closes: bool,
+    },
+    /// It is for hyper to judge.
+    Odd,
+}
+
+/// Parses what has come since the last request; one that is plain is in `request` then.
+pub(super) fn parse(input: &[u8], limits: HeadLimits, request: &mut Option<Request<()>>) -> Parsed {
+    let head = input.get(..limits.max_bytes).unwrap_or(input);
+    if let Some((len, closes)) = plain(head, limits.max_headers, request) {
+        return Parsed::Plain { len, closes };
+    }
+    // hyper's own parser tells whether more has to come.
+    let mut lines = [const { MaybeUninit::uninit() }; MAX_LINES];
+    let result = httparse::ParserConfig::default().parse_request_with_uninit_headers(
+        &mut httparse::Request::new(&mut []),
+        input,
+        &mut lines,
+    );
+    match result {
+        Ok(httparse::Status::Partial) if input.len() < limits.max_bytes => Parsed::Partial,
+        Ok(_) | Err(_) => Parsed::Odd,
+    }
+}
+
+/// Tells whether a head may have ended with what came behind the first `seen` bytes.
+pub(super) fn may_be_whole(input: &[u8], seen: usize) -> bool {
+    let new = input.get(seen.saturating_sub(3)..).unwrap_or_default();
+    memchr::memchr_iter(b'\n', new).any(|at| {
+        let rest = new.get(at + 1..).unwrap_or_default();
+        rest.starts_with(b"\n") || rest.starts_with(b"\r\n")
+    })
+}
+
+/// Takes a head that is there and plain; tells its length, and whether the client closes
+/// the connection.
+fn plain(
+    input: &[u8],
+    max_headers: usize,
+    request: &mut Option<Request<()>>,
+) -> Option<(usize, bool)> {
+    let (method, rest) = match input {
+        [b'G', b'E', b'T', b' ', rest @ ..] => (Method::GET, rest),
+        [b'H', b'E', b'A', b'D', b' ', rest @ ..] => (Method::HEAD, rest),
+        _ => return None,
+    };
+    let target = rest.get(..memchr::memchr(b' ', rest)?)?;
+    let is_origin = target.first() == Some(&b'/') && target.iter().all(u8::is_ascii_graphic);
+    let rest = rest.get(target.len()..)?.strip_prefix(b" HTTP/1.1\r\n")?;
+    if !is_origin {
+        return None;
+    }
+    let uri = Uri::from_maybe_shared(Bytes::copy_from_slice(target)).ok()?;
+    let mut headers = scratch::take_headers();
+    headers.reserve(USUAL_LINES);
+    let max_lines = max_headers.min(MAX_LINES);
+    let lines = lines::with_known(|known| fill(&mut headers, rest, max_lines, known))?;
+    let request = request.insert(Request::new(()));
+    *request.method_mut() = method;
+    *request.uri_mut() = uri;
+    *request.headers_mut() = headers;
+    Some((input.len() - rest.len() + lines.len, lines.closes))
+}
+
+/// What the lines of a head say together.
+struct Lines {
+    /// Bytes of them, with the empty line.
+    len: usize,
+    closes: bool,
+}
+
+/// Fills the map.
+fn fill(
+    headers: &mut HeaderMap,
+    input: &[u8],
+    max_lines: usize,
+    known: &mut KnownLines,
+) -> Option<Lines> {
+    let (mut hosts, mut closes) = (0, None);
+    let mut rest = input;
+    for _ in 0..=max_lines {
+        if let Some(behind) = rest.strip_prefix(b"\r\n") {
+            return (hosts == 1).then(|| Lines {
+                len: input.len() - behind.len(),
+                closes: closes.unwrap_or(false),
+            });
+        }
+        let (line, behind) = rest.split_at_checked(memchr::memchr(b'\n', rest)? + 1)?;
+        match known.add(line, headers)? {
+            Meaning::Nothing => {}
+            Meaning::Host => hosts += 1,
+            // One of them is enough.
+            _ if closes.is_some() => return None,
+            meaning => closes = Some(meaning == Meaning::Closes),
+        }
+        rest = behind;
+    }
+    None
+}

@@ -1,0 +1,100 @@
+use std::{
+    io::{self, ErrorKind},
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use tokio::io::{AsyncRead as _, AsyncWrite as _, ReadBuf};
+
+use super::super::{idle::Activity, stream::Stream};
+
+/// Connection that tells when bytes move.
+#[derive(Debug)]
+pub(in super::super) struct PlainIo {
+    pub(in super::super) stream: Stream,
+    activity: Arc<Activity>,
+    /// TLS holds back what the client does not take: a write succeeds, flushing waits.
+    flushes: bool,
+}
+
+/// What is made of answers, on its way to the client.
+#[derive(Debug, Default)]
+pub(super) struct Out {
+    pub(super) made: Vec<u8>,
+    sent: usize,
+    /// The client has not taken it.
+    pub(super) is_blocked: bool,
+}
+
+impl PlainIo {
+    pub(in super::super) fn new(stream: Stream, activity: Arc<Activity>) -> Self {
+        Self {
+            flushes: stream.is_tls(),
+            stream,
+            activity,
+        }
+    }
+
+    pub(super) fn activity(&self) -> &Activity {
+        &self.activity
+    }
+
+    /// Reads what has come; nothing is the end.
+    pub(super) fn poll_read<'r>(
+        &mut self,
+        cx: &mut Context<'_>,
+        room: &'r mut [u8],
+    ) -> Poll<io::Result<&'r [u8]>> {
+        let mut buf = ReadBuf::new(room);
+        ready!(Pin::new(&mut self.stream).poll_read(cx, &mut buf))?;
+        self.activity.read();
+        let len = buf.filled().len();
+        Poll::Ready(Ok(room.get(..len).unwrap_or_default()))
+    }
+
+    /// Sends all that is made.
+    pub(super) fn poll_send(
+        &mut self,
+        cx: &mut Context<'_>,
+        out: &mut Out,
+    ) -> Poll<io::Result<()>> {
+        let polled = self.poll_rest(cx, out);
+        out.is_blocked = polled.is_pending();
+        if polled.is_ready() {
+            out.made.clear();
+            out.sent = 0;
+        }
+        polled
+    }
+
+    fn poll_rest(&mut self, cx: &mut Context<'_>, out: &mut Out) -> Poll<io::Result<()>> {
+        while let Some(rest) = out.made.get(out.sent..).filter(|rest| !rest.is_empty()) {
+            if self.activity.is_answer_last() {
+                self.stream.end_with_write();
+            }
+            let polled = Pin::new(&mut self.stream).poll_write(cx, rest);
+            match ready!(self.told(polled))? {
+                0 => return Poll::Ready(Err(ErrorKind::WriteZero.into())),
+                len => out.sent += len,
+            }
+        }
+        if self.flushes {
+            let polled = Pin::new(&mut self.stream).poll_flush(cx);
+            return self.told(polled);
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    pub(super) fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+
+    fn told<T>(&self, polled: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        match polled {
+            Poll::Ready(_) => self.activity.wrote(),
+            Poll::Pending => self.activity.write_blocked(),
+        }
+        polled
+    }
+}
