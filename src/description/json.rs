@@ -1,6 +1,6 @@
 //! Descriptions as JSON objects.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
@@ -114,7 +114,7 @@ impl<'de> Visitor<'de> for Object {
         let is_given = self.url.is_some();
         let mut description = ResourceDescription::new(self.url.take().unwrap_or_default());
         let mut url = None;
-        while let Some(name) = map.next_key::<String>()? {
+        while let Some(Name(name)) = map.next_key()? {
             let text = match map.next_value::<Value>()? {
                 Value::Null => match self.take(&name) {
                     Some(text) => text,
@@ -130,6 +130,33 @@ impl<'de> Visitor<'de> for Object {
             }
         }
         Ok((url, description))
+    }
+}
+
+/// Name of an attribute, not copied where JSON holds it as it is.
+struct Name<'de>(Cow<'de, str>);
+
+impl<'de> Deserialize<'de> for Name<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct AsItIs;
+
+        impl<'de> Visitor<'de> for AsItIs {
+            type Value = Name<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of an attribute")
+            }
+
+            fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Self::Value, E> {
+                Ok(Name(Cow::Borrowed(name)))
+            }
+
+            fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
+                Ok(Name(Cow::Owned(name.to_owned())))
+            }
+        }
+
+        deserializer.deserialize_str(AsItIs)
     }
 }
 

@@ -27,6 +27,7 @@
 //! # Ok::<(), heaven::HeavenError>(())
 //! ```
 
+mod ahead;
 mod brief;
 mod catalogue;
 mod content;

@@ -78,6 +78,8 @@ pub struct Summary {
     pub counts: RunCounts,
     /// How long this instance took.
     pub elapsed: Duration,
+    /// Starting points with what became of each, where none of them brought anything.
+    pub failed_starts: Vec<(String, String)>,
 }
 
 impl RobotState {

@@ -133,6 +133,11 @@ impl Course {
             store.run(run_id).await?
         };
         let elapsed_ms = u64::try_from(now_ms - self.began_ms).unwrap_or(0);
+        let failed_starts = if has_finished {
+            self.failed_starts().await?
+        } else {
+            Vec::new()
+        };
         let summary = Summary {
             site: site.clone(),
             run_id,
@@ -140,6 +145,7 @@ impl Course {
             is_resumed: self.is_resumed,
             counts: run.counts,
             elapsed: Duration::from_millis(elapsed_ms),
+            failed_starts,
         };
         if run.state == RunState::Finished {
             tracing::info!(
@@ -150,5 +156,26 @@ impl Course {
             );
         }
         Ok(summary)
+    }
+
+    /// Returns the starting points with what became of each, if none of them was answered well.
+    async fn failed_starts(&self) -> Result<Vec<(String, String)>, StoreError> {
+        let Settings {
+            store,
+            site,
+            starts,
+            ..
+        } = self.visitor.settings();
+        let mut failed = Vec::new();
+        for start in starts {
+            let known = store.known_url(site, start.url.as_str()).await?;
+            let status = known.as_ref().and_then(|known| known.status);
+            if status.is_some_and(|status| status < 400) {
+                return Ok(Vec::new());
+            }
+            let outcome = known.and_then(|known| known.outcome).unwrap_or_default();
+            failed.push((start.url.as_str().to_owned(), outcome));
+        }
+        Ok(failed)
     }
 }

@@ -5,7 +5,7 @@
 use std::{future::Future, time::Duration};
 
 use sqlx::{
-    AssertSqlSafe, Executor, FromRow, PgPool, Postgres, Sqlite, SqlitePool,
+    Executor, FromRow, PgConnection, PgPool, Postgres, Sqlite, SqliteConnection, SqlitePool,
     postgres::{PgArguments, PgRow},
     sqlite::{SqliteArguments, SqliteRow},
 };
@@ -14,7 +14,8 @@ use super::{
     StoreError,
     error::{Engine, Place},
     postgres, sqlite,
-    statement::{Statement, Step, Value, arguments, joined},
+    sqlite_writer::{SqliteTransaction, SqliteWriter},
+    statement::{Statement, Step, Value, arguments},
 };
 
 /// Longest that one statement may take, waiting for a connection included.
@@ -29,10 +30,10 @@ pub(super) struct Database {
 
 #[derive(Debug)]
 pub(super) enum Pools {
-    /// SQLite has one writer: its pool is a queue of one connection.
+    /// SQLite has one writer.
     Sqlite {
         read: SqlitePool,
-        write: SqlitePool,
+        write: SqliteWriter,
     },
     Postgres(PgPool),
 }
@@ -56,7 +57,8 @@ pub(super) struct Transaction<'d> {
 }
 
 enum OpenTransaction {
-    Sqlite(sqlx::Transaction<'static, Sqlite>),
+    Sqlite(SqliteTransaction),
+    SqliteReading(sqlx::Transaction<'static, Sqlite>),
     Postgres(sqlx::Transaction<'static, Postgres>),
 }
 
@@ -142,7 +144,9 @@ impl Database {
                 Pools::Sqlite { write, .. } => {
                     let arguments = arguments::<SqliteArguments>(values)?;
                     let query = sqlx::query_with(statement.safe(), arguments);
-                    Ok(query.execute(write).await?.rows_affected())
+                    let mut turn = write.turn().await?;
+                    let done = query.execute(turn.connection()?).await;
+                    Ok(turn.end(done)?.rows_affected())
                 }
                 Pools::Postgres(pool) => {
                     let arguments = arguments::<PgArguments>(values)?;
@@ -156,8 +160,7 @@ impl Database {
 
     /// Begins a transaction that writes.
     ///
-    /// On SQLite it takes the write lock at once: a later upgrade could fail
-    /// without waiting.
+    /// SQLite hears of it with its first statement.
     pub(super) async fn begin(&self, what: &'static str) -> Result<Transaction<'_>, StoreError> {
         self.begin_with(what, Mode::Write).await
     }
@@ -175,19 +178,20 @@ impl Database {
         what: &'static str,
         mode: Mode,
     ) -> Result<Transaction<'_>, StoreError> {
+        // What a pool needs to begin is large, and would be moved with all that waits for it.
         let open = in_time(async {
             Ok(match (&self.pools, mode) {
                 (Pools::Sqlite { write, .. }, Mode::Write) => {
-                    OpenTransaction::Sqlite(write.begin_with("BEGIN IMMEDIATE").await?)
+                    OpenTransaction::Sqlite(write.begin().await?)
                 }
                 (Pools::Sqlite { read, .. }, Mode::Read) => {
-                    OpenTransaction::Sqlite(read.begin().await?)
+                    OpenTransaction::SqliteReading(Box::pin(read.begin()).await?)
                 }
                 (Pools::Postgres(pool), Mode::Write) => {
-                    OpenTransaction::Postgres(pool.begin().await?)
+                    OpenTransaction::Postgres(Box::pin(pool.begin()).await?)
                 }
                 (Pools::Postgres(pool), Mode::Read) => OpenTransaction::Postgres(
-                    pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                    Box::pin(pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"))
                         .await?,
                 ),
             })
@@ -204,7 +208,10 @@ impl Database {
         let sql = sqlx::SqlSafeStr::into_sql_str(statement.safe());
         let result = in_time(async {
             match &self.pools {
-                Pools::Sqlite { write, .. } => write.prepare(sql).await.map(|_| ()),
+                Pools::Sqlite { write, .. } => {
+                    let mut turn = write.turn().await?;
+                    turn.connection()?.prepare(sql).await.map(|_| ())
+                }
                 Pools::Postgres(pool) => pool.prepare(sql).await.map(|_| ()),
             }
         });
@@ -230,16 +237,16 @@ impl Transaction<'_> {
         values: &[Value<'_>],
     ) -> Result<Vec<T>, StoreError> {
         let result = in_time(async {
-            match &mut self.open {
-                OpenTransaction::Sqlite(open) => {
+            match self.open.begun().await? {
+                Begun::Sqlite(connection) => {
                     let arguments = arguments::<SqliteArguments>(values)?;
                     let query = sqlx::query_as_with(statement.safe(), arguments);
-                    query.fetch_all(&mut **open).await
+                    query.fetch_all(connection).await
                 }
-                OpenTransaction::Postgres(open) => {
+                Begun::Postgres(connection) => {
                     let arguments = arguments::<PgArguments>(values)?;
                     let query = sqlx::query_as_with(statement.safe(), arguments);
-                    query.fetch_all(&mut **open).await
+                    query.fetch_all(connection).await
                 }
             }
         });
@@ -268,16 +275,16 @@ impl Transaction<'_> {
         values: &[Value<'_>],
     ) -> Result<u64, StoreError> {
         let result = in_time(async {
-            match &mut self.open {
-                OpenTransaction::Sqlite(open) => {
+            match self.open.begun().await? {
+                Begun::Sqlite(connection) => {
                     let arguments = arguments::<SqliteArguments>(values)?;
                     let query = sqlx::query_with(statement.safe(), arguments);
-                    Ok(query.execute(&mut **open).await?.rows_affected())
+                    Ok(query.execute(connection).await?.rows_affected())
                 }
-                OpenTransaction::Postgres(open) => {
+                Begun::Postgres(connection) => {
                     let arguments = arguments::<PgArguments>(values)?;
                     let query = sqlx::query_with(statement.safe(), arguments);
-                    Ok(query.execute(&mut **open).await?.rows_affected())
+                    Ok(query.execute(connection).await?.rows_affected())
                 }
             }
         });
@@ -295,20 +302,32 @@ impl Transaction<'_> {
         all: &[Step<'_>],
     ) -> Result<Vec<T>, StoreError> {
         let OpenTransaction::Sqlite(open) = &mut self.open else {
-            let mut rows = Vec::new();
-            for (statement, values) in all {
-                rows.extend(self.rows::<T>(statement, values).await?);
-            }
+            return self.rows_of_each(all).await;
+        };
+        let result = in_time(open.rows_of_all(all)).await;
+        result.map_err(|error| StoreError::of_statement(self.what, self.place, &error))
+    }
+
+    /// Carries out the last statements, as [`Self::rows_of_all`], and makes the changes last.
+    pub(super) async fn commit_with<T: Record>(
+        mut self,
+        all: &[Step<'_>],
+    ) -> Result<Vec<T>, StoreError> {
+        let OpenTransaction::Sqlite(open) = self.open else {
+            let rows = self.rows_of_each(all).await?;
+            self.commit().await?;
             return Ok(rows);
         };
-        let result = in_time(async {
-            let values = all.iter().flat_map(|(_, values)| values);
-            let arguments = arguments::<SqliteArguments>(values)?;
-            let query = sqlx::query_as_with(AssertSqlSafe(joined(all)), arguments);
-            query.fetch_all(&mut **open).await
-        });
-        let result = result.await;
+        let result = in_time(open.commit(all)).await;
         result.map_err(|error| StoreError::of_statement(self.what, self.place, &error))
+    }
+
+    async fn rows_of_each<T: Record>(&mut self, all: &[Step<'_>]) -> Result<Vec<T>, StoreError> {
+        let mut rows = Vec::new();
+        for (statement, values) in all {
+            rows.extend(self.rows::<T>(statement, values).await?);
+        }
+        Ok(rows)
     }
 
     /// Tells which engine carries it out.
@@ -320,12 +339,33 @@ impl Transaction<'_> {
     pub(super) async fn commit(self) -> Result<(), StoreError> {
         let result = in_time(async {
             match self.open {
-                OpenTransaction::Sqlite(open) => open.commit().await,
+                OpenTransaction::Sqlite(open) => {
+                    let nothing: Vec<(i64,)> = open.commit(&[]).await?;
+                    drop(nothing);
+                    Ok(())
+                }
+                OpenTransaction::SqliteReading(open) => open.commit().await,
                 OpenTransaction::Postgres(open) => open.commit().await,
             }
         });
         let result = result.await;
         result.map_err(|error| StoreError::of_statement(self.what, self.place, &error))
+    }
+}
+
+/// Connection of a transaction that has begun.
+enum Begun<'t> {
+    Sqlite(&'t mut SqliteConnection),
+    Postgres(&'t mut PgConnection),
+}
+
+impl OpenTransaction {
+    async fn begun(&mut self) -> Result<Begun<'_>, sqlx::Error> {
+        Ok(match self {
+            Self::Sqlite(open) => Begun::Sqlite(open.connection().await?),
+            Self::SqliteReading(open) => Begun::Sqlite(open),
+            Self::Postgres(open) => Begun::Postgres(open),
+        })
     }
 }
 

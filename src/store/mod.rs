@@ -37,6 +37,7 @@ mod row;
 mod sources;
 mod sql;
 mod sqlite;
+mod sqlite_writer;
 mod statement;
 #[expect(clippy::module_inception, reason = "the file is named for its type")]
 mod store;

@@ -17,13 +17,11 @@ use super::{
     StoreError, StoreErrorKind,
     database::{Database, Pools},
     error::{Engine, Place},
+    sqlite_writer::{QUEUE_TIMEOUT, SqliteWriter},
 };
 
 /// How long a statement waits for another process that writes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// How long a writer waits for the other writers of this process.
-const QUEUE_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// How long a start waits for other starts on the same file.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
@@ -32,6 +30,9 @@ const START_TIMEOUT: Duration = Duration::from_secs(30);
 ///
 /// A page that many transactions write is carried over once; 4,000 are 16 MiB.
 const CHECKPOINT_PAGES: &str = "4000";
+
+/// Rows that a connection reads ahead: it and who wants them need not wake each other for each.
+const ROWS: usize = 500;
 
 /// Statements that a connection keeps compiled.
 const STATEMENTS: usize = 200;
@@ -129,7 +130,7 @@ async fn open_memory(place: &Place, options: SqliteConnectOptions) -> Result<Poo
     drop(connection);
     Ok(Pools::Sqlite {
         read: pool.clone(),
-        write: pool,
+        write: SqliteWriter::new(pool, true),
     })
 }
 
@@ -150,9 +151,11 @@ async fn open_file(
         .await
         .map_err(|error| StoreError::of_open(place, &error, OPEN_ADVICE))?;
     migrate(place, &mut connection).await?;
+    let reading = options.clone().row_buffer_size(ROWS);
+    let write = connect_pool(place, 1, None, &options).await?;
     let pools = Pools::Sqlite {
-        read: connect_pool(place, READERS, Some(READ_FOR), &options).await?,
-        write: connect_pool(place, 1, None, &options).await?,
+        read: connect_pool(place, READERS, Some(READ_FOR), &reading).await?,
+        write: SqliteWriter::new(write, false),
     };
     // The last connection to close would empty the log: the pools are open now.
     let closed = connection.close().await;

@@ -1,6 +1,11 @@
 //! Statements and their parameters.
 
-use std::{borrow::Cow, fmt::Write as _};
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    fmt::Write as _,
+    sync::{Arc, LazyLock, Mutex, PoisonError},
+};
 
 use sqlx::{Arguments, AssertSqlSafe, Encode, Type};
 
@@ -44,16 +49,54 @@ impl Statement {
         }
     }
 
+    /// The same, which stays for ever.
+    pub(super) fn lasting(what: &'static str, sql: String) -> Self {
+        Self::new(what, sql.leak())
+    }
+
     /// Returns the SQL, which is literals only.
     pub(super) fn safe(&self) -> AssertSqlSafe<Cow<'static, str>> {
         AssertSqlSafe(self.sql.clone())
     }
 }
 
-/// Returns the SQL of statements one behind the other; each finds its parameters behind
-/// those of the statements before.
-pub(super) fn joined(all: &[Step<'_>]) -> String {
-    let mut sql = String::with_capacity(all.iter().map(|(one, _)| one.sql.len() + 64).sum());
+/// SQL of statements that were joined before, by the places of theirs in memory.
+type Joined = HashMap<Vec<(usize, usize)>, Arc<str>>;
+
+/// Sequences of statements whose SQL is kept.
+const MAX_JOINED: usize = 256;
+
+static JOINED: LazyLock<Mutex<Joined>> = LazyLock::new(Mutex::default);
+
+/// Returns the SQL of statements one behind the other, between two without parameters; each
+/// finds its parameters behind those of the statements before.
+///
+/// The same few sequences come again and again: they are put together once.
+pub(super) fn joined(begin: &'static str, all: &[Step<'_>], end: &'static str) -> Arc<str> {
+    let place = |sql: &'static str| (sql.as_ptr().addr(), sql.len());
+    let places = all.iter().map(|(statement, _)| match &statement.sql {
+        Cow::Borrowed(sql) => Some(place(sql)),
+        // Another one may stand at the same place later.
+        Cow::Owned(_) => None,
+    });
+    let ends = [place(begin), place(end)].map(Some);
+    let places: Option<Vec<_>> = places.chain(ends).collect();
+    let Some(places) = places else {
+        return join(begin, all, end).into();
+    };
+    // What the lock guards is whole at any moment.
+    let mut known = JOINED.lock().unwrap_or_else(PoisonError::into_inner);
+    if known.len() >= MAX_JOINED {
+        known.clear();
+    }
+    let sql = known.entry(places);
+    Arc::clone(sql.or_insert_with(|| join(begin, all, end).into()))
+}
+
+fn join(begin: &str, all: &[Step<'_>], end: &str) -> String {
+    let length = |(one, _): &Step<'_>| one.sql.len() + 64;
+    let mut sql = String::with_capacity(all.iter().map(length).sum::<usize>() + 32);
+    sql.push_str(begin);
     let mut before = 0;
     for (statement, values) in all {
         let mut parts = statement.sql.split('$');
@@ -67,6 +110,7 @@ pub(super) fn joined(all: &[Step<'_>]) -> String {
         sql.push_str("; ");
         before += values.len();
     }
+    sql.push_str(end);
     sql
 }
 
@@ -75,7 +119,7 @@ impl ByRows {
     pub(super) fn new(sizes: &[usize], make: impl Fn(usize) -> Statement) -> Self {
         let lasting = |size: &usize| {
             let Statement { what, sql } = make(*size);
-            (*size, Statement::new(what, sql.into_owned().leak()))
+            (*size, Statement::lasting(what, sql.into_owned()))
         };
         Self {
             statements: sizes.iter().map(lasting).collect(),
@@ -196,9 +240,22 @@ mod tests {
         let three = vec![Value::from(1_i64); 3];
         let ten = vec![Value::from("x"); 10];
         let all = [(&first, three), (&without, Vec::new()), (&last, ten)];
+        for _ in 0..2 {
+            assert_eq!(
+                &*joined("BEGIN; ", &all, "COMMIT"),
+                "BEGIN; SELECT $1 WHERE $2 IN ($3, $1); SELECT changes(); SELECT $13, $5 + $4; \
+                 COMMIT"
+            );
+            assert_eq!(&*joined("", &all[1..2], ""), "SELECT changes(); ");
+        }
+        let made = Statement::assembled("made", "SELECT $1".to_owned());
+        let all = [
+            (&made, vec![Value::from("x")]),
+            (&first, vec![Value::from("x"); 3]),
+        ];
         assert_eq!(
-            joined(&all),
-            "SELECT $1 WHERE $2 IN ($3, $1); SELECT changes(); SELECT $13, $5 + $4; "
+            &*joined("", &all, ""),
+            "SELECT $1; SELECT $2 WHERE $3 IN ($4, $2); "
         );
     }
 }

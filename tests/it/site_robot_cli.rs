@@ -210,6 +210,31 @@ async fn a_page_that_is_gone_or_noindex_is_gone_from_heaven() {
     assert!(soif.contains("Start") && !soif.contains("Apples"), "{soif}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_comes_to_nothing_at_its_only_starting_point_fails_and_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let site = three_pages().await;
+    let (lost, start) = (site.url("/lost"), site.url("/"));
+    let run = |arguments: &[&str]| {
+        let output = program::command(directory.path())
+            .args(["--database", DATABASE, "site-robot", "run"])
+            .args(arguments)
+            .stdin(Stdio::null())
+            .output();
+        let output = output.unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        (output.status.code().unwrap(), text)
+    };
+    let (code, text) = tokio::task::block_in_place(|| run(&[&lost]));
+    assert_eq!(code, 1, "{text}");
+    assert!(
+        text.contains(&lost) && text.contains("status 404"),
+        "{text}"
+    );
+    let (code, text) = tokio::task::block_in_place(|| run(&[&lost, &start]));
+    assert_eq!((code, text.as_str()), (0, ""));
+}
+
 #[tokio::test]
 async fn a_run_that_was_killed_goes_on_where_it_was() {
     let directory = tempfile::tempdir().unwrap();

@@ -43,7 +43,8 @@ pub(super) async fn run(opened: &Opened, args: &VisitArgs) -> anyhow::Result<Exi
         tell(&ran, args.json)?;
         let is_finished = ran.summary.state == RunState::Finished;
         if !is_finished || runs.on_completion() != OnCompletion::Loop {
-            let is_done = is_finished && ran.hook_failure.is_none();
+            let has_begun = ran.summary.failed_starts.is_empty();
+            let is_done = is_finished && has_begun && ran.hook_failure.is_none();
             return Ok(if is_done {
                 ExitCode::SUCCESS
             } else {
@@ -110,6 +111,10 @@ fn described(counts: &RunCounts) -> u64 {
 }
 
 fn tell(ran: &Ran, is_json: bool) -> std::io::Result<()> {
+    for (url, outcome) in &ran.summary.failed_starts {
+        let (url, outcome) = (output::clean(url), output::clean(outcome));
+        output::note(&format!("error: nothing came of {url}: {outcome}"));
+    }
     if is_json {
         return output::json(&object(ran));
     }

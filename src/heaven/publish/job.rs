@@ -16,6 +16,7 @@ use super::{
 use crate::description::ResourceDescription;
 use crate::heaven::{
     Catalogue, HeavenError, HeavenSettings, Library,
+    ahead::Ahead,
     brief::Brief,
     content::Content,
     entry::has_page,
@@ -103,19 +104,22 @@ async fn make(
     let mut making: VecDeque<JoinHandle<_>> = VecDeque::new();
     let (mut done, mut has_more) = (Ok(()), true);
     while done.is_ok() && (has_more || !making.is_empty()) {
-        // The next piece is read while the first is finished.
         let is_full = making.len() > most || !has_more;
         let first = making.pop_front_if(|_| is_full);
-        let (read, made) = tokio::join!(
-            async {
-                if has_more {
-                    reading.next().await
-                } else {
-                    Ok(None)
-                }
-            },
-            async { Some(first?.await.unwrap_or_else(|_| Err(ended(directory)))) },
-        );
+        // The next piece is read while the first is finished.
+        let next = async {
+            if has_more {
+                reading.next().await
+            } else {
+                Ok(None)
+            }
+        };
+        let next = Ahead::begin(next).await;
+        let made = match first {
+            Some(first) => Some(first.await.unwrap_or_else(|_| Err(ended(directory)))),
+            None => None,
+        };
+        let read = next.end().await;
         match read {
             Ok(Some(piece)) => {
                 let (shared, files) = (Arc::clone(&work.shared), work.staging.files());

@@ -233,15 +233,16 @@ pub(super) struct Queue<'r> {
 }
 
 impl Queue<'_> {
-    /// Enters URLs, and counts them in their run together with `counts`; returns how many.
-    pub(super) async fn enter_and_count(
+    /// Enters URLs, counts them in their run together with `counts`, and ends the transaction;
+    /// returns how many.
+    pub(super) async fn enter_and_commit(
         &self,
-        transaction: &mut Transaction<'_>,
+        mut transaction: Transaction<'_>,
         urls: &[&FoundUrl],
         counts: &RunCounts,
     ) -> Result<u64, StoreError> {
         if transaction.engine() == Engine::Postgres {
-            let entered = self.enter(transaction, urls).await?;
+            let entered = self.enter(&mut transaction, urls).await?;
             let counts = RunCounts {
                 found: counts.found + entered,
                 ..*counts
@@ -249,6 +250,7 @@ impl Queue<'_> {
             // Last, since it is the row that all instances want.
             let values = counts.values(self.run_id);
             transaction.execute(&sql::COUNT_RUN, &values).await?;
+            transaction.commit().await?;
             return Ok(entered);
         }
         let list = listed(&nearest(urls));
@@ -257,7 +259,7 @@ impl Queue<'_> {
             (&sql::FOUND, Vec::new()),
             (&sql::COUNT_FOUND, counts.values(self.run_id).into()),
         ];
-        let found: Vec<(i64,)> = transaction.rows_of_all(&all).await?;
+        let found: Vec<(i64,)> = transaction.commit_with(&all).await?;
         let entered = found.first().map_or(0, |(entered,)| *entered);
         Ok(u64::try_from(entered).unwrap_or(0))
     }

@@ -115,9 +115,8 @@ impl Store {
             run_id: run.run_id,
             position: run.position,
         };
-        let entered = queue.enter_and_count(&mut transaction, &found, &counts);
+        let entered = queue.enter_and_commit(transaction, &found, &counts);
         counts.found += entered.await?;
-        transaction.commit().await?;
         Ok(Recorded { counts })
     }
 }

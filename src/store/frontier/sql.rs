@@ -118,6 +118,9 @@ statements! {
         "DELETE FROM resource_descriptions WHERE site = $1 AND url > $2 AND url <= $3 \
          AND NOT EXISTS (SELECT 1 FROM site_robot_urls AS seen WHERE seen.site = $1 \
          AND seen.url = resource_descriptions.url AND seen.run_id = $4 AND seen.described = 1)";
+    CONTENT_OF_MANY = "look for resources that are described twice",
+        "SELECT md5 FROM resource_descriptions WHERE site = $1 AND md5 IS NOT NULL \
+         GROUP BY md5 HAVING COUNT(*) > 1 LIMIT 1";
     DESCRIBED_TWICE = "look for resources that are described twice",
         "SELECT md5, url, first_seen_ms FROM resource_descriptions WHERE site = $1 \
          AND md5 IN (SELECT md5 FROM resource_descriptions WHERE site = $1 \
@@ -195,7 +198,7 @@ fn enter_list() -> Statement {
          SELECT $1, $2, $3, 0, 0, 0, 0, value ->> 0, value ->> 1, value ->> 2, value ->> 3, \
          value ->> 4 FROM json_each($4) WHERE true{NEAREST_STAYS}"
     );
-    Statement::assembled("enter URLs that were found", sql)
+    Statement::lasting("enter URLs that were found", sql)
 }
 
 fn enter(rows: usize) -> Statement {
