@@ -29,12 +29,15 @@ fn ends(text: &[u8]) -> Option<[u8; TOGETHER]> {
     Some((u64::from(end) << 32 | u64::from(start)).to_le_bytes())
 }
 
+/// Returns eight bytes that are the same.
+#[inline]
+pub(super) const fn each(byte: u8) -> u64 {
+    u64::from_le_bytes([byte; TOGETHER])
+}
+
 /// Returns bytes with small letters for capital ones.
 #[inline]
 fn in_small(bytes: [u8; TOGETHER]) -> u64 {
-    const fn each(byte: u8) -> u64 {
-        u64::from_le_bytes([byte; TOGETHER])
-    }
     let bytes = u64::from_le_bytes(bytes);
     let low = bytes & each(0x7f);
     // Without its highest bit no byte carries into the next.

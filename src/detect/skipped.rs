@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::cases::each;
+
 /// What nearly all browsers begin with.
 const START: &[u8] = b"Mozilla/5.0 (";
 
@@ -189,9 +191,6 @@ fn behind_version(mut text: &[u8]) -> &[u8] {
 /// Returns the highest bit of each byte that is neither a digit nor a point, the last byte first.
 #[inline]
 fn not_of_version(bytes: [u8; 8]) -> u64 {
-    const fn each(byte: u8) -> u64 {
-        u64::from_le_bytes([byte; 8])
-    }
     let bytes = u64::from_le_bytes(bytes);
     let low = bytes & each(0x7f);
     // Without its highest bit no byte carries into the next.

@@ -33,6 +33,7 @@ const MAX_STREAMS: u32 = 128;
 const MAX_PENDING_RESETS: usize = 32;
 /// Streams that we may have to reset for a client's errors (CVE-2025-8671).
 const MAX_ERROR_RESETS: usize = 64;
+
 /// Leaves the rest of a connection to hyper; `unread` of it has been read.
 pub(super) async fn serve<S: HttpService>(
     service: ConnectionService<S>,
