@@ -41,7 +41,7 @@ pub struct FetchLimits {
     /// Longest time for all of it, redirects included; 60 seconds by default.
     ///
     /// Connecting and each wait for a byte get a sixth of it, at least one
-    /// second and at most ten and thirty seconds.
+    /// second; connecting gets ten seconds at most.
     pub timeout: Duration,
     /// Most redirects that are followed; 5 by default.
     pub max_redirects: usize,
@@ -195,17 +195,17 @@ impl Fetcher {
 impl FetchLimits {
     /// Returns the limit for setting up a connection.
     pub(super) fn connect_timeout(&self) -> Duration {
-        self.part(Duration::from_secs(10))
+        self.part().min(Duration::from_secs(10))
     }
 
     /// Returns the limit for one wait without a byte.
     pub(super) fn idle_timeout(&self) -> Duration {
-        self.part(Duration::from_secs(30))
+        self.part()
     }
 
-    fn part(&self, most: Duration) -> Duration {
+    fn part(&self) -> Duration {
         (self.timeout / 6)
-            .clamp(Duration::from_secs(1), most)
+            .max(Duration::from_secs(1))
             .min(self.timeout)
     }
 }
@@ -319,7 +319,8 @@ mod tests {
         let usual = limits(Duration::from_mins(1));
         assert_eq!(usual.connect_timeout(), Duration::from_secs(10));
         let long = limits(Duration::from_hours(1));
-        assert_eq!(long.idle_timeout(), Duration::from_secs(30));
+        assert_eq!(long.connect_timeout(), Duration::from_secs(10));
+        assert_eq!(long.idle_timeout(), Duration::from_mins(10));
     }
 
     #[test]

@@ -338,7 +338,12 @@ fn proving(
     methods.ranges = is_on.then(|| lists.clone());
     let stop = CancellationToken::new();
     let verifier = Verifier::new(methods, clock.clone(), tasks.clone(), stop);
-    let fetcher = Fetcher::new(RangesRefresher::fetch_limits()).unwrap();
+    // A list that a test holds back is waited for, however busy the machine is.
+    let limits = FetchLimits {
+        timeout: Duration::from_hours(1),
+        ..RangesRefresher::fetch_limits()
+    };
+    let fetcher = Fetcher::new(limits).unwrap();
     (
         verifier,
         RangesRefresher::new(store.clone(), fetcher, lists),
