@@ -37,6 +37,8 @@ pub mod listen;
 pub mod policy;
 #[cfg(feature = "proxy")]
 pub mod proxy;
+#[cfg(any(feature = "layer", feature = "proxy"))]
+mod ready_head;
 #[cfg(feature = "refresh")]
 pub mod refresh;
 pub mod registry;

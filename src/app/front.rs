@@ -15,7 +15,7 @@ use pin_project_lite::pin_project;
 use tokio::time::timeout;
 
 use crate::detect::Verdict;
-use crate::layer::{self, Reply, Waiting};
+use crate::layer::{self, Ready, Reply, Waiting};
 use crate::listen::{Answer, Arrival, HttpService};
 
 use super::{
@@ -66,7 +66,11 @@ impl Front {
         }
     }
 
-    fn route(&self, mut request: Request<Arrival>) -> Answer<ObservedBody<FrontBody>, Answering> {
+    fn route(
+        &self,
+        mut request: Request<Arrival>,
+        ends_connection: bool,
+    ) -> Answer<ObservedBody<FrontBody>, Answering> {
         let sites = self.shared.serving.sites();
         let places = &sites.places;
         let found = match places.only() {
@@ -80,6 +84,15 @@ impl Front {
                     Ok(Reply::Now(response, outcome)) => {
                         observation.decided(outcome);
                         Answer::Now(observation.answered(response))
+                    }
+                    Ok(Reply::Ready(Ready { head, room }, outcome)) => {
+                        observation.decided(outcome);
+                        if ends_connection {
+                            let response = head.response(FrontBody::default(), room);
+                            return Answer::Now(observation.answered(response));
+                        }
+                        observation.ended(head.status());
+                        Answer::Ready { head, room }
                     }
                     Ok(Reply::Later(future, outcome)) => {
                         observation.decided(outcome);
@@ -117,13 +130,14 @@ impl HttpService for Front {
     fn answer(&self, request: Request<Arrival>) -> Answer<Self::ResponseBody, FrontFuture> {
         let is_draining = self.shared.is_draining.load(Ordering::Relaxed);
         let ends_connection = is_draining && request.version() < Version::HTTP_2;
-        match self.route(request) {
+        match self.route(request, ends_connection) {
             Answer::Now(mut response) => {
                 if ends_connection {
                     end_connection(&mut response);
                 }
                 Answer::Now(response)
             }
+            Answer::Ready { head, room } => Answer::Ready { head, room },
             Answer::Later(answering) => Answer::Later(FrontFuture {
                 ends_connection,
                 answering,
@@ -145,6 +159,10 @@ async fn settle(
         Reply::Now(response, outcome) => {
             observation.decided(outcome);
             Ok(observation.answered(response))
+        }
+        Reply::Ready(Ready { head, room }, outcome) => {
+            observation.decided(outcome);
+            Ok(observation.answered(head.response(FrontBody::default(), room)))
         }
         Reply::Later(future, outcome) => {
             observation.decided(outcome);

@@ -11,6 +11,7 @@ use http::{
 
 use crate::detect::Verdict;
 use crate::policy::{self, Answer, Policy, Redirect, Refuse, Rule, SharedPolicy};
+use crate::ready_head::ReadyHead;
 
 use super::{Stats, body::TextBody, course::Course, layer::Shared};
 
@@ -54,12 +55,19 @@ enum OfRule {
 /// Response but for its body.
 #[derive(Debug)]
 struct Head {
-    status: StatusCode,
-    headers: Vec<(HeaderName, HeaderValue)>,
+    head: Arc<ReadyHead>,
     text: String,
 }
 
-/// Returns the response to a request that does not go on to the application.
+/// What a request gets that does not go on to the application.
+#[derive(Debug)]
+pub(super) enum Answered<R> {
+    /// It depends on nothing but the policy, and has no body.
+    Ready(Arc<ReadyHead>),
+    Made(Response<R>),
+}
+
+/// Returns the answer to a request that does not go on to the application.
 ///
 /// It takes over the memory of the request's headers, which nobody reads any more.
 pub(super) fn answer<B, R: Default + 'static>(
@@ -68,7 +76,7 @@ pub(super) fn answer<B, R: Default + 'static>(
     request: &mut Request<B>,
     course: &Course<'_>,
     verdict: Verdict,
-) -> Option<Response<R>> {
+) -> Option<Answered<R>> {
     if let Course::Pass = course {
         return None;
     }
@@ -103,21 +111,38 @@ pub(super) fn answer<B, R: Default + 'static>(
     };
     Stats::count(counter);
     let body = &shared.text_body;
+    let mut own = None;
+    if let (Course::Redirect(_), Some(head)) = (course, head) {
+        own = shared
+            .own_pages
+            .find(request.uri(), head.head.header(&LOCATION));
+        if own.is_none() && head.text.is_empty() {
+            return Some(Answered::Ready(Arc::clone(&head.head)));
+        }
+    }
     let mut response = match head {
         Some(head) => head.response(request, body),
         // No policy is without one; whoever is not to pass does not.
         None => Head::text(StatusCode::FORBIDDEN, String::new()).response(request, body),
     };
-    if let Course::Redirect(_) = course
-        && let Some(own) = shared.own_pages.find(request.uri(), response.headers())
-    {
+    if let Some(own) = own {
         response.headers_mut().insert(LOCATION, own);
     }
     if let Some(wait) = wait {
         response.headers_mut().insert(RETRY_AFTER, seconds(wait));
     }
     ask_for_signature(shared, verdict, &mut response);
-    Some(response)
+    Some(Answered::Made(response))
+}
+
+impl<R: Default> Answered<R> {
+    /// Returns it as a response to the request, whose headers nobody reads any more.
+    pub(super) fn into_response<B>(self, request: &mut Request<B>) -> Response<R> {
+        match self {
+            Self::Ready(head) => head.response(R::default(), mem::take(request.headers_mut())),
+            Self::Made(response) => response,
+        }
+    }
 }
 
 impl PreparedAnswers {
@@ -202,28 +227,26 @@ impl OfRule {
 impl Head {
     fn redirect(redirect: &Redirect) -> Option<Self> {
         let location = HeaderValue::try_from(&redirect.location).ok()?;
-        Some(Self {
-            status: StatusCode::from_u16(redirect.status).ok()?,
-            headers: uncached((LOCATION, location)),
-            text: String::new(),
-        })
+        let status = StatusCode::from_u16(redirect.status).ok()?;
+        let headers = uncached((LOCATION, location));
+        Some(Self::new(status, headers, String::new()))
     }
 
     fn refuse(refuse: &Refuse) -> Self {
         let status = StatusCode::from_u16(refuse.status).unwrap_or(StatusCode::FORBIDDEN);
-        let mut head = Self::text(status, refuse.text.clone());
+        let mut headers = uncached(plain_text());
         match status {
             // RFC 9110 §15.5.2: it names a scheme.
             StatusCode::UNAUTHORIZED => {
                 let challenge = HeaderValue::from_static("Basic realm=\"not for robots\"");
-                head.headers.push((WWW_AUTHENTICATE, challenge));
+                headers.push((WWW_AUTHENTICATE, challenge));
             }
             StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
-                head.headers.push((RETRY_AFTER, seconds(REFUSED_FOR)));
+                headers.push((RETRY_AFTER, seconds(REFUSED_FOR)));
             }
             _ => {}
         }
-        head
+        Self::new(status, headers, refuse.text.clone())
     }
 
     /// Tells the robot what it did; all of it is visible characters.
@@ -239,12 +262,12 @@ impl Head {
 
     /// Creates the head of an answer in plain text.
     fn text(status: StatusCode, text: String) -> Self {
-        let plain = HeaderValue::from_static("text/plain; charset=utf-8");
-        Self {
-            status,
-            headers: uncached((CONTENT_TYPE, plain)),
-            text,
-        }
+        Self::new(status, uncached(plain_text()), text)
+    }
+
+    fn new(status: StatusCode, headers: Vec<(HeaderName, HeaderValue)>, text: String) -> Self {
+        let head = Arc::new(ReadyHead::new(status, headers));
+        Self { head, text }
     }
 
     /// Returns the response to a request; to HEAD it has no body.
@@ -253,19 +276,12 @@ impl Head {
         request: &mut Request<B>,
         body: &TextBody,
     ) -> Response<R> {
-        let mut response = if self.text.is_empty() || request.method() == Method::HEAD {
-            Response::new(R::default())
+        let body = if self.text.is_empty() || request.method() == Method::HEAD {
+            R::default()
         } else {
-            Response::new(body.make(self.text.clone()))
+            body.make(self.text.clone())
         };
-        *response.status_mut() = self.status;
-        let headers = response.headers_mut();
-        mem::swap(headers, request.headers_mut());
-        headers.clear();
-        for (name, value) in &self.headers {
-            headers.insert(name, value.clone());
-        }
-        response
+        self.head.response(body, mem::take(request.headers_mut()))
     }
 }
 
@@ -284,6 +300,11 @@ fn ask_for_signature<R>(shared: &Shared, verdict: Verdict, response: &mut Respon
 fn seconds(wait: Duration) -> HeaderValue {
     let seconds = wait.as_micros().div_ceil(1_000_000).max(1);
     HeaderValue::from(u64::try_from(seconds).unwrap_or(u64::MAX))
+}
+
+fn plain_text() -> (HeaderName, HeaderValue) {
+    let value = HeaderValue::from_static("text/plain; charset=utf-8");
+    (CONTENT_TYPE, value)
 }
 
 fn uncached(first: (HeaderName, HeaderValue)) -> Vec<(HeaderName, HeaderValue)> {

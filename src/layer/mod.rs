@@ -139,7 +139,7 @@ pub use outcome::Outcome;
 pub use own_robot::OwnRobot;
 pub use service::RobotDetectionService;
 #[cfg(feature = "server")]
-pub(crate) use service::{Reply, Waiting};
+pub(crate) use service::{Ready, Reply, Waiting};
 pub use stats::{Stats, WouldStats};
 #[cfg(feature = "server")]
 pub(crate) use verdicts::Client;

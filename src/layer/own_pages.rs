@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use http::{HeaderMap, HeaderValue, Uri, header::LOCATION};
+use http::{HeaderValue, Uri};
 
 type Find = Arc<dyn Fn(&Uri, &HeaderValue) -> Option<HeaderValue> + Send + Sync>;
 
@@ -22,9 +22,9 @@ impl OwnPages {
     }
 
     /// Returns a better location than that of a redirect, if there is one.
-    pub(super) fn find(&self, asked: &Uri, redirect: &HeaderMap) -> Option<HeaderValue> {
+    pub(super) fn find(&self, asked: &Uri, redirect: Option<&HeaderValue>) -> Option<HeaderValue> {
         let find = self.find.as_ref()?;
-        find(asked, redirect.get(LOCATION)?)
+        find(asked, redirect?)
     }
 }
 

@@ -1,23 +1,29 @@
 //! The service around the application.
 
+#[cfg(feature = "server")]
+use std::mem;
 use std::{
     convert::Infallible,
     sync::Arc,
     task::{Context, Poll},
 };
 
+#[cfg(feature = "server")]
+use http::HeaderMap;
 use http::{Request, Response};
 use tower_service::Service;
 use tracing::debug;
 
 use crate::detect::{Claim, Verdict};
 use crate::policy::{self, Action, Judgement, Policy, Visitor};
+#[cfg(feature = "server")]
+use crate::ready_head::ReadyHead;
 
 #[cfg(feature = "server")]
 use super::verdicts::{Client, Pending};
 use super::{
     Identification, Outcome, ResponseFuture, Stats,
-    answers::{Answers, answer},
+    answers::{Answered, Answers, answer},
     course::Course,
     future::Additions,
     header::{claim, parts_for, tag_value},
@@ -59,7 +65,8 @@ where
             Ok::<_, Infallible>(verdicts.verdict(request, claim))
         });
         match decided {
-            Decided::Answered(mut response, outcome) => {
+            Decided::Answered(answered, outcome) => {
+                let mut response = answered.into_response(&mut request);
                 if let Some(outcome) = outcome {
                     response.extensions_mut().insert(outcome);
                 }
@@ -114,12 +121,16 @@ impl<S> RobotDetectionService<S> {
 
     fn reply<B, R, F>(
         &self,
-        request: Request<B>,
+        mut request: Request<B>,
         decided: Decided<R>,
         pass: impl FnOnce(&S, Request<B>) -> F,
     ) -> Reply<F, R> {
         match decided {
-            Decided::Answered(response, outcome) => Reply::Now(response, outcome),
+            Decided::Answered(Answered::Made(response), outcome) => Reply::Now(response, outcome),
+            Decided::Answered(Answered::Ready(head), outcome) => {
+                let room = mem::take(request.headers_mut());
+                Reply::Ready(Ready { head, room }, outcome)
+            }
             Decided::Passing(mut additions) => {
                 let outcome = additions.outcome.take();
                 let future = pass(&self.inner, request);
@@ -137,12 +148,23 @@ pub(crate) struct Waiting<B> {
     pub(crate) verdict: Pending,
 }
 
+/// Answer that was made before.
+#[cfg(feature = "server")]
+#[derive(Debug)]
+pub(crate) struct Ready {
+    pub(crate) head: Arc<ReadyHead>,
+    /// Headers of the request, which nobody reads any more.
+    pub(crate) room: HeaderMap,
+}
+
 /// What comes of a request, and its outcome where that is to be told.
 #[cfg(feature = "server")]
 #[derive(Debug)]
 pub(crate) enum Reply<F, R> {
     /// The layer has answered it.
     Now(Response<R>, Option<Outcome>),
+    /// So it has, with what was made before.
+    Ready(Ready, Option<Outcome>),
     /// The application was asked.
     Later(ResponseFuture<F, R>, Option<Outcome>),
 }
@@ -150,7 +172,7 @@ pub(crate) enum Reply<F, R> {
 /// What was decided about a request.
 enum Decided<R> {
     /// The layer answers it.
-    Answered(Response<R>, Option<Outcome>),
+    Answered(Answered<R>, Option<Outcome>),
     /// It goes on, and its response gets additions.
     Passing(Additions),
 }
@@ -198,8 +220,8 @@ impl Shared {
             Course::Pass | Course::Serve(_) => additions(policy, &judgement, &asked, visitor),
             _ => Additions::default(),
         };
-        if let Some(response) = answer(self, &answers, request, &course, verdict) {
-            return Ok(Decided::Answered(response, outcome));
+        if let Some(answered) = answer(self, &answers, request, &course, verdict) {
+            return Ok(Decided::Answered(answered, outcome));
         }
         additions.outcome = outcome;
         identify(request, visitor, told, self);
@@ -356,6 +378,10 @@ mod tests {
         match reply {
             Reply::Now(response, _) => {
                 assert_eq!(response.status(), 302);
+                false
+            }
+            Reply::Ready(ready, _) => {
+                assert_eq!(ready.head.status(), 302);
                 false
             }
             Reply::Later(..) => true,

@@ -14,10 +14,11 @@ use tracing::{debug, error, warn};
 
 use super::{
     connection::{self, Shared},
+    early,
     http_service::HttpService,
     places::Place,
     socket::{Acceptor, BoundSocket},
-    stream::{Accepted, Peer},
+    stream::{Accepted, Peer, Transport},
     workers::{Crew, Member},
 };
 
@@ -88,9 +89,11 @@ impl Accepting {
             let (seat, other) = self.crew.seat(member);
             let place = Place::new(permit, seat, self.shared.counts.accept());
             let (shared, service) = (Arc::clone(&self.shared), service.clone());
-            let connection = connection::serve(shared, accepted.into(), peer, place, service);
+            let looks = early::is_worth_a_look();
+            let stream = Transport::new(accepted, looks);
+            let connection = connection::serve(shared, stream, peer, place, service);
             let mut connection = boxed(connection, room.take());
-            if other.is_none() && ends_at_once(connection.as_mut()).await {
+            if looks && other.is_none() && ends_at_once(connection.as_mut()).await {
                 room = Some(connection);
                 continue;
             }
@@ -114,7 +117,7 @@ impl Accepting {
 
 /// Serves a connection until it waits for the first time; tells whether it has ended.
 ///
-/// A client that sends one request has mostly sent it before its connection is
+/// A client that sends one request may have sent it before its connection is
 /// accepted. It has its answer then without a task, whose making costs about as
 /// much as an answer. One that panics has ended, as a task of its own would have.
 async fn ends_at_once(mut connection: Pin<&mut impl Future<Output = ()>>) -> bool {

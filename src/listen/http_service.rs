@@ -1,7 +1,9 @@
-use std::error::Error;
+use std::{error::Error, sync::Arc};
 
-use http::{Request, Response};
+use http::{HeaderMap, Request, Response};
 use hyper::body::Body;
+
+use crate::ready_head::ReadyHead;
 
 use super::arrival::Arrival;
 
@@ -22,9 +24,19 @@ pub(crate) trait HttpService: Clone + Send + 'static {
 
 /// What becomes of a request.
 #[derive(Debug)]
+#[cfg_attr(
+    not(feature = "server"),
+    expect(dead_code, reason = "services of others are all waited for")
+)]
 pub(crate) enum Answer<B, F> {
     /// The answer is there.
     Now(Response<B>),
+    /// The answer has no body, and a head that was made before.
+    Ready {
+        head: Arc<ReadyHead>,
+        /// Headers of the request, whose memory is used again.
+        room: HeaderMap,
+    },
     /// The answer is to be waited for.
     Later(F),
 }

@@ -51,6 +51,7 @@ mod certificate;
 mod client_addr;
 mod connection;
 mod counts;
+mod early;
 mod forwarded;
 mod guard;
 mod heads;
@@ -84,6 +85,7 @@ pub use guard::{BodyError, BodyGuard, GuardedBody};
 #[cfg(feature = "server")]
 pub(crate) use http_service::{Answer, HttpService};
 pub use listener::{ListenSettings, Listener};
+pub use plain::{PlainHead, PlainReader};
 pub use proxy_protocol::{ProxyHeader, ProxySource};
 #[cfg(feature = "server")]
 pub(crate) use refused::{HearsOfRefused, Refused};

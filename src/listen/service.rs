@@ -111,14 +111,19 @@ impl<S: HttpService> ConnectionService<S> {
             client,
             guard: None,
         });
-        in_flight.taken::<S>(self.service.answer(request))
+        match self.service.answer(request) {
+            Answer::Now(response) => Answer::Now(in_flight.answer(response.map(Some))),
+            // The request is over before its answer is sent.
+            Answer::Ready { head, room } => Answer::Ready { head, room },
+            Answer::Later(future) => Answer::Later(in_flight.later(future)),
+        }
     }
 
-    fn take(&self, request: Request<Incoming>) -> Taken<S> {
+    fn take(&self, request: Request<Incoming>) -> CountedFuture<S::ResponseBody, S::Future> {
         let mut in_flight = InFlight::new(&self.activity, request.version());
         if let Some(status) = self.refusal(&request) {
             self.tell_of_refused(&request, status);
-            return Answer::Now(in_flight.answer(refuse(status, request.version())));
+            return CountedFuture::ready(in_flight.answer(refuse(status, request.version())));
         }
         if request.body().is_end_stream() {
             self.note_whether_it_is_only(&request);
@@ -126,11 +131,17 @@ impl<S: HttpService> ConnectionService<S> {
             self.activity.body_begins();
             in_flight.has_body = in_flight.waits.is_none();
         }
-        in_flight.taken::<S>(self.service.answer(self.arrival(request)))
+        match self.service.answer(self.arrival(request)) {
+            Answer::Now(response) => CountedFuture::ready(in_flight.answer(response.map(Some))),
+            Answer::Ready { head, room } => {
+                CountedFuture::ready(in_flight.answer(head.response(None, room)))
+            }
+            Answer::Later(future) => in_flight.later(future),
+        }
     }
 }
 
-/// What becomes of a request that is counted.
+/// What becomes of a request that is counted; its response goes on counting.
 type Taken<S> = Answer<
     CountedBody<<S as HttpService>::ResponseBody>,
     CountedFuture<<S as HttpService>::ResponseBody, <S as HttpService>::Future>,
@@ -142,10 +153,7 @@ impl<S: HttpService> hyper::service::Service<Request<Incoming>> for ConnectionSe
     type Future = CountedFuture<S::ResponseBody, S::Future>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
-        match self.take(request) {
-            Answer::Now(response) => CountedFuture::ready(response),
-            Answer::Later(future) => future,
-        }
+        self.take(request)
     }
 }
 
@@ -208,15 +216,13 @@ impl InFlight {
         })
     }
 
-    fn taken<S: HttpService>(self, answer: Answer<S::ResponseBody, S::Future>) -> Taken<S> {
-        match answer {
-            Answer::Now(response) => Answer::Now(self.answer(response.map(Some))),
-            Answer::Later(future) => Answer::Later(CountedFuture {
-                answer: Counted::Later {
-                    in_flight: Some(self),
-                    future,
-                },
-            }),
+    /// Goes on counting until the response is there, and to the end of its body.
+    fn later<B, F>(self, future: F) -> CountedFuture<B, F> {
+        CountedFuture {
+            answer: Counted::Later {
+                in_flight: Some(self),
+                future,
+            },
         }
     }
 

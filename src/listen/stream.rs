@@ -10,12 +10,19 @@ use std::{
 
 use bytes::{Buf, BytesMut};
 #[cfg(target_os = "linux")]
-use rustix::net::{SendFlags, send};
+use rustix::{
+    fd::AsFd,
+    net::{SendFlags, send},
+};
+#[cfg(target_os = "linux")]
+use tokio::io::Interest;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpStream, UnixStream},
 };
 use tokio_rustls::server::TlsStream;
+
+use super::early;
 
 /// Bytes that are read before the runtime watches, if they come at once; most heads have fewer.
 const EARLY_BYTES: usize = 4 * 1024;
@@ -77,6 +84,16 @@ pub(super) enum Stream {
 }
 
 impl Transport {
+    /// Creates it; if `looks`, the first bytes are read before the runtime watches.
+    pub(super) fn new(accepted: Accepted, looks: bool) -> Self {
+        Self {
+            socket: Socket::Unwatched(accepted),
+            early_bytes: looks.then_some(EARLY_BYTES),
+            ends: false,
+            unread: BytesMut::new(),
+        }
+    }
+
     /// Puts back what was read.
     pub(super) fn unread(&mut self, mut bytes: BytesMut) {
         bytes.extend_from_slice(&self.unread);
@@ -101,7 +118,11 @@ impl Transport {
             cx.waker().wake_by_ref();
             return Some(Poll::Pending);
         }
-        match accepted.read(buf.initialize_unfilled_to(len)) {
+        let result = accepted.read(buf.initialize_unfilled_to(len));
+        if early_bytes == EARLY_BYTES {
+            early::looked(result.is_ok());
+        }
+        match result {
             Ok(read) => {
                 buf.advance(read);
                 let is_all = read < len;
@@ -158,12 +179,7 @@ impl Accepted {
 
 impl From<Accepted> for Transport {
     fn from(accepted: Accepted) -> Self {
-        Self {
-            socket: Socket::Unwatched(accepted),
-            early_bytes: Some(EARLY_BYTES),
-            ends: false,
-            unread: BytesMut::new(),
-        }
+        Self::new(accepted, true)
     }
 }
 
@@ -224,6 +240,7 @@ impl AsyncWrite for Transport {
             }
         }
         match self.watched()? {
+            Socket::Tcp(stream) if ends => poll_write_last(stream, cx, buf),
             Socket::Tcp(stream) => Pin::new(stream).poll_write(cx, buf),
             Socket::Unix(stream) => Pin::new(stream).poll_write(cx, buf),
             Socket::Unwatched(_) | Socket::Lost => Poll::Ready(Err(lost())),
@@ -264,9 +281,34 @@ impl AsyncWrite for Transport {
 ///
 /// Should that not be done at once, it sends what was written after some tenths of a second.
 #[cfg(target_os = "linux")]
-fn write_last(stream: &std::net::TcpStream, buf: &[u8]) -> io::Result<usize> {
+fn write_last(socket: impl AsFd, buf: &[u8]) -> io::Result<usize> {
     let flags = SendFlags::MORE | SendFlags::NOSIGNAL;
-    Ok(send(stream, buf, flags)?)
+    Ok(send(socket, buf, flags)?)
+}
+
+/// Does so where the runtime watches.
+#[cfg(target_os = "linux")]
+fn poll_write_last(
+    stream: &TcpStream,
+    cx: &mut Context<'_>,
+    buf: &[u8],
+) -> Poll<io::Result<usize>> {
+    loop {
+        std::task::ready!(stream.poll_write_ready(cx))?;
+        match stream.try_io(Interest::WRITABLE, || write_last(stream, buf)) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            result => return Poll::Ready(result),
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn poll_write_last(
+    stream: &mut TcpStream,
+    cx: &mut Context<'_>,
+    buf: &[u8],
+) -> Poll<io::Result<usize>> {
+    Pin::new(stream).poll_write(cx, buf)
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -380,12 +422,18 @@ mod tests {
     #[tokio::test]
     async fn the_last_write_arrives_whether_or_not_the_connection_is_shut_down() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        for is_shut_down in [true, false] {
+        let ways = [(true, true), (true, false), (false, true), (false, false)];
+        for (is_shut_down, is_watched) in ways {
             let connecting = std::net::TcpStream::connect(listener.local_addr().unwrap());
             let mut client = connecting.unwrap();
             let (server, _) = listener.accept().unwrap();
             server.set_nonblocking(true).unwrap();
-            let mut stream = Stream::Plain(Accepted::Tcp(server).into());
+            let mut transport = Transport::new(Accepted::Tcp(server), !is_watched);
+            if is_watched {
+                client.write_all(b"request").unwrap();
+                transport.read_exact(&mut [0; 7]).await.unwrap();
+            }
+            let mut stream = Stream::Plain(transport);
             stream.end_with_write();
             stream.write_all(b"answer").await.unwrap();
             if is_shut_down {
@@ -399,6 +447,25 @@ mod tests {
                 assert_eq!(&answer, b"answer");
             }
         }
+    }
+
+    #[tokio::test]
+    async fn a_large_last_write_is_waited_for() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let connecting = std::net::TcpStream::connect(listener.local_addr().unwrap());
+        let mut client = connecting.unwrap();
+        let (server, _) = listener.accept().unwrap();
+        server.set_nonblocking(true).unwrap();
+        let taking = tokio::task::spawn_blocking(move || {
+            let mut taken = Vec::new();
+            client.read_to_end(&mut taken).map(|_| taken)
+        });
+        let mut stream = Stream::Plain(Transport::new(Accepted::Tcp(server), false));
+        let answer = vec![b'x'; 16 << 20];
+        stream.end_with_write();
+        stream.write_all(&answer).await.unwrap();
+        stream.shutdown().await.unwrap();
+        assert!(taking.await.unwrap().unwrap() == answer);
     }
 
     #[tokio::test]

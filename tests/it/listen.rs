@@ -13,6 +13,7 @@ mod limits;
 mod program;
 mod proxy_protocol;
 mod tls;
+mod tls_requests;
 mod unix;
 mod workers;
 

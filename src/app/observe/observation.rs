@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use axum::http::{HeaderValue, Request, Response};
+use axum::http::{HeaderValue, Request, Response, StatusCode};
 use tokio::time::Instant;
 
 use crate::access_log::Line;
@@ -76,6 +76,11 @@ impl Observation {
             metrics.first_byte.record(self.begun.elapsed());
         }
         response.map(|body| ObservedBody::new(body, self))
+    }
+
+    /// Takes note of a response that has no body, and ends.
+    pub(in super::super) fn ended(mut self, status: StatusCode) {
+        self.status = status.as_u16();
     }
 
     pub(super) fn sent(&mut self, bytes: usize) {

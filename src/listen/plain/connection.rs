@@ -207,6 +207,13 @@ impl<'c, S: HttpService> Plain<'c, S> {
         };
         match this.service.take_plain(request, closes) {
             Answer::Now(response) => self.answer(response),
+            Answer::Ready { head, room } => {
+                encode::ready(&mut this.out.made, &head, *this.asked);
+                scratch::give_request_headers(room);
+                let is_last = this.asked.closes;
+                this.stage.set(Stage::Sending { is_last });
+                Ok(())
+            }
             Answer::Later(future) => {
                 this.stage.set(Stage::Answer { future });
                 Ok(())

@@ -15,10 +15,15 @@ use hyper::{
     ext::ReasonPhrase,
 };
 
+use crate::ready_head::ReadyHead;
+
 use super::date;
 
 /// Bytes for which there is room in any case; most heads have fewer.
 const USUAL_BYTES: usize = 1024;
+
+const CLOSE_LINE: &[u8] = b"connection: close\r\n";
+const EMPTY_LINE: &[u8] = b"content-length: 0\r\n";
 
 /// What a request says about its answer.
 #[derive(Clone, Copy, Debug, Default)]
@@ -126,8 +131,7 @@ pub(super) fn head(
     asked: Asked,
 ) -> Result<Encoded, Contradiction> {
     let status = parts.status;
-    let has_length = !(status.is_informational()
-        || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED));
+    let has_length = has_length(status);
     let may_have_body = has_length && !asked.is_head;
     let mut writer = Writer {
         out,
@@ -158,6 +162,26 @@ pub(super) fn head(
         },
         is_last: closes,
     })
+}
+
+/// Appends the head of a response that has no body, and whose lines are there.
+pub(super) fn ready(out: &mut Vec<u8>, head: &ReadyHead, asked: Asked) {
+    out.reserve(USUAL_BYTES);
+    out.extend_from_slice(head.lines());
+    if asked.closes {
+        out.extend_from_slice(CLOSE_LINE);
+    }
+    if has_length(head.status()) && !asked.is_head {
+        out.extend_from_slice(EMPTY_LINE);
+    }
+    date::append(out);
+    out.extend_from_slice(b"\r\n");
+}
+
+/// Tells whether a response says how long its body is.
+fn has_length(status: StatusCode) -> bool {
+    !(status.is_informational()
+        || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED))
 }
 
 struct Writer<'o> {
@@ -206,7 +230,7 @@ impl Writer<'_> {
         }
         let [is_named, _] = self.is_named;
         if self.asked.closes && !is_named {
-            self.out.extend_from_slice(b"connection: close\r\n");
+            self.out.extend_from_slice(CLOSE_LINE);
         }
         Ok(())
     }
@@ -276,7 +300,7 @@ impl Writer<'_> {
             }
             BodyLength::Ended | BodyLength::Known(0) => {
                 if self.may_have_body {
-                    self.out.extend_from_slice(b"content-length: 0\r\n");
+                    self.out.extend_from_slice(EMPTY_LINE);
                 }
                 Framing::Length(0)
             }

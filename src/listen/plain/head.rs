@@ -3,18 +3,13 @@
 use std::mem::MaybeUninit;
 
 use bytes::Bytes;
-use http::{HeaderMap, Method, Request, Uri};
+use http::{Method, Request, Uri};
 
 use super::{
     super::listener::ListenSettings,
-    lines::{self, KnownLines, Meaning},
+    lines::{self, MAX_LINES},
     scratch,
 };
-
-/// Headers of a plain request.
-const MAX_LINES: usize = 64;
-/// Headers for which there is room in any case.
-const USUAL_LINES: usize = 12;
 
 /// Beyond them a request is for hyper.
 #[derive(Clone, Copy, Debug)]
@@ -96,55 +91,20 @@ fn plain(
         _ => return None,
     };
     let target = rest.get(..memchr::memchr(b' ', rest)?)?;
-    let is_origin = target.first() == Some(&b'/') && target.iter().all(u8::is_ascii_graphic);
+    // All of it, as that is done by many bytes at once.
+    let is_graphic = (target.iter()).fold(true, |all, byte| all & byte.is_ascii_graphic());
+    let is_origin = target.first() == Some(&b'/') && is_graphic;
     let rest = rest.get(target.len()..)?.strip_prefix(b" HTTP/1.1\r\n")?;
     if !is_origin {
         return None;
     }
     let uri = Uri::from_maybe_shared(Bytes::copy_from_slice(target)).ok()?;
     let mut headers = scratch::take_headers();
-    headers.reserve(USUAL_LINES);
     let max_lines = max_headers.min(MAX_LINES);
-    let lines = lines::with_known(|known| fill(&mut headers, rest, max_lines, known))?;
+    let lines = lines::with_known(|known| known.fill(&mut headers, rest, max_lines))?;
     let request = request.insert(Request::new(()));
     *request.method_mut() = method;
     *request.uri_mut() = uri;
     *request.headers_mut() = headers;
     Some((input.len() - rest.len() + lines.len, lines.closes))
-}
-
-/// What the lines of a head say together.
-struct Lines {
-    /// Bytes of them, with the empty line.
-    len: usize,
-    closes: bool,
-}
-
-/// Fills the map.
-fn fill(
-    headers: &mut HeaderMap,
-    input: &[u8],
-    max_lines: usize,
-    known: &mut KnownLines,
-) -> Option<Lines> {
-    let (mut hosts, mut closes) = (0, None);
-    let mut rest = input;
-    for _ in 0..=max_lines {
-        if let Some(behind) = rest.strip_prefix(b"\r\n") {
-            return (hosts == 1).then(|| Lines {
-                len: input.len() - behind.len(),
-                closes: closes.unwrap_or(false),
-            });
-        }
-        let (line, behind) = rest.split_at_checked(memchr::memchr(b'\n', rest)? + 1)?;
-        match known.add(line, headers)? {
-            Meaning::Nothing => {}
-            Meaning::Host => hosts += 1,
-            // One of them is enough.
-            _ if closes.is_some() => return None,
-            meaning => closes = Some(meaning == Meaning::Closes),
-        }
-        rest = behind;
-    }
-    None
 }

@@ -1,57 +1,60 @@
 //! Header lines, and those that a thread has seen before.
 
-use std::cell::RefCell;
+use std::{cell::RefCell, ptr, rc::Rc};
 
-use http::{
-    HeaderMap, HeaderName, HeaderValue,
-    header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION},
-};
+use http::HeaderMap;
 
+use super::header::{Header, Known, Meaning};
+
+/// Headers of a plain request.
+pub(super) const MAX_LINES: usize = 64;
+/// Headers for which there is room in any case.
+const USUAL_LINES: usize = 12;
 /// Lines that a thread keeps: as many as a byte has values.
 const SLOTS: usize = 256;
-/// Bytes of a line that is kept, and of one that can be: less has no hash.
-const KEPT_BYTES: usize = 256;
-const MIN_KEPT_BYTES: usize = 8;
 
 thread_local! {
     static KNOWN: RefCell<KnownLines> = RefCell::new(KnownLines::new());
 }
 
-/// What a header says about its connection.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Meaning {
-    Nothing,
-    Host,
-    Keeps,
-    Closes,
+/// What the lines of a head say together.
+#[derive(Debug, Eq, PartialEq)]
+pub(super) struct Lines {
+    /// Bytes of them, with the empty line.
+    pub(super) len: usize,
+    pub(super) closes: bool,
 }
 
 /// Lines that came before.
 ///
 /// Clients say nearly the same each time, and one says what the other did. A line that
-/// came before, byte for byte, has been checked and means what it meant.
+/// came before, byte for byte, has been checked and means what it meant; most come at
+/// the same place as before.
 pub(super) struct KnownLines {
     slots: Box<[Slot]>,
+    /// What came last at each place of a head: at least the name.
+    places: Box<[Option<Rc<Known>>]>,
 }
 
 #[derive(Default)]
 struct Slot {
-    known: Option<Known>,
+    known: Option<Rc<Known>>,
     /// Hash of the line that came last and was not known: a line is kept when it comes
     /// for the second time, as most that differ never come again.
     missed: u64,
 }
 
-struct Known {
-    line: Box<[u8]>,
-    header: Header,
+/// Header of a line.
+enum Found {
+    Known(Rc<Known>),
+    New(Header),
 }
 
-#[derive(Clone)]
-struct Header {
-    name: HeaderName,
-    value: HeaderValue,
-    meaning: Meaning,
+/// What has been said up to a line.
+#[derive(Default)]
+struct Said {
+    hosts: u32,
+    closes: Option<bool>,
 }
 
 /// Lends the lines that this thread knows.
@@ -63,88 +66,141 @@ impl KnownLines {
     fn new() -> Self {
         Self {
             slots: (0..SLOTS).map(|_| Slot::default()).collect(),
+            places: (0..MAX_LINES).map(|_| None).collect(),
         }
     }
 
-    /// Adds the header of a line, which ends with a line feed; `None`: it is odd.
-    pub(super) fn add(&mut self, line: &[u8], headers: &mut HeaderMap) -> Option<Meaning> {
+    /// Fills a map with the headers of all lines; `None`: one is odd, or there are too many.
+    ///
+    /// What is in the map goes. Headers of another request need not be taken out before:
+    /// what is said again stays.
+    pub(super) fn fill(
+        &mut self,
+        headers: &mut HeaderMap,
+        input: &[u8],
+        max_lines: usize,
+    ) -> Option<Lines> {
+        if !headers.is_empty() {
+            let lines = self.fill_again(headers, input, max_lines);
+            if lines.is_some() {
+                return lines;
+            }
+            headers.clear();
+        }
+        headers.reserve(USUAL_LINES);
+        let (mut said, mut rest) = (Said::default(), input);
+        for at in 0..=max_lines {
+            if let Some(behind) = rest.strip_prefix(b"\r\n") {
+                return said.all(input.len() - behind.len());
+            }
+            let (found, behind) = self.read(at, rest)?;
+            said.add(found.header().meaning)?;
+            let Header { name, value, .. } = match found {
+                Found::Known(known) => known.header.clone(),
+                Found::New(header) => header,
+            };
+            headers.try_append(name, value).ok()?;
+            rest = behind;
+        }
+        None
+    }
+
+    /// Does so for lines with the names that are in the map, in their order.
+    fn fill_again(
+        &mut self,
+        headers: &mut HeaderMap,
+        input: &[u8],
+        max_lines: usize,
+    ) -> Option<Lines> {
+        if headers.len() > max_lines {
+            return None;
+        }
+        let (mut said, mut rest) = (Said::default(), input);
+        for (at, (name, value)) in headers.iter_mut().enumerate() {
+            let (found, behind) = self.read(at, rest)?;
+            let header = found.header();
+            if header.name != *name {
+                return None;
+            }
+            said.add(header.meaning)?;
+            match found {
+                // What is known is held by us: nothing else has its place in memory.
+                Found::Known(known) if ptr::eq(value.as_bytes(), known.value()) => {}
+                Found::Known(known) => *value = known.header.value.clone(),
+                Found::New(header) => *value = header.value,
+            }
+            rest = behind;
+        }
+        said.all(input.len() - rest.strip_prefix(b"\r\n")?.len())
+    }
+
+    /// Reads the line at a place of the head; `None`: it is odd.
+    fn read<'i>(&mut self, at: usize, rest: &'i [u8]) -> Option<(Found, &'i [u8])> {
+        let last = self.places.get(at)?.as_ref();
+        if let Some(known) = last
+            && let Some(behind) = rest.strip_prefix(&*known.line)
+            && known.is_whole()
+        {
+            return Some((Found::Known(Rc::clone(known)), behind));
+        }
+        let (line, behind) = rest.split_at_checked(memchr::memchr(b'\n', rest)? + 1)?;
+        Some((self.find(at, line)?, behind))
+    }
+
+    /// Finds the header of a line, which ends with a line feed.
+    fn find(&mut self, at: usize, line: &[u8]) -> Option<Found> {
+        let place = self.places.get_mut(at)?;
         let hash = hash(line);
         let [.., number] = hash.to_le_bytes();
         let slot = self.slots.get_mut(usize::from(number))?;
         if let Some(known) = &slot.known
             && *known.line == *line
         {
-            return known.header.clone().add(headers);
+            *place = Some(Rc::clone(known));
+            return Some(Found::Known(Rc::clone(known)));
         }
-        let header = Header::parse(line)?;
-        if slot.missed == hash && header.may_be_kept(line) {
-            slot.known = Some(Known {
-                line: line.into(),
-                header: header.clone(),
-            });
+        let header = Header::parse(line, place.as_deref())?;
+        let may_be_kept = header.may_be_kept(line);
+        if slot.missed == hash && may_be_kept {
+            let known = Rc::new(Known::new(line, header));
+            slot.known = Some(Rc::clone(&known));
+            *place = Some(Rc::clone(&known));
+            return Some(Found::Known(known));
         }
         slot.missed = hash;
-        header.add(headers)
+        if place.is_none() {
+            *place = Some(Rc::new(Known::name_of(line, &header)));
+        }
+        Some(Found::New(header))
     }
 }
 
-impl Header {
-    fn parse(line: &[u8]) -> Option<Self> {
-        let line = line.strip_suffix(b"\r\n")?;
-        let colon = memchr::memchr(b':', line)?;
-        let name = HeaderName::from_bytes(line.get(..colon)?).ok()?;
-        let value = line.get(colon + 1..)?;
-        // No more than is to be skipped by everybody; hyper judges what is behind a value.
-        let value = value.strip_prefix(b" ").unwrap_or(value);
-        let has_more = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
-        if has_more(value.first()) || has_more(value.last()) {
-            return None;
+impl Said {
+    fn add(&mut self, meaning: Meaning) -> Option<()> {
+        match meaning {
+            Meaning::Nothing => {}
+            Meaning::Host => self.hosts += 1,
+            // One of them is enough.
+            _ if self.closes.is_some() => return None,
+            meaning => self.closes = Some(meaning == Meaning::Closes),
         }
-        let meaning = Meaning::of(&name, value)?;
-        let value = HeaderValue::from_bytes(value).ok()?;
-        Some(Self {
-            name,
-            value,
-            meaning,
+        Some(())
+    }
+
+    fn all(self, len: usize) -> Option<Lines> {
+        (self.hosts == 1).then(|| Lines {
+            len,
+            closes: self.closes.unwrap_or(false),
         })
     }
-
-    fn add(self, headers: &mut HeaderMap) -> Option<Meaning> {
-        headers.try_append(self.name, self.value).ok()?;
-        Some(self.meaning)
-    }
-
-    /// Secrets are not kept for longer than their request, and what is long is not either.
-    fn may_be_kept(&self, line: &[u8]) -> bool {
-        (MIN_KEPT_BYTES..=KEPT_BYTES).contains(&line.len())
-            && ![COOKIE, AUTHORIZATION, PROXY_AUTHORIZATION].contains(&self.name)
-    }
 }
 
-impl Meaning {
-    /// `None`: a request that has it asks for more than an answer.
-    fn of(name: &HeaderName, value: &[u8]) -> Option<Self> {
-        let name = name.as_str();
-        let is_odd = match name.len() {
-            4 if name == "host" => return Some(Self::Host),
-            10 if name == "connection" => return Self::of_connection(value),
-            2 => name == "te",
-            6 => name == "expect",
-            7 => name == "upgrade" || name == "trailer",
-            14 => name == "content-length" || name == "http2-settings",
-            17 => name == "transfer-encoding",
-            _ => false,
-        };
-        (!is_odd).then_some(Self::Nothing)
-    }
-
-    fn of_connection(value: &[u8]) -> Option<Self> {
-        if value.eq_ignore_ascii_case(b"close") {
-            return Some(Self::Closes);
+impl Found {
+    fn header(&self) -> &Header {
+        match self {
+            Self::Known(known) => &known.header,
+            Self::New(header) => header,
         }
-        value
-            .eq_ignore_ascii_case(b"keep-alive")
-            .then_some(Self::Keeps)
     }
 }
 
@@ -162,14 +218,18 @@ fn hash(line: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use http::HeaderValue;
+    use proptest::prelude::*;
+
     use super::*;
 
-    /// The header that a line adds, when it comes several times.
-    fn added(known: &mut KnownLines, line: &str) -> Option<(Meaning, HeaderMap)> {
-        let found = [(); 4].map(|()| {
-            let mut headers = HeaderMap::new();
-            let meaning = known.add(line.as_bytes(), &mut headers);
-            meaning.map(|meaning| (meaning, headers))
+    /// What a line says at one place and at another, when it comes several times.
+    fn said(known: &mut KnownLines, line: &str) -> Option<(Meaning, String)> {
+        let found = [0, 0, 1, 1, 0].map(|at| {
+            let (found, behind) = known.read(at, line.as_bytes())?;
+            assert!(behind.is_empty());
+            let Header { value, meaning, .. } = found.header();
+            Some((*meaning, value.to_str().unwrap().to_owned()))
         });
         assert!(found.iter().all(|one| *one == found[0]), "{line}");
         let [found, ..] = found;
@@ -203,12 +263,8 @@ mod tests {
             (" X-Long-Name: two\r\n", None),
             ("Content-Length: 0\r\n", None),
         ] {
-            let found = added(&mut known, line);
-            let found = found.as_ref().map(|(meaning, headers)| {
-                let (_, value) = headers.iter().next().unwrap();
-                (*meaning, value.to_str().unwrap())
-            });
-            assert_eq!(found, expected, "{line}");
+            let expected = expected.map(|(meaning, value)| (meaning, value.to_owned()));
+            assert_eq!(said(&mut known, line), expected, "{line}");
         }
         assert!(kept(&known) >= 4);
     }
@@ -216,33 +272,54 @@ mod tests {
     #[test]
     fn what_is_secret_or_long_or_came_once_is_not_kept() {
         let mut known = KnownLines::new();
-        added(&mut known, "Cookie: session=1234\r\n").unwrap();
-        added(&mut known, "Authorization: Basic 1234\r\n").unwrap();
-        added(&mut known, &format!("Accept: {}\r\n", "a".repeat(300))).unwrap();
+        said(&mut known, "Cookie: session=1234\r\n").unwrap();
+        said(&mut known, "Authorization: Basic 1234\r\n").unwrap();
+        said(&mut known, &format!("Accept: {}\r\n", "a".repeat(300))).unwrap();
         for number in 0..1000 {
             let line = format!("If-None-Match: \"{number}\"\r\n");
-            known.add(line.as_bytes(), &mut HeaderMap::new()).unwrap();
+            known.read(number % 10, line.as_bytes()).unwrap();
         }
         assert_eq!(kept(&known), 0);
+        let places: Vec<_> = known.places.iter().flatten().collect();
+        assert_eq!(places.len(), 10);
+        for place in places {
+            assert!(!place.is_whole() && place.line.ends_with(b": "));
+        }
     }
 
-    #[test]
-    fn names_and_values_have_the_bytes_that_hyper_lets_pass() {
-        for byte in 0..=u8::MAX {
-            for line in [
-                [b"X", &[byte][..], b"Y: 1\r\n"].concat(),
-                [b"Name: 1", &[byte][..], b"1\r\n"].concat(),
-            ] {
-                let mut lines = [httparse::EMPTY_HEADER; 4];
-                let whole = [&line[..], b"\r\n"].concat();
-                let is_passed = matches!(
-                    httparse::parse_headers(&whole, &mut lines),
-                    Ok(httparse::Status::Complete((len, [_]))) if len == whole.len()
-                );
-                let is_ours = Header::parse(&line).is_some();
-                // A colon in the name ends it; a line feed in the value ends the line.
-                assert!(is_passed || !is_ours, "{byte:#x}");
-                assert_eq!(is_passed, is_ours, "{byte:#x}");
+    /// Names of few kinds and values that are said again, or nearly.
+    fn head() -> impl Strategy<Value = String> {
+        let name = prop::sample::select(vec!["Host", "host", "Accept", "X-A", "Connection", "TE"]);
+        let value =
+            prop::sample::select(vec!["", "a", "close", "keep-alive", "b ", " c", "\u{7f}"]);
+        let blank = prop::sample::select(vec![": ", ": ", ": ", ":"]);
+        let line =
+            (name, blank, value).prop_map(|(name, blank, value)| name.to_owned() + blank + value);
+        prop::collection::vec(line, 1..5).prop_map(|lines| lines.join("\r\n") + "\r\n\r\nrest")
+    }
+
+    proptest! {
+        #[test]
+        fn a_head_says_the_same_whatever_came_before(
+            heads in prop::collection::vec((head(), 0..4), 1..20),
+        ) {
+            let (mut known, mut used) = (KnownLines::new(), HeaderMap::new());
+            for (head, change) in heads.iter().chain(&heads) {
+                let mut fresh = HeaderMap::new();
+                let expected = KnownLines::new().fill(&mut fresh, head.as_bytes(), 4);
+                let found = known.fill(&mut used, head.as_bytes(), 4);
+                prop_assert_eq!(&found, &expected);
+                if found.is_some() {
+                    prop_assert!(used.iter().eq(&fresh));
+                    prop_assert_eq!(&used, &fresh);
+                }
+                // What somebody does to a request is not seen in the next one.
+                let first = used.keys().next().cloned();
+                match (change, first) {
+                    (0, Some(first)) => drop(used.insert(first, HeaderValue::from_static("b"))),
+                    (1, Some(first)) => drop(used.remove(first)),
+                    _ => {}
+                }
             }
         }
     }

@@ -11,8 +11,10 @@ mod connection;
 mod date;
 mod encode;
 mod head;
+mod header;
 mod io;
 mod lines;
+mod reader;
 mod reading;
 mod scratch;
 #[cfg(test)]
@@ -20,3 +22,4 @@ mod tests;
 
 pub(super) use connection::{End, Plain};
 pub(super) use io::PlainIo;
+pub use reader::{PlainHead, PlainReader};

@@ -1,0 +1,177 @@
+//! The header of one line.
+
+use http::{
+    HeaderName, HeaderValue,
+    header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION},
+};
+
+/// Bytes of a line that is kept, and of one that can be: less has no hash.
+const KEPT_BYTES: usize = 256;
+const MIN_KEPT_BYTES: usize = 8;
+
+/// Line that came before.
+pub(super) struct Known {
+    /// The line, or where that is not to be kept, its name and what is behind that.
+    pub(super) line: Box<[u8]>,
+    /// Bytes before the value; none where the value does not follow on one blank.
+    before_value: usize,
+    pub(super) header: Header,
+}
+
+#[derive(Clone)]
+pub(super) struct Header {
+    pub(super) name: HeaderName,
+    pub(super) value: HeaderValue,
+    pub(super) meaning: Meaning,
+}
+
+/// What a header says about its connection.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Meaning {
+    Nothing,
+    Host,
+    Keeps,
+    Closes,
+}
+
+/// Tells whether a header is a secret, which is not kept for longer than its request.
+pub(super) fn is_secret(name: &HeaderName) -> bool {
+    match name.as_str().len() {
+        6 => *name == COOKIE,
+        13 => *name == AUTHORIZATION,
+        19 => *name == PROXY_AUTHORIZATION,
+        _ => false,
+    }
+}
+
+impl Known {
+    pub(super) fn new(line: &[u8], header: Header) -> Self {
+        Self {
+            before_value: before_value(line, &header),
+            line: line.into(),
+            header,
+        }
+    }
+
+    pub(super) fn name_of(line: &[u8], header: &Header) -> Self {
+        let before_value = before_value(line, header);
+        let header = Header {
+            name: header.name.clone(),
+            value: HeaderValue::from_static(""),
+            meaning: Meaning::Nothing,
+        };
+        Self {
+            line: line.get(..before_value).unwrap_or_default().into(),
+            before_value,
+            header,
+        }
+    }
+
+    pub(super) fn is_whole(&self) -> bool {
+        self.line.ends_with(b"\n")
+    }
+
+    pub(super) fn value(&self) -> &[u8] {
+        self.header.value.as_bytes()
+    }
+
+    /// The value of a line that says this header; `None`: it may be said in another way.
+    fn value_in<'l>(&self, line: &'l [u8]) -> Option<&'l [u8]> {
+        let before_value = self.line.get(..self.before_value)?;
+        line.strip_prefix(before_value)
+            .filter(|_| self.before_value > 0)
+    }
+}
+
+/// Bytes before a value that follows on one blank.
+fn before_value(line: &[u8], header: &Header) -> usize {
+    let len = header.name.as_str().len() + ": ".len();
+    let before = line.get(..len).unwrap_or_default();
+    if before.ends_with(b": ") { len } else { 0 }
+}
+
+impl Header {
+    /// Parses a line, whose name may be `last`'s.
+    pub(super) fn parse(line: &[u8], last: Option<&Known>) -> Option<Self> {
+        let line = line.strip_suffix(b"\r\n")?;
+        let said = last.and_then(|last| Some((last, last.value_in(line)?)));
+        let (name, value) = if let Some((last, value)) = said {
+            (last.header.name.clone(), value)
+        } else {
+            let colon = memchr::memchr(b':', line)?;
+            let name = HeaderName::from_bytes(line.get(..colon)?).ok()?;
+            let value = line.get(colon + 1..)?;
+            // No more than is to be skipped by everybody; hyper judges what is behind a value.
+            (name, value.strip_prefix(b" ").unwrap_or(value))
+        };
+        let has_more = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
+        if has_more(value.first()) || has_more(value.last()) {
+            return None;
+        }
+        let meaning = Meaning::of(&name, value)?;
+        let value = HeaderValue::from_bytes(value).ok()?;
+        Some(Self {
+            name,
+            value,
+            meaning,
+        })
+    }
+
+    /// What is long is not kept, and no secret is.
+    pub(super) fn may_be_kept(&self, line: &[u8]) -> bool {
+        (MIN_KEPT_BYTES..=KEPT_BYTES).contains(&line.len()) && !is_secret(&self.name)
+    }
+}
+
+impl Meaning {
+    /// `None`: a request that has it asks for more than an answer.
+    fn of(name: &HeaderName, value: &[u8]) -> Option<Self> {
+        let name = name.as_str();
+        let is_odd = match name.len() {
+            4 if name == "host" => return Some(Self::Host),
+            10 if name == "connection" => return Self::of_connection(value),
+            2 => name == "te",
+            6 => name == "expect",
+            7 => name == "upgrade" || name == "trailer",
+            14 => name == "content-length" || name == "http2-settings",
+            17 => name == "transfer-encoding",
+            _ => false,
+        };
+        (!is_odd).then_some(Self::Nothing)
+    }
+
+    fn of_connection(value: &[u8]) -> Option<Self> {
+        if value.eq_ignore_ascii_case(b"close") {
+            return Some(Self::Closes);
+        }
+        value
+            .eq_ignore_ascii_case(b"keep-alive")
+            .then_some(Self::Keeps)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_values_have_the_bytes_that_hyper_lets_pass() {
+        for byte in 0..=u8::MAX {
+            for line in [
+                [b"X", &[byte][..], b"Y: 1\r\n"].concat(),
+                [b"Name: 1", &[byte][..], b"1\r\n"].concat(),
+            ] {
+                let mut lines = [httparse::EMPTY_HEADER; 4];
+                let whole = [&line[..], b"\r\n"].concat();
+                let is_passed = matches!(
+                    httparse::parse_headers(&whole, &mut lines),
+                    Ok(httparse::Status::Complete((len, [_]))) if len == whole.len()
+                );
+                let is_ours = Header::parse(&line, None).is_some();
+                // A colon in the name ends it; a line feed in the value ends the line.
+                assert!(is_passed || !is_ours, "{byte:#x}");
+                assert_eq!(is_passed, is_ours, "{byte:#x}");
+            }
+        }
+    }
+}

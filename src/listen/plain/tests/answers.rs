@@ -1,0 +1,189 @@
+//! Answers: the same as by hyper, in their order.
+
+use std::fmt::Write as _;
+
+use proptest::prelude::*;
+
+use super::{
+    LAST,
+    talk::{run, said, same_as_hyper},
+};
+
+const PATHS: &[&str] = &[
+    "/",
+    "/ready",
+    "/ready",
+    "/ready-changed",
+    "/ready-renamed",
+    "/later",
+    "/chunks",
+    "/cut-chunks",
+    "/cut-length",
+    "/short",
+    "/long",
+    "/trailers",
+    "/empty",
+    "/none",
+    "/unmodified",
+    "/odd-status",
+    "/wrong-length",
+    "/closes",
+    "/connection",
+    "/dated",
+];
+
+#[test]
+fn every_answer_is_the_same_as_by_hyper() {
+    for path in PATHS.iter().chain(&["/head-length"]) {
+        for method in ["GET", "HEAD"] {
+            if (method, *path) == ("GET", "/head-length") {
+                continue;
+            }
+            for connection in ["", "Connection: close\r\n", "Connection: Keep-Alive\r\n"] {
+                let input = format!("{method} {path} HTTP/1.1\r\nHost: a\r\n{connection}\r\n");
+                let plain = same_as_hyper(&format!("{input}{LAST}"), usize::MAX);
+                assert!(plain > 0, "{input}");
+            }
+        }
+    }
+}
+
+fn line() -> impl Strategy<Value = String> {
+    let usual = prop::sample::select(vec![
+        "Host: b",
+        "Host:",
+        "Connection: close",
+        "Connection: Keep-Alive",
+        "Connection: keep-alive, x",
+        "connection: CLOSE",
+        "Connection: upgrade",
+        "TE: trailers",
+        "Content-Length: 0",
+        "Content-Length: 00",
+        "Expect: 100-continue",
+        "Accept: */*",
+        "accept: a",
+        "Accept: b",
+        "X-Empty:",
+        "X-Space : 1",
+        "X-Fold: 1\r\n 2",
+        "X-Tab:\t1\t",
+        "X-Blank: ",
+        "X-Nul: \u{0}",
+        "X-Del: \u{7f}",
+        "X-Text: é",
+        "Cookie: a=b; c=d",
+        "Upgrade: h2c",
+        "HTTP2-Settings: AA",
+        "Trailer: x",
+        "no colon",
+        ": no name",
+        "X-CR: a\rb",
+        "(x): 1",
+        "Transfer-Encoding: identity",
+        "Keep-Alive: 5",
+    ]);
+    prop_oneof![
+        4 => usual.prop_map(str::to_owned),
+        2 => ("[A-Za-z][A-Za-z0-9_-]{0,12}", "[ -~é]{0,20}").prop_map(|(name, value)| format!("{name}: {value}")),
+    ]
+}
+
+fn head() -> impl Strategy<Value = String> {
+    let method = prop::sample::select(vec![
+        "GET", "GET", "GET", "GET", "HEAD", "HEAD", "OPTIONS", "DELETE", "POST", "get", "G(T",
+    ]);
+    let path = prop_oneof![
+        3 => prop::sample::select(PATHS).prop_map(str::to_owned),
+        2 => "/[!-~]{0,12}",
+        1 => prop::sample::select(vec!["*", "http://b/x", "/a b", "/é", "", "/#x", "//a", "/%zz"])
+            .prop_map(str::to_owned),
+    ];
+    let version = prop::sample::select(vec![
+        "HTTP/1.1",
+        "HTTP/1.1",
+        "HTTP/1.1",
+        "HTTP/1.1",
+        "HTTP/1.1",
+        "HTTP/1.1",
+        "HTTP/1.0",
+        "HTTP/1.2",
+        "HTTP/1.1 ",
+    ]);
+    let host = prop::sample::select(vec![
+        "Host: a",
+        "Host: a",
+        "Host: a",
+        "host: a.example:80",
+        "X: y",
+    ]);
+    let lines = prop::collection::vec(line(), 0..4);
+    let end = prop::sample::select(vec!["\r\n", "\r\n", "\r\n", "\r\n", "\r\n", "\r\n", "\n"]);
+    let before = prop::sample::select(vec!["", "", "", "", "", "", "\r\n", "\n"]);
+    (before, method, path, version, host, lines, end).prop_map(
+        |(before, method, path, version, host, lines, end)| {
+            let mut head = format!("{before}{method} {path} {version}{end}{host}{end}");
+            for line in lines {
+                head.push_str(&line);
+                head.push_str(end);
+            }
+            head.push_str(end);
+            head
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn whatever_comes_is_answered_as_by_hyper(
+        heads in prop::collection::vec(head(), 1..4),
+        piece in prop_oneof![3 => Just(usize::MAX), 1 => 1_usize..40],
+    ) {
+        let mut input: String = heads.concat();
+        input.push_str(LAST);
+        // What is left of a request that is refused must not be lost with its answer.
+        prop_assume!(input.len() < 1000);
+        same_as_hyper(&input, piece);
+    }
+}
+
+#[test]
+fn an_odd_request_between_plain_ones_is_answered_in_its_turn() {
+    let plain = "GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /later HTTP/1.1\r\nHost: a\r\n\r\n";
+    let odd = "POST /2 HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc";
+    for piece in [1, 7, usize::MAX] {
+        assert_eq!(
+            same_as_hyper(&format!("{plain}{odd}{plain}{LAST}"), piece),
+            2
+        );
+    }
+}
+
+#[test]
+fn an_answer_that_would_be_none_is_an_error() {
+    let input = format!("GET /interim HTTP/1.1\r\nHost: a\r\n\r\n{LAST}");
+    let (said, plain) = run(said::<true>(&input, usize::MAX));
+    let expected = "HTTP/1.1 500 Internal Server Error\r\nconnection: close\r\n";
+    assert!(said.starts_with(expected), "{said}");
+    assert_eq!((said.matches("HTTP/1.1 ").count(), plain), (1, 1));
+}
+
+#[test]
+fn many_requests_sent_ahead_are_answered_in_order() {
+    let mut input = String::new();
+    for number in 0..100 {
+        let path = if number % 3 == 0 { "later" } else { "now" };
+        write!(input, "GET /{path}?{number} HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    }
+    input.push_str(LAST);
+    let (said, plain) = run(said::<true>(&input, usize::MAX));
+    let order: Vec<_> = said
+        .lines()
+        .filter_map(|line| line.strip_prefix("GET ")?.split_once('?'))
+        .map(|(_, rest)| rest.split(' ').next().unwrap().to_owned())
+        .collect();
+    let expected: Vec<_> = (0..100).map(|number| number.to_string()).collect();
+    assert_eq!((order, plain), (expected, 101));
+}

@@ -1,0 +1,49 @@
+//! Connections when the listener ends.
+
+use std::time::Duration;
+
+use super::talk::Talk;
+
+#[tokio::test]
+async fn a_drain_ends_an_idle_connection_and_lets_an_answer_end() {
+    let mut idle = Talk::plain();
+    idle.send(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    assert!(
+        !idle
+            .until("host: \"a\"\n")
+            .await
+            .contains("connection: close")
+    );
+    idle.stop.cancel();
+    assert_eq!(idle.rest().await, "");
+    idle.end().await;
+    let mut busy = Talk::plain();
+    busy.send(b"GET /go HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    while busy.plain_requests() == 0 {
+        tokio::task::yield_now().await;
+    }
+    busy.stop.cancel();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    busy.seen.go.notify_one();
+    assert!(busy.rest().await.contains("\r\nconnection: close\r\n"));
+    busy.end().await;
+}
+
+#[tokio::test]
+async fn a_head_that_has_begun_before_a_drain_is_answered() {
+    for (rest, plain) in [("\nHost: a\r\n\r\n", 1), ("\nHost: a\r\nTE: x\r\n\r\n", 0)] {
+        let mut talk = Talk::plain();
+        talk.send(b"GET / HTTP/1.1\r").await;
+        for _ in 0..10 {
+            tokio::task::yield_now().await;
+        }
+        talk.stop.cancel();
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        talk.send(rest.as_bytes()).await;
+        let said = talk.rest().await;
+        assert!(said.starts_with("HTTP/1.1 200 OK\r\n"), "{said}");
+        assert!(said.contains("\r\nconnection: close\r\n"), "{said}");
+        assert_eq!(talk.plain_requests(), plain);
+        talk.end().await;
+    }
+}

@@ -1,0 +1,15 @@
+//! The loop of plain requests, as clients see it.
+
+mod answers;
+mod client;
+mod drain;
+mod heads;
+mod site;
+mod talk;
+
+use std::time::Duration;
+
+/// Request after which the connection ends.
+const LAST: &str = "GET /last HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+/// Far more than anything takes.
+const PATIENCE: Duration = Duration::from_mins(1);

@@ -1,0 +1,226 @@
+//! A service whose answers are of all kinds.
+
+use std::{
+    convert::Infallible,
+    fmt::Write as _,
+    future::{Future, pending},
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
+    },
+};
+
+use bytes::Bytes;
+use futures_util::{StreamExt as _, stream};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
+use http_body_util::{BodyExt as _, Empty, Full, StreamBody, combinators::UnsyncBoxBody};
+use hyper::body::Frame;
+use tokio::sync::Notify;
+
+use crate::ready_head::ReadyHead;
+
+use super::super::super::{
+    arrival::Arrival,
+    http_service::{Answer, HttpService},
+};
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+pub(super) type AnyBody = UnsyncBoxBody<Bytes, BoxError>;
+
+/// Service whose answer is told by the path; the body tells what it was asked.
+#[derive(Clone, Default)]
+pub(super) struct Site<const IS_PLAIN: bool>(pub(super) Arc<Seen>);
+
+pub(super) struct Seen {
+    ready: Arc<ReadyHead>,
+    requests: AtomicUsize,
+    /// Those of which hyper knew nothing.
+    pub(super) plain: AtomicUsize,
+    pub(super) pieces: AtomicUsize,
+    pub(super) was_cancelled: AtomicBool,
+    pub(super) cancelled: Notify,
+    pub(super) go: Notify,
+}
+
+impl Default for Seen {
+    fn default() -> Self {
+        let headers = vec![
+            (header::LOCATION, HeaderValue::from_static("/elsewhere")),
+            (header::VARY, HeaderValue::from_static("User-Agent")),
+        ];
+        Self {
+            ready: Arc::new(ReadyHead::new(StatusCode::FOUND, headers)),
+            requests: AtomicUsize::default(),
+            plain: AtomicUsize::default(),
+            pieces: AtomicUsize::default(),
+            was_cancelled: AtomicBool::default(),
+            cancelled: Notify::default(),
+            go: Notify::default(),
+        }
+    }
+}
+
+/// Future that tells when it is dropped.
+struct Told(Arc<Seen>);
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        self.0.was_cancelled.store(true, SeqCst);
+        self.0.cancelled.notify_one();
+    }
+}
+
+impl<const IS_PLAIN: bool> HttpService for Site<IS_PLAIN> {
+    type ResponseBody = AnyBody;
+    type Future = Pin<Box<dyn Future<Output = Response<AnyBody>> + Send>>;
+
+    const TAKES_BODILESS: bool = IS_PLAIN;
+
+    fn answer(&self, request: Request<Arrival>) -> Answer<AnyBody, Self::Future> {
+        let seen = Arc::clone(&self.0);
+        seen.requests.fetch_add(1, SeqCst);
+        if request.body().body.is_none() {
+            seen.plain.fetch_add(1, SeqCst);
+        }
+        let path = request.uri().path().to_owned();
+        match path.as_str() {
+            "/never" => Answer::Later(Box::pin(async move {
+                let _told = Told(seen);
+                pending().await
+            })),
+            "/later" => Answer::Later(Box::pin(async move {
+                tokio::task::yield_now().await;
+                echo(&request)
+            })),
+            "/go" => Answer::Later(Box::pin(async move {
+                seen.go.notified().await;
+                echo(&request)
+            })),
+            "/large" => Answer::Now(large(seen)),
+            "/ready" | "/ready-changed" | "/ready-renamed" => {
+                let mut room = request.into_parts().0.headers;
+                match path.as_str() {
+                    "/ready-changed" => change(&mut room),
+                    "/ready-renamed" => rename(&mut room),
+                    _ => {}
+                }
+                Answer::Ready {
+                    head: Arc::clone(&seen.ready),
+                    room,
+                }
+            }
+            path => Answer::Now(by_path(path, &request)),
+        }
+    }
+}
+
+/// Does to headers what somebody may do who reads a request.
+fn change(headers: &mut HeaderMap) {
+    for value in headers.values_mut() {
+        *value = HeaderValue::from_static("another");
+    }
+}
+
+fn rename(headers: &mut HeaderMap) {
+    if headers.remove(header::HOST).is_some() {
+        headers.insert("x-another", HeaderValue::from_static("1"));
+    }
+}
+
+fn by_path(path: &str, request: &Request<Arrival>) -> Response<AnyBody> {
+    let mut response = echo(request);
+    let headers = response.headers_mut();
+    match path {
+        "/chunks" => *response.body_mut() = pieces(&["ab", "", "cdefghijklmnopqrst"], false),
+        "/cut-chunks" => *response.body_mut() = pieces(&["ab", "cd"], true),
+        "/cut-length" | "/short" => {
+            headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("10"));
+            *response.body_mut() = pieces(&["ab", "cd"], path == "/cut-length");
+        }
+        "/long" => {
+            headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("3"));
+            *response.body_mut() = pieces(&["ab", "cd"], false);
+        }
+        "/trailers" => {
+            headers.insert(header::TRAILER, HeaderValue::from_static("x-sum"));
+            *response.body_mut() = trailers();
+        }
+        "/empty" => *response.body_mut() = nothing(),
+        "/none" => *response.status_mut() = StatusCode::NO_CONTENT,
+        "/unmodified" => *response.status_mut() = StatusCode::NOT_MODIFIED,
+        "/odd-status" => *response.status_mut() = StatusCode::from_u16(799).unwrap(),
+        "/interim" => *response.status_mut() = StatusCode::EARLY_HINTS,
+        "/wrong-length" => {
+            headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("x"));
+            *response.body_mut() = pieces(&["ab"], false);
+        }
+        "/head-length" => {
+            headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("123"));
+            *response.body_mut() = nothing();
+        }
+        "/closes" => drop(headers.insert(header::CONNECTION, HeaderValue::from_static("close"))),
+        "/connection" => {
+            headers.append(header::CONNECTION, HeaderValue::from_static("x"));
+            headers.append(header::CONNECTION, HeaderValue::from_static("y, z"));
+        }
+        "/dated" => {
+            let date = HeaderValue::from_static("Sun, 06 Nov 1994 08:49:37 GMT");
+            headers.insert(header::DATE, date);
+            headers.append("x-two", HeaderValue::from_static("1"));
+            headers.append("x-two", HeaderValue::from_static("2"));
+        }
+        _ => {}
+    }
+    response
+}
+
+fn echo(request: &Request<Arrival>) -> Response<AnyBody> {
+    let mut text = format!(
+        "{} {:?} {:?}\n",
+        request.method(),
+        request.uri(),
+        request.version()
+    );
+    for (name, value) in request.headers() {
+        writeln!(text, "{name}: {value:?}").unwrap();
+    }
+    let body = Full::new(Bytes::from(text)).map_err(|never: Infallible| match never {});
+    Response::new(body.boxed_unsync())
+}
+
+fn nothing() -> AnyBody {
+    let body = Empty::new().map_err(|never: Infallible| match never {});
+    body.boxed_unsync()
+}
+
+/// A body whose length nobody knows, and which may break.
+fn pieces(pieces: &[&'static str], is_cut: bool) -> AnyBody {
+    let pieces = pieces
+        .iter()
+        .map(|piece| Ok(Frame::data(Bytes::from_static(piece.as_bytes()))));
+    let pieces = stream::iter(pieces.collect::<Vec<Result<_, BoxError>>>());
+    let end = stream::iter(is_cut.then(|| Err("broken".into())));
+    let waits = stream::once(tokio::task::yield_now()).filter_map(|()| async { None });
+    StreamBody::new(pieces.chain(waits).chain(end)).boxed_unsync()
+}
+
+fn trailers() -> AnyBody {
+    let mut trailers = HeaderMap::new();
+    trailers.insert("x-sum", HeaderValue::from_static("1"));
+    let frames = [
+        Ok(Frame::data(Bytes::from_static(b"body"))),
+        Ok::<_, BoxError>(Frame::trailers(trailers)),
+    ];
+    StreamBody::new(stream::iter(frames)).boxed_unsync()
+}
+
+/// More than anybody holds in between.
+fn large(seen: Arc<Seen>) -> Response<AnyBody> {
+    let piece = Bytes::from(vec![b'x'; 64 * 1024]);
+    let pieces = stream::iter(0..1024).map(move |_| {
+        seen.pieces.fetch_add(1, SeqCst);
+        Ok(Frame::data(piece.clone()))
+    });
+    Response::new(StreamBody::new(pieces).boxed_unsync())
+}
