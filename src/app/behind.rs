@@ -19,7 +19,7 @@ use tokio_util::task::{AbortOnDropHandle, TaskTracker, task_tracker::TaskTracker
 use tower::ServiceExt as _;
 
 use crate::listen::{Arrival, BodyGuard};
-use crate::proxy::ProxyBody;
+use crate::proxy::Forwarded;
 use crate::verify::Signer;
 
 use super::{
@@ -128,8 +128,7 @@ impl Behind {
             },
             Target::Upstream(upstream) => BehindFuture::Proxy {
                 used: Some(upstream.requests.token()),
-                // In a box: the futures around it are moved, and stay small so.
-                future: Box::pin(upstream.proxy.forward_arrival(request)),
+                future: upstream.proxy.forward_arrival(request),
             },
         }
     }
@@ -155,7 +154,7 @@ pin_project! {
         },
         Proxy {
             #[pin]
-            future: Pin<Box<dyn Future<Output = Response<ProxyBody>> + Send>>,
+            future: Forwarded,
             used: Option<TaskTrackerToken>,
         },
         Task {

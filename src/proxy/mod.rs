@@ -44,11 +44,14 @@ mod check;
 mod connect;
 mod error;
 mod exchange;
+#[cfg(feature = "server")]
+mod forwarded;
 mod forwarding;
 mod headers;
 mod health;
 mod http1;
 mod http2;
+mod inner;
 mod names;
 mod page;
 mod passage;
@@ -65,10 +68,13 @@ mod settings;
 mod shard;
 mod tls;
 mod tunnel;
+mod untouched;
 mod upstream;
 mod websocket;
 
 pub use error::ProxyError;
+#[cfg(feature = "server")]
+pub(crate) use forwarded::Forwarded;
 pub use http1::{Http1Error, ResponsePart, ResponseReader};
 pub use proxy_body::{ProxyBody, ProxyBodyError};
 pub use service::{Proxy, ProxyFuture};

@@ -73,29 +73,71 @@ impl Names {
     }
 
     fn add<'a>(&mut self, header: &HeaderName, value: &'a HeaderValue, values: &mut Values<'a>) {
-        let name = header.as_str();
-        match name.len() {
-            2 if name == "te" => self.has_te = true,
-            3 if name == "via" => self.has_via = true,
-            4 if name == "host" => {
+        match Name::of(header, header.as_str()) {
+            Name::Plain | Name::Length => {}
+            Name::Host => {
                 values.has_several_hosts = values.host.is_some();
                 values.host = Some(value);
             }
-            5 if name == "proxy" => self.has_proxy_fields = true,
-            6 if name == "accept" => values.accept = values.accept.or(Some(value)),
-            6 if name == "expect" => self.has_expect = true,
-            7 if name == "upgrade" => self.has_upgrade = true,
-            10 if name == "connection" => self.has_connection = true,
-            10 if name == "keep-alive" => self.has_hop = true,
-            14 if name == "http2-settings" => self.has_proxy_fields = true,
-            16 if name == "proxy-connection" => self.has_hop = true,
-            17 if name == "transfer-encoding" => self.has_coding = true,
-            19 if name == "proxy-authorization" => self.has_proxy_fields = true,
-            14 | 17 if headers::is_misspelt_framing(header) => self.has_misspelt_framing = true,
+            Name::Accept => values.accept = values.accept.or(Some(value)),
+            Name::Te => self.has_te = true,
+            Name::Via => self.has_via = true,
+            Name::Proxy => self.has_proxy_fields = true,
+            Name::Expect => self.has_expect = true,
+            Name::Upgrade => self.has_upgrade = true,
+            Name::Connection => self.has_connection = true,
+            Name::Hop => self.has_hop = true,
+            Name::Coding => self.has_coding = true,
+            Name::MisspeltFraming => self.has_misspelt_framing = true,
+            Name::Forwarding => self.has_forwarding = true,
+        }
+    }
+}
+
+/// What a header is for, by its name.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Name {
+    /// It is for the upstream as it is.
+    Plain,
+    Host,
+    Accept,
+    Length,
+    Te,
+    Via,
+    Proxy,
+    Expect,
+    Upgrade,
+    Connection,
+    /// Something else that is for one hop.
+    Hop,
+    Coding,
+    MisspeltFraming,
+    Forwarding,
+}
+
+impl Name {
+    /// `name` is the header's text, which is not asked for twice.
+    pub(super) fn of(header: &HeaderName, name: &str) -> Self {
+        match name.len() {
+            2 if name == "te" => Self::Te,
+            3 if name == "via" => Self::Via,
+            4 if name == "host" => Self::Host,
+            5 if name == "proxy" => Self::Proxy,
+            6 if name == "accept" => Self::Accept,
+            6 if name == "expect" => Self::Expect,
+            7 if name == "upgrade" => Self::Upgrade,
+            10 if name == "connection" => Self::Connection,
+            10 if name == "keep-alive" => Self::Hop,
+            14 if name == "content-length" => Self::Length,
+            14 if name == "http2-settings" => Self::Proxy,
+            16 if name == "proxy-connection" => Self::Hop,
+            17 if name == "transfer-encoding" => Self::Coding,
+            19 if name == "proxy-authorization" => Self::Proxy,
+            14 | 17 if headers::is_misspelt_framing(header) => Self::MisspeltFraming,
             _ if matches!(name.as_bytes(), [b'f' | b'x', ..]) && is_forwarding(header) => {
-                self.has_forwarding = true;
+                Self::Forwarding
             }
-            _ => {}
+            _ => Self::Plain,
         }
     }
 }

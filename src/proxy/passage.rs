@@ -1,54 +1,38 @@
 //! One request's way to the upstream, and its response's way back.
 
 use std::{
-    fmt, mem,
+    mem,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
-    time::Duration,
 };
 
-use bytes::Bytes;
 use http::{
-    HeaderValue, Method, Response, StatusCode, Version,
+    HeaderValue, Method, Response, Version,
     header::{ACCEPT, CONNECTION},
     request::Parts,
     uri::PathAndQuery,
 };
 use hyper::{body::Body as _, upgrade::OnUpgrade};
 use tokio::time::Instant;
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::{debug, warn};
 
 use crate::listen::ClientAddr;
 
 use super::{
     body::RequestBody,
-    exchange::{self, Answer, Begun, Failure, Manner, Message, Source},
+    exchange::{self, Attempt, Begun, Failure, Message},
     headers,
-    http1::{Call, Connection, Head, Rest},
+    http1::{Call, Connection, Ended, Head, Rest},
+    inner::{Inner, Switch},
     page::{self, Page},
     proxy_body::ProxyBody,
-    request::{self, Rules, Traits},
-    response,
+    request::{self, Traits},
     server::Place,
-    servers::{Servers, Tried},
-    service::Checks,
-    tunnel, websocket,
+    servers::Tried,
+    untouched::Untouched,
+    websocket,
 };
-
-/// What all requests share.
-#[derive(Clone)]
-pub(super) struct Inner {
-    pub(super) rules: Rules,
-    pub(super) servers: Servers,
-    pub(super) response_timeout: Duration,
-    pub(super) idle_timeout: Duration,
-    pub(super) checks: Option<Checks>,
-    pub(super) tasks: TaskTracker,
-    pub(super) tunnels: TaskTracker,
-    pub(super) stop: CancellationToken,
-}
 
 /// Future of the response to one request.
 ///
@@ -57,6 +41,7 @@ pub(super) struct Inner {
 pub(super) struct Passage {
     inner: Arc<Inner>,
     message: Message,
+    client: Option<ClientAddr>,
     switch: Option<Switch>,
     asker: Asker,
     stage: Stage,
@@ -72,20 +57,21 @@ struct Asker {
 }
 
 enum Stage {
-    Refused(Page),
     Ready,
-    Sent(Call, Place, Tried),
+    Refused(Page),
+    Sent(Sent),
     Boxed(Pin<Box<dyn Future<Output = Result<Response<ProxyBody>, Page>> + Send>>),
     /// Nobody polls again what was ready; if so, it waits for ever.
     Over,
 }
 
-/// Protocol to switch to, when the upstream agrees.
-struct Switch {
-    asked: HeaderValue,
-    client: OnUpgrade,
-    /// The client asked by HTTP/2, and gets its answer so.
-    key: Option<websocket::Key>,
+/// A request that is on its way over a kept connection.
+struct Sent {
+    call: Call,
+    place: Place,
+    tried: Tried,
+    /// The message is still as it came.
+    is_untouched: bool,
 }
 
 impl Passage {
@@ -99,27 +85,24 @@ impl Passage {
             accept: None,
             is_http2: parts.version == Version::HTTP_2,
         };
-        let mut passage = Self {
+        Self {
             inner,
             message: Message {
                 parts,
                 body,
                 added: None,
             },
+            client,
             switch: None,
             asker,
             stage: Stage::Ready,
-        };
-        if let Err(page) = passage.prepare(client) {
-            passage.asker.accept = passage.message.parts.headers.get(ACCEPT).cloned();
-            passage.stage = Stage::Refused(page);
         }
-        passage
     }
 
     /// Rewrites the request for the upstream.
-    fn prepare(&mut self, client: Option<ClientAddr>) -> Result<(), Page> {
+    fn prepare(&mut self) -> Result<(), Page> {
         let Message { parts, body, added } = &mut self.message;
+        let client = self.client.as_ref();
         body.strips_forwarding = client.is_none_or(|client| !client.trusted);
         let upgrade = parts.extensions.remove::<OnUpgrade>();
         let key = (parts.method == Method::CONNECT && upgrade.is_some())
@@ -130,7 +113,7 @@ impl Passage {
             has_known_length: body.size_hint().exact().is_some(),
             can_upgrade: upgrade.is_some(),
         };
-        let rewritten = request::rewrite(&self.inner.rules, parts, client.as_ref(), traits)?;
+        let rewritten = request::rewrite(&self.inner.rules, parts, client, traits)?;
         parts.extensions.clear();
         *added = Some(rewritten.added);
         self.asker.accept = rewritten.accept;
@@ -141,30 +124,72 @@ impl Passage {
         Ok(())
     }
 
-    /// Sends the request, if it has no body and there is a kept connection for it.
     fn begin(&mut self) -> Stage {
+        let untouched = self.untouched();
+        if untouched.is_none() {
+            if let Err(page) = self.prepare() {
+                self.asker.accept = self.message.parts.headers.get(ACCEPT).cloned();
+                return Stage::Refused(page);
+            }
+            if !self.message.body.is_empty() {
+                return self.go_on(None);
+            }
+        }
+        self.send(untouched)
+    }
+
+    /// Writes the head of a request that has nothing to rewrite.
+    fn untouched(&mut self) -> Option<Untouched> {
+        let Inner { rules, servers, .. } = &*self.inner;
+        let Message { parts, body, .. } = &self.message;
+        if !body.is_empty() || !servers.take_heads() {
+            return None;
+        }
+        let mut untouched = Untouched::new(rules, parts, self.client.as_ref())?;
+        self.asker.accept = untouched.accept.take();
+        Some(untouched)
+    }
+
+    /// Sends a request without a body, if there is a kept connection for it.
+    fn send(&mut self, untouched: Option<Untouched>) -> Stage {
         let manner = self.inner.manner(self.switch.is_some());
         let (servers, message) = (&self.inner.servers, &mut self.message);
-        if !message.body.is_empty() {
-            return self.go_on(None);
-        }
+        let is_untouched = untouched.is_some();
         let mut tried = Tried::default();
         let Some(place) = exchange::choose(servers, &mut tried, &manner, message) else {
-            return self.go_on(None);
+            return self.go_on_prepared(None, is_untouched);
         };
         let switches = manner.switches && place.server.can_switch();
-        let now = Instant::now();
-        match place.take_http1(switches, now) {
-            Some(connection) => {
-                let call = Call::new(connection, message, manner.response_timeout, now);
-                Stage::Sent(call, place, tried)
-            }
-            None => self.go_on(Some(Begun {
+        let (now, timeout) = (Instant::now(), manner.response_timeout);
+        let Some(mut connection) = place.take_http1(switches, now) else {
+            let begun = Begun {
                 place,
                 tried,
                 attempt: None,
-            })),
+            };
+            return self.go_on_prepared(Some(begun), is_untouched);
+        };
+        let call = match untouched {
+            Some(mut untouched) => {
+                connection.swap_output(&mut untouched.head);
+                Call::written(connection, &message.parts.method, timeout, now)
+            }
+            None => Call::new(connection, message, timeout, now),
+        };
+        Stage::Sent(Sent {
+            call,
+            place,
+            tried,
+            is_untouched,
+        })
+    }
+
+    /// Does in a box what is left to do, with a message that can be sent.
+    fn go_on_prepared(&mut self, begun: Option<Begun>, is_untouched: bool) -> Stage {
+        if is_untouched && let Err(page) = self.prepare() {
+            return Stage::Refused(page);
         }
+        self.go_on(begun)
     }
 
     /// Does in a box what is left to do.
@@ -200,43 +225,54 @@ impl Passage {
         let body = ProxyBody::http1(connection, place, rest, self.inner.idle_timeout);
         let mut response = Response::new(body);
         *response.status_mut() = head.status;
-        *response.headers_mut() = mem::take(&mut self.message.parts.headers);
+        mem::swap(response.headers_mut(), &mut self.message.parts.headers);
         response
     }
 
-    fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<Result<Response<ProxyBody>, Page>> {
+    fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<Response<ProxyBody>> {
         loop {
             match &mut self.stage {
-                Stage::Refused(page) => return Poll::Ready(Err(*page)),
                 Stage::Ready => self.stage = self.begin(),
-                Stage::Sent(call, ..) => {
-                    let ended = ready!(call.poll(cx, &mut self.message.parts.headers));
+                Stage::Refused(page) => return Poll::Ready(self.asker.page(*page)),
+                Stage::Sent(sent) => {
+                    let ended = ready!(sent.call.poll(cx, &mut self.message.parts.headers));
                     let stage = mem::replace(&mut self.stage, Stage::Over);
-                    let Stage::Sent(call, place, tried) = stage else {
+                    let Stage::Sent(sent) = stage else {
                         return Poll::Pending;
                     };
-                    let begun = match ended {
+                    match ended {
                         Ok((head, rest)) if self.switch.is_none() && head.is_plain() => {
-                            let connection = call.into_connection();
-                            let response = self.answer(head, rest, connection, place);
-                            return Poll::Ready(Ok(response));
+                            let connection = sent.call.into_connection();
+                            let response = self.answer(head, rest, connection, sent.place);
+                            return Poll::Ready(response);
                         }
-                        ended => {
-                            let headers = &mut self.message.parts.headers;
-                            let attempt = Some(call.called(ended, headers, None).into());
-                            Begun {
-                                place,
-                                tried,
-                                attempt,
-                            }
-                        }
-                    };
-                    self.stage = self.go_on(Some(begun));
+                        ended => self.stage = self.attempted(sent, ended),
+                    }
                 }
-                Stage::Boxed(future) => return future.as_mut().poll(cx),
+                Stage::Boxed(future) => {
+                    let answered = ready!(future.as_mut().poll(cx));
+                    return Poll::Ready(answered.unwrap_or_else(|page| self.asker.page(page)));
+                }
                 Stage::Over => return Poll::Pending,
             }
         }
+    }
+
+    /// Goes on after an attempt that has no plain answer.
+    fn attempted(&mut self, sent: Sent, ended: Result<(Head, Rest), Ended>) -> Stage {
+        let headers = &mut self.message.parts.headers;
+        let attempt: Attempt = sent.call.called(ended, headers, None).into();
+        // Else the headers are no more the request's, which is not sent again.
+        let may_be_sent = matches!(
+            attempt,
+            Attempt::Unsent(_) | Attempt::Failed(Failure::NoResponse(_))
+        );
+        let begun = Begun {
+            place: sent.place,
+            tried: sent.tried,
+            attempt: Some(attempt),
+        };
+        self.go_on_prepared(Some(begun), sent.is_untouched && may_be_sent)
     }
 }
 
@@ -244,9 +280,7 @@ impl Future for Passage {
     type Output = Response<ProxyBody>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Response<ProxyBody>> {
-        let this = self.get_mut();
-        let answered = ready!(this.poll_answer(cx));
-        Poll::Ready(answered.unwrap_or_else(|page| this.asker.page(page)))
+        self.get_mut().poll_answer(cx)
     }
 }
 
@@ -257,96 +291,6 @@ impl Asker {
             headers::set(response.headers_mut(), CONNECTION, "close");
         }
         response
-    }
-}
-
-impl Inner {
-    fn manner(&self, switches: bool) -> Manner {
-        Manner {
-            response_timeout: self.response_timeout,
-            sets_host: !self.rules.preserve_host,
-            switches,
-        }
-    }
-
-    fn answer(&self, answer: Answer, switch: Option<Switch>) -> Result<Response<ProxyBody>, Page> {
-        let status = answer.response.status();
-        if status == StatusCode::SWITCHING_PROTOCOLS {
-            return self.switch(answer, switch);
-        }
-        let Answer {
-            mut response,
-            source,
-            place,
-        } = answer;
-        if status.is_success() && switch.is_some_and(|switch| switch.key.is_some()) {
-            // By HTTP/2 it would mean that the protocols have been switched.
-            warn!(
-                upstream = place.name(),
-                "the upstream answers a WebSocket's handshake without switching"
-            );
-            return Err(Page::BadGateway);
-        }
-        // Of an answer of HTTP/1.1 most have been read so that nothing is left to remove.
-        let is_clean = matches!(&source, Source::Http1(_, rest) if !rest.is_for_hop);
-        if !is_clean && !response::clean(&mut response) {
-            warn!(
-                upstream = place.name(),
-                "the upstream's response has a transfer coding that was not asked for, or a length that is no number"
-            );
-            return Err(Page::BadGateway);
-        }
-        let idle_timeout = self.idle_timeout;
-        let body = match source {
-            Source::Http1(connection, rest) => {
-                ProxyBody::http1(connection, place, rest, idle_timeout)
-            }
-            Source::Http2(stream, body) => {
-                response.extensions_mut().clear();
-                ProxyBody::http2(body, stream, place, idle_timeout)
-            }
-        };
-        Ok(response.map(|()| body))
-    }
-
-    fn switch(&self, answer: Answer, switch: Option<Switch>) -> Result<Response<ProxyBody>, Page> {
-        let Answer {
-            mut response,
-            source,
-            place,
-        } = answer;
-        let accepted = switch
-            .and_then(|switch| response::switched_to(&response, &switch.asked).zip(Some(switch)));
-        let (Some((protocol, switch)), Source::Http1(connection, _)) = (accepted, source) else {
-            warn!(
-                upstream = place.name(),
-                "the upstream switched to a protocol that was not asked for"
-            );
-            return Err(Page::BadGateway);
-        };
-        if !response::clean(&mut response) {
-            return Err(Page::BadGateway);
-        }
-        match &switch.key {
-            None => response::set_upgrade(&mut response, protocol),
-            Some(key) if key.accepts(response.headers_mut()) => {
-                *response.status_mut() = StatusCode::OK;
-            }
-            Some(_) => {
-                warn!(
-                    upstream = place.name(),
-                    "the upstream switched without the answer to the WebSocket's key"
-                );
-                return Err(Page::BadGateway);
-            }
-        }
-        let upstream = connection.into_stream();
-        let tunnel = tunnel::run(switch.client, upstream, self.stop.clone());
-        self.tunnels.spawn(async move {
-            tunnel.await;
-            drop(place);
-        });
-        Ok(response.map(|()| ProxyBody::page(Bytes::new())))
     }
 }
 
@@ -361,17 +305,5 @@ fn log(failure: &Failure, upstream: &str, method: &str, path: &str) {
             method,
             path, "the client did not send its whole request: {failure:?}"
         );
-    }
-}
-
-impl fmt::Debug for Inner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Inner")
-            .field("rules", &self.rules)
-            .field("servers", &self.servers)
-            .field("response_timeout", &self.response_timeout)
-            .field("idle_timeout", &self.idle_timeout)
-            .field("checks", &self.checks)
-            .finish_non_exhaustive()
     }
 }

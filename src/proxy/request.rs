@@ -147,7 +147,7 @@ pub(super) fn rewrite(
         map.insert(HOST, host);
     }
     let added = Added {
-        via: rules.via.entry(parts.version),
+        via: rules.via.entry(parts.version).clone(),
         forwarding,
     };
     if !rules.upstream.keeps(&parts.uri) {
@@ -164,7 +164,7 @@ pub(super) fn rewrite(
 /// Only `CONNECT` names a bare authority, and only `OPTIONS` asks for `*` (RFC 9112 §3.2).
 ///
 /// We stand in front of a site, and answer for no other scheme (RFC 9110 §7.4).
-fn has_usable_target(parts: &Parts) -> bool {
+pub(super) fn has_usable_target(parts: &Parts) -> bool {
     let is_other = |scheme: &Scheme| *scheme != Scheme::HTTP && *scheme != Scheme::HTTPS;
     if parts.uri.scheme().is_some_and(is_other) {
         return false;
@@ -219,7 +219,7 @@ fn authority(uri: &Uri) -> Result<Option<HeaderValue>, Page> {
 ///
 /// Of the names that RFC 3986 §3.2.2 allows, only those that are looked up
 /// somewhere: a list or a percent sign is read in as many ways as there are readers.
-fn is_host(value: &HeaderValue) -> bool {
+pub(super) fn is_host(value: &HeaderValue) -> bool {
     let bytes = value.as_bytes();
     if bytes.starts_with(b"[") {
         return value.to_str().is_ok_and(is_bracketed);
@@ -351,14 +351,13 @@ impl Via {
         Ok(())
     }
 
-    fn entry(&self, version: Version) -> HeaderValue {
+    pub(super) fn entry(&self, version: Version) -> &HeaderValue {
         let [http_1_0, http_1_1, http_2] = &self.entries;
         match version {
             Version::HTTP_10 => http_1_0,
             Version::HTTP_2 => http_2,
             _ => http_1_1,
         }
-        .clone()
     }
 }
 

@@ -64,6 +64,10 @@ impl Server {
         }
     }
 
+    pub(super) fn is_http2(&self) -> bool {
+        self.is_http2.load(Ordering::Relaxed)
+    }
+
     /// Tells whether a request that switches protocols can be sent: HTTP/1.1 has to be spoken.
     pub(super) fn can_switch(&self) -> bool {
         self.upstream.protocol != Protocol::H2c
@@ -112,7 +116,7 @@ impl Place {
     /// Takes a connection that is there already.
     pub(super) fn take(&self, switches: bool, now: Instant) -> Option<Sender> {
         let shard = self.server.pool.shard(self.shard)?;
-        if !switches && self.server.is_http2.load(Ordering::Relaxed) {
+        if !switches && self.server.is_http2() {
             return shard.stream(now).map(Sender::Http2);
         }
         shard.take(now).map(Sender::Http1)
@@ -120,7 +124,7 @@ impl Place {
 
     /// Takes a connection of HTTP/1.1 that is there, if that is what the server speaks.
     pub(super) fn take_http1(&self, switches: bool, now: Instant) -> Option<Box<Connection>> {
-        if !switches && self.server.is_http2.load(Ordering::Relaxed) {
+        if !switches && self.server.is_http2() {
             return None;
         }
         self.server.pool.shard(self.shard)?.take(now)
@@ -129,7 +133,7 @@ impl Place {
     /// Makes a connection; an HTTP/2 one is shared with others from then on.
     pub(super) async fn connect(&self, switches: bool) -> Result<Sender, ConnectError> {
         let server = &self.server;
-        if switches || !server.is_http2.load(Ordering::Relaxed) {
+        if switches || !server.is_http2() {
             return self.connect_now(switches).await;
         }
         let Some(shard) = server.pool.shard(self.shard) else {

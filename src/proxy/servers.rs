@@ -57,6 +57,11 @@ impl Servers {
         !self.all.is_empty()
     }
 
+    /// Tells whether heads of HTTP/1.1 are likely to be of use.
+    pub(super) fn take_heads(&self) -> bool {
+        !self.first.is_http2()
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<Server>> {
         let alone = self.all.is_empty().then_some(&self.first);
         alone.into_iter().chain(self.all.iter())

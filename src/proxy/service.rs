@@ -21,12 +21,15 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::listen::Arrival;
 use crate::listen::{BodyGuard, ClientAddr};
 
+#[cfg(feature = "server")]
+use super::forwarded::Forwarded;
 use super::{
     body::RequestBody,
     check,
     connect::{ConnectError, Connector, http_connector},
     error::ProxyError,
-    passage::{Inner, Passage},
+    inner::Inner,
+    passage::Passage,
     proxy_body::ProxyBody,
     request::{Rules, Via},
     server::Server,
@@ -197,14 +200,14 @@ impl Proxy {
 
     /// Forwards a request as a listener of this house hands it over.
     #[cfg(feature = "server")]
-    pub(crate) fn forward_arrival(
-        &self,
-        request: Request<Arrival>,
-    ) -> impl Future<Output = Response<ProxyBody>> + Send + use<> {
+    pub(crate) fn forward_arrival(&self, request: Request<Arrival>) -> Forwarded {
         let (parts, arrival) = request.into_parts();
         let (body, client, guard) = arrival.into_parts();
-        let body = body.map_or_else(RequestBody::default, RequestBody::new);
-        self.send(parts, body.guarded(guard), Some(client))
+        let body = match body {
+            None => RequestBody::default(),
+            Some(body) => RequestBody::new(body).guarded(guard),
+        };
+        Forwarded::new(self.send(parts, body, Some(client)))
     }
 
     fn send(&self, parts: Parts, body: RequestBody, client: Option<ClientAddr>) -> Passage {

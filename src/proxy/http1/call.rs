@@ -129,12 +129,25 @@ impl Call {
                 Upload::new(body, framing, &message.parts.headers).map(Box::new)
             }
         };
+        Self {
+            upload,
+            ..Self::written(connection, &message.parts.method, timeout, now)
+        }
+    }
+
+    /// Takes a connection whose buffer has the head of a request without a body.
+    pub(in super::super) fn written(
+        mut connection: Box<Connection>,
+        method: &Method,
+        timeout: Duration,
+        now: Instant,
+    ) -> Self {
         connection.start_timer(now, timeout);
         Self {
             connection,
             timeout,
-            upload,
-            is_head: message.parts.method == Method::HEAD,
+            upload: None,
+            is_head: *method == Method::HEAD,
             sending: Sending::Underway,
             has_come: false,
             seen: 0,

@@ -1,5 +1,5 @@
 use std::{
-    fmt, io,
+    fmt, io, mem,
     pin::Pin,
     task::{Context, Poll, ready},
     time::Duration,
@@ -64,6 +64,11 @@ impl Connection {
     /// Tells whether a request can still be sent: nothing is to come without one.
     pub(in super::super) fn is_quiet(&mut self) -> bool {
         self.input.is_empty() && !self.stream.is_readable()
+    }
+
+    /// Exchanges the buffer, which is empty, for one with the head of a request.
+    pub(in super::super) fn swap_output(&mut self, bytes: &mut Vec<u8>) {
+        mem::swap(&mut self.output.bytes, bytes);
     }
 
     /// Makes the connection small, to wait for the next request.

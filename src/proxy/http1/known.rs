@@ -108,7 +108,21 @@ impl KnownLines {
         expected: usize,
         lines: &mut Lines<'_>,
     ) -> Option<(usize, usize)> {
-        let order = (expected..self.lines.len()).chain(0..expected);
+        if let Some(known) = self.lines.get_mut(expected)
+            && let Some(len) = known.take(rest, lines)
+        {
+            return Some((expected, len));
+        }
+        self.other_line(rest, expected, lines)
+    }
+
+    fn other_line(
+        &mut self,
+        rest: &[u8],
+        expected: usize,
+        lines: &mut Lines<'_>,
+    ) -> Option<(usize, usize)> {
+        let order = (expected + 1..self.lines.len()).chain(0..expected);
         for number in order {
             if let Some(len) = self.lines.get_mut(number)?.take(rest, lines) {
                 return Some((number, len));

@@ -18,12 +18,15 @@ mod request;
 mod stream;
 mod upload;
 
-pub(super) use call::{Call, Called, call};
+pub(super) use call::{Call, Called, Ended, call};
 pub(super) use connection::Connection;
 pub(super) use download::{Download, Rest};
 pub use error::Http1Error;
 pub(super) use head::{Head, MAX_HEAD_BYTES};
 pub use reader::{ResponsePart, ResponseReader};
+#[cfg(test)]
+pub(super) use request::write_bodiless;
+pub(super) use request::write_line;
 pub(super) use stream::Stream;
 
 #[cfg(test)]

@@ -39,17 +39,7 @@ pub(super) fn write(
     added: Option<&Added>,
     framing: Framing,
 ) {
-    let target = request.uri.path_and_query();
-    let method = request.method.as_str();
-    output.extend_from_slice(method.as_bytes());
-    output.push(b' ');
-    let target = target.map_or("/", PathAndQuery::as_str).as_bytes();
-    if !matches!(target, [b'/' | b'*', ..]) {
-        // Of a target with a host, and a query without a path (RFC 9112 §3.2.1).
-        output.push(b'/');
-    }
-    output.extend_from_slice(target);
-    output.extend_from_slice(b" HTTP/1.1\r\n");
+    write_line(output, request);
     let mut has_length = false;
     for (name, value) in &request.headers {
         if *name == CONTENT_LENGTH {
@@ -76,4 +66,24 @@ pub(super) fn write(
             drop(write!(output, "content-length: {length}\r\n\r\n"));
         }
     }
+}
+
+/// Writes the request line.
+pub(in super::super) fn write_line(output: &mut Vec<u8>, request: &Parts) {
+    output.extend_from_slice(request.method.as_str().as_bytes());
+    output.push(b' ');
+    let target = request.uri.path_and_query();
+    let target = target.map_or("/", PathAndQuery::as_str).as_bytes();
+    if !matches!(target, [b'/' | b'*', ..]) {
+        // Of a target with a host, and a query without a path (RFC 9112 §3.2.1).
+        output.push(b'/');
+    }
+    output.extend_from_slice(target);
+    output.extend_from_slice(b" HTTP/1.1\r\n");
+}
+
+/// Writes the head of a request that has no body.
+#[cfg(test)]
+pub(in super::super) fn write_bodiless(output: &mut Vec<u8>, request: &Parts, added: &Added) {
+    write(output, request, Some(added), Framing::None);
 }

@@ -1,0 +1,147 @@
+//! What all requests to one upstream share, and what becomes of its answers.
+
+use std::{fmt, time::Duration};
+
+use bytes::Bytes;
+use http::{HeaderValue, Response, StatusCode};
+use hyper::upgrade::OnUpgrade;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tracing::warn;
+
+use super::{
+    exchange::{Answer, Manner, Source},
+    page::Page,
+    proxy_body::ProxyBody,
+    request::Rules,
+    response,
+    servers::Servers,
+    service::Checks,
+    tunnel, websocket,
+};
+
+/// What all requests share.
+#[derive(Clone)]
+pub(super) struct Inner {
+    pub(super) rules: Rules,
+    pub(super) servers: Servers,
+    pub(super) response_timeout: Duration,
+    pub(super) idle_timeout: Duration,
+    pub(super) checks: Option<Checks>,
+    pub(super) tasks: TaskTracker,
+    pub(super) tunnels: TaskTracker,
+    pub(super) stop: CancellationToken,
+}
+
+/// Protocol to switch to, when the upstream agrees.
+pub(super) struct Switch {
+    pub(super) asked: HeaderValue,
+    pub(super) client: OnUpgrade,
+    /// The client asked by HTTP/2, and gets its answer so.
+    pub(super) key: Option<websocket::Key>,
+}
+
+impl Inner {
+    pub(super) fn manner(&self, switches: bool) -> Manner {
+        Manner {
+            response_timeout: self.response_timeout,
+            sets_host: !self.rules.preserve_host,
+            switches,
+        }
+    }
+
+    pub(super) fn answer(
+        &self,
+        answer: Answer,
+        switch: Option<Switch>,
+    ) -> Result<Response<ProxyBody>, Page> {
+        let status = answer.response.status();
+        if status == StatusCode::SWITCHING_PROTOCOLS {
+            return self.switch(answer, switch);
+        }
+        let Answer {
+            mut response,
+            source,
+            place,
+        } = answer;
+        if status.is_success() && switch.is_some_and(|switch| switch.key.is_some()) {
+            // By HTTP/2 it would mean that the protocols have been switched.
+            warn!(
+                upstream = place.name(),
+                "the upstream answers a WebSocket's handshake without switching"
+            );
+            return Err(Page::BadGateway);
+        }
+        // Of an answer of HTTP/1.1 most have been read so that nothing is left to remove.
+        let is_clean = matches!(&source, Source::Http1(_, rest) if !rest.is_for_hop);
+        if !is_clean && !response::clean(&mut response) {
+            warn!(
+                upstream = place.name(),
+                "the upstream's response has a transfer coding that was not asked for, or a length that is no number"
+            );
+            return Err(Page::BadGateway);
+        }
+        let idle_timeout = self.idle_timeout;
+        let body = match source {
+            Source::Http1(connection, rest) => {
+                ProxyBody::http1(connection, place, rest, idle_timeout)
+            }
+            Source::Http2(stream, body) => {
+                response.extensions_mut().clear();
+                ProxyBody::http2(body, stream, place, idle_timeout)
+            }
+        };
+        Ok(response.map(|()| body))
+    }
+
+    fn switch(&self, answer: Answer, switch: Option<Switch>) -> Result<Response<ProxyBody>, Page> {
+        let Answer {
+            mut response,
+            source,
+            place,
+        } = answer;
+        let accepted = switch
+            .and_then(|switch| response::switched_to(&response, &switch.asked).zip(Some(switch)));
+        let (Some((protocol, switch)), Source::Http1(connection, _)) = (accepted, source) else {
+            warn!(
+                upstream = place.name(),
+                "the upstream switched to a protocol that was not asked for"
+            );
+            return Err(Page::BadGateway);
+        };
+        if !response::clean(&mut response) {
+            return Err(Page::BadGateway);
+        }
+        match &switch.key {
+            None => response::set_upgrade(&mut response, protocol),
+            Some(key) if key.accepts(response.headers_mut()) => {
+                *response.status_mut() = StatusCode::OK;
+            }
+            Some(_) => {
+                warn!(
+                    upstream = place.name(),
+                    "the upstream switched without the answer to the WebSocket's key"
+                );
+                return Err(Page::BadGateway);
+            }
+        }
+        let upstream = connection.into_stream();
+        let tunnel = tunnel::run(switch.client, upstream, self.stop.clone());
+        self.tunnels.spawn(async move {
+            tunnel.await;
+            drop(place);
+        });
+        Ok(response.map(|()| ProxyBody::page(Bytes::new())))
+    }
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inner")
+            .field("rules", &self.rules)
+            .field("servers", &self.servers)
+            .field("response_timeout", &self.response_timeout)
+            .field("idle_timeout", &self.idle_timeout)
+            .field("checks", &self.checks)
+            .finish_non_exhaustive()
+    }
+}
