@@ -52,7 +52,7 @@ pub(super) fn lines(text: &[u8], reading: LineReading) -> Lines<'_> {
 /// What programs other than the standard's read stays out of the way of the loop.
 #[expect(clippy::inline_always, reason = "a tenth of the time of small files")]
 #[inline(always)]
-pub(super) fn read<'t>(line: &Line<'t>, reading: LineReading) -> Content<'t> {
+pub(super) fn read(line: Line<'_>, reading: LineReading) -> Content<'_> {
     match reading {
         LineReading::Standard | LineReading::Plain => standard(line),
         LineReading::Google => google(line),
@@ -62,7 +62,7 @@ pub(super) fn read<'t>(line: &Line<'t>, reading: LineReading) -> Content<'t> {
 }
 
 #[inline]
-fn standard<'t>(line: &Line<'t>) -> Content<'t> {
+fn standard(line: Line<'_>) -> Content<'_> {
     let text = line.before_comment();
     match usual(text) {
         Some((field, value)) => Content::Field(field, trim(value)),
@@ -71,7 +71,7 @@ fn standard<'t>(line: &Line<'t>) -> Content<'t> {
 }
 
 #[inline(never)]
-fn unusual<'t>(line: &Line<'t>, text: &'t [u8]) -> Content<'t> {
+fn unusual<'t>(line: Line<'t>, text: &'t [u8]) -> Content<'t> {
     let text = trim(text);
     match split(text) {
         Some((key, value)) => Content::Field(named(key), value),
@@ -96,7 +96,7 @@ fn usual(text: &[u8]) -> Option<(Field, &[u8])> {
 /// Reads as the C++ program does: text ends at a NUL, and spaces stand for a
 /// missing colon if that leaves two words.
 #[inline(never)]
-fn google<'t>(line: &Line<'t>) -> Content<'t> {
+fn google(line: Line<'_>) -> Content<'_> {
     let bytes = line.bytes.get(..GOOGLE_MAX_LINE).unwrap_or(line.bytes);
     let end = memchr2(0, b'#', bytes).unwrap_or(bytes.len());
     let text = trim(bytes.get(..end).unwrap_or_default());
@@ -115,7 +115,7 @@ fn google<'t>(line: &Line<'t>) -> Content<'t> {
 /// Reads as `WWW::RobotRules` does: a line with nothing but a comment is no line,
 /// one that a comment ends may be a blank one.
 #[inline(never)]
-fn perl<'t>(line: &Line<'t>) -> Content<'t> {
+fn perl(line: Line<'_>) -> Content<'_> {
     if trim(line.bytes).starts_with(b"#") {
         return Content::Nothing;
     }
@@ -137,7 +137,7 @@ fn trim_any_space(value: &[u8]) -> &[u8] {
 /// Reads as the Java program does: a key may stand behind no comment, a value
 /// ends at one, and fields are also known by their names without a hyphen.
 #[inline(never)]
-fn geoportal<'t>(line: &Line<'t>) -> Content<'t> {
+fn geoportal(line: Line<'_>) -> Content<'_> {
     let text = trim_controls(line.bytes);
     if text.starts_with(b"#") {
         return Content::Nothing;

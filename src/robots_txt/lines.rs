@@ -1,6 +1,8 @@
 //! Lines of a file: CR, LF and CRLF all end one.
 
-use memchr::{memchr, memchr2};
+use memchr::memchr;
+
+use super::octets;
 
 /// Line of a file, without what ends it.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +62,7 @@ impl<'t> Iterator for Lines<'t> {
     fn next(&mut self) -> Option<Line<'t>> {
         let rest = self.rest?;
         self.number = self.number.saturating_add(1);
-        let Some(end) = memchr2(b'\n', b'\r', rest) else {
+        let Some(end) = octets::line_end(rest) else {
             self.rest = None;
             return Some(Line {
                 number: self.number,

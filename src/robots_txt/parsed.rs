@@ -5,6 +5,7 @@ use std::{mem::replace, ops::Range};
 use super::{
     Dialect, RequestRate,
     dialect::AgentsEnd,
+    few::Few,
     field::{Content, Field, lines, read},
     request_rate::crawl_delay,
 };
@@ -17,14 +18,14 @@ pub(super) struct Span {
 }
 
 /// Value of a `User-agent` line.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Agent {
     pub(super) value: Span,
     pub(super) line: u32,
 }
 
 /// `Allow` or `Disallow` line of a group.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RuleLine {
     pub(super) path: Span,
     pub(super) line: u32,
@@ -44,7 +45,7 @@ pub(super) struct Extra {
 }
 
 /// Group of a file: places of its agents and rules.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct GroupLines {
     pub(super) agents: Range<usize>,
     pub(super) rules: Range<usize>,
@@ -56,10 +57,10 @@ pub(super) struct GroupLines {
 #[derive(Debug)]
 pub(super) struct Parsed {
     pub(super) text: Box<[u8]>,
-    pub(super) agents: Vec<Agent>,
-    pub(super) rules: Vec<RuleLine>,
+    pub(super) agents: Few<Agent, 2>,
+    pub(super) rules: Few<RuleLine, 4>,
     pub(super) extras: Vec<Extra>,
-    pub(super) groups: Vec<GroupLines>,
+    pub(super) groups: Few<GroupLines, 1>,
 }
 
 impl Parsed {
@@ -70,13 +71,14 @@ impl Parsed {
         // Behind the end of the last line stands no other.
         let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         for line in lines(text, dialect.lines) {
-            match read(&line, dialect.lines) {
+            match read(line, dialect.lines) {
                 Content::Nothing => {}
                 Content::Blank => parser.blank(),
                 Content::Field(field, value) => parser.field(field, value, line.number),
             }
         }
-        parser.finish()
+        parser.end_group();
+        parser.parsed
     }
 
     /// Returns the octets of a part of the text.
@@ -114,10 +116,7 @@ impl Parsed {
 struct Parser<'t> {
     text: &'t [u8],
     dialect: &'t Dialect,
-    agents: Vec<Agent>,
-    rules: Vec<RuleLine>,
-    extras: Vec<Extra>,
-    groups: Vec<GroupLines>,
+    parsed: Parsed,
     /// Whether lines belong to the last group.
     open: bool,
     /// Whether a `User-agent` line joins that group.
@@ -128,14 +127,18 @@ struct Parser<'t> {
 }
 
 impl<'t> Parser<'t> {
+    #[inline]
     fn new(text: &'t [u8], dialect: &'t Dialect) -> Self {
         Self {
             text,
             dialect,
-            agents: Vec::with_capacity(4),
-            rules: Vec::with_capacity((text.len() / 32).max(4)),
-            extras: Vec::new(),
-            groups: Vec::with_capacity(4),
+            parsed: Parsed {
+                text: text.into(),
+                agents: Few::with_capacity(1),
+                rules: Few::with_capacity(text.len() / 32),
+                extras: Vec::new(),
+                groups: Few::with_capacity(1),
+            },
             open: false,
             listing: false,
             delayed: 0,
@@ -165,15 +168,13 @@ impl<'t> Parser<'t> {
             self.begin(false);
         }
         let value = self.span(value);
-        self.agents.push(Agent { value, line });
-        if let Some(group) = self.groups.last_mut() {
-            group.agents.end = self.agents.len();
-        }
+        self.parsed.agents.push(Agent { value, line });
     }
 
     fn begin(&mut self, implied: bool) {
-        let (agent, rule) = (self.agents.len(), self.rules.len());
-        self.groups.push(GroupLines {
+        self.end_group();
+        let (agent, rule) = (self.parsed.agents.len(), self.parsed.rules.len());
+        self.parsed.groups.push(GroupLines {
             agents: agent..agent,
             rules: rule..rule,
             implied,
@@ -184,24 +185,29 @@ impl<'t> Parser<'t> {
         self.rated = agent;
     }
 
+    /// All agents and rules since it began are those of the last group.
+    fn end_group(&mut self) {
+        if let Some(group) = self.parsed.groups.last_mut() {
+            group.agents.end = self.parsed.agents.len();
+            group.rules.end = self.parsed.rules.len();
+        }
+    }
+
     #[inline]
     fn rule(&mut self, allow: bool, value: &[u8], line: u32) {
         if !self.open {
-            if !(self.dialect.orphans_for_all && self.agents.is_empty()) {
+            if !(self.dialect.orphans_for_all && self.parsed.agents.is_empty()) {
                 return;
             }
             self.begin(true);
         }
         self.listing = false;
         let path = self.span(value);
-        self.rules.push(RuleLine { path, line, allow });
-        if let Some(group) = self.groups.last_mut() {
-            group.rules.end = self.rules.len();
-        }
+        self.parsed.rules.push(RuleLine { path, line, allow });
     }
 
     fn extra(&mut self, field: Field, value: &[u8], line: u32) {
-        let named = self.agents.len();
+        let named = self.parsed.agents.len();
         let from = match field {
             Field::CrawlDelay if crawl_delay(value).is_some() => replace(&mut self.delayed, named),
             Field::RequestRate if RequestRate::parse(value).is_some() => {
@@ -210,9 +216,11 @@ impl<'t> Parser<'t> {
             _ => named,
         };
         let value = self.span(value);
-        let group = self.open.then(|| self.groups.len().saturating_sub(1));
+        let group = self
+            .open
+            .then(|| self.parsed.groups.len().saturating_sub(1));
         let agents = if self.open { from..named } else { named..named };
-        self.extras.push(Extra {
+        self.parsed.extras.push(Extra {
             field,
             value,
             line,
@@ -241,16 +249,6 @@ impl<'t> Parser<'t> {
         match (u32::try_from(start), u32::try_from(part.len())) {
             (Ok(start), Ok(length)) => Span { start, length },
             _ => Span::default(),
-        }
-    }
-
-    fn finish(self) -> Parsed {
-        Parsed {
-            text: self.text.into(),
-            agents: self.agents,
-            rules: self.rules,
-            extras: self.extras,
-            groups: self.groups,
         }
     }
 }

@@ -6,6 +6,7 @@ use super::{
     dialect::{Escapes, Winner},
     escapes::is_plain,
     index::Decision,
+    octets,
     parsed::Parsed,
     pattern::{PathPattern, matches},
 };
@@ -70,19 +71,57 @@ impl Best {
 
 #[inline]
 fn compare(written: &[u8], path: &[u8]) -> Comparison {
-    let both = written.iter().zip(path);
-    let same = both.take_while(|(one, other)| one == other && !must_be_read(**one));
-    match written.get(same.count()) {
+    let both = written.len().min(path.len());
+    let mut seen = 0;
+    while seen < both {
+        let Some((one, other)) = words(written, path, seen, both) else {
+            return compare_slowly(written, path);
+        };
+        let same = octets::first(one ^ other);
+        let plain = octets::first(must_be_read(one));
+        if same.min(plain) < octets::WORD {
+            return unlike(plain <= same);
+        }
+        seen += octets::WORD;
+    }
+    match written.get(both) {
         None => Comparison::Same,
-        Some(octet) if must_be_read(*octet) => Comparison::Unclear,
-        Some(_) => Comparison::Different,
+        Some(next) => unlike(must_be_read(u64::from(*next)) != 0),
     }
 }
 
-/// Tells whether an octet of a rule may stand for others.
+/// Returns the next words of two texts, or the last ones of what is compared.
 #[inline]
-fn must_be_read(octet: u8) -> bool {
-    matches!(octet, b'*' | b'$' | b'%' | 0x80..)
+fn words(written: &[u8], path: &[u8], seen: usize, both: usize) -> Option<(u64, u64)> {
+    let start = seen.min(both.checked_sub(octets::WORD)?);
+    let one = written.get(start..)?.first_chunk()?;
+    let other = path.get(start..)?.first_chunk()?;
+    Some((octets::word(*one), octets::word(*other)))
+}
+
+fn unlike(is_read: bool) -> Comparison {
+    if is_read {
+        Comparison::Unclear
+    } else {
+        Comparison::Different
+    }
+}
+
+/// Compares what is shorter than a word.
+fn compare_slowly(written: &[u8], path: &[u8]) -> Comparison {
+    let is_read = |octet: u8| must_be_read(u64::from(octet)) != 0;
+    let both = written.iter().zip(path);
+    let same = both.take_while(|(one, other)| one == other && !is_read(**one));
+    match written.get(same.count()) {
+        None => Comparison::Same,
+        Some(octet) => unlike(is_read(*octet)),
+    }
+}
+
+/// Marks octets of a rule that may stand for others: `*`, `$`, `%`, and what is not ASCII.
+#[inline]
+fn must_be_read(word: u64) -> u64 {
+    octets::equal(word, b'*') | octets::equal_pair(word, b'$') | octets::beyond_ascii(word)
 }
 
 /// Out of the way of the loop that rarely needs it.
@@ -99,4 +138,42 @@ fn length_of_match(written: &[u8], dialect: &Dialect, path: &[u8]) -> Option<usi
     let pattern = PathPattern::new(written, dialect)?;
     let texts = pattern.texts.iter().map(AsRef::as_ref);
     matches(texts, pattern.ends, path).then_some(pattern.length)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Looks at one octet after the other.
+    fn slowly(written: &[u8], path: &[u8]) -> char {
+        for (place, octet) in written.iter().enumerate() {
+            match octet {
+                b'*' | b'$' | b'%' | 0x80.. => return '?',
+                octet if path.get(place) != Some(octet) => return '-',
+                _ => {}
+            }
+        }
+        '='
+    }
+
+    proptest! {
+        #[test]
+        fn words_are_compared_as_octets_are(
+            start in "[/a-c*$%\u{e9}+#&]{0,30}",
+            (rule, path) in ("[/a*$%\u{e9}+#&]{0,20}", "[/a*$%\u{e9}+#&]{0,20}"),
+        ) {
+            let start = if start.len() % 2 == 0 { start.replace(['*', '$', '%', '\u{e9}'], "b") } else { start };
+            let (written, path) = (format!("{start}{rule}"), format!("{start}{path}"));
+            for path in [&*path, &*start, &*written] {
+                let found = match compare(written.as_bytes(), path.as_bytes()) {
+                    Comparison::Different => '-',
+                    Comparison::Same => '=',
+                    Comparison::Unclear => '?',
+                };
+                prop_assert_eq!(found, slowly(written.as_bytes(), path.as_bytes()));
+            }
+        }
+    }
 }

@@ -14,7 +14,7 @@ use super::{
     dialect::{EmptyPath, Escapes, Grouping, Winner},
     index::{Candidate, Decision, Index},
     names::{Name, is_any, value},
-    parsed::{GroupLines, Parsed, RuleLine},
+    parsed::{Agent, GroupLines, Parsed, RuleLine},
     pattern::PathPattern,
     resolve::resolved,
     scan::{self, can_scan},
@@ -28,7 +28,8 @@ pub(super) struct Selection {
     pub(super) own: Option<Own>,
     /// Questions that were asked before there was an index, more or less.
     asked: AtomicUsize,
-    prepared: OnceLock<Prepared>,
+    /// Apart, as most files are asked once or never.
+    prepared: OnceLock<Box<Prepared>>,
 }
 
 /// Groups that count for a robot that some of them name.
@@ -135,12 +136,14 @@ impl Selection {
     }
 
     fn prepared(&self, parsed: &Parsed, dialect: &Dialect, base: Option<&str>) -> &Prepared {
-        self.prepared.get_or_init(|| Prepared {
-            index: match &self.own {
-                Some(own) => index(parsed, dialect, own.places.iter().copied(), base),
-                None => index(parsed, dialect, any_groups(parsed, dialect), base),
-            },
-            first_group: self.first_group(parsed, dialect),
+        self.prepared.get_or_init(|| {
+            Box::new(Prepared {
+                index: match &self.own {
+                    Some(own) => index(parsed, dialect, own.places.iter().copied(), base),
+                    None => index(parsed, dialect, any_groups(parsed, dialect), base),
+                },
+                first_group: self.first_group(parsed, dialect),
+            })
         })
     }
 
@@ -187,8 +190,11 @@ fn is_about(parsed: &Parsed, group: &GroupLines, name: &Name<'_>) -> bool {
 
 fn is_for_any(parsed: &Parsed, dialect: &Dialect, group: &GroupLines) -> bool {
     let mut agents = parsed.agents_of(group).iter();
-    group.implied
-        || agents.any(|agent| is_any(&value(parsed.octets(agent.value), dialect), dialect.names))
+    let is_for_any = |agent: &Agent| {
+        let written = parsed.octets(agent.value);
+        written == b"*" || is_any(&value(written, dialect), dialect.names)
+    };
+    group.implied || agents.any(is_for_any)
 }
 
 /// Returns the places of the groups of `*` that count.

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use memchr::{memchr, memchr2};
+use memchr::memchr;
 
-use super::{dialect::Escapes, escapes};
+use super::{dialect::Escapes, escapes, octets};
 
 /// Where a URL points to: scheme, host and port, and the rest.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -93,9 +93,7 @@ pub(super) fn target(url: &str, reading: Escapes) -> Option<Cow<'_, [u8]>> {
 /// Tells whether a URL is a path that is compared as it stands: most are.
 fn is_simple(url: &str) -> bool {
     let path = url.as_bytes();
-    matches!(path, [b'/'] | [b'/', b'!'..=b'.' | b'0'..=b'~', ..])
-        && url.is_ascii()
-        && memchr2(b'%', b'#', path).is_none()
+    matches!(path, [b'/'] | [b'/', b'!'..=b'.' | b'0'..=b'~', ..]) && !octets::has(path, b'%', b'#')
 }
 
 /// Tells whether a URL is that of /robots.txt.

@@ -108,7 +108,7 @@ impl RobotsTxt {
     fn lines_kept(&self) -> impl Iterator<Item = Line<'_>> {
         let reading = self.inner.dialect.lines;
         field::lines(self.as_bytes(), reading).filter_map(move |line| {
-            match field::read(&line, reading) {
+            match field::read(line, reading) {
                 Content::Field(Field::Other, _) | Content::Nothing => {}
                 Content::Blank | Content::Field(..) => return None,
             }

@@ -1,0 +1,125 @@
+//! Eight octets at a time: lines and paths are too short for a searcher to pay.
+
+use memchr::memchr2;
+
+/// Octets of a word.
+pub(super) const WORD: usize = size_of::<u64>();
+
+/// Octets of two words.
+const PAIR: usize = 2 * WORD;
+
+/// Octets in which the end of a line is looked for here: most lines are shorter.
+const USUAL_LINE: usize = 64;
+
+/// Returns where the first line feed or carriage return stands.
+#[inline]
+pub(super) fn line_end(text: &[u8]) -> Option<usize> {
+    // Whichever control character comes first, it mostly is one of them.
+    let found = control(text.get(..USUAL_LINE).unwrap_or(text));
+    match text.get(found)? {
+        b'\n' | b'\r' => Some(found),
+        _ => Some(found + memchr2(b'\n', b'\r', text.get(found..)?)?),
+    }
+}
+
+/// Returns where the first octet up to the carriage return stands, or where the text ends.
+#[inline]
+fn control(text: &[u8]) -> usize {
+    const EACH: u128 = u128::from_le_bytes([1; PAIR]);
+    let (pairs, tail) = text.as_chunks();
+    for (at, octets) in pairs.iter().enumerate() {
+        let pair = u128::from_le_bytes(*octets);
+        let found = pair.wrapping_sub(EACH * 0x0e) & !pair & (EACH * 0x80);
+        if found != 0 {
+            return at * PAIR + found.trailing_zeros() as usize / 8;
+        }
+    }
+    let mut tail = tail.iter();
+    let found = tail.position(|octet| *octet <= b'\r');
+    found.map_or(text.len(), |found| pairs.len() * PAIR + found)
+}
+
+/// Tells whether a text has one of two octets, neither of them 0, or one beyond ASCII.
+#[inline]
+pub(super) fn has(text: &[u8], one: u8, other: u8) -> bool {
+    let found = |word| equal(word, one) | equal(word, other) | beyond_ascii(word);
+    let (words, tail) = text.as_chunks();
+    let left = match text.last_chunk() {
+        Some(last) => word(*last),
+        None => tail
+            .iter()
+            .fold(0, |word, octet| word << 8 | u64::from(*octet)),
+    };
+    words.iter().any(|octets| found(word(*octets)) != 0) || found(left) != 0
+}
+
+/// Eight octets as a number: the first is the lowest.
+#[inline]
+pub(super) const fn word(octets: [u8; WORD]) -> u64 {
+    u64::from_le_bytes(octets)
+}
+
+/// Marks octets that are equal to one: the first mark is right, those behind it may not be.
+#[inline]
+pub(super) const fn equal(word: u64, octet: u8) -> u64 {
+    zero(word ^ each(octet))
+}
+
+/// Marks octets of which all but the lowest bit is equal, as `equal` does.
+#[inline]
+pub(super) const fn equal_pair(word: u64, octet: u8) -> u64 {
+    zero((word ^ each(octet)) & each(0xfe))
+}
+
+/// Marks octets that are not ASCII.
+#[inline]
+pub(super) const fn beyond_ascii(word: u64) -> u64 {
+    word & each(0x80)
+}
+
+/// Returns the place of the first octet with a bit that is set, or that behind the last.
+#[inline]
+pub(super) const fn first(word: u64) -> usize {
+    word.trailing_zeros() as usize / 8
+}
+
+#[inline]
+const fn each(octet: u8) -> u64 {
+    word([octet; WORD])
+}
+
+#[inline]
+const fn zero(word: u64) -> u64 {
+    word.wrapping_sub(each(1)) & !word & each(0x80)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn lines_end_where_the_first_of_both_stands(
+            text in prop::collection::vec(prop_oneof![
+                30 => any::<u8>().prop_map(|octet| octet | 0x20),
+                1 => prop::sample::select(&b"\r\n\t\x0b\x0e\x8a\x8d"[..]),
+            ], 0..100),
+        ) {
+            let expected = text.iter().position(|octet| matches!(octet, b'\r' | b'\n'));
+            prop_assert_eq!(line_end(&text), expected);
+        }
+
+        #[test]
+        fn escapes_fragments_and_what_is_not_ascii_are_found(
+            text in prop::collection::vec(prop_oneof![
+                30 => 0..128u8,
+                1 => prop::sample::select(&b"%#\x80\xff"[..]),
+            ], 0..40),
+        ) {
+            let expected = text.iter().any(|octet| matches!(octet, b'%' | b'#' | 0x80..));
+            prop_assert_eq!(has(&text, b'%', b'#'), expected);
+        }
+    }
+}
