@@ -22,6 +22,7 @@ mod error;
 mod file;
 mod init;
 mod key;
+mod keys;
 mod listener;
 mod load;
 mod robots_txt;
@@ -35,7 +36,8 @@ mod value;
 
 pub use error::{ConfigError, ConfigErrors, nearest, unknown_word};
 pub use init::commented_configuration;
-pub use key::{KEYS, Key, Kind};
+pub use key::{Key, Kind};
+pub use keys::KEYS;
 pub use listener::{AcmeTable, CertificateSettings, ListenerSettings};
 pub use load::{InForce, Loaded, Loader};
 pub use robots_txt::RobotsTxtHostSettings;
