@@ -48,6 +48,7 @@ mod readers;
 mod rejection;
 mod repeats;
 mod robots;
+mod robots_copy;
 mod run;
 mod scope;
 mod seen;

@@ -6,9 +6,11 @@ use url::Url;
 
 use crate::document::resolve;
 use crate::robots_txt::{Access, ForRobot, RobotsTxt};
+use crate::store::RobotsTxtCopy;
 
 use super::{
     Rejection, Step,
+    robots_copy::{News, conditions, copy_of},
     settings::Settings,
     source::{PageRequest, SourceError},
 };
@@ -42,17 +44,18 @@ pub(super) enum Permission {
 }
 
 impl HostRules {
-    /// Asks for the robots.txt of a URL's host.
+    /// Asks for the robots.txt of a URL's host, unless it is the one of last time.
     ///
     /// A server that has none now is asked again, as often as for a page.
     pub(super) async fn read(settings: &Settings, url: &Url) -> Self {
         let Some(file) = robots_txt_url(settings, url) else {
             return Self::new(settings, url.as_str(), Access::AllowAll, b"", None);
         };
+        let copy = copy_of(settings, &file).await;
         let mut pause = settings.limits.retry_delay;
         let mut attempt = 0;
         loop {
-            let (answer, reason) = ask(settings, &file).await;
+            let (answer, reason) = ask(settings, &file, copy.as_ref()).await;
             let is_last = attempt >= settings.limits.retries;
             match answer.access {
                 Access::DenyAll { retry: true } if !is_last => {
@@ -61,6 +64,7 @@ impl HostRules {
                     attempt += 1;
                 }
                 access => {
+                    answer.news.apply(settings, copy.as_ref()).await;
                     let mut rules =
                         Self::new(settings, file.as_str(), access, &answer.body, answer.peer);
                     rules.unreachable =
@@ -117,17 +121,32 @@ struct Asked {
     access: Access,
     body: bytes::Bytes,
     peer: Option<IpAddr>,
+    news: News,
 }
 
 /// Asks for a file, redirects followed that stay in scope; tells in words how it went.
-async fn ask(settings: &Settings, file: &Url) -> (Asked, String) {
+async fn ask(settings: &Settings, file: &Url, copy: Option<&RobotsTxtCopy>) -> (Asked, String) {
     let mut url = file.clone();
     let mut redirects = 0;
     loop {
-        let answer = match settings.source.ask(&request(&url)).await {
+        // What is known of the file says nothing of what it may lead to.
+        let copy = copy.filter(|_| redirects == 0);
+        let request = request(&url).unless(conditions(copy));
+        let answer = match settings.source.ask(&request).await {
             Ok(answer) => answer,
             Err(error) => return (failed(settings, &error), error.to_string()),
         };
+        if let Some(copy) = copy
+            && answer.status == 304
+        {
+            let asked = Asked {
+                access: Access::Rules,
+                body: copy.body.clone().into(),
+                peer: answer.peer,
+                news: News::None,
+            };
+            return (asked, format!("{url} is as it was"));
+        }
         let target = answer.is_redirect().then(|| answer.location()).flatten();
         let target = target.and_then(|location| resolve(&url, &location));
         let target = target.filter(|target| settings.scope.check_host(target).is_ok());
@@ -139,10 +158,16 @@ async fn ask(settings: &Settings, file: &Url) -> (Asked, String) {
             continue;
         }
         let access = Access::from_status(answer.status, redirects, &settings.dialect);
+        let news = if redirects == 0 {
+            News::of(file, access, &answer)
+        } else {
+            News::Gone
+        };
         let asked = Asked {
             access,
             body: answer.body,
             peer: answer.peer,
+            news,
         };
         return (asked, format!("{url} answered {}", answer.status));
     }
@@ -170,6 +195,7 @@ fn failed(settings: &Settings, error: &SourceError) -> Asked {
         access: Access::from_status(status, 0, &settings.dialect),
         body: bytes::Bytes::new(),
         peer: None,
+        news: News::None,
     }
 }
 

@@ -109,7 +109,7 @@ impl SiteRobot {
     }
 
     /// Returns how many runs have ended, in whatever way.
-    #[cfg(feature = "server")]
+    #[cfg(feature = "admin")]
     pub(crate) fn runs_ended(&self) -> u64 {
         self.shared.runs_ended.load(Ordering::Acquire)
     }

@@ -50,7 +50,7 @@ pub use descriptions::{
 pub use error::{StoreError, StoreErrorKind};
 pub use frontier::{
     ClaimedUrl, DescribedTwice, DescriptionChange, FoundUrl, KnownUrl, OpenUrls, PageRecord,
-    Recorded, RunCounts, RunKey, RunState, RunWanted, StoredRun,
+    Recorded, RobotsTxtCopy, RunCounts, RunKey, RunState, RunWanted, StoredRun,
 };
 pub use refreshes::{RefreshOutcome, RefreshRecord};
 pub use replace::Changes;

@@ -17,7 +17,7 @@ use robot_detection::{
     store::{DescriptionQuery, RunState, Store},
 };
 
-use site::{Page, Site};
+use site::{Asked, Page, Site};
 
 async fn store() -> Store {
     Store::connect("sqlite::memory:").await.unwrap()
@@ -149,6 +149,7 @@ async fn a_site_is_walked_within_its_scope() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_second_run_asks_only_for_what_has_changed() {
     let site = Site::open(&[
+        ("/robots.txt", Page::text("text/plain", "")),
         ("/", Page::html("Home", &["/a", "/b", "/twin"])),
         ("/a", Page::html("A", &["/deep"])),
         ("/b", Page::html("B", &[])),
@@ -168,8 +169,7 @@ async fn a_second_run_asks_only_for_what_has_changed() {
     let second = run(robot(&store, &site)).await;
     let asked = site.asked();
     let plain: Vec<_> = asked.iter().filter(|asked| !asked.is_conditional).collect();
-    assert_eq!(plain.len(), 1, "{plain:?}");
-    assert_eq!(plain[0].path, "/robots.txt");
+    assert!(plain.is_empty(), "{plain:?}");
     assert_eq!((second.counts.fetched, second.counts.unmodified), (5, 5));
     let after = store
         .descriptions(&DescriptionQuery::new("docs"))
@@ -185,6 +185,51 @@ async fn a_second_run_asks_only_for_what_has_changed() {
     let titles = described(&store, &site).await;
     assert_eq!(titles["/a"], "A, changed");
     assert!(!titles.contains_key("/deep"), "nobody links to it any more");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_robots_txt_that_is_as_it_was_is_not_sent_again() {
+    let rules = |path: &str| Page::text("text/plain", format!("User-agent: *\nDisallow: {path}"));
+    let site = Site::open(&[
+        ("/robots.txt", rules("/a")),
+        ("/", Page::html("Home", &["/a", "/b"])),
+        ("/a", Page::html("A", &[])),
+        ("/b", Page::html("B", &[])),
+    ])
+    .await;
+    let store = store().await;
+    // What was asked for, robots.txt first: a star stands for a condition.
+    let asked = async || {
+        run(robot(&store, &site)).await;
+        let mut asked = site.asked();
+        asked.sort_by_key(|asked| (asked.path != "/robots.txt", asked.path.clone()));
+        let word = |asked: &Asked| {
+            let star = if asked.is_conditional { "*" } else { "" };
+            format!("{}{star}", asked.path)
+        };
+        asked.iter().map(word).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(asked().await, "/robots.txt / /b");
+    assert_eq!(asked().await, "/robots.txt* /* /b*");
+    site.put("/robots.txt", rules("/b"));
+    assert_eq!(asked().await, "/robots.txt* /* /a");
+    assert_eq!(asked().await, "/robots.txt* /* /a*");
+
+    site.put("/robots.txt", Page::status(503));
+    asked().await;
+    site.put("/robots.txt", rules("/b"));
+    let after_a_fault = asked().await;
+    assert!(
+        after_a_fault.starts_with("/robots.txt* "),
+        "{after_a_fault}"
+    );
+
+    site.remove("/robots.txt");
+    assert_eq!(asked().await, "/robots.txt* /* /a* /b");
+    site.put("/robots.txt", rules("/b"));
+    assert_eq!(asked().await, "/robots.txt /* /a*");
+    store.clear_site("docs").await.unwrap();
+    assert_eq!(asked().await, "/robots.txt / /a");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -208,7 +253,11 @@ async fn of_twins_the_shortest_url_is_described_whichever_comes_first() {
     let second = run(robot(&store, &site)).await;
     let asked = site.asked();
     let plain: Vec<_> = asked.iter().filter(|asked| !asked.is_conditional).collect();
-    assert_eq!(plain.len(), 1, "all but robots.txt is known: {plain:?}");
+    assert_eq!(
+        plain.len(),
+        1,
+        "all but robots.txt, of which there is none: {plain:?}"
+    );
     assert_eq!(second.counts.unmodified, 3);
     assert_eq!(paths(&store, &site).await, "/ /twin");
 

@@ -46,7 +46,7 @@ impl Store {
         self.run(run_id).await
     }
 
-    /// Forgets runs, URLs and descriptions of a site; returns how many descriptions.
+    /// Forgets runs, URLs, robots.txt files and descriptions of a site; returns how many descriptions.
     ///
     /// # Errors
     ///
@@ -54,7 +54,7 @@ impl Store {
     pub async fn clear_site(&self, site: &str) -> Result<u64, StoreError> {
         let values = [site.into()];
         let mut transaction = self.database.begin("forget a site").await?;
-        for statement in [&sql::CLEAR_URLS, &sql::CLEAR_RUNS] {
+        for statement in [&sql::CLEAR_URLS, &sql::CLEAR_RUNS, &sql::CLEAR_ROBOTS_TXT] {
             transaction.execute(statement, &values).await?;
         }
         let cleared = clear(&mut transaction, site).await?;

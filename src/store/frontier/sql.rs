@@ -139,6 +139,18 @@ statements! {
         "DELETE FROM site_robot_urls WHERE site = $1";
     CLEAR_RUNS = "forget all runs",
         "DELETE FROM site_robot_runs WHERE site = $1";
+    CLEAR_ROBOTS_TXT = "forget all robots.txt files",
+        "DELETE FROM site_robot_robots_txt WHERE site = $1";
+
+    ROBOTS_TXT_COPY = "read the copy of a robots.txt",
+        "SELECT url, etag, last_modified, body FROM site_robot_robots_txt \
+         WHERE site = $1 AND url = $2";
+    KEEP_ROBOTS_TXT = "keep a copy of a robots.txt",
+        "INSERT INTO site_robot_robots_txt (site, url, etag, last_modified, body) \
+         VALUES ($1, $2, $3, $4, $5) ON CONFLICT (site, url) DO UPDATE SET \
+         etag = excluded.etag, last_modified = excluded.last_modified, body = excluded.body";
+    FORGET_ROBOTS_TXT = "forget the copy of a robots.txt",
+        "DELETE FROM site_robot_robots_txt WHERE site = $1 AND url = $2";
 }
 
 /// On SQLite: returns how many rows the statement before has changed.

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use robot_detection::{
     description::ResourceDescription,
     store::{
-        ClaimedUrl, DescriptionChange, FoundUrl, PageRecord, RunCounts, RunKey, RunState,
-        RunWanted, Store, StoreErrorKind, StoredRun,
+        ClaimedUrl, DescriptionChange, FoundUrl, PageRecord, RobotsTxtCopy, RunCounts, RunKey,
+        RunState, RunWanted, Store, StoreErrorKind, StoredRun,
     },
 };
 use tokio::task::JoinSet;
@@ -24,6 +24,7 @@ on_each_engine! {
     the_next_run_knows_the_last_visit,
     thousands_of_descriptions_are_withdrawn_in_pieces,
     a_site_is_forgotten_whole,
+    a_robots_txt_is_kept_replaced_and_forgotten,
     duplicates_are_found_and_withdrawn,
 }
 
@@ -340,6 +341,31 @@ async fn a_site_is_forgotten_whole(database: TestDatabase) {
     assert!(store.runs(SITE, 9).await.unwrap().is_empty());
     assert!(store.known_url(SITE, &url("a")).await.unwrap().is_none());
     assert_eq!(store.description_count(SITE).await.unwrap(), 0);
+}
+
+async fn a_robots_txt_is_kept_replaced_and_forgotten(database: TestDatabase) {
+    let store = database.store().await;
+    let file = url("robots.txt");
+    let known = async |site: &str| store.robots_txt_copy(site, &file).await.unwrap();
+    assert_eq!(known(SITE).await, None);
+    let mut copy = RobotsTxtCopy {
+        url: file.clone(),
+        etag: Some("\"1\"".to_owned()),
+        last_modified: None,
+        body: "User-agent: *\nDisallow: /\u{e4}'\\\n".to_owned(),
+    };
+    store.keep_robots_txt(SITE, &copy).await.unwrap();
+    assert_eq!(known(SITE).await.as_ref(), Some(&copy));
+    assert_eq!(known("other").await, None);
+    (copy.etag, copy.last_modified) = (None, Some("Sat, 21 Nov 2026 00:00:00 GMT".to_owned()));
+    copy.body.clear();
+    store.keep_robots_txt(SITE, &copy).await.unwrap();
+    store.keep_robots_txt("other", &copy).await.unwrap();
+    assert_eq!(known(SITE).await.as_ref(), Some(&copy));
+    store.forget_robots_txt(SITE, &file).await.unwrap();
+    assert_eq!(known(SITE).await, None);
+    store.clear_site("other").await.unwrap();
+    assert_eq!(known("other").await, None);
 }
 
 async fn those_who_are_gone_lose_what_they_took(database: TestDatabase) {
