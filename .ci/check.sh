@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Formatting, lints, documentation, and that the layer alone stays small.
+# Formatting, lints of each feature and of all, documentation, and that the layer alone stays small.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CLIPPY_CONF_DIR="$PWD/.ci"
@@ -18,6 +18,11 @@ if cargo tree --locked --all-features --edges normal --prefix none | grep -E '^(
     echo "error: a dependency brings a second TLS library" >&2
     exit 1
 fi
+
+echo '== each feature alone'
+for feature in access-log html formats fetch store refresh verify site-robot proxy acme admin; do
+    cargo clippy --quiet --locked --no-default-features --features "$feature" -- -D warnings
+done
 
 echo '== lints'
 cargo clippy --locked --all-targets -- -D warnings

@@ -43,6 +43,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// How long a start waits for the upstream's file; what has not come by then comes later.
 pub(in crate::app) const START_WAIT: Duration = Duration::from_millis(500);
 /// How long a command waits for it, which needs the file to answer.
+#[cfg(feature = "server")]
 pub(super) const COMMAND_WAIT: Duration = Duration::from_secs(3);
 
 /// What `/robots.txt` is on each host, and what it says there; clones share it.

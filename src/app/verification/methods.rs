@@ -28,6 +28,10 @@ struct Inner {
     ranges: Ranges,
     store: Store,
     fetcher: Fetcher,
+    #[cfg_attr(
+        not(feature = "server"),
+        expect(dead_code, reason = "the server alone changes the methods later")
+    )]
     clock: Clock,
     settings: Mutex<Verification>,
 }
