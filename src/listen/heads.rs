@@ -14,7 +14,7 @@ use bytes::BytesMut;
 use http::{Method, Uri};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::{idle::Activity, listener::ListenSettings};
+use super::{idle::Activity, listener::ListenSettings, stream::read_again};
 
 /// Bytes kept from before a request, in which the next one's head may have begun.
 const SEAM_BYTES: usize = 1024;
@@ -158,11 +158,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Overheard<S> {
         if this.unread.is_empty() {
             ready!(Pin::new(&mut this.stream).poll_read(cx, buf))?;
         } else {
-            let len = this.unread.len().min(buf.remaining());
-            buf.put_slice(&this.unread.split_to(len));
-            if this.unread.is_empty() {
-                this.unread = BytesMut::new(); // It needs the memory no more.
-            }
+            read_again(&mut this.unread, buf);
         }
         this.keep(buf.filled().get(before..).unwrap_or_default());
         Poll::Ready(Ok(()))

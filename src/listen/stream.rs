@@ -8,7 +8,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use bytes::{Buf, BytesMut};
+use bytes::BytesMut;
 #[cfg(target_os = "linux")]
 use rustix::{
     fd::AsFd,
@@ -58,8 +58,8 @@ pub(super) struct Transport {
 
 /// Socket that the runtime watches once something has to be waited for.
 ///
-/// A client that sends one request has mostly sent it when its connection is
-/// accepted, and nothing is waited for until that is closed.
+/// A client that sends one request may have sent it when its connection is
+/// accepted, and nothing is waited for then until that is closed.
 #[derive(Debug)]
 enum Socket {
     Unwatched(Accepted),
@@ -203,12 +203,7 @@ impl AsyncRead for Transport {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         if !self.unread.is_empty() {
-            let len = self.unread.len().min(buf.remaining());
-            buf.put_slice(self.unread.get(..len).unwrap_or_default());
-            self.unread.advance(len);
-            if self.unread.is_empty() {
-                self.unread = BytesMut::new(); // It needs the memory no more.
-            }
+            read_again(&mut self.unread, buf);
             return Poll::Ready(Ok(()));
         }
         if let Some(polled) = self.poll_read_early(cx, buf) {
@@ -314,6 +309,15 @@ fn poll_write_last(
 #[cfg(not(target_os = "linux"))]
 fn write_last(mut stream: &std::net::TcpStream, buf: &[u8]) -> io::Result<usize> {
     stream.write(buf)
+}
+
+/// Reads what was read before, as much as there is room for.
+pub(super) fn read_again(unread: &mut BytesMut, buf: &mut ReadBuf<'_>) {
+    let len = unread.len().min(buf.remaining());
+    buf.put_slice(&unread.split_to(len));
+    if unread.is_empty() {
+        *unread = BytesMut::new(); // It needs the memory no more.
+    }
 }
 
 /// Returns the error unless it says that something is to be waited for.
