@@ -12,7 +12,6 @@ use axum::{
     body::Body,
     http::{Method, Request, Response, StatusCode},
 };
-use http_body_util::Full;
 use pin_project_lite::pin_project;
 use tokio::runtime::Handle;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker, task_tracker::TaskTrackerToken};
@@ -67,7 +66,7 @@ pub(super) struct Rooms {
 
 impl Rooms {
     /// Asks one of the routers, on the runtime of the process.
-    pub(super) fn ask(&self, router: &Router, request: Request<Arrival>) -> BehindFuture {
+    pub(super) fn ask(&self, router: &Router, request: &mut Request<Arrival>) -> BehindFuture {
         let answer = router.clone().oneshot(guarded(request));
         let task = self.tasks.spawn_on(answer, &self.runtime);
         BehindFuture::Task {
@@ -96,28 +95,25 @@ impl Behind {
     }
 
     /// Answers a request that the layer has let pass.
-    pub(super) fn answer(&self, request: Request<Arrival>) -> BehindFuture {
+    pub(super) fn answer(&self, request: &mut Request<Arrival>) -> BehindFuture {
         let parts = &*self.parts;
         if let Some(signer) = &parts.signer
             && request.uri().path() == Signer::DIRECTORY_PATH
             && matches!(*request.method(), Method::GET | Method::HEAD)
         {
-            let body = |body| FrontBody::Small {
-                body: Full::new(body),
-            };
-            return BehindFuture::ready(signer.directory().map(body));
+            return BehindFuture::ready(signer.directory().map(FrontBody::small));
         }
-        if let Some(answer) = parts.robots_txt.answer(&request) {
+        if let Some(answer) = parts.robots_txt.answer(request) {
             return BehindFuture::ready(answer.map(FrontBody::from));
         }
-        if let Some(router) = parts.rooms.router(&request) {
+        if let Some(router) = parts.rooms.router(request) {
             return parts.rooms.ask(router, request);
         }
         if let Some(heaven) = &parts.heaven
             && heaven.contains(request.uri().path())
         {
             let heaven = heaven.clone();
-            let request = Arrival::into_extensions(request).map(Body::new);
+            let request = Arrival::take_extended(request).map(Body::new);
             return BehindFuture::Page {
                 future: Box::pin(async move { heaven.answer(request).await }),
             };
@@ -135,8 +131,8 @@ impl Behind {
 }
 
 /// Makes the body one that must not come too slowly.
-fn guarded(request: Request<Arrival>) -> Request<Body> {
-    let mut request = Arrival::into_extensions(request);
+fn guarded(request: &mut Request<Arrival>) -> Request<Body> {
+    let mut request = Arrival::take_extended(request);
     let guard = request.extensions_mut().remove::<BodyGuard>();
     request.map(|body| match guard {
         Some(guard) => Body::new(guard.watch(body)),
@@ -187,11 +183,7 @@ impl Future for BehindFuture {
                 None => return Poll::Pending,
             },
             BehindProjection::Proxy { future, used } => {
-                let response = ready!(future.poll(cx));
-                match used.take() {
-                    Some(used) => response.map(|body| FrontBody::Proxy { body, used }),
-                    None => return Poll::Pending,
-                }
+                ready!(future.poll(cx)).map(|body| FrontBody::proxied(body, used.take()))
             }
             BehindProjection::Task { task } => match ready!(task.poll(cx)) {
                 Ok(Ok(response)) => response.map(FrontBody::from),

@@ -15,13 +15,16 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::proxy::ProxyBody;
 
-use super::observe::FromUpstream;
+use super::observe::{FromUpstream, ObservedBody};
+
+/// Body of a response of the server.
+pub(super) type FrontBody = ObservedBody<Source>;
 
 pin_project! {
-    /// Body of a response of the server.
+    /// Where a body comes from.
     #[derive(Debug)]
-    #[project = FrontBodyProjection]
-    pub(super) enum FrontBody {
+    #[project = SourceProjection]
+    pub(super) enum Source {
         /// Something short of our own, or nothing.
         Small {
             #[pin]
@@ -31,7 +34,7 @@ pin_project! {
         Proxy {
             #[pin]
             body: ProxyBody,
-            used: TaskTrackerToken,
+            used: Option<TaskTrackerToken>,
         },
         /// A page of ours.
         Page {
@@ -44,19 +47,35 @@ pin_project! {
 impl FrontBody {
     /// Creates a short body from text.
     pub(super) fn text(text: String) -> Self {
-        Self::Small {
-            body: Full::from(text),
-        }
+        Self::small(text.into())
+    }
+
+    /// Creates a short body.
+    pub(super) fn small(bytes: Bytes) -> Self {
+        Self::from(Source::Small {
+            body: Full::new(bytes),
+        })
+    }
+
+    /// Creates the upstream's, with what is kept to its end.
+    pub(super) fn proxied(body: ProxyBody, used: Option<TaskTrackerToken>) -> Self {
+        Self::from(Source::Proxy { body, used })
     }
 }
 
-impl FromUpstream for FrontBody {
+impl From<body::Body> for FrontBody {
+    fn from(body: body::Body) -> Self {
+        Self::from(Source::Page { body })
+    }
+}
+
+impl FromUpstream for Source {
     fn is_from_upstream(&self) -> bool {
         matches!(self, Self::Proxy { .. })
     }
 }
 
-impl Default for FrontBody {
+impl Default for Source {
     fn default() -> Self {
         Self::Small {
             body: Full::default(),
@@ -64,13 +83,7 @@ impl Default for FrontBody {
     }
 }
 
-impl From<body::Body> for FrontBody {
-    fn from(body: body::Body) -> Self {
-        Self::Page { body }
-    }
-}
-
-impl Body for FrontBody {
+impl Body for Source {
     type Data = Bytes;
     type Error = Box<dyn Error + Send + Sync>;
 
@@ -79,9 +92,9 @@ impl Body for FrontBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         match self.project() {
-            FrontBodyProjection::Small { body } => body.poll_frame(cx).map_err(Into::into),
-            FrontBodyProjection::Proxy { body, .. } => body.poll_frame(cx).map_err(Into::into),
-            FrontBodyProjection::Page { body } => body.poll_frame(cx).map_err(Into::into),
+            SourceProjection::Small { body } => body.poll_frame(cx).map_err(Into::into),
+            SourceProjection::Proxy { body, .. } => body.poll_frame(cx).map_err(Into::into),
+            SourceProjection::Page { body } => body.poll_frame(cx).map_err(Into::into),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::{
     convert::Infallible,
+    mem,
     pin::Pin,
     sync::{
         Arc,
@@ -15,13 +16,13 @@ use pin_project_lite::pin_project;
 use tokio::time::timeout;
 
 use crate::detect::Verdict;
-use crate::layer::{self, Ready, Reply, Waiting};
+use crate::layer::{Passing, Pending, Reply};
 use crate::listen::{Answer, Arrival, HttpService};
 
 use super::{
     behind::{BehindFuture, Rooms},
     body::FrontBody,
-    observe::{Observation, ObserveFuture, ObservedBody, SiteObserver},
+    observe::{Observation, ObserveFuture, SiteObserver},
     pages,
     serving::{Served, Serving},
     table::{Found, host},
@@ -31,8 +32,7 @@ use super::{
 const NO_SITE: &str = "none";
 
 /// Future of the response to a request that waits for a verdict.
-type Settled =
-    Pin<Box<dyn Future<Output = Result<Response<ObservedBody<FrontBody>>, Infallible>> + Send>>;
+type Settled = Pin<Box<dyn Future<Output = Result<Response<FrontBody>, Infallible>> + Send>>;
 
 /// Sends each request to its site.
 #[derive(Clone, Debug)]
@@ -68,40 +68,49 @@ impl Front {
 
     fn route(
         &self,
-        mut request: Request<Arrival>,
+        request: &mut Request<Arrival>,
         ends_connection: bool,
-    ) -> Answer<ObservedBody<FrontBody>, Answering> {
+    ) -> Answer<FrontBody, FrontFuture> {
+        let later = |answering| Answer::Later(FrontFuture::new(answering, ends_connection));
         let sites = self.shared.serving.sites();
         let places = &sites.places;
         let found = match places.only() {
             Some(site) => Found::Site(site),
-            None => places.find(host(&request), request.uri().path()),
+            None => places.find(host(request), request.uri().path()),
         };
         let status = match found {
             Found::Site(served) => {
-                let mut observation = served.observer().begin(&mut request);
+                let mut observation = served.observer().begin(request);
                 return match served.respond(request) {
-                    Ok(Reply::Now(response, outcome)) => {
+                    Ok(Reply::Now(mut response, outcome)) => {
                         observation.decided(outcome);
-                        Answer::Now(observation.answered(response))
+                        observation.answered(&mut response);
+                        Answer::Now(response)
                     }
-                    Ok(Reply::Ready(Ready { head, room }, outcome)) => {
+                    Ok(Reply::Ready(head, outcome)) => {
                         observation.decided(outcome);
                         if ends_connection {
-                            let response = head.response(FrontBody::default(), room);
-                            return Answer::Now(observation.answered(response));
+                            let room = mem::take(request.headers_mut());
+                            let mut response = head.response(FrontBody::default(), room);
+                            observation.answered(&mut response);
+                            return Answer::Now(response);
                         }
                         observation.ended(head.status());
-                        Answer::Ready { head, room }
+                        Answer::Ready(head)
                     }
                     Ok(Reply::Later(future, outcome)) => {
                         observation.decided(outcome);
-                        Answer::Later(Answering::OfSite {
+                        later(Answering::OfSite {
                             future: ObserveFuture::new(future, observation),
                         })
                     }
-                    Err(waiting) => Answer::Later(Answering::Waiting {
-                        future: Box::pin(settle(Arc::clone(served), waiting, observation)),
+                    Err(verdict) => later(Answering::Waiting {
+                        future: Box::pin(settle(
+                            Arc::clone(served),
+                            Arrival::take(request),
+                            verdict,
+                            observation,
+                        )),
                     }),
                 };
             }
@@ -110,59 +119,56 @@ impl Front {
             Found::NoHost => StatusCode::MISDIRECTED_REQUEST,
         };
         let rooms = &self.shared.rooms;
-        let observation = self.shared.nowhere.begin(&mut request);
-        let future = match rooms.router(&request) {
+        let observation = self.shared.nowhere.begin(request);
+        let future = match rooms.router(request) {
             Some(router) => rooms.ask(router, request),
             None => BehindFuture::ready(pages::status(status).map(FrontBody::from)),
         };
-        Answer::Later(Answering::OfNone {
+        later(Answering::OfNone {
             future: ObserveFuture::new(future, observation),
         })
     }
 }
 
 impl HttpService for Front {
-    type ResponseBody = ObservedBody<FrontBody>;
+    type ResponseBody = FrontBody;
     type Future = FrontFuture;
 
     const TAKES_BODILESS: bool = true;
 
-    fn answer(&self, request: Request<Arrival>) -> Answer<Self::ResponseBody, FrontFuture> {
+    fn answer(&self, request: &mut Request<Arrival>) -> Answer<Self::ResponseBody, FrontFuture> {
         let is_draining = self.shared.is_draining.load(Ordering::Relaxed);
         let ends_connection = is_draining && request.version() < Version::HTTP_2;
-        match self.route(request, ends_connection) {
-            Answer::Now(mut response) => {
-                if ends_connection {
-                    end_connection(&mut response);
-                }
-                Answer::Now(response)
-            }
-            Answer::Ready { head, room } => Answer::Ready { head, room },
-            Answer::Later(answering) => Answer::Later(FrontFuture {
-                ends_connection,
-                answering,
-            }),
+        let mut answer = self.route(request, ends_connection);
+        if ends_connection && let Answer::Now(response) = &mut answer {
+            end_connection(response);
         }
+        answer
     }
 }
 
 /// Waits for the verdict on a request's claim, and decides with what is known then.
 async fn settle(
     served: Arc<Served>,
-    waiting: Box<Waiting<Arrival>>,
+    mut request: Request<Arrival>,
+    verdict: Pending,
     mut observation: Observation,
-) -> Result<Response<ObservedBody<FrontBody>>, Infallible> {
-    let Waiting { request, verdict } = *waiting;
+) -> Result<Response<FrontBody>, Infallible> {
     let settled = timeout(verdict.limit, verdict.settling).await;
     let verdict = settled.unwrap_or(Verdict::Pending);
-    match served.respond_settled(request, verdict) {
-        Reply::Now(response, outcome) => {
+    request.body_mut().has_waited();
+    match served.respond_settled(&mut request, verdict) {
+        Reply::Now(mut response, outcome) => {
             observation.decided(outcome);
-            Ok(observation.answered(response))
+            observation.answered(&mut response);
+            Ok(response)
         }
-        Reply::Ready(Ready { head, room }, outcome) => {
+        Reply::Ready(head, outcome) => {
             observation.decided(outcome);
-            Ok(observation.answered(head.response(FrontBody::default(), room)))
+            let room = mem::take(request.headers_mut());
+            let mut response = head.response(FrontBody::default(), room);
+            observation.answered(&mut response);
+            Ok(response)
         }
         Reply::Later(future, outcome) => {
             observation.decided(outcome);
@@ -185,7 +191,7 @@ pin_project! {
     enum Answering {
         OfSite {
             #[pin]
-            future: ObserveFuture<layer::ResponseFuture<BehindFuture, FrontBody>>,
+            future: ObserveFuture<Passing<BehindFuture>>,
         },
         OfNone {
             #[pin]
@@ -198,20 +204,39 @@ pin_project! {
     }
 }
 
+impl FrontFuture {
+    fn new(answering: Answering, ends_connection: bool) -> Self {
+        Self {
+            ends_connection,
+            answering,
+        }
+    }
+}
+
 impl Future for FrontFuture {
-    type Output = Response<ObservedBody<FrontBody>>;
+    type Output = Result<Response<FrontBody>, Infallible>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        let Ok(mut response) = ready!(match this.answering.project() {
+        if !*this.ends_connection {
+            // The response is large, and not moved for nothing.
+            return this.answering.poll(cx);
+        }
+        let Ok(mut response) = ready!(this.answering.poll(cx));
+        end_connection(&mut response);
+        Poll::Ready(Ok(response))
+    }
+}
+
+impl Future for Answering {
+    type Output = Result<Response<FrontBody>, Infallible>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.project() {
             AnsweringProjection::OfSite { future } => future.poll(cx),
             AnsweringProjection::OfNone { future } => future.poll(cx),
             AnsweringProjection::Waiting { future } => future.as_mut().poll(cx),
-        });
-        if *this.ends_connection {
-            end_connection(&mut response);
         }
-        Poll::Ready(response)
     }
 }
 

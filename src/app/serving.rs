@@ -13,7 +13,7 @@ use tracing::warn;
 
 use crate::admin::{AdminSite, SiteCounts, UpstreamRow};
 use crate::detect::Verdict;
-use crate::layer::{Client, Reply, RobotDetectionService, Stats, Waiting};
+use crate::layer::{Client, Pending, Reply, RobotDetectionService, Stats};
 use crate::listen::Arrival;
 use crate::policy::Enforcer;
 use crate::proxy::ServerState;
@@ -64,11 +64,11 @@ pub(super) struct Served {
 impl Served {
     /// Decides about a request, and answers it or asks who does.
     ///
-    /// It fails with a request that is to wait for the verdict on its claim.
+    /// It fails with the verdict on its claim that the request is to wait for.
     pub(super) fn respond(
         &self,
-        request: Request<Arrival>,
-    ) -> Result<Reply<BehindFuture, FrontBody>, Box<Waiting<Arrival>>> {
+        request: &mut Request<Arrival>,
+    ) -> Result<Reply<BehindFuture, FrontBody>, Pending> {
         let client = request.body().client();
         let client = Client {
             address: client.client,
@@ -80,7 +80,7 @@ impl Served {
     /// Does the same for a request that has waited for its verdict.
     pub(super) fn respond_settled(
         &self,
-        request: Request<Arrival>,
+        request: &mut Request<Arrival>,
         verdict: Verdict,
     ) -> Reply<BehindFuture, FrontBody> {
         self.service

@@ -29,12 +29,23 @@ pin_project! {
     enum State<F, B> {
         Passing {
             #[pin]
-            future: F,
-            additions: Additions,
+            future: Passing<F>,
+            // What the response's extensions tell of it.
+            outcome: Option<Outcome>,
         },
         Answered {
             response: Option<Response<B>>,
         },
+    }
+}
+
+pin_project! {
+    /// Future of the application's response, and what it gets.
+    #[derive(Debug)]
+    pub(crate) struct Passing<F> {
+        #[pin]
+        future: F,
+        additions: Additions,
     }
 }
 
@@ -47,14 +58,12 @@ pub(super) struct Additions {
     pub(super) tags: Vec<HeaderValue>,
     /// Whether it is a page in place of another.
     pub(super) is_in_place: bool,
-    /// What its extensions tell of it.
-    pub(super) outcome: Option<Outcome>,
 }
 
 impl<F, B> ResponseFuture<F, B> {
-    pub(super) fn passing(future: F, additions: Additions) -> Self {
+    pub(super) fn passing(future: Passing<F>, outcome: Option<Outcome>) -> Self {
         Self {
-            state: State::Passing { future, additions },
+            state: State::Passing { future, outcome },
         }
     }
 
@@ -67,6 +76,28 @@ impl<F, B> ResponseFuture<F, B> {
     }
 }
 
+impl<F> Passing<F> {
+    pub(super) fn new(future: F, additions: Additions) -> Self {
+        Self { future, additions }
+    }
+}
+
+impl Additions {
+    fn are_none(&self) -> bool {
+        !self.varies && self.tags.is_empty() && !self.is_in_place
+    }
+
+    fn add_to<B>(&mut self, response: &mut Response<B>) {
+        if self.varies {
+            vary_by_user_agent(response.headers_mut());
+        }
+        add_tags(response.headers_mut(), &mut self.tags);
+        if self.is_in_place {
+            keep_out_of_caches(response.headers_mut());
+        }
+    }
+}
+
 impl<F, B, E> Future for ResponseFuture<F, B>
 where
     F: Future<Output = Result<Response<B>, E>>,
@@ -75,16 +106,9 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match self.project().state.project() {
-            StateProjection::Passing { future, additions } => {
+            StateProjection::Passing { future, outcome } => {
                 let mut response = ready!(future.poll(cx))?;
-                if additions.varies {
-                    vary_by_user_agent(response.headers_mut());
-                }
-                add_tags(response.headers_mut(), &mut additions.tags);
-                if additions.is_in_place {
-                    keep_out_of_caches(response.headers_mut());
-                }
-                if let Some(outcome) = additions.outcome.take() {
+                if let Some(outcome) = outcome.take() {
                     response.extensions_mut().insert(outcome);
                 }
                 Poll::Ready(Ok(response))
@@ -94,5 +118,23 @@ where
                 .take()
                 .map_or(Poll::Pending, |response| Poll::Ready(Ok(response))),
         }
+    }
+}
+
+impl<F, B, E> Future for Passing<F>
+where
+    F: Future<Output = Result<Response<B>, E>>,
+{
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        if this.additions.are_none() {
+            // The response is large, and not moved for nothing.
+            return this.future.poll(cx);
+        }
+        let mut response = ready!(this.future.poll(cx))?;
+        this.additions.add_to(&mut response);
+        Poll::Ready(Ok(response))
     }
 }

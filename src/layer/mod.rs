@@ -131,16 +131,18 @@ mod stats;
 mod verdicts;
 
 pub use builder::{LayerBuilder, LayerError};
+#[cfg(feature = "server")]
+pub(crate) use future::Passing;
 pub use future::ResponseFuture;
 pub use identification::{Identification, ListedRobot};
 pub use in_place::ServedInPlace;
 pub use layer::RobotDetectionLayer;
 pub use outcome::Outcome;
 pub use own_robot::OwnRobot;
-pub use service::RobotDetectionService;
 #[cfg(feature = "server")]
-pub(crate) use service::{Ready, Reply, Waiting};
+pub(crate) use service::Reply;
+pub use service::RobotDetectionService;
 pub use stats::{Stats, WouldStats};
 #[cfg(feature = "server")]
-pub(crate) use verdicts::Client;
+pub(crate) use verdicts::{Client, Pending};
 pub use verdicts::{Settling, Verdicts, Visit};

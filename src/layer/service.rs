@@ -1,15 +1,11 @@
 //! The service around the application.
 
-#[cfg(feature = "server")]
-use std::mem;
 use std::{
     convert::Infallible,
     sync::Arc,
     task::{Context, Poll},
 };
 
-#[cfg(feature = "server")]
-use http::HeaderMap;
 use http::{Request, Response};
 use tower_service::Service;
 use tracing::debug;
@@ -25,7 +21,7 @@ use super::{
     Identification, Outcome, ResponseFuture, Stats,
     answers::{Answered, Answers, answer},
     course::Course,
-    future::Additions,
+    future::{Additions, Passing},
     header::{claim, parts_for, tag_value},
     in_place,
     layer::Shared,
@@ -72,8 +68,9 @@ where
                 }
                 ResponseFuture::answered(response)
             }
-            Decided::Passing(additions) => {
-                ResponseFuture::passing(self.inner.call(request), additions)
+            Decided::Passing(additions, outcome) => {
+                let future = Passing::new(self.inner.call(request), additions);
+                ResponseFuture::passing(future, outcome)
             }
         }
     }
@@ -83,78 +80,55 @@ where
 impl<S> RobotDetectionService<S> {
     /// Does what a call does, and tells the outcome apart; `pass` asks the application.
     ///
-    /// It fails with a request that is to wait for the verdict on its claim.
+    /// The request stays where it is; of one that passes, `pass` takes out what it needs.
+    /// It fails with the verdict on its claim that it is to wait for.
     pub(crate) fn respond<B, R, F>(
         &self,
-        mut request: Request<B>,
+        request: &mut Request<B>,
         client: Client,
-        pass: impl FnOnce(&S, Request<B>) -> F,
-    ) -> Result<Reply<F, R>, Box<Waiting<B>>>
+        pass: impl FnOnce(&S, &mut Request<B>) -> F,
+    ) -> Result<Reply<F, R>, Pending>
     where
         R: Default + 'static,
     {
         let verdicts = &self.shared.verdicts;
-        let decided = self.shared.decide(&mut request, |policy, request, claim| {
+        let decided = self.shared.decide(request, |policy, request, claim| {
             verdicts.verdict_or_pending(policy, request, claim, client)
-        });
-        match decided {
-            Ok(decided) => Ok(self.reply(request, decided, pass)),
-            Err(verdict) => Err(Box::new(Waiting { request, verdict })),
-        }
+        })?;
+        Ok(self.reply(request, decided, pass))
     }
 
     /// Does what a call does once the request has waited for a verdict.
     pub(crate) fn respond_settled<B, R, F>(
         &self,
-        mut request: Request<B>,
+        request: &mut Request<B>,
         verdict: Verdict,
-        pass: impl FnOnce(&S, Request<B>) -> F,
+        pass: impl FnOnce(&S, &mut Request<B>) -> F,
     ) -> Reply<F, R>
     where
         R: Default + 'static,
     {
         let Ok(decided) = self
             .shared
-            .decide(&mut request, |_, _, _| Ok::<_, Infallible>(Some(verdict)));
+            .decide(request, |_, _, _| Ok::<_, Infallible>(Some(verdict)));
         self.reply(request, decided, pass)
     }
 
     fn reply<B, R, F>(
         &self,
-        mut request: Request<B>,
+        request: &mut Request<B>,
         decided: Decided<R>,
-        pass: impl FnOnce(&S, Request<B>) -> F,
+        pass: impl FnOnce(&S, &mut Request<B>) -> F,
     ) -> Reply<F, R> {
         match decided {
             Decided::Answered(Answered::Made(response), outcome) => Reply::Now(response, outcome),
-            Decided::Answered(Answered::Ready(head), outcome) => {
-                let room = mem::take(request.headers_mut());
-                Reply::Ready(Ready { head, room }, outcome)
-            }
-            Decided::Passing(mut additions) => {
-                let outcome = additions.outcome.take();
+            Decided::Answered(Answered::Ready(head), outcome) => Reply::Ready(head, outcome),
+            Decided::Passing(additions, outcome) => {
                 let future = pass(&self.inner, request);
-                Reply::Later(ResponseFuture::passing(future, additions), outcome)
+                Reply::Later(Passing::new(future, additions), outcome)
             }
         }
     }
-}
-
-/// Request that waits for the verdict on its claim.
-#[cfg(feature = "server")]
-#[derive(Debug)]
-pub(crate) struct Waiting<B> {
-    pub(crate) request: Request<B>,
-    pub(crate) verdict: Pending,
-}
-
-/// Answer that was made before.
-#[cfg(feature = "server")]
-#[derive(Debug)]
-pub(crate) struct Ready {
-    pub(crate) head: Arc<ReadyHead>,
-    /// Headers of the request, which nobody reads any more.
-    pub(crate) room: HeaderMap,
 }
 
 /// What comes of a request, and its outcome where that is to be told.
@@ -164,9 +138,9 @@ pub(crate) enum Reply<F, R> {
     /// The layer has answered it.
     Now(Response<R>, Option<Outcome>),
     /// So it has, with what was made before.
-    Ready(Ready, Option<Outcome>),
+    Ready(Arc<ReadyHead>, Option<Outcome>),
     /// The application was asked.
-    Later(ResponseFuture<F, R>, Option<Outcome>),
+    Later(Passing<F>, Option<Outcome>),
 }
 
 /// What was decided about a request.
@@ -174,7 +148,7 @@ enum Decided<R> {
     /// The layer answers it.
     Answered(Answered<R>, Option<Outcome>),
     /// It goes on, and its response gets additions.
-    Passing(Additions),
+    Passing(Additions, Option<Outcome>),
 }
 
 impl Shared {
@@ -223,7 +197,6 @@ impl Shared {
         if let Some(answered) = answer(self, &answers, request, &course, verdict) {
             return Ok(Decided::Answered(answered, outcome));
         }
-        additions.outcome = outcome;
         identify(request, visitor, told, self);
         additions.is_in_place = serve_in_place(&answers, request, &course);
         Stats::count(match (&claim, additions.is_in_place) {
@@ -231,7 +204,7 @@ impl Shared {
             (Some(_), false) => &self.stats.robots_passed,
             (Some(_), true) => &self.stats.robots_served,
         });
-        Ok(Decided::Passing(additions))
+        Ok(Decided::Passing(additions, outcome))
     }
 
     /// Returns what is told of a robot's request, where somebody wants to know.
@@ -380,17 +353,17 @@ mod tests {
                 assert_eq!(response.status(), 302);
                 false
             }
-            Reply::Ready(ready, _) => {
-                assert_eq!(ready.head.status(), 302);
+            Reply::Ready(head, _) => {
+                assert_eq!(head.status(), 302);
                 false
             }
             Reply::Later(..) => true,
         }
     }
 
-    fn pass(_: &&'static str, request: Request<&'static str>) -> &'static str {
+    fn pass(_: &&'static str, request: &mut Request<&'static str>) -> &'static str {
         assert_eq!(request.headers().len(), 1);
-        request.into_body()
+        request.body()
     }
 
     #[test]
@@ -400,22 +373,19 @@ mod tests {
             (CLIENT, Verdict::Verified, true),
             ([192, 0, 2, 8].into(), Verdict::Spoofed, false),
         ] {
-            let asked = request("/members-only-stuff/a");
-            let waiting = service.respond::<_, (), _>(asked, by(client), pass);
-            let Waiting {
-                request,
-                verdict: pending,
-            } = *waiting.err().unwrap();
+            let mut asked = request("/members-only-stuff/a");
+            let waiting = service.respond::<_, (), _>(&mut asked, by(client), pass);
+            let pending = waiting.err().unwrap();
             assert_eq!(pending.limit, Duration::from_millis(500));
             let mut settling = pending.settling;
             let context = &mut Context::from_waker(std::task::Waker::noop());
             let settled = settling.as_mut().poll(context);
             assert_eq!(settled, Poll::Ready(verdict));
-            let reply = service.respond_settled(request, verdict, pass);
+            let reply = service.respond_settled(&mut asked, verdict, pass);
             assert_eq!(passes(reply), is_passed);
         }
-        let late = request("/members-only-stuff/a");
-        let reply = service.respond_settled(late, Verdict::Pending, pass);
+        let mut late = request("/members-only-stuff/a");
+        let reply = service.respond_settled(&mut late, Verdict::Pending, pass);
         assert!(!passes(reply), "the time is over");
     }
 
@@ -436,8 +406,8 @@ mod tests {
         let schemes = Schemes::default();
         let service = layer().verdicts(Arc::new(schemes.clone())).layer("it");
         let told = |target: &str, scheme| {
-            let (asked, address) = (request(target), CLIENT);
-            let reply = service.respond::<_, (), _>(asked, Client { address, scheme }, pass);
+            let (mut asked, address) = (request(target), CLIENT);
+            let reply = service.respond::<_, (), _>(&mut asked, Client { address, scheme }, pass);
             assert!(passes(reply.unwrap()));
             schemes.0.lock().unwrap().pop().unwrap()
         };
@@ -464,8 +434,8 @@ mod tests {
             (true, "/elsewhere", true),
             (false, "/members-only-stuff/a", false),
         ] {
-            let asked = request(path);
-            let reply = service(settles).respond(asked, by(CLIENT), pass);
+            let mut asked = request(path);
+            let reply = service(settles).respond(&mut asked, by(CLIENT), pass);
             assert_eq!(passes(reply.unwrap()), is_passed, "{path}");
         }
     }

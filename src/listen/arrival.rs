@@ -3,8 +3,9 @@
 use std::{
     convert::Infallible,
     error::Error,
+    mem,
     pin::Pin,
-    task::{Context, Poll, Waker, ready},
+    task::{Context, Poll, Waker},
 };
 
 #[cfg(feature = "server")]
@@ -14,6 +15,7 @@ use hyper::body::{Body, Incoming};
 #[cfg(feature = "server")]
 use hyper::body::{Frame, SizeHint};
 use pin_project_lite::pin_project;
+use tokio::time::Instant;
 use tower::util::Oneshot;
 use tower_service::Service;
 
@@ -33,6 +35,8 @@ pub(crate) struct Arrival {
     pub(super) body: Option<Incoming>,
     pub(super) client: ClientAddr,
     pub(super) guard: Option<BodyGuard>,
+    /// When its head had come, or when it had waited for what is decided by.
+    pub(super) taken_up: Instant,
 }
 
 /// Body of a request that may have none.
@@ -51,21 +55,51 @@ impl Arrival {
         self.client
     }
 
-    /// Returns body, client and guard.
+    /// Returns when the request was taken up.
     #[cfg(feature = "server")]
-    pub(crate) fn into_parts(self) -> (Option<Incoming>, ClientAddr, Option<BodyGuard>) {
-        (self.body, self.client, self.guard)
+    pub(crate) fn taken_up(&self) -> Instant {
+        self.taken_up
     }
 
-    /// Puts what is known of the client into the extensions of its request.
+    /// Takes note that the request has waited, and is taken up now.
     #[cfg(feature = "server")]
-    pub(crate) fn into_extensions(request: Request<Self>) -> Request<ArrivalBody> {
+    pub(crate) fn has_waited(&mut self) {
+        self.taken_up = Instant::now();
+    }
+
+    /// Tells whether there is no body, and hyper has not seen the request.
+    #[cfg(feature = "server")]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.body.is_none()
+    }
+
+    /// Takes body and guard out.
+    #[cfg(feature = "server")]
+    pub(crate) fn take_body(&mut self) -> (Option<Incoming>, Option<BodyGuard>) {
+        (self.body.take(), self.guard.take())
+    }
+
+    /// Takes a request out of its place.
+    pub(crate) fn take(request: &mut Request<Self>) -> Request<Self> {
+        let arrival = request.body_mut();
+        let nothing = Self {
+            body: None,
+            client: arrival.client,
+            guard: None,
+            taken_up: arrival.taken_up,
+        };
+        mem::replace(request, Request::new(nothing))
+    }
+
+    /// Takes a request out, and puts what is known of the client into its extensions.
+    #[cfg(feature = "server")]
+    pub(crate) fn take_extended(request: &mut Request<Self>) -> Request<ArrivalBody> {
         let (parts, body) = Self::extended(request);
         Request::from_parts(parts, ArrivalBody(body))
     }
 
-    fn extended(request: Request<Self>) -> (Parts, Option<Incoming>) {
-        let (mut parts, arrival) = request.into_parts();
+    fn extended(request: &mut Request<Self>) -> (Parts, Option<Incoming>) {
+        let (mut parts, arrival) = Self::take(request).into_parts();
         parts.extensions.insert(arrival.client);
         if let Some(guard) = arrival.guard {
             parts.extensions.insert(guard);
@@ -115,7 +149,7 @@ where
     /// Its requests have bodies of hyper, which nobody else can make.
     const TAKES_BODILESS: bool = false;
 
-    fn answer(&self, request: Request<Arrival>) -> Answer<B, Self::Future> {
+    fn answer(&self, request: &mut Request<Arrival>) -> Answer<B, Self::Future> {
         let (parts, Some(body)) = Arrival::extended(request) else {
             return Answer::Later(Asked::Never);
         };
@@ -153,19 +187,18 @@ pin_project! {
     }
 }
 
-impl<F, W, R> Future for Asked<F, W>
+impl<F, W> Future for Asked<F, W>
 where
-    F: Future<Output = Result<R, Infallible>>,
-    W: Future<Output = Result<R, Infallible>>,
+    F: Future,
+    W: Future<Output = F::Output>,
 {
-    type Output = R;
+    type Output = F::Output;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<R> {
-        let Ok(response) = ready!(match self.project() {
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        match self.project() {
             AskedProjection::Called { future } => future.poll(cx),
             AskedProjection::Waiting { future } => future.poll(cx),
-            AskedProjection::Never => return Poll::Pending,
-        });
-        Poll::Ready(response)
+            AskedProjection::Never => Poll::Pending,
+        }
     }
 }

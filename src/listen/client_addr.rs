@@ -115,21 +115,30 @@ impl TrustedProxies {
     }
 
     pub(super) fn resolve_from(&self, origin: Origin, headers: &HeaderMap) -> ClientAddr {
+        let forwards = headers.keys().any(is_forwarding);
+        self.resolve_forwarded(origin, forwards.then_some(headers))
+    }
+
+    /// `headers` only where some of them may tell of another client.
+    pub(super) fn resolve_forwarded(
+        &self,
+        origin: Origin,
+        headers: Option<&HeaderMap>,
+    ) -> ClientAddr {
         let Origin {
             peer,
             trusted,
             https,
         } = origin;
-        let forwarded = headers.keys().any(is_forwarding);
         let mut addr = ClientAddr {
             client: peer.ip(),
             peer,
-            direct: !forwarded,
+            direct: headers.is_none(),
             https,
             trusted,
             is_scheme_known: https,
         };
-        if trusted && forwarded {
+        if let Some(headers) = headers.filter(|_| trusted) {
             if headers.contains_key(X_FORWARDED_FOR) {
                 self.follow_x_forwarded(headers, &mut addr);
             } else {

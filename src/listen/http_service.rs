@@ -1,6 +1,6 @@
-use std::{error::Error, sync::Arc};
+use std::{convert::Infallible, error::Error, sync::Arc};
 
-use http::{HeaderMap, Request, Response};
+use http::{Request, Response};
 use hyper::body::Body;
 
 use crate::ready_head::ReadyHead;
@@ -13,13 +13,15 @@ pub(crate) trait HttpService: Clone + Send + 'static {
     type ResponseBody: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static;
 
     /// Future of a response that is waited for.
-    type Future: Future<Output = Response<Self::ResponseBody>> + Send;
+    type Future: Future<Output = Result<Response<Self::ResponseBody>, Infallible>> + Send;
 
     /// Whether it takes requests of which hyper knows nothing, and which have no body.
     const TAKES_BODILESS: bool;
 
     /// Takes a request up, whether or not it can be answered at once.
-    fn answer(&self, request: Request<Arrival>) -> Answer<Self::ResponseBody, Self::Future>;
+    ///
+    /// What is needed of it later is taken out of it: it is moved no more often than that.
+    fn answer(&self, request: &mut Request<Arrival>) -> Answer<Self::ResponseBody, Self::Future>;
 }
 
 /// What becomes of a request.
@@ -32,11 +34,7 @@ pub(crate) enum Answer<B, F> {
     /// The answer is there.
     Now(Response<B>),
     /// The answer has no body, and a head that was made before.
-    Ready {
-        head: Arc<ReadyHead>,
-        /// Headers of the request, whose memory is used again.
-        room: HeaderMap,
-    },
+    Ready(Arc<ReadyHead>),
     /// The answer is to be waited for.
     Later(F),
 }

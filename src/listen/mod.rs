@@ -54,6 +54,7 @@ mod counts;
 mod early;
 mod forwarded;
 mod guard;
+pub(crate) mod header_maps;
 mod heads;
 mod http_service;
 mod idle;

@@ -1,5 +1,6 @@
 use std::{
     convert::Infallible,
+    mem,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
@@ -8,6 +9,7 @@ use std::{
 use http::{HeaderValue, Request, Response, StatusCode, Version, header::CONNECTION};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use pin_project_lite::pin_project;
+use tokio::time::Instant;
 
 use super::{
     arrival::Arrival,
@@ -16,6 +18,7 @@ use super::{
     guard::BodyGuard,
     http_service::{Answer, HttpService},
     idle::Activity,
+    plain::Notes,
     refused::Refused,
 };
 
@@ -91,34 +94,33 @@ impl<S> ConnectionService<S> {
             body: Some(body),
             client,
             guard,
+            taken_up: Instant::now(),
         })
+    }
+
+    /// Adds what is known of the client of a request without a body.
+    pub(super) fn plain_arrival(&self, request: Request<()>, notes: Notes) -> Request<Arrival> {
+        let headers = notes.forwards.then(|| request.headers());
+        let client = (self.shared.trusted_proxies).resolve_forwarded(self.origin, headers);
+        request.map(|()| Arrival {
+            body: None,
+            client,
+            guard: None,
+            taken_up: Instant::now(),
+        })
+    }
+
+    /// Counts a request that has no body, and keeps to the limits.
+    pub(super) fn take_up_plain(&self, request: &Request<Arrival>, notes: Notes) -> InFlight {
+        let in_flight = InFlight::new(&self.activity, request.version());
+        if notes.closes && self.activity.requests() == 1 {
+            self.activity.ends_with_answer();
+        }
+        in_flight
     }
 }
 
 impl<S: HttpService> ConnectionService<S> {
-    /// Takes up a request that has no body, and keeps to the limits.
-    ///
-    /// `closes`: the client wants no more than its answer.
-    pub(super) fn take_plain(&self, request: Request<()>, closes: bool) -> Taken<S> {
-        let in_flight = InFlight::new(&self.activity, request.version());
-        if closes && self.activity.requests() == 1 {
-            self.activity.ends_with_answer();
-        }
-        let trusted_proxies = &self.shared.trusted_proxies;
-        let client = trusted_proxies.resolve_from(self.origin, request.headers());
-        let request = request.map(|()| Arrival {
-            body: None,
-            client,
-            guard: None,
-        });
-        match self.service.answer(request) {
-            Answer::Now(response) => Answer::Now(in_flight.answer(response.map(Some))),
-            // The request is over before its answer is sent.
-            Answer::Ready { head, room } => Answer::Ready { head, room },
-            Answer::Later(future) => Answer::Later(in_flight.later(future)),
-        }
-    }
-
     fn take(&self, request: Request<Incoming>) -> CountedFuture<S::ResponseBody, S::Future> {
         let mut in_flight = InFlight::new(&self.activity, request.version());
         if let Some(status) = self.refusal(&request) {
@@ -131,21 +133,17 @@ impl<S: HttpService> ConnectionService<S> {
             self.activity.body_begins();
             in_flight.has_body = in_flight.waits.is_none();
         }
-        match self.service.answer(self.arrival(request)) {
+        let mut request = self.arrival(request);
+        match self.service.answer(&mut request) {
             Answer::Now(response) => CountedFuture::ready(in_flight.answer(response.map(Some))),
-            Answer::Ready { head, room } => {
+            Answer::Ready(head) => {
+                let room = mem::take(request.headers_mut());
                 CountedFuture::ready(in_flight.answer(head.response(None, room)))
             }
             Answer::Later(future) => in_flight.later(future),
         }
     }
 }
-
-/// What becomes of a request that is counted; its response goes on counting.
-type Taken<S> = Answer<
-    CountedBody<<S as HttpService>::ResponseBody>,
-    CountedFuture<<S as HttpService>::ResponseBody, <S as HttpService>::Future>,
->;
 
 impl<S: HttpService> hyper::service::Service<Request<Incoming>> for ConnectionService<S> {
     type Response = Response<CountedBody<S::ResponseBody>>;
@@ -200,8 +198,8 @@ impl InFlight {
         }
     }
 
-    /// Goes on counting until the body of the response ends.
-    fn answer<B>(mut self, mut response: Response<Option<B>>) -> Response<CountedBody<B>> {
+    /// Takes note of the response; its body is to count on until it ends.
+    pub(super) fn answers<B>(&mut self, response: &mut Response<B>) {
         self.answers = true;
         self.activity.answer_begins();
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
@@ -210,6 +208,11 @@ impl InFlight {
             // hyper closes the connection then, and would not say so.
             response.headers_mut().insert(CONNECTION, CLOSE);
         }
+    }
+
+    /// Goes on counting until the body of the response ends.
+    fn answer<B>(mut self, mut response: Response<Option<B>>) -> Response<CountedBody<B>> {
+        self.answers(&mut response);
         response.map(|inner| CountedBody {
             in_flight: self,
             inner,
@@ -280,14 +283,17 @@ impl<B, F> CountedFuture<B, F> {
     }
 }
 
-impl<B, F: Future<Output = Response<B>>> Future for CountedFuture<B, F> {
+impl<B, F> Future for CountedFuture<B, F>
+where
+    F: Future<Output = Result<Response<B>, Infallible>>,
+{
     type Output = Result<Response<CountedBody<B>>, Infallible>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let response = match self.project().answer.project() {
             CountedProjection::Ready { response } => response.take(),
             CountedProjection::Later { in_flight, future } => {
-                let response = ready!(future.poll(cx));
+                let Ok(response) = ready!(future.poll(cx));
                 let in_flight = in_flight.take();
                 in_flight.map(|in_flight| in_flight.answer(response.map(Some)))
             }
@@ -314,6 +320,15 @@ pin_project! {
         // None: empty.
         #[pin]
         inner: Option<B>,
+    }
+}
+
+impl<B> CountedBody<B> {
+    pub(super) fn new(in_flight: InFlight, inner: B) -> Self {
+        Self {
+            in_flight,
+            inner: Some(inner),
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! One request and its response over a connection to one of the servers.
 
-use std::{error::Error, sync::Arc, time::Duration};
+use std::{error::Error, mem, sync::Arc, time::Duration};
 
-use http::{Request, Response, StatusCode, header::HOST, request::Parts};
+use http::{Request, Response, StatusCode, Uri, header::HOST, request::Parts};
 use hyper::body::Incoming;
 use tokio::time::{self, Instant};
 use tracing::debug;
@@ -59,6 +59,27 @@ impl Default for Message {
             body,
             added: None,
         }
+    }
+}
+
+impl Message {
+    /// Takes over the head of a request, in exchange for its own.
+    pub(super) fn take_head<B>(&mut self, request: &mut Request<B>) {
+        let parts = &mut self.parts;
+        parts.version = request.version();
+        mem::swap(&mut parts.method, request.method_mut());
+        mem::swap(&mut parts.uri, request.uri_mut());
+        mem::swap(&mut parts.headers, request.headers_mut());
+        mem::swap(&mut parts.extensions, request.extensions_mut());
+    }
+
+    /// Lets go of what it holds.
+    pub(super) fn clear(&mut self) {
+        self.parts.uri = Uri::default();
+        self.parts.headers.clear();
+        self.parts.extensions.clear();
+        self.body = RequestBody::default();
+        self.added = None;
     }
 }
 
@@ -320,9 +341,30 @@ pub(super) async fn stall(progress: &Progress, timeout: Duration) -> Failure {
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+    use http_body_util::Full;
+
     use super::*;
 
     const TIMEOUT: Duration = Duration::from_mins(1);
+
+    #[test]
+    fn a_message_tells_nothing_of_the_request_before() {
+        let mut message = Message::default();
+        let first = Request::post("/first?token=1").header("cookie", "first=1");
+        let mut first = first.extension("first").body(()).unwrap();
+        message.take_head(&mut first);
+        message.body = RequestBody::new(Full::new(Bytes::from_static(b"first")));
+        assert_eq!(message.parts.uri, "/first?token=1");
+        message.clear();
+        assert!(message.body.is_empty() && message.parts.extensions.is_empty());
+        assert!(!format!("{message:?}").contains("first"), "{message:?}");
+        let mut second = Request::get("/second").body(()).unwrap();
+        message.take_head(&mut second);
+        assert_eq!(message.parts.method, "GET");
+        assert_eq!(message.parts.uri, "/second");
+        assert!(message.parts.headers.is_empty());
+    }
 
     /// Time until the exchange fails, when these things happen one by one.
     async fn failure(steps: &[(u64, Upload)]) -> (u64, Failure) {

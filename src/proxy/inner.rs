@@ -52,7 +52,7 @@ impl Inner {
     pub(super) fn answer(
         &self,
         answer: Answer,
-        switch: Option<Switch>,
+        switch: Option<Box<Switch>>,
     ) -> Result<Response<ProxyBody>, Page> {
         let status = answer.response.status();
         if status == StatusCode::SWITCHING_PROTOCOLS {
@@ -93,7 +93,11 @@ impl Inner {
         Ok(response.map(|()| body))
     }
 
-    fn switch(&self, answer: Answer, switch: Option<Switch>) -> Result<Response<ProxyBody>, Page> {
+    fn switch(
+        &self,
+        answer: Answer,
+        switch: Option<Box<Switch>>,
+    ) -> Result<Response<ProxyBody>, Page> {
         let Answer {
             mut response,
             source,

@@ -44,7 +44,6 @@ mod check;
 mod connect;
 mod error;
 mod exchange;
-#[cfg(feature = "server")]
 mod forwarded;
 mod forwarding;
 mod headers;

@@ -8,9 +8,8 @@ use std::{
 };
 
 use http::{
-    HeaderValue, Method, Response, Version,
+    HeaderMap, HeaderValue, Method, Response,
     header::{ACCEPT, CONNECTION},
-    request::Parts,
     uri::PathAndQuery,
 };
 use hyper::{body::Body as _, upgrade::OnUpgrade};
@@ -20,10 +19,9 @@ use tracing::{debug, warn};
 use crate::listen::ClientAddr;
 
 use super::{
-    body::RequestBody,
     exchange::{self, Attempt, Begun, Failure, Message},
     headers,
-    http1::{Call, Connection, Ended, Head, Rest},
+    http1::{Call, Ended, Head, Rest},
     inner::{Inner, Switch},
     page::{self, Page},
     proxy_body::ProxyBody,
@@ -34,21 +32,20 @@ use super::{
     websocket,
 };
 
-/// Future of the response to one request.
+/// One request's way, up to the head of its response.
 ///
 /// Nearly always a kept connection of HTTP/1.1 takes a request without a body:
-/// this is a state of the future itself. All else goes on in a box.
+/// this is a state of the way itself. All else goes on in a box.
 pub(super) struct Passage {
     inner: Arc<Inner>,
-    message: Message,
     client: Option<ClientAddr>,
-    switch: Option<Switch>,
+    /// When it began; nothing where it begins only now.
+    begun: Option<Instant>,
+    /// In a box, as it is seldom.
+    switch: Option<Box<Switch>>,
     asker: Asker,
     stage: Stage,
 }
-
-// Allocators are several times as fast up to here, and every request has one in a box.
-const _: () = assert!(size_of::<Passage>() <= 1024);
 
 /// What a page of ours depends on.
 struct Asker {
@@ -77,22 +74,18 @@ struct Sent {
 impl Passage {
     pub(super) fn new(
         inner: Arc<Inner>,
-        parts: Parts,
-        body: RequestBody,
         client: Option<ClientAddr>,
+        is_http2: bool,
+        begun: Option<Instant>,
     ) -> Self {
         let asker = Asker {
             accept: None,
-            is_http2: parts.version == Version::HTTP_2,
+            is_http2,
         };
         Self {
             inner,
-            message: Message {
-                parts,
-                body,
-                added: None,
-            },
             client,
+            begun,
             switch: None,
             asker,
             stage: Stage::Ready,
@@ -100,8 +93,8 @@ impl Passage {
     }
 
     /// Rewrites the request for the upstream.
-    fn prepare(&mut self) -> Result<(), Page> {
-        let Message { parts, body, added } = &mut self.message;
+    fn prepare(&mut self, message: &mut Message) -> Result<(), Page> {
+        let Message { parts, body, added } = message;
         let client = self.client.as_ref();
         body.strips_forwarding = client.is_none_or(|client| !client.trusted);
         let upgrade = parts.extensions.remove::<OnUpgrade>();
@@ -120,28 +113,28 @@ impl Passage {
         self.switch = rewritten
             .protocol
             .zip(upgrade)
-            .map(|(asked, client)| Switch { asked, client, key });
+            .map(|(asked, client)| Box::new(Switch { asked, client, key }));
         Ok(())
     }
 
-    fn begin(&mut self) -> Stage {
-        let untouched = self.untouched();
+    fn begin(&mut self, message: &mut Message) -> Stage {
+        let untouched = self.untouched(message);
         if untouched.is_none() {
-            if let Err(page) = self.prepare() {
-                self.asker.accept = self.message.parts.headers.get(ACCEPT).cloned();
+            if let Err(page) = self.prepare(message) {
+                self.asker.accept = message.parts.headers.get(ACCEPT).cloned();
                 return Stage::Refused(page);
             }
-            if !self.message.body.is_empty() {
-                return self.go_on(None);
+            if !message.body.is_empty() {
+                return self.go_on(message, None);
             }
         }
-        self.send(untouched)
+        self.send(message, untouched)
     }
 
     /// Writes the head of a request that has nothing to rewrite.
-    fn untouched(&mut self) -> Option<Untouched> {
+    fn untouched(&mut self, message: &Message) -> Option<Untouched> {
         let Inner { rules, servers, .. } = &*self.inner;
-        let Message { parts, body, .. } = &self.message;
+        let Message { parts, body, .. } = message;
         if !body.is_empty() || !servers.take_heads() {
             return None;
         }
@@ -151,23 +144,24 @@ impl Passage {
     }
 
     /// Sends a request without a body, if there is a kept connection for it.
-    fn send(&mut self, untouched: Option<Untouched>) -> Stage {
+    fn send(&mut self, message: &mut Message, untouched: Option<Untouched>) -> Stage {
         let manner = self.inner.manner(self.switch.is_some());
-        let (servers, message) = (&self.inner.servers, &mut self.message);
+        let servers = &self.inner.servers;
         let is_untouched = untouched.is_some();
         let mut tried = Tried::default();
         let Some(place) = exchange::choose(servers, &mut tried, &manner, message) else {
-            return self.go_on_prepared(None, is_untouched);
+            return self.go_on_prepared(message, None, is_untouched);
         };
         let switches = manner.switches && place.server.can_switch();
-        let (now, timeout) = (Instant::now(), manner.response_timeout);
+        let now = self.begun.unwrap_or_else(Instant::now);
+        let timeout = manner.response_timeout;
         let Some(mut connection) = place.take_http1(switches, now) else {
             let begun = Begun {
                 place,
                 tried,
                 attempt: None,
             };
-            return self.go_on_prepared(Some(begun), is_untouched);
+            return self.go_on_prepared(message, Some(begun), is_untouched);
         };
         let call = match untouched {
             Some(mut untouched) => {
@@ -185,17 +179,22 @@ impl Passage {
     }
 
     /// Does in a box what is left to do, with a message that can be sent.
-    fn go_on_prepared(&mut self, begun: Option<Begun>, is_untouched: bool) -> Stage {
-        if is_untouched && let Err(page) = self.prepare() {
+    fn go_on_prepared(
+        &mut self,
+        message: &mut Message,
+        begun: Option<Begun>,
+        is_untouched: bool,
+    ) -> Stage {
+        if is_untouched && let Err(page) = self.prepare(message) {
             return Stage::Refused(page);
         }
-        self.go_on(begun)
+        self.go_on(message, begun)
     }
 
     /// Does in a box what is left to do.
-    fn go_on(&mut self, begun: Option<Begun>) -> Stage {
+    fn go_on(&mut self, message: &mut Message, begun: Option<Begun>) -> Stage {
         let inner = Arc::clone(&self.inner);
-        let mut message = mem::take(&mut self.message);
+        let mut message = mem::take(message);
         let switch = self.switch.take();
         let manner = inner.manner(switch.is_some());
         Stage::Boxed(Box::pin(async move {
@@ -214,39 +213,41 @@ impl Passage {
     }
 
     /// Makes the response of a head that has nothing to remove or to decide about.
-    fn answer(
-        &mut self,
-        head: Head,
-        rest: Rest,
-        connection: Box<Connection>,
-        place: Place,
-    ) -> Response<ProxyBody> {
+    fn answer(&self, head: Head, rest: Rest, sent: Sent) -> Response<ProxyBody> {
+        let (connection, place) = (sent.call.into_connection(), sent.place);
         place.server.health.succeeded();
         let body = ProxyBody::http1(connection, place, rest, self.inner.idle_timeout);
         let mut response = Response::new(body);
         *response.status_mut() = head.status;
-        mem::swap(response.headers_mut(), &mut self.message.parts.headers);
         response
     }
 
-    fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<Response<ProxyBody>> {
+    /// Goes on with the way of the message.
+    pub(super) fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        message: &mut Message,
+    ) -> Poll<Response<ProxyBody>> {
         loop {
             match &mut self.stage {
-                Stage::Ready => self.stage = self.begin(),
+                Stage::Ready => self.stage = self.begin(message),
                 Stage::Refused(page) => return Poll::Ready(self.asker.page(*page)),
                 Stage::Sent(sent) => {
-                    let ended = ready!(sent.call.poll(cx, &mut self.message.parts.headers));
+                    let mut headers = None;
+                    let ended = ready!(sent.call.poll(cx, &mut headers));
                     let stage = mem::replace(&mut self.stage, Stage::Over);
                     let Stage::Sent(sent) = stage else {
                         return Poll::Pending;
                     };
                     match ended {
                         Ok((head, rest)) if self.switch.is_none() && head.is_plain() => {
-                            let connection = sent.call.into_connection();
-                            let response = self.answer(head, rest, connection, sent.place);
+                            let mut response = self.answer(head, rest, sent);
+                            if let Some(headers) = headers {
+                                *response.headers_mut() = headers;
+                            }
                             return Poll::Ready(response);
                         }
-                        ended => self.stage = self.attempted(sent, ended),
+                        ended => self.stage = self.attempted(message, sent, ended, headers),
                     }
                 }
                 Stage::Boxed(future) => {
@@ -259,10 +260,15 @@ impl Passage {
     }
 
     /// Goes on after an attempt that has no plain answer.
-    fn attempted(&mut self, sent: Sent, ended: Result<(Head, Rest), Ended>) -> Stage {
-        let headers = &mut self.message.parts.headers;
+    fn attempted(
+        &mut self,
+        message: &mut Message,
+        sent: Sent,
+        ended: Result<(Head, Rest), Ended>,
+        headers: Option<HeaderMap>,
+    ) -> Stage {
         let attempt: Attempt = sent.call.called(ended, headers, None).into();
-        // Else the headers are no more the request's, which is not sent again.
+        // Else it is answered, or not sent again.
         let may_be_sent = matches!(
             attempt,
             Attempt::Unsent(_) | Attempt::Failed(Failure::NoResponse(_))
@@ -272,15 +278,7 @@ impl Passage {
             tried: sent.tried,
             attempt: Some(attempt),
         };
-        self.go_on_prepared(Some(begun), sent.is_untouched && may_be_sent)
-    }
-}
-
-impl Future for Passage {
-    type Output = Response<ProxyBody>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Response<ProxyBody>> {
-        self.get_mut().poll_answer(cx)
+        self.go_on_prepared(message, Some(begun), sent.is_untouched && may_be_sent)
     }
 }
 

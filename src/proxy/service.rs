@@ -13,21 +13,21 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{HeaderName, Request, Response, request::Parts};
+use http::{HeaderName, Request, Response, Version};
 use hyper::body::Body;
+use tokio::time::Instant;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 #[cfg(feature = "server")]
 use crate::listen::Arrival;
 use crate::listen::{BodyGuard, ClientAddr};
 
-#[cfg(feature = "server")]
-use super::forwarded::Forwarded;
 use super::{
     body::RequestBody,
     check,
     connect::{ConnectError, Connector, http_connector},
     error::ProxyError,
+    forwarded::Forwarded,
     inner::Inner,
     passage::Passage,
     proxy_body::ProxyBody,
@@ -182,8 +182,8 @@ impl Proxy {
 
     /// Forwards a request, and returns the response or a page that says why there is none.
     ///
-    /// The same as calling the service, without a box around the future. To be
-    /// called on a runtime.
+    /// The same as calling the service, with a box around the future that a thread
+    /// uses again. To be called on a runtime.
     pub fn forward<B>(
         &self,
         mut request: Request<B>,
@@ -194,27 +194,39 @@ impl Proxy {
     {
         let client = request.extensions().get::<ClientAddr>().copied();
         let guard = request.extensions_mut().remove::<BodyGuard>();
-        let (parts, body) = request.into_parts();
-        self.send(parts, RequestBody::new(body).guarded(guard), client)
+        let passage = self.passage(&request, client, None);
+        Forwarded::new(passage, false, |message| {
+            message.take_head(&mut request);
+            message.body = RequestBody::new(request.into_body()).guarded(guard);
+        })
     }
 
     /// Forwards a request as a listener of this house hands it over.
     #[cfg(feature = "server")]
-    pub(crate) fn forward_arrival(&self, request: Request<Arrival>) -> Forwarded {
-        let (parts, arrival) = request.into_parts();
-        let (body, client, guard) = arrival.into_parts();
-        let body = match body {
-            None => RequestBody::default(),
-            Some(body) => RequestBody::new(body).guarded(guard),
-        };
-        Forwarded::new(self.send(parts, body, Some(client)))
+    pub(crate) fn forward_arrival(&self, request: &mut Request<Arrival>) -> Forwarded {
+        let arrival = request.body();
+        let (client, begun) = (arrival.client(), arrival.taken_up());
+        let is_plain = arrival.is_plain();
+        let passage = self.passage(request, Some(client), Some(begun));
+        Forwarded::new(passage, is_plain, |message| {
+            message.take_head(request);
+            if let (Some(body), guard) = request.body_mut().take_body() {
+                message.body = RequestBody::new(body).guarded(guard);
+            }
+        })
     }
 
-    fn send(&self, parts: Parts, body: RequestBody, client: Option<ClientAddr>) -> Passage {
+    fn passage<B>(
+        &self,
+        request: &Request<B>,
+        client: Option<ClientAddr>,
+        begun: Option<Instant>,
+    ) -> Passage {
         if self.inner.checks.is_some() {
             self.start_checks();
         }
-        Passage::new(Arc::clone(&self.inner), parts, body, client)
+        let is_http2 = request.version() == Version::HTTP_2;
+        Passage::new(Arc::clone(&self.inner), client, is_http2, begun)
     }
 
     /// Waits until the tunnels of now have ended by themselves.

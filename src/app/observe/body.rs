@@ -17,7 +17,9 @@ pub(in super::super) trait FromUpstream {
 
 pin_project! {
     /// Body whose bytes are counted until it ends, or is dropped.
-    #[derive(Debug)]
+    ///
+    /// It has its type before anybody observes it, so that a response is not moved for that.
+    #[derive(Debug, Default)]
     pub(in super::super) struct ObservedBody<B> {
         observation: Option<Observation>,
         #[pin]
@@ -26,18 +28,24 @@ pin_project! {
 }
 
 impl<B> ObservedBody<B> {
-    pub(super) fn new(inner: B, observation: Observation) -> Self {
-        Self {
-            observation: Some(observation),
-            inner,
-        }
+    pub(super) fn observe(&mut self, observation: Observation) {
+        self.observation = Some(observation);
     }
+}
 
-    pub(super) fn unobserved(inner: B) -> Self {
+impl<B> From<B> for ObservedBody<B> {
+    /// Creates one that nobody observes yet.
+    fn from(inner: B) -> Self {
         Self {
             observation: None,
             inner,
         }
+    }
+}
+
+impl<B: FromUpstream> FromUpstream for ObservedBody<B> {
+    fn is_from_upstream(&self) -> bool {
+        self.inner.is_from_upstream()
     }
 }
 

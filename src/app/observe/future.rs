@@ -1,6 +1,6 @@
 use std::{
     pin::Pin,
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
 };
 
 use axum::http::Response;
@@ -32,20 +32,25 @@ impl<F> ObserveFuture<F> {
     }
 }
 
-impl<F, R, E> Future for ObserveFuture<F>
+impl<F, B, E> Future for ObserveFuture<F>
 where
-    F: Future<Output = Result<Response<R>, E>>,
-    R: FromUpstream,
+    F: Future<Output = Result<Response<ObservedBody<B>>, E>>,
+    B: FromUpstream,
 {
-    type Output = Result<Response<ObservedBody<R>>, E>;
+    type Output = F::Output;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
-        let response = ready!(this.inner.poll(cx))?;
-        Poll::Ready(Ok(match this.observation.take() {
-            Some(observation) => observation.answered(response),
-            // Nobody polls a future again that was ready.
-            None => response.map(ObservedBody::unobserved),
-        }))
+        // The response is changed where it is: it is large.
+        let mut polled = this.inner.poll(cx);
+        if polled.is_pending() {
+            return Poll::Pending;
+        }
+        if let Poll::Ready(Ok(response)) = &mut polled
+            && let Some(observation) = this.observation.take()
+        {
+            observation.answered(response);
+        }
+        polled
     }
 }

@@ -53,7 +53,7 @@ impl Observation {
                 traces.begin(&method, request.headers_mut())
             }),
             kept,
-            begun: Instant::now(),
+            begun: request.body().taken_up(),
             status: CLIENT_CLOSED_REQUEST,
             outcome: None,
             body_bytes: 0,
@@ -68,14 +68,14 @@ impl Observation {
     /// Takes note of the response, and goes on observing its body.
     pub(in super::super) fn answered<B: FromUpstream>(
         mut self,
-        response: Response<B>,
-    ) -> Response<ObservedBody<B>> {
+        response: &mut Response<ObservedBody<B>>,
+    ) {
         self.status = response.status().as_u16();
         if response.body().is_from_upstream() {
             let metrics = &self.site.shared.observer.inner.metrics;
             metrics.first_byte.record(self.begun.elapsed());
         }
-        response.map(|body| ObservedBody::new(body, self))
+        response.body_mut().observe(self);
     }
 
     /// Takes note of a response that has no body, and ends.

@@ -13,12 +13,15 @@ use pin_project_lite::pin_project;
 
 use super::{
     super::{
+        arrival::Arrival,
+        header_maps,
         http_service::{Answer, HttpService},
-        service::{ConnectionService, CountedBody, CountedFuture},
+        service::{ConnectionService, CountedBody, InFlight},
     },
     encode::{self, Asked, BodyLength, Framing},
     head::HeadLimits,
     io::{Out, PlainIo},
+    lines::Notes,
     reading::{Next, Reading},
     scratch,
 };
@@ -62,8 +65,9 @@ pin_project! {
         /// The next request is waited for.
         Head,
         Answer {
+            in_flight: Option<InFlight>,
             #[pin]
-            future: CountedFuture<B, F>,
+            future: F,
         },
         Body {
             #[pin]
@@ -128,17 +132,21 @@ impl<'c, S: HttpService> Plain<'c, S> {
                 StageProjection::Head => {
                     let mut request = None;
                     match ready!(self.as_mut().poll_head(cx, &mut request)) {
-                        Next::Request { closes } => {
-                            let request = request.ok_or(Over)?;
-                            self.as_mut().take_up(request, closes)?;
+                        Next::Request(notes) => {
+                            let service = &*self.service;
+                            let request = request.map(|it| service.plain_arrival(it, notes));
+                            self.as_mut().take_up(request.ok_or(Over)?, notes)?;
                         }
                         Next::Odd => return Poll::Ready(Ok(End::Odd)),
                         Next::End => self.as_mut().project().stage.set(Stage::Shutdown),
                         Next::Broken => return Poll::Ready(Err(Over)),
                     }
                 }
-                StageProjection::Answer { future } => match future.poll(cx) {
-                    Poll::Ready(Ok(response)) => self.as_mut().answer(response)?,
+                StageProjection::Answer { in_flight, future } => match future.poll(cx) {
+                    Poll::Ready(Ok(response)) => {
+                        let in_flight = in_flight.take().ok_or(Over)?;
+                        self.as_mut().answer(in_flight, response)?;
+                    }
                     Poll::Pending => return self.poll_gone(cx),
                 },
                 StageProjection::Body { .. } => {
@@ -199,51 +207,63 @@ impl<'c, S: HttpService> Plain<'c, S> {
         }
     }
 
-    fn take_up(mut self: Pin<&mut Self>, request: Request<()>, closes: bool) -> Goes {
+    fn take_up(mut self: Pin<&mut Self>, mut request: Request<Arrival>, notes: Notes) -> Goes {
         let mut this = self.as_mut().project();
         *this.asked = Asked {
             is_head: *request.method() == Method::HEAD,
-            closes: closes || *this.is_finishing,
+            closes: notes.closes || *this.is_finishing,
         };
-        match this.service.take_plain(request, closes) {
-            Answer::Now(response) => self.answer(response),
-            Answer::Ready { head, room } => {
+        let in_flight = this.service.take_up_plain(&request, notes);
+        match this.service.service.answer(&mut request) {
+            Answer::Now(response) => self.answer(in_flight, response),
+            Answer::Ready(head) => {
+                // The request is over before its answer is sent.
+                drop(in_flight);
                 encode::ready(&mut this.out.made, &head, *this.asked);
-                scratch::give_request_headers(room);
+                header_maps::give_of_request(mem::take(request.headers_mut()));
                 let is_last = this.asked.closes;
                 this.stage.set(Stage::Sending { is_last });
                 Ok(())
             }
             Answer::Later(future) => {
-                this.stage.set(Stage::Answer { future });
+                this.stage.set(Stage::Answer {
+                    in_flight: Some(in_flight),
+                    future,
+                });
                 Ok(())
             }
         }
     }
 
     /// Begins a response: its head is made, and its body is asked for.
-    fn answer(self: Pin<&mut Self>, response: Response<CountedBody<S::ResponseBody>>) -> Goes {
+    fn answer(
+        self: Pin<&mut Self>,
+        mut in_flight: InFlight,
+        mut response: Response<S::ResponseBody>,
+    ) -> Goes {
         let mut this = self.project();
+        in_flight.answers(&mut response);
         this.asked.closes |= *this.is_finishing;
-        let (mut parts, body) = response.into_parts();
-        let mut length = BodyLength::of(&body);
-        let status = parts.status;
+        let mut length = BodyLength::of(response.body());
+        let status = response.status();
         if status.is_informational() && status != StatusCode::SWITCHING_PROTOCOLS {
             // No answer ends with it.
-            (parts, ()) = Response::new(()).into_parts();
-            parts.status = StatusCode::INTERNAL_SERVER_ERROR;
+            response.headers_mut().clear();
+            response.extensions_mut().clear();
+            *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
             (length, this.asked.closes) = (BodyLength::Ended, true);
         }
-        let encoded = encode::head(&mut this.out.made, &parts, length, *this.asked);
-        scratch::give_headers(parts.headers);
+        let encoded = encode::head(&mut this.out.made, &response, length, *this.asked);
+        let (parts, body) = response.into_parts();
+        header_maps::give_of_response(parts.headers);
         let encode::Encoded { framing, is_last } = encoded.map_err(|_| Over)?;
         if framing.is_full() {
             // The request is over before its answer is sent.
-            drop(body);
+            drop((in_flight, body));
             this.stage.set(Stage::Sending { is_last });
         } else {
             this.stage.set(Stage::Body {
-                body,
+                body: CountedBody::new(in_flight, body),
                 framing,
                 is_last,
             });
@@ -275,7 +295,7 @@ impl<'c, S: HttpService> Plain<'c, S> {
                 }
                 Poll::Ready(Some(Err(_))) => return Err(Over),
                 Poll::Ready(Some(Ok(frame))) => {
-                    let is_end = frame.is_trailers() || body.is_end_stream();
+                    let is_trailers = frame.is_trailers();
                     if let Ok(piece) = frame.into_data()
                         && piece.has_remaining()
                     {
@@ -284,7 +304,7 @@ impl<'c, S: HttpService> Plain<'c, S> {
                     if framing.is_full() {
                         break;
                     }
-                    if is_end {
+                    if is_trailers || body.is_end_stream() {
                         // Nobody is told trailers who did not ask for them.
                         framing.end(&mut this.out.made).map_err(|_| Over)?;
                         break;

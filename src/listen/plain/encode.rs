@@ -6,9 +6,8 @@ use std::io::Write as _;
 
 use bytes::Buf;
 use http::{
-    HeaderMap, HeaderName, HeaderValue, StatusCode,
+    HeaderMap, HeaderName, HeaderValue, Response, StatusCode,
     header::{CONNECTION, CONTENT_LENGTH, DATE, TRAILER, TRANSFER_ENCODING},
-    response::Parts,
 };
 use hyper::{
     body::{Body, SizeHint},
@@ -22,6 +21,8 @@ use super::date;
 /// Bytes for which there is room in any case; most heads have fewer.
 const USUAL_BYTES: usize = 1024;
 
+/// Status line of most answers.
+const OK_LINE: &[u8] = b"HTTP/1.1 200 OK\r\n";
 const CLOSE_LINE: &[u8] = b"connection: close\r\n";
 const EMPTY_LINE: &[u8] = b"content-length: 0\r\n";
 
@@ -124,13 +125,13 @@ fn append_all(out: &mut Vec<u8>, mut piece: impl Buf) {
 /// # Errors
 ///
 /// Fails where it says two lengths, or none that is a number.
-pub(super) fn head(
+pub(super) fn head<B>(
     out: &mut Vec<u8>,
-    parts: &Parts,
+    response: &Response<B>,
     length: BodyLength,
     asked: Asked,
 ) -> Result<Encoded, Contradiction> {
-    let status = parts.status;
+    let status = response.status();
     let has_length = has_length(status);
     let may_have_body = has_length && !asked.is_head;
     let mut writer = Writer {
@@ -143,8 +144,9 @@ pub(super) fn head(
         closes: asked.closes || status == StatusCode::SWITCHING_PROTOCOLS,
         has_date: false,
     };
-    writer.status_line(parts);
-    writer.headers(&parts.headers)?;
+    writer.out.reserve(USUAL_BYTES);
+    writer.status_line(status, response.extensions().get());
+    writer.headers(response.headers())?;
     let framing = match writer.framing {
         Some(framing) => framing,
         None => writer.own_framing(has_length),
@@ -198,10 +200,11 @@ struct Writer<'o> {
 }
 
 impl Writer<'_> {
-    fn status_line(&mut self, parts: &Parts) {
-        self.out.reserve(USUAL_BYTES);
-        let status = parts.status;
-        let reason = parts.extensions.get::<ReasonPhrase>();
+    fn status_line(&mut self, status: StatusCode, reason: Option<&ReasonPhrase>) {
+        if status == StatusCode::OK && reason.is_none() {
+            self.out.extend_from_slice(OK_LINE);
+            return;
+        }
         self.out.extend_from_slice(b"HTTP/1.1 ");
         self.out.extend_from_slice(status.as_str().as_bytes());
         self.out.push(b' ');
@@ -214,18 +217,28 @@ impl Writer<'_> {
 
     fn headers(&mut self, headers: &HeaderMap) -> Result<(), Contradiction> {
         for (name, value) in headers {
-            match name.as_str().len() {
-                14 if name == CONTENT_LENGTH => self.length(value)?,
+            let is_said = match *name {
+                CONTENT_LENGTH => self.length(value)?,
                 // How the body is sent is decided here.
-                17 if name == TRANSFER_ENCODING => {}
-                10 if name == CONNECTION => self.joined(0, headers, name),
-                7 if name == TRAILER && self.may_have_body => self.joined(1, headers, name),
-                7 if name == TRAILER => {}
-                4 if name == DATE => {
-                    self.has_date = true;
-                    self.line(name, value);
+                TRANSFER_ENCODING => false,
+                CONNECTION => {
+                    self.joined(0, headers, name);
+                    false
                 }
-                _ => self.line(name, value),
+                TRAILER => {
+                    if self.may_have_body {
+                        self.joined(1, headers, name);
+                    }
+                    false
+                }
+                DATE => {
+                    self.has_date = true;
+                    true
+                }
+                _ => true,
+            };
+            if is_said {
+                self.line(name, value);
             }
         }
         let [is_named, _] = self.is_named;
@@ -243,26 +256,19 @@ impl Writer<'_> {
         self.out.extend_from_slice(b"\r\n");
     }
 
-    /// The length as the service says it, where it does.
-    fn length(&mut self, value: &HeaderValue) -> Result<(), Contradiction> {
-        let said = (value.to_str().ok())
-            .filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))
-            .and_then(|text| text.parse().ok());
+    /// Takes note of the length as the service says it; tells whether it is to be said.
+    fn length(&mut self, value: &HeaderValue) -> Result<bool, Contradiction> {
         let framing = match self.length {
             BodyLength::Known(len) => Framing::Length(len),
-            BodyLength::Unknown => Framing::Length(said.ok_or(Contradiction)?),
+            BodyLength::Unknown => Framing::Length(number(value).ok_or(Contradiction)?),
             BodyLength::Ended if self.asked.is_head => Framing::Length(0),
             // It would be waited for: nothing comes.
-            BodyLength::Ended => return Ok(()),
+            BodyLength::Ended => return Ok(false),
         };
-        match self.framing {
-            Some(before) if before == framing => Ok(()),
+        match self.framing.replace(framing) {
+            Some(before) if before == framing => Ok(false),
             Some(_) => Err(Contradiction),
-            None => {
-                self.framing = Some(framing);
-                self.line(&CONTENT_LENGTH, value);
-                Ok(())
-            }
+            None => Ok(true),
         }
     }
 
@@ -312,6 +318,16 @@ impl Writer<'_> {
             BodyLength::Unknown | BodyLength::Known(_) => Framing::Length(0),
         }
     }
+}
+
+/// Returns the number that a value is, of digits alone.
+fn number(value: &HeaderValue) -> Option<u64> {
+    let digits = value.as_bytes();
+    let number = digits.iter().try_fold(0_u64, |number, digit| {
+        let digit = digit.is_ascii_digit().then(|| digit - b'0')?;
+        number.checked_mul(10)?.checked_add(digit.into())
+    });
+    number.filter(|_| !digits.is_empty())
 }
 
 fn has_close(value: &HeaderValue) -> bool {

@@ -6,8 +6,8 @@ use bytes::Bytes;
 use http::{Method, Request, Uri};
 
 use super::{
-    super::listener::ListenSettings,
-    lines::{self, MAX_LINES},
+    super::{header_maps, listener::ListenSettings},
+    lines::{self, MAX_LINES, Notes},
     scratch,
 };
 
@@ -43,8 +43,7 @@ pub(super) enum Parsed {
     Plain {
         /// Bytes of the head.
         len: usize,
-        /// The client wants no more than this answer.
-        closes: bool,
+        notes: Notes,
     },
     /// It is for hyper to judge.
     Odd,
@@ -53,8 +52,8 @@ pub(super) enum Parsed {
 /// Parses what has come since the last request; one that is plain is in `request` then.
 pub(super) fn parse(input: &[u8], limits: HeadLimits, request: &mut Option<Request<()>>) -> Parsed {
     let head = input.get(..limits.max_bytes).unwrap_or(input);
-    if let Some((len, closes)) = plain(head, limits.max_headers, request) {
-        return Parsed::Plain { len, closes };
+    if let Some((len, notes)) = plain(head, limits.max_headers, request) {
+        return Parsed::Plain { len, notes };
     }
     // hyper's own parser tells whether more has to come.
     let mut lines = [const { MaybeUninit::uninit() }; MAX_LINES];
@@ -78,13 +77,12 @@ pub(super) fn may_be_whole(input: &[u8], seen: usize) -> bool {
     })
 }
 
-/// Takes a head that is there and plain; tells its length, and whether the client closes
-/// the connection.
+/// Takes a head that is there and plain; tells its length, and what is noted of it.
 fn plain(
     input: &[u8],
     max_headers: usize,
     request: &mut Option<Request<()>>,
-) -> Option<(usize, bool)> {
+) -> Option<(usize, Notes)> {
     let (method, rest) = match input {
         [b'G', b'E', b'T', b' ', rest @ ..] => (Method::GET, rest),
         [b'H', b'E', b'A', b'D', b' ', rest @ ..] => (Method::HEAD, rest),
@@ -99,12 +97,12 @@ fn plain(
         return None;
     }
     let uri = Uri::from_maybe_shared(Bytes::copy_from_slice(target)).ok()?;
-    let mut headers = scratch::take_headers();
+    let mut headers = header_maps::take_for_request();
     let max_lines = max_headers.min(MAX_LINES);
     let lines = lines::with_known(|known| known.fill(&mut headers, rest, max_lines))?;
     let request = request.insert(Request::new(()));
     *request.method_mut() = method;
     *request.uri_mut() = uri;
     *request.headers_mut() = headers;
-    Some((input.len() - rest.len() + lines.len, lines.closes))
+    Some((input.len() - rest.len() + lines.len, lines.notes))
 }

@@ -1,9 +1,8 @@
 //! The header of one line.
 
-use http::{
-    HeaderName, HeaderValue,
-    header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION},
-};
+use http::{HeaderName, HeaderValue};
+
+use super::super::{client_addr::is_forwarding, header_maps::is_secret};
 
 /// Bytes of a line that is kept, and of one that can be: less has no hash.
 const KEPT_BYTES: usize = 256;
@@ -32,16 +31,8 @@ pub(super) enum Meaning {
     Host,
     Keeps,
     Closes,
-}
-
-/// Tells whether a header is a secret, which is not kept for longer than its request.
-pub(super) fn is_secret(name: &HeaderName) -> bool {
-    match name.as_str().len() {
-        6 => *name == COOKIE,
-        13 => *name == AUTHORIZATION,
-        19 => *name == PROXY_AUTHORIZATION,
-        _ => false,
-    }
+    /// It may tell of another client.
+    Forwards,
 }
 
 impl Known {
@@ -126,6 +117,7 @@ impl Header {
 impl Meaning {
     /// `None`: a request that has it asks for more than an answer.
     fn of(name: &HeaderName, value: &[u8]) -> Option<Self> {
+        let header = name;
         let name = name.as_str();
         let is_odd = match name.len() {
             4 if name == "host" => return Some(Self::Host),
@@ -137,7 +129,14 @@ impl Meaning {
             17 => name == "transfer-encoding",
             _ => false,
         };
-        (!is_odd).then_some(Self::Nothing)
+        if is_odd {
+            return None;
+        }
+        Some(if is_forwarding(header) {
+            Self::Forwards
+        } else {
+            Self::Nothing
+        })
     }
 
     fn of_connection(value: &[u8]) -> Option<Self> {

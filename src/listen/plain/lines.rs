@@ -22,7 +22,16 @@ thread_local! {
 pub(super) struct Lines {
     /// Bytes of them, with the empty line.
     pub(super) len: usize,
-    pub(super) closes: bool,
+    pub(super) notes: Notes,
+}
+
+/// What is noted of a head while it is read.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(in super::super) struct Notes {
+    /// The client wants no more than this answer.
+    pub(in super::super) closes: bool,
+    /// Some header may tell of another client.
+    pub(in super::super) forwards: bool,
 }
 
 /// Lines that came before.
@@ -45,8 +54,8 @@ struct Slot {
 }
 
 /// Header of a line.
-enum Found {
-    Known(Rc<Known>),
+enum Found<'k> {
+    Known(&'k Known),
     New(Header),
 }
 
@@ -55,6 +64,7 @@ enum Found {
 struct Said {
     hosts: u32,
     closes: Option<bool>,
+    forwards: bool,
 }
 
 /// Lends the lines that this thread knows.
@@ -135,20 +145,18 @@ impl KnownLines {
     }
 
     /// Reads the line at a place of the head; `None`: it is odd.
-    fn read<'i>(&mut self, at: usize, rest: &'i [u8]) -> Option<(Found, &'i [u8])> {
-        let last = self.places.get(at)?.as_ref();
-        if let Some(known) = last
-            && let Some(behind) = rest.strip_prefix(&*known.line)
-            && known.is_whole()
-        {
-            return Some((Found::Known(Rc::clone(known)), behind));
+    fn read<'i>(&mut self, at: usize, rest: &'i [u8]) -> Option<(Found<'_>, &'i [u8])> {
+        let last = self.places.get(at)?.as_ref().filter(|last| last.is_whole());
+        if let Some(behind) = last.and_then(|last| rest.strip_prefix(&*last.line)) {
+            let last = self.places.get(at)?.as_ref()?;
+            return Some((Found::Known(last), behind));
         }
         let (line, behind) = rest.split_at_checked(memchr::memchr(b'\n', rest)? + 1)?;
         Some((self.find(at, line)?, behind))
     }
 
     /// Finds the header of a line, which ends with a line feed.
-    fn find(&mut self, at: usize, line: &[u8]) -> Option<Found> {
+    fn find(&mut self, at: usize, line: &[u8]) -> Option<Found<'_>> {
         let place = self.places.get_mut(at)?;
         let hash = hash(line);
         let [.., number] = hash.to_le_bytes();
@@ -156,16 +164,15 @@ impl KnownLines {
         if let Some(known) = &slot.known
             && *known.line == *line
         {
-            *place = Some(Rc::clone(known));
-            return Some(Found::Known(Rc::clone(known)));
+            let known = place.insert(Rc::clone(known));
+            return Some(Found::Known(known));
         }
         let header = Header::parse(line, place.as_deref())?;
         let may_be_kept = header.may_be_kept(line);
         if slot.missed == hash && may_be_kept {
             let known = Rc::new(Known::new(line, header));
             slot.known = Some(Rc::clone(&known));
-            *place = Some(Rc::clone(&known));
-            return Some(Found::Known(known));
+            return Some(Found::Known(place.insert(known)));
         }
         slot.missed = hash;
         if place.is_none() {
@@ -180,6 +187,7 @@ impl Said {
         match meaning {
             Meaning::Nothing => {}
             Meaning::Host => self.hosts += 1,
+            Meaning::Forwards => self.forwards = true,
             // One of them is enough.
             _ if self.closes.is_some() => return None,
             meaning => self.closes = Some(meaning == Meaning::Closes),
@@ -190,12 +198,15 @@ impl Said {
     fn all(self, len: usize) -> Option<Lines> {
         (self.hosts == 1).then(|| Lines {
             len,
-            closes: self.closes.unwrap_or(false),
+            notes: Notes {
+                closes: self.closes.unwrap_or(false),
+                forwards: self.forwards,
+            },
         })
     }
 }
 
-impl Found {
+impl Found<'_> {
     fn header(&self) -> &Header {
         match self {
             Self::Known(known) => &known.header,
@@ -254,6 +265,11 @@ mod tests {
             (
                 "Connection: keep-alive\r\n",
                 Some((Meaning::Keeps, "keep-alive")),
+            ),
+            ("Forwarded: for=a\r\n", Some((Meaning::Forwards, "for=a"))),
+            (
+                "x_forwarded.for: 192.0.2.1\r\n",
+                Some((Meaning::Forwards, "192.0.2.1")),
             ),
             ("Connection: keep-alive, TE\r\n", None),
             ("X-Long-Name: \r\n", Some((Meaning::Nothing, ""))),

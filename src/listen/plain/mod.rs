@@ -22,4 +22,5 @@ mod tests;
 
 pub(super) use connection::{End, Plain};
 pub(super) use io::PlainIo;
+pub(super) use lines::Notes;
 pub use reader::{PlainHead, PlainReader};

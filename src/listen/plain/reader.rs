@@ -84,9 +84,9 @@ impl PlainReader {
             None => reading.of(bytes),
         };
         match (next, request) {
-            (Some(Next::Request { closes }), Some(request)) => PlainHead::Plain {
+            (Some(Next::Request(notes)), Some(request)) => PlainHead::Plain {
                 request: Box::new(request),
-                closes,
+                closes: notes.closes,
             },
             (None, _) => PlainHead::Partial,
             _ => PlainHead::Odd,

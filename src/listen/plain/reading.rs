@@ -3,11 +3,14 @@
 use bytes::{Buf as _, BytesMut};
 use http::Request;
 
-use super::head::{self, HeadLimits, Parsed};
+use super::{
+    head::{self, HeadLimits, Parsed},
+    lines::Notes,
+};
 
 /// What comes next on a connection.
 pub(super) enum Next {
-    Request { closes: bool },
+    Request(Notes),
     End,
     Odd,
     Broken,
@@ -29,8 +32,8 @@ impl Reading<'_> {
         if self.unread.len() == *self.seen {
             return None;
         }
-        let (len, closes) = match head::parse(self.unread, self.limits, self.request) {
-            Parsed::Plain { len, closes } => (len, closes),
+        let (len, notes) = match head::parse(self.unread, self.limits, self.request) {
+            Parsed::Plain { len, notes } => (len, notes),
             Parsed::Odd => return Some(Next::Odd),
             Parsed::Partial => {
                 *self.seen = self.unread.len();
@@ -42,7 +45,7 @@ impl Reading<'_> {
         if self.unread.is_empty() {
             *self.unread = BytesMut::new(); // An idle connection holds no memory.
         }
-        Some(Next::Request { closes })
+        Some(Next::Request(notes))
     }
 
     /// What is said by bytes that have just been read.
@@ -59,7 +62,7 @@ impl Reading<'_> {
         }
         let parsed = head::parse(read, self.limits, self.request);
         let (len, next) = match parsed {
-            Parsed::Plain { len, closes } => (len, Some(Next::Request { closes })),
+            Parsed::Plain { len, notes } => (len, Some(Next::Request(notes))),
             Parsed::Odd => (0, Some(Next::Odd)),
             Parsed::Partial => {
                 *self.seen = read.len();

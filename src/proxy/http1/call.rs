@@ -10,6 +10,8 @@ use std::{
 use http::{HeaderMap, Method, Response};
 use tokio::time::Instant;
 
+use crate::listen::header_maps;
+
 use super::{
     super::{
         body::Progress,
@@ -37,8 +39,7 @@ pub(in super::super) enum Called {
 
 /// Sends a request, and reads the head of its response.
 ///
-/// The request stays what it was, but for its body and, once a response has
-/// begun, its headers: their memory becomes the response's.
+/// The request stays what it was, but for its body.
 pub(in super::super) async fn call(
     connection: Box<Connection>,
     message: &mut Message,
@@ -47,15 +48,15 @@ pub(in super::super) async fn call(
     now: Instant,
 ) -> Called {
     let mut call = Call::new(connection, message, timeout, now);
-    let headers = &mut message.parts.headers;
+    let mut headers = None;
     let ended = match progress {
-        None => poll_fn(|cx| call.poll(cx, headers)).await,
+        None => poll_fn(|cx| call.poll(cx, &mut headers)).await,
         // In a box, as what is seldom done would make every request's future large.
         Some(progress) => {
             Box::pin(async {
                 tokio::select! {
                     biased;
-                    ended = poll_fn(|cx| call.poll_untimed(cx, headers)) => ended,
+                    ended = poll_fn(|cx| call.poll_untimed(cx, &mut headers)) => ended,
                     failure = stall(progress, timeout) => Err(Ended::Failed(failure)),
                 }
             })
@@ -154,11 +155,11 @@ impl Call {
         }
     }
 
-    /// Sends and reads, as long as there is time.
+    /// Sends and reads, as long as there is time; the response's headers are in `headers` then.
     pub(in super::super) fn poll(
         &mut self,
         cx: &mut Context<'_>,
-        headers: &mut HeaderMap,
+        headers: &mut Option<HeaderMap>,
     ) -> Poll<Result<(Head, Rest), Ended>> {
         let polled = self.poll_untimed(cx, headers);
         if polled.is_pending() && self.connection.poll_timer(cx).is_ready() {
@@ -176,14 +177,14 @@ impl Call {
     pub(in super::super) fn called(
         self,
         ended: Result<(Head, Rest), Ended>,
-        headers: &mut HeaderMap,
+        headers: Option<HeaderMap>,
         progress: Option<&Progress>,
     ) -> Called {
         match ended {
             Ok((head, rest)) => {
                 let mut response = Response::new(());
                 *response.status_mut() = head.status;
-                *response.headers_mut() = mem::take(headers);
+                *response.headers_mut() = headers.unwrap_or_default();
                 Called::Answered(response, self.connection, rest)
             }
             Err(Ended::Unsent(error)) => Called::Unsent(error.into()),
@@ -203,7 +204,7 @@ impl Call {
     fn poll_untimed(
         &mut self,
         cx: &mut Context<'_>,
-        headers: &mut HeaderMap,
+        headers: &mut Option<HeaderMap>,
     ) -> Poll<Result<(Head, Rest), Ended>> {
         if self.sending == Sending::Underway {
             self.send(cx)?;
@@ -256,11 +257,12 @@ impl Call {
     fn poll_head(
         &mut self,
         cx: &mut Context<'_>,
-        headers: &mut HeaderMap,
+        headers: &mut Option<HeaderMap>,
     ) -> Poll<Result<Head, Http1Error>> {
         let mut interim = 0;
         loop {
             if !self.connection.input.is_empty() {
+                let headers = headers.get_or_insert_with(header_maps::take_for_response);
                 let Connection { input, known, .. } = &mut *self.connection;
                 match head::parse(input, &mut self.seen, self.is_head, known, headers)? {
                     Parsed::Final(head) => return Poll::Ready(Ok(head)),

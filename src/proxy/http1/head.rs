@@ -9,7 +9,7 @@ use super::{
     error::Http1Error,
     framing::Framing,
     known::KnownLines,
-    lines::{Lines, MAX_HEADERS, Meaning},
+    lines::{MAX_HEADERS, Meaning, Said},
 };
 
 /// Bytes of a response's head.
@@ -116,16 +116,22 @@ fn whole(
         _ => Version::HTTP_10,
     };
     let mut learning = known.learn(head, status);
-    let mut lines = Lines::new(headers, response.headers.len());
+    headers.clear();
+    headers.reserve(response.headers.len());
+    let mut said = Said::default();
     for line in &*response.headers {
         let name = HeaderName::from_bytes(line.name.as_bytes())
             .map_err(|_| Http1Error::Head("a header's name is no token"))?;
         let value = HeaderValue::from_maybe_shared(head.slice_ref(line.value))
             .map_err(|_| Http1Error::Head("a header's value has a control byte"))?;
         learning.add(line, &name);
-        lines.add(Meaning::of(&name, line.value), &name, &value)?;
+        if said.add(Meaning::of(&name, line.value)) {
+            let added = headers.try_append(name, value);
+            added.map_err(|_| Http1Error::HeadTooLarge)?;
+        }
     }
-    lines.head(status, version, is_head).map(Parsed::Final)
+    let head = said.head(headers, status, version, is_head);
+    head.map(Parsed::Final)
 }
 
 /// Returns where the head ends: behind the first empty line.

@@ -2,7 +2,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version, header::SET_
 
 use super::{
     head::{Head, MAX_HEAD_BYTES},
-    lines::{Lines, MAX_HEADERS, Meaning},
+    lines::{MAX_HEADERS, Meaning, Said},
 };
 
 /// Status lines that are kept, and bytes of one.
@@ -40,6 +40,14 @@ struct Known {
     changes: u8,
 }
 
+/// Line of a head.
+struct Taken {
+    len: usize,
+    meaning: Meaning,
+    /// Nothing where it is the one that is kept.
+    value: Option<HeaderValue>,
+}
+
 /// Learns the lines of a head.
 pub(super) struct Learning<'a> {
     known: &'a mut KnownLines,
@@ -60,26 +68,65 @@ impl KnownLines {
     ) -> Option<(usize, Head)> {
         let mut statuses = self.statuses.iter();
         let (line, status) = statuses.find(|(line, _)| input.starts_with(line))?;
-        let (mut len, status) = (line.len(), *status);
-        let mut lines = Lines::new(headers, self.count);
-        let (mut count, mut expected) = (0, 0);
-        loop {
-            let rest = input.get(len..)?;
-            if rest.starts_with(b"\r\n") {
-                len += 2;
-                break;
+        let (status_len, status) = (line.len(), *status);
+        let lines = input.get(status_len..)?;
+        let (len, said) = match self.fill_again(lines, headers) {
+            Some(filled) => filled,
+            None => self.fill(lines, headers)?,
+        };
+        let len = status_len + len;
+        if len > MAX_HEAD_BYTES {
+            return None;
+        }
+        let head = said.head(headers, status, Version::HTTP_11, is_head).ok()?;
+        Some((len, head))
+    }
+
+    /// Fills a map that has the headers of another head: these have the same names.
+    fn fill_again(&mut self, lines: &[u8], headers: &mut HeaderMap) -> Option<(usize, Said)> {
+        let mut places = headers.iter_mut();
+        let filled = self.lines(lines, |name, value| {
+            let (_, last) = places.next().filter(|(place, _)| *place == name)?;
+            if *last != *value {
+                *last = value.clone();
             }
-            let (number, line_len) = self.line(rest, expected, &mut lines)?;
+            Some(())
+        })?;
+        places.next().is_none().then_some(filled)
+    }
+
+    /// Fills a map; what was in it goes.
+    fn fill(&mut self, lines: &[u8], headers: &mut HeaderMap) -> Option<(usize, Said)> {
+        headers.clear();
+        headers.reserve(self.count);
+        self.lines(lines, |name, value| {
+            let added = headers.try_append(name.clone(), value.clone());
+            added.is_ok().then_some(())
+        })
+    }
+
+    /// Takes the lines up to the empty one; tells their length, and puts away the headers.
+    fn lines(
+        &mut self,
+        lines: &[u8],
+        mut put: impl FnMut(&HeaderName, &HeaderValue) -> Option<()>,
+    ) -> Option<(usize, Said)> {
+        let mut said = Said::default();
+        let (mut len, mut count, mut expected) = (0, 0, 0);
+        loop {
+            let rest = lines.get(len..)?;
+            if rest.starts_with(b"\r\n") {
+                self.count = count;
+                return Some((len + 2, said));
+            }
+            let (number, line_len) = self.line(rest, expected, &mut said, &mut put)?;
             len += line_len;
             expected = number + 1;
             count += 1;
+            if count > MAX_HEADERS {
+                return None;
+            }
         }
-        if count > MAX_HEADERS || len > MAX_HEAD_BYTES {
-            return None;
-        }
-        self.count = count;
-        let head = lines.head(status, Version::HTTP_11, is_head).ok()?;
-        Some((len, head))
     }
 
     /// Learns the status of a final response; its headers are to be added.
@@ -106,26 +153,27 @@ impl KnownLines {
         &mut self,
         rest: &[u8],
         expected: usize,
-        lines: &mut Lines<'_>,
+        said: &mut Said,
+        put: &mut impl FnMut(&HeaderName, &HeaderValue) -> Option<()>,
     ) -> Option<(usize, usize)> {
-        if let Some(known) = self.lines.get_mut(expected)
-            && let Some(len) = known.take(rest, lines)
-        {
-            return Some((expected, len));
+        let expected_line = self.lines.get_mut(expected);
+        let (number, taken) = match expected_line.and_then(|known| known.take(rest)) {
+            Some(taken) => (expected, taken),
+            None => self.other_line(rest, expected)?,
+        };
+        if said.add(taken.meaning) {
+            let known = self.lines.get(number)?;
+            let last = known.value.as_ref().map(|(value, _)| value);
+            put(&known.name, taken.value.as_ref().or(last)?)?;
         }
-        self.other_line(rest, expected, lines)
+        Some((number, taken.len))
     }
 
-    fn other_line(
-        &mut self,
-        rest: &[u8],
-        expected: usize,
-        lines: &mut Lines<'_>,
-    ) -> Option<(usize, usize)> {
+    fn other_line(&mut self, rest: &[u8], expected: usize) -> Option<(usize, Taken)> {
         let order = (expected + 1..self.lines.len()).chain(0..expected);
         for number in order {
-            if let Some(len) = self.lines.get_mut(number)?.take(rest, lines) {
-                return Some((number, len));
+            if let Some(taken) = self.lines.get_mut(number)?.take(rest) {
+                return Some((number, taken));
             }
         }
         None
@@ -148,14 +196,17 @@ impl Known {
         known
     }
 
-    /// Takes the line if it is this one, with this value or another; returns its length.
-    fn take(&mut self, rest: &[u8], lines: &mut Lines<'_>) -> Option<usize> {
-        if let Some((value, meaning)) = &self.value
+    /// Takes the line if it is this one, with this value or another.
+    fn take(&mut self, rest: &[u8]) -> Option<Taken> {
+        if let Some((_, meaning)) = &self.value
             && rest.starts_with(&self.line)
         {
             self.changes = 0;
-            lines.add(*meaning, &self.name, value).ok()?;
-            return Some(self.line.len());
+            return Some(Taken {
+                len: self.line.len(),
+                meaning: *meaning,
+                value: None,
+            });
         }
         let value = rest.strip_prefix(self.line.get(..self.prefix_len)?)?;
         let end = memchr::memchr(b'\n', value)?;
@@ -166,14 +217,17 @@ impl Known {
         }
         let value = HeaderValue::from_bytes(value).ok()?;
         let meaning = Meaning::of(&self.name, value.as_bytes());
-        lines.add(meaning, &self.name, &value).ok()?;
         let len = self.prefix_len + end + 1;
         // What changes each time is seldom worth the copy.
         self.changes = self.changes.wrapping_add(1);
         if self.changes.is_power_of_two() {
-            self.keep(rest.get(..len)?, value, meaning);
+            self.keep(rest.get(..len)?, value.clone(), meaning);
         }
-        Some(len)
+        Some(Taken {
+            len,
+            meaning,
+            value: Some(value),
+        })
     }
 
     fn keep(&mut self, raw: &[u8], value: HeaderValue, meaning: Meaning) {
@@ -234,19 +288,23 @@ mod tests {
         *,
     };
 
-    /// What a connection makes of the heads, one after the other.
+    /// What a connection makes of the heads, one after the other, in one map.
     fn parsed(
         heads: &[&[u8]],
         known: &mut KnownLines,
     ) -> Vec<(Result<Parsed, String>, HeaderMap, BytesMut)> {
         let text = |error: Http1Error| error.to_string();
+        let mut used = HeaderMap::new();
+        used.insert("x-of-another-head", HeaderValue::from_static("1"));
         let heads = heads.iter().map(|head| {
-            let (mut input, mut headers) = (BytesMut::from(*head), HeaderMap::new());
-            headers.insert("x-of-the-request", HeaderValue::from_static("1"));
-            let parsed = head::parse(&mut input, &mut 0, false, known, &mut headers);
-            if !matches!(parsed, Ok(Parsed::Final(_))) {
-                headers.clear();
-            }
+            let mut input = BytesMut::from(*head);
+            let parsed = head::parse(&mut input, &mut 0, false, known, &mut used);
+            let is_there = matches!(parsed, Ok(Parsed::Final(_)));
+            let headers = if is_there {
+                used.clone()
+            } else {
+                HeaderMap::new()
+            };
             (parsed.map_err(text), headers, input)
         });
         heads.collect()
@@ -301,9 +359,10 @@ mod tests {
                 parsed(&[before], &mut KnownLines::default())
             );
             for (head, alone) in HEADS.iter().zip(&alone) {
-                let found = parsed(&[head], &mut known);
+                let found = parsed(&[before, head, head], &mut known);
                 let name = String::from_utf8_lossy(head);
-                assert_eq!(found.first(), Some(alone), "{name:?}");
+                assert_eq!(found.get(1), Some(alone), "{name:?}");
+                assert_eq!(found.get(2), Some(alone), "{name:?} again");
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Headers of a response, one by one: what they are for, and what they say together.
 
 use http::{
-    HeaderMap, HeaderName, HeaderValue, StatusCode, Version,
+    HeaderMap, HeaderName, StatusCode, Version,
     header::{CONNECTION, CONTENT_LENGTH},
 };
 
@@ -55,9 +55,9 @@ impl Meaning {
     }
 }
 
-/// Headers on their way into the map, and what they say about the message.
-pub(super) struct Lines<'a> {
-    headers: &'a mut HeaderMap,
+/// What the headers of a response say about the message.
+#[derive(Default)]
+pub(super) struct Said {
     coding: Coding,
     lengths: usize,
     /// The length, when it is a plain number in a line of its own.
@@ -67,38 +67,18 @@ pub(super) struct Lines<'a> {
     is_for_hop: bool,
 }
 
-#[derive(Clone, Copy, Eq, PartialEq)]
+#[derive(Clone, Copy, Default, Eq, PartialEq)]
 enum Coding {
+    #[default]
     None,
     Chunked,
     Other,
 }
 
-impl<'a> Lines<'a> {
-    /// Begins anew, with room for some headers; what is in the map goes.
-    pub(super) fn new(headers: &'a mut HeaderMap, room: usize) -> Self {
-        headers.clear();
-        if headers.capacity() < room {
-            headers.reserve(room);
-        }
-        Self {
-            headers,
-            coding: Coding::None,
-            lengths: 0,
-            length: None,
-            closes: false,
-            keeps: false,
-            is_for_hop: false,
-        }
-    }
-
-    /// Adds a header; what is for this hop only, and usual, is left out at once.
-    pub(super) fn add(
-        &mut self,
-        meaning: Meaning,
-        name: &HeaderName,
-        value: &HeaderValue,
-    ) -> Result<(), Http1Error> {
+impl Said {
+    /// Takes note of a header; tells whether it is kept, as what is for this hop only,
+    /// and usual, is left out at once.
+    pub(super) fn add(&mut self, meaning: Meaning) -> bool {
         match meaning {
             Meaning::Plain => {}
             Meaning::Length(length) => {
@@ -112,27 +92,25 @@ impl<'a> Lines<'a> {
                 } else {
                     Coding::Other
                 };
-                return Ok(());
+                return false;
             }
             Meaning::Keeps => {
                 self.keeps = true;
-                return Ok(());
+                return false;
             }
             Meaning::Closes => {
                 self.closes = true;
-                return Ok(());
+                return false;
             }
-            Meaning::Nothing => return Ok(()),
+            Meaning::Nothing => return false,
         }
-        self.headers
-            .try_append(name.clone(), value.clone())
-            .map_err(|_| Http1Error::HeadTooLarge)?;
-        Ok(())
+        true
     }
 
-    /// Decides what they say together.
+    /// Decides what they say together; `headers` are those that were kept.
     pub(super) fn head(
         mut self,
+        headers: &mut HeaderMap,
         status: StatusCode,
         version: Version,
         is_head: bool,
@@ -140,10 +118,10 @@ impl<'a> Lines<'a> {
         // Who sends both, length and chunks, may mean either (RFC 9112 §6.3).
         self.closes |= self.coding == Coding::Chunked && self.lengths > 0;
         if self.is_for_hop {
-            self.closes |= headers::has_token(self.headers, &CONNECTION, "close");
-            self.keeps |= headers::has_token(self.headers, &CONNECTION, "keep-alive");
+            self.closes |= headers::has_token(headers, &CONNECTION, "close");
+            self.keeps |= headers::has_token(headers, &CONNECTION, "keep-alive");
         }
-        let framing = self.framing(status, version, is_head)?;
+        let framing = self.framing(headers, status, version, is_head)?;
         Ok(Head {
             status,
             framing,
@@ -156,6 +134,7 @@ impl<'a> Lines<'a> {
 
     fn framing(
         &mut self,
+        headers: &mut HeaderMap,
         status: StatusCode,
         version: Version,
         is_head: bool,
@@ -171,9 +150,9 @@ impl<'a> Lines<'a> {
         // The chunks say where the body ends (RFC 9112 §6.3). Without a body no
         // length is needed (RFC 9110 §8.6).
         if self.lengths > 0 && (is_bodiless || is_coded) {
-            self.headers.remove(CONTENT_LENGTH);
+            headers.remove(CONTENT_LENGTH);
         } else if self.lengths > 0 {
-            self.length = Some(self.one_length()?);
+            self.length = Some(self.one_length(headers)?);
         }
         Ok(match (self.coding, self.length) {
             _ if is_head || is_bodiless || status == StatusCode::SWITCHING_PROTOCOLS => {
@@ -186,12 +165,11 @@ impl<'a> Lines<'a> {
     }
 
     /// Several that say the same are one (RFC 9110 §8.6); what differs is refused.
-    fn one_length(&mut self) -> Result<u64, Http1Error> {
+    fn one_length(&self, headers: &mut HeaderMap) -> Result<u64, Http1Error> {
         let wrong = Http1Error::Head("its length is no number, or not one number");
         let length = match self.length {
             Some(length) if self.lengths == 1 => Some(length),
-            _ if headers::make_length_one(self.headers) => self
-                .headers
+            _ if headers::make_length_one(headers) => headers
                 .get(CONTENT_LENGTH)
                 .and_then(|length| headers::decimal(length.as_bytes())),
             _ => None,

@@ -26,7 +26,13 @@ const PATHS: &[&str] = &[
     "/none",
     "/unmodified",
     "/odd-status",
+    "/own-reason",
+    "/lengths",
+    "/other-lengths",
     "/wrong-length",
+    "/no-length",
+    "/signed-length",
+    "/huge-length",
     "/closes",
     "/connection",
     "/dated",
@@ -168,6 +174,19 @@ fn an_answer_that_would_be_none_is_an_error() {
     let expected = "HTTP/1.1 500 Internal Server Error\r\nconnection: close\r\n";
     assert!(said.starts_with(expected), "{said}");
     assert_eq!((said.matches("HTTP/1.1 ").count(), plain), (1, 1));
+}
+
+#[test]
+fn how_a_body_is_sent_is_not_for_the_service_to_say() {
+    let input = format!("GET /coded HTTP/1.1\r\nHost: a\r\n\r\n{LAST}");
+    let (said, plain) = run(said::<true>(&input, usize::MAX));
+    let expected = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ndate of ";
+    assert!(said.starts_with(expected), "{said}");
+    assert!(
+        said.contains("\r\n2\r\nab\r\n2\r\ncd\r\n0\r\n\r\n"),
+        "{said}"
+    );
+    assert_eq!(plain, 2);
 }
 
 #[test]

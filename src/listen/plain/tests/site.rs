@@ -15,7 +15,7 @@ use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt as _, Empty, Full, StreamBody, combinators::UnsyncBoxBody};
-use hyper::body::Frame;
+use hyper::{body::Frame, ext::ReasonPhrase};
 use tokio::sync::Notify;
 
 use crate::ready_head::ReadyHead;
@@ -73,11 +73,11 @@ impl Drop for Told {
 
 impl<const IS_PLAIN: bool> HttpService for Site<IS_PLAIN> {
     type ResponseBody = AnyBody;
-    type Future = Pin<Box<dyn Future<Output = Response<AnyBody>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<AnyBody>, Infallible>> + Send>>;
 
     const TAKES_BODILESS: bool = IS_PLAIN;
 
-    fn answer(&self, request: Request<Arrival>) -> Answer<AnyBody, Self::Future> {
+    fn answer(&self, request: &mut Request<Arrival>) -> Answer<AnyBody, Self::Future> {
         let seen = Arc::clone(&self.0);
         seen.requests.fetch_add(1, SeqCst);
         if request.body().body.is_none() {
@@ -89,28 +89,30 @@ impl<const IS_PLAIN: bool> HttpService for Site<IS_PLAIN> {
                 let _told = Told(seen);
                 pending().await
             })),
-            "/later" => Answer::Later(Box::pin(async move {
-                tokio::task::yield_now().await;
-                echo(&request)
-            })),
-            "/go" => Answer::Later(Box::pin(async move {
-                seen.go.notified().await;
-                echo(&request)
-            })),
+            "/later" => {
+                let request = Arrival::take(request);
+                Answer::Later(Box::pin(async move {
+                    tokio::task::yield_now().await;
+                    Ok(echo(&request))
+                }))
+            }
+            "/go" => {
+                let request = Arrival::take(request);
+                Answer::Later(Box::pin(async move {
+                    seen.go.notified().await;
+                    Ok(echo(&request))
+                }))
+            }
             "/large" => Answer::Now(large(seen)),
             "/ready" | "/ready-changed" | "/ready-renamed" => {
-                let mut room = request.into_parts().0.headers;
                 match path.as_str() {
-                    "/ready-changed" => change(&mut room),
-                    "/ready-renamed" => rename(&mut room),
+                    "/ready-changed" => change(request.headers_mut()),
+                    "/ready-renamed" => rename(request.headers_mut()),
                     _ => {}
                 }
-                Answer::Ready {
-                    head: Arc::clone(&seen.ready),
-                    room,
-                }
+                Answer::Ready(Arc::clone(&seen.ready))
             }
-            path => Answer::Now(by_path(path, &request)),
+            path => Answer::Now(by_path(path, request)),
         }
     }
 }
@@ -130,18 +132,15 @@ fn rename(headers: &mut HeaderMap) {
 
 fn by_path(path: &str, request: &Request<Arrival>) -> Response<AnyBody> {
     let mut response = echo(request);
+    if let Some(lengths) = said_lengths(path) {
+        headers_of(&mut response, "content-length", lengths);
+        *response.body_mut() = pieces(&["ab", "cd"], path == "/cut-length");
+        return response;
+    }
     let headers = response.headers_mut();
     match path {
         "/chunks" => *response.body_mut() = pieces(&["ab", "", "cdefghijklmnopqrst"], false),
         "/cut-chunks" => *response.body_mut() = pieces(&["ab", "cd"], true),
-        "/cut-length" | "/short" => {
-            headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("10"));
-            *response.body_mut() = pieces(&["ab", "cd"], path == "/cut-length");
-        }
-        "/long" => {
-            headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("3"));
-            *response.body_mut() = pieces(&["ab", "cd"], false);
-        }
         "/trailers" => {
             headers.insert(header::TRAILER, HeaderValue::from_static("x-sum"));
             *response.body_mut() = trailers();
@@ -150,10 +149,15 @@ fn by_path(path: &str, request: &Request<Arrival>) -> Response<AnyBody> {
         "/none" => *response.status_mut() = StatusCode::NO_CONTENT,
         "/unmodified" => *response.status_mut() = StatusCode::NOT_MODIFIED,
         "/odd-status" => *response.status_mut() = StatusCode::from_u16(799).unwrap(),
-        "/interim" => *response.status_mut() = StatusCode::EARLY_HINTS,
-        "/wrong-length" => {
-            headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("x"));
-            *response.body_mut() = pieces(&["ab"], false);
+        "/own-reason" => say_why(&mut response),
+        "/interim" => {
+            *response.status_mut() = StatusCode::EARLY_HINTS;
+            headers_of(&mut response, "link", &["</a>; rel=preload"]);
+            say_why(&mut response);
+        }
+        "/coded" => {
+            headers_of(&mut response, "transfer-encoding", &["gzip, chunked"]);
+            *response.body_mut() = pieces(&["ab", "cd"], false);
         }
         "/head-length" => {
             headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("123"));
@@ -173,6 +177,33 @@ fn by_path(path: &str, request: &Request<Arrival>) -> Response<AnyBody> {
         _ => {}
     }
     response
+}
+
+/// What is said of the length of a body that has four bytes.
+fn said_lengths(path: &str) -> Option<&'static [&'static str]> {
+    Some(match path {
+        "/cut-length" | "/short" => &["10"],
+        "/long" => &["3"],
+        "/lengths" => &["4", "4"],
+        "/other-lengths" => &["4", "5"],
+        "/wrong-length" => &["x"],
+        "/no-length" => &[""],
+        "/signed-length" => &["+4"],
+        "/huge-length" => &["18446744073709551620"],
+        _ => return None,
+    })
+}
+
+fn headers_of(response: &mut Response<AnyBody>, name: &'static str, values: &[&'static str]) {
+    for value in values {
+        let value = HeaderValue::from_static(value);
+        response.headers_mut().append(name, value);
+    }
+}
+
+fn say_why(response: &mut Response<AnyBody>) {
+    let reason = ReasonPhrase::from_static(b"As Asked");
+    response.extensions_mut().insert(reason);
 }
 
 fn echo(request: &Request<Arrival>) -> Response<AnyBody> {

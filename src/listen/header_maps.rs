@@ -1,0 +1,113 @@
+//! Header maps that a thread uses again, with the headers that were in them.
+//!
+//! Requests are much alike, and so are responses. Where one has the names of the last
+//! one in their order, its values take the place of theirs, and nothing else is moved.
+
+use std::cell::RefCell;
+
+use http::{
+    HeaderMap, HeaderName, HeaderValue,
+    header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION, SET_COOKIE},
+};
+
+/// Headers of a map that is kept.
+const KEPT_HEADERS: usize = 64;
+/// Maps that a thread keeps: about as many as requests wait for the upstream at a time.
+const KEPT_MAPS: usize = 64;
+
+type Kept = RefCell<Vec<HeaderMap>>;
+
+thread_local! {
+    static OF_REQUESTS: Kept = const { RefCell::new(Vec::new()) };
+    static OF_RESPONSES: Kept = const { RefCell::new(Vec::new()) };
+}
+
+/// Takes a map for a request, in which the headers of another one may be.
+pub(super) fn take_for_request() -> HeaderMap {
+    let kept = OF_REQUESTS.with_borrow_mut(Vec::pop);
+    kept.unwrap_or_else(take_for_response)
+}
+
+/// Takes a map for a response, in which the headers of another one may be.
+pub(crate) fn take_for_response() -> HeaderMap {
+    OF_RESPONSES.with_borrow_mut(Vec::pop).unwrap_or_default()
+}
+
+/// Gives back the headers of a request, most of which may be said again.
+pub(crate) fn give_of_request(headers: HeaderMap) {
+    // Where the thread ends there is nobody to keep them for.
+    OF_REQUESTS.try_with(|kept| keep(kept, headers)).ok();
+}
+
+/// Gives back the headers of a response, most of which may be said again.
+pub(super) fn give_of_response(headers: HeaderMap) {
+    OF_RESPONSES.try_with(|kept| keep(kept, headers)).ok();
+}
+
+/// Tells whether a header is a secret, which is not kept for longer than its message.
+pub(super) fn is_secret(name: &HeaderName) -> bool {
+    match name.as_str().len() {
+        6 => *name == COOKIE,
+        10 => *name == SET_COOKIE,
+        13 => *name == AUTHORIZATION,
+        19 => *name == PROXY_AUTHORIZATION,
+        _ => false,
+    }
+}
+
+fn keep(kept: &Kept, mut headers: HeaderMap) {
+    let mut kept = kept.borrow_mut();
+    if kept.len() == KEPT_MAPS || !(1..=KEPT_HEADERS).contains(&headers.capacity()) {
+        return;
+    }
+    if headers.keys().any(is_secret) {
+        for (name, value) in &mut headers {
+            if is_secret(name) {
+                *value = HeaderValue::from_static("");
+            }
+        }
+    }
+    kept.push(headers);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_secret_is_not_kept() {
+        let said = [
+            ("host", "site.example"),
+            ("cookie", "session=1234"),
+            ("authorization", "Basic 1234"),
+            ("set-cookie", "session=1234"),
+            ("set-cookie", "session=5678"),
+            ("accept", "*/*"),
+        ];
+        let headers = said.map(|(name, value)| {
+            let name = HeaderName::from_static(name);
+            (name, HeaderValue::from_static(value))
+        });
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(name, value);
+        }
+        give_of_response(map);
+        let kept = take_for_response();
+        let values: Vec<_> = kept.values().filter(|value| !value.is_empty()).collect();
+        assert_eq!(values, ["site.example", "*/*"]);
+        assert_eq!(kept.len(), said.len());
+        assert!(take_for_response().is_empty());
+    }
+
+    #[test]
+    fn what_is_kept_has_limits() {
+        for _ in 0..100 {
+            give_of_request(HeaderMap::with_capacity(8));
+        }
+        give_of_response(HeaderMap::new());
+        give_of_response(HeaderMap::with_capacity(1000));
+        assert_eq!(OF_REQUESTS.with_borrow(Vec::len), KEPT_MAPS);
+        assert_eq!(OF_RESPONSES.with_borrow(Vec::len), 0);
+    }
+}
