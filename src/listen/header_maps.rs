@@ -45,7 +45,7 @@ pub(super) fn give_of_response(headers: HeaderMap) {
 }
 
 /// Tells whether a header is a secret, which is not kept for longer than its message.
-pub(super) fn is_secret(name: &HeaderName) -> bool {
+pub(crate) fn is_secret(name: &HeaderName) -> bool {
     match name.as_str().len() {
         6 => *name == COOKIE,
         10 => *name == SET_COOKIE,

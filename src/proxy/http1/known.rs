@@ -1,4 +1,6 @@
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version, header::SET_COOKIE};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version};
+
+use crate::listen::header_maps::is_secret;
 
 use super::{
     head::{Head, MAX_HEAD_BYTES},
@@ -232,7 +234,7 @@ impl Known {
 
     fn keep(&mut self, raw: &[u8], value: HeaderValue, meaning: Meaning) {
         // What is said to one client is not said to the next.
-        if raw.len() <= MAX_LINE_BYTES && self.name != SET_COOKIE {
+        if raw.len() <= MAX_LINE_BYTES && !is_secret(&self.name) {
             self.line.clear();
             self.line.extend_from_slice(raw);
             self.value = Some((value, meaning));
@@ -279,6 +281,7 @@ fn prefix_len(raw: &[u8], line: &httparse::Header<'_>) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use bytes::BytesMut;
+    use http::header::SET_COOKIE;
 
     use super::{
         super::{
