@@ -14,7 +14,13 @@ use reqwest::{
 use tokio::time::{Instant, timeout};
 use url::{Host, Url};
 
-use super::{FetchError, client, error::classify, is_public, public::NotPublic, shown_url};
+use super::{
+    FetchError, client,
+    error::{classify, is_reset},
+    is_public,
+    public::NotPublic,
+    shown_url,
+};
 
 /// Most room that is made for a body before it comes.
 const MAX_ROOM: usize = 64 * 1024;
@@ -150,7 +156,7 @@ impl DirectClient {
         if self.settings.is_public_only {
             check_public(url)?;
         }
-        let sent = request.send().await;
+        let sent = self.sent(request).await;
         let mut response = sent.map_err(|error| self.classify(url, error))?;
         let headers = std::mem::take(response.headers_mut());
         Ok(DirectAnswer {
@@ -159,6 +165,20 @@ impl DirectClient {
             peer: response.remote_addr(),
             body: self.body(url, response, enough).await?,
         })
+    }
+
+    /// Sends a request, and a safe one once more if its connection ends before an answer.
+    ///
+    /// A server may end a connection that it kept in the moment when it is
+    /// used again (RFC 9112, 9.3.1); that is no fault of either.
+    async fn sent(&self, request: reqwest::RequestBuilder) -> reqwest::Result<Response> {
+        let request = request.build()?;
+        let again = request.method().is_safe().then(|| request.try_clone());
+        let sent = self.client.execute(request).await;
+        match (sent, again.flatten()) {
+            (Err(error), Some(again)) if is_reset(&error) => self.client.execute(again).await,
+            (sent, _) => sent,
+        }
     }
 
     async fn body(

@@ -141,15 +141,20 @@ pub(super) fn classify(
     }
     match io_kind(&error) {
         Some(io::ErrorKind::UnexpectedEof) => FetchError::Truncated { url },
-        Some(
-            io::ErrorKind::ConnectionReset
-            | io::ErrorKind::ConnectionAborted
-            | io::ErrorKind::BrokenPipe,
-        ) => FetchError::Reset { url, reason },
-        _ if reason.contains("before message completed") => FetchError::Reset { url, reason },
+        _ if is_reset(&error) => FetchError::Reset { url, reason },
         _ if error.is_decode() => FetchError::Encoding { url, reason },
         _ => FetchError::Other { url, reason },
     }
+}
+
+/// Tells whether the server ended a connection that was there.
+pub(super) fn is_reset(error: &reqwest::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset};
+    let is_cut = matches!(
+        io_kind(error),
+        Some(ConnectionReset | ConnectionAborted | BrokenPipe)
+    );
+    !error.is_connect() && (is_cut || innermost(error).contains("before message completed"))
 }
 
 /// Returns the text of the innermost cause, which is the one that explains.

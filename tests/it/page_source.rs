@@ -197,6 +197,26 @@ async fn a_server_that_is_not_there_may_come_back() {
 }
 
 #[tokio::test]
+async fn a_page_is_asked_for_again_where_the_connection_ends_and_a_form_is_sent_once() {
+    let silent = TestServer::new(Reply::Reset);
+    let resets = AtomicUsize::new(1);
+    let shaky = TestServer::with(move |_| {
+        let left = resets.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |it| it.checked_sub(1));
+        left.map_or_else(|_| Reply::text("a"), |_| Reply::Reset)
+    });
+    let source = HttpSource::new(HttpSettings::default()).unwrap();
+    let login = source.log_in(&url(&silent.url("/login")), &[]).await;
+    assert!(login.is_err());
+    assert_eq!(silent.seen().len(), 1, "a form may have done something");
+    let source = PageSource::from(source);
+    let answer = get_page(&source, &shaky.url("/")).await.unwrap();
+    assert_eq!(answer.status, 200);
+    assert_eq!(shaky.seen().len(), 2);
+    get_page(&source, &silent.url("/")).await.unwrap_err();
+    assert_eq!(silent.seen().len(), 3, "once more, not for ever");
+}
+
+#[tokio::test]
 async fn an_upstream_is_asked_in_place_of_the_public_site() {
     let server = TestServer::new(Reply::text("a"));
     let site = SiteAccess::new(&url("https://public.example/"))

@@ -1,8 +1,11 @@
 //! A site on loopback that makes its pages up as it is asked.
 
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 
 use axum::{
@@ -16,6 +19,7 @@ use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
     task::JoinSet,
+    time::sleep,
 };
 
 /// Site; it is closed when it is dropped.
@@ -51,6 +55,8 @@ impl Endless {
     }
 
     /// Opens a site whose answers are these bytes, after which the connection ends.
+    ///
+    /// It ends so late that one which is kept may be in use again.
     pub(crate) async fn raw(answer: fn(&str) -> Vec<u8>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
@@ -105,6 +111,7 @@ async fn exchange(
     let answer = answer(&path);
     log.lock().unwrap().push((path, HeaderMap::new()));
     stream.write_all(&answer).await?;
+    sleep(Duration::from_millis(20)).await;
     stream.shutdown().await
 }
 
