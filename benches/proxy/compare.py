@@ -78,12 +78,16 @@ def load(server, path, kept, seconds):
     return requests, p99
 
 
+def wanted(options):
+    """The cases that are asked for."""
+    parts = options.case or [""]
+    return [(case, how) for case, how in CASES.items() if any(part in case for part in parts)]
+
+
 def measure(servers, directory, count, options):
     """All cases in rounds, the servers in turns: medians by case and server."""
     found = {}
-    for case, (who, kept) in CASES.items():
-        if options.case and not any(part in case for part in options.case):
-            continue
+    for case, (who, kept) in wanted(options):
         path = script(directory, who, count)
         samples = {server.name: [] for server in servers}
         for server in servers:
@@ -109,19 +113,27 @@ def figures(samples):
     }
 
 
-def table(count, found, unit="processor_us"):
+def line(title, cells):
+    print(f"{title:38}" + "".join(f"{cell:>22}" for cell in cells))
+
+
+def table(count, found):
     """Prints microseconds a request, and how many times ours they are."""
-    names = list(next(iter(found.values())))
     print(f"\n{count:,} patterns: processor µs a request (times ours)")
-    print(f"{'':38}" + "".join(f"{name:>22}" for name in names))
+    line("", next(iter(found.values())))
     for case, row in found.items():
-        own = row["ours"][unit]
-        cells = (f"{row[name][unit]:.1f} ({row[name][unit] / own:.2f}x)" for name in names)
-        print(f"{case:38}" + "".join(f"{cell:>22}" for cell in cells))
-        spread = (f"{row[name]['least_us']:.1f}-{row[name]['most_us']:.1f}" for name in names)
-        print(f"{'  least and most':38}" + "".join(f"{cell:>22}" for cell in spread))
-        p99 = (f"{row[name]['p99_us'] / 1000:.2f} ms" for name in names)
-        print(f"{'  p99':38}" + "".join(f"{cell:>22}" for cell in p99))
+        own = row["ours"]["processor_us"]
+        line(case, (f"{one['processor_us']:.1f} ({one['processor_us'] / own:.2f}x)" for one in row.values()))
+        line("  least and most", (f"{one['least_us']:.1f}-{one['most_us']:.1f}" for one in row.values()))
+        line("  p99", (f"{one['p99_us'] / 1000:.2f} ms" for one in row.values()))
+
+
+def instructions_table(count, found):
+    """Prints instructions a request, and how many times ours they are."""
+    print(f"\n{count:,} patterns: instructions a request (times ours)")
+    line("", next(iter(found.values())))
+    for case, row in found.items():
+        line(case, (f"{one:,} ({one / row['ours']:.2f}x)" for one in row.values()))
 
 
 def instructions(directory, site, count, options):
@@ -144,17 +156,18 @@ def instructions(directory, site, count, options):
 
 def counts(servers, directory, count, options):
     found = {}
-    for case in ("robots redirected", "people proxied", "30,000 browsers proxied"):
-        path = script(directory, CASES[case][0], count)
+    for case, (who, kept) in wanted(options):
+        path = script(directory, who, count)
         found[case] = {}
         for server in servers:
-            load(server, path, True, options.seconds)
+            load(server, path, kept, options.seconds)
             control("--zero", server)
-            requests, _ = load(server, path, True, 2 * options.seconds)
+            requests, _ = load(server, path, kept, 2 * options.seconds)
             control("--dump", server)
             dumps = sorted(directory.glob(f"{server.name.replace(' ', '-')}.cg.*"), key=lambda dump: dump.stat().st_mtime)
             total = int(re.search(r"^(?:totals|summary): (\d+)", dumps[-1].read_text(), re.MULTILINE)[1])
             found[case][server.name] = round(total / requests)
+        print(f"{count} patterns, {case}: counted", file=sys.stderr)
     return found
 
 
@@ -199,9 +212,7 @@ def report(results, options):
         return
     for count, found in results.items():
         if options.instructions:
-            print(f"\n{count:,} patterns: instructions a request")
-            for case, row in found.items():
-                print(f"{case:38}" + "".join(f"{name}: {number:,}  " for name, number in row.items()))
+            instructions_table(count, found)
             continue
         memory = found.pop("memory_kib")
         table(count, found)
