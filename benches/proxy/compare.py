@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from invent import browser_headers, robot_headers, robots
-from servers import MEMBERS, PAGE, Running, everyone, upstream
+from servers import FILE, MEMBERS, PAGE, Running, everyone, upstream
 
 SERVER_CORE, LOAD_CORE = 0, 1
 CONNECTIONS = 32
@@ -23,6 +23,7 @@ CASES = {
     "people proxied": ("few", True),
     "30,000 browsers proxied": ("many", True),
     "80 % people, 20 % robots": ("mix", True),
+    "files of 1 MiB proxied": ("files", True),
 }
 
 
@@ -33,6 +34,7 @@ def script(directory, who, count):
     requests = {
         "robots": robot,
         "few": few,
+        "files": [(FILE, header) for header in browser_headers(20)],
         "many": [(PAGE, header) for header in browser_headers(30_000)],
         # A robot after each four people.
         "mix": [

@@ -10,6 +10,8 @@ from invent import robots
 
 MEMBERS = "/members-only-stuff/page.html"
 PAGE = "/articles/page.html"
+FILE = "/files/large"
+FILE_BYTES = 1024 * 1024
 ADMIN_OFF = "enabled = false"
 
 
@@ -104,9 +106,11 @@ def wait_until(server, is_ready, seconds=120):
 
 
 def upstream(directory, core):
-    """A site of pages of 1 KiB, whatever the path."""
+    """A site of pages of 1 KiB, whatever the path, and a large file."""
     port = free_port()
-    conf = nginx_conf(directory, port, "", f'location / {{ return 200 "{"x" * 1024}"; }}', "upstream")
+    (directory / "large").write_bytes(b"x" * FILE_BYTES)
+    locations = f'location = {FILE} {{ alias {directory}/large; }} location / {{ return 200 "{"x" * 1024}"; }}'
+    conf = nginx_conf(directory, port, "sendfile on;", locations, "upstream")
     server = Running("upstream", ["nginx", "-c", conf], port, core, directory)
     wait_until(server, lambda: ask(server, PAGE, "x")[0] == 200)
     return server

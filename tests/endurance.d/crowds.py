@@ -11,6 +11,8 @@ from program import Missing
 # What others may have to wait at most while slow clients are about. (slowhttptest
 # asks as well, but for the large page, which tells how busy the upstream is.)
 PATIENCE_SECONDS = 5.0
+# What a slow client may hold at most, of the answer that it does not take.
+ROOM_KIB = 192
 
 
 def idle_connections(program, _, is_short):
@@ -66,6 +68,7 @@ def slow(program, is_short, mode, path, *more, most=1000):
     assert connected > count // 2, f"the attack did not take place: {report[-500:]}"
     assert slowest < PATIENCE_SECONDS, f"another client waited {slowest:.1f} s"
     grown = program.peak_kib() - before
+    assert grown < ROOM_KIB * connected, f"{connected} clients hold {grown / connected:.0f} KiB each"
     return (f"{connected} at once, {grown / 1024:.1f} MiB; "
             f"{asked} others within {slowest * 1000:.0f} ms")
 

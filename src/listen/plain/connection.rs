@@ -26,8 +26,6 @@ use super::{
     scratch,
 };
 
-/// Bytes that are made before they are sent.
-const MAX_HELD_BYTES: usize = 64 * 1024;
 /// Requests that were sent ahead, and are answered before others have their turn.
 const MAX_AT_ONCE: u32 = 16;
 
@@ -284,8 +282,7 @@ impl<'c, S: HttpService> Plain<'c, S> {
         };
         let is_last = *is_last;
         loop {
-            let is_to_be_sent = this.out.is_blocked || this.out.made.len() >= MAX_HELD_BYTES;
-            if is_to_be_sent && send(this.io, cx, this.out)?.is_pending() {
+            if this.out.is_full() && send(this.io, cx, this.out)?.is_pending() {
                 return Ok(Poll::Pending);
             }
             match body.as_mut().poll_frame(cx) {
@@ -299,7 +296,7 @@ impl<'c, S: HttpService> Plain<'c, S> {
                     if let Ok(piece) = frame.into_data()
                         && piece.has_remaining()
                     {
-                        framing.append(&mut this.out.made, piece);
+                        this.out.add(framing, piece);
                     }
                     if framing.is_full() {
                         break;

@@ -4,7 +4,7 @@
 
 use std::io::Write as _;
 
-use bytes::Buf;
+use bytes::{Buf, Bytes};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Response, StatusCode,
     header::{CONNECTION, CONTENT_LENGTH, DATE, TRAILER, TRANSFER_ENCODING},
@@ -78,9 +78,7 @@ impl Framing {
     pub(super) fn append(&mut self, out: &mut Vec<u8>, piece: impl Buf) {
         match self {
             Self::Length(left) => {
-                let len = usize::try_from(*left).unwrap_or(usize::MAX);
-                let len = len.min(piece.remaining());
-                *left -= len as u64;
+                let len = taken(left, &piece);
                 append_all(out, piece.take(len));
             }
             Self::Chunked => {
@@ -90,6 +88,15 @@ impl Framing {
                 out.extend_from_slice(b"\r\n");
             }
         }
+    }
+
+    /// Takes a piece of the body as it is, where nothing stands around it.
+    pub(super) fn whole(&mut self, piece: &mut impl Buf) -> Option<Bytes> {
+        let Self::Length(left) = self else {
+            return None;
+        };
+        let len = taken(left, piece);
+        Some(piece.copy_to_bytes(len))
     }
 
     /// Tells whether nothing more can be sent.
@@ -108,6 +115,14 @@ impl Framing {
             }
         }
     }
+}
+
+/// Takes from a length what of it a piece has, and returns that.
+fn taken(left: &mut u64, piece: &impl Buf) -> usize {
+    let len = usize::try_from(*left).unwrap_or(usize::MAX);
+    let len = len.min(piece.remaining());
+    *left -= len as u64;
+    len
 }
 
 fn append_all(out: &mut Vec<u8>, mut piece: impl Buf) {

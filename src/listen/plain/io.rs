@@ -5,9 +5,19 @@ use std::{
     task::{Context, Poll, ready},
 };
 
+use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead as _, AsyncWrite as _, ReadBuf};
 
-use super::super::{idle::Activity, stream::Stream};
+use super::{
+    super::{idle::Activity, stream::Stream},
+    encode::Framing,
+};
+
+/// Bytes that are made before they are sent.
+const MAX_MADE_BYTES: usize = 32 * 1024;
+/// From here on a piece of a body is sent by itself: that costs less than to copy it,
+/// and a slow client holds the memory of one piece.
+const MIN_PIECE_BYTES: usize = 16 * 1024;
 
 /// Connection that tells when bytes move.
 #[derive(Debug)]
@@ -23,8 +33,42 @@ pub(in super::super) struct PlainIo {
 pub(super) struct Out {
     pub(super) made: Vec<u8>,
     sent: usize,
+    /// A large piece of a body, which goes behind what is made.
+    piece: Bytes,
     /// The client has not taken it.
-    pub(super) is_blocked: bool,
+    is_blocked: bool,
+}
+
+impl Out {
+    /// Tells whether it is to be sent before more is made.
+    pub(super) fn is_full(&self) -> bool {
+        self.is_blocked || !self.piece.is_empty() || self.made.len() >= MAX_MADE_BYTES
+    }
+
+    /// Adds a piece of a body; what is beyond its length is left out.
+    pub(super) fn add(&mut self, framing: &mut Framing, mut piece: impl Buf) {
+        let is_large = self.made.is_empty() && piece.remaining() >= MIN_PIECE_BYTES;
+        match is_large.then(|| framing.whole(&mut piece)).flatten() {
+            Some(whole) => self.piece = whole,
+            None => framing.append(&mut self.made, piece),
+        }
+    }
+
+    /// Returns what is sent next.
+    fn rest(&self) -> &[u8] {
+        match self.made.get(self.sent..) {
+            Some(made @ [_, ..]) => made,
+            _ => &self.piece,
+        }
+    }
+
+    fn took(&mut self, len: usize) {
+        if self.sent < self.made.len() {
+            self.sent += len;
+        } else {
+            self.piece.advance(len);
+        }
+    }
 }
 
 impl PlainIo {
@@ -69,14 +113,14 @@ impl PlainIo {
     }
 
     fn poll_rest(&mut self, cx: &mut Context<'_>, out: &mut Out) -> Poll<io::Result<()>> {
-        while let Some(rest) = out.made.get(out.sent..).filter(|rest| !rest.is_empty()) {
+        while let rest @ [_, ..] = out.rest() {
             if self.activity.is_answer_last() {
                 self.stream.end_with_write();
             }
             let polled = Pin::new(&mut self.stream).poll_write(cx, rest);
             match ready!(self.told(polled))? {
                 0 => return Poll::Ready(Err(ErrorKind::WriteZero.into())),
-                len => out.sent += len,
+                len => out.took(len),
             }
         }
         if self.flushes {

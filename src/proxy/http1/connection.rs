@@ -20,7 +20,7 @@ use super::{
 /// Room for a read; a small response comes in one.
 const READ_BYTES: usize = 8 * 1024;
 /// Room for a read of a large response, at most.
-const MAX_READ_BYTES: usize = 128 * 1024;
+const MAX_READ_BYTES: usize = 64 * 1024;
 /// Room that a connection keeps while it waits for a request.
 const KEPT_BYTES: usize = 16 * 1024;
 

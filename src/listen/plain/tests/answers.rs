@@ -33,6 +33,8 @@ const PATHS: &[&str] = &[
     "/no-length",
     "/signed-length",
     "/huge-length",
+    "/large-pieces",
+    "/large-pieces-long",
     "/closes",
     "/connection",
     "/dated",

@@ -137,6 +137,9 @@ fn by_path(path: &str, request: &Request<Arrival>) -> Response<AnyBody> {
         *response.body_mut() = pieces(&["ab", "cd"], path == "/cut-length");
         return response;
     }
+    if let Some(is_long) = path.strip_prefix("/large-pieces").map(|it| it == "-long") {
+        return large_pieces(is_long);
+    }
     let headers = response.headers_mut();
     match path {
         "/chunks" => *response.body_mut() = pieces(&["ab", "", "cdefghijklmnopqrst"], false),
@@ -234,6 +237,23 @@ fn pieces(pieces: &[&'static str], is_cut: bool) -> AnyBody {
     let end = stream::iter(is_cut.then(|| Err("broken".into())));
     let waits = stream::once(tokio::task::yield_now()).filter_map(|()| async { None });
     StreamBody::new(pieces.chain(waits).chain(end)).boxed_unsync()
+}
+
+/// Pieces of all sizes, no two alike, and more than the client's side takes at once.
+fn large_pieces(is_long: bool) -> Response<AnyBody> {
+    let sizes = [
+        5, 20_000, 3, 16_384, 16_383, 70_000, 1, 40_000, 100_000, 4000,
+    ];
+    let said: usize = sizes.into_iter().sum();
+    let too_long = is_long.then_some(30_000);
+    let pieces = sizes.into_iter().chain(too_long).zip(b'a'..);
+    let pieces =
+        pieces.map(|(size, letter)| Ok::<_, BoxError>(Frame::data(vec![letter; size].into())));
+    let body = StreamBody::new(stream::iter(pieces.collect::<Vec<_>>()));
+    let mut response = Response::new(body.boxed_unsync());
+    let said = HeaderValue::from(said - usize::from(is_long));
+    response.headers_mut().insert(header::CONTENT_LENGTH, said);
+    response
 }
 
 fn trailers() -> AnyBody {
