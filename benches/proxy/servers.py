@@ -239,6 +239,18 @@ def everyone(servers, directory, core, site, count, program):
     ]
     for server in servers:
         check(server, names)
+        settle(server)
+
+
+def settle(server, seconds=120):
+    """Waits until a server is done with its start, of which a request is no part."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        before = server.processor_seconds()
+        time.sleep(1)
+        if server.processor_seconds() - before < 0.05:
+            return
+    raise SystemExit(f"{server.name} does not come to rest")
 
 
 def check(server, names):
