@@ -129,7 +129,7 @@ where
 
 #[divan::bench]
 fn inner(bencher: Bencher<'_, '_>) {
-    run(bencher, Inner, "/", CHROME);
+    run(bencher, Inner, "/a/page.html", CHROME);
 }
 
 #[divan::bench]
