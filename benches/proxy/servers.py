@@ -12,7 +12,6 @@ MEMBERS = "/members-only-stuff/page.html"
 PAGE = "/articles/page.html"
 FILE = "/files/large"
 FILE_BYTES = 1024 * 1024
-ADMIN_OFF = "enabled = false"
 
 
 def free_port():
@@ -239,18 +238,15 @@ def everyone(servers, directory, core, site, count, program):
     ]
     for server in servers:
         check(server, names)
-        settle(server)
+        # A server's start is no part of a request.
+        wait_until(server, lambda: is_idle(server))
 
 
-def settle(server, seconds=120):
-    """Waits until a server is done with its start, of which a request is no part."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        before = server.processor_seconds()
-        time.sleep(1)
-        if server.processor_seconds() - before < 0.05:
-            return
-    raise SystemExit(f"{server.name} does not come to rest")
+def is_idle(server):
+    """Tells whether a server does next to nothing for a second."""
+    before = server.processor_seconds()
+    time.sleep(1)
+    return server.processor_seconds() - before < 0.05
 
 
 def check(server, names):

@@ -33,7 +33,7 @@ pub(in super::super) struct PlainIo {
 pub(super) struct Out {
     pub(super) made: Vec<u8>,
     sent: usize,
-    /// A large piece of a body, which goes behind what is made.
+    /// A large piece of a body; nothing is made while it waits.
     piece: Bytes,
     /// The client has not taken it.
     is_blocked: bool,
