@@ -92,9 +92,14 @@ async fn recognise(
         return by_token(state, token).await;
     }
     match session {
-        Some(session) if !place.is_asset() => session::csrf(&session)
-            .await
-            .map(|csrf| csrf.map_or(Visitor::Nobody, |csrf| Visitor::Session { csrf })),
+        Some(session) if !place.is_asset() => match session::csrf(&session).await {
+            Ok(Some(csrf)) => Ok(Visitor::Session { csrf }),
+            Ok(None) => Ok(Visitor::Nobody),
+            Err(failed) => match state.admin().store.absence() {
+                Some(absence) => Err(Problem::away(&absence)),
+                None => Err(session::failed(failed)),
+            },
+        },
         _ => Ok(Visitor::Nobody),
     }
 }

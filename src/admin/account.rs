@@ -69,6 +69,7 @@ pub(super) async fn submit(
     let now_ms = state.now_ms();
     let store = &state.admin().store;
     store.set_admin_password_hash(&hash, now_ms).await?;
+    state.known_sessions().clear();
     session::begin(&session, now_ms).await?;
     info!("the administrator's password was changed; other sessions ended");
     Ok(page.place.see_other("account?note=changed"))

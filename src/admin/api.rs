@@ -16,6 +16,7 @@ use super::{
     jobs,
     listing::{ListParams, Listing},
     manual::{self, RobotForm},
+    moment::Moment,
     overview::{FilteringView, RobotsView},
     page::{Page, encode},
     problem::Problem,
@@ -76,9 +77,12 @@ fn site_robot_routes() -> Router<AdminState> {
 
 async fn status(State(state): State<AdminState>, of: Chosen) -> Answer {
     let views = sources::load(&state).await?;
+    let absence = state.admin().store.absence();
+    let away_since = absence.map(|absence| Moment::new(absence.since_ms, state.now_ms()));
     Ok(Json(json!({
         "version": env!("CARGO_PKG_VERSION"),
         "database": state.admin().store.engine(),
+        "database_away_since": away_since,
         "filtering": FilteringView::new(&of.policy.load()),
         "robots": RobotsView::new(&state, &views),
         "bundled_only": sources::is_bundled_only(&views),

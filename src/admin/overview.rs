@@ -74,6 +74,10 @@ pub(super) async fn show(
     of: Chosen,
 ) -> Result<Response, Problem> {
     let sources = sources::load(&state).await?;
+    let recent = match &page.away {
+        Some(_) => Vec::new(),
+        None => refreshes::history(&state, RECENT).await?,
+    };
     let settings = state.admin().settings.load();
     let (parameters, other_settings) = settings
         .iter()
@@ -86,7 +90,7 @@ pub(super) async fn show(
         is_bundled_only: sources::is_bundled_only(&sources),
         is_refreshable: sources.iter().any(SourceView::is_refreshable),
         is_refreshing: refreshes::current(&state).running,
-        refreshes: refreshes::history(&state, RECENT).await?,
+        refreshes: recent,
         sources,
         parameters,
         other_settings,

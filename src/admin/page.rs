@@ -10,7 +10,7 @@ use axum::{
 };
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::{access::Visitor, assets, problem::Problem, state::AdminState};
+use super::{access::Visitor, assets, moment::Moment, problem::Problem, state::AdminState};
 
 /// Bytes that stay as they are in a path segment or a query value (RFC 3986 §2.3).
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
@@ -102,6 +102,16 @@ pub(super) struct Page {
     pub(super) csrf: Option<String>,
     /// Whether decisions are only noted.
     pub(super) is_dry_run: bool,
+    /// The database, while it is away.
+    pub(super) away: Option<AwayView>,
+}
+
+/// Database that is away.
+#[derive(Clone, Debug)]
+pub(super) struct AwayView {
+    pub(super) since: Moment,
+    /// Why, for those who are logged in.
+    pub(super) reason: Option<String>,
 }
 
 impl Page {
@@ -140,7 +150,13 @@ impl FromRequestParts<AdminState> for Page {
         state: &AdminState,
     ) -> Result<Self, Self::Rejection> {
         let visitor = parts.extensions.get::<Visitor>();
+        let is_known = visitor.is_some_and(|visitor| *visitor != Visitor::Nobody);
+        let absence = state.admin().store.absence();
         Ok(Self {
+            away: absence.map(|absence| AwayView {
+                since: Moment::new(absence.since_ms, state.now_ms()),
+                reason: is_known.then(|| absence.reason.clone()),
+            }),
             place: parts.extensions.get::<Place>().cloned().unwrap_or_default(),
             csrf: visitor.and_then(Visitor::csrf).map(str::to_owned),
             is_dry_run: state.admin().policy.load().is_dry_run(),

@@ -9,8 +9,11 @@ use axum::{
 use serde_json::json;
 use tracing::error;
 
-use super::page::{Page, Place};
-use crate::store::StoreError;
+use super::{
+    moment::Moment,
+    page::{Page, Place},
+};
+use crate::store::{Absence, StoreError};
 
 /// Reason why a request was not carried out.
 ///
@@ -45,6 +48,19 @@ impl Problem {
             StatusCode::FORBIDDEN,
             "cross_site",
             "The request did not come from a page of this site. Load the page again and repeat.",
+        )
+    }
+
+    /// Says that the database is away, and nothing else: those who read it may not be logged in.
+    pub(super) fn away(absence: &Absence) -> Self {
+        let since = Moment::new(absence.since_ms, absence.since_ms).exact;
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "database",
+            format!(
+                "The database has been away since {since}. The site is served from memory as \
+                 before; this page needs the database."
+            ),
         )
     }
 
@@ -143,6 +159,9 @@ impl IntoResponse for Problem {
 
 impl From<StoreError> for Problem {
     fn from(cause: StoreError) -> Self {
+        if let Some(absence) = cause.absence() {
+            return Self::away(absence);
+        }
         error!(%cause, "the admin page cannot read or write the database: {cause}");
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,

@@ -1,6 +1,9 @@
 //! The administrator's sessions, kept in the database.
 
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use async_trait::async_trait;
 use axum::{
@@ -23,11 +26,16 @@ use tower_sessions::{
 use super::{access, page::Place, problem::Problem, settings::Access, state::AdminState};
 use crate::clock::Clock;
 use crate::description::hex;
-use crate::store::Store;
+use crate::store::{Absence, Store};
 
 /// Hours after which one has to log in again.
 const LIFE_HOURS: i64 = 12;
 const LIFE_MS: i64 = LIFE_HOURS * 60 * 60 * 1_000;
+/// Longest time between the last question about a session and the database's absence, in
+/// which the session counts: it may have been ended on another instance.
+const CONFIRMED_MS: i64 = 60 * 60 * 1_000;
+/// Most sessions that are kept in memory.
+const MAX_KNOWN: usize = 100;
 const COOKIE: &str = "robot-detection-admin";
 /// Keys of a session's data.
 const CSRF: &str = "csrf";
@@ -38,6 +46,19 @@ const ENDS: &str = "ends_ms";
 struct DatabaseSessions {
     store: Store,
     clock: Clock,
+    known: KnownSessions,
+}
+
+/// Sessions that the database had lately, for the time in which it is away.
+#[derive(Clone, Debug, Default)]
+pub(super) struct KnownSessions {
+    by_id: Arc<Mutex<HashMap<String, KnownSession>>>,
+}
+
+#[derive(Clone, Debug)]
+struct KnownSession {
+    data: String,
+    confirmed_ms: i64,
 }
 
 /// Gives each request its session.
@@ -52,6 +73,7 @@ pub(super) async fn manage(
     let sessions = DatabaseSessions {
         store: state.admin().store.clone(),
         clock: state.admin().clock.clone(),
+        known: state.known_sessions().clone(),
     };
     let cookie_path = cookie_path(&access::place(request.extensions()));
     let layer = SessionManagerLayer::new(sessions)
@@ -85,15 +107,17 @@ pub(super) async fn end(session: &Session) -> Result<(), Problem> {
 }
 
 /// Returns the token of the session's forms; none where nobody has logged in.
-pub(super) async fn csrf(session: &Session) -> Result<Option<String>, Problem> {
-    session.get::<String>(CSRF).await.map_err(failed)
+pub(super) async fn csrf(
+    session: &Session,
+) -> Result<Option<String>, tower_sessions::session::Error> {
+    session.get::<String>(CSRF).await
 }
 
 #[expect(
     clippy::needless_pass_by_value,
     reason = "it is what map_err hands over"
 )]
-fn failed(error: tower_sessions::session::Error) -> Problem {
+pub(super) fn failed(error: tower_sessions::session::Error) -> Problem {
     let mut problem = Problem::internal(&format!("session: {error}"));
     problem.status = StatusCode::SERVICE_UNAVAILABLE;
     problem
@@ -109,6 +133,44 @@ fn cookie_path(place: &Place) -> String {
         "/".to_owned()
     } else {
         place.prefix.clone()
+    }
+}
+
+impl KnownSessions {
+    /// Forgets all of them, as the database does when the password is changed.
+    pub(super) fn clear(&self) {
+        self.lock().clear();
+    }
+
+    fn confirm(&self, id: String, data: &str, now_ms: i64) {
+        let mut by_id = self.lock();
+        if by_id.len() >= MAX_KNOWN && !by_id.contains_key(&id) {
+            let oldest = by_id.iter().min_by_key(|(_, known)| known.confirmed_ms);
+            let oldest = oldest.map(|(id, _)| id.clone()).unwrap_or_default();
+            by_id.remove(&oldest);
+        }
+        let known = KnownSession {
+            data: data.to_owned(),
+            confirmed_ms: now_ms,
+        };
+        by_id.insert(id, known);
+    }
+
+    fn forget(&self, id: &str) {
+        self.lock().remove(id);
+    }
+
+    /// Returns a session that had not ended when the database went away, nor since.
+    fn find(&self, id: &str, away_ms: i64, now_ms: i64) -> Option<String> {
+        let by_id = self.lock();
+        let known = by_id.get(id)?;
+        let data: HashMap<String, Value> = serde_json::from_str(&known.data).ok()?;
+        let is_confirmed = known.confirmed_ms.saturating_add(CONFIRMED_MS) > away_ms;
+        (is_confirmed && ends_ms(&data) > now_ms).then(|| known.data.clone())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, KnownSession>> {
+        self.by_id.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -128,16 +190,27 @@ impl SessionStore for DatabaseSessions {
     }
 
     async fn load(&self, id: &Id) -> session_store::Result<Option<Record>> {
-        let now_ms = self.clock.now_ms();
-        let data = self
-            .store
-            .load_session(&hashed(*id), now_ms)
-            .await
-            .map_err(backend)?;
+        let (now_ms, hashed) = (self.clock.now_ms(), hashed(*id));
+        let data = match self.store.load_session(&hashed, now_ms).await {
+            Ok(Some(data)) => {
+                self.known.confirm(hashed, &data, now_ms);
+                Some(data)
+            }
+            Ok(None) => {
+                self.known.forget(&hashed);
+                None
+            }
+            Err(error) => {
+                let known = |away: &Absence| self.known.find(&hashed, away.since_ms, now_ms);
+                let found = error.absence().and_then(known);
+                Some(found.ok_or_else(|| backend(error))?)
+            }
+        };
         data.map(|data| record(*id, &data)).transpose()
     }
 
     async fn delete(&self, id: &Id) -> session_store::Result<()> {
+        self.known.forget(&hashed(*id));
         self.store
             .delete_session(&hashed(*id))
             .await
@@ -195,6 +268,23 @@ mod tests {
     fn a_prefix_cannot_add_attributes_to_the_cookie() {
         assert_eq!(path("/x; Domain=evil.example"), "/");
         assert_eq!(path("/x\r\nSet-Cookie: a=b"), "/");
+    }
+
+    #[test]
+    fn a_session_is_known_while_the_database_is_away_for_as_long_as_it_lives() {
+        let known = KnownSessions::default();
+        let data = format!("{{\"{ENDS}\": 10000000}}");
+        known.confirm("a".to_owned(), &data, 1_000);
+        assert_eq!(known.find("a", 2_000, 9_999_999), Some(data.clone()));
+        assert_eq!(known.find("a", 2_000, 10_000_000), None, "it has ended");
+        assert_eq!(known.find("a", 1_000 + CONFIRMED_MS, 9_000_000), None);
+        assert_eq!(known.find("b", 2_000, 3_000), None);
+        for number in 0..MAX_KNOWN {
+            known.confirm(number.to_string(), &data, 2_000);
+        }
+        assert_eq!(known.find("a", 2_000, 3_000), None, "the oldest yields");
+        known.forget("1");
+        assert_eq!(known.find("1", 2_000, 3_000), None);
     }
 
     #[test]

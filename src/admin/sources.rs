@@ -35,6 +35,23 @@ pub(super) struct FailureView {
 }
 
 impl SourceView {
+    /// What is known of a source without the database.
+    fn new(source: &Source, spec: Option<&SourceSpec>, count: Option<&RobotCount>) -> Self {
+        Self {
+            source: source.to_string(),
+            title: title(source),
+            url: spec.map(|spec| without_secrets(&spec.url)),
+            format: spec.map(|spec| spec.format.as_str()),
+            interval_days: spec.map(|spec| spec.interval_days),
+            active: count.map_or(0, |count| count.active),
+            quarantined: count.map_or(0, |count| count.quarantined),
+            unusable: count.map_or(0, |count| count.unusable),
+            refreshed: None,
+            next_refresh: None,
+            failure: None,
+        }
+    }
+
     pub(super) fn is_refreshable(&self) -> bool {
         self.url.is_some()
     }
@@ -46,7 +63,10 @@ impl SourceView {
 
 /// Returns configured sources and those that robots in the database come from.
 pub(super) async fn load(state: &AdminState) -> Result<Vec<SourceView>, StoreError> {
-    let counts = state.admin().store.robot_counts().await?;
+    let counts = match state.admin().store.robot_counts().await {
+        Err(error) if error.absence().is_some() => return Ok(in_memory(state)),
+        counts => counts?,
+    };
     let specs = state.admin().refresher.sources();
     let mut views = Vec::new();
     for source in names(&specs, &counts) {
@@ -55,6 +75,30 @@ pub(super) async fn load(state: &AdminState) -> Result<Vec<SourceView>, StoreErr
         views.push(view(state, &source, spec, count).await?);
     }
     Ok(views)
+}
+
+/// Returns the same while the database is away: of robots, those in force.
+fn in_memory(state: &AdminState) -> Vec<SourceView> {
+    let detector = state.admin().detector.load();
+    let mut counts: Vec<RobotCount> = Vec::new();
+    for robot in detector.robots() {
+        match counts.iter_mut().find(|count| count.source == robot.source) {
+            Some(count) => count.active += 1,
+            None => counts.push(RobotCount {
+                source: robot.source.clone(),
+                active: 1,
+                quarantined: 0,
+                unusable: 0,
+            }),
+        }
+    }
+    let specs = state.admin().refresher.sources();
+    let view = |source: Source| {
+        let spec = specs.iter().find(|spec| spec.source == source);
+        let count = counts.iter().find(|count| count.source == source);
+        SourceView::new(&source, spec, count)
+    };
+    names(&specs, &counts).into_iter().map(view).collect()
 }
 
 /// Tells whether nothing but the bundled registry has come in yet.
@@ -99,14 +143,6 @@ async fn view(
         None => (None, None),
     };
     Ok(SourceView {
-        source: source.to_string(),
-        title: title(source),
-        url: spec.map(|spec| without_secrets(&spec.url)),
-        format: spec.map(|spec| spec.format.as_str()),
-        interval_days: spec.map(|spec| spec.interval_days),
-        active: count.map_or(0, |count| count.active),
-        quarantined: count.map_or(0, |count| count.quarantined),
-        unusable: count.map_or(0, |count| count.unusable),
         refreshed: remembered.and_then(|state| state.succeeded_ms).map(told),
         next_refresh: next_ms.map(told),
         failure: failure.map(|record| FailureView {
@@ -114,6 +150,7 @@ async fn view(
             error: record.error,
             at: told(record.finished_ms),
         }),
+        ..SourceView::new(source, spec, count)
     })
 }
 

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 
-use super::{jobs::Jobs, settings::Admin, throttle::Throttle, verification::ListFetches};
+use super::{
+    jobs::Jobs, session::KnownSessions, settings::Admin, throttle::Throttle,
+    verification::ListFetches,
+};
 
 /// Passwords verified at once; each takes 19 MiB for a while.
 const VERIFICATIONS: usize = 2;
@@ -20,6 +23,7 @@ struct Inner {
     admin: Admin,
     jobs: Jobs,
     list_fetches: ListFetches,
+    known_sessions: KnownSessions,
     throttle: Throttle,
     verifications: Semaphore,
 }
@@ -31,6 +35,7 @@ impl AdminState {
                 admin,
                 jobs: Jobs::default(),
                 list_fetches: ListFetches::default(),
+                known_sessions: KnownSessions::default(),
                 throttle: Throttle::default(),
                 verifications: Semaphore::new(VERIFICATIONS),
             }),
@@ -47,6 +52,10 @@ impl AdminState {
 
     pub(super) fn list_fetches(&self) -> &ListFetches {
         &self.inner.list_fetches
+    }
+
+    pub(super) fn known_sessions(&self) -> &KnownSessions {
+        &self.inner.known_sessions
     }
 
     pub(super) fn throttle(&self) -> &Throttle {

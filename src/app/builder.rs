@@ -70,6 +70,7 @@ pub struct RobotDetectionBuilder {
     limits: FetchLimits,
     robots_txt: RobotsTxtPlan,
     verification: Verification,
+    waits_for_database: bool,
     #[cfg(feature = "server")]
     started: Option<crate::config::Loaded>,
 }
@@ -107,6 +108,7 @@ impl RobotDetectionBuilder {
             limits: FetchLimits::default(),
             robots_txt: RobotsTxtPlan::default(),
             verification: Verification::new(),
+            waits_for_database: false,
             #[cfg(feature = "server")]
             started: None,
         }
@@ -145,6 +147,17 @@ impl RobotDetectionBuilder {
     /// Sets the database: `sqlite://FILE`, `sqlite::memory:` or `postgres://…`.
     pub fn database_url(mut self, url: impl Into<String>) -> Self {
         self.database_url = url.into();
+        self
+    }
+
+    /// Sets whether it is built without a database that cannot be opened; default `false`.
+    ///
+    /// The registry that comes with the program serves until there is one: a server that
+    /// is down is waited for, and a damaged SQLite file is left as it is. By default
+    /// [`build`](Self::build) fails then: an application that starts without the
+    /// database that it was told to use says so itself, or starts later.
+    pub fn wait_for_database(mut self, waits: bool) -> Self {
+        self.waits_for_database = waits;
         self
     }
 
@@ -246,9 +259,10 @@ impl RobotDetectionBuilder {
     ///
     /// # Errors
     ///
-    /// Fails when a setting is wrong or the database cannot be opened. A
-    /// source that cannot be reached is no error; nor is a database that goes
-    /// away after it was opened: the bundled registry serves until it is back.
+    /// Fails when a setting is wrong or the database cannot be opened, unless it is
+    /// [waited for](Self::wait_for_database). A source that cannot be reached is no
+    /// error; nor is a database that goes away after it was opened: what memory has
+    /// serves until it is back, and what needs the database fails at once.
     pub async fn build(self) -> Result<RobotDetection, BuildError> {
         let bundled = self.bundled;
         let robots = self.open().await?;
@@ -286,7 +300,11 @@ impl RobotDetectionBuilder {
         let sources = self.all_sources();
         let policy = self.policy.build()?;
         let fetcher = Fetcher::new(self.limits)?;
-        let store = Store::connect(&self.database_url).await?;
+        let store = if self.waits_for_database {
+            Store::connect_or_wait(&self.database_url, self.clock.now_ms()).await?
+        } else {
+            Store::connect(&self.database_url).await?
+        };
         let detector = Detector::default().recognise_unlisted(self.unlisted);
         let detector = SharedDetector::new(detector);
         let refresher = Refresher::new(
@@ -333,6 +351,7 @@ impl RobotDetectionBuilder {
             serving: ArcSwapOption::empty(),
             store,
             refresher,
+            bundled: self.bundled,
             access: self.access,
             hosts: self.hosts,
             settings: self.settings.into(),

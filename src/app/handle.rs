@@ -27,6 +27,7 @@ use crate::verify::{RangesRefresher, Verifier};
 use super::verification::Proving;
 use super::{
     RobotDetectionBuilder, ServedRobotsTxt, Site, SiteBuilder,
+    database::watch_database,
     site::{Common, Detection},
 };
 #[cfg(feature = "server")]
@@ -56,6 +57,8 @@ pub(super) struct Inner {
     pub(super) reloads: Reloads,
     pub(super) robot_runs: RobotRuns,
     pub(super) refresher: Refresher,
+    /// Whether the bundled registry is used.
+    pub(super) bundled: bool,
     pub(super) access: Access,
     pub(super) hosts: Vec<String>,
     pub(super) settings: SharedSettings,
@@ -312,6 +315,16 @@ impl RobotDetection {
         self.inner
             .tasks
             .spawn(async move { refresher.run(stop).await });
+        let watching = watch_database(
+            self.inner.store.clone(),
+            self.inner.refresher.clone(),
+            self.clock().clone(),
+            self.inner.bundled,
+        );
+        let stop = self.inner.stop.clone();
+        self.inner.tasks.spawn(async move {
+            stop.run_until_cancelled(watching).await;
+        });
         let lists = self.inner.common.proving.clone();
         let lists = Box::pin(lists.keep_lists(self.detector().clone()));
         let stop = self.inner.stop.clone();

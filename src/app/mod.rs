@@ -29,6 +29,7 @@ mod body;
 mod builder;
 #[cfg(feature = "server")]
 mod certificates;
+mod database;
 #[cfg(feature = "server")]
 mod demo;
 #[cfg(feature = "server")]

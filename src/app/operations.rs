@@ -13,6 +13,7 @@ use axum::{
     response::IntoResponse,
     routing::get,
 };
+use chrono::{DateTime, SecondsFormat};
 use tokio_util::sync::CancellationToken;
 
 use crate::listen::ClientAddr;
@@ -78,23 +79,29 @@ pub(super) fn router(
         })
 }
 
-/// The database may be away: requests are answered from memory.
+/// Answers from what was seen last: who watches the database waits for it, nobody else.
+///
+/// An instance that has a registry in memory serves, whether the database is there or not.
 async fn ready(State(state): State<Operations>) -> impl IntoResponse {
-    let draining = state.stop.is_cancelled();
-    let status = if draining {
-        StatusCode::SERVICE_UNAVAILABLE
-    } else {
+    let robots = state.robots.detector().load().robots().len();
+    let absence = state.robots.store().absence();
+    let is_ready = !state.stop.is_cancelled() && (robots > 0 || absence.is_none());
+    let status = if is_ready {
         StatusCode::OK
+    } else {
+        StatusCode::SERVICE_UNAVAILABLE
     };
-    let database = match state.robots.store().ping().await {
-        Ok(()) => "ok",
-        Err(_) => "away",
-    };
-    let body = serde_json::json!({
-        "ready": !draining,
-        "robots": state.robots.detector().load().robots().len(),
-        "database": database,
+    let mut body = serde_json::json!({
+        "ready": is_ready,
+        "robots": robots,
+        "database": if absence.is_some() { "away" } else { "ok" },
     });
+    if let Some(absence) = absence {
+        let since = DateTime::from_timestamp_millis(absence.since_ms);
+        let since = since.unwrap_or_default();
+        body["away_since"] = since.to_rfc3339_opts(SecondsFormat::Secs, true).into();
+        body["reason"] = absence.reason.as_str().into();
+    }
     (status, Json(body))
 }
 

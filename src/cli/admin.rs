@@ -26,6 +26,7 @@ pub(super) async fn run(cli: &Cli, command: &AdminCommand) -> anyhow::Result<Exi
         ));
     }
     let settings = context::load(cli)?.settings();
+    context::check_database(&settings)?;
     let store = Store::connect(&settings.database_url).await?;
     let now_ms = Clock::system().now_ms();
     match command {

@@ -46,6 +46,9 @@ pub(super) enum Command {
     /// Sets the administrator's password, makes tokens for scripts
     #[command(subcommand)]
     Admin(AdminCommand),
+    /// Saves what a damaged SQLite file holds, or makes a new one
+    #[command(subcommand)]
+    Database(DatabaseCommand),
     /// Writes a commented configuration file
     Init(InitArgs),
     /// Checks configuration, database, sources and upstream
@@ -417,6 +420,32 @@ pub(super) enum AdminCommand {
         #[arg(long)]
         remove: bool,
     },
+}
+
+/// Commands of `database`.
+#[derive(Clone, Debug, Subcommand)]
+pub(super) enum DatabaseCommand {
+    /// Saves what can be read of a damaged file in a new one; keeps the damaged one beside it
+    #[command(
+        after_help = "Ends with 0 where nothing is damaged, or all that can be read is saved. A server takes the new file over.\n\nExample: robot-detection --database sqlite:///var/lib/robot-detection/robot-detection.db database repair"
+    )]
+    Repair(DatabaseArgs),
+    /// Makes a new, empty file; keeps the one that is there beside it
+    #[command(
+        after_help = "A server takes the new file over, and prints a new administrator's password.\n\nExample: robot-detection database new --yes"
+    )]
+    New(DatabaseArgs),
+}
+
+/// Arguments of `database repair` and `database new`.
+#[derive(Args, Clone, Copy, Debug)]
+pub(super) struct DatabaseArgs {
+    /// Does it without asking
+    #[arg(long)]
+    pub(super) yes: bool,
+    /// Prints JSON
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 /// Arguments of `init`.

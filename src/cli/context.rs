@@ -3,13 +3,13 @@
 use std::{path::Path, sync::Arc};
 
 use crate::app::{self, ClaimProver};
-use crate::config::{ConfigErrors, Loaded, Loader};
+use crate::config::{ConfigErrors, Loaded, Loader, Settings};
 use crate::detect::Detector;
 use crate::registry::{Robot, bundled};
 use crate::store::Store;
 use crate::telemetry::{LogFormat, check_log_filter};
 
-use super::{Cli, usage::WrongUsage};
+use super::{Cli, output, usage::WrongUsage};
 
 /// File that is read when none is named.
 pub(super) const DEFAULT_FILE: &str = "robot-detection.toml";
@@ -91,6 +91,32 @@ pub(super) async fn store(loaded: &Loaded) -> anyhow::Result<Store> {
 pub(super) fn bundled_detector(unlisted: bool) -> anyhow::Result<Detector> {
     let detector = Detector::new(bundled().robots.into_iter().map(Arc::new))?;
     Ok(detector.recognise_unlisted(unlisted))
+}
+
+/// Refuses to make a database in the place of one that is gone; says so where it makes the first.
+pub(super) fn check_database(settings: &Settings) -> anyhow::Result<()> {
+    let url = &settings.database_url;
+    if is_gone(url) {
+        anyhow::bail!(
+            "the database {url} is gone, which was there before: put it back, or a backup; \
+             `robot-detection database new` makes a new one"
+        );
+    }
+    if !database_exists(url) && sqlite_file(url).is_some() {
+        output::note(&format!("there is no database {url} yet: it is made now"));
+    }
+    Ok(())
+}
+
+/// Returns `true` if there is no file, and once was one.
+///
+/// Whoever opens it makes another one beside it (`.lock`), which stays.
+pub(super) fn is_gone(url: &str) -> bool {
+    sqlite_file(url).is_some_and(|file| {
+        let mut lock = file.as_os_str().to_owned();
+        lock.push(".lock");
+        !file.exists() && Path::new(&lock).exists()
+    })
 }
 
 /// A command that only reads makes no database file.

@@ -15,6 +15,7 @@
 mod admin;
 mod args;
 mod context;
+mod database;
 mod doctor;
 mod doubts;
 mod explain;

@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, process::ExitCode};
 
 use tokio_util::sync::CancellationToken;
-use tracing::info;
+use tracing::{info, warn};
 
 use crate::admin::{generate_password, hash_password};
 use crate::app::{self, RobotDetection, Server, ServerSettings};
@@ -25,16 +25,25 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
     let (filter, format) = context::log_settings(&loaded)?;
     start_log(&filter, format)?;
     let server_settings = ServerSettings::new(&loaded, args.demo)?;
-    let builder = app::assemble(&loaded)?;
+    let builder = app::assemble(&loaded)?.wait_for_database(true);
     let is_demo = server_settings.is_demo();
     let sites: Vec<String> = server_settings.sites().collect();
     let mut server = server_settings.bind().await?;
     let observer = server.observe()?;
+    let is_new = context::is_gone(&settings.database_url);
     let robots = builder.build().await?;
+    if is_new {
+        warn!("the database that was there before is gone: a new one was made in its place");
+    }
     if !args.demo {
         robots.start_site_robots(&loaded)?;
     }
-    if settings.admin_enabled {
+    if let Some(absence) = robots.store().absence() {
+        output::line(&format!(
+            "the database is away, all is served from memory: {}",
+            absence.reason
+        ))?;
+    } else if settings.admin_enabled {
         print_first_password(&robots).await?;
     }
     let stop = CancellationToken::new();
@@ -46,6 +55,7 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
         biased; // A reload needs a server that has begun.
         () = server.run(&robots, stop.clone()) => {}
         () = attendant.attend(stop) => info!("stopping at once"),
+        () = keep_password(&robots, settings.admin_enabled) => {}
     }
     observer.close().await;
     robots.shutdown().await;
@@ -74,6 +84,18 @@ pub(super) fn load(cli: &Cli, args: &ServeArgs) -> anyhow::Result<Loaded> {
         // The demonstration site has no upstream whose robots.txt would count.
         .flag("server.upstream", "--demo", args.demo.then(String::new))
         .load()?)
+}
+
+/// Makes the password of a database that comes later, or another time, for ever.
+async fn keep_password(robots: &RobotDetection, is_wanted: bool) {
+    let mut absence = robots.store().watch_absence();
+    while is_wanted && absence.changed().await.is_ok() {
+        let is_there = absence.borrow_and_update().is_none();
+        if is_there && let Err(error) = print_first_password(robots).await {
+            warn!("the administrator's password cannot be looked up: {error}");
+        }
+    }
+    std::future::pending().await
 }
 
 /// The first start makes the administrator's password and prints it once.

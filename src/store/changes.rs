@@ -81,11 +81,12 @@ enum Notices {
 
 impl Notices {
     async fn new(database: &Database) -> Result<Self, StoreError> {
-        match &database.pools {
+        let failed = |error| database.error(&LISTEN, &error);
+        match database.link.pools().map_err(failed)? {
             Pools::Sqlite { .. } => Ok(Self::Poll),
-            Pools::Postgres(pool) => match postgres::listen(pool).await {
+            Pools::Postgres(pool) => match postgres::listen(&pool).await {
                 Ok(listener) => Ok(Self::Listen(listener)),
-                Err(error) => Err(database.error(&LISTEN, &error)),
+                Err(error) => Err(failed(error)),
             },
         }
     }

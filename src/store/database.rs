@@ -13,7 +13,9 @@ use sqlx::{
 use super::{
     StoreError,
     error::{Engine, Place},
-    postgres, sqlite,
+    link::Link,
+    postgres,
+    sqlite::{self, Opening},
     sqlite_writer::{SqliteTransaction, SqliteWriter},
     statement::{Statement, Step, Value, arguments},
 };
@@ -24,11 +26,11 @@ const STATEMENT_TIMEOUT: Duration = Duration::from_secs(30);
 /// Database of either engine.
 #[derive(Debug)]
 pub(super) struct Database {
-    pub(super) pools: Pools,
+    pub(super) link: Link,
     pub(super) place: Place,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Pools {
     /// SQLite has one writer.
     Sqlite {
@@ -65,10 +67,23 @@ enum OpenTransaction {
 impl Database {
     /// Opens the database that the URL names, and brings its tables up to date.
     pub(super) async fn open(url: &str) -> Result<Self, StoreError> {
+        let place = Self::place(url)?;
+        let pools = match place.engine {
+            Engine::Sqlite => sqlite::open(url, &place, Opening::Command).await?,
+            Engine::Postgres => postgres::open(url, &place).await?,
+        };
+        Ok(Self {
+            link: Link::new(url, pools),
+            place,
+        })
+    }
+
+    /// Reads engine and place from a URL; asks nobody.
+    pub(super) fn place(url: &str) -> Result<Place, StoreError> {
         let scheme = url.split_once(':').map_or("", |(scheme, _)| scheme);
         match scheme {
-            "sqlite" => sqlite::open(url).await,
-            "postgres" | "postgresql" => postgres::open(url).await,
+            "sqlite" => sqlite::place(url),
+            "postgres" | "postgresql" => postgres::place(url),
             _ => Err(bad_scheme(url, scheme)),
         }
     }
@@ -84,20 +99,11 @@ impl Database {
 
     /// Closes all connections, after those who use one have finished.
     pub(super) async fn close(&self) {
-        match &self.pools {
-            Pools::Sqlite { read, write } => {
-                read.close().await;
-                write.close().await;
-            }
-            Pools::Postgres(pool) => pool.close().await,
-        }
+        self.link.close().await;
     }
 
     pub(super) fn is_closed(&self) -> bool {
-        match &self.pools {
-            Pools::Sqlite { write, .. } => write.is_closed(),
-            Pools::Postgres(pool) => pool.is_closed(),
-        }
+        self.link.is_closed()
     }
 
     /// Returns all rows of a statement that only reads.
@@ -107,16 +113,16 @@ impl Database {
         values: &[Value<'_>],
     ) -> Result<Vec<T>, StoreError> {
         let result = in_time(async {
-            match &self.pools {
+            match self.link.pools()? {
                 Pools::Sqlite { read, .. } => {
                     let arguments = arguments::<SqliteArguments>(values)?;
                     let query = sqlx::query_as_with(statement.safe(), arguments);
-                    query.fetch_all(read).await
+                    query.fetch_all(&read).await
                 }
                 Pools::Postgres(pool) => {
                     let arguments = arguments::<PgArguments>(values)?;
                     let query = sqlx::query_as_with(statement.safe(), arguments);
-                    query.fetch_all(pool).await
+                    query.fetch_all(&pool).await
                 }
             }
         });
@@ -140,7 +146,7 @@ impl Database {
         values: &[Value<'_>],
     ) -> Result<u64, StoreError> {
         let result = in_time(async {
-            match &self.pools {
+            match self.link.pools()? {
                 Pools::Sqlite { write, .. } => {
                     let arguments = arguments::<SqliteArguments>(values)?;
                     let query = sqlx::query_with(statement.safe(), arguments);
@@ -151,7 +157,7 @@ impl Database {
                 Pools::Postgres(pool) => {
                     let arguments = arguments::<PgArguments>(values)?;
                     let query = sqlx::query_with(statement.safe(), arguments);
-                    Ok(query.execute(pool).await?.rows_affected())
+                    Ok(query.execute(&pool).await?.rows_affected())
                 }
             }
         });
@@ -180,7 +186,7 @@ impl Database {
     ) -> Result<Transaction<'_>, StoreError> {
         // What a pool needs to begin is large, and would be moved with all that waits for it.
         let open = in_time(async {
-            Ok(match (&self.pools, mode) {
+            Ok(match (self.link.pools()?, mode) {
                 (Pools::Sqlite { write, .. }, Mode::Write) => {
                     OpenTransaction::Sqlite(write.begin().await?)
                 }
@@ -207,12 +213,12 @@ impl Database {
     pub(super) async fn prepare(&self, statement: &Statement) -> Result<(), StoreError> {
         let sql = sqlx::SqlSafeStr::into_sql_str(statement.safe());
         let result = in_time(async {
-            match &self.pools {
+            match self.link.pools()? {
                 Pools::Sqlite { write, .. } => {
                     let mut turn = write.turn().await?;
                     turn.connection()?.prepare(sql).await.map(|_| ())
                 }
-                Pools::Postgres(pool) => pool.prepare(sql).await.map(|_| ()),
+                Pools::Postgres(pool) => (&pool).prepare(sql).await.map(|_| ()),
             }
         });
         result.await.map_err(|error| self.error(statement, &error))

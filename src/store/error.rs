@@ -1,10 +1,17 @@
 //! What can go wrong with a database.
 
-use std::fmt;
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use sqlx::migrate::MigrateError;
+use tokio::sync::Notify;
 
-use super::{postgres, sqlite};
+use super::{Absence, link::KnownAway, postgres, sqlite};
 
 /// Error of the database.
 ///
@@ -15,6 +22,7 @@ use super::{postgres, sqlite};
 pub struct StoreError {
     text: String,
     kind: StoreErrorKind,
+    absence: Option<Arc<Absence>>,
 }
 
 /// Cause of a store error that callers choose by.
@@ -46,6 +54,16 @@ pub enum StoreErrorKind {
 pub(super) struct Place {
     pub(super) engine: Engine,
     pub(super) url: String,
+    pub(super) trouble: Arc<Trouble>,
+}
+
+/// What statements that fail tell who watches the database.
+#[derive(Debug, Default)]
+pub(super) struct Trouble {
+    /// Rung when a statement failed for the database's sake, not for its own.
+    pub(super) bell: Notify,
+    /// Whether the engine said that what it reads is damaged.
+    pub(super) is_damage: AtomicBool,
 }
 
 /// Engine of the database.
@@ -63,20 +81,39 @@ impl StoreError {
     }
 
     pub(super) fn new(kind: StoreErrorKind, text: impl Into<String>) -> Self {
-        let text = text.into();
-        Self { text, kind }
+        Self {
+            text: text.into(),
+            kind,
+            absence: None,
+        }
+    }
+
+    /// Returns since when the database is away, where that was known before the call.
+    #[must_use]
+    pub fn absence(&self) -> Option<&Absence> {
+        self.absence.as_deref()
     }
 
     /// Error of the statement that should `what`.
     pub(super) fn of_statement(what: &str, place: &Place, error: &sqlx::Error) -> Self {
         let kind = kind_of(place.engine, error);
+        if let Some(absence) = known_absence(error) {
+            let text = format!("cannot {what}: {}", absence.reason);
+            let absence = Some(Arc::clone(absence));
+            return Self {
+                text,
+                kind,
+                absence,
+            };
+        }
         let cause = cause_of(error);
+        place.note(error, kind);
         let mut text = format!("cannot {what} in {place}: {cause}");
         if let Some(advice) = advice(place.engine, kind) {
             text.push_str("; ");
             text.push_str(advice);
         }
-        Self { text, kind }
+        Self::new(kind, text)
     }
 
     /// Error of opening the database.
@@ -138,6 +175,28 @@ impl StoreError {
     }
 }
 
+impl Place {
+    pub(super) fn new(engine: Engine, url: String) -> Self {
+        Self {
+            engine,
+            url,
+            trouble: Arc::default(),
+        }
+    }
+
+    /// Has who watches the database look at once, where the error is the database's.
+    fn note(&self, error: &sqlx::Error, kind: StoreErrorKind) {
+        let is_damage =
+            kind == StoreErrorKind::Corrupt && matches!(error, sqlx::Error::Database(_));
+        if is_damage {
+            self.trouble.is_damage.store(true, Ordering::Relaxed);
+        }
+        if is_damage || kind == StoreErrorKind::Unavailable {
+            self.trouble.bell.notify_one();
+        }
+    }
+}
+
 impl Engine {
     pub(super) fn as_str(self) -> &'static str {
         match self {
@@ -150,6 +209,20 @@ impl Engine {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.url)
+    }
+}
+
+impl StoreError {
+    /// Error of an SQLite file that is damaged; it is not written to.
+    pub(super) fn of_damage(place: &Place, why: &str) -> Self {
+        Self::new(
+            StoreErrorKind::Corrupt,
+            format!(
+                "the database {place} is damaged: {why}; it is left as it is: \
+                 `robot-detection database repair` saves what can be read, \
+                 `robot-detection database new` begins anew"
+            ),
+        )
     }
 }
 
@@ -175,7 +248,15 @@ pub(super) fn kind_of(engine: Engine, error: &sqlx::Error) -> StoreErrorKind {
     }
 }
 
-fn cause_of(error: &sqlx::Error) -> String {
+fn known_absence(error: &sqlx::Error) -> Option<&Arc<Absence>> {
+    let sqlx::Error::Io(cause) = error else {
+        return None;
+    };
+    let away: &KnownAway = cause.get_ref()?.downcast_ref()?;
+    Some(&away.0)
+}
+
+pub(super) fn cause_of(error: &sqlx::Error) -> String {
     match error {
         sqlx::Error::Database(cause) => cause.message().to_owned(),
         sqlx::Error::Io(cause) => cause.to_string(),
@@ -200,7 +281,10 @@ fn advice(engine: Engine, kind: StoreErrorKind) -> Option<&'static str> {
             Some("check that the server runs and can be reached")
         }
         (StoreErrorKind::CannotOpen, _) => Some("check the rights of this user"),
-        (StoreErrorKind::Corrupt, _) => Some("restore a backup"),
+        (StoreErrorKind::Corrupt, Engine::Sqlite) => {
+            Some("restore a backup, or save what can be read: `robot-detection database repair`")
+        }
+        (StoreErrorKind::Corrupt, Engine::Postgres) => Some("restore a backup"),
         _ => None,
     }
 }

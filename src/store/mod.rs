@@ -29,14 +29,18 @@ mod descriptions;
 mod error;
 mod frontier;
 mod leases;
+mod link;
 mod postgres;
+mod presence;
 mod refreshes;
+mod repair;
 mod replace;
 mod robots;
 mod row;
 mod sources;
 mod sql;
 mod sqlite;
+mod sqlite_file;
 mod sqlite_writer;
 mod statement;
 #[expect(clippy::module_inception, reason = "the file is named for its type")]
@@ -52,7 +56,9 @@ pub use frontier::{
     ClaimedUrl, DescribedTwice, DescriptionChange, FoundUrl, KnownUrl, OpenUrls, PageRecord,
     Recorded, RobotsTxtCopy, RunCounts, RunKey, RunState, RunWanted, StoredRun,
 };
+pub use presence::{Absence, PresenceChange};
 pub use refreshes::{RefreshOutcome, RefreshRecord};
+pub use repair::{Repair, RepairedTable};
 pub use replace::Changes;
 pub use robots::{RobotCount, RobotPage, RobotQuery, RobotSort};
 pub use row::StoredRobot;

@@ -3,13 +3,13 @@
 use std::{str::FromStr, time::Duration};
 
 use sqlx::{
-    ConnectOptions, Connection,
+    ConnectOptions, Connection, PgConnection,
     postgres::{PgConnectOptions, PgListener, PgPoolOptions},
 };
 
 use super::{
     StoreError, StoreErrorKind,
-    database::{Database, Pools},
+    database::Pools,
     error::{Engine, Place},
 };
 
@@ -36,32 +36,40 @@ const MIGRATION_TIMEOUTS: [(&str, &str); 3] = [
     ("idle_in_transaction_session_timeout", "60000"),
 ];
 
+/// Reads the place from a URL.
+pub(super) fn place(url: &str) -> Result<Place, StoreError> {
+    let options = options(url)?;
+    Ok(Place::new(Engine::Postgres, url_without_password(&options)))
+}
+
 /// Opens the database and brings its tables up to date.
-pub(super) async fn open(url: &str) -> Result<Database, StoreError> {
-    // The cause may quote the URL, and with it the password.
-    let options = PgConnectOptions::from_str(url).map_err(|_| {
-        StoreError::new(
-            StoreErrorKind::BadUrl,
-            "the database URL that begins with postgres: cannot be read; \
-             write postgres://user:password@host:5432/database, with %-escapes for \
-             special characters",
-        )
-    })?;
-    let place = Place {
-        engine: Engine::Postgres,
-        url: url_without_password(&options),
-    };
-    migrate(&place, options.clone()).await?;
+pub(super) async fn open(url: &str, place: &Place) -> Result<Pools, StoreError> {
+    migrate(url, place).await?;
     let pool = PgPoolOptions::new()
         .max_connections(CONNECTIONS)
         .acquire_timeout(CONNECT_TIMEOUT)
-        .connect_with(options.options(TIMEOUTS))
+        .connect_with(options(url)?.options(TIMEOUTS))
         .await
-        .map_err(|error| cannot_connect(&place, &error))?;
-    Ok(Database {
-        pools: Pools::Postgres(pool),
-        place,
-    })
+        .map_err(|error| cannot_connect(place, &error))?;
+    Ok(Pools::Postgres(pool))
+}
+
+/// Opens a connection beside the pool's.
+pub(super) async fn connect(url: &str, place: &Place) -> Result<PgConnection, StoreError> {
+    let options = options(url)?.options(TIMEOUTS);
+    connect_with(place, options).await
+}
+
+/// Brings the tables up to date.
+pub(super) async fn migrate(url: &str, place: &Place) -> Result<(), StoreError> {
+    let options = options(url)?.options(MIGRATION_TIMEOUTS);
+    let mut connection = connect_with(place, options).await?;
+    let mut migrator = sqlx::migrate!("migrations/postgres");
+    migrator.dangerous_set_table_name("robot_detection_migrations");
+    let migrated = migrator.run_direct(None, &mut connection, false).await;
+    // What matters is done; a connection that cannot say goodbye is no failure.
+    drop(connection.close().await);
+    migrated.map_err(|error| StoreError::of_migration(place, &error))
 }
 
 /// Returns a listener that hears each change of the robots table.
@@ -96,20 +104,27 @@ pub(super) fn kind_of_code(code: &str) -> StoreErrorKind {
     }
 }
 
-async fn migrate(place: &Place, options: PgConnectOptions) -> Result<(), StoreError> {
-    let options = options.options(MIGRATION_TIMEOUTS);
-    let connecting = tokio::time::timeout(CONNECT_TIMEOUT, options.connect());
-    let mut connection = match connecting.await {
-        Ok(Ok(connection)) => connection,
-        Ok(Err(error)) => return Err(cannot_connect(place, &error)),
-        Err(_) => return Err(cannot_connect(place, &sqlx::Error::PoolTimedOut)),
-    };
-    let mut migrator = sqlx::migrate!("migrations/postgres");
-    migrator.dangerous_set_table_name("robot_detection_migrations");
-    let migrated = migrator.run_direct(None, &mut connection, false).await;
-    // What matters is done; a connection that cannot say goodbye is no failure.
-    drop(connection.close().await);
-    migrated.map_err(|error| StoreError::of_migration(place, &error))
+fn options(url: &str) -> Result<PgConnectOptions, StoreError> {
+    // The cause may quote the URL, and with it the password.
+    PgConnectOptions::from_str(url).map_err(|_| {
+        StoreError::new(
+            StoreErrorKind::BadUrl,
+            "the database URL that begins with postgres: cannot be read; \
+             write postgres://user:password@host:5432/database, with %-escapes for \
+             special characters",
+        )
+    })
+}
+
+async fn connect_with(
+    place: &Place,
+    options: PgConnectOptions,
+) -> Result<PgConnection, StoreError> {
+    match tokio::time::timeout(CONNECT_TIMEOUT, options.connect()).await {
+        Ok(Ok(connection)) => Ok(connection),
+        Ok(Err(error)) => Err(cannot_connect(place, &error)),
+        Err(_) => Err(cannot_connect(place, &sqlx::Error::PoolTimedOut)),
+    }
 }
 
 fn cannot_connect(place: &Place, error: &sqlx::Error) -> StoreError {

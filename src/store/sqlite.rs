@@ -3,20 +3,22 @@
 use std::{
     fs::{File, OpenOptions, TryLockError},
     io,
-    path::{Path, PathBuf},
+    path::Path,
     str::FromStr,
     time::Duration,
 };
 
 use sqlx::{
     ConnectOptions, Connection, SqlitePool,
+    migrate::{MigrateError, Migrator},
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 
 use super::{
     StoreError, StoreErrorKind,
-    database::{Database, Pools},
+    database::Pools,
     error::{Engine, Place},
+    sqlite_file::{CHECK_TIME, Fault, beside, create_private, fault_of},
     sqlite_writer::{QUEUE_TIMEOUT, SqliteWriter},
 };
 
@@ -47,12 +49,26 @@ const READ_FOR: Duration = Duration::from_mins(2);
 const OPEN_ADVICE: &str = "check that its directory exists, that this user may write \
                            there, and that it names an SQLite database, not a directory";
 
+/// Why a database is opened.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Opening {
+    /// For a command, or a library: what is wrong is told.
+    Command,
+    /// For a server, which leaves a damaged file as it is.
+    Start,
+    /// For a server that had none for a while; it makes none.
+    Return,
+}
+
+/// Reads the place from a URL.
+pub(super) fn place(url: &str) -> Result<Place, StoreError> {
+    Target::parse(url)?;
+    SqliteConnectOptions::from_str(url).map_err(|error| bad_url(url, &error.to_string()))?;
+    Ok(Place::new(Engine::Sqlite, url.to_owned()))
+}
+
 /// Opens the file, which is created where it is missing, or a database in memory.
-pub(super) async fn open(url: &str) -> Result<Database, StoreError> {
-    let place = Place {
-        engine: Engine::Sqlite,
-        url: url.to_owned(),
-    };
+pub(super) async fn open(url: &str, place: &Place, opening: Opening) -> Result<Pools, StoreError> {
     let target = Target::parse(url)?;
     let options = SqliteConnectOptions::from_str(url)
         .map_err(|error| bad_url(url, &error.to_string()))?
@@ -63,11 +79,17 @@ pub(super) async fn open(url: &str) -> Result<Database, StoreError> {
         .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
         // Statements that touch many rows would each make a file, and remove it.
         .pragma("temp_store", "memory");
-    let pools = match target {
-        Target::Memory => open_memory(&place, options).await?,
-        Target::File { create } => open_file(&place, options, create).await?,
-    };
-    Ok(Database { pools, place })
+    match target {
+        Target::Memory => open_memory(place, options).await,
+        Target::File { create } => open_file(place, options, create, opening).await,
+    }
+}
+
+/// Returns the migrations, and the name of the table that holds them.
+pub(super) fn migrator() -> Migrator {
+    let mut migrator = sqlx::migrate!("migrations/sqlite");
+    migrator.dangerous_set_table_name("robot_detection_migrations");
+    migrator
 }
 
 /// Returns the kind of an error with an SQLite result code.
@@ -88,13 +110,13 @@ pub(super) fn kind_of_code(code: &str) -> StoreErrorKind {
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Target {
+pub(super) enum Target {
     Memory,
     File { create: bool },
 }
 
 impl Target {
-    fn parse(url: &str) -> Result<Self, StoreError> {
+    pub(super) fn parse(url: &str) -> Result<Self, StoreError> {
         let rest = url.trim_start_matches("sqlite:").trim_start_matches("//");
         let (file, parameters) = rest.split_once('?').unwrap_or((rest, ""));
         let mode = parameters
@@ -138,11 +160,16 @@ async fn open_file(
     place: &Place,
     options: SqliteConnectOptions,
     create: bool,
+    opening: Opening,
 ) -> Result<Pools, StoreError> {
     // Connections must not race with the switch to the write-ahead log, nor
     // migrations with each other: SQLite has no lock that spans both.
-    let starting = lock_start(place, &options).await?;
-    if create {
+    let starting = lock_start(place, options.get_filename()).await?;
+    if opening != Opening::Command {
+        refuse_fault(place, options.get_filename()).await?;
+    }
+    let options = options.create_if_missing(create && opening != Opening::Return);
+    if create && opening != Opening::Return {
         create_private(options.get_filename());
     }
     let first = options.clone().journal_mode(SqliteJournalMode::Wal);
@@ -164,15 +191,15 @@ async fn open_file(
     Ok(pools)
 }
 
-/// Creates a missing file that its owner alone may read: it will hold password hashes.
-///
-/// SQLite takes an empty file for a new database; it reports what fails here.
-fn create_private(path: &Path) {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    drop(options.open(path));
+async fn refuse_fault(place: &Place, path: &Path) -> Result<(), StoreError> {
+    match fault_of(path, Some(CHECK_TIME)).await {
+        None => Ok(()),
+        Some(Fault::Damage(why)) => Err(StoreError::of_damage(place, &why)),
+        Some(Fault::Newer(version)) => {
+            let newer = MigrateError::VersionMissing(version);
+            Err(StoreError::of_migration(place, &newer))
+        }
+    }
 }
 
 async fn connect_pool(
@@ -194,19 +221,15 @@ async fn connect_pool(
 }
 
 async fn migrate(place: &Place, connection: &mut sqlx::SqliteConnection) -> Result<(), StoreError> {
-    let mut migrator = sqlx::migrate!("migrations/sqlite");
-    migrator.dangerous_set_table_name("robot_detection_migrations");
-    migrator
+    migrator()
         .run_direct(None, connection, false)
         .await
         .map_err(|error| StoreError::of_migration(place, &error))
 }
 
 /// Takes the lock of the file beside the database; closing the file frees it.
-async fn lock_start(place: &Place, options: &SqliteConnectOptions) -> Result<File, StoreError> {
-    let mut path = options.get_filename().as_os_str().to_owned();
-    path.push(".lock");
-    let path = PathBuf::from(path);
+pub(super) async fn lock_start(place: &Place, database: &Path) -> Result<File, StoreError> {
+    let path = beside(database, ".lock");
     let file = OpenOptions::new()
         .create(true)
         .truncate(false)

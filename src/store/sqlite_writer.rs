@@ -92,10 +92,6 @@ impl SqliteWriter {
         drop(self.kept.lock().await.0.take());
         self.pool.close().await;
     }
-
-    pub(super) fn is_closed(&self) -> bool {
-        self.pool.is_closed()
-    }
 }
 
 impl Turn {

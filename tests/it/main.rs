@@ -25,6 +25,7 @@ mod identify;
 mod layer;
 mod listen;
 mod operations;
+mod outage;
 mod page_source;
 mod parity;
 mod policy;

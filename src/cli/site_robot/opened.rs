@@ -19,7 +19,9 @@ impl Opened {
         let loaded = context::load(cli)?;
         // What a run has to say is printed as its result, not logged beside it.
         start_log("error", LogFormat::Text)?;
-        let store = Store::connect(&loaded.settings().database_url).await?;
+        let settings = loaded.settings();
+        context::check_database(&settings)?;
+        let store = Store::connect(&settings.database_url).await?;
         Ok(Self { loaded, store })
     }
 

@@ -1,0 +1,72 @@
+//! Watches the database, so that nobody waits for one that is away.
+
+use std::time::Duration;
+
+use tracing::{error, info, warn};
+
+use crate::clock::Clock;
+use crate::refresh::Refresher;
+use crate::store::{PresenceChange, Store};
+
+/// Time between two looks at a database that is there.
+const INTERVAL: Duration = Duration::from_secs(2);
+
+/// Time that failing calls are not asked to wait for a look.
+const SHORTEST: Duration = Duration::from_millis(500);
+
+/// Longest time between two looks at a database that is away.
+const LONGEST: Duration = Duration::from_secs(15);
+
+/// Looks at the database for ever, and puts in force what it holds whenever it is back.
+pub(super) async fn watch_database(
+    store: Store,
+    refresher: Refresher,
+    clock: Clock,
+    use_bundled: bool,
+) {
+    let mut pause = INTERVAL;
+    loop {
+        wait(&store, pause).await;
+        match store.look(clock.now_ms()).await {
+            None => {}
+            Some(PresenceChange::Away(absence)) => {
+                let reason = &absence.reason;
+                error!("the database is away, all is served from memory: {reason}");
+            }
+            Some(PresenceChange::Back(absence)) => {
+                let away_s = clock.now_ms().saturating_sub(absence.since_ms) / 1_000;
+                info!(away_s, "the database is back after {away_s} s");
+                take_over(&refresher, use_bundled).await;
+            }
+            Some(PresenceChange::Exchanged) => {
+                let url = store.url();
+                warn!("another file was put in the place of {url}: what it holds counts now");
+                take_over(&refresher, use_bundled).await;
+            }
+        }
+        pause = match store.absence() {
+            None => INTERVAL,
+            Some(_) if pause == INTERVAL => SHORTEST,
+            Some(_) => (pause * 2).min(LONGEST),
+        };
+    }
+}
+
+/// Waits for the next look; a call that failed brings it forward.
+async fn wait(store: &Store, pause: Duration) {
+    tokio::time::sleep(SHORTEST).await;
+    let rest = tokio::time::sleep(pause.saturating_sub(SHORTEST));
+    if store.absence().is_some() {
+        return rest.await;
+    }
+    tokio::select! {
+        () = rest => {}
+        () = store.troubled() => {}
+    }
+}
+
+async fn take_over(refresher: &Refresher, use_bundled: bool) {
+    if let Err(error) = refresher.prepare(use_bundled).await {
+        warn!(%error, "what the database holds is not in force yet: {error}");
+    }
+}

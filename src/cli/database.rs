@@ -1,0 +1,140 @@
+//! `database`: a damaged SQLite file is repaired, or set aside.
+
+use std::{
+    io::{self, IsTerminal as _, Write as _},
+    process::ExitCode,
+};
+
+use serde_json::{Value, json};
+
+use crate::clock::Clock;
+use crate::store::{Repair, RepairedTable, Store};
+
+use super::{
+    Cli,
+    args::{DatabaseArgs, DatabaseCommand},
+    context, output,
+    usage::WrongUsage,
+};
+
+pub(super) async fn run(cli: &Cli, command: &DatabaseCommand) -> anyhow::Result<ExitCode> {
+    let url = context::load(cli)?.settings().database_url;
+    match command {
+        DatabaseCommand::Repair(args) => repair(&url, args).await,
+        DatabaseCommand::New(args) => begin_anew(&url, args).await,
+    }
+}
+
+async fn repair(url: &str, args: &DatabaseArgs) -> anyhow::Result<ExitCode> {
+    let shown = Store::shown_url(url);
+    let Some(damage) = Store::damage(url).await? else {
+        return whole(&shown, args);
+    };
+    let question = format!(
+        "{shown} is damaged: {damage}\nWhat can be read is saved in a new file at its place, and \
+         the damaged one is kept beside it."
+    );
+    if !is_wanted(&question, args)? {
+        return Ok(ExitCode::FAILURE);
+    }
+    match Store::repair(url, Clock::system().now_ms()).await? {
+        None => whole(&shown, args),
+        Some(repair) => {
+            print_repair(&shown, &repair, args)?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+async fn begin_anew(url: &str, args: &DatabaseArgs) -> anyhow::Result<ExitCode> {
+    let shown = Store::shown_url(url);
+    let is_there = context::sqlite_file(url).is_some_and(|file| file.exists());
+    let question = format!(
+        "{shown} is kept beside, and a new one is made at its place: password, tokens, \
+         descriptions and robots added by hand are in the old one only."
+    );
+    if is_there && !is_wanted(&question, args)? {
+        return Ok(ExitCode::FAILURE);
+    }
+    let kept = Store::begin_anew(url, Clock::system().now_ms()).await?;
+    let kept = kept.map(|kept| kept.display().to_string());
+    if args.json {
+        output::json(&json!({"database": shown, "made": true, "kept": kept}))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    output::line(&format!("made {shown}"))?;
+    if let Some(kept) = kept {
+        output::line(&format!("the old one is {kept}"))?;
+    }
+    output::note(
+        "a server on it prints the administrator's password now, or at its start; \
+         `robot-detection admin password` sets another",
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+fn whole(shown: &str, args: &DatabaseArgs) -> anyhow::Result<ExitCode> {
+    if args.json {
+        output::json(&json!({"database": shown, "repaired": false, "damage": Value::Null}))?;
+    } else {
+        output::line(&format!("{shown} is not damaged: nothing was done"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print_repair(shown: &str, repair: &Repair, args: &DatabaseArgs) -> anyhow::Result<()> {
+    let Repair {
+        damage,
+        kept,
+        tables,
+        ..
+    } = repair;
+    let kept = kept.display().to_string();
+    if args.json {
+        let tables = tables
+            .iter()
+            .map(|table| json!({"name": table.name, "saved": table.saved, "lost": table.lost}));
+        output::json(&json!({
+            "database": shown,
+            "repaired": true,
+            "damage": damage,
+            "kept": kept,
+            "tables": tables.collect::<Vec<_>>(),
+        }))?;
+        return Ok(());
+    }
+    let rows: Vec<_> = tables.iter().map(row).collect();
+    output::table(&["table", "rows saved", "rows lost"], &rows)?;
+    output::line(&format!("repaired {shown}\nthe damaged one is {kept}"))?;
+    if tables.iter().any(|table| table.lost != Some(0)) {
+        output::note(
+            "registries come back with the next refresh, pages with the next run of the site robot; a password or tokens that are lost: `robot-detection admin`",
+        );
+    }
+    Ok(())
+}
+
+fn row(table: &RepairedTable) -> Vec<String> {
+    let lost = match table.lost {
+        Some(lost) => lost.to_string(),
+        None => "all others, if any".to_owned(),
+    };
+    vec![table.name.clone(), table.saved.to_string(), lost]
+}
+
+/// Asks at a terminal; elsewhere `--yes` must say it.
+fn is_wanted(question: &str, args: &DatabaseArgs) -> anyhow::Result<bool> {
+    if args.yes {
+        return Ok(true);
+    }
+    if !io::stdin().is_terminal() {
+        let text = format!("{question} Say --yes for that");
+        anyhow::bail!(WrongUsage(text));
+    }
+    let mut err = io::stderr().lock();
+    write!(err, "{question} Go on? [y/N] ")?;
+    err.flush()?;
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}

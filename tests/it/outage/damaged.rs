@@ -1,0 +1,190 @@
+//! An SQLite file that is damaged is left as it is, until somebody says what to do.
+
+use std::{fs, path::Path};
+
+use serde_json::Value;
+use sqlx::{ConnectOptions as _, Connection as _, Executor as _, sqlite::SqliteConnectOptions};
+
+use super::site::{Site, assert_serves, wait_for};
+use crate::support::program::{eventually, run, succeed};
+
+const PAGE: usize = 4096;
+
+/// No database at all.
+fn text(database: &Path) {
+    fs::write(database, "this is not a database\n".repeat(1000)).unwrap();
+}
+
+fn cut_off(database: &Path) {
+    let bytes = fs::read(database).unwrap();
+    let whole_pages = bytes.len() / PAGE * 3 / 4 * PAGE;
+    fs::write(database, &bytes[..whole_pages + 100]).unwrap();
+}
+
+/// One page of the robots' rows is another's, as after a fault of a disk.
+fn a_page(database: &Path) {
+    let mut bytes = fs::read(database).unwrap();
+    let has = |page: &[u8], word: &str| page.windows(word.len()).any(|at| at == word.as_bytes());
+    // The type of a leaf of a table is 13.
+    let mut leaves = bytes.chunks_mut(PAGE).filter(|page| {
+        page[0] == 13 && has(page, "bundled") && has(page, "Mozilla") && !has(page, "housebot")
+    });
+    leaves.next().expect("a leaf with robots").fill(0xa5);
+    fs::write(database, bytes).unwrap();
+}
+
+fn header(database: &Path) {
+    let mut bytes = fs::read(database).unwrap();
+    bytes[..100].fill(0);
+    fs::write(database, bytes).unwrap();
+}
+
+async fn newer(database: &Path) {
+    let options = SqliteConnectOptions::new().filename(database);
+    let mut connection = options.connect().await.unwrap();
+    let add = "INSERT INTO robot_detection_migrations (version, description, success, checksum, \
+               execution_time) VALUES (99990101000000, 'future', TRUE, x'00', 0)";
+    connection.execute(add).await.unwrap();
+    connection.close().await.unwrap();
+}
+
+/// A server starts, serves, and touches nothing; what it says of the database is returned.
+fn untouched(site: &Site) -> String {
+    let (bytes, files) = (fs::read(site.database()).unwrap(), site.files());
+    let server = site.start();
+    assert_eq!(server.password, None, "no new credential");
+    let told = wait_for(&server, "away");
+    assert_serves(&server);
+    site.end(server);
+    assert_eq!(site.files(), files);
+    assert!(
+        fs::read(site.database()).unwrap() == bytes,
+        "it was written to"
+    );
+    told["reason"].as_str().unwrap().to_owned()
+}
+
+fn repaired(site: &Site) -> Value {
+    let refused = run(site.path(), &["database", "repair"]);
+    assert_eq!(refused.status.code(), Some(2), "it says --yes, or asks");
+    let bytes = fs::read(site.database()).unwrap();
+    let told = succeed(site.path(), &["database", "repair", "--yes", "--json"]);
+    let told: Value = serde_json::from_str(&told).unwrap();
+    let kept = site.path().join(told["kept"].as_str().unwrap());
+    assert!(
+        kept.to_str().unwrap().contains("robots.db.damaged-2"),
+        "{told}"
+    );
+    assert!(
+        fs::read(kept).unwrap() == bytes,
+        "the damaged one is kept as it was"
+    );
+    assert_eq!(site.files().len(), 2, "{:?}", site.files());
+    told
+}
+
+fn rows(told: &Value, table: &str) -> (u64, Option<u64>) {
+    let tables = told["tables"].as_array().unwrap();
+    let found = tables.iter().find(|row| row["name"] == table).unwrap();
+    (found["saved"].as_u64().unwrap(), found["lost"].as_u64())
+}
+
+#[test]
+fn what_is_no_database_is_left_as_it_is() {
+    let site = Site::with_file();
+    text(&site.database());
+    let reason = untouched(&site);
+    assert!(reason.contains("database repair"), "{reason}");
+    let told = repaired(&site);
+    assert_eq!(rows(&told, "robots"), (0, None), "{told}");
+    assert_serves(&site.start());
+}
+
+#[test]
+fn of_a_file_that_was_cut_off_the_rest_is_saved() {
+    let site = Site::with_file();
+    cut_off(&site.database());
+    let reason = untouched(&site);
+    assert!(reason.contains("is damaged"), "{reason}");
+    let told = repaired(&site);
+    assert!(rows(&told, "robots").0 > 0, "{told}");
+    let server = site.start();
+    wait_for(&server, "ok");
+    assert_serves(&server);
+}
+
+#[test]
+fn of_a_file_with_a_damaged_page_all_other_rows_are_saved() {
+    let site = Site::with_file();
+    a_page(&site.database());
+    untouched(&site);
+    // The server that waits takes over what the repair has made.
+    let server = site.start();
+    wait_for(&server, "away");
+    let told = repaired(&site);
+    let (saved, lost) = rows(&told, "robots");
+    assert!(saved > 0 && lost > Some(0) && lost < Some(saved), "{told}");
+    assert_eq!(rows(&told, "admin_credentials"), (1, Some(0)), "{told}");
+    wait_for(&server, "ok");
+    eventually("the robot added by hand is known again", || {
+        server.get("/private/a", "Petrel/1.0").status == 302
+    });
+    assert_serves(&server);
+}
+
+#[test]
+fn of_a_file_whose_header_is_lost_all_rows_are_saved() {
+    let site = Site::with_file();
+    header(&site.database());
+    untouched(&site);
+    let told = repaired(&site);
+    assert_eq!(rows(&told, "admin_credentials"), (1, Some(0)), "{told}");
+    assert!(succeed(site.path(), &["registry", "list"]).contains("housebot"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_newer_program_wrote_is_never_touched() {
+    let site = Site::with_file();
+    newer(&site.database()).await;
+    let reason = untouched(&site);
+    assert!(reason.contains("upgrade the program"), "{reason}");
+    let refused = run(site.path(), &["database", "repair", "--yes"]);
+    assert_eq!(refused.status.code(), Some(1));
+    let told = String::from_utf8(refused.stderr).unwrap();
+    assert!(told.contains("upgrade the program"), "{told}");
+}
+
+#[test]
+fn a_server_takes_over_the_new_database_that_it_waits_for() {
+    let site = Site::with_file();
+    text(&site.database());
+    let mut server = site.start();
+    wait_for(&server, "away");
+    succeed(site.path(), &["database", "new", "--yes"]);
+    let line = server.next_line();
+    assert!(
+        line.starts_with("admin password, shown this once: "),
+        "{line}"
+    );
+    wait_for(&server, "ok");
+    assert_serves(&server);
+}
+
+#[test]
+fn a_database_on_a_server_or_in_memory_has_no_file_to_repair() {
+    let site = Site::new("sqlite::memory:");
+    for url in [
+        "sqlite::memory:",
+        "postgres://somebody:geheim@127.0.0.1:1/robots",
+    ] {
+        for command in ["repair", "new"] {
+            let refused = run(
+                site.path(),
+                &["--database", url, "database", command, "--yes"],
+            );
+            let told = String::from_utf8(refused.stderr).unwrap();
+            assert_eq!(refused.status.code(), Some(2), "{told}");
+            assert!(!told.contains("geheim"), "{told}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! An SQLite file that is removed or exchanged under a server.
+
+use std::fs;
+
+use super::site::{Site, assert_serves, log_in, page, wait_for};
+use crate::support::program::{Server, eventually, run, succeed};
+
+fn knows_housebot(server: &Server) -> bool {
+    server.get("/private/a", "Petrel/1.0").status == 302
+}
+
+#[test]
+fn a_file_that_is_removed_is_noticed_and_saved() {
+    let site = Site::with_file();
+    let server = site.start();
+    assert!(knows_housebot(&server));
+    fs::remove_file(site.database()).unwrap();
+    let told = wait_for(&server, "away");
+    assert!(
+        told["reason"].as_str().unwrap().contains("is gone"),
+        "{told}"
+    );
+    assert_serves(&server);
+    assert!(knows_housebot(&server));
+
+    let add = ["registry", "add", "other", "--useragent", "Cormorant/1.0"];
+    for command in [&add[..], &["registry", "list"], &["admin", "token", "x"]] {
+        let refused = run(site.path(), command);
+        let told = String::from_utf8(refused.stderr).unwrap();
+        assert_eq!(refused.status.code(), Some(1), "{told}");
+        assert!(told.contains("database new"), "{told}");
+    }
+    assert!(!site.database().exists(), "nobody made another one");
+
+    let mut saved = None;
+    eventually("what it held is saved", || {
+        let (_, told) = super::site::readiness(&server);
+        let is_saved = told["reason"]
+            .as_str()
+            .unwrap()
+            .contains("what it held is in");
+        let mut files = site.files().into_iter();
+        saved =
+            files.find(|name| name.starts_with("robots.db.saved-") && !name.contains("journal"));
+        is_saved
+    });
+    fs::rename(site.path().join(saved.unwrap()), site.database()).unwrap();
+    wait_for(&server, "ok");
+    succeed(site.path(), &add);
+    eventually("what is added is seen", || {
+        server.get("/private/a", "Cormorant/1.0").status == 302
+    });
+    assert!(knows_housebot(&server));
+    assert!(succeed(site.path(), &["registry", "list"]).contains("housebot"));
+}
+
+#[test]
+fn a_new_database_is_taken_over_by_the_server_that_has_the_old_one() {
+    let site = Site::with_file();
+    let mut server = site.start();
+    let asked = run(site.path(), &["database", "new"]);
+    assert_eq!(asked.status.code(), Some(2), "it says --yes, or asks");
+    assert_eq!(
+        site.files()
+            .iter()
+            .filter(|name| name.contains(".old-"))
+            .count(),
+        0
+    );
+    succeed(site.path(), &["database", "new", "--yes"]);
+    let line = server.next_line();
+    let password = line.strip_prefix("admin password, shown this once: ");
+    let cookie = log_in(&server, password.unwrap().trim());
+    eventually("the robot added by hand is gone", || {
+        !knows_housebot(&server)
+    });
+    assert_eq!(page(&server, "overview", &cookie).status, 200);
+    assert_serves(&server);
+    let old = site.files().into_iter().find(|name| name.contains(".old-"));
+    let old = format!("sqlite://{}", old.unwrap());
+    let rows = succeed(site.path(), &["--database", &old, "registry", "list"]);
+    assert!(rows.contains("housebot"), "{rows}");
+}
+
+#[test]
+fn a_backup_that_is_put_in_the_place_of_the_file_counts() {
+    let site = Site::with_file();
+    let backup = site.path().join("backup.db");
+    fs::copy(site.database(), &backup).unwrap();
+    succeed(site.path(), &["registry", "remove", "housebot"]);
+    let server = site.start();
+    assert!(!knows_housebot(&server));
+    fs::rename(backup, site.database()).unwrap();
+    eventually("the backup counts", || knows_housebot(&server));
+    assert!(
+        site.log().contains("another file was put"),
+        "{}",
+        site.log()
+    );
+    site.end(server);
+    let whole = succeed(site.path(), &["database", "repair"]);
+    assert!(whole.contains("is not damaged"), "{whole}");
+}
+
+#[test]
+fn the_first_command_makes_the_database_and_says_so() {
+    let site = Site::new("sqlite://robots.db");
+    let add = ["registry", "add", "housebot", "--useragent", "Petrel/1.0"];
+    let made = run(site.path(), &add);
+    let told = String::from_utf8(made.stderr).unwrap();
+    assert!(
+        made.status.success() && told.contains("it is made now"),
+        "{told}"
+    );
+}

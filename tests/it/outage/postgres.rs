@@ -1,0 +1,107 @@
+//! PostgreSQL stops under a server, or is not there when it starts.
+
+use super::site::{Site, assert_serves, log_in, page, readiness, wait_for};
+use crate::support::{
+    postgres::Cluster,
+    program::{eventually, request},
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_waits_for_a_database_that_is_away() {
+    let cluster = Cluster::start();
+    let site = Site::new(&cluster.create_database().await);
+    let server = site.start();
+    let cookie = log_in(&server, server.password.as_deref().unwrap());
+    assert!(
+        page(&server, "overview", &cookie)
+            .text()
+            .contains("Bundled registry")
+    );
+
+    cluster.stop();
+    let told = wait_for(&server, "away");
+    assert!(
+        told["away_since"].as_str().unwrap().ends_with('Z'),
+        "{told}"
+    );
+    assert!(
+        told["reason"].as_str().unwrap().contains("postgres:"),
+        "{told}"
+    );
+    // A database that is asked for each answer takes five seconds each.
+    for _ in 0..30 {
+        assert_eq!(readiness(&server).0, 200);
+        assert_serves(&server);
+        let overview = page(&server, "overview", &cookie);
+        assert_eq!(overview.status, 200, "{}", overview.text());
+        let overview = overview.text();
+        assert!(overview.contains("The database is away"), "{overview}");
+        assert!(overview.contains("Bundled registry"), "what memory has");
+    }
+    let status = page(&server, "api/status", &cookie).text();
+    assert!(status.contains("\"database_away_since\":\"2"), "{status}");
+    assert_eq!(page(&server, "robots", &cookie).status, 503);
+    for stranger in [
+        page(&server, "login", ""),
+        page(
+            &server,
+            "overview",
+            "robot-detection-admin=AAAAAAAAAAAAAAAAAAAAAA",
+        ),
+    ] {
+        assert_eq!(stranger.status, 503);
+        let text = stranger.text();
+        assert!(text.contains("has been away since"), "{text}");
+        assert!(
+            !text.contains("postgres:") && !text.contains("Bundled"),
+            "{text}"
+        );
+    }
+    let metrics = request(server.addr, "GET", "/metrics", &[("Host", "localhost")]).text();
+    assert!(
+        metrics.contains("robot_detection_database_up 0"),
+        "{metrics}"
+    );
+
+    cluster.resume();
+    wait_for(&server, "ok");
+    eventually("the pages are whole again", || {
+        let overview = page(&server, "overview", &cookie);
+        overview.status == 200 && !overview.text().contains("The database is away")
+    });
+    assert!(
+        site.log().contains("the database is back"),
+        "{}",
+        site.log()
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_starts_without_its_database_takes_it_over_when_it_comes() {
+    let cluster = Cluster::start();
+    let site = Site::new(&cluster.create_database().await);
+    cluster.stop();
+    let mut server = site.start();
+    assert_eq!(server.password, None, "there is nowhere to keep it");
+    let told = wait_for(&server, "away");
+    assert!(
+        told["reason"]
+            .as_str()
+            .unwrap()
+            .contains("check that the server runs"),
+        "{told}"
+    );
+    assert_serves(&server);
+
+    cluster.resume();
+    wait_for(&server, "ok");
+    let line = server.next_line();
+    let password = line.strip_prefix("admin password, shown this once: ");
+    let cookie = log_in(&server, password.unwrap().trim());
+    eventually("the bundled registry is in the database", || {
+        page(&server, "robots?q=googlebot", &cookie)
+            .text()
+            .contains("Googlebot")
+    });
+    assert_serves(&server);
+}
