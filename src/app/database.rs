@@ -32,15 +32,11 @@ pub(super) async fn watch_database(
             Some(PresenceChange::Away(absence)) => {
                 let reason = &absence.reason;
                 error!("the database is away, all is served from memory: {reason}");
+                refresher.prepare_again(use_bundled);
             }
             Some(PresenceChange::Back(absence)) => {
                 let away_s = clock.now_ms().saturating_sub(absence.since_ms) / 1_000;
                 info!(away_s, "the database is back after {away_s} s");
-                take_over(&refresher, use_bundled).await;
-            }
-            Some(PresenceChange::Exchanged) => {
-                let url = store.url();
-                warn!("another file was put in the place of {url}: what it holds counts now");
                 take_over(&refresher, use_bundled).await;
             }
         }

@@ -44,7 +44,10 @@ impl Shared {
         }
         self.drop_abandoned().await?;
         let version = self.store.registry_changed(self.loaded()).await?;
-        if version != self.loaded() {
+        if let Some(use_bundled) = self.unprepared() {
+            // The store was away meanwhile: what is there now may have no robots yet.
+            self.prepare(use_bundled).await?;
+        } else if version != self.loaded() {
             debug!(version, "the registry was changed elsewhere");
             self.reload().await?;
         }

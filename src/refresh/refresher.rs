@@ -76,6 +76,14 @@ impl Refresher {
         self.shared.prepare(use_bundled).await
     }
 
+    /// Has [`Refresher::run`] prepare the store before it loads rows from it.
+    ///
+    /// For a store that was away: what is there when it is back may be another
+    /// database, which has no robots yet.
+    pub fn prepare_again(&self, use_bundled: bool) {
+        self.shared.set_unprepared(Some(use_bundled));
+    }
+
     /// Loads the store's active robots into the detector; returns the version loaded.
     ///
     /// # Errors

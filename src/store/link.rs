@@ -55,14 +55,6 @@ pub(super) struct Link {
 #[error("{}", .0.reason)]
 pub(super) struct KnownAway(pub(super) Arc<Absence>);
 
-/// What came of a look at a database that is there.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Seen {
-    Same,
-    /// Another file is at the path.
-    Other,
-}
-
 impl Link {
     pub(super) fn new(url: &str, pools: Pools) -> Self {
         let link = Self::absent(url, None);
@@ -117,11 +109,7 @@ impl Link {
             return None;
         }
         match (before, seen) {
-            (None, Ok(Seen::Same)) => None,
-            (None, Ok(Seen::Other)) => {
-                self.absence.send_replace(None);
-                Some(PresenceChange::Exchanged)
-            }
+            (None, Ok(())) => None,
             (None, Err(error)) if self.is_busy(&error) => None,
             (Some(before), Err(error)) if before.reason == error.to_string() => None,
             (before, Err(error)) => {
@@ -130,7 +118,7 @@ impl Link {
                 self.absence.send_replace(Some(Arc::clone(&absence)));
                 Some(PresenceChange::Away(absence))
             }
-            (Some(before), Ok(_)) => {
+            (Some(before), Ok(())) => {
                 self.absence.send_replace(None);
                 Some(PresenceChange::Back(before))
             }
@@ -177,12 +165,12 @@ impl Link {
         &self,
         kept: &mut Option<PgConnection>,
         place: &Place,
-    ) -> Result<Seen, StoreError> {
+    ) -> Result<(), StoreError> {
         if let Some(mut connection) = kept.take()
             && let Ok(Ok(_)) = timeout(ANSWER_TIMEOUT, version(&mut connection)).await
         {
             *kept = Some(connection);
-            return Ok(Seen::Same);
+            return Ok(());
         }
         // A firewall or a restart of the server may have taken the connection alone.
         let mut connection = postgres::connect(&self.url, place).await?;
@@ -190,24 +178,24 @@ impl Link {
         let answer = answer.unwrap_or(Err(sqlx::Error::PoolTimedOut));
         answer.map_err(|error| of_look(place, &error))?;
         *kept = Some(connection);
-        Ok(Seen::Same)
+        Ok(())
     }
 
     /// Takes the server over: a backup of an older program may have been put back.
-    async fn return_to_server(&self, place: &Place) -> Result<Seen, StoreError> {
+    async fn return_to_server(&self, place: &Place) -> Result<(), StoreError> {
         if self.pools.load().is_some() {
             postgres::migrate(&self.url, place).await?;
         } else {
             self.use_pools(postgres::open(&self.url, place).await?);
         }
-        Ok(Seen::Same)
+        Ok(())
     }
 
-    async fn look_at_file(&self, place: &Place, now_ms: i64) -> Result<Seen, StoreError> {
+    async fn look_at_file(&self, place: &Place, now_ms: i64) -> Result<(), StoreError> {
         let (Some(path), Some(Pools::Sqlite { read, .. })) =
             (self.path(), self.pools.load().as_deref().cloned())
         else {
-            return Ok(Seen::Same);
+            return Ok(());
         };
         let opened = *self.opened();
         let mut found = FileId::of(&path);
@@ -225,10 +213,8 @@ impl Link {
             return Err(sqlite_file::gone(place, saved));
         }
         if found != opened.file {
-            self.let_go().await;
-            sqlite_file::remove_stale_log(&path, opened);
-            self.use_pools(sqlite::open(&self.url, place, Opening::Return).await?);
-            return Ok(Seen::Other);
+            // The next look opens it: until then nobody takes its rows for those of before.
+            return Err(sqlite_file::exchanged(place));
         }
         if place.trouble.is_damage.swap(false, Ordering::Relaxed)
             && let Some(why) = sqlite_file::damage_of(&read).await
@@ -240,12 +226,12 @@ impl Link {
         match timeout(ANSWER_TIMEOUT, asked).await {
             Ok(Err(error)) => Err(of_look(place, &error)),
             // A disk that is slow is no disk that is gone.
-            Ok(Ok(_)) | Err(_) => Ok(Seen::Same),
+            Ok(Ok(_)) | Err(_) => Ok(()),
         }
     }
 
     /// Opens a file that is there again; nothing where there is none.
-    async fn return_to_file(&self, place: &Place) -> Option<Result<Seen, StoreError>> {
+    async fn return_to_file(&self, place: &Place) -> Option<Result<(), StoreError>> {
         let path = self.path().filter(|path| path.exists())?;
         self.let_go().await;
         let opened = *self.opened();
@@ -254,7 +240,6 @@ impl Link {
         Some(opened.map(|pools| {
             place.trouble.is_damage.store(false, Ordering::Relaxed);
             self.use_pools(pools);
-            Seen::Same
         }))
     }
 

@@ -36,8 +36,6 @@ pub enum PresenceChange {
     Away(Arc<Absence>),
     /// The database is there, and its tables are up to date.
     Back(Arc<Absence>),
-    /// Another file was put in the place of the SQLite database, and is open now.
-    Exchanged,
 }
 
 impl Absence {
@@ -90,9 +88,9 @@ impl Store {
 
     /// Looks whether the database is there, and takes it over again where it was away.
     ///
-    /// Tables are brought up to date then. An SQLite file that was removed or
-    /// exchanged is noticed: of one that is gone the content is saved beside, of
-    /// another one at its path the content counts from then on.
+    /// Tables are brought up to date then, and rows may be others than before. An
+    /// SQLite file that was removed or exchanged is noticed: what one that is gone
+    /// held is saved beside, and another one at its path is opened by the next look.
     pub async fn look(&self, now_ms: i64) -> Option<PresenceChange> {
         self.database.link.look(&self.database.place, now_ms).await
     }

@@ -166,6 +166,14 @@ pub(super) fn gone(place: &Place, saved: Result<&Path, &str>) -> StoreError {
     )
 }
 
+/// Error of a file in whose place another one is.
+pub(super) fn exchanged(place: &Place) -> StoreError {
+    StoreError::new(
+        StoreErrorKind::Unavailable,
+        format!("another file was put in the place of the database {place}: what it holds counts"),
+    )
+}
+
 /// Saves what is still open of a file that is gone, beside its place; returns where.
 pub(super) async fn save_open_file(
     pool: &SqlitePool,
