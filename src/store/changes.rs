@@ -51,7 +51,7 @@ impl Store {
     pub async fn registry_changed(&self, seen: i64) -> Result<i64, StoreError> {
         loop {
             match self.wait_for_change(seen).await {
-                Err(error) if error.is_passing() && !self.database.is_closed() => {
+                Err(error) if error.is_passing() && !self.database.link.is_closed() => {
                     tracing::debug!(%error, "waiting for the database: {error}");
                     tokio::time::sleep(RETRY).await;
                 }

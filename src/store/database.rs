@@ -97,15 +97,6 @@ impl Database {
         }
     }
 
-    /// Closes all connections, after those who use one have finished.
-    pub(super) async fn close(&self) {
-        self.link.close().await;
-    }
-
-    pub(super) fn is_closed(&self) -> bool {
-        self.link.is_closed()
-    }
-
     /// Returns all rows of a statement that only reads.
     pub(super) async fn rows<T: Record>(
         &self,

@@ -125,6 +125,7 @@ impl Link {
         }
     }
 
+    /// Closes all connections, after those who use one have finished.
     pub(super) async fn close(&self) {
         self.is_closed.store(true, Ordering::Relaxed);
         if let Some(pools) = self.pools.load_full() {
@@ -161,11 +162,7 @@ impl Link {
     }
 
     /// Asks on a connection of its own: those of the pool may all be at work.
-    async fn ask(
-        &self,
-        kept: &mut Option<PgConnection>,
-        place: &Place,
-    ) -> Result<(), StoreError> {
+    async fn ask(&self, kept: &mut Option<PgConnection>, place: &Place) -> Result<(), StoreError> {
         if let Some(mut connection) = kept.take()
             && let Ok(Ok(_)) = timeout(ANSWER_TIMEOUT, version(&mut connection)).await
         {

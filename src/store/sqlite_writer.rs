@@ -253,8 +253,10 @@ mod tests {
             let seen: Vec<(String,)> = whole.commit_with(&last).await.unwrap();
             assert_eq!(seen.len(), 3);
             assert_eq!(names(&database).await, ["d", "e", "f"], "{url}");
-            database.close().await;
-            assert!(database.is_closed() && database.execute(&ADD, &["g".into()]).await.is_err());
+            database.link.close().await;
+            assert!(
+                database.link.is_closed() && database.execute(&ADD, &["g".into()]).await.is_err()
+            );
         }
     }
 

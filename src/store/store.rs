@@ -65,7 +65,7 @@ impl Store {
 
     /// Closes the connections, after those who use one have finished.
     pub async fn close(&self) {
-        self.database.close().await;
+        self.database.link.close().await;
     }
 
     /// Returns `sqlite` or `postgres`.

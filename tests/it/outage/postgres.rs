@@ -1,5 +1,7 @@
 //! PostgreSQL stops under a server, or is not there when it starts.
 
+use robot_detection::app::{BuildError, RobotDetection};
+
 use super::site::{Site, assert_serves, log_in, page, readiness, wait_for};
 use crate::support::{
     postgres::Cluster,
@@ -104,4 +106,28 @@ async fn a_server_that_starts_without_its_database_takes_it_over_when_it_comes()
             .contains("Googlebot")
     });
     assert_serves(&server);
+}
+
+#[tokio::test]
+async fn an_application_says_whether_it_starts_without_its_database() {
+    let builder = RobotDetection::builder()
+        .web_robots_db("")
+        .database_url("postgres://somebody@127.0.0.1:1/robots");
+    let refused = builder.clone().build().await;
+    assert!(matches!(refused, Err(BuildError::Store(_))));
+    let robots = builder.wait_for_database(true).build().await.unwrap();
+    assert!(robots.store().absence().is_some());
+    let detector = robots.detector().load();
+    let claim = detector.identify(b"Googlebot/2.1");
+    assert_eq!(
+        claim.map(|claim| claim.id().to_owned()).as_deref(),
+        Some("googlebot")
+    );
+    robots.shutdown().await;
+    let wrong = RobotDetection::builder().database_url("mysql://a");
+    assert!(wrong.wait_for_database(true).build().await.is_err());
+    let directory = tempfile::tempdir().unwrap();
+    let nowhere = format!("sqlite://{}/none/a.db", directory.path().display());
+    let wrong = RobotDetection::builder().database_url(nowhere);
+    assert!(wrong.wait_for_database(true).build().await.is_err());
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use robot_detection::{
     registry::Status,
-    store::{Store, StoreErrorKind},
+    store::{PresenceChange, Store, StoreErrorKind},
 };
 
 use super::{TestDatabase, ids, on_shared_engines, robot, state, web_robots};
@@ -137,4 +137,50 @@ async fn postgres_may_stop_and_come_back() {
     cluster.resume();
     assert_eq!(ids(&store).await, ["a"]);
     store.add_robot(&robot("b"), 1).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_file_that_is_found_damaged_is_away_and_not_written_to() {
+    const PAGE: usize = 4096;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let url = format!("sqlite://{}", path.display());
+    let store = Store::connect(&url).await.unwrap();
+    let robots: Vec<_> = (0..2_000).map(|n| robot(&format!("r{n}"))).collect();
+    let source = web_robots();
+    store
+        .replace_source(&source, &robots, &state(), 1)
+        .await
+        .unwrap();
+    store.close().await;
+    let store = Store::connect(&url).await.unwrap();
+    assert_eq!(store.look(1).await, None);
+
+    let mut bytes = std::fs::read(&path).unwrap();
+    // The type of a leaf of a table is 13.
+    for page in bytes.chunks_mut(PAGE).skip(1).filter(|page| page[0] == 13) {
+        if page
+            .windows(6)
+            .any(|at| at == b"r1999r" || at == b"r1000r" || at == b"r15r15")
+        {
+            page.fill(0xa5);
+        }
+    }
+    let damaged = bytes.chunks(PAGE).filter(|page| page[0] == 0xa5).count();
+    assert!(damaged > 0, "no page of robots was found");
+    std::fs::write(&path, &bytes).unwrap();
+    let error = store.robots().await.unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::Corrupt, "{error}");
+    let Some(PresenceChange::Away(absence)) = store.look(7).await else {
+        panic!("it is not seen");
+    };
+    assert_eq!(
+        (absence.since_ms, absence.kind),
+        (7, StoreErrorKind::Corrupt)
+    );
+    let error = store.add_robot(&robot("b"), 2).await.unwrap_err();
+    assert_eq!(error.absence(), Some(&*absence), "{error}");
+    assert!(error.to_string().contains("database repair"), "{error}");
+    assert_eq!(store.look(8).await, None);
+    assert!(std::fs::read(&path).unwrap() == bytes, "it was written to");
 }
