@@ -1,6 +1,6 @@
 //! One refresh of one source, step by step.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use tracing::warn;
 
@@ -9,7 +9,6 @@ use super::{
     candidate::{Candidate, sizes},
     fingerprint::{Fingerprint, OriginKind},
     judge::{content_refusal, size_refusal},
-    lease::Lease,
     origin::Origin,
     past::made_from,
     record,
@@ -18,7 +17,12 @@ use super::{
 use crate::detect::Detector;
 use crate::fetch::{Conditions, Fetched, shown_url};
 use crate::registry::{Robot, Source};
-use crate::store::{RefreshOutcome, RefreshRecord, SourceState, StoreError};
+use crate::store::{
+    Lease, LeaseError, RefreshOutcome, RefreshRecord, SourceState, StoreError, StoreErrorKind,
+};
+
+/// Shortest life of a lease, which ends with its process anyhow.
+const SHORTEST_LEASE: Duration = Duration::from_mins(10);
 
 /// One refresh of one source.
 #[derive(Debug)]
@@ -59,10 +63,16 @@ impl Attempt {
         if shared.stop.is_cancelled() {
             return Err(RefreshError::Stopped(source.clone()));
         }
-        let timeout = shared.fetcher.limits().timeout;
-        let lease = Lease::acquire(&shared.store, &shared.clock, source, timeout)
-            .await?
-            .ok_or_else(|| RefreshError::Busy(source.clone()))?;
+        let name = format!("refresh:{source}");
+        // It lives as long as a download that takes all of its time.
+        let life = SHORTEST_LEASE + shared.fetcher.limits().timeout;
+        let lease = match shared.store.acquire_lease(&name, life).await {
+            Ok(lease) => lease,
+            Err(LeaseError::Held(holder)) => {
+                return Err(RefreshError::Busy(source.clone(), holder));
+            }
+            Err(LeaseError::Store(error)) => return Err(RefreshError::Store(error)),
+        };
         let result = self.run_leased(&lease).await;
         lease.release().await;
         result
@@ -92,7 +102,7 @@ impl Attempt {
             }
             Err(Trouble::Overtaken) => {
                 self.shared.progress.send_replace(Progress::Idle);
-                Err(RefreshError::Busy(self.spec.source.clone()))
+                Err(RefreshError::Overtaken(self.spec.source.clone()))
             }
             Err(Trouble::Stopped) => {
                 self.shared.progress.send_replace(Progress::Idle);
@@ -112,21 +122,17 @@ impl Attempt {
         // Without rows there is nothing that "not modified" could leave in place.
         let before = before.filter(|_| rows > 0);
         let Some(download) = self.download(before.as_ref()).await? else {
-            return self.not_modified(before.unwrap_or_default()).await;
+            return self.not_modified(lease, before.unwrap_or_default()).await;
         };
         let made = before.as_ref().and_then(made_from);
         let is_same = made.is_some_and(|made| made.makes_same_rows(&download.fingerprint));
         if is_same && !self.options.force {
-            return self.not_modified(download.state).await;
+            return self.not_modified(lease, download.state).await;
         }
         let candidate = self.parse(download.bytes).await?;
         fill(record, &candidate);
         let detector = self.admit(&candidate).await?;
-        // A process that slept may have been overtaken.
-        if !lease.renew(&self.shared.clock).await? {
-            return Err(Trouble::Overtaken);
-        }
-        self.publish(record, candidate.robots, &download.state, detector)
+        self.publish(lease, record, candidate.robots, &download.state, detector)
             .await
     }
 
@@ -193,12 +199,16 @@ impl Attempt {
             .unwrap_or_default()
     }
 
-    async fn not_modified(&self, mut state: SourceState) -> Result<RefreshOutcome, Trouble> {
+    async fn not_modified(
+        &self,
+        lease: &Lease,
+        mut state: SourceState,
+    ) -> Result<RefreshOutcome, Trouble> {
         self.go_on()?;
         state.succeeded_ms = Some(self.shared.clock.now_ms());
         state.content_sha256 = made_from(&state).map(|made| made.named_by(self.origin).to_string());
         let source = &self.spec.source;
-        self.shared.store.touch_source(source, &state).await?;
+        lease.touch_source(source, &state).await?;
         Ok(RefreshOutcome::NotModified)
     }
 
@@ -245,6 +255,7 @@ impl Attempt {
     /// Replaces the rows and puts them in force; from here on nothing stops it.
     async fn publish(
         &self,
+        lease: &Lease,
         record: &mut RefreshRecord,
         robots: Vec<Robot>,
         state: &SourceState,
@@ -262,8 +273,8 @@ impl Attempt {
             ..state.clone()
         };
         let source = &self.spec.source;
-        let store = &self.shared.store;
-        let changes = store
+        // A process that slept may have been overtaken: the lease knows.
+        let changes = lease
             .replace_source(source, &robots, &state, now_ms)
             .await?;
         record.added = changes.added.len() as u64;
@@ -311,7 +322,10 @@ impl Attempt {
 
 impl From<StoreError> for Trouble {
     fn from(error: StoreError) -> Self {
-        Self::Store(error)
+        match error.kind() {
+            StoreErrorKind::LeaseLost => Self::Overtaken,
+            _ => Self::Store(error),
+        }
     }
 }
 

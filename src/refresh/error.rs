@@ -1,7 +1,7 @@
 //! Why a refresh did not come about.
 
 use crate::registry::Source;
-use crate::store::{RefreshRecord, StoreError};
+use crate::store::{LeaseHolder, RefreshRecord, StoreError};
 
 /// Error of a refresh; rows, detector and source state are as they were.
 #[derive(Debug, thiserror::Error)]
@@ -14,8 +14,11 @@ pub enum RefreshError {
     #[error("the source {0} is not refreshed: its robots come from no file")]
     Reserved(Source),
     /// Another refresh of the same source holds the lease.
-    #[error("a refresh of {0} is running already: wait until it ends")]
-    Busy(Source),
+    #[error("a refresh of {0} is running already, {1}: wait until it ends")]
+    Busy(Source, LeaseHolder),
+    /// The process slept until its lease had ended, and another one took it.
+    #[error("the refresh of {0} was given up: another process has begun one meanwhile")]
+    Overtaken(Source),
     /// The program is ending, or ended the refresh.
     #[error("the refresh of {0} was given up: the program is ending")]
     Stopped(Source),

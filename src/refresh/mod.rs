@@ -55,7 +55,6 @@ mod error;
 mod fingerprint;
 mod follow;
 mod judge;
-mod lease;
 mod origin;
 mod past;
 mod prepare;

@@ -22,7 +22,7 @@ pub(super) fn report(
             shared.is_over(&key);
             success(record);
         }
-        Err(error @ (RefreshError::Busy(_) | RefreshError::Stopped(_))) => {
+        Err(error @ (RefreshError::Busy(..) | RefreshError::Stopped(_))) => {
             debug!(source = %spec.source, "{error}");
         }
         Err(error) if trigger == Trigger::Command => debug!(source = %spec.source, "{error}"),

@@ -17,7 +17,7 @@ impl Store {
         Ok(row.await?.map(|(hash,)| hash))
     }
 
-    /// Sets the password's PHC string and ends all sessions.
+    /// Sets the password's PHC string, ends all sessions, and forgets failed logins.
     ///
     /// # Errors
     ///
@@ -29,6 +29,8 @@ impl Store {
         let set = &sql::SET_ADMIN_PASSWORD;
         transaction.execute(set, &values).await?;
         transaction.execute(&sql::DELETE_SESSIONS, &[]).await?;
+        let forget = &sql::FORGET_ALL_LOGIN_FAILURES;
+        transaction.execute(forget, &[]).await?;
         transaction.commit().await
     }
 

@@ -367,7 +367,7 @@ impl OpenTransaction {
 }
 
 /// Runs a statement, which a dead connection must not keep waiting for ever.
-async fn in_time<T>(
+pub(super) async fn in_time<T>(
     statement: impl Future<Output = Result<T, sqlx::Error>>,
 ) -> Result<T, sqlx::Error> {
     match tokio::time::timeout(STATEMENT_TIMEOUT, statement).await {

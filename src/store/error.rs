@@ -43,6 +43,8 @@ pub enum StoreErrorKind {
     Conflict,
     /// There is no such row.
     NotFound,
+    /// The lease under which it was to be done has ended, and is another's.
+    LeaseLost,
     /// What is stored cannot be read.
     Corrupt,
     /// Any other cause.

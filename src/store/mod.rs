@@ -23,6 +23,7 @@
 
 mod address_ranges;
 mod admin;
+mod anchor;
 mod changes;
 mod database;
 mod descriptions;
@@ -30,6 +31,7 @@ mod error;
 mod frontier;
 mod leases;
 mod link;
+mod logins;
 mod postgres;
 mod presence;
 mod refreshes;
@@ -57,6 +59,8 @@ pub use frontier::{
     Recorded, RobotsTxtCopy, RunCounts, RunKey, RunState, RunWanted, StoredRun,
 };
 pub use presence::{Absence, PresenceChange};
+pub use leases::{Lease, LeaseError, LeaseHolder};
+pub use logins::LoginFailures;
 pub use refreshes::{RefreshOutcome, RefreshRecord};
 pub use repair::{Repair, RepairedTable};
 pub use replace::Changes;

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    SourceState, Store, StoreError, StoreErrorKind, database::Transaction, error::Engine, postgres,
-    row::RobotRow, sources, sql, statement::Value,
+    Lease, SourceState, Store, StoreError, StoreErrorKind, database::Transaction, error::Engine,
+    postgres, row::RobotRow, sources, sql, statement::Value,
 };
 use crate::registry::{Robot, Source};
 
@@ -41,6 +41,19 @@ impl Store {
         state: &SourceState,
         now_ms: i64,
     ) -> Result<Changes, StoreError> {
+        let replaced = self.replace_source_as(None, source, robots, state, now_ms);
+        replaced.await
+    }
+
+    /// Does it only while the lease is held, if there is one.
+    pub(super) async fn replace_source_as(
+        &self,
+        lease: Option<&Lease>,
+        source: &Source,
+        robots: &[Robot],
+        state: &SourceState,
+        now_ms: i64,
+    ) -> Result<Changes, StoreError> {
         let mut rows: Vec<RobotRow> = robots
             .iter()
             .map(|robot| RobotRow::new(robot, source, now_ms))
@@ -50,6 +63,9 @@ impl Store {
             .database
             .begin("replace the robots of a source")
             .await?;
+        if let Some(lease) = lease {
+            lease.guard(&mut transaction).await?;
+        }
         transaction.execute(&sql::LOCK_REGISTRY, &[]).await?;
         let values = [source.as_str().into()];
         let old = transaction.rows(&sql::ROBOTS_OF_SOURCE, &values).await?;

@@ -1,6 +1,6 @@
 //! What is remembered of a source between refreshes.
 
-use super::{Store, StoreError, database::Transaction, sql};
+use super::{Lease, Store, StoreError, database::Transaction, sql};
 use crate::registry::Source;
 
 /// What is remembered of a source between refreshes.
@@ -38,8 +38,21 @@ impl Store {
         source: &Source,
         state: &SourceState,
     ) -> Result<(), StoreError> {
+        self.touch_source_as(None, source, state).await
+    }
+
+    /// Does it only while the lease is held, if there is one.
+    pub(super) async fn touch_source_as(
+        &self,
+        lease: Option<&Lease>,
+        source: &Source,
+        state: &SourceState,
+    ) -> Result<(), StoreError> {
         let what = sql::SAVE_SOURCE_STATE.what;
         let mut transaction = self.database.begin(what).await?;
+        if let Some(lease) = lease {
+            lease.guard(&mut transaction).await?;
+        }
         save(&mut transaction, source, state).await?;
         transaction.commit().await
     }

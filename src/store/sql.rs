@@ -94,12 +94,8 @@ statements! {
         concat!("SELECT ", refresh_columns!(),
             " FROM refreshes WHERE source = $1 ORDER BY refresh_id DESC LIMIT 1");
 
-    ACQUIRE_LEASE = "take a lease",
-        "INSERT INTO leases (name, holder, until_ms) VALUES ($1, $2, $3) \
-         ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until_ms = excluded.until_ms \
-         WHERE leases.until_ms <= $4 OR leases.holder = excluded.holder";
     LEASE_HOLDER = "read who has a lease",
-        "SELECT holder FROM leases WHERE name = $1";
+        "SELECT holder, until_ms FROM leases WHERE name = $1";
     RELEASE_LEASE = "give a lease back",
         "DELETE FROM leases WHERE name = $1 AND holder = $2";
 
@@ -139,6 +135,11 @@ statements! {
     DELETE_ADMIN_TOKEN = "remove a token",
         "DELETE FROM admin_tokens WHERE name = $1";
 
+    FORGET_LOGIN_FAILURES = "forget the failed logins of a client",
+        "DELETE FROM login_failures WHERE client = $1";
+    FORGET_ALL_LOGIN_FAILURES = "forget all failed logins",
+        "DELETE FROM login_failures";
+
     SAVE_SESSION = "save a session",
         "INSERT INTO admin_sessions (id_sha256, data, expires_ms) VALUES ($1, $2, $3) \
          ON CONFLICT (id_sha256) DO UPDATE SET data = excluded.data, \
@@ -158,6 +159,90 @@ pub(super) static NOTIFY: Statement = Statement::new(
     "tell the other instances",
     "SELECT CAST(pg_notify($1, '') AS TEXT)",
 );
+
+/// Holds an advisory lock as long as the session lasts; PostgreSQL only, as the next one.
+pub(super) static LOCK_LEASE: Statement =
+    Statement::new("lock a lease", "SELECT CAST(pg_advisory_lock($1) AS TEXT)");
+
+/// Shared, and for the moment of the statement: those who look do not see each other.
+pub(super) static IS_LEASE_UNLOCKED: Statement = Statement::new(
+    "look whether a lease is locked",
+    "SELECT CAST(CASE WHEN pg_try_advisory_xact_lock_shared($1) THEN 1 ELSE 0 END AS BIGINT)",
+);
+
+/// Returns the statement that takes a lease: name, holder, life.
+pub(super) fn acquire_lease(engine: Engine) -> Statement {
+    timed(
+        engine,
+        "take a lease",
+        "INSERT INTO leases (name, holder, until_ms) VALUES ($1, $2, {now} + $3) \
+         ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until_ms = excluded.until_ms \
+         WHERE leases.until_ms <= {now}",
+    )
+}
+
+/// Returns the statement that renews the lease of its holder: name, holder, life.
+pub(super) fn renew_lease(engine: Engine) -> Statement {
+    timed(
+        engine,
+        "renew a lease",
+        "UPDATE leases SET until_ms = {now} + $3 WHERE name = $1 AND holder = $2",
+    )
+}
+
+/// Returns the statement that shows that a holder is alive: name, holder, life.
+pub(super) fn mark_alive(engine: Engine) -> Statement {
+    timed(
+        engine,
+        "show that a holder is alive",
+        "INSERT INTO leases (name, holder, until_ms) VALUES ($1, $2, {now} + $3) \
+         ON CONFLICT (name) DO UPDATE SET until_ms = excluded.until_ms",
+    )
+}
+
+/// Returns the statement that counts a failed login: client, time of a failure, longest time.
+pub(super) fn count_login_failure(engine: Engine) -> Statement {
+    timed(
+        engine,
+        "count a failed login",
+        "INSERT INTO login_failures (client, forgotten_ms) VALUES ($1, {now} + $2) \
+         ON CONFLICT (client) DO UPDATE SET forgotten_ms = CASE \
+         WHEN login_failures.forgotten_ms <= {now} THEN {now} + $2 \
+         WHEN login_failures.forgotten_ms + $2 > {now} + $3 THEN {now} + $3 \
+         ELSE login_failures.forgotten_ms + $2 END",
+    )
+}
+
+/// Returns the statement that reads when failed logins will be forgotten: two clients.
+pub(super) fn login_failures(engine: Engine) -> Statement {
+    timed(
+        engine,
+        "read failed logins",
+        "SELECT client, forgotten_ms - {now} FROM login_failures WHERE client IN ($1, $2)",
+    )
+}
+
+/// Returns the statement that forgets failed logins: a client that stays, and how many others.
+pub(super) fn prune_login_failures(engine: Engine) -> Statement {
+    timed(
+        engine,
+        "forget failed logins",
+        "DELETE FROM login_failures WHERE forgotten_ms <= {now} OR (client <> $1 \
+         AND forgotten_ms <= (SELECT MAX(late.forgotten_ms) FROM (SELECT forgotten_ms \
+         FROM login_failures ORDER BY forgotten_ms DESC LIMIT 1 OFFSET $2) AS late))",
+    )
+}
+
+/// Puts the database's own time, in milliseconds since 1970, where `{now}` stands.
+///
+/// The clocks of a fleet's instances may differ by hours.
+pub(super) fn timed(engine: Engine, what: &'static str, sql: &str) -> Statement {
+    let now = match engine {
+        Engine::Sqlite => "CAST(unixepoch('now', 'subsec') * 1000 AS INTEGER)",
+        Engine::Postgres => "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)",
+    };
+    Statement::assembled(what, sql.replace("{now}", now))
+}
 
 /// Returns the statement that inserts so many robots.
 pub(super) fn insert_robots(rows: usize) -> Statement {
@@ -211,6 +296,19 @@ pub(super) fn read_page(query: &RobotQuery, words: usize) -> Statement {
 pub(super) fn every_statement(engine: Engine) -> Vec<Statement> {
     let mut all: Vec<Statement> = FIXED.iter().copied().cloned().collect();
     all.extend([insert_robots(1), insert_robots(INSERT_ROWS)]);
+    all.extend([
+        acquire_lease(engine),
+        renew_lease(engine),
+        mark_alive(engine),
+    ]);
+    all.extend([
+        count_login_failure(engine),
+        login_failures(engine),
+        prune_login_failures(engine),
+    ]);
+    if engine == Engine::Postgres {
+        all.extend([LOCK_LEASE.clone(), IS_LEASE_UNLOCKED.clone()]);
+    }
     all.extend(descriptions::sql::every_statement());
     all.extend(frontier::sql::every_statement(engine));
     for words in [0, 1, SEARCH_WORDS] {

@@ -5,7 +5,7 @@
 //! together with its last ones, and the connection stays with those who write: a pool would
 //! ask it after each turn whether it is still there.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use sqlx::{
     AssertSqlSafe, Executor, Sqlite, SqliteConnection, SqlitePool, pool::PoolConnection,
@@ -91,6 +91,12 @@ impl SqliteWriter {
     pub(super) async fn close(&self) {
         drop(self.kept.lock().await.0.take());
         self.pool.close().await;
+    }
+
+    /// Returns the database's file, if it is one.
+    pub(super) fn file(&self) -> Option<PathBuf> {
+        let is_file = !self.is_shared;
+        is_file.then(|| self.pool.connect_options().get_filename().to_owned())
     }
 }
 

@@ -300,17 +300,11 @@ async fn of_two_instances_one_asks(house: House) {
     }
     house.clock.advance(DAY);
     let name = format!("ranges:{url}");
-    let now_ms = house.clock.now_ms();
-    let ttl = Duration::from_mins(5);
-    assert!(
-        one.store
-            .acquire_lease(&name, "somebody", now_ms, ttl)
-            .await
-            .unwrap()
-    );
+    let lease = one.store.acquire_lease(&name, Duration::from_mins(5)).await;
+    let lease = lease.unwrap();
     assert_eq!(one.refresh(&url).await, Some(RangesOutcome::Busy));
     assert_eq!(server.seen().len(), 1);
-    house.clock.advance(ttl);
+    lease.release().await;
     assert_eq!(one.refresh(&url).await, Some(RangesOutcome::Unchanged));
 }
 

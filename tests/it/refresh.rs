@@ -3,6 +3,7 @@
 mod failing;
 mod fetching;
 mod house;
+mod leases;
 mod preparing;
 mod refreshing;
 mod running;

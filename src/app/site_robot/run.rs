@@ -6,8 +6,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::filter::Commands as _;
 use crate::heaven::Published;
-use crate::site_robot::{Summary, has_ended, holder_name};
-use crate::store::RunState;
+use crate::site_robot::Summary;
+use crate::store::{Lease, LeaseError, RunState, StoreError};
 
 use super::SiteRobotRuns;
 
@@ -29,13 +29,6 @@ pub struct Ran {
     pub hook_failure: Option<String>,
 }
 
-/// Right to run a site's robot, held until the run has ended.
-struct Lease<'r> {
-    runs: &'r SiteRobotRuns,
-    name: String,
-    holder: String,
-}
-
 impl SiteRobotRuns {
     /// Runs the robot to its end, publishes heaven, and starts `cmd-hook`.
     ///
@@ -45,10 +38,16 @@ impl SiteRobotRuns {
     ///
     /// Fails when the database, the robot or the publication does.
     pub async fn run(&self) -> anyhow::Result<Ran> {
-        let lease = Lease::new(self);
-        lease.renew().await?;
-        let ran = self.run_with(&lease).await;
-        lease.release().await;
+        let lease = match self.lease().await {
+            Ok(lease) => Some(lease),
+            // It helps the process that runs it.
+            Err(LeaseError::Held(_)) => None,
+            Err(error) => return Err(error.into()),
+        };
+        let ran = self.run_with(lease.as_ref()).await;
+        if let Some(lease) = lease {
+            lease.release().await;
+        }
         ran
     }
 
@@ -56,18 +55,20 @@ impl SiteRobotRuns {
     ///
     /// # Errors
     ///
-    /// Fails as [`Self::run`] does.
-    pub async fn run_if_free(&self) -> anyhow::Result<Option<Ran>> {
-        let lease = Lease::new(self);
-        if !lease.renew().await? {
-            return Ok(None);
-        }
-        let ran = self.run_with(&lease).await;
+    /// Fails as [`Self::run`] does, and with [`LeaseError::Held`] where another one does.
+    pub async fn run_if_free(&self) -> anyhow::Result<Ran> {
+        let lease = self.lease().await?;
+        let ran = self.run_with(Some(&lease)).await;
         lease.release().await;
-        ran.map(Some)
+        ran
     }
 
-    async fn run_with(&self, lease: &Lease<'_>) -> anyhow::Result<Ran> {
+    async fn lease(&self) -> Result<Lease, LeaseError> {
+        let name = format!("site-robot:{}", self.robot.site());
+        self.store.acquire_lease(&name, LEASE).await
+    }
+
+    async fn run_with(&self, lease: Option<&Lease>) -> anyhow::Result<Ran> {
         let ended = CancellationToken::new();
         let running = async {
             let _ended = ended.clone().drop_guard();
@@ -82,6 +83,11 @@ impl SiteRobotRuns {
                 hook_failure: None,
             });
         }
+        if !may_publish(lease).await? {
+            anyhow::bail!(
+                "another process has taken the site robot over, and publishes what it found"
+            );
+        }
         Ok(Ran {
             published: self.publication.publish().await?,
             hook_failure: self.start_hook(&summary).await,
@@ -90,13 +96,14 @@ impl SiteRobotRuns {
     }
 
     /// Keeps the lease, and publishes what a long run has brought so far.
-    async fn go_along(&self, lease: &Lease<'_>, ended: &CancellationToken) {
-        let publishing = self.publish_batches(ended);
+    async fn go_along(&self, lease: Option<&Lease>, ended: &CancellationToken) {
+        let publishing = self.publish_batches(lease, ended);
         let renewing = async {
             while ended
                 .run_until_cancelled(tokio::time::sleep(RENEW))
                 .await
                 .is_some()
+                && let Some(lease) = lease
             {
                 if let Err(error) = lease.renew().await {
                     tracing::warn!("the site robot's lease was not renewed: {error}");
@@ -107,9 +114,12 @@ impl SiteRobotRuns {
     }
 
     /// Publishes every now and then (`index-after-ngenerated`); not broken off in the middle.
-    async fn publish_batches(&self, ended: &CancellationToken) {
+    async fn publish_batches(&self, lease: Option<&Lease>, ended: &CancellationToken) {
         let pause = || tokio::time::sleep(self.publish_every);
         while ended.run_until_cancelled(pause()).await.is_some() {
+            if !may_publish(lease).await.unwrap_or(true) {
+                continue;
+            }
             if let Err(error) = self.publication.publish().await {
                 tracing::warn!("robot heaven stays as it was during the run: {error}");
             }
@@ -135,41 +145,10 @@ impl SiteRobotRuns {
     }
 }
 
-impl<'r> Lease<'r> {
-    fn new(runs: &'r SiteRobotRuns) -> Self {
-        Self {
-            runs,
-            name: format!("site-robot:{}", runs.robot.site()),
-            holder: holder_name(),
-        }
-    }
-
-    /// Takes it or holds on to it; false while somebody else has it.
-    async fn renew(&self) -> Result<bool, crate::store::StoreError> {
-        let now_ms = self.runs.clock.now_ms();
-        let store = &self.runs.store;
-        let acquire = || store.acquire_lease(&self.name, &self.holder, now_ms, LEASE);
-        if acquire().await? {
-            return Ok(true);
-        }
-        // Who was killed has not given it back.
-        match store.lease_holder(&self.name).await? {
-            Some(other) if has_ended(&other) => {
-                store.release_lease(&self.name, &other).await?;
-                acquire().await
-            }
-            _ => Ok(false),
-        }
-    }
-
-    async fn release(self) {
-        let released = self
-            .runs
-            .store
-            .release_lease(&self.name, &self.holder)
-            .await;
-        if let Err(error) = released {
-            tracing::debug!("the site robot's lease was not released: {error}");
-        }
+/// Tells whether nobody has taken the lease of a process that slept until it had ended.
+async fn may_publish(lease: Option<&Lease>) -> Result<bool, StoreError> {
+    match lease {
+        Some(lease) => lease.renew().await,
+        None => Ok(true),
     }
 }

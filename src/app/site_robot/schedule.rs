@@ -18,7 +18,7 @@ use tracing::{error, info, warn};
 
 use crate::admin::RobotRuns;
 use crate::site_robot::{OnCompletion, SiteRobotError};
-use crate::store::{RunWanted, StoredRun};
+use crate::store::{LeaseError, RunWanted, StoredRun};
 
 use super::{
     SiteRobotRuns,
@@ -132,10 +132,8 @@ impl Schedules {
         self.inner.tasks.spawn(async move {
             let (pages, site) = (&schedules.inner.pages, runs.robot.site());
             match schedules.run(&runs).await {
-                Ok(None) if !schedules.inner.stop.is_cancelled() => {
-                    pages.failed(site, "another process runs it already");
-                }
                 Ok(_) => {}
+                Err(error) if is_running(&error) => pages.failed(site, format!("{error:#}")),
                 Err(error) => {
                     warn!(
                         site,
@@ -180,7 +178,7 @@ impl Schedules {
         let running = runs.run_if_free();
         tokio::pin!(running);
         let ran = tokio::select! {
-            ran = &mut running => ran?,
+            ran = &mut running => Some(ran?),
             () = self.inner.stop.cancelled() => {
                 runs.robot.handle().stop();
                 let _ = time::timeout(LAST_VISITS, running).await;
@@ -210,10 +208,11 @@ impl Schedules {
 }
 
 fn is_running(error: &anyhow::Error) -> bool {
-    matches!(
+    let is_ours = matches!(
         error.downcast_ref(),
         Some(SiteRobotError::RunsAlready { .. })
-    )
+    );
+    is_ours || matches!(error.downcast_ref(), Some(LeaseError::Held(_)))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -1,6 +1,6 @@
 //! URLs are entered, taken, and given back.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 
@@ -11,7 +11,7 @@ use super::{
 };
 
 /// How long a holder is known to be alive without a sign.
-const LEASE: Duration = Duration::from_secs(20);
+const LEASE_MS: i64 = 20_000;
 
 /// Hosts that are asked for at once.
 const MAX_HOSTS: i64 = 256;
@@ -116,10 +116,15 @@ impl Store {
         holder: &str,
         now_ms: i64,
     ) -> Result<(), StoreError> {
+        let engine = self.database.place.engine;
         let lease = lease_name(holder);
-        self.acquire_lease(&lease, holder, now_ms, LEASE).await?;
+        let sign = [(&lease).into(), holder.into(), LEASE_MS.into()];
+        let mark = super::super::sql::mark_alive(engine);
+        self.database.execute(&mark, &sign).await?;
         let values = [site.into(), run_id.into(), now_ms.into()];
-        self.database.execute(&sql::RELEASE_DEAD, &values).await?;
+        let [site, run_id, _] = values;
+        let release = sql::release_dead(engine);
+        self.database.execute(&release, &[site, run_id]).await?;
         self.database.execute(&sql::DUE_URLS, &values).await?;
         Ok(())
     }
@@ -153,7 +158,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let values = [site.into(), run_id.into(), holder.into()];
         self.database.execute(&sql::RELEASE_URLS, &values).await?;
-        self.release_lease(&lease_name(holder), holder).await
+        self.free_lease(&lease_name(holder), holder).await
     }
 
     /// Tells what is left to visit.

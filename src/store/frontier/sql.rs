@@ -5,7 +5,7 @@ use std::{fmt::Write as _, sync::LazyLock};
 use super::super::{
     descriptions::sql::parameters,
     error::Engine,
-    sql::statements,
+    sql::{statements, timed},
     statement::{ByRows, Statement},
 };
 
@@ -90,10 +90,6 @@ statements! {
     OTHER_HOLDERS = "look for those who took URLs",
         "SELECT DISTINCT holder FROM site_robot_urls WHERE site = $1 AND run_id = $2 \
          AND state = 1 AND state < 3 AND holder <> $3 ORDER BY holder LIMIT 256";
-    RELEASE_DEAD = "take the URLs of those who are gone",
-        "UPDATE site_robot_urls SET state = 0, holder = NULL WHERE site = $1 AND run_id = $2 \
-         AND state = 1 AND state < 3 AND NOT EXISTS (SELECT 1 FROM leases \
-         WHERE leases.name = 'site-robot/' || site_robot_urls.holder AND leases.until_ms > $3)";
     KNOWN_URL = "read what is known of a URL",
         "SELECT run_id, depth, found_on, state, described, status, outcome, fetched_ms \
          FROM site_robot_urls WHERE site = $1 AND url = $2";
@@ -257,10 +253,21 @@ fn record(rows: usize) -> Statement {
     Statement::assembled("record visits", sql)
 }
 
+/// Returns the statement that frees the URLs of those who show no sign of life.
+pub(super) fn release_dead(engine: Engine) -> Statement {
+    timed(
+        engine,
+        "take the URLs of those who are gone",
+        "UPDATE site_robot_urls SET state = 0, holder = NULL WHERE site = $1 AND run_id = $2 \
+         AND state = 1 AND state < 3 AND NOT EXISTS (SELECT 1 FROM leases \
+         WHERE leases.name = 'site-robot/' || site_robot_urls.holder AND leases.until_ms > {now})",
+    )
+}
+
 /// Returns every statement that can be asked for.
 pub(in crate::store) fn every_statement(engine: Engine) -> Vec<Statement> {
     let mut all: Vec<Statement> = FIXED.iter().copied().cloned().collect();
-    all.push(claim(engine));
+    all.extend([claim(engine), release_dead(engine)]);
     all.extend(RECORD.all().cloned());
     match engine {
         Engine::Sqlite => all.extend([ENTER_LIST.clone(), COUNT_FOUND.clone(), FOUND.clone()]),

@@ -9,7 +9,6 @@ mod due;
 mod error;
 mod found;
 mod json;
-mod lease;
 mod lines;
 mod listing;
 mod names;

@@ -9,14 +9,17 @@ use std::{
 use tracing::{debug, info, warn};
 
 use super::{
-    PublishedRanges, Ranges, RangesOutcome, RangesReport, RangesState, due::is_due, lease::Lease,
+    PublishedRanges, Ranges, RangesOutcome, RangesReport, RangesState, due::is_due,
     listing::Listing, published::MAX_BYTES,
 };
 use crate::fetch::{Conditions, FetchLimits, Fetched, Fetcher, shown_url};
-use crate::store::{Store, StoreError};
+use crate::store::{LeaseError, Store, StoreError};
 
 /// Time between two questions to a server.
 const INTERVAL: Duration = Duration::from_hours(24);
+
+/// Shortest life of a lease, which ends with its process anyhow.
+const SHORTEST_LEASE: Duration = Duration::from_mins(2);
 
 /// Longest reason that is kept, in characters.
 const MAX_REASON_CHARS: usize = 500;
@@ -115,7 +118,7 @@ impl RangesRefresher {
     /// not before a delay from 5 minutes to 6 hours. What other instances
     /// fetched is loaded first. Lists that are not due are left out of the
     /// answer, which is in the order of the URLs. Dropping the future gives up
-    /// what is under way; for some minutes these lists count as busy then.
+    /// what is under way.
     pub async fn refresh(&self, urls: &[String], force: bool) -> Vec<RangesReport> {
         if let Err(error) = self.load().await {
             debug!("the address ranges of other instances are not seen: {error}");
@@ -184,10 +187,10 @@ impl RangesRefresher {
     /// Refreshes a list unless somebody else does.
     async fn in_turn(&self, url: &str, force: bool) -> RangesOutcome {
         let download = self.fetcher.limits().timeout;
-        let lease = Lease::acquire(&self.store, self.now_ms(), url, download).await;
-        let lease = match lease {
-            Ok(Some(lease)) => Some(lease),
-            Ok(None) => return RangesOutcome::Busy,
+        let (name, life) = (format!("ranges:{url}"), SHORTEST_LEASE + download);
+        let lease = match self.store.acquire_lease(&name, life).await {
+            Ok(lease) => Some(lease),
+            Err(LeaseError::Held(_)) => return RangesOutcome::Busy,
             // Without a database everybody asks for himself.
             Err(_) => None,
         };

@@ -85,6 +85,11 @@ impl House {
 
     /// Starts another instance on the same database and the same clock.
     pub(super) async fn neighbour(&self) -> (SharedDetector, Refresher) {
+        self.neighbour_with(self.clock.clone()).await
+    }
+
+    /// Starts another instance on the same database, with a clock of its own.
+    pub(super) async fn neighbour_with(&self, clock: Clock) -> (SharedDetector, Refresher) {
         let store = Store::connect(&database_url(&self.room))
             .await
             .expect("SQLite opens a file twice");
@@ -93,7 +98,7 @@ impl House {
             store,
             Fetcher::new(FetchLimits::default()).expect("no limit is zero"),
             detector.clone(),
-            self.clock.clone(),
+            clock,
             self.refresher.sources(),
         );
         (detector, refresher)

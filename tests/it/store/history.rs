@@ -4,18 +4,19 @@ use std::time::Duration;
 
 use robot_detection::{
     registry::Source,
-    store::{RefreshOutcome, RefreshRecord, SourceState},
+    store::{Lease, LeaseError, RefreshOutcome, RefreshRecord, SourceState, Store, StoreErrorKind},
 };
 use tokio::task::JoinSet;
 
-use super::{TestDatabase, on_each_engine, on_shared_engines, state, web_robots};
+use super::{TestDatabase, on_each_engine, on_shared_engines, robot, state, web_robots};
 
 on_each_engine! {
     a_refresh_comes_back_as_it_was_recorded,
     the_newest_refresh_comes_first,
     the_history_of_a_source_is_bounded,
     what_is_known_of_a_source_comes_back,
-    a_lease_has_one_holder_until_it_ends,
+    a_lease_has_one_holder_until_it_is_given_back,
+    a_lease_ends_with_its_time_and_is_not_its_holders_any_more,
     of_sixteen_who_want_a_lease_one_gets_it,
 }
 
@@ -23,6 +24,8 @@ mod shared {
     use super::*;
     on_shared_engines! {
         of_sixteen_instances_one_gets_the_lease,
+        a_lease_that_is_dropped_is_free_at_once,
+        a_holder_of_which_nothing_is_known_keeps_its_lease,
         what_was_stored_is_there_after_a_restart,
     }
 }
@@ -128,35 +131,94 @@ async fn what_is_known_of_a_source_comes_back(database: TestDatabase) {
     assert_eq!(store.registry_version().await.unwrap(), version);
 }
 
-async fn a_lease_has_one_holder_until_it_ends(database: TestDatabase) {
-    let store = database.store().await;
-    let ttl = Duration::from_mins(1);
-    let take = async |name: &str, holder: &str, now_ms| {
-        store
-            .acquire_lease(name, holder, now_ms, ttl)
-            .await
-            .unwrap()
-    };
-    assert!(take("refresh", "one", 0).await);
-    assert!(!take("refresh", "two", 59_999).await);
-    assert!(take("other", "two", 0).await);
-    assert!(take("refresh", "one", 30_000).await, "its holder renews it");
-    assert!(!take("refresh", "two", 89_999).await);
-    assert!(take("refresh", "two", 90_000).await, "it ended");
+const LIFE: Duration = Duration::from_hours(1);
 
-    store.release_lease("refresh", "one").await.unwrap();
-    assert!(!take("refresh", "one", 90_001).await, "it is not one's");
-    store.release_lease("refresh", "two").await.unwrap();
-    assert!(take("refresh", "one", 90_001).await);
-    let for_ever = Duration::MAX;
-    let endless = store.acquire_lease("endless", "one", 1, for_ever).await;
-    assert!(endless.unwrap());
+async fn a_lease_has_one_holder_until_it_is_given_back(database: TestDatabase) {
+    let store = database.store().await;
+    let one = store.acquire_lease("refresh", LIFE).await.unwrap();
+    let other = store.acquire_lease("other", Duration::MAX).await.unwrap();
+    let refused = store.acquire_lease("refresh", LIFE).await.unwrap_err();
+    let process = format!("in process {} on ", std::process::id());
+    assert!(refused.to_string().contains(&process), "{refused}");
+    assert!(matches!(refused, LeaseError::Held(_)));
+    assert!(one.renew().await.unwrap());
+    one.release().await;
+    assert_eq!(store.lease_holder("refresh").await.unwrap(), None);
+    let two = store.acquire_lease("refresh", LIFE).await.unwrap();
+    assert!(two.renew().await.unwrap() && other.renew().await.unwrap());
+}
+
+async fn a_lease_ends_with_its_time_and_is_not_its_holders_any_more(database: TestDatabase) {
+    let store = database.store().await;
+    let one = store
+        .acquire_lease("refresh", Duration::ZERO)
+        .await
+        .unwrap();
+    let two = store.acquire_lease("refresh", LIFE).await.unwrap();
+    assert!(!one.renew().await.unwrap());
+    let lost = one.touch_source(&web_robots(), &state()).await.unwrap_err();
+    assert_eq!(lost.kind(), StoreErrorKind::LeaseLost);
+    let robots = [robot("a")];
+    let lost = one
+        .replace_source(&web_robots(), &robots, &state(), 1)
+        .await;
+    assert_eq!(lost.unwrap_err().kind(), StoreErrorKind::LeaseLost);
+    assert!(store.robots().await.unwrap().is_empty());
+    assert_eq!(store.source_state(&web_robots()).await.unwrap(), None);
+
+    // What is not one's is not given back.
+    one.release().await;
+    assert!(two.renew().await.unwrap());
+    let changes = two
+        .replace_source(&web_robots(), &robots, &state(), 1)
+        .await;
+    assert_eq!(changes.unwrap().added, ["a"]);
+    two.release().await;
+    // A lease that was over and that nobody took is still its holder's.
+    let late = store
+        .acquire_lease("refresh", Duration::ZERO)
+        .await
+        .unwrap();
+    late.touch_source(&web_robots(), &state()).await.unwrap();
+}
+
+async fn a_lease_that_is_dropped_is_free_at_once(database: TestDatabase) {
+    let (store, other) = (database.store().await, database.store().await);
+    for _ in 0..3 {
+        let dropped = store.acquire_lease("refresh", LIFE).await.unwrap();
+        assert!(other.acquire_lease("refresh", LIFE).await.is_err());
+        drop(dropped);
+        // PostgreSQL hears of the end of a session a moment later.
+        let mut taken = other.acquire_lease("refresh", LIFE).await;
+        for _ in 0..3_000 {
+            if taken.is_ok() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            taken = other.acquire_lease("refresh", LIFE).await;
+        }
+        taken.unwrap().release().await;
+    }
+}
+
+async fn a_holder_of_which_nothing_is_known_keeps_its_lease(database: TestDatabase) {
+    let store = database.store().await;
+    let mut raw = database.raw().await;
+    let insert = "INSERT INTO leases (name, holder, until_ms) VALUES \
+                  ('refresh', 'as it was before', 4102444800000)";
+    raw.execute(insert).await;
+    let refused = store.acquire_lease("refresh", LIFE).await.unwrap_err();
+    let told = "in another process, which has it until Fri, 01 Jan 2100 00:00:00 GMT";
+    assert!(refused.to_string().contains(told), "{refused}");
+    raw.execute("UPDATE leases SET until_ms = 1").await;
+    store.acquire_lease("refresh", LIFE).await.unwrap();
+    raw.close().await;
 }
 
 async fn of_sixteen_who_want_a_lease_one_gets_it(database: TestDatabase) {
     let store = database.store().await;
     let racers = (0..16).map(|_| store.clone()).collect();
-    assert_eq!(race(racers).await, 1);
+    assert_eq!(race(racers).await.len(), 1);
 }
 
 async fn of_sixteen_instances_one_gets_the_lease(database: TestDatabase) {
@@ -165,28 +227,26 @@ async fn of_sixteen_instances_one_gets_the_lease(database: TestDatabase) {
         racers.push(database.store().await);
     }
     for _ in 0..3 {
-        assert_eq!(race(racers.clone()).await, 1);
-        for racer in 0..16 {
-            let holder = format!("racer {racer}");
-            racers[0].release_lease("refresh", &holder).await.unwrap();
+        let winners = race(racers.clone()).await;
+        assert_eq!(winners.len(), 1);
+        for winner in winners {
+            winner.release().await;
         }
     }
 }
 
-async fn race(racers: Vec<robot_detection::store::Store>) -> usize {
+async fn race(racers: Vec<Store>) -> Vec<Lease> {
     let mut race = JoinSet::new();
-    for (racer, store) in racers.into_iter().enumerate() {
-        race.spawn(async move {
-            let holder = format!("racer {racer}");
-            let ttl = Duration::from_mins(1);
-            store.acquire_lease("refresh", &holder, 1, ttl).await
-        });
+    for store in racers {
+        race.spawn(async move { store.acquire_lease("refresh", LIFE).await });
     }
-    let results = race.join_all().await;
-    results
-        .into_iter()
-        .filter(|won| *won.as_ref().unwrap())
-        .count()
+    let results = race.join_all().await.into_iter();
+    let winner = |result| match result {
+        Ok(lease) => Some(lease),
+        Err(LeaseError::Held(_)) => None,
+        Err(error) => panic!("{error}"),
+    };
+    results.filter_map(winner).collect()
 }
 
 async fn what_was_stored_is_there_after_a_restart(database: TestDatabase) {
