@@ -8,13 +8,15 @@
 //! ```
 //!
 //! Another address can be given as the first argument. In a browser, log in as
-//! `member` with the password `secret`.
+//! `member` with the password `secret`, or as `owner` with `secret` too: the owner sees the
+//! admin page, <http://127.0.0.1:3000/robot-detection/admin/>, behind this application's own login.
 
 use std::{
-    collections::HashSet,
+    collections::HashMap,
     error::Error,
     fmt::Write,
     hash::{BuildHasher, RandomState},
+    net::SocketAddr,
     sync::{Arc, PoisonError, RwLock},
 };
 
@@ -26,7 +28,7 @@ use axum::{
     response::{Html, IntoResponse, Redirect, Response},
     routing::get,
 };
-use robot_detection::layer::{Identification, RobotDetectionLayer};
+use robot_detection::{app::RobotDetection, layer::Identification};
 use tokio::net::TcpListener;
 
 /// What the members' pages and heaven are both made from.
@@ -57,17 +59,26 @@ const REPORTS: [Report; 2] = [
 
 #[derive(Clone, Default)]
 struct Members {
-    sessions: Arc<RwLock<HashSet<String>>>,
+    sessions: Arc<RwLock<HashMap<String, Role>>>,
+}
+
+#[derive(Clone, Copy)]
+enum Role {
+    Member,
+    Owner,
 }
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     // The layer goes around everything, so that it answers robots before the
     // login sends them to a form that they cannot fill in.
-    let detection = RobotDetectionLayer::builder()
+    let robots = RobotDetection::builder()
         .filter_patterns(["/members-only-stuff, /members-only-stuff/*"])
         .redirect_url("/robot-heaven/")
-        .build()?;
+        .database_url("sqlite::memory:") // a file, in earnest
+        .web_robots_db("") // the bundled registry alone: no network
+        .build()
+        .await?;
 
     let members = Members::default();
     let members_only = Router::new()
@@ -77,6 +88,17 @@ async fn main() -> Result<(), Box<dyn Error>> {
             members.clone(),
             login_required,
         ));
+    // Without a login of its own, since only the owner gets there. An application that has
+    // no login nests `admin_router()`, which asks for a password.
+    let owner_only = Router::new()
+        .nest_service(
+            "/robot-detection/admin",
+            robots.admin_router_without_login(),
+        )
+        .layer(middleware::from_fn_with_state(
+            members.clone(),
+            owner_required,
+        ));
     let app = Router::new()
         .route("/", get(home))
         .route("/login", get(login_form).post(login))
@@ -84,12 +106,18 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .route("/robot-heaven/{slug}", get(heaven_page))
         .merge(members_only)
         .with_state(members)
-        .layer(detection);
+        .merge(owner_only)
+        .layer(robots.layer());
 
     let address = std::env::args().nth(1);
     let listener = TcpListener::bind(address.as_deref().unwrap_or("127.0.0.1:3000")).await?;
     say(&format!("listening on http://{}", listener.local_addr()?));
-    axum::serve(listener, app).await?;
+    axum::serve(
+        listener,
+        app.into_make_service_with_connect_info::<SocketAddr>(),
+    )
+    .await?;
+    robots.shutdown().await;
     Ok(())
 }
 
@@ -154,20 +182,22 @@ async fn login_form() -> Html<String> {
     )
 }
 
-/// Checks name and password; a demonstration, with one member.
+/// Checks name and password; a demonstration, with one member and the owner.
 async fn login(State(members): State<Members>, form: String) -> Response {
     let mut fields: Vec<&str> = form.split('&').collect();
     fields.sort_unstable();
-    if fields != ["name=member", "password=secret"] {
-        return (StatusCode::FORBIDDEN, page("Wrong name or password", "")).into_response();
-    }
+    let role = match fields.as_slice() {
+        ["name=member", "password=secret"] => Role::Member,
+        ["name=owner", "password=secret"] => Role::Owner,
+        _ => return (StatusCode::FORBIDDEN, page("Wrong name or password", "")).into_response(),
+    };
     let session = new_session();
     let cookie = format!("session={session}; Path=/; HttpOnly; SameSite=Lax");
     members
         .sessions
         .write()
         .unwrap_or_else(PoisonError::into_inner)
-        .insert(session);
+        .insert(session, role);
     (
         [(header::SET_COOKIE, cookie)],
         Redirect::to("/members-only-stuff/"),
@@ -182,23 +212,37 @@ async fn login_required(
     request: Request,
     next: Next,
 ) -> Response {
-    let is_member = headers
-        .get_all(header::COOKIE)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|cookies| cookies.split(';'))
-        .filter_map(|cookie| cookie.trim().strip_prefix("session="))
-        .any(|session| {
-            members
-                .sessions
-                .read()
-                .unwrap_or_else(PoisonError::into_inner)
-                .contains(session)
-        });
-    if is_member {
-        next.run(request).await
-    } else {
-        Redirect::to("/login").into_response()
+    match members.role(&headers) {
+        Some(_) => next.run(request).await,
+        None => Redirect::to("/login").into_response(),
+    }
+}
+
+/// Lets the owner pass, and nobody else.
+async fn owner_required(
+    State(members): State<Members>,
+    headers: HeaderMap,
+    request: Request,
+    next: Next,
+) -> Response {
+    match members.role(&headers) {
+        Some(Role::Owner) => next.run(request).await,
+        Some(Role::Member) => StatusCode::FORBIDDEN.into_response(),
+        None => Redirect::to("/login").into_response(),
+    }
+}
+
+impl Members {
+    /// Returns as whom a visitor has logged in.
+    fn role(&self, headers: &HeaderMap) -> Option<Role> {
+        let sessions = self.sessions.read().unwrap_or_else(PoisonError::into_inner);
+        headers
+            .get_all(header::COOKIE)
+            .iter()
+            .filter_map(|value| value.to_str().ok())
+            .flat_map(|cookies| cookies.split(';'))
+            .filter_map(|cookie| cookie.trim().strip_prefix("session="))
+            .find_map(|session| sessions.get(session).copied())
     }
 }
 

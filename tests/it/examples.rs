@@ -144,6 +144,25 @@ fn axum_application_keeps_robots_out_and_lets_members_in() {
 }
 
 #[test]
+fn axum_application_shows_the_admin_page_to_its_owner_only() {
+    let example = Example::start("axum_members");
+    let admin = "/robot-detection/admin/overview";
+    let stranger = example.get(admin, FIREFOX);
+    assert!(stranger.starts_with("HTTP/1.1 303 "), "{stranger}");
+    assert!(has_line(&stranger, "location: /login"), "{stranger}");
+    for (name, length, status) in [("member", 27, 403), ("owner", 26, 200)] {
+        let form = format!("content-length: {length}\r\n\r\nname={name}&password=secret");
+        let welcome = example.send("POST /login", FIREFOX, &form);
+        let cookie = welcome
+            .lines()
+            .find_map(|line| line.strip_prefix("set-cookie: ")?.split(';').next());
+        let cookie = format!("cookie: {}\r\n\r\n", cookie.unwrap());
+        let page = example.send(&format!("GET {admin}"), FIREFOX, &cookie);
+        assert!(page.starts_with(&format!("HTTP/1.1 {status} ")), "{page}");
+    }
+}
+
+#[test]
 fn axum_application_makes_heaven_from_its_data() {
     let example = Example::start("axum_members");
     let heaven = example.get("/robot-heaven/", GOOGLEBOT);
