@@ -1,5 +1,7 @@
 //! Who asks, and whether that is enough.
 
+use std::net::IpAddr;
+
 use axum::{
     extract::{Request, State},
     http::{Extensions, HeaderMap, StatusCode, header},
@@ -60,7 +62,8 @@ pub(super) async fn gate(
 ) -> Response {
     let place = place(request.extensions());
     let session = request.extensions().get::<Session>().cloned();
-    let visitor = match recognise(&state, &place, request.headers(), session).await {
+    let address = state.address(request.extensions());
+    let visitor = match recognise(&state, &place, request.headers(), session, address).await {
         Ok(visitor) => visitor,
         Err(problem) => return problem.into_response(),
     };
@@ -81,6 +84,7 @@ async fn recognise(
     place: &Place,
     headers: &HeaderMap,
     session: Option<Session>,
+    address: Option<IpAddr>,
 ) -> Result<Visitor, Problem> {
     if state.admin().access == Access::Open {
         return Ok(Visitor::Open);
@@ -89,7 +93,7 @@ async fn recognise(
     if place.is_api()
         && let Some(token) = bearer(headers)
     {
-        return by_token(state, token).await;
+        return by_token(state, token, address).await;
     }
     match session {
         Some(session) if !place.is_asset() => match session::csrf(&session).await {
@@ -104,14 +108,20 @@ async fn recognise(
     }
 }
 
-async fn by_token(state: &AdminState, token: &str) -> Result<Visitor, Problem> {
+/// A token is 80 random bits: to look its digest up costs little, and guesses lead nowhere.
+async fn by_token(
+    state: &AdminState,
+    token: &str,
+    address: Option<IpAddr>,
+) -> Result<Visitor, Problem> {
     if token.is_empty() || token.len() > MAX_TOKEN_BYTES {
         return Ok(Visitor::Nobody);
     }
     let digest = hex(&Sha256::digest(token));
     let name = state.admin().store.admin_token_name(&digest).await?;
     if name.is_none() {
-        warn!("a bearer token that is not known was refused");
+        let client = address.map_or_else(|| "an unknown address".to_owned(), |it| it.to_string());
+        warn!(%client, "unknown admin token from {client}");
     }
     Ok(name.map_or(Visitor::Nobody, |_| Visitor::Bearer))
 }
@@ -143,7 +153,7 @@ pub(super) fn place(extensions: &Extensions) -> Place {
 }
 
 /// Compares without telling by the time taken where two tokens differ.
-fn is_equal(left: &[u8], right: &[u8]) -> bool {
+pub(super) fn is_equal(left: &[u8], right: &[u8]) -> bool {
     left.len() == right.len()
         && left
             .iter()

@@ -9,6 +9,7 @@ use tracing::info;
 use super::{
     fields::{Fields, Params},
     login::{Tried, refusal, try_password},
+    login_client::{Caller, KnownBrowser},
     page::{Page, html, html_with},
     password::{self, MAX_PASSWORD_BYTES, MIN_PASSWORD_CHARS},
     problem::Problem,
@@ -51,16 +52,17 @@ pub(super) async fn submit(
     State(state): State<AdminState>,
     session: Session,
     page: Page,
+    caller: Caller,
+    browser: KnownBrowser,
     Fields(form): Fields<PasswordForm>,
 ) -> Result<Response, Problem> {
     if let Err(reason) = is_fit(&form) {
         let answer = account(page, false, Some(reason));
         return Ok(html_with(StatusCode::UNPROCESSABLE_ENTITY, &answer));
     }
-    let tried = try_password(&state, form.old).await?;
-    if tried != Tried::Right {
-        let (status, text) = refusal(tried);
-        return Ok(html_with(status, &account(page, false, Some(text))));
+    let tried = try_password(&state, &caller, form.old).await?;
+    if !matches!(tried, Tried::Right { .. }) {
+        return Ok(refusal(&tried, |text| account(page, false, Some(text))));
     }
     let hash = tokio::task::spawn_blocking(move || password::hash_password(&form.new))
         .await
@@ -72,7 +74,9 @@ pub(super) async fn submit(
     state.known_sessions().clear();
     session::begin(&session, now_ms).await?;
     info!("the administrator's password was changed; other sessions ended");
-    Ok(page.place.see_other("account?note=changed"))
+    let mut response = page.place.see_other("account?note=changed");
+    browser.add_to(response.headers_mut(), &hash);
+    Ok(response)
 }
 
 fn account(page: Page, is_changed: bool, error: Option<String>) -> AccountPage {

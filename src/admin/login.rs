@@ -1,5 +1,7 @@
 //! Logging in and out.
 
+use std::time::Duration;
+
 use askama::Template;
 use axum::{
     extract::State,
@@ -13,12 +15,17 @@ use tracing::{info, warn};
 use super::{
     access::Visitor,
     fields::{Fields, OpenFields, Params},
+    login_client::{Caller, KnownBrowser},
+    login_limiter::Ruling,
     page::{Page, html, html_with},
     password,
     problem::Problem,
     session,
     state::AdminState,
 };
+
+/// Seconds after which those are to come again who found too many others.
+const CROWDED_SECONDS: u64 = 5;
 
 /// Pages that one may be sent to after logging in.
 const PAGES: &[&str] = &[
@@ -50,14 +57,19 @@ pub(super) struct LoginForm {
 }
 
 /// What came of a try.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Tried {
-    Right,
+    /// It is the password of this hash.
+    Right {
+        hash: String,
+    },
     Wrong,
     /// Too many wrong ones before.
     Wait {
-        seconds: i64,
+        seconds: u64,
     },
+    /// Too many others try at the same time.
+    Crowded,
     /// No password has been set yet.
     NotSet,
 }
@@ -85,29 +97,25 @@ pub(super) async fn submit(
     State(state): State<AdminState>,
     session: Session,
     page: Page,
+    caller: Caller,
+    browser: KnownBrowser,
     OpenFields(form): OpenFields<LoginForm>,
 ) -> Result<Response, Problem> {
-    let tried = try_password(&state, form.password).await?;
-    if tried == Tried::Right {
-        let now_ms = state.now_ms();
-        state.admin().store.prune_sessions(now_ms).await?;
-        session::begin(&session, now_ms).await?;
-        info!("an administrator logged in");
-        return Ok(page.place.see_other(destination(&form.next)));
-    }
-    let (status, text) = refusal(tried);
-    let answer = LoginPage {
-        page,
-        next: &form.next,
-        has_password: tried != Tried::NotSet,
-        error: Some(text),
+    let tried = try_password(&state, &caller, form.password).await?;
+    let Tried::Right { hash } = tried else {
+        return Ok(refusal(&tried, |text| LoginPage {
+            page,
+            next: &form.next,
+            has_password: tried != Tried::NotSet,
+            error: Some(text),
+        }));
     };
-    let mut response = html_with(status, &answer);
-    if let Tried::Wait { seconds } = tried {
-        response
-            .headers_mut()
-            .insert(header::RETRY_AFTER, HeaderValue::from(seconds));
-    }
+    let now_ms = state.now_ms();
+    state.admin().store.prune_sessions(now_ms).await?;
+    session::begin(&session, now_ms).await?;
+    info!(client = %caller, "an administrator logged in from {caller}");
+    let mut response = page.place.see_other(destination(&form.next));
+    browser.add_to(response.headers_mut(), &hash);
     Ok(response)
 }
 
@@ -126,36 +134,53 @@ pub(super) async fn leave(
 pub(super) struct Empty {}
 
 /// Compares a password with the one that was set; few at a time, and not too often.
-pub(super) async fn try_password(state: &AdminState, given: String) -> Result<Tried, Problem> {
-    let Ok(_permit) = state.verifications().acquire().await else {
-        return Err(Problem::internal(
-            "the semaphore of verifications is closed",
-        ));
-    };
-    let wait_ms = state.throttle().wait_ms(state.now_ms());
-    if wait_ms > 0 {
-        let seconds = wait_ms.saturating_add(999) / 1_000;
-        return Ok(Tried::Wait { seconds });
-    }
-    let Some(hash) = state.admin().store.admin_password_hash().await? else {
+pub(super) async fn try_password(
+    state: &AdminState,
+    caller: &Caller,
+    given: String,
+) -> Result<Tried, Problem> {
+    let (logins, store) = (state.logins(), &state.admin().store);
+    let Some(hash) = store.admin_password_hash().await? else {
         return Ok(Tried::NotSet);
     };
-    let is_right = tokio::task::spawn_blocking(move || password::verify_password(&given, &hash))
+    let client = caller.client(&hash);
+    let Some(_waiting) = logins.enter(&client) else {
+        return Ok(Tried::Crowded);
+    };
+    match logins.ruling(&client).await {
+        Ruling::After(delay) => tokio::time::sleep(delay).await,
+        Ruling::Refused { wait } => return Ok(Tried::wait(wait)),
+    }
+    let Some(_permit) = logins.check().await else {
+        return Err(Problem::internal("the semaphore of logins is closed"));
+    };
+    // While it waited others may have failed, and the password may have changed.
+    if let Ruling::Refused { wait } = logins.ruling(&client).await {
+        return Ok(Tried::wait(wait));
+    }
+    let Some(hash) = store.admin_password_hash().await? else {
+        return Ok(Tried::NotSet);
+    };
+    let checked = tokio::task::spawn_blocking(move || {
+        password::verify_password(&given, &hash).then_some(hash)
+    });
+    let checked = checked
         .await
         .map_err(|error| Problem::internal(&error.to_string()))?;
-    if is_right {
-        state.throttle().succeeded();
-        return Ok(Tried::Right);
+    if let Some(hash) = checked {
+        logins.succeeded(&client).await;
+        return Ok(Tried::Right { hash });
     }
-    state.throttle().failed(state.now_ms());
-    warn!("a wrong administrator's password was refused");
+    logins.failed(&client).await;
+    // The filter for fail2ban reads this line: keep its words, and nothing of the request in it.
+    warn!(client = %caller, "failed admin login from {caller}");
     Ok(Tried::Wrong)
 }
 
-/// Returns status and words for a try that failed.
-pub(super) fn refusal(tried: Tried) -> (StatusCode, String) {
-    match tried {
-        Tried::Right | Tried::Wrong => (
+/// Returns the answer to a try that failed, on the page that is made with the reason.
+pub(super) fn refusal<T: Template>(tried: &Tried, page: impl FnOnce(String) -> T) -> Response {
+    let (status, text) = match tried {
+        Tried::Right { .. } | Tried::Wrong => (
             StatusCode::FORBIDDEN,
             "That is not the password.".to_owned(),
         ),
@@ -163,10 +188,32 @@ pub(super) fn refusal(tried: Tried) -> (StatusCode, String) {
             StatusCode::TOO_MANY_REQUESTS,
             format!("There were too many wrong passwords. Wait {seconds} s, then try again."),
         ),
+        Tried::Crowded => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            format!("Too many others try to log in. Wait {CROWDED_SECONDS} s, then try again."),
+        ),
         Tried::NotSet => (
             StatusCode::FORBIDDEN,
             "No password has been set yet.".to_owned(),
         ),
+    };
+    let mut response = html_with(status, &page(text));
+    let seconds = match tried {
+        Tried::Wait { seconds } => *seconds,
+        Tried::Crowded => CROWDED_SECONDS,
+        Tried::Right { .. } | Tried::Wrong | Tried::NotSet => return response,
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    response
+}
+
+impl Tried {
+    fn wait(wait: Duration) -> Self {
+        let seconds = wait.as_millis().div_ceil(1_000);
+        Self::Wait {
+            seconds: u64::try_from(seconds).unwrap_or(u64::MAX),
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use argon2::{
 /// Longest password that is hashed.
 pub(super) const MAX_PASSWORD_BYTES: usize = 1_024;
 /// Shortest password that an administrator may choose.
-pub(super) const MIN_PASSWORD_CHARS: usize = 12;
+pub(crate) const MIN_PASSWORD_CHARS: usize = 12;
 
 /// Groups of five letters, sixteen random bits each.
 const GROUPS: usize = 5;
@@ -62,7 +62,7 @@ pub fn hash_password(password: &str) -> Result<String, PasswordError> {
 }
 
 /// Tells whether a password is the one that was hashed.
-pub(super) fn verify_password(password: &str, hash: &str) -> bool {
+pub(crate) fn verify_password(password: &str, hash: &str) -> bool {
     password.len() <= MAX_PASSWORD_BYTES
         && PasswordHash::new(hash).is_ok_and(|hash| {
             Argon2::default()

@@ -124,7 +124,7 @@ pub(super) fn failed(error: tower_sessions::session::Error) -> Problem {
 }
 
 /// Returns the path for which the cookie is sent: below the admin pages only.
-fn cookie_path(place: &Place) -> String {
+pub(super) fn cookie_path(place: &Place) -> String {
     let is_plain = place
         .prefix
         .bytes()

@@ -1,8 +1,9 @@
 //! What the pages are made from.
 
-use std::sync::Arc;
+use std::{fmt, net::IpAddr, sync::Arc};
 
 use arc_swap::ArcSwap;
+use axum::http::Extensions;
 use tokio_util::task::TaskTracker;
 
 use crate::clock::Clock;
@@ -76,6 +77,33 @@ pub enum Access {
     Open,
 }
 
+/// How the address of a client is found among the extensions of its request.
+#[derive(Clone)]
+pub struct ClientAddress {
+    find: Arc<dyn Fn(&Extensions) -> Option<IpAddr> + Send + Sync>,
+}
+
+impl ClientAddress {
+    /// Creates it from what finds the address.
+    pub fn new(find: impl Fn(&Extensions) -> Option<IpAddr> + Send + Sync + 'static) -> Self {
+        Self {
+            find: Arc::new(find),
+        }
+    }
+
+    /// Returns the address, where it is known.
+    #[must_use]
+    pub fn find(&self, extensions: &Extensions) -> Option<IpAddr> {
+        (self.find)(extensions)
+    }
+}
+
+impl fmt::Debug for ClientAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientAddress").finish_non_exhaustive()
+    }
+}
+
 /// What the pages show and set in motion.
 #[derive(Clone, Debug)]
 pub struct Admin {
@@ -105,6 +133,8 @@ pub struct Admin {
     pub clock: Clock,
     /// Who may see the pages.
     pub access: Access,
+    /// How the address is found from which somebody logs in.
+    pub client_address: ClientAddress,
     /// Names under which the site is reached; empty allows any Host.
     ///
     /// Loopback names are always allowed. A name without a port allows all

@@ -1,16 +1,13 @@
 //! What the handlers share.
 
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 
-use tokio::sync::Semaphore;
+use axum::http::Extensions;
 
 use super::{
-    jobs::Jobs, session::KnownSessions, settings::Admin, throttle::Throttle,
+    jobs::Jobs, login_limiter::LoginLimiter, session::KnownSessions, settings::Admin,
     verification::ListFetches,
 };
-
-/// Passwords verified at once; each takes 19 MiB for a while.
-const VERIFICATIONS: usize = 2;
 
 /// State of the handlers; clones share it.
 #[derive(Clone, Debug)]
@@ -24,20 +21,18 @@ struct Inner {
     jobs: Jobs,
     list_fetches: ListFetches,
     known_sessions: KnownSessions,
-    throttle: Throttle,
-    verifications: Semaphore,
+    logins: LoginLimiter,
 }
 
 impl AdminState {
     pub(super) fn new(admin: Admin) -> Self {
         Self {
             inner: Arc::new(Inner {
-                admin,
                 jobs: Jobs::default(),
                 list_fetches: ListFetches::default(),
                 known_sessions: KnownSessions::default(),
-                throttle: Throttle::default(),
-                verifications: Semaphore::new(VERIFICATIONS),
+                logins: LoginLimiter::new(admin.store.clone(), admin.clock.clone()),
+                admin,
             }),
         }
     }
@@ -58,12 +53,14 @@ impl AdminState {
         &self.inner.known_sessions
     }
 
-    pub(super) fn throttle(&self) -> &Throttle {
-        &self.inner.throttle
+    pub(super) fn logins(&self) -> &LoginLimiter {
+        &self.inner.logins
     }
 
-    pub(super) fn verifications(&self) -> &Semaphore {
-        &self.inner.verifications
+    /// Returns the address of a client; the peer of a Unix socket has none.
+    pub(super) fn address(&self, extensions: &Extensions) -> Option<IpAddr> {
+        let address = self.inner.admin.client_address.find(extensions)?;
+        Some(address.to_canonical()).filter(|address| !address.is_unspecified())
     }
 
     pub(super) fn now_ms(&self) -> i64 {

@@ -1,6 +1,6 @@
 //! From settings to a builder: what is wrong is told by its place in the file.
 
-use crate::admin::{Access, Setting};
+use crate::admin::Setting;
 use crate::config::{ConfigErrors, Loaded, Settings, SourceSettings, Value, unknown_word};
 use crate::fetch::shown_url;
 use crate::policy::{Policy, PolicyBuilder, PolicyError};
@@ -30,9 +30,7 @@ pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> 
         .web_robots_db("") // Where it is used it is one of the sources.
         .bundled_registry(settings.bundled_registry)
         .unlisted_robots(settings.unlisted_robots)
-        .admin_access(Access::Login {
-            secure_cookies: settings.secure_cookies,
-        })
+        .secure_cookies(settings.secure_cookies)
         .robots_txt(robots_txt(loaded)?)
         .verification(verification(loaded)?)
         .admin_hosts(settings.hosts.iter())

@@ -1,14 +1,15 @@
 //! Builds the handle: policy, database, registry, jobs.
 
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 
 use arc_swap::ArcSwap;
 #[cfg(feature = "server")]
 use arc_swap::ArcSwapOption;
+use axum::http::Extensions;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::warn;
 
-use crate::admin::{Access, Reloads, RobotRuns, Setting, SharedSites};
+use crate::admin::{ClientAddress, PasswordError, Reloads, RobotRuns, Setting, SharedSites};
 use crate::clock::Clock;
 use crate::detect::{Detector, SharedDetector};
 use crate::fetch::{FetchError, FetchLimits, Fetcher};
@@ -20,10 +21,11 @@ use crate::store::{Store, StoreError};
 use super::site_robot::Schedules;
 use super::{
     RobotDetection, RobotsTxtPlan, Site,
+    admin_pages::set_password,
     handle::Inner,
     robots_txt,
     site::{Common, DEFAULT_SITE, Detection},
-    verification::{Proving, Verification},
+    verification::{Proving, Verification, client},
 };
 
 /// Flat file of the Web Robots Database at its last known address.
@@ -63,7 +65,9 @@ pub struct RobotDetectionBuilder {
     sources: Vec<SourceSpec>,
     bundled: bool,
     unlisted: bool,
-    access: Access,
+    secure_cookies: bool,
+    admin_password: Option<String>,
+    client_address: ClientAddress,
     hosts: Vec<String>,
     settings: Vec<Setting>,
     clock: Clock,
@@ -88,6 +92,12 @@ pub enum BuildError {
     /// The client for downloads cannot be made.
     #[error(transparent)]
     Fetch(#[from] FetchError),
+    /// The administrator's password has too few characters.
+    #[error("the administrator's password has fewer than {0} characters: take a longer one")]
+    ShortPassword(usize),
+    /// The administrator's password cannot be hashed.
+    #[error(transparent)]
+    Password(#[from] PasswordError),
 }
 
 impl RobotDetectionBuilder {
@@ -101,7 +111,9 @@ impl RobotDetectionBuilder {
             sources: Vec::new(),
             bundled: true,
             unlisted: true,
-            access: Access::Open,
+            secure_cookies: false,
+            admin_password: None,
+            client_address: ClientAddress::new(client),
             hosts: Vec::new(),
             settings: Vec::new(),
             clock: Clock::system(),
@@ -193,12 +205,49 @@ impl RobotDetectionBuilder {
         self
     }
 
-    /// Sets who may see the admin pages.
+    /// Sets whether the admin pages' cookies are sent over https only; default `false`.
     ///
-    /// The default, [`Access::Open`], is for an application that puts
-    /// [`RobotDetection::admin_router`] behind a login of its own.
-    pub fn admin_access(mut self, access: Access) -> Self {
-        self.access = access;
+    /// Set it where the application has https.
+    pub fn secure_cookies(mut self, secure: bool) -> Self {
+        self.secure_cookies = secure;
+        self
+    }
+
+    /// Sets the administrator's password, of 12 characters or more.
+    ///
+    /// It is put into the database when the handle is built, unless it is there already;
+    /// sessions of another password end then. By default
+    /// [`RobotDetection::admin_router`] makes one where there is none.
+    pub fn admin_password(mut self, password: impl Into<String>) -> Self {
+        self.admin_password = Some(password.into());
+        self
+    }
+
+    /// Sets how the address of a client is found among a request's extensions.
+    ///
+    /// By default it is what axum's `ConnectInfo<SocketAddr>` says, which behind a proxy is
+    /// the proxy's. Verdicts need it, and so does the login of the admin pages, which counts
+    /// wrong passwords by it.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use std::net::IpAddr;
+    ///
+    /// use robot_detection::app::RobotDetection;
+    ///
+    /// /// What a layer outside of ours makes of `X-Forwarded-For`.
+    /// #[derive(Clone)]
+    /// struct Client(IpAddr);
+    ///
+    /// let builder = RobotDetection::builder()
+    ///     .client_address(|extensions| extensions.get::<Client>().map(|client| client.0));
+    /// ```
+    pub fn client_address(
+        mut self,
+        find: impl Fn(&Extensions) -> Option<IpAddr> + Send + Sync + 'static,
+    ) -> Self {
+        self.client_address = ClientAddress::new(find);
         self
     }
 
@@ -226,9 +275,7 @@ impl RobotDetectionBuilder {
     /// Sets how robots' claims are proven; by default with all methods.
     ///
     /// The address of a client is what axum's `ConnectInfo` says. Behind a proxy that is
-    /// the proxy's: say with
-    /// [`client_address`](crate::layer::RobotDetectionLayer::client_address) of the
-    /// [layer](RobotDetection::layer) how it is found.
+    /// the proxy's: say with [`client_address`](Self::client_address) how it is found.
     pub fn verification(mut self, settings: Verification) -> Self {
         self.verification = settings;
         self
@@ -263,9 +310,12 @@ impl RobotDetectionBuilder {
     /// [waited for](Self::wait_for_database). A source that cannot be reached is no
     /// error; nor is a database that goes away after it was opened: what memory has
     /// serves until it is back, and what needs the database fails at once.
-    pub async fn build(self) -> Result<RobotDetection, BuildError> {
-        let bundled = self.bundled;
+    pub async fn build(mut self) -> Result<RobotDetection, BuildError> {
+        let (bundled, password) = (self.bundled, self.admin_password.take());
         let robots = self.open().await?;
+        if let Some(password) = password {
+            set_password(robots.store(), robots.clock(), password).await?;
+        }
         if let Err(error) = robots.refresher().prepare(bundled).await {
             warn!(%error, "the database does not answer, the bundled registry serves until it does");
         }
@@ -328,6 +378,7 @@ impl RobotDetectionBuilder {
             clock: self.clock,
             own_robot: Arc::default(),
             proving,
+            client_address: self.client_address,
         };
         let detection = Detection {
             policy,
@@ -352,7 +403,7 @@ impl RobotDetectionBuilder {
             store,
             refresher,
             bundled: self.bundled,
-            access: self.access,
+            secure_cookies: self.secure_cookies,
             hosts: self.hosts,
             settings: self.settings.into(),
             tasks,

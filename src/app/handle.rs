@@ -12,7 +12,9 @@ use axum::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::admin::{self, Access, Admin, Reloads, RobotRuns, SharedSettings, SharedSites};
+#[cfg(feature = "site-robot")]
+use crate::admin;
+use crate::admin::{Reloads, RobotRuns, SharedSettings, SharedSites};
 use crate::clock::Clock;
 use crate::detect::SharedDetector;
 #[cfg(feature = "site-robot")]
@@ -59,7 +61,8 @@ pub(super) struct Inner {
     pub(super) refresher: Refresher,
     /// Whether the bundled registry is used.
     pub(super) bundled: bool,
-    pub(super) access: Access,
+    /// Whether the session's cookie is sent over https only.
+    pub(super) secure_cookies: bool,
     pub(super) hosts: Vec<String>,
     pub(super) settings: SharedSettings,
     /// Settings that the process started with.
@@ -89,29 +92,6 @@ impl RobotDetection {
     #[must_use]
     pub fn layer(&self) -> RobotDetectionLayer {
         self.inner.main.layer()
-    }
-
-    /// Returns the admin pages as an axum router, to be nested under any path.
-    ///
-    /// Use `nest_service`, which answers with and without the slash at the end.
-    pub fn admin_router(&self) -> axum::Router {
-        admin::router(Admin {
-            store: self.inner.store.clone(),
-            detector: self.detector().clone(),
-            policy: self.policy().clone(),
-            enforcer: self.enforcer().clone(),
-            sites: self.inner.shown_sites.clone(),
-            reloads: self.inner.reloads.clone(),
-            robot_runs: self.inner.robot_runs.clone(),
-            refresher: self.inner.refresher.clone(),
-            verifier: self.verifier().clone(),
-            ranges: self.ranges_refresher(),
-            settings: self.inner.settings.clone(),
-            clock: self.clock().clone(),
-            access: self.inner.access.clone(),
-            hosts: self.inner.hosts.clone(),
-            tasks: self.inner.tasks.clone(),
-        })
     }
 
     /// Returns a router that answers for `/robots.txt`, to be merged into the application's.
@@ -307,6 +287,10 @@ impl RobotDetection {
         self.inner.tasks.close();
         self.inner.tasks.wait().await;
         self.inner.store.close().await;
+    }
+
+    pub(super) fn parts(&self) -> &Inner {
+        &self.inner
     }
 
     pub(super) fn start_jobs(&self) {

@@ -12,7 +12,7 @@
 //!     .build()
 //!     .await?;
 //! let site: axum::Router = axum::Router::new()
-//!     .nest_service("/robot-detection/admin", robots.admin_router())
+//!     .nest_service("/robot-detection/admin", robots.admin_router()) // asks for a password
 //!     .layer(robots.layer());
 //! // … serve `site`, then:
 //! robots.shutdown().await;
@@ -20,6 +20,7 @@
 //! # }
 //! ```
 
+mod admin_pages;
 #[cfg(feature = "server")]
 mod assemble;
 #[cfg(feature = "server")]

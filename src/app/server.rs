@@ -274,7 +274,7 @@ impl Server {
         ));
         let mut admin = self.settings.admin_enabled.then(|| {
             let path = format!("/{}", self.settings.admin_path.trim_matches('/'));
-            let router = Router::new().nest_service(&path, robots.admin_router());
+            let router = Router::new().nest_service(&path, robots.admin_router_with_login());
             (path, router)
         });
         let tasks = TaskTracker::new();

@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use crate::admin::ClientAddress;
 use crate::clock::Clock;
 use crate::detect::SharedDetector;
 use crate::fetch::Fetcher;
@@ -52,6 +53,7 @@ pub(super) struct Common {
     /// The program's own site robot, once there is one.
     pub(super) own_robot: Arc<OnceLock<OwnRobot>>,
     pub(super) proving: Proving,
+    pub(super) client_address: ClientAddress,
 }
 
 /// Builder of a further [`Site`] beside the one that the handle is for.
@@ -97,6 +99,7 @@ impl Site {
             clock,
             own_robot,
             proving,
+            client_address,
         } = common.clone();
         let robots_txt = ServedRobotsTxt::new(
             detection.robots_txt,
@@ -110,7 +113,9 @@ impl Site {
             .enforcer(enforcer.clone())
             .clock(clock)
             .refusal_body(axum::body::Body::from);
-        let layer = proving.ask_from(layer);
+        let layer = proving
+            .ask_from(layer)
+            .client_address(move |extensions| client_address.find(extensions));
         if let Some(own) = own_robot.get() {
             layer.know_own_robot(own.clone());
         }

@@ -2,13 +2,16 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod application;
 mod browser;
 mod export;
 mod guard;
+mod guessing;
 mod json;
 mod login;
 mod nesting;
 mod pages;
+mod readme;
 mod site;
 mod site_robot;
 mod verification;

@@ -89,7 +89,10 @@ async fn site(
         .route_layer(middleware::from_fn(login))
         .route("/robot-heaven/", get(async || "heaven"))
         .route("/robot-heavenly", get(async || "not heaven"))
-        .nest_service("/robot-detection/admin", robots.admin_router())
+        .nest_service(
+            "/robot-detection/admin",
+            robots.admin_router_without_login(),
+        )
         .fallback(async || "elsewhere")
         .layer(robots.layer());
     Site {
@@ -164,7 +167,7 @@ impl Site {
                 .refresh(&source, Trigger::Command, options);
             match refresh.await {
                 // The refresh of the start is in the history before its lease is given back.
-                Err(RefreshError::Busy(_)) => tokio::time::sleep(Duration::from_millis(10)).await,
+                Err(RefreshError::Busy(..)) => tokio::time::sleep(Duration::from_millis(10)).await,
                 result => return result.map_err(|error| error.to_string()),
             }
         }

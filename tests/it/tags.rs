@@ -228,7 +228,11 @@ async fn the_admin_page_lists_the_headers() {
     let fetch = async |path: &str| {
         let request = Request::get(path).header("host", "localhost");
         let request = request.body(Body::empty()).unwrap();
-        let answer = robots.admin_router().oneshot(request).await.unwrap();
+        let answer = robots
+            .admin_router_without_login()
+            .oneshot(request)
+            .await
+            .unwrap();
         let body = answer.into_body().collect().await.unwrap().to_bytes();
         String::from_utf8(body.to_vec()).unwrap()
     };

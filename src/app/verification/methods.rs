@@ -14,7 +14,7 @@ use crate::verify::{
     SignatureProver, SignatureSettings, Verifier,
 };
 
-use super::{Verification, verdicts::client};
+use super::Verification;
 
 /// Verifier of a handle, and the lists that it looks at.
 #[derive(Clone, Debug)]
@@ -82,9 +82,7 @@ impl Proving {
 
     /// Has a layer ask for verdicts.
     pub(in crate::app) fn ask_from(&self, layer: RobotDetectionLayer) -> RobotDetectionLayer {
-        let layer = layer
-            .verdicts(Arc::new(self.verifier().clone()))
-            .client_address(client);
+        let layer = layer.verdicts(Arc::new(self.verifier().clone()));
         if self.settings().uses(Method::WebBotAuth) {
             return layer.accept_signature(HeaderValue::from_static(ACCEPT_SIGNATURE));
         }

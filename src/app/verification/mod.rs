@@ -17,3 +17,4 @@ pub use assemble::verification;
 pub use claim_prover::ClaimProver;
 pub(super) use methods::Proving;
 pub use settings::Verification;
+pub(super) use verdicts::client;

@@ -33,7 +33,7 @@ fn request<'v>(visit: &Visit<'v>) -> ClaimedRequest<'v> {
 /// Finds the address of a client in what the server has put into its request.
 ///
 /// axum puts `ConnectInfo` there, a listener of ours what it knows of the client.
-pub(super) fn client(extensions: &Extensions) -> Option<IpAddr> {
+pub(in crate::app) fn client(extensions: &Extensions) -> Option<IpAddr> {
     #[cfg(feature = "proxy")]
     if let Some(known) = extensions.get::<crate::listen::ClientAddr>() {
         return Some(known.client);

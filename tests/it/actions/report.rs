@@ -213,12 +213,13 @@ async fn the_admin_page_says_so_on_every_page_and_shows_actions() {
             "gets the page of <code>/robot-heaven/</code> in its place",
         ),
     ] {
-        let page = fetch(robots.admin_router(), path).await;
+        let page = fetch(robots.admin_router_without_login(), path).await;
         assert!(page.contains(text), "{path}: {page}");
         assert!(page.contains("Dry run:"), "{path}");
     }
     let api = format!("/api{identify}");
-    let answer: Value = serde_json::from_str(&fetch(robots.admin_router(), &api).await).unwrap();
+    let answer: Value =
+        serde_json::from_str(&fetch(robots.admin_router_without_login(), &api).await).unwrap();
     assert_eq!(
         (&answer["decision"], &answer["method"]),
         (&"refuse".into(), &"POST".into())
@@ -227,14 +228,14 @@ async fn the_admin_page_says_so_on_every_page_and_shows_actions() {
         (&answer["rule"], &answer["is_dry_run"]),
         (&"rule 2".into(), &true.into())
     );
-    let answer = fetch(robots.admin_router(), "/api/settings").await;
+    let answer = fetch(robots.admin_router_without_login(), "/api/settings").await;
     let answer: Value = serde_json::from_str(&answer).unwrap();
     assert_eq!(answer["rules"][0]["pace"]["requests"], 1);
     assert_eq!(answer["rules"][1]["status"], 403);
     assert_eq!(answer["rules"][2]["location"], "/robot-heaven/");
     let live = policy().dry_run(false).build().unwrap();
     robots.policy().replace(live);
-    let page = fetch(robots.admin_router(), "/overview").await;
+    let page = fetch(robots.admin_router_without_login(), "/overview").await;
     assert!(!page.contains("Dry run:"));
     robots.shutdown().await;
 }

@@ -2,10 +2,11 @@
 
 use std::{fmt::Write as _, net::SocketAddr, sync::Mutex, time::Duration};
 
+use axum::extract::ConnectInfo;
 use regex::Regex;
 use reqwest::{Method, StatusCode, header, redirect};
 use robot_detection::{
-    admin::{self, Access, Admin, Reloads, RobotRuns, Setting, SharedSites},
+    admin::{self, Access, Admin, ClientAddress, Reloads, RobotRuns, Setting, SharedSites},
     clock::Clock,
     detect::SharedDetector,
     fetch::{FetchLimits, Fetcher},
@@ -15,12 +16,15 @@ use robot_detection::{
     store::Store,
     verify::{Methods, Ranges, RangesRefresher, Verifier},
 };
+use sqlx::{Connection as _, SqliteConnection};
 use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::support::http::{Reply, TestServer};
 
 pub(super) const PASSWORD: &str = "lusab-babad-gutih-tugad";
+/// Name of the session's cookie.
+const SESSION: &[u8] = b"robot-detection-admin=";
 pub(super) const PREFIX: &str = "/robot-detection/admin";
 /// 2026-03-01T12:00:00Z.
 pub(super) const NOW_MS: i64 = 1_772_366_400_000;
@@ -28,6 +32,7 @@ pub(super) const NOW_MS: i64 = 1_772_366_400_000;
 /// Site that ends with the test.
 pub(super) struct Site {
     pub(super) address: SocketAddr,
+    database: String,
     pub(super) store: Store,
     pub(super) detector: SharedDetector,
     pub(super) refresher: Refresher,
@@ -128,15 +133,20 @@ impl Plan {
             settings: settings().into(),
             clock: clock.clone(),
             access: self.access,
+            client_address: ClientAddress::new(|extensions| {
+                let peer = extensions.get::<ConnectInfo<SocketAddr>>();
+                peer.map(|ConnectInfo(peer)| peer.ip())
+            }),
             hosts: self.hosts,
             tasks: tasks.clone(),
         });
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
-        let app = (self.mount)(router);
+        let app = (self.mount)(router).into_make_service_with_connect_info::<SocketAddr>();
         tasks.spawn(async move { axum::serve(listener, app).await });
         Site {
             address,
+            database: url,
             store,
             detector,
             refresher,
@@ -167,6 +177,14 @@ impl Site {
         let answer = client.log_in(PASSWORD).await;
         assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.body);
         client
+    }
+
+    /// Makes failed logins a minute older.
+    pub(super) async fn a_minute_passes(&self) {
+        let mut raw = SqliteConnection::connect(&self.database).await.unwrap();
+        let sql = "UPDATE login_failures SET forgotten_ms = forgotten_ms - 60000";
+        sqlx::raw_sql(sql).execute(&mut raw).await.unwrap();
+        raw.close().await.unwrap();
     }
 
     /// Refreshes without the page.
@@ -202,6 +220,13 @@ impl Answer {
         self.headers
             .get(name)
             .map_or("", |value| value.to_str().unwrap())
+    }
+
+    /// Returns the session's cookie with its attributes.
+    pub(super) fn session_cookie(&self) -> &str {
+        let mut cookies = self.headers.get_all(header::SET_COOKIE).iter();
+        let session = cookies.find(|cookie| cookie.as_bytes().starts_with(SESSION));
+        session.map_or("", |cookie| cookie.to_str().unwrap())
     }
 
     pub(super) fn json(&self) -> serde_json::Value {
@@ -276,7 +301,9 @@ impl Client {
 
     pub(super) async fn send(&self, request: reqwest::RequestBuilder) -> Answer {
         let response = request.send().await.unwrap();
-        if let Some(cookie) = response.headers().get(header::SET_COOKIE) {
+        let cookies = response.headers().get_all(header::SET_COOKIE).iter();
+        let mut session = cookies.filter(|cookie| cookie.as_bytes().starts_with(SESSION));
+        if let Some(cookie) = session.next() {
             let pair = cookie.to_str().unwrap().split(';').next().unwrap();
             let is_kept = !pair.ends_with('=');
             *self.cookie.lock().unwrap() = is_kept.then(|| pair.to_owned());

@@ -2,14 +2,16 @@
 
 use std::net::SocketAddr;
 
+use axum::{body::Body, http::Request};
+use http_body_util::BodyExt as _;
 use reqwest::{Client, redirect};
 use robot_detection::{
-    admin::Access,
     app::{self, RobotDetection, ServerSettings},
     config::{Loaded, Loader},
 };
 use tokio::task::JoinHandle;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tower::ServiceExt as _;
 
 use crate::support::program::{FIREFOX, GOOGLEBOT};
 
@@ -40,7 +42,7 @@ impl Running {
     async fn start(text: &str) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let loaded = loaded(text);
-        let builder = app::assemble(&loaded).unwrap().admin_access(Access::Open);
+        let builder = app::assemble(&loaded).unwrap();
         let robots = builder.build_idle().await.unwrap();
         let settings = ServerSettings::new(&loaded, true).unwrap();
         let server = settings.bind().await.unwrap();
@@ -63,6 +65,15 @@ impl Running {
         let request = self.client.get(url).header("user-agent", user_agent);
         let answer = request.send().await.unwrap();
         (answer.status().as_u16(), answer.text().await.unwrap())
+    }
+
+    async fn admin_page(&self, path: &str) -> (u16, String) {
+        let request = Request::get(path).body(Body::empty()).unwrap();
+        let pages = self.robots.admin_router_without_login();
+        let answer = pages.oneshot(request).await.unwrap();
+        let status = answer.status().as_u16();
+        let body = answer.into_body().collect().await.unwrap().to_bytes();
+        (status, String::from_utf8(body.to_vec()).unwrap())
     }
 
     async fn status(&self, path: &str, user_agent: &str) -> u16 {
@@ -90,9 +101,7 @@ async fn a_robot_refused_by_name_gets_the_answer_and_a_browser_is_never_touched(
     for path in ["/", "/about.html"] {
         assert_eq!(server.status(path, FIREFOX).await, 200, "{path}");
     }
-    let (status, page) = server
-        .get("/robot-detection/admin/robots-txt", FIREFOX)
-        .await;
+    let (status, page) = server.admin_page("/robots-txt").await;
     assert_eq!(status, 200);
     for words in [
         "googlebot",

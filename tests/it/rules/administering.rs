@@ -45,13 +45,13 @@ async fn the_admin_page_lists_rules_in_order_with_their_origin() {
             .purposes([Purpose::Seo]),
     ]);
     let robots = handle(policy).await;
-    let page = fetch(robots.admin_router(), "/overview").await;
+    let page = fetch(robots.admin_router_without_login(), "/overview").await;
     let of = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}: {page}"));
     assert!(!page.contains(HOSTILE), "{page}");
     assert!(of("robot-detection.toml:7") < of("rule 2"));
     assert!(of("path /x/*") < of("purposes seo"));
     of("/other-heaven/");
-    let answer = fetch(robots.admin_router(), "/api/settings").await;
+    let answer = fetch(robots.admin_router_without_login(), "/api/settings").await;
     let answer: Value = serde_json::from_str(&answer).unwrap();
     assert_eq!(answer["rules"][0]["origin"], "robot-detection.toml:7");
     assert_eq!(answer["rules"][0]["conditions"][0], "path /x/*");
@@ -65,7 +65,7 @@ async fn the_identify_page_tells_of_rules() {
     let policy = Policy::builder().rule(Rule::builder(Action::Pass).operators(["Google"]));
     let robots = handle(policy).await;
     let path = "/api/identify?user_agent=Googlebot/2.1&path=/members-only-stuff/";
-    let answer = fetch(robots.admin_router(), path).await;
+    let answer = fetch(robots.admin_router_without_login(), path).await;
     let answer: Value = serde_json::from_str(&answer).unwrap();
     assert_eq!(answer["decision"], "pass");
     let steps = answer["steps"].as_array().unwrap();

@@ -1,0 +1,234 @@
+//! Who tries to log in: a browser that did before, or a network.
+//!
+//! A guesser at one address keeps nobody at another one waiting, and a browser that has
+//! logged in before is told from strangers even at the guesser's own address: see
+//! <https://owasp.org/www-community/Slow_Down_Online_Guessing_Attacks_with_Device_Cookies>.
+
+use std::{
+    convert::Infallible,
+    fmt,
+    net::{IpAddr, Ipv6Addr},
+};
+
+use axum::{
+    extract::FromRequestParts,
+    http::{HeaderMap, HeaderValue, header, request::Parts},
+};
+use ring::hmac;
+use tower_sessions::session::Id;
+
+use super::{
+    access::{is_equal, place},
+    session,
+    settings::Access,
+    state::AdminState,
+};
+use crate::description::hex;
+
+/// Cookie of a browser that has logged in. It is no way in, only out of the crowd.
+const COOKIE: &str = "robot-detection-browser";
+/// Seconds for which a browser keeps it, from its last login on.
+const COOKIE_SECONDS: u32 = 365 * 24 * 60 * 60;
+/// Cookies of this name that are looked at.
+const MAX_COOKIES: usize = 4;
+/// Bits of an IPv6 address that are one client's: who has one has all of its network.
+const NETWORK_BITS: u32 = 64;
+
+/// Where a login comes from, as its request tells; an extractor.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Caller {
+    address: Option<IpAddr>,
+    cookies: Vec<String>,
+}
+
+/// Whose failed logins are counted together.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum LoginClient {
+    /// Browser that has logged in before, by the name in its cookie.
+    Browser(String),
+    /// Address, without what a client may choose of it.
+    Network(IpAddr),
+    /// No address is known.
+    Unknown,
+}
+
+impl Caller {
+    /// Tells whose failures count, with the password's hash in force.
+    pub(super) fn client(&self, password_hash: &str) -> LoginClient {
+        let known = |cookie: &String| name_of(cookie, password_hash).map(str::to_owned);
+        match (self.cookies.iter().find_map(known), self.address) {
+            (Some(name), _) => LoginClient::Browser(name),
+            (None, Some(address)) => LoginClient::Network(network(address)),
+            (None, None) => LoginClient::Unknown,
+        }
+    }
+}
+
+/// Writes the address, as log files tell it.
+impl fmt::Display for Caller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.address {
+            Some(address) => write!(f, "{address}"),
+            None => f.write_str("an unknown address"),
+        }
+    }
+}
+
+impl FromRequestParts<AdminState> for Caller {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AdminState) -> Result<Self, Infallible> {
+        Ok(Self {
+            address: state.address(&parts.extensions),
+            cookies: cookies(&parts.headers),
+        })
+    }
+}
+
+impl LoginClient {
+    /// Returns the text by which it is counted.
+    pub(super) fn key(&self) -> String {
+        match self {
+            Self::Browser(name) => format!("browser {name}"),
+            Self::Network(address @ IpAddr::V4(_)) => address.to_string(),
+            Self::Network(address) => format!("{address}/{NETWORK_BITS}"),
+            Self::Unknown => "unknown".to_owned(),
+        }
+    }
+}
+
+/// Header by which a browser that has logged in is known from now on.
+///
+/// The password's hash signs it, so that with another password it is worth nothing.
+pub(super) struct KnownBrowser {
+    path: String,
+    is_secure: bool,
+}
+
+impl FromRequestParts<AdminState> for KnownBrowser {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AdminState) -> Result<Self, Infallible> {
+        let access = &state.admin().access;
+        Ok(Self {
+            path: session::cookie_path(&place(&parts.extensions)),
+            is_secure: matches!(
+                access,
+                Access::Login {
+                    secure_cookies: true
+                }
+            ),
+        })
+    }
+}
+
+impl KnownBrowser {
+    pub(super) fn add_to(&self, headers: &mut HeaderMap, password_hash: &str) {
+        let name = Id::default().to_string();
+        let signature = signature(&name, password_hash);
+        let (path, secure) = (&self.path, if self.is_secure { "; Secure" } else { "" });
+        let cookie = format!(
+            "{COOKIE}={name}.{signature}; HttpOnly; SameSite=Strict; Path={path}; \
+             Max-Age={COOKIE_SECONDS}{secure}"
+        );
+        if let Ok(cookie) = HeaderValue::try_from(cookie) {
+            headers.append(header::SET_COOKIE, cookie);
+        }
+    }
+}
+
+fn cookies(headers: &HeaderMap) -> Vec<String> {
+    headers
+        .get_all(header::COOKIE)
+        .iter()
+        .filter_map(|line| line.to_str().ok())
+        .flat_map(|line| line.split(';'))
+        .filter_map(|cookie| cookie.trim().strip_prefix(COOKIE)?.strip_prefix('='))
+        .take(MAX_COOKIES)
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Returns the name in a cookie that was signed under this password.
+fn name_of<'c>(cookie: &'c str, password_hash: &str) -> Option<&'c str> {
+    let (name, signed) = cookie.split_once('.')?;
+    let signature = signature(name, password_hash);
+    is_equal(signature.as_bytes(), signed.as_bytes()).then_some(name)
+}
+
+fn signature(name: &str, password_hash: &str) -> String {
+    let key = hmac::Key::new(hmac::HMAC_SHA256, password_hash.as_bytes());
+    let mut signing = hmac::Context::with_key(&key);
+    signing.update(COOKIE.as_bytes());
+    signing.update(b"=");
+    signing.update(name.as_bytes());
+    hex(signing.sign().as_ref())
+}
+
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(v6) => {
+            let mask = u128::MAX << (u128::BITS - NETWORK_BITS);
+            Ipv6Addr::from_bits(v6.to_bits() & mask).into()
+        }
+        v4 @ IpAddr::V4(_) => v4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(address: &str) -> String {
+        let caller = Caller {
+            address: Some(address.parse().unwrap()),
+            cookies: Vec::new(),
+        };
+        caller.client("hash").key()
+    }
+
+    fn cookie(password_hash: &str) -> String {
+        let browser = KnownBrowser {
+            path: "/admin".to_owned(),
+            is_secure: true,
+        };
+        let mut headers = HeaderMap::new();
+        browser.add_to(&mut headers, password_hash);
+        headers[header::SET_COOKIE].to_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn a_client_is_an_address_or_the_network_of_one() {
+        assert_eq!(key("192.0.2.7"), "192.0.2.7");
+        assert_eq!(key("::ffff:192.0.2.7"), "192.0.2.7");
+        assert_eq!(key("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::/64");
+        assert_eq!(key("2001:db8:1:2::9"), "2001:db8:1:2::/64");
+        assert_ne!(key("2001:db8:1:3::9"), "2001:db8:1:2::/64");
+        assert_eq!(Caller::default().client("hash").key(), "unknown");
+    }
+
+    #[test]
+    fn a_browser_is_known_by_what_we_signed_under_this_password() {
+        let cookie = cookie("hash");
+        for attribute in ["HttpOnly", "SameSite=Strict", "Path=/admin", "Secure"] {
+            assert!(cookie.contains(attribute), "{cookie}");
+        }
+        let pair = cookie.split(';').next().unwrap();
+        let known = |line: &str, hash: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::COOKIE, line.parse().unwrap());
+            let caller = Caller {
+                address: None,
+                cookies: cookies(&headers),
+            };
+            matches!(caller.client(hash), LoginClient::Browser(_))
+        };
+        assert!(known(pair, "hash"));
+        assert!(known(&format!("a=b; {COOKIE}=x.y; {pair}"), "hash"));
+        assert!(!known(pair, "another hash"));
+        assert!(!known(&pair.replace("browser=", "browser=x"), "hash"));
+        assert!(!known(&format!("{COOKIE}="), "hash"));
+        assert!(!known(&format!("{COOKIE}=."), "hash"));
+        assert!(!known("a=b", "hash"));
+    }
+}

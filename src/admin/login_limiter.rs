@@ -1,0 +1,323 @@
+//! How often a password may be tried, by whom, and how many at once.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tracing::warn;
+
+use super::login_client::LoginClient;
+use crate::clock::Clock;
+use crate::store::{LoginFailures, Store};
+
+/// Time in which a wrong password of a client is forgotten.
+const EACH: Duration = Duration::from_mins(1);
+/// Wrong passwords of a client that are not forgotten, and make it wait.
+const BURST: u32 = 5;
+/// Time in which a wrong password of anybody is forgotten.
+const EACH_OF_ALL: Duration = Duration::from_secs(2);
+/// Wrong passwords of all, as the time until they are forgotten, that delay no stranger.
+const FREE_OF_ALL: Duration = Duration::from_mins(1);
+/// The most that is remembered of all: with its end an attack is soon forgotten.
+const MOST_OF_ALL: Duration = Duration::from_mins(2);
+/// Longest delay of a stranger, when the most is remembered.
+const LONGEST_DELAY: Duration = Duration::from_secs(5);
+/// Name under which the failures of all are counted; no client has it.
+const ALL: &str = "*";
+
+/// Passwords compared at once: argon2id takes 19 MiB for each.
+const CHECKS: usize = 2;
+/// Strangers who may wait for a check or for their delay; the next are sent away.
+const STRANGERS: usize = 64;
+/// Browsers that logged in before and may wait: strangers do not take their places.
+const BROWSERS: usize = 8;
+/// Tries of one client that may wait.
+const WAITING_OF_ONE: u32 = 4;
+/// Clients that are remembered while the database takes no note of them.
+const REMEMBERED: usize = 10_000;
+
+/// Rate limiter of logins, and the queue for the comparison of passwords.
+#[derive(Debug)]
+pub(super) struct LoginLimiter {
+    store: Store,
+    clock: Clock,
+    /// When failures will be forgotten that the database took no note of.
+    memory: Mutex<HashMap<String, i64>>,
+    waiting: Mutex<HashMap<String, u32>>,
+    strangers: Semaphore,
+    browsers: Semaphore,
+    checks: Semaphore,
+}
+
+/// What becomes of a try.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Ruling {
+    /// It is compared after a delay, which may be none.
+    After(Duration),
+    /// There were too many wrong ones before.
+    Refused { wait: Duration },
+}
+
+/// Place in the queue, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Waiting<'l> {
+    limiter: &'l LoginLimiter,
+    client: String,
+    _permit: SemaphorePermit<'l>,
+}
+
+impl LoginLimiter {
+    pub(super) fn new(store: Store, clock: Clock) -> Self {
+        Self {
+            store,
+            clock,
+            memory: Mutex::default(),
+            waiting: Mutex::default(),
+            strangers: Semaphore::new(STRANGERS),
+            browsers: Semaphore::new(BROWSERS),
+            checks: Semaphore::new(CHECKS),
+        }
+    }
+
+    /// Takes a place in the queue; `None` where there is none.
+    pub(super) fn enter(&self, client: &LoginClient) -> Option<Waiting<'_>> {
+        let queue = match client {
+            LoginClient::Browser(_) => &self.browsers,
+            LoginClient::Network(_) | LoginClient::Unknown => &self.strangers,
+        };
+        let permit = queue.try_acquire().ok()?;
+        let key = client.key();
+        let mut waiting = lock(&self.waiting);
+        let of_client = waiting.entry(key.clone()).or_default();
+        // Whoever has no address may be anybody.
+        if *of_client >= WAITING_OF_ONE && *client != LoginClient::Unknown {
+            return None;
+        }
+        *of_client += 1;
+        drop(waiting);
+        Some(Waiting {
+            limiter: self,
+            client: key,
+            _permit: permit,
+        })
+    }
+
+    /// Waits until few others compare passwords; `None` never comes.
+    pub(super) async fn check(&self) -> Option<SemaphorePermit<'_>> {
+        self.checks.acquire().await.ok()
+    }
+
+    /// Decides on a try of a client, by the failures before.
+    pub(super) async fn ruling(&self, client: &LoginClient) -> Ruling {
+        let key = client.key();
+        let remembered = self.remembered(&key);
+        let counted = match self.store.login_failures(&key, ALL).await {
+            Ok(counted) => counted,
+            // Who cannot read it cannot read the password's hash either, and says so there.
+            Err(_) => LoginFailures::default(),
+        };
+        let failures = LoginFailures {
+            client_ms: counted.client_ms.max(remembered.client_ms),
+            all_ms: counted.all_ms.max(remembered.all_ms),
+        };
+        rule(client, failures)
+    }
+
+    /// Counts a wrong password.
+    pub(super) async fn failed(&self, client: &LoginClient) {
+        let longest = EACH * BURST;
+        for (key, each, longest) in [
+            (client.key().as_str(), EACH, longest),
+            (ALL, EACH_OF_ALL, MOST_OF_ALL),
+        ] {
+            let counted = self.store.count_login_failure(key, ALL, each, longest);
+            if let Err(error) = counted.await {
+                warn!("a failed login is remembered by this instance alone: {error}");
+                self.remember(key, each, longest);
+            }
+        }
+    }
+
+    /// Forgets the wrong passwords of a client that knows the right one.
+    pub(super) async fn succeeded(&self, client: &LoginClient) {
+        let key = client.key();
+        lock(&self.memory).remove(&key);
+        if let Err(error) = self.store.forget_login_failures(&key).await {
+            warn!("failed logins are not forgotten: {error}");
+        }
+    }
+
+    fn remembered(&self, key: &str) -> LoginFailures {
+        let (memory, now_ms) = (lock(&self.memory), self.clock.now_ms());
+        let of = |key: &str| {
+            memory
+                .get(key)
+                .map_or(0, |forgotten_ms| forgotten_ms - now_ms)
+        };
+        LoginFailures {
+            client_ms: of(key),
+            all_ms: of(ALL),
+        }
+    }
+
+    fn remember(&self, key: &str, each: Duration, longest: Duration) {
+        let (mut memory, now_ms) = (lock(&self.memory), self.clock.now_ms());
+        if memory.len() >= REMEMBERED {
+            memory.retain(|_, forgotten_ms| *forgotten_ms > now_ms);
+        }
+        if memory.len() >= REMEMBERED
+            && !memory.contains_key(key)
+            && let Some(soonest) = soonest(&memory)
+        {
+            memory.remove(&soonest);
+        }
+        let forgotten_ms = memory.entry(key.to_owned()).or_default();
+        let wanted_ms = (*forgotten_ms).max(now_ms) + ms(each);
+        // A clock that was set back must not make anybody wait for longer.
+        *forgotten_ms = wanted_ms.min(now_ms + ms(longest));
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let mut waiting = lock(&self.limiter.waiting);
+        if let Some(of_client) = waiting.get_mut(&self.client) {
+            *of_client -= 1;
+            if *of_client == 0 {
+                waiting.remove(&self.client);
+            }
+        }
+    }
+}
+
+/// Decides by how long it takes until the failures before are forgotten.
+fn rule(client: &LoginClient, failures: LoginFailures) -> Ruling {
+    let wait_ms = failures.client_ms - ms(EACH * (BURST - 1));
+    let wait = duration(wait_ms.min(ms(EACH)));
+    let crowd_ms = failures.all_ms.min(ms(MOST_OF_ALL)) - ms(FREE_OF_ALL);
+    let share = (MOST_OF_ALL - FREE_OF_ALL).div_duration_f64(LONGEST_DELAY);
+    let delay = duration(crowd_ms).div_f64(share);
+    match client {
+        LoginClient::Unknown => Ruling::After(delay.max(wait.min(LONGEST_DELAY))),
+        _ if !wait.is_zero() => Ruling::Refused { wait },
+        LoginClient::Network(_) => Ruling::After(delay),
+        LoginClient::Browser(_) => Ruling::After(Duration::ZERO),
+    }
+}
+
+fn soonest(memory: &HashMap<String, i64>) -> Option<String> {
+    let clients = memory.iter().filter(|(key, _)| *key != ALL);
+    let soonest = clients.min_by_key(|(_, forgotten_ms)| **forgotten_ms);
+    soonest.map(|(key, _)| key.clone())
+}
+
+fn duration(ms: i64) -> Duration {
+    Duration::from_millis(u64::try_from(ms).unwrap_or(0))
+}
+
+fn ms(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    fn network(last: u8) -> LoginClient {
+        LoginClient::Network(Ipv4Addr::new(192, 0, 2, last).into())
+    }
+
+    fn browser() -> LoginClient {
+        LoginClient::Browser("x".to_owned())
+    }
+
+    fn rule_of(client: &LoginClient, client_ms: i64, all_ms: i64) -> Ruling {
+        rule(client, LoginFailures { client_ms, all_ms })
+    }
+
+    async fn limiter() -> LoginLimiter {
+        let store = Store::connect("sqlite::memory:").await.unwrap();
+        LoginLimiter::new(store, Clock::manual(1_000))
+    }
+
+    #[test]
+    fn four_slips_cost_nothing_and_after_the_fifth_there_is_one_a_minute() {
+        let now = Ruling::After(Duration::ZERO);
+        assert_eq!(rule_of(&network(1), 240_000, 8_000), now);
+        for (client_ms, wait_ms) in [(300_000, 60_000), (240_001, 1), (i64::MAX, 60_000)] {
+            let wait = Duration::from_millis(wait_ms);
+            let refused = Ruling::Refused { wait };
+            assert_eq!(rule_of(&network(1), client_ms, 0), refused);
+            assert_eq!(rule_of(&browser(), client_ms, 0), refused);
+        }
+    }
+
+    #[test]
+    fn a_crowd_delays_strangers_and_refuses_nobody() {
+        for (all_ms, delay_ms) in [
+            (60_000, 0),
+            (90_000, 2_500),
+            (120_000, 5_000),
+            (i64::MAX, 5_000),
+        ] {
+            let delay = Ruling::After(Duration::from_millis(delay_ms));
+            assert_eq!(rule_of(&network(1), 0, all_ms), delay);
+            assert_eq!(rule_of(&LoginClient::Unknown, 0, all_ms), delay);
+            let now = Ruling::After(Duration::ZERO);
+            assert_eq!(rule_of(&browser(), 0, all_ms), now);
+        }
+    }
+
+    #[test]
+    fn where_no_address_is_known_everybody_is_only_delayed() {
+        let delay = Ruling::After(LONGEST_DELAY);
+        assert_eq!(rule_of(&LoginClient::Unknown, 300_000, 0), delay);
+    }
+
+    #[tokio::test]
+    async fn the_queue_is_bounded_and_one_client_fills_it_not() {
+        let limiter = limiter().await;
+        let of_one: Vec<_> = (0..9).map_while(|_| limiter.enter(&network(1))).collect();
+        assert_eq!(of_one.len(), 4);
+        let of_many: Vec<_> = (2..=255)
+            .filter_map(|last| limiter.enter(&network(last)))
+            .collect();
+        assert_eq!(of_one.len() + of_many.len(), STRANGERS);
+        assert!(limiter.enter(&LoginClient::Unknown).is_none());
+        // A browser that is known has a queue of its own.
+        assert!(limiter.enter(&browser()).is_some());
+        drop((of_one, of_many));
+        assert!(limiter.enter(&network(1)).is_some());
+        assert!(lock(&limiter.waiting).is_empty());
+    }
+
+    #[tokio::test]
+    async fn without_the_database_memory_counts_and_is_bounded() {
+        let limiter = limiter().await;
+        limiter.store.close().await;
+        for _ in 0..5 {
+            limiter.failed(&network(1)).await;
+        }
+        let wait = Duration::from_mins(1);
+        let refused = Ruling::Refused { wait };
+        assert_eq!(limiter.ruling(&network(1)).await, refused);
+        let others = Ruling::After(Duration::ZERO);
+        assert_eq!(limiter.ruling(&network(2)).await, others);
+        for number in 0..20_000 {
+            limiter.remember(&format!("client {number}"), EACH, EACH * BURST);
+        }
+        assert_eq!(lock(&limiter.memory).len(), REMEMBERED);
+        assert_eq!(limiter.ruling(&network(1)).await, refused);
+        limiter.clock.advance(wait);
+        assert_eq!(limiter.ruling(&network(1)).await, others);
+    }
+}

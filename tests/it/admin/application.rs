@@ -1,0 +1,105 @@
+//! The admin pages of an application that uses the library.
+
+use axum::{
+    body::Body,
+    http::{Request, Response, StatusCode, header},
+};
+use robot_detection::app::{BuildError, RobotDetection, RobotDetectionBuilder};
+use tower::ServiceExt as _;
+
+use crate::support::log;
+
+fn application(directory: &tempfile::TempDir) -> RobotDetectionBuilder {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let file = directory.path().join("a.db");
+    RobotDetection::builder()
+        .database_url(format!("sqlite://{}", file.display()))
+        .web_robots_db("")
+}
+
+async fn log_in(robots: &RobotDetection, password: &str) -> Response<Body> {
+    let request = Request::post("/login")
+        .header(header::HOST, "site.example")
+        .header(header::ORIGIN, "http://site.example")
+        .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
+        .body(Body::from(format!("password={password}")))
+        .unwrap();
+    robots.admin_router().oneshot(request).await.unwrap()
+}
+
+async fn overview(pages: axum::Router, cookie: &str) -> StatusCode {
+    let request = Request::get("/overview").header(header::COOKIE, cookie);
+    let request = request.body(Body::empty()).unwrap();
+    pages.oneshot(request).await.unwrap().status()
+}
+
+#[tokio::test]
+async fn an_application_without_a_password_is_told_one_in_its_log() {
+    log::keep();
+    let directory = tempfile::tempdir().unwrap();
+    let robots = application(&directory).build().await.unwrap();
+    drop(robots.admin_router());
+    let mut hash = None;
+    for _ in 0..3_000 {
+        hash = robots.store().admin_password_hash().await.unwrap();
+        if hash.is_some() {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    assert!(hash.is_some(), "a password is made");
+    // Other tests of this process are told theirs.
+    let mut is_told = false;
+    for _ in 0..3_000 {
+        for line in log::lines_with("admin password, shown this once: ") {
+            let (_, password) = line.rsplit_once(": ").unwrap();
+            is_told |= log_in(&robots, password).await.status() == StatusCode::SEE_OTHER;
+        }
+        if is_told {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    assert!(is_told);
+    robots.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_password_that_an_application_sets_opens_its_pages() {
+    let directory = tempfile::tempdir().unwrap();
+    let password = "a-password-of-its-own";
+    let robots = application(&directory).admin_password(password);
+    let robots = robots.build().await.unwrap();
+    assert_eq!(log_in(&robots, "another").await.status(), 403);
+    let entered = log_in(&robots, password).await;
+    assert_eq!(entered.status(), StatusCode::SEE_OTHER);
+    let cookies = entered.headers().get_all(header::SET_COOKIE).iter();
+    let cookies = cookies.map(|cookie| cookie.to_str().unwrap().split(';').next().unwrap());
+    let cookies = cookies.collect::<Vec<_>>().join("; ");
+    assert_eq!(overview(robots.admin_router(), &cookies).await, 200);
+    robots.shutdown().await;
+
+    // The next start with the same one ends no session; with another one it does.
+    for (password, status) in [(password, 200), ("another-one-of-its-own", 303)] {
+        let robots = application(&directory).admin_password(password);
+        let robots = robots.build().await.unwrap();
+        assert_eq!(overview(robots.admin_router(), &cookies).await, status);
+        assert_eq!(log_in(&robots, password).await.status(), 303);
+        robots.shutdown().await;
+    }
+    let short = application(&directory)
+        .admin_password("short")
+        .build()
+        .await;
+    assert!(matches!(short, Err(BuildError::ShortPassword(12))));
+}
+
+#[tokio::test]
+async fn pages_without_a_login_are_asked_for_by_name() {
+    let directory = tempfile::tempdir().unwrap();
+    let robots = application(&directory).build().await.unwrap();
+    assert_eq!(overview(robots.admin_router(), "").await, 303);
+    let open = robots.admin_router_without_login();
+    assert_eq!(overview(open, "").await, 200);
+    robots.shutdown().await;
+}
