@@ -25,6 +25,7 @@ mod decided;
 mod export;
 mod fields;
 mod guard;
+mod heaven_use;
 mod identify;
 mod jobs;
 mod listing;
@@ -54,6 +55,7 @@ mod sources;
 mod state;
 mod verification;
 
+pub use heaven_use::HeavenUse;
 pub(crate) use password::{MIN_PASSWORD_CHARS, verify_password};
 pub use password::{PasswordError, generate_password, hash_password};
 pub use reloads::{ReloadOutcome, Reloads};

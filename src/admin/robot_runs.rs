@@ -7,6 +7,7 @@ use std::{
 
 use tokio::sync::Notify;
 
+use super::HeavenUse;
 use crate::site_robot::SiteRobot;
 
 /// Runs of the site robots: whose are offered, which are wanted, how they go.
@@ -58,6 +59,7 @@ struct Sites {
     taken: BTreeMap<String, u64>,
     robots: BTreeMap<String, SiteRobot>,
     failures: BTreeMap<String, String>,
+    heavens: BTreeMap<String, HeavenUse>,
 }
 
 impl RobotRuns {
@@ -71,6 +73,7 @@ impl RobotRuns {
             taken,
             robots,
             failures,
+            heavens: _,
         } = &mut *known;
         wanted.retain(|site| offered.contains(site));
         taken.retain(|site, _| offered.contains(site));
@@ -78,12 +81,12 @@ impl RobotRuns {
         failures.retain(|site, _| offered.contains(site));
     }
 
-    /// Shows progress and explanations of a robot, in place of an earlier one of its site.
-    pub fn show(&self, robot: &SiteRobot) {
+    /// Shows progress and explanations of a robot; returns the earlier one of its site.
+    pub fn show(&self, robot: &SiteRobot) -> Option<SiteRobot> {
         let mut known = self.sites();
         // The runs of another robot are counted anew.
         known.taken.remove(robot.site());
-        known.robots.insert(robot.site().to_owned(), robot.clone());
+        known.robots.insert(robot.site().to_owned(), robot.clone())
     }
 
     /// Waits until a page asks for a run, and returns the name of the site.
@@ -104,6 +107,16 @@ impl RobotRuns {
         let mut known = self.sites();
         known.taken.remove(site);
         known.failures.insert(site.to_owned(), reason.into());
+    }
+
+    /// Tells pages what becomes of the descriptions of a site.
+    pub fn tell_heaven(&self, site: &str, heaven: HeavenUse) {
+        self.sites().heavens.insert(site.to_owned(), heaven);
+    }
+
+    /// Returns what becomes of the descriptions of a site, where that is known.
+    pub(super) fn heaven(&self, site: &str) -> Option<HeavenUse> {
+        self.sites().heavens.get(site).cloned()
     }
 
     /// Asks for a run of a site; tells whether such runs are offered.

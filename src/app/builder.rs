@@ -18,12 +18,12 @@ use crate::refresh::{Refresher, SourceSpec};
 use crate::store::{Store, StoreError};
 
 #[cfg(feature = "server")]
-use super::site_robot::Schedules;
+use super::site_robot::{Orders, Schedules};
 use super::{
     RobotDetection, RobotsTxtPlan, Site,
     admin_pages::set_password,
     handle::Inner,
-    robots_txt,
+    own_robot, robots_txt,
     site::{Common, DEFAULT_SITE, Detection},
     verification::{Proving, Verification, client},
 };
@@ -324,6 +324,7 @@ impl RobotDetectionBuilder {
             .prepare(robots_txt::START_WAIT)
             .await;
         robots.start_jobs();
+        robots.load_own_robot().await;
         Ok(robots)
     }
 
@@ -376,7 +377,7 @@ impl RobotDetectionBuilder {
             detector,
             fetcher: Fetcher::new(robots_txt::LIMITS)?,
             clock: self.clock,
-            own_robot: Arc::default(),
+            own_robot: own_robot::unknown(),
             proving,
             client_address: self.client_address,
         };
@@ -387,12 +388,16 @@ impl RobotDetectionBuilder {
         };
         let main = Site::new(DEFAULT_SITE, detection, &common);
         let robot_runs = RobotRuns::default();
+        #[cfg(feature = "server")]
+        let orders = Orders::new(&store, &common, &robot_runs);
         Ok(RobotDetection::new(Arc::new(Inner {
             sites: ArcSwap::from_pointee(vec![main.clone()]),
             main,
             common,
             shown_sites: SharedSites::default(),
             reloads: Reloads::default(),
+            #[cfg(feature = "server")]
+            orders,
             #[cfg(feature = "server")]
             schedules: Schedules::new(robot_runs.clone()),
             robot_runs,

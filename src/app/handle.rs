@@ -17,9 +17,7 @@ use crate::admin;
 use crate::admin::{Reloads, RobotRuns, SharedSettings, SharedSites};
 use crate::clock::Clock;
 use crate::detect::SharedDetector;
-#[cfg(feature = "site-robot")]
-use crate::layer::OwnRobot;
-use crate::layer::RobotDetectionLayer;
+use crate::layer::{OwnRobot, RobotDetectionLayer};
 use crate::policy::{Enforcer, SharedPolicy};
 use crate::refresh::Refresher;
 use crate::store::Store;
@@ -30,12 +28,16 @@ use super::verification::Proving;
 use super::{
     RobotDetectionBuilder, ServedRobotsTxt, Site, SiteBuilder,
     database::watch_database,
-    site::{Common, Detection},
+    own_robot,
+    site::{Common, DEFAULT_SITE, Detection},
 };
 #[cfg(feature = "server")]
-use super::{SiteRobotRuns, SiteRobotSettings, site_robots};
+use super::{SiteRobotRuns, SiteRobotSettings, heaven_use, site_robots};
 #[cfg(feature = "server")]
-use super::{serving::Serving, site_robot::Schedules};
+use super::{
+    serving::Serving,
+    site_robot::{Orders, Schedules},
+};
 #[cfg(feature = "server")]
 use crate::config::{ConfigErrors, Loaded};
 
@@ -74,6 +76,9 @@ pub(super) struct Inner {
     /// Site robots that run by themselves.
     #[cfg(feature = "server")]
     pub(super) schedules: Schedules,
+    /// Runs that commands hand over.
+    #[cfg(feature = "server")]
+    pub(super) orders: Orders,
     pub(super) tasks: TaskTracker,
     pub(super) stop: CancellationToken,
 }
@@ -272,13 +277,12 @@ impl RobotDetection {
         E: Into<tower::BoxError> + 'static,
     {
         use crate::site_robot::{SiteRobot, source::ApplicationSource};
-        let own = self.own_robot();
+        let own = self.own_robot().clone();
         let source = ApplicationSource::new(app, move |request| {
             request.extensions_mut().insert(own.clone());
             prepare(request);
         });
-        SiteRobot::builder(super::site::DEFAULT_SITE, self.store().clone(), source)
-            .clock(self.clock().clone())
+        SiteRobot::builder(DEFAULT_SITE, self.store().clone(), source).clock(self.clock().clone())
     }
 
     /// Ends the jobs, waits for them, closes the database.
@@ -335,29 +339,31 @@ impl RobotDetection {
         });
     }
 
+    /// Puts the key in force by which all layers of the database know our site robot.
+    pub(super) async fn load_own_robot(&self) {
+        let (own, store, clock) = (self.own_robot(), self.store(), self.clock());
+        let Err(error) = own_robot::load(own, store, clock).await else {
+            return;
+        };
+        tracing::warn!(%error, "site robots of other processes are redirected until the database answers: {error}");
+        let later = own_robot::load_later(own.clone(), store.clone(), clock.clone());
+        let stop = self.inner.stop.clone();
+        self.inner.tasks.spawn(async move {
+            stop.run_until_cancelled(later).await;
+        });
+    }
+
+    /// Returns what our own site robot is known by.
+    pub(super) fn own_robot(&self) -> &OwnRobot {
+        &self.inner.common.own_robot
+    }
+
     fn follow(&self, site: &Site) {
         let robots_txt = site.served_robots_txt().clone();
         let (stop, site_stop) = (self.inner.stop.clone(), site.stop());
         self.inner.tasks.spawn(async move {
             site_stop.run_until_cancelled(robots_txt.run(stop)).await;
         });
-    }
-}
-
-#[cfg(feature = "site-robot")]
-impl RobotDetection {
-    /// Returns what our own site robot is known by; from now on all layers let it pass.
-    pub(super) fn own_robot(&self) -> OwnRobot {
-        let token = || {
-            let [first, second] = [(); 2].map(|()| admin::generate_password());
-            OwnRobot::new(&format!("{first}{second}"))
-        };
-        let own = self.inner.common.own_robot.get_or_init(token);
-        self.inner.main.layer().know_own_robot(own.clone());
-        for site in self.sites().iter() {
-            site.layer().know_own_robot(own.clone());
-        }
-        own.clone()
     }
 }
 
@@ -373,9 +379,31 @@ impl RobotDetection {
     /// Fails with the place of the wrong value.
     pub fn start_site_robots(&self, loaded: &Loaded) -> Result<(), ConfigErrors> {
         self.inner.schedules.replace(self.made_site_robots(loaded)?);
+        self.follow_orders_by(loaded);
         let keeping = self.inner.schedules.clone().keep(self.inner.stop.clone());
         self.inner.tasks.spawn(keeping);
+        let taking = self.inner.orders.clone();
+        let taking = taking.keep(Arc::downgrade(&self.inner), self.inner.stop.clone());
+        self.inner.tasks.spawn(taking);
         Ok(())
+    }
+
+    /// Has runs that are handed over follow these settings, and pages tell what is made of them.
+    pub(super) fn follow_orders_by(&self, loaded: &Loaded) {
+        self.inner.orders.replace(loaded);
+        let sites = loaded.sites();
+        let names = sites.iter().map(|site| site.name()).chain([DEFAULT_SITE]);
+        for name in names {
+            let heaven = heaven_use(loaded, name, None);
+            self.inner.robot_runs.tell_heaven(name, heaven);
+        }
+    }
+
+    /// Reads anew which pages robot heaven has.
+    pub(super) async fn reload_heavens(&self) {
+        if let Some(serving) = self.serving() {
+            serving.reload_heavens().await;
+        }
     }
 
     /// Makes the site robots of a configuration, and warns of what is not used.
@@ -384,13 +412,13 @@ impl RobotDetection {
         loaded: &Loaded,
     ) -> Result<Vec<SiteRobotRuns>, ConfigErrors> {
         let settings = site_robots(loaded)?;
-        let own = (!settings.is_empty()).then(|| self.own_robot());
+        let own = self.own_robot();
         let make = |settings: &SiteRobotSettings| {
             let site = settings.site();
             for warning in settings.warnings() {
                 tracing::warn!(site, "the site robot of {site}: {warning}");
             }
-            SiteRobotRuns::of(settings, self.store(), self.clock().clone(), own.as_ref())
+            SiteRobotRuns::of(settings, self.store(), self.clock().clone(), own)
                 .map_err(|error| loaded.wrong("site_robot.starting_points", format!("{error:#}")))
         };
         settings.iter().map(make).collect()

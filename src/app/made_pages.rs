@@ -77,7 +77,8 @@ pub(super) fn made_pages(
     }))
 }
 
-fn site_url(settings: &Settings) -> Option<String> {
+/// Returns the URL of the site that the pages are about, if the settings tell it.
+pub(super) fn site_url(settings: &Settings) -> Option<String> {
     if !settings.heaven_url.is_empty() {
         return Some(settings.heaven_url.clone());
     }
@@ -117,6 +118,19 @@ impl MadePages {
                 let new = || ServedHeaven::new(library(), self.settings.clone());
                 Box::pin(heaven.get_or_insert_with(new).clone().follow(stop))
             }
+        }
+    }
+
+    /// Reads anew which pages there are; where that fails, they stay as they were.
+    pub(super) async fn reload(&self) {
+        match &self.source {
+            Source::Files(pages) => pages.look().await,
+            Source::Database(Some(heaven)) => {
+                if let Err(error) = heaven.reload().await {
+                    tracing::warn!(%error, "robot heaven stays as it was: {error}");
+                }
+            }
+            Source::Database(None) => {}
         }
     }
 

@@ -52,6 +52,7 @@ mod made_pages;
 mod observe;
 #[cfg(feature = "server")]
 mod operations;
+mod own_robot;
 #[cfg(feature = "server")]
 mod pages;
 #[cfg(feature = "server")]
@@ -98,8 +99,8 @@ pub use server::{Server, ServerSettings};
 pub use site::{Site, SiteBuilder};
 #[cfg(feature = "server")]
 pub use site_robot::{
-    Disparity, Parity, Programs, Ran, SiteRobotChanges, SiteRobotRuns, SiteRobotSettings,
-    site_robots,
+    Disparity, Handed, Handover, Parity, Programs, PublishedFiles, Ran, SiteRobotChanges,
+    SiteRobotRuns, SiteRobotSettings, heaven_use, site_robots,
 };
 pub use verification::Verification;
 #[cfg(feature = "server")]

@@ -75,6 +75,13 @@ impl Heaven {
         }
     }
 
+    /// Reads anew which pages there are.
+    pub(super) async fn reload(&self) {
+        if let Some(made) = &self.made {
+            made.reload().await;
+        }
+    }
+
     /// Returns the pages that robots are redirected to, if they are.
     pub(super) fn own_pages(&self) -> Option<MadePages> {
         self.made.clone().filter(MadePages::are_redirected_to)

@@ -66,6 +66,7 @@ pub fn reload(robots: &RobotDetection, loaded: &Loaded) -> Result<Reloaded, Conf
         None => put_common(robots),
     }
     robots.schedules().replace(site_robots);
+    robots.follow_orders_by(&effective);
     robots.proving().replace(verification);
     let recognise = effective.settings().unlisted_robots;
     robots.detector().recognise_unlisted(recognise);

@@ -56,6 +56,7 @@ pub(super) struct Sites {
 pub(super) struct Served {
     site: Site,
     about: About,
+    heaven: Option<Heaven>,
     target: Target,
     service: RobotDetectionService<Behind>,
     observer: SiteObserver,
@@ -96,7 +97,7 @@ impl Served {
         let behind = Behind::new(Parts {
             rooms: Arc::clone(rooms),
             robots_txt: site.served_robots_txt().clone(),
-            heaven: plan.heaven,
+            heaven: plan.heaven.clone(),
             signer: plan.signer,
             target: plan.target.clone(),
         });
@@ -113,6 +114,7 @@ impl Served {
             observer: rooms.observer.site(&plan.about.name),
             site,
             about: plan.about,
+            heaven: plan.heaven,
             target: plan.target,
         }
     }
@@ -162,6 +164,14 @@ impl Serving {
             )
         });
         states.collect()
+    }
+
+    /// Reads anew which pages the robot heaven of each site has.
+    pub(super) async fn reload_heavens(&self) {
+        let sites = self.table.load_full();
+        for heaven in sites.all.iter().filter_map(|site| site.heaven.as_ref()) {
+            heaven.reload().await;
+        }
     }
 
     /// Puts other sites in force; what is under way ends with the old ones.

@@ -1,6 +1,6 @@
 //! Sites of one process: each with decisions and counters of its own.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -50,8 +50,8 @@ pub(super) struct Common {
     pub(super) detector: SharedDetector,
     pub(super) fetcher: Fetcher,
     pub(super) clock: Clock,
-    /// The program's own site robot, once there is one.
-    pub(super) own_robot: Arc<OnceLock<OwnRobot>>,
+    /// The site robot of these sites, whatever process it runs in.
+    pub(super) own_robot: OwnRobot,
     pub(super) proving: Proving,
     pub(super) client_address: ClientAddress,
 }
@@ -112,13 +112,11 @@ impl Site {
         let layer = RobotDetectionLayer::new(detector, policy.clone())
             .enforcer(enforcer.clone())
             .clock(clock)
+            .own_robot(own_robot)
             .refusal_body(axum::body::Body::from);
         let layer = proving
             .ask_from(layer)
             .client_address(move |extensions| client_address.find(extensions));
-        if let Some(own) = own_robot.get() {
-            layer.know_own_robot(own.clone());
-        }
         let stop = CancellationToken::new();
         let inner = Inner {
             name: name.to_owned(),

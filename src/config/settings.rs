@@ -187,6 +187,8 @@ settings! {
     verify_allow_private_addresses: bool = "verify.allow_private_addresses",
     /// URLs at which the site robot begins.
     site_robot_starting_points: Vec<String> = "site_robot.starting_points",
+    /// URL by which visitors know the site; empty: by heaven.url or its host.
+    site_robot_public_url: String = "site_robot.public_url",
     /// Links that it follows; none: any number.
     site_robot_depth: Option<u32> = "site_robot.depth",
     /// Paths of which one begins what it visits; empty: any.

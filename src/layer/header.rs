@@ -33,10 +33,16 @@ impl IdentificationHeaders {
     /// Removes what a client sent under these names, or ones that a server behind may take for them.
     ///
     /// CGI and what descends from it make one sign of `-`, `_`, `.` and others.
+    ///
+    /// The signature of our own robot goes with them: its name is compared like theirs.
     pub(super) fn remove_forged(&self, headers: &mut HeaderMap) {
-        let names = [Some(&self.id), self.verdict.as_ref()];
+        #[cfg(feature = "verify")]
+        let own = super::OwnRobot::NAME;
+        #[cfg(not(feature = "verify"))]
+        let own = "";
+        let verdict = self.verdict.as_ref().map_or("", HeaderName::as_str);
         // Most headers are told apart by their length.
-        let names = names.map(|name| name.map_or(&b""[..], |name| name.as_str().as_bytes()));
+        let names = [self.id.as_str(), verdict, own].map(str::as_bytes);
         let is_forged = |key: &&HeaderName| {
             let key = key.as_str().as_bytes();
             names.iter().any(|name| is_taken_for(key, name))

@@ -9,10 +9,11 @@ use crate::clock::Clock;
 use crate::detect::SharedDetector;
 use crate::policy::{Enforcer, SharedPolicy};
 
+#[cfg(feature = "verify")]
+use super::OwnRobot;
 use super::{
-    LayerBuilder, OwnRobot, RobotDetectionService, Stats, Verdicts, answers::PreparedAnswers,
-    body::TextBody, header::IdentificationHeaders, own_pages::OwnPages, own_robot::KnownOwnRobot,
-    verdicts::Asked,
+    LayerBuilder, RobotDetectionService, Stats, Verdicts, answers::PreparedAnswers, body::TextBody,
+    header::IdentificationHeaders, own_pages::OwnPages, verdicts::Asked,
 };
 
 /// Layer that redirects robots on filtered paths and identifies them elsewhere.
@@ -36,7 +37,8 @@ pub(super) struct Shared {
     pub(super) accept_signature: Option<HeaderValue>,
     pub(super) reports_outcome: bool,
     pub(super) own_pages: OwnPages,
-    pub(super) own_robot: KnownOwnRobot,
+    #[cfg(feature = "verify")]
+    pub(super) own_robot: Option<OwnRobot>,
     pub(super) answers: Arc<PreparedAnswers>,
     pub(super) stats: Arc<Stats>,
 }
@@ -58,7 +60,8 @@ impl RobotDetectionLayer {
                 accept_signature: None,
                 reports_outcome: false,
                 own_pages: OwnPages::default(),
-                own_robot: KnownOwnRobot::default(),
+                #[cfg(feature = "verify")]
+                own_robot: None,
                 stats: Arc::default(),
             }),
         }
@@ -236,12 +239,13 @@ impl RobotDetectionLayer {
         self.with(|shared| shared.own_pages = OwnPages::new(find))
     }
 
-    /// Lets a site robot of the same program pass, by a token that others cannot guess.
+    /// Lets the site robot of our own sites pass; by default there is none.
     ///
-    /// It is asked for only where a robot would be sent away. All clones of the layer
-    /// know it from then on; only the first robot counts.
-    pub fn know_own_robot(&self, own: OwnRobot) {
-        self.shared.own_robot.know(own);
+    /// It is looked for only where a robot would be sent away.
+    #[cfg(feature = "verify")]
+    #[must_use]
+    pub fn own_robot(self, own: OwnRobot) -> Self {
+        self.with(|shared| shared.own_robot = Some(own))
     }
 
     /// Returns the counters.

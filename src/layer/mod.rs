@@ -125,6 +125,7 @@ mod in_place;
 mod layer;
 mod outcome;
 mod own_pages;
+#[cfg(feature = "verify")]
 mod own_robot;
 mod service;
 mod stats;
@@ -138,6 +139,7 @@ pub use identification::{Identification, ListedRobot};
 pub use in_place::ServedInPlace;
 pub use layer::RobotDetectionLayer;
 pub use outcome::Outcome;
+#[cfg(feature = "verify")]
 pub use own_robot::OwnRobot;
 #[cfg(feature = "server")]
 pub(crate) use service::Reply;

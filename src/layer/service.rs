@@ -15,6 +15,8 @@ use crate::policy::{self, Action, Judgement, Policy, Visitor};
 #[cfg(feature = "server")]
 use crate::ready_head::ReadyHead;
 
+#[cfg(feature = "verify")]
+use super::OwnRobot;
 #[cfg(feature = "server")]
 use super::verdicts::{Client, Pending};
 use super::{
@@ -178,7 +180,7 @@ impl Shared {
             }
             _ => Course::Pass,
         };
-        if !matches!(course, Course::Pass) && self.own_robot.sent(request) {
+        if !matches!(course, Course::Pass) && self.is_own_robot(request) {
             course = Course::Pass;
         }
         let mut outcome = None;
@@ -205,6 +207,20 @@ impl Shared {
             (Some(_), true) => &self.stats.robots_served,
         });
         Ok(Decided::Passing(additions, outcome))
+    }
+
+    /// Returns `true` if a request comes from the site robot of our own sites.
+    #[cfg(feature = "verify")]
+    fn is_own_robot<B>(&self, request: &Request<B>) -> bool {
+        let own = self.own_robot.as_ref();
+        own.is_some_and(|own| own.has_sent(request, || self.clock.now_ms()))
+    }
+
+    /// Returns `false`: without `verify` nobody could know it.
+    #[cfg(not(feature = "verify"))]
+    #[expect(clippy::unused_self, reason = "the other one needs it")]
+    fn is_own_robot<B>(&self, _: &Request<B>) -> bool {
+        false
     }
 
     /// Returns what is told of a robot's request, where somebody wants to know.
@@ -270,9 +286,11 @@ fn identify<B>(
     shared: &Shared,
 ) {
     request.extensions_mut().remove::<Identification>();
-    shared.own_robot.take_off(request.headers_mut());
-    if let Some(headers) = &shared.identification {
-        headers.remove_forged(request.headers_mut());
+    match &shared.identification {
+        Some(headers) => headers.remove_forged(request.headers_mut()),
+        #[cfg(feature = "verify")]
+        None if shared.own_robot.is_some() => OwnRobot::take_off(request.headers_mut()),
+        None => {}
     }
     let Some(visitor) = visitor else { return };
     let identification = Identification::from(visitor);

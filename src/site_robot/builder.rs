@@ -89,6 +89,7 @@ impl SiteRobotBuilder {
             max_queries: 10_000,
             uses_sitemaps: true,
             tells_ip: true,
+            aliases: Vec::new(),
             unites_hosts: false,
             on_end: None,
             site,
@@ -125,6 +126,14 @@ impl SiteRobotBuilder {
     /// Adds a host to those of the starting points, by a URL of it.
     pub fn host(mut self, url: impl Into<String>) -> Self {
         self.hosts.push(url.into());
+        self
+    }
+
+    /// Takes links to one site for links to another, such as an upstream's for the public ones.
+    ///
+    /// Scheme, host and port of both count, and nothing else of their URLs.
+    pub fn alias(mut self, from: &Url, to: &Url) -> Self {
+        self.settings.aliases.push((from.clone(), to.clone()));
         self
     }
 

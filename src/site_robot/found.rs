@@ -67,6 +67,10 @@ pub(super) fn to_visit(settings: &Settings, base: &Url, link: &str) -> Option<St
 
 /// Returns a URL without its session's number, and on the host that stands for its like.
 pub(super) fn in_form(settings: &Settings, mut url: Url) -> Url {
+    let is_alias = |alias: &&(Url, Url)| is_same_site(&url, &alias.0);
+    if let Some((_, site)) = settings.aliases.iter().find(is_alias) {
+        move_to_site(&mut url, site);
+    }
     if settings.unites_hosts {
         unite_hosts(&mut url);
     }
@@ -74,6 +78,20 @@ pub(super) fn in_form(settings: &Settings, mut url: Url) -> Url {
         return without_session(&url);
     }
     url
+}
+
+/// Puts a URL on the site of another one; path and query stay.
+pub(crate) fn move_to_site(url: &mut Url, site: &Url) {
+    // All are HTTP URLs, which have each of these.
+    let _ = url.set_scheme(site.scheme());
+    let _ = url.set_host(site.host_str());
+    let _ = url.set_port(site.port());
+}
+
+fn is_same_site(url: &Url, other: &Url) -> bool {
+    url.host_str() == other.host_str()
+        && url.port_or_known_default() == other.port_or_known_default()
+        && url.scheme() == other.scheme()
 }
 
 /// Turns `www123.example.com` into `www.example.com` (Sun 7.1 `smart-host-heuristics`).
@@ -160,6 +178,36 @@ fn is_path(rest: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_url_is_put_on_another_site() {
+        for (url, site, expected) in [
+            (
+                "http://127.0.0.1:3000/a?b#c",
+                "https://h.example/x",
+                "https://h.example/a?b#c",
+            ),
+            (
+                "https://h.example/",
+                "http://127.0.0.1:3000/",
+                "http://127.0.0.1:3000/",
+            ),
+            (
+                "http://a.example/",
+                "https://a.example:80/",
+                "https://a.example:80/",
+            ),
+            (
+                "https://a.example:80/",
+                "http://a.example/",
+                "http://a.example/",
+            ),
+        ] {
+            let mut url = url.parse().unwrap();
+            move_to_site(&mut url, &site.parse().unwrap());
+            assert_eq!(url.as_str(), expected);
+        }
+    }
 
     #[test]
     fn hosts_that_take_turns_are_one() {

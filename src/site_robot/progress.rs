@@ -2,13 +2,15 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use serde::{Deserialize, Serialize};
+
 use crate::store::{RunCounts, RunState};
 
 /// Hosts whose progress is told.
 const MAX_HOSTS: usize = 100;
 
 /// What the robot does.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub enum RobotState {
     /// Nothing.
@@ -23,7 +25,7 @@ pub enum RobotState {
 }
 
 /// Progress of a run; the counts are those of this instance since it began or resumed.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Progress {
     /// What the robot does.
@@ -51,7 +53,7 @@ pub struct Progress {
 }
 
 /// Progress on one host.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct HostProgress {
     /// Answers received.
@@ -63,7 +65,7 @@ pub struct HostProgress {
 }
 
 /// What a run did.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Summary {
     /// Name of the site.

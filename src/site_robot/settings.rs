@@ -40,6 +40,8 @@ pub(super) struct Settings {
     pub(super) max_queries: u32,
     pub(super) uses_sitemaps: bool,
     pub(super) tells_ip: bool,
+    /// Sites that stand for another one, and that one.
+    pub(super) aliases: Vec<(url::Url, url::Url)>,
     /// Whether `www1.` and `www2.` are `www.`.
     pub(super) unites_hosts: bool,
     pub(super) on_end: Option<Arc<super::OnEnd>>,

@@ -1,4 +1,4 @@
-//! Who holds the registry in memory hears when it changes.
+//! Who holds in memory what the database has hears when it changes.
 
 use std::time::Duration;
 
@@ -21,6 +21,23 @@ const SLOW_POLL: Duration = Duration::from_secs(30);
 const RETRY: Duration = Duration::from_secs(1);
 
 static LISTEN: Statement = Statement::new("listen for changes", "");
+
+/// What changes are told of.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Channel {
+    Registry,
+    SiteRobot,
+}
+
+impl Channel {
+    /// Returns the name by which PostgreSQL knows it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Registry => "robot_detection_registry",
+            Self::SiteRobot => "robot_detection_site_robot",
+        }
+    }
+}
 
 impl Store {
     /// Returns a number that grows with every change of the robots table.
@@ -49,8 +66,23 @@ impl Store {
     ///
     /// Fails when the store was closed, or for a cause that does not pass.
     pub async fn registry_changed(&self, seen: i64) -> Result<i64, StoreError> {
+        let look = || self.registry_version();
+        self.changed(Channel::Registry, &seen, look).await
+    }
+
+    /// Waits until what `look` sees is not `seen`, and returns it.
+    pub(super) async fn changed<T, L>(
+        &self,
+        channel: Channel,
+        seen: &T,
+        look: impl Fn() -> L,
+    ) -> Result<T, StoreError>
+    where
+        T: PartialEq,
+        L: Future<Output = Result<T, StoreError>>,
+    {
         loop {
-            match self.wait_for_change(seen).await {
+            match self.wait_for_change(channel, seen, &look).await {
                 Err(error) if error.is_passing() && !self.database.link.is_closed() => {
                     tracing::debug!(%error, "waiting for the database: {error}");
                     tokio::time::sleep(RETRY).await;
@@ -60,13 +92,22 @@ impl Store {
         }
     }
 
-    async fn wait_for_change(&self, seen: i64) -> Result<i64, StoreError> {
+    async fn wait_for_change<T, L>(
+        &self,
+        channel: Channel,
+        seen: &T,
+        look: &impl Fn() -> L,
+    ) -> Result<T, StoreError>
+    where
+        T: PartialEq,
+        L: Future<Output = Result<T, StoreError>>,
+    {
         // Listening begins before the first look: no change falls between.
-        let mut notices = Notices::new(&self.database).await?;
+        let mut notices = Notices::new(&self.database, channel).await?;
         loop {
-            let version = self.registry_version().await?;
-            if version != seen {
-                return Ok(version);
+            let now = look().await?;
+            if now != *seen {
+                return Ok(now);
             }
             let next = notices.next().await;
             next.map_err(|error| self.database.error(&LISTEN, &error))?;
@@ -80,11 +121,11 @@ enum Notices {
 }
 
 impl Notices {
-    async fn new(database: &Database) -> Result<Self, StoreError> {
+    async fn new(database: &Database, channel: Channel) -> Result<Self, StoreError> {
         let failed = |error| database.error(&LISTEN, &error);
         match database.link.pools().map_err(failed)? {
             Pools::Sqlite { .. } => Ok(Self::Poll),
-            Pools::Postgres(pool) => match postgres::listen(&pool).await {
+            Pools::Postgres(pool) => match postgres::listen(&pool, channel.name()).await {
                 Ok(listener) => Ok(Self::Listen(listener)),
                 Err(error) => Err(failed(error)),
             },

@@ -32,6 +32,8 @@ mod frontier;
 mod leases;
 mod link;
 mod logins;
+mod orders;
+mod own_robot_key;
 mod postgres;
 mod presence;
 mod refreshes;
@@ -58,9 +60,10 @@ pub use frontier::{
     ClaimedUrl, DescribedTwice, DescriptionChange, FoundUrl, KnownUrl, OpenUrls, PageRecord,
     Recorded, RobotsTxtCopy, RunCounts, RunKey, RunState, RunWanted, StoredRun,
 };
-pub use presence::{Absence, PresenceChange};
 pub use leases::{Lease, LeaseError, LeaseHolder};
 pub use logins::LoginFailures;
+pub use orders::{SiteRobotNews, StoredOrder};
+pub use presence::{Absence, PresenceChange};
 pub use refreshes::{RefreshOutcome, RefreshRecord};
 pub use repair::{Repair, RepairedTable};
 pub use replace::Changes;

@@ -13,14 +13,11 @@ use super::{
     error::{Engine, Place},
 };
 
-/// Channel on which changes of the robots table are told.
-pub(super) const CHANNEL: &str = "robot_detection_registry";
-
 /// How long a statement waits for a connection, new or free.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Connections of one instance; who waits for changes holds one of them.
-const CONNECTIONS: u32 = 8;
+/// Connections of one instance; who waits for changes holds two of them, one for each channel.
+const CONNECTIONS: u32 = 9;
 
 /// Time-outs of the sessions, in milliseconds.
 const TIMEOUTS: [(&str, &str); 3] = [
@@ -72,10 +69,10 @@ pub(super) async fn migrate(url: &str, place: &Place) -> Result<(), StoreError> 
     migrated.map_err(|error| StoreError::of_migration(place, &error))
 }
 
-/// Returns a listener that hears each change of the robots table.
-pub(super) async fn listen(pool: &sqlx::PgPool) -> Result<PgListener, sqlx::Error> {
+/// Returns a listener that hears what is told on a channel.
+pub(super) async fn listen(pool: &sqlx::PgPool, channel: &str) -> Result<PgListener, sqlx::Error> {
     let mut listener = PgListener::connect_with(pool).await?;
-    listener.listen(CHANNEL).await?;
+    listener.listen(channel).await?;
     Ok(listener)
 }
 

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    Lease, SourceState, Store, StoreError, StoreErrorKind, database::Transaction, error::Engine,
-    postgres, row::RobotRow, sources, sql, statement::Value,
+    Lease, SourceState, Store, StoreError, StoreErrorKind, changes::Channel,
+    database::Transaction, error::Engine, row::RobotRow, sources, sql, statement::Value,
 };
 use crate::registry::{Robot, Source};
 
@@ -215,7 +215,7 @@ async fn announce(transaction: &mut Transaction<'_>) -> Result<(), StoreError> {
     let bump = &sql::BUMP_REGISTRY_VERSION;
     transaction.execute(bump, &[]).await?;
     if transaction.engine() == Engine::Postgres {
-        let values = [postgres::CHANNEL.into()];
+        let values = [Channel::Registry.name().into()];
         transaction.execute(&sql::NOTIFY, &values).await?;
     }
     Ok(())

@@ -36,6 +36,12 @@ macro_rules! refresh_columns {
     };
 }
 
+macro_rules! order_columns {
+    () => {
+        "order_id, site, work, wanted, holder, seen_ms, progress, outcome"
+    };
+}
+
 macro_rules! statements {
     ($($name:ident = $what:literal, $sql:expr;)*) => {
         $(pub(super) static $name: Statement = Statement::new($what, $sql);)*
@@ -139,6 +145,50 @@ statements! {
         "DELETE FROM login_failures WHERE client = $1";
     FORGET_ALL_LOGIN_FAILURES = "forget all failed logins",
         "DELETE FROM login_failures";
+    OWN_ROBOT_KEY = "read the key of our own site robot",
+        "SELECT secret FROM own_robot_key WHERE id = 1";
+    INIT_OWN_ROBOT_KEY = "save the key of our own site robot",
+        "INSERT INTO own_robot_key (id, secret, created_ms) VALUES (1, $1, $2) \
+         ON CONFLICT (id) DO NOTHING";
+
+    PLACE_ORDER = "hand a run over",
+        "INSERT INTO site_robot_orders (order_id, site, work, placed_ms, wanted) \
+         VALUES ($1, $2, $3, $4, 'run')";
+    WAITING_ORDERS = "look for orders",
+        concat!("SELECT ", order_columns!(), " FROM site_robot_orders \
+            WHERE holder IS NULL AND placed_ms > $1 ORDER BY placed_ms, order_id");
+    TAKE_ORDER = "take an order",
+        "UPDATE site_robot_orders SET holder = $2, seen_ms = $3 \
+         WHERE order_id = $1 AND holder IS NULL";
+    PRUNE_ORDERS = "remove old orders",
+        "DELETE FROM site_robot_orders WHERE COALESCE(seen_ms, placed_ms) <= $1";
+    ORDER = "read an order",
+        concat!("SELECT ", order_columns!(), " FROM site_robot_orders WHERE order_id = $1");
+    WITHDRAW_ORDER = "take an order back",
+        "DELETE FROM site_robot_orders WHERE order_id = $1 AND holder IS NULL";
+    STOP_ORDER = "stop an order",
+        "UPDATE site_robot_orders SET wanted = 'stop' WHERE order_id = $1";
+    SHOW_ORDER = "tell how an order goes",
+        "UPDATE site_robot_orders SET progress = $2, seen_ms = $3 WHERE order_id = $1";
+    END_ORDER = "tell what came of an order",
+        "UPDATE site_robot_orders SET outcome = $2, seen_ms = $3 WHERE order_id = $1";
+    REMOVE_ORDER = "remove an order",
+        "DELETE FROM site_robot_orders WHERE order_id = $1";
+    SHOW_SERVER = "show that a server runs",
+        "INSERT INTO site_robot_servers (holder, seen_ms) VALUES ($1, $2) \
+         ON CONFLICT (holder) DO UPDATE SET seen_ms = excluded.seen_ms";
+    PRUNE_SERVERS = "forget servers that do not run",
+        "DELETE FROM site_robot_servers WHERE seen_ms <= $1";
+    REMOVE_SERVER = "show that a server has ended",
+        "DELETE FROM site_robot_servers WHERE holder = $1";
+    SERVERS = "look for running servers",
+        "SELECT holder FROM site_robot_servers WHERE seen_ms > $1 ORDER BY seen_ms DESC, holder";
+    SITE_ROBOT_NEWS = "read the news of the site robot",
+        "SELECT orders, heavens FROM site_robot_news WHERE id = 1";
+    BUMP_ORDERS = "tell of an order",
+        "UPDATE site_robot_news SET orders = orders + 1 WHERE id = 1";
+    BUMP_HEAVENS = "tell of a change in robot heaven",
+        "UPDATE site_robot_news SET heavens = heavens + 1 WHERE id = 1";
 
     SAVE_SESSION = "save a session",
         "INSERT INTO admin_sessions (id_sha256, data, expires_ms) VALUES ($1, $2, $3) \

@@ -14,6 +14,7 @@ use std::{
     pin::pin,
     sync::{Arc, atomic::Ordering},
     task::{Context, Poll, Waker},
+    time::Duration,
 };
 
 use axum::{
@@ -31,6 +32,7 @@ use hyper_util::{
     service::TowerToHyperService,
 };
 use robot_detection::{
+    clock::Clock,
     detect::{Detector, SharedDetector},
     layer::{Identification, OwnRobot, RobotDetectionLayer},
     policy::{Policy, PolicyBuilder, SharedPolicy},
@@ -652,33 +654,76 @@ fn redirect_and_identification_cost_few_allocations() {
     assert!(passed <= 5, "{passed}");
 }
 
-#[tokio::test]
-async fn our_own_robot_passes_by_its_token_which_nobody_behind_the_layer_sees() {
+/// Layer in front of a page that tells whether it sees the signature of our own robot.
+fn behind_own_robot(own: Option<OwnRobot>, clock: &Clock) -> Router {
     let layer = RobotDetectionLayer::builder().build().unwrap();
+    let layer = layer.clock(clock.clone());
+    let layer = match own {
+        Some(own) => layer.own_robot(own),
+        None => layer,
+    };
     let shown =
         |headers: HeaderMap| async move { headers.contains_key(OwnRobot::HEADER).to_string() };
-    let app = Router::new()
-        .route(MEMBERS, get(shown))
-        .layer(layer.clone());
-    let ask = async |token: &str| {
-        let request = Request::get(MEMBERS)
-            .header(header::USER_AGENT, GOOGLEBOT)
-            .header(OwnRobot::HEADER, token)
-            .body(Body::empty());
-        let response = app.clone().oneshot(request.unwrap()).await.unwrap();
-        let status = response.status();
-        let body = axum::body::to_bytes(response.into_body(), 100)
-            .await
-            .unwrap();
-        (status, String::from_utf8(body.to_vec()).unwrap())
+    Router::new()
+        .route("/{*path}", any(shown))
+        .layer(layer.identification_header(HEADER))
+}
+
+async fn ask_as_own_robot(
+    app: &Router,
+    line: (&str, &str, &str),
+    signature: &str,
+) -> (u16, String) {
+    let (method, host, target) = line;
+    let request = Request::builder().method(method).uri(target);
+    let request = request
+        .header(header::HOST, host)
+        .header(header::USER_AGENT, GOOGLEBOT)
+        .header(OwnRobot::HEADER, signature)
+        .body(Body::empty());
+    let response = app.clone().oneshot(request.unwrap()).await.unwrap();
+    let status = response.status().as_u16();
+    let body = axum::body::to_bytes(response.into_body(), 100);
+    (
+        status,
+        String::from_utf8(body.await.unwrap().to_vec()).unwrap(),
+    )
+}
+
+#[tokio::test]
+async fn our_own_robot_passes_by_a_signature_that_is_worthless_for_anything_else() {
+    let (own, clock) = (OwnRobot::new(&[7; 32]), Clock::manual(1_800_000_000_000));
+    let app = behind_own_robot(Some(own.clone()), &clock);
+    let line = ("GET", "www.example.com", "/members-only-stuff/a?b=c");
+    let sign = |(method, host, target): (&str, &str, &str)| {
+        let method = method.parse().unwrap();
+        let signature = own.signature(&method, host, target, clock.now_ms());
+        signature.to_str().unwrap().to_owned()
     };
-    assert_eq!(ask("open-sesame").await.0, StatusCode::FOUND);
-    layer.know_own_robot(OwnRobot::new("open-sesame"));
-    assert_eq!(
-        ask("open-sesame").await,
-        (StatusCode::OK, "false".to_owned())
-    );
-    for wrong in ["", "open", "open-sesame2", "OPEN-SESAME"] {
-        assert_eq!(ask(wrong).await.0, StatusCode::FOUND, "{wrong:?}");
+    let captured = sign(line);
+    let passes = (200, "false".to_owned());
+    assert_eq!(ask_as_own_robot(&app, line, &captured).await, passes);
+    // Another method, host, path, query.
+    for other in [
+        ("HEAD", line.1, line.2),
+        ("GET", "other.example", line.2),
+        ("GET", line.1, "/members-only-stuff/b?b=c"),
+        ("GET", line.1, "/members-only-stuff/a?b=d"),
+        ("GET", line.1, "/members-only-stuff/a"),
+    ] {
+        let replayed = ask_as_own_robot(&app, other, &captured).await.0;
+        assert_eq!(replayed, 302, "{other:?}");
+        assert_eq!(ask_as_own_robot(&app, other, &sign(other)).await.0, 200);
     }
+    clock.advance(Duration::from_mins(1));
+    assert_eq!(ask_as_own_robot(&app, line, &captured).await, passes);
+    clock.advance(Duration::from_mins(1));
+    assert_eq!(ask_as_own_robot(&app, line, &captured).await.0, 302);
+    assert_eq!(ask_as_own_robot(&app, line, &sign(line)).await, passes);
+
+    // Where nothing is redirected, a wrong one does not go on either.
+    let elsewhere = ("GET", line.1, "/a");
+    assert_eq!(ask_as_own_robot(&app, elsewhere, "wrong").await, passes);
+    let stranger = behind_own_robot(None, &clock);
+    assert_eq!(ask_as_own_robot(&stranger, line, &sign(line)).await.0, 302);
 }

@@ -23,7 +23,7 @@ use robot_detection::{
     fetch::{Conditions, FetchError},
     site_robot::source::{
         ApplicationSource, Credentials, FileSource, HttpSettings, HttpSource, PageAnswer,
-        PageRequest, PageSource, SiteAccess, SourceError, SourceLimits,
+        PageRequest, PageSource, RequestSigner, SiteAccess, SourceError, SourceLimits,
     },
 };
 use url::Url;
@@ -221,10 +221,13 @@ async fn an_upstream_is_asked_in_place_of_the_public_site() {
     let server = TestServer::new(Reply::text("a"));
     let site = SiteAccess::new(&url("https://public.example/"))
         .and_then(|it| it.upstream(url(&server.url("/ignored"))))
-        .and_then(|it| it.header(header::HeaderName::from_static("x-token"), "t0ken"))
         .unwrap();
+    let pass = RequestSigner::new(|_, _, headers| {
+        headers.insert("x-token", "t0ken".parse().unwrap());
+    });
     let source = http(HttpSettings {
         sites: vec![site],
+        pass: Some(pass),
         ..HttpSettings::default()
     });
     get_page(&source, "https://public.example/a/?b=c")
@@ -234,7 +237,13 @@ async fn an_upstream_is_asked_in_place_of_the_public_site() {
     assert_eq!(seen[0].path, "/a/?b=c");
     assert_eq!(seen[0].header("host"), Some("public.example"));
     assert_eq!(seen[0].header("x-forwarded-proto"), Some("https"));
-    assert_eq!(seen[0].header("x-token"), Some("t0ken"));
+    assert_eq!(
+        seen[0].header("x-token"),
+        None,
+        "it stands behind who would ask"
+    );
+    get_page(&source, &server.url("/b")).await.unwrap();
+    assert_eq!(server.seen()[1].header("x-token"), Some("t0ken"));
 }
 
 #[tokio::test]

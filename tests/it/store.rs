@@ -13,6 +13,7 @@ mod descriptions;
 mod frontier;
 mod history;
 mod opening;
+mod orders;
 mod robots;
 mod trouble;
 

@@ -29,6 +29,8 @@ struct RobotPage {
     runs: Vec<RunView>,
     note: &'static str,
     can_explain: bool,
+    /// What becomes of the descriptions, and whether that is nothing.
+    heaven: Option<(String, bool)>,
 }
 
 #[derive(Debug, serde::Deserialize)]
@@ -46,6 +48,7 @@ pub(in crate::admin) async fn show(
 ) -> Result<Response, Problem> {
     let (status, runs) = StatusView::load(&state, &of.name).await?;
     let can_explain = state.admin().robot_runs.robot(&of.name).is_some();
+    let heaven = state.admin().robot_runs.heaven(&of.name);
     let note = match params.note.as_str() {
         "cleared" => "Descriptions, URLs and runs of the site are forgotten.",
         "none" => "There is no such run any more, so nothing was done.",
@@ -59,6 +62,7 @@ pub(in crate::admin) async fn show(
         runs,
         note,
         can_explain,
+        heaven: heaven.map(|heaven| (heaven.to_string(), heaven.is_idle())),
     }))
 }
 
@@ -149,6 +153,7 @@ mod tests {
             runs: vec![run],
             note: "",
             can_explain: true,
+            heaven: Some((HOSTILE.to_owned(), true)),
         };
         let text = page.render().unwrap();
         assert!(!text.contains("<script>alert"), "{text}");

@@ -12,7 +12,7 @@ use super::{
     login::Member,
     site::{MEMBERS, answer},
 };
-use crate::admin::RobotRuns;
+use crate::admin::{HeavenUse, RobotRuns};
 use crate::heaven::{HeavenError, HeavenSettings, Library, ServedHeaven};
 use crate::site_robot::{SiteRobot, SiteRobotError, source::ApplicationSource};
 
@@ -47,6 +47,7 @@ pub(in crate::app) async fn walk(
     let runs = robots.robot_runs().clone();
     runs.offer([DEFAULT_SITE.to_owned()]);
     runs.show(&robot);
+    runs.tell_heaven(DEFAULT_SITE, HeavenUse::Served);
     let walks = Walks {
         robot,
         heaven,

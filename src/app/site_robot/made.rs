@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use url::Url;
 
+use crate::app::own_robot;
 use crate::clock::Clock;
 use crate::filter::CommandLine;
 use crate::heaven::{HeavenSettings, Library};
@@ -46,21 +47,23 @@ pub struct SiteRobotRuns {
 }
 
 impl SiteRobotRuns {
-    /// Makes the robot that the settings describe.
+    /// Makes the robot that the settings describe; layers of the same database let it pass.
     ///
     /// # Errors
     ///
-    /// Fails when a value fits in no header, or the robot cannot be built.
-    pub fn new(settings: &SiteRobotSettings, store: &Store) -> anyhow::Result<Self> {
-        Self::of(settings, store, Clock::system(), None)
+    /// Fails when the database does, a value fits in no header, or the robot cannot be built.
+    pub async fn new(settings: &SiteRobotSettings, store: &Store) -> anyhow::Result<Self> {
+        let (own, clock) = (own_robot::unknown(), Clock::system());
+        own_robot::load(&own, store, &clock).await?;
+        Self::of(settings, store, clock, &own)
     }
 
-    /// Makes a robot that the layers of its own program let pass.
+    /// Makes a robot that is known by a key.
     pub(in crate::app) fn of(
         settings: &SiteRobotSettings,
         store: &Store,
         clock: Clock,
-        own: Option<&OwnRobot>,
+        own: &OwnRobot,
     ) -> anyhow::Result<Self> {
         let conf = &settings.conf;
         let source = source(settings, own, &clock)?;
@@ -133,6 +136,11 @@ fn builder(
     for start in &settings.starts {
         builder = builder.start(start.url.as_str(), start.depth);
     }
+    if let Some(public) = &settings.public {
+        for alias in &public.aliases {
+            builder = builder.alias(alias, &public.url);
+        }
+    }
     for prefix in &settings.only_below {
         builder = builder.only_below(prefix);
     }
@@ -151,7 +159,7 @@ fn product_token(user_agent: &str) -> Option<&str> {
 
 fn source(
     settings: &SiteRobotSettings,
-    own: Option<&OwnRobot>,
+    own: &OwnRobot,
     clock: &Clock,
 ) -> anyhow::Result<HttpSource> {
     let conf = &settings.conf;
@@ -160,11 +168,7 @@ fn source(
     for start in &settings.starts {
         let origin = start.url.origin();
         if sites.iter().all(|(known, _)| *known != origin) {
-            let own = own.filter(|_| start.is_configured);
-            sites.push((
-                origin,
-                access(settings, &start.url, start.is_configured, own)?,
-            ));
+            sites.push((origin, access(settings, &start.url, start.is_configured)?));
         }
     }
     let signer = settings.signing.as_ref();
@@ -185,6 +189,7 @@ fn source(
         signer: signer.map(|signer| {
             RequestSigner::new(move |method, url, headers| signer.sign(method, url, headers))
         }),
+        pass: Some(settings.own_hosts.clone().pass(own.clone(), clock.clone())),
     });
     Ok(source?)
 }
@@ -193,7 +198,6 @@ fn access(
     settings: &SiteRobotSettings,
     url: &Url,
     is_configured: bool,
-    own: Option<&OwnRobot>,
 ) -> Result<SiteAccess, SourceError> {
     let mut access = SiteAccess::new(url)?;
     let basic = settings.conf.password.as_ref();
@@ -204,13 +208,10 @@ fn access(
     if let Some(credentials) = settings.login.clone().or(basic) {
         access = access.credentials(&credentials)?;
     }
-    match (&settings.upstream, own) {
-        (Some((upstream, hosts)), _)
-            if is_configured && (hosts.is_empty() || is_of(url, hosts)) =>
-        {
+    match &settings.upstream {
+        Some((upstream, hosts)) if is_configured && (hosts.is_empty() || is_of(url, hosts)) => {
             access.upstream(upstream.clone())
         }
-        (_, Some(own)) => access.header(OwnRobot::HEADER, own.token()),
         _ => Ok(access),
     }
 }

@@ -1,9 +1,15 @@
 //! The site robots of a configuration: made, run, published, and kept to their schedule.
 
+mod handover;
+mod heaven_use;
 mod login;
 mod made;
+mod order;
+mod orders;
+mod own_hosts;
 mod parity;
 mod programs;
+mod public_url;
 mod publication;
 mod robot_conf;
 mod run;
@@ -11,11 +17,14 @@ mod schedule;
 mod settings;
 mod when;
 
+pub use handover::{Handed, Handover};
+pub use heaven_use::heaven_use;
 pub use made::SiteRobotRuns;
 pub use parity::{Disparity, Parity};
 pub use programs::Programs;
-pub use run::Ran;
+pub use run::{PublishedFiles, Ran};
 pub use settings::{SiteRobotChanges, SiteRobotSettings, site_robots};
 
+pub(super) use orders::Orders;
 pub(super) use schedule::Schedules;
 pub(super) use settings::logs_in;

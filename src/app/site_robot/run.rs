@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use crate::filter::Commands as _;
@@ -17,16 +18,30 @@ const LEASE: Duration = Duration::from_mins(2);
 /// How often they hear of it.
 const RENEW: Duration = Duration::from_secs(30);
 
-/// What came of a run.
-#[derive(Clone, Debug)]
+/// What came of a run; a server tells it to the command that has handed the run over.
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[non_exhaustive]
 pub struct Ran {
     /// What the robot did.
     pub summary: Summary,
     /// The heaven that was published, if it was.
-    pub published: Option<Published>,
+    pub published: Option<PublishedFiles>,
     /// Why `cmd-hook` failed, if it was started and did.
     pub hook_failure: Option<String>,
+}
+
+/// Files of a heaven that was published.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct PublishedFiles {
+    /// Pages that there are now.
+    pub pages: usize,
+    /// Files that are new or other than before.
+    pub written: usize,
+    /// Files that are as they were.
+    pub unchanged: usize,
+    /// Whether anything differs from what was there.
+    pub is_changed: bool,
 }
 
 impl SiteRobotRuns {
@@ -45,6 +60,7 @@ impl SiteRobotRuns {
             Err(error) => return Err(error.into()),
         };
         let ran = self.run_with(lease.as_ref()).await;
+        self.tell_servers().await;
         if let Some(lease) = lease {
             lease.release().await;
         }
@@ -59,6 +75,7 @@ impl SiteRobotRuns {
     pub async fn run_if_free(&self) -> anyhow::Result<Ran> {
         let lease = self.lease().await?;
         let ran = self.run_with(Some(&lease)).await;
+        self.tell_servers().await;
         lease.release().await;
         ran
     }
@@ -66,6 +83,13 @@ impl SiteRobotRuns {
     async fn lease(&self) -> Result<Lease, LeaseError> {
         let name = format!("site-robot:{}", self.robot.site());
         self.store.acquire_lease(&name, LEASE).await
+    }
+
+    /// Has servers look at once at what robot heaven is made of now.
+    async fn tell_servers(&self) {
+        if let Err(error) = self.store.announce_heaven().await {
+            tracing::debug!("servers see the new robot heaven within half a minute: {error}");
+        }
     }
 
     async fn run_with(&self, lease: Option<&Lease>) -> anyhow::Result<Ran> {
@@ -89,7 +113,7 @@ impl SiteRobotRuns {
             );
         }
         Ok(Ran {
-            published: self.publication.publish().await?,
+            published: self.publication.publish().await?.as_ref().map(files),
             hook_failure: self.start_hook(&summary).await,
             summary,
         })
@@ -150,5 +174,14 @@ async fn may_publish(lease: Option<&Lease>) -> Result<bool, StoreError> {
     match lease {
         Some(lease) => lease.renew().await,
         None => Ok(true),
+    }
+}
+
+fn files(published: &Published) -> PublishedFiles {
+    PublishedFiles {
+        pages: published.catalogue.len(),
+        written: published.written,
+        unchanged: published.unchanged,
+        is_changed: published.is_changed,
     }
 }

@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::app::{heaven_settings::heaven_settings, signing::Signing, site::DEFAULT_SITE};
@@ -16,6 +17,8 @@ use crate::site_robot::{ConfigFiles, RobotConf, source::Credentials};
 
 use super::{
     login::login,
+    own_hosts::OwnHosts,
+    public_url::PublicUrl,
     robot_conf::{read, robot_conf},
     when::Schedule,
 };
@@ -40,6 +43,10 @@ pub struct SiteRobotSettings {
     pub(super) converters: Vec<(String, CommandLine)>,
     /// Key that requests are signed with.
     pub(super) signing: Option<Signing>,
+    /// Hosts that our own robot may tell who it is.
+    pub(super) own_hosts: OwnHosts,
+    /// Site as visitors know it, where the robot begins at its upstream.
+    pub(super) public: Option<PublicUrl>,
     warnings: Vec<String>,
 }
 
@@ -54,7 +61,11 @@ pub(super) struct Start {
 }
 
 /// What a command changes in the settings of one run.
-#[derive(Clone, Debug, Default)]
+///
+/// A run that is handed over to a server takes it along, but for what names files: see
+/// [`names_files`](Self::names_files).
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct SiteRobotChanges {
     /// Starting points in place of the configured ones.
@@ -66,10 +77,13 @@ pub struct SiteRobotChanges {
     /// Paths of which one begins what is visited, in place of the configured ones.
     pub only_below: Vec<String>,
     /// robot.conf in place of the configured one.
+    #[serde(skip)]
     pub robot_conf: Option<String>,
     /// filter.conf in place of the configured one.
+    #[serde(skip)]
     pub filter_conf: Option<String>,
     /// Directory that heaven is published into.
+    #[serde(skip)]
     pub publish: Option<PathBuf>,
 }
 
@@ -156,7 +170,8 @@ impl SiteRobotSettings {
         if conf.server_delay == Some(Duration::ZERO) {
             conf.hurry();
         }
-        let starts = starts(loaded, &settings, &conf, changes)?;
+        let mut starts = starts(loaded, &settings, &conf, changes)?;
+        let public = PublicUrl::of(loaded, &settings, &mut starts)?;
         let Some(first) = starts.first() else {
             return Ok(None);
         };
@@ -178,7 +193,12 @@ impl SiteRobotSettings {
             fingerprint: format!("{conf_text}\n{filter_text}\n{}", Filters::SHIPPED),
             login: login(&settings.site_robot_login)
                 .map_err(|reason| loaded.wrong("site_robot.login", reason))?,
-            upstream: upstream(&settings, &mut warnings),
+            upstream: match &public {
+                Some(public) => public.upstream(upstream(&settings, &mut Vec::new())),
+                None => upstream(&settings, &mut warnings),
+            },
+            own_hosts: OwnHosts::of(&settings, &starts),
+            public,
             schedule,
             directory: (changes.publish.clone())
                 .or_else(|| (!directory.is_empty()).then(|| directory.into())),
@@ -195,6 +215,12 @@ impl SiteRobotSettings {
 }
 
 impl SiteRobotChanges {
+    /// Returns `true` if it names files or directories, which no other process is made to use.
+    #[must_use]
+    pub fn names_files(&self) -> bool {
+        self.robot_conf.is_some() || self.filter_conf.is_some() || self.publish.is_some()
+    }
+
     fn apply(&self, settings: &mut Settings) {
         if let Some(path) = &self.robot_conf {
             settings.site_robot_robot_conf.clone_from(path);
@@ -250,7 +276,9 @@ fn starts(
             loaded.wrong("site_robot.starting_points", reason)
         })?;
         starts.push(Start {
-            is_configured: is_configured || is_of(&url, &settings.hosts),
+            is_configured: is_configured
+                || is_of(&url, &settings.hosts)
+                || is_at(&url, &settings.site_robot_starting_points),
             depth,
             url,
         });
@@ -272,6 +300,14 @@ fn starts(
 pub(super) fn is_of(url: &Url, hosts: &[String]) -> bool {
     let host = url.host_str().unwrap_or_default();
     hosts.iter().any(|known| known.eq_ignore_ascii_case(host))
+}
+
+/// Returns `true` if a URL is on the site of one of these.
+fn is_at(url: &Url, points: &[String]) -> bool {
+    let mut points = points
+        .iter()
+        .filter_map(|text| Url::parse(text.trim()).ok());
+    points.any(|point| point.origin() == url.origin())
 }
 
 fn heaven(

@@ -12,6 +12,8 @@ pub(in crate::cli) enum SiteRobotCommand {
         after_help = "Without a URL it begins at site_robot.starting_points. Descriptions go to the database;
 pages that are as they were are not fetched again, and what is not found any more is
 withdrawn. Ctrl-C stops, a second one at once; the same command resumes.
+A server that runs on the same database does the visits, unless files are named here; robot
+heaven is in force there as soon as the run has ended.
 
 Exit code: 0 finished, 1 stopped or failed, 2 wrong usage
 

@@ -8,6 +8,8 @@ use std::{
 
 use serde_json::{Value, json};
 
+use crate::admin::HeavenUse;
+use crate::app::heaven_use;
 use crate::cli::{output, usage::WrongUsage};
 use crate::store::{RunWanted, StoredRun};
 
@@ -23,16 +25,17 @@ pub(super) async fn status(opened: &Opened, args: &StatusArgs) -> anyhow::Result
     for site in known_sites(opened, args.site.as_deref()).await? {
         let last = opened.store.runs(&site, 1).await?.into_iter().next();
         let count = opened.store.description_count(&site).await?;
-        sites.push((site, last, count));
+        let heaven = heaven_use(&opened.loaded, &site, None);
+        sites.push((site, last, count, heaven));
     }
     if args.json {
         let objects = sites
             .iter()
-            .map(|(site, last, count)| object(site, last.as_ref(), *count));
+            .map(|(site, last, count, heaven)| object(site, last.as_ref(), *count, heaven));
         output::json(&objects.collect())?;
         return Ok(ExitCode::SUCCESS);
     }
-    for (site, last, count) in &sites {
+    for (site, last, count, heaven) in &sites {
         let site = output::clean(site);
         match last {
             None => output::line(&format!("{site}: never run; {count} descriptions"))?,
@@ -44,6 +47,7 @@ pub(super) async fn status(opened: &Opened, args: &StatusArgs) -> anyhow::Result
                 }
             }
         }
+        output::line(&output::clean(&format!("  descriptions: {heaven}")))?;
     }
     if sites.is_empty() {
         output::note("no site robot has run, and none is configured");
@@ -123,7 +127,7 @@ fn word(run: &StoredRun) -> &'static str {
     }
 }
 
-fn object(site: &str, last: Option<&StoredRun>, descriptions: u64) -> Value {
+fn object(site: &str, last: Option<&StoredRun>, descriptions: u64, heaven: &HeavenUse) -> Value {
     let run = last.map(|run| {
         let mut object = json!({
             "run": run.run_id,
@@ -135,5 +139,10 @@ fn object(site: &str, last: Option<&StoredRun>, descriptions: u64) -> Value {
         add_counts(&mut object, &run.counts);
         object
     });
-    json!({"site": site, "descriptions": descriptions, "last_run": run})
+    json!({
+        "site": site,
+        "descriptions": descriptions,
+        "heaven_source": heaven.as_str(),
+        "last_run": run,
+    })
 }

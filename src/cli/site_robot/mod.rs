@@ -8,6 +8,7 @@ mod checked;
 mod control;
 mod exchange;
 mod fmt;
+mod handed;
 mod input;
 mod kind;
 mod opened;

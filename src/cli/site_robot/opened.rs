@@ -26,7 +26,7 @@ impl Opened {
     }
 
     /// Makes the robot of a site, and tells what of its settings is not used.
-    pub(super) fn runs(
+    pub(super) async fn runs(
         &self,
         site: &str,
         changes: &SiteRobotChanges,
@@ -39,20 +39,20 @@ impl Opened {
         for warning in settings.warnings() {
             output::note(&format!("warning: {}", output::clean(warning)));
         }
-        SiteRobotRuns::new(&settings, &self.store)
+        SiteRobotRuns::new(&settings, &self.store).await
     }
 
     /// Makes the robot of a site for a question about it, wherever it may begin.
-    pub(super) fn runs_for(&self, site: &str, url: &str) -> anyhow::Result<SiteRobotRuns> {
+    pub(super) async fn runs_for(&self, site: &str, url: &str) -> anyhow::Result<SiteRobotRuns> {
         let none = SiteRobotChanges::default();
         if SiteRobotSettings::new(&self.loaded, site, &none)?.is_some() {
-            return self.runs(site, &none);
+            return self.runs(site, &none).await;
         }
         let changes = SiteRobotChanges {
             urls: vec![url.to_owned()],
             ..none
         };
-        self.runs(site, &changes)
+        self.runs(site, &changes).await
     }
 
     /// Returns the first URL of a site that has a description.

@@ -14,7 +14,7 @@ use super::{
 };
 
 pub(super) async fn explain(opened: &Opened, args: &ExplainUrlArgs) -> anyhow::Result<ExitCode> {
-    let runs = opened.runs_for(&args.site, &args.url)?;
+    let runs = opened.runs_for(&args.site, &args.url).await?;
     let explanation = runs.robot().explain(&args.url).await?;
     if args.json {
         print_json(&explanation)?;
@@ -60,8 +60,11 @@ fn print_json(explanation: &Explanation) -> std::io::Result<()> {
 pub(super) async fn parity(opened: &Opened, args: &ParityArgs) -> anyhow::Result<ExitCode> {
     let first = opened.first_described(&args.site).await?;
     let runs = match first {
-        Some(url) => opened.runs_for(&args.site, &url)?,
-        None => opened.runs(&args.site, &SiteRobotChanges::default())?,
+        Some(url) => opened.runs_for(&args.site, &url).await?,
+        None => {
+            let none = SiteRobotChanges::default();
+            opened.runs(&args.site, &none).await?
+        }
     };
     let parity = runs.parity(args.sample).await?;
     if args.json {

@@ -5,12 +5,17 @@ use std::{io::IsTerminal as _, process::ExitCode, time::Duration};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
-use crate::app::{Ran, SiteRobotChanges, SiteRobotRuns};
+use crate::admin::HeavenUse;
+use crate::app::{Ran, SiteRobotChanges, SiteRobotRuns, heaven_use};
 use crate::cli::{output, usage::WrongUsage};
-use crate::site_robot::{Handle, OnCompletion, Progress, Summary};
+use crate::site_robot::{OnCompletion, Progress, Summary};
 use crate::store::{RunCounts, RunState};
 
-use super::{args::VisitArgs, opened::Opened};
+use super::{
+    args::VisitArgs,
+    handed::{self, Handing},
+    opened::Opened,
+};
 
 /// How often the bar is drawn anew.
 const REDRAW: Duration = Duration::from_millis(200);
@@ -28,7 +33,8 @@ pub(super) async fn run(opened: &Opened, args: &VisitArgs) -> anyhow::Result<Exi
     changes.robot_conf.clone_from(&args.robot_conf);
     changes.filter_conf.clone_from(&args.filter_conf);
     changes.publish.clone_from(&args.publish);
-    let runs = opened.runs(&args.site, &changes)?;
+    let runs = opened.runs(&args.site, &changes).await?;
+    let heaven = heaven_use(&opened.loaded, &args.site, args.publish.as_deref());
     if args.fresh {
         opened
             .store
@@ -36,11 +42,16 @@ pub(super) async fn run(opened: &Opened, args: &VisitArgs) -> anyhow::Result<Exi
             .await?;
     }
     loop {
-        let Some(ran) = show(&runs, args.json).await? else {
+        let ran = match handed::run(opened, args, &changes).await? {
+            Handing::Ran(ran) => Some(*ran),
+            Handing::Interrupted => None,
+            Handing::NotTaken => show(&runs, args.json).await?,
+        };
+        let Some(ran) = ran else {
             output::note("ended at once; the same command resumes the run");
             return Ok(ExitCode::from(INTERRUPTED));
         };
-        tell(&ran, args.json)?;
+        tell(&ran, &heaven, args.json)?;
         let is_finished = ran.summary.state == RunState::Finished;
         if !is_finished || runs.on_completion() != OnCompletion::Loop {
             let has_begun = ran.summary.failed_starts.is_empty();
@@ -65,7 +76,7 @@ async fn show(runs: &SiteRobotRuns, is_json: bool) -> anyhow::Result<Option<Ran>
     let ran = loop {
         tokio::select! {
             ran = &mut running => break Some(ran?),
-            _ = redraw.tick() => draw(&bar, &handle),
+            _ = redraw.tick() => draw(&bar, &handle.progress()),
             stopped = tokio::signal::ctrl_c() => {
                 stopped?;
                 if is_stopping {
@@ -81,7 +92,7 @@ async fn show(runs: &SiteRobotRuns, is_json: bool) -> anyhow::Result<Option<Ran>
     Ok(ran)
 }
 
-fn bar(is_json: bool) -> ProgressBar {
+pub(super) fn bar(is_json: bool) -> ProgressBar {
     if is_json || !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
@@ -92,8 +103,7 @@ fn bar(is_json: bool) -> ProgressBar {
     bar
 }
 
-fn draw(bar: &ProgressBar, handle: &Handle) {
-    let progress: Progress = handle.progress();
+pub(super) fn draw(bar: &ProgressBar, progress: &Progress) {
     let counts = progress.counts;
     bar.tick();
     bar.set_message(format!(
@@ -110,13 +120,13 @@ fn described(counts: &RunCounts) -> u64 {
     counts.added + counts.changed + counts.same + counts.unmodified
 }
 
-fn tell(ran: &Ran, is_json: bool) -> std::io::Result<()> {
+fn tell(ran: &Ran, heaven: &HeavenUse, is_json: bool) -> std::io::Result<()> {
     for (url, outcome) in &ran.summary.failed_starts {
         let (url, outcome) = (output::clean(url), output::clean(outcome));
         output::note(&format!("error: nothing came of {url}: {outcome}"));
     }
     if is_json {
-        return output::json(&object(ran));
+        return output::json(&object(ran, heaven));
     }
     let Summary {
         site,
@@ -139,10 +149,11 @@ fn tell(ran: &Ran, is_json: bool) -> std::io::Result<()> {
     if let Some(published) = &ran.published {
         output::line(&format!(
             "heaven: {} pages; {} files written, {} as they were",
-            published.catalogue.len(),
-            published.written,
-            published.unchanged,
+            published.pages, published.written, published.unchanged,
         ))?;
+    }
+    if !matches!(heaven, HeavenUse::Published(_)) {
+        output::line(&output::clean(&format!("descriptions: {heaven}")))?;
     }
     if let Some(failure) = &ran.hook_failure {
         output::note(&format!("error: cmd-hook: {}", output::clean(failure)));
@@ -164,7 +175,7 @@ pub(super) fn lines(counts: &RunCounts) -> [String; 2] {
     ]
 }
 
-fn object(ran: &Ran) -> Value {
+fn object(ran: &Ran, heaven: &HeavenUse) -> Value {
     let summary = &ran.summary;
     let mut object = json!({
         "site": summary.site,
@@ -173,11 +184,12 @@ fn object(ran: &Ran) -> Value {
         "resumed": summary.is_resumed,
         "elapsed_ms": u64::try_from(summary.elapsed.as_millis()).unwrap_or(u64::MAX),
         "heaven": ran.published.as_ref().map(|published| json!({
-            "pages": published.catalogue.len(),
+            "pages": published.pages,
             "written": published.written,
             "unchanged": published.unchanged,
             "changed": published.is_changed,
         })),
+        "heaven_source": heaven.as_str(),
         "hook_failure": ran.hook_failure,
     });
     add_counts(&mut object, &summary.counts);

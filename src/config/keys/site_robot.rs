@@ -10,6 +10,12 @@ pub(super) const SITE_ROBOT: &[Key] = &[
         "URLs at which the site robot begins; empty: it visits nothing",
     ),
     key(
+        "site_robot.public_url",
+        Kind::Text,
+        "",
+        "URL by which visitors know the site, such as https://www.example.com, where the robot begins at its upstream: pages are described as of there; empty: heaven.url or the first of server.hosts, for starting points at server.upstream",
+    ),
+    key(
         "site_robot.depth",
         Kind::Integer {
             min: -1,

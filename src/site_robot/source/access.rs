@@ -98,15 +98,6 @@ impl SiteAccess {
         }
     }
 
-    /// Sends one more header, such as the token by which our own layer knows us.
-    ///
-    /// # Errors
-    ///
-    /// Fails when the value holds a sign that no header may.
-    pub fn header(self, name: HeaderName, value: &str) -> Result<Self, SourceError> {
-        self.secret(name, value, "header")
-    }
-
     fn secret(
         mut self,
         name: HeaderName,

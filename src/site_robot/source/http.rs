@@ -41,6 +41,9 @@ pub struct HttpSettings {
     pub sites: Vec<SiteAccess>,
     /// What signs each request; nothing by default.
     pub signer: Option<RequestSigner>,
+    /// What signs requests for those who stand before a site; an upstream that is asked itself
+    /// gets none of it. Nothing by default.
+    pub pass: Option<RequestSigner>,
 }
 
 /// Source of pages over HTTP: GET and HEAD, no redirect followed.
@@ -53,6 +56,7 @@ pub struct HttpSource {
     max_body_bytes: u64,
     sites: Arc<[SiteAccess]>,
     signer: Option<RequestSigner>,
+    pass: Option<RequestSigner>,
     /// Cookies of logins, by origin.
     cookies: Arc<RwLock<BTreeMap<String, HeaderValue>>>,
 }
@@ -94,6 +98,7 @@ impl HttpSource {
             max_body_bytes: limits.max_body_bytes,
             sites: settings.sites.into(),
             signer: settings.signer,
+            pass: settings.pass,
             cookies: Arc::default(),
         })
     }
@@ -109,7 +114,7 @@ impl HttpSource {
         } else {
             Method::GET
         };
-        let (address, mut headers) = self.prepare(request.url);
+        let (address, mut headers) = self.prepare(&method, request.url);
         headers.extend(request.conditions.headers());
         if let Some(referrer) = request
             .referrer
@@ -146,7 +151,7 @@ impl HttpSource {
     ///
     /// Fails when no answer comes, or one of an error or without a cookie.
     pub async fn log_in(&self, url: &Url, fields: &[(String, String)]) -> Result<(), SourceError> {
-        let (address, mut headers) = self.prepare(url);
+        let (address, mut headers) = self.prepare(&Method::POST, url);
         self.sign(&Method::POST, url, &mut headers);
         let answer = self.client.post_form(&address, headers, fields).await?;
         let refused = || SourceError::Login {
@@ -170,7 +175,7 @@ impl HttpSource {
     }
 
     /// Returns where a request goes, and what it says to that site.
-    fn prepare(&self, url: &Url) -> (Url, HeaderMap) {
+    fn prepare(&self, method: &Method, url: &Url) -> (Url, HeaderMap) {
         let mut headers = self.headers.clone();
         let mut address = None;
         if let Some(site) = self.sites.iter().find(|site| site.is_for(url)) {
@@ -180,6 +185,9 @@ impl HttpSource {
         let cookies = self.cookies.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(cookie) = cookies.get(&origin(url)) {
             headers.insert(header::COOKIE, cookie.clone());
+        }
+        if let (Some(pass), None) = (&self.pass, &address) {
+            pass.sign(method, url, &mut headers);
         }
         (address.unwrap_or_else(|| url.clone()), headers)
     }

@@ -19,7 +19,7 @@ impl RequestSigner {
         Self(Arc::new(sign))
     }
 
-    pub(super) fn sign(&self, method: &Method, url: &Url, headers: &mut HeaderMap) {
+    pub(crate) fn sign(&self, method: &Method, url: &Url, headers: &mut HeaderMap) {
         (self.0)(method, url, headers);
     }
 }

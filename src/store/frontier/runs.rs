@@ -1,5 +1,7 @@
 //! Runs of the site robot: begun, resumed, told what to do, counted, ended.
 
+use serde::{Deserialize, Serialize};
+
 use super::{
     super::{Store, StoreError, StoreErrorKind, robots::from_sql, statement::Value},
     sql,
@@ -28,7 +30,7 @@ pub struct StoredRun {
 }
 
 /// Whether a run goes on.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub enum RunState {
     /// It goes on, or was cut off and can be resumed.
@@ -52,7 +54,7 @@ pub enum RunWanted {
 }
 
 /// What a run did.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct RunCounts {
     /// URLs that were found and accepted.
     pub found: u64,

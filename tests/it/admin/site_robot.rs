@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use axum::{Router, http::header, response::Html, routing::get};
 use reqwest::{Method, StatusCode};
-use robot_detection::site_robot::{SiteRobot, source::ApplicationSource};
+use robot_detection::{
+    admin::HeavenUse,
+    site_robot::{SiteRobot, source::ApplicationSource},
+};
 use tokio::{
     sync::{Notify, Semaphore},
     task::JoinHandle,
@@ -160,7 +163,18 @@ async fn a_run_is_begun_paused_resumed_and_shown_when_it_is_done() {
         (&60.into(), &serde_json::Value::Null)
     );
     let page = client.get("site-robot").await;
-    assert!(page.text().contains("60 resources"));
+    assert!(page.text().contains("60 resources are described."));
+    for (heaven, expected) in [
+        (
+            HeavenUse::Served,
+            "are described; robot heaven is made of them.",
+        ),
+        (HeavenUse::Nothing, "set heaven.source = \"database\""),
+    ] {
+        site.robot_runs.tell_heaven("default", heaven);
+        let page = client.get("site-robot").await;
+        assert!(page.text().contains(expected), "{}", page.text());
+    }
 }
 
 /// Marks the page that a browser shows: the mark goes when it is loaded again.

@@ -15,7 +15,7 @@ use axum::{
     Extension, Router,
     body::Body,
     extract::ConnectInfo,
-    http::{HeaderMap, HeaderName, HeaderValue, Request, Response},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response},
     routing::any,
 };
 use robot_detection::{
@@ -305,13 +305,16 @@ async fn the_layer_alone_does_not_wait() {
 #[tokio::test]
 async fn our_own_robot_passes_whoever_takes_it_for_an_impostor() {
     let layer = layer(Policy::builder().spoofed(Treatment::Refuse)).verdicts(known(Spoofed));
-    layer.know_own_robot(OwnRobot::new("a token"));
+    let (own, clock) = (OwnRobot::new(b"a key"), Clock::manual(1_800_000_000_000));
+    let layer = layer.clock(clock.clone()).own_robot(own.clone());
     let app =
         service_fn(async |_: Request<Body>| Ok::<_, Infallible>(Response::new(Body::empty())));
-    for (token, status) in [("a token", 200), ("another", 403)] {
+    for (path, status) in [("/", 200), ("/other", 403)] {
+        let signature = own.signature(&Method::GET, "h.example", path, clock.now_ms());
         let request = Request::get("/")
             .header("user-agent", GOOGLEBOT)
-            .header(OwnRobot::HEADER, token)
+            .header("host", "h.example")
+            .header(OwnRobot::HEADER, signature)
             .body(Body::empty())
             .unwrap();
         let response = layer.layer(app).oneshot(request).await.unwrap();

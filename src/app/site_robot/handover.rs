@@ -1,0 +1,157 @@
+//! A command hands a run over to a running server, and hears what comes of it.
+
+use std::time::Duration;
+
+use crate::app::own_robot;
+use crate::clock::Clock;
+use crate::config::Loaded;
+use crate::site_robot::{Progress, has_ended, holder_name};
+use crate::store::{Store, StoredOrder};
+
+use super::{
+    Ran, SiteRobotChanges,
+    order::{Order, OrderOutcome, settings_digest},
+};
+
+/// How long a command waits for a server to take the run.
+const TAKEN_WITHIN: Duration = Duration::from_secs(5);
+
+/// How long a server may be silent that has taken it.
+const SILENT: Duration = Duration::from_mins(1);
+
+/// Run that was handed over to whichever server takes it.
+#[derive(Debug)]
+pub struct Handover {
+    store: Store,
+    clock: Clock,
+    order_id: String,
+    placed_ms: i64,
+    /// Last sign of life, and when we saw it.
+    seen: (Option<i64>, i64),
+}
+
+/// How a run goes that was handed over.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Handed {
+    /// No server has taken it yet.
+    Waiting,
+    /// A server does it.
+    Going(Box<Progress>),
+    /// It has ended.
+    Ran(Box<Ran>),
+    /// It broke off, for this reason.
+    Failed(String),
+    /// No server does it: there is none that answers, or it tells this reason.
+    Declined(Option<String>),
+}
+
+impl Handover {
+    /// Hands a run over; `None` where no server is known that would take it.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn place(
+        loaded: &Loaded,
+        store: &Store,
+        site: &str,
+        changes: &SiteRobotChanges,
+    ) -> anyhow::Result<Option<Self>> {
+        let clock = Clock::system();
+        let now_ms = clock.now_ms();
+        let servers = store.servers(now_ms).await?;
+        if changes.names_files() || servers.iter().all(|server| has_ended(server)) {
+            return Ok(None);
+        }
+        let key = own_robot::key(store, &clock).await?;
+        let order = Order {
+            settings: settings_digest(loaded, site, &key),
+            changes: changes.clone(),
+        };
+        let order_id = holder_name();
+        let work = serde_json::to_string(&order)?;
+        store.place_order(&order_id, site, &work, now_ms).await?;
+        Ok(Some(Self {
+            store: store.clone(),
+            clock,
+            order_id,
+            placed_ms: now_ms,
+            seen: (None, now_ms),
+        }))
+    }
+
+    /// Looks how it goes; to be called a few times a second, until it has ended.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does, and when the server that had taken it is gone.
+    pub async fn look(&mut self) -> anyhow::Result<Handed> {
+        let Some(order) = self.store.order(&self.order_id).await? else {
+            anyhow::bail!("the run that was handed over is not known any more: try again");
+        };
+        if let Some(outcome) = &order.outcome {
+            self.store.remove_order(&self.order_id).await?;
+            return Ok(match serde_json::from_str(outcome)? {
+                OrderOutcome::Ran(ran) => Handed::Ran(ran),
+                OrderOutcome::Failed(reason) => Handed::Failed(reason),
+                OrderOutcome::Declined(reason) => Handed::Declined(Some(reason)),
+            });
+        }
+        let now_ms = self.clock.now_ms();
+        let Some(holder) = &order.holder else {
+            let is_over = now_ms.saturating_sub(self.placed_ms) > milliseconds(TAKEN_WITHIN);
+            // Somebody may take it at the last moment.
+            let is_ours = is_over && self.take_back().await?;
+            return Ok(if is_ours {
+                Handed::Declined(None)
+            } else {
+                Handed::Waiting
+            });
+        };
+        self.check_alive(&order, holder, now_ms).await?;
+        let progress = order.progress.as_deref().unwrap_or_default();
+        let progress = serde_json::from_str(progress).unwrap_or_default();
+        Ok(Handed::Going(Box::new(progress)))
+    }
+
+    /// Has the server end the run; the next one resumes it.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn stop(&self) -> anyhow::Result<()> {
+        Ok(self.store.stop_order(&self.order_id).await?)
+    }
+
+    /// Takes it back, unless a server has it; returns whether it did.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn take_back(&self) -> anyhow::Result<bool> {
+        Ok(self.store.withdraw_order(&self.order_id).await?)
+    }
+
+    async fn check_alive(
+        &mut self,
+        order: &StoredOrder,
+        holder: &str,
+        now_ms: i64,
+    ) -> anyhow::Result<()> {
+        // Its clock may be another one than ours: what counts is that it moves.
+        if order.seen_ms != self.seen.0 {
+            self.seen = (order.seen_ms, now_ms);
+        }
+        let is_silent = now_ms.saturating_sub(self.seen.1) > milliseconds(SILENT);
+        if is_silent || has_ended(holder) {
+            self.store.remove_order(&self.order_id).await?;
+            anyhow::bail!("the server that did the run has ended; the same command resumes it");
+        }
+        Ok(())
+    }
+}
+
+fn milliseconds(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,66 @@
+//! What becomes of the descriptions, by the configuration.
+
+use std::path::Path;
+
+use crate::admin::HeavenUse;
+use crate::config::{Loaded, Settings};
+
+/// Returns what becomes of the descriptions of a site; `published` is where a command publishes.
+#[must_use]
+pub fn heaven_use(loaded: &Loaded, site: &str, published: Option<&Path>) -> HeavenUse {
+    let sites = loaded.sites();
+    let own = sites.iter().find(|own| own.name() == site);
+    let settings = own.map_or_else(|| loaded.settings(), |own| own.loaded().settings());
+    of(&settings, published)
+}
+
+fn of(settings: &Settings, published: Option<&Path>) -> HeavenUse {
+    let is_served = settings.heaven_serve;
+    if is_served && settings.heaven_source == "database" {
+        return HeavenUse::Served;
+    }
+    let configured = settings.site_robot_publish.as_str();
+    let configured = (!configured.is_empty()).then(|| Path::new(configured));
+    let Some(directory) = published.or(configured) else {
+        return HeavenUse::Nothing;
+    };
+    if is_served && Path::new(&settings.heaven_directory) == directory {
+        HeavenUse::Published(directory.to_owned())
+    } else {
+        HeavenUse::PublishedElsewhere(directory.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Loader;
+
+    fn word(text: &str, published: Option<&str>) -> &'static str {
+        let loaded = Loader::new().file("c.toml", text).load().unwrap();
+        heaven_use(&loaded, "default", published.map(Path::new)).as_str()
+    }
+
+    #[test]
+    fn heaven_is_made_where_somebody_serves_it() {
+        assert_eq!(word("", None), "none");
+        assert_eq!(word("heaven.source = 'database'", None), "database");
+        let not_served = "heaven.source = 'database'\nheaven.serve = false";
+        assert_eq!(word(not_served, None), "none");
+        let publish = "site_robot.publish = 'heaven/'\n";
+        assert_eq!(word(publish, None), "elsewhere");
+        let both = format!("{publish}heaven.directory = 'heaven'");
+        assert_eq!(word(&both, None), "files");
+        assert_eq!(word(&both, Some("other")), "elsewhere");
+        assert_eq!(word("heaven.directory = 'h'", Some("h")), "files");
+    }
+
+    #[test]
+    fn each_site_has_its_own() {
+        let text = "[[site]]\nname = 'shop'\nhosts = 'shop.example'\nupstream = 'http://a'\n\
+                    [site.heaven]\nsource = 'database'\nurl = 'https://shop.example'";
+        let loaded = Loader::new().file("c.toml", text).load().unwrap();
+        assert_eq!(heaven_use(&loaded, "shop", None), HeavenUse::Served);
+        assert_eq!(heaven_use(&loaded, "default", None), HeavenUse::Nothing);
+    }
+}

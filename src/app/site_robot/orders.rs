@@ -1,0 +1,278 @@
+//! A running server takes runs over that commands hand to it, and hears of changes in robot heaven.
+
+use std::{
+    convert::Infallible,
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+use arc_swap::ArcSwapOption;
+use tokio::{sync::Semaphore, time};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tracing::{info, warn};
+
+use crate::admin::RobotRuns;
+use crate::app::{RobotDetection, handle::Inner, own_robot, site::Common};
+use crate::clock::Clock;
+use crate::config::Loaded;
+use crate::layer::OwnRobot;
+use crate::site_robot::{Handle, RobotState, holder_name};
+use crate::store::{RunWanted, SiteRobotNews, Store, StoreError, StoredOrder};
+
+use super::{
+    Ran, SiteRobotRuns, SiteRobotSettings,
+    order::{Order, OrderOutcome, settings_digest},
+};
+
+/// How often a server shows that it runs.
+const SHOWN_EVERY: Duration = Duration::from_secs(15);
+
+/// How often the progress of a run is told to who has handed it over.
+const TOLD_EVERY: Duration = Duration::from_millis(500);
+
+/// Pause before a database that failed is asked again.
+const RETRY: Duration = Duration::from_secs(15);
+
+/// Runs that are done for others at once; who asks for more does it without us.
+const MAX_AT_ONCE: usize = 4;
+
+/// Time that visits get to end at shutdown; the next run begins them anew.
+const LAST_VISITS: Duration = Duration::from_secs(10);
+
+/// Runs that commands hand over to this server; clones share them.
+#[derive(Clone, Debug)]
+pub(in crate::app) struct Orders {
+    inner: Arc<Desk>,
+}
+
+#[derive(Debug)]
+struct Desk {
+    holder: String,
+    store: Store,
+    clock: Clock,
+    own: OwnRobot,
+    pages: RobotRuns,
+    loaded: ArcSwapOption<Loaded>,
+    tasks: TaskTracker,
+    places: Arc<Semaphore>,
+}
+
+impl Orders {
+    /// Takes none before it is told the settings.
+    pub(in crate::app) fn new(store: &Store, common: &Common, pages: &RobotRuns) -> Self {
+        let desk = Desk {
+            holder: holder_name(),
+            store: store.clone(),
+            clock: common.clock.clone(),
+            own: common.own_robot.clone(),
+            pages: pages.clone(),
+            loaded: ArcSwapOption::empty(),
+            tasks: TaskTracker::new(),
+            places: Arc::new(Semaphore::new(MAX_AT_ONCE)),
+        };
+        Self {
+            inner: Arc::new(desk),
+        }
+    }
+
+    /// Puts other settings in force; runs under way go on as they began.
+    pub(in crate::app) fn replace(&self, loaded: &Loaded) {
+        self.inner.loaded.store(Some(Arc::new(loaded.clone())));
+    }
+
+    /// Takes orders until it is told to stop; then ends the runs.
+    pub(in crate::app) async fn keep(self, robots: Weak<Inner>, stop: CancellationToken) {
+        let taking = async {
+            tokio::join!(self.show(), self.listen(&robots, &stop));
+        };
+        stop.run_until_cancelled(taking).await;
+        let Desk {
+            store,
+            holder,
+            tasks,
+            ..
+        } = &*self.inner;
+        if let Err(error) = store.remove_server(holder).await {
+            tracing::debug!("others believe for a minute that this server runs: {error}");
+        }
+        tasks.close();
+        tasks.wait().await;
+    }
+
+    /// Shows that there is somebody who takes orders.
+    async fn show(&self) {
+        let Desk {
+            store,
+            holder,
+            clock,
+            ..
+        } = &*self.inner;
+        loop {
+            if let Err(error) = store.show_server(holder, clock.now_ms()).await {
+                tracing::debug!("no run is handed over to this server for now: {error}");
+            }
+            time::sleep(SHOWN_EVERY).await;
+        }
+    }
+
+    async fn listen(&self, robots: &Weak<Inner>, stop: &CancellationToken) {
+        let mut seen = SiteRobotNews::default();
+        loop {
+            match self.inner.store.site_robot_news_after(seen).await {
+                Ok(news) => {
+                    if news.heavens != seen.heavens {
+                        reload_heavens(robots).await;
+                    }
+                    seen = news;
+                    if let Err(error) = self.take_all(robots, stop).await {
+                        warn!("a run was not taken over: {error}");
+                    }
+                }
+                Err(error) => {
+                    warn!("runs are not handed over to this server for now: {error}");
+                    time::sleep(RETRY).await;
+                }
+            }
+        }
+    }
+
+    async fn take_all(
+        &self,
+        robots: &Weak<Inner>,
+        stop: &CancellationToken,
+    ) -> Result<(), StoreError> {
+        let Desk {
+            store,
+            holder,
+            clock,
+            tasks,
+            places,
+            ..
+        } = &*self.inner;
+        while let Ok(place) = Arc::clone(places).try_acquire_owned() {
+            let Some(order) = store.take_order(holder, clock.now_ms()).await? else {
+                return Ok(());
+            };
+            let (orders, robots, stop) = (self.clone(), robots.clone(), stop.clone());
+            tasks.spawn(async move {
+                orders.carry_out(&order, &robots, &stop).await;
+                drop(place);
+            });
+        }
+        Ok(())
+    }
+
+    async fn carry_out(&self, order: &StoredOrder, robots: &Weak<Inner>, stop: &CancellationToken) {
+        let (site, id) = (&order.site, &order.order_id);
+        let outcome = match self.run(order, stop).await {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                let text = format!("{error:#}");
+                warn!(
+                    site,
+                    "the site robot of {site} did not run to its end: {text}"
+                );
+                OrderOutcome::Failed(text)
+            }
+        };
+        // Who waits for the end finds robot heaven as it is then.
+        reload_heavens(robots).await;
+        let Desk { store, clock, .. } = &*self.inner;
+        let text = serde_json::to_string(&outcome).unwrap_or_default();
+        if let Err(error) = store.end_order(id, &text, clock.now_ms()).await {
+            warn!(site, "nobody hears what came of the run of {site}: {error}");
+        }
+    }
+
+    async fn run(
+        &self,
+        order: &StoredOrder,
+        stop: &CancellationToken,
+    ) -> anyhow::Result<OrderOutcome> {
+        let (site, desk) = (&order.site, &*self.inner);
+        let runs = match self.made(order).await? {
+            Ok(runs) => runs,
+            Err(reason) => return Ok(OrderOutcome::Declined(reason)),
+        };
+        info!(
+            site,
+            "a command asked for a run of the site robot of {site}"
+        );
+        let before = desk.pages.show(&runs.robot);
+        let ran = self.run_robot(&runs, &order.order_id, stop).await;
+        if let Some(before) = before {
+            desk.pages.show(&before);
+        }
+        ran.map(|ran| OrderOutcome::Ran(Box::new(ran)))
+    }
+
+    async fn run_robot(
+        &self,
+        runs: &SiteRobotRuns,
+        order_id: &str,
+        stop: &CancellationToken,
+    ) -> anyhow::Result<Ran> {
+        let handle = runs.robot.handle();
+        let running = runs.run();
+        tokio::pin!(running);
+        tokio::select! {
+            ran = &mut running => ran,
+            never = self.accompany(order_id, &handle) => match never {},
+            () = stop.cancelled() => {
+                handle.stop();
+                let ran = time::timeout(LAST_VISITS, &mut running).await;
+                // The stop was for this process; the next one goes on by itself.
+                self.inner.store.want_run(runs.robot.site(), RunWanted::Run).await?;
+                ran.unwrap_or_else(|_| {
+                    Err(anyhow::anyhow!("the server was stopped; the same command resumes the run"))
+                })
+            }
+        }
+    }
+
+    /// Makes the robot of an order, or returns why this server does not.
+    async fn made(&self, order: &StoredOrder) -> anyhow::Result<Result<SiteRobotRuns, String>> {
+        let Desk {
+            store, clock, own, ..
+        } = &*self.inner;
+        let Some(loaded) = self.inner.loaded.load_full() else {
+            return Ok(Err("the server has no settings".to_owned()));
+        };
+        let Ok(work) = serde_json::from_str::<Order>(&order.work) else {
+            return Ok(Err("the server is of another version".to_owned()));
+        };
+        let key = own_robot::key(store, clock).await?;
+        if settings_digest(&loaded, &order.site, &key) != work.settings {
+            let reason = "the server has other settings for this site, and was not reloaded";
+            return Ok(Err(reason.to_owned()));
+        }
+        let settings = SiteRobotSettings::new(&loaded, &order.site, &work.changes)?;
+        let Some(settings) = settings else {
+            return Ok(Err("the server knows no starting point".to_owned()));
+        };
+        SiteRobotRuns::of(&settings, store, clock.clone(), own).map(Ok)
+    }
+
+    /// Tells how a run goes, and stops it when that is asked for.
+    async fn accompany(&self, order_id: &str, handle: &Handle) -> Infallible {
+        let Desk { store, clock, .. } = &*self.inner;
+        loop {
+            let mut progress = handle.progress();
+            progress.hosts.clear();
+            let text = serde_json::to_string(&progress).unwrap_or_default();
+            match store.show_order(order_id, &text, clock.now_ms()).await {
+                // Before the run has begun it would not hear of it.
+                Ok(false) if progress.state == RobotState::Running => handle.stop(),
+                Ok(_) => {}
+                Err(error) => tracing::debug!("nobody hears how the run goes: {error}"),
+            }
+            time::sleep(TOLD_EVERY).await;
+        }
+    }
+}
+
+async fn reload_heavens(robots: &Weak<Inner>) {
+    if let Some(robots) = robots.upgrade() {
+        RobotDetection::new(robots).reload_heavens().await;
+    }
+}

@@ -1,0 +1,118 @@
+//! Hosts of our own sites: there the site robot says who it is, and nowhere else.
+
+use url::Url;
+
+use crate::clock::Clock;
+use crate::config::Settings;
+use crate::layer::OwnRobot;
+use crate::site_robot::source::RequestSigner;
+
+use super::settings::Start;
+
+/// Ports that stand for the same site, HTTP without and with TLS.
+const USUAL_PORTS: [u16; 2] = [80, 443];
+
+/// Hosts of our own sites, each with a port where only that one is ours.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OwnHosts(Vec<(String, Option<u16>)>);
+
+impl OwnHosts {
+    /// Returns the hosts of the configured starting points, those of the sites, and where we listen.
+    pub(super) fn of(settings: &Settings, starts: &[Start]) -> Self {
+        let configured = settings.site_robot_starting_points.iter();
+        let configured = configured.filter_map(|text| Url::parse(text.trim()).ok());
+        let starts = starts.iter().filter(|start| start.is_configured);
+        let starts = configured.chain(starts.map(|start| start.url.clone()));
+        let mut hosts: Vec<_> = starts
+            .filter_map(|url| Some((url.host_str()?.to_owned(), url.port_or_known_default())))
+            .collect();
+        let named = settings.hosts.iter();
+        hosts.extend(named.map(|host| (host.to_ascii_lowercase(), None)));
+        hosts.extend(settings.listen.iter().flat_map(|listen| listener(listen)));
+        Self(hosts)
+    }
+
+    /// Returns what signs requests to these hosts as those of our own robot.
+    pub(super) fn pass(self, own: OwnRobot, clock: Clock) -> RequestSigner {
+        RequestSigner::new(move |method, url, headers| {
+            let Some(host) = url.host_str().filter(|_| self.has(url)) else {
+                return;
+            };
+            let (path, now_ms) = (path_and_query(url), clock.now_ms());
+            let signature = own.signature(method, host, path, now_ms);
+            headers.insert(OwnRobot::HEADER, signature);
+        })
+    }
+
+    fn has(&self, url: &Url) -> bool {
+        let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
+            return false;
+        };
+        self.0.iter().any(|(own, own_port)| {
+            let is_port = own_port.is_none_or(|own| {
+                own == port || USUAL_PORTS.contains(&own) && USUAL_PORTS.contains(&port)
+            });
+            own == host && is_port
+        })
+    }
+}
+
+/// Returns the hosts by which a listener of ours is reached from here.
+fn listener(listen: &str) -> Vec<(String, Option<u16>)> {
+    let Some((host, port)) = listen.rsplit_once(':') else {
+        return Vec::new();
+    };
+    let Ok(port) = port.parse() else {
+        return Vec::new();
+    };
+    let hosts: &[&str] = match host {
+        "" | "0.0.0.0" | "127.0.0.1" | "localhost" | "[::]" | "[::1]" => {
+            &["127.0.0.1", "localhost", "[::1]"]
+        }
+        host => &[host],
+    };
+    let hosts = hosts.iter().map(|&host| (host.to_owned(), Some(port)));
+    hosts.collect()
+}
+
+/// Returns what stands in the request line.
+fn path_and_query(url: &Url) -> &str {
+    &url[url::Position::BeforePath..url::Position::AfterQuery]
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{HeaderMap, Method};
+
+    use super::*;
+    use crate::app::{SiteRobotChanges, SiteRobotSettings};
+    use crate::config::Loader;
+
+    #[test]
+    fn only_requests_to_our_own_hosts_are_signed() {
+        let text = "[server]\nlisten = '0.0.0.0:8080'\nhosts = ['shop.example']\n\
+                    [site_robot]\nstarting_points = 'https://www.example.com/a'";
+        let loaded = Loader::new().file("c.toml", text).load().unwrap();
+        let changes = SiteRobotChanges {
+            urls: vec!["http://foreign.example/".to_owned()],
+            ..SiteRobotChanges::default()
+        };
+        let settings = SiteRobotSettings::new(&loaded, "default", &changes);
+        let hosts = settings.unwrap().unwrap().own_hosts;
+        let pass = hosts.pass(OwnRobot::new(b"key"), Clock::system());
+        for (url, expected) in [
+            ("https://www.example.com/b", true),
+            ("http://www.example.com/b", true),
+            ("https://www.example.com:8443/b", false),
+            ("http://shop.example:8080/", true),
+            ("http://127.0.0.1:8080/", true),
+            ("http://127.0.0.1:3000/", false),
+            ("http://foreign.example/", false),
+            ("http://www.example.com.foreign.example/", false),
+        ] {
+            let mut headers = HeaderMap::new();
+            pass.sign(&Method::GET, &url.parse().unwrap(), &mut headers);
+            assert_eq!(headers.contains_key(OwnRobot::HEADER), expected, "{url}");
+        }
+    }
+}

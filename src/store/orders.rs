@@ -1,0 +1,295 @@
+//! Orders: runs of the site robot that a command hands over to a running server.
+
+use std::time::Duration;
+
+use super::{Store, StoreError, changes::Channel, error::Engine, sql, statement::Step};
+
+/// How long an order waits for somebody to take it.
+///
+/// Who gave it has long done the work itself; this is for one that was killed.
+const WAITS: Duration = Duration::from_mins(1);
+
+/// How long what came of an order is kept for who gave it.
+const KEPT: Duration = Duration::from_hours(24);
+
+/// How long a server is taken to run without a sign of life.
+const SERVER_SEEN: Duration = Duration::from_mins(1);
+
+/// Order to a running server.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct StoredOrder {
+    /// Its name, which no other order has.
+    pub order_id: String,
+    /// Name of the site.
+    pub site: String,
+    /// What is to be done.
+    pub work: String,
+    /// Whether it is to be broken off.
+    pub is_stopped: bool,
+    /// Who has taken it.
+    pub holder: Option<String>,
+    /// When they were last at work on it.
+    pub seen_ms: Option<i64>,
+    /// How it goes.
+    pub progress: Option<String>,
+    /// What came of it, once it is done.
+    pub outcome: Option<String>,
+}
+
+/// What there is to look at for who runs site robots and serves robot heaven.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct SiteRobotNews {
+    /// Grows with each order.
+    pub orders: i64,
+    /// Grows when robot heaven may have changed.
+    pub heavens: i64,
+}
+
+impl Store {
+    /// Hands work over to whichever server takes it.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn place_order(
+        &self,
+        order_id: &str,
+        site: &str,
+        work: &str,
+        now_ms: i64,
+    ) -> Result<(), StoreError> {
+        let values = [order_id.into(), site.into(), work.into(), now_ms.into()];
+        let order = (&sql::PLACE_ORDER, values.to_vec());
+        self.tell([order, (&sql::BUMP_ORDERS, Vec::new())]).await
+    }
+
+    /// Takes the order that has waited longest, if there is one.
+    ///
+    /// Of several servers one gets it.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn take_order(
+        &self,
+        holder: &str,
+        now_ms: i64,
+    ) -> Result<Option<StoredOrder>, StoreError> {
+        let since_ms = now_ms.saturating_sub(milliseconds(WAITS));
+        let since = [since_ms.into()];
+        let waiting = self.database.rows(&sql::WAITING_ORDERS, &since);
+        let waiting: Vec<OrderRow> = waiting.await?;
+        for order in waiting {
+            let values = [(&order.order_id).into(), holder.into(), now_ms.into()];
+            if self.database.execute(&sql::TAKE_ORDER, &values).await? > 0 {
+                return Ok(Some(order.into()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns an order, unless it is gone.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn order(&self, order_id: &str) -> Result<Option<StoredOrder>, StoreError> {
+        let row: Option<OrderRow> = self.database.first(&sql::ORDER, &[order_id.into()]).await?;
+        Ok(row.map(StoredOrder::from))
+    }
+
+    /// Takes an order back that nobody has taken; returns whether it did.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn withdraw_order(&self, order_id: &str) -> Result<bool, StoreError> {
+        let values = [order_id.into()];
+        let withdrawn = self.database.execute(&sql::WITHDRAW_ORDER, &values);
+        Ok(withdrawn.await? > 0)
+    }
+
+    /// Has whoever has taken an order break it off.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn stop_order(&self, order_id: &str) -> Result<(), StoreError> {
+        let values = [order_id.into()];
+        let stopped = self.database.execute(&sql::STOP_ORDER, &values);
+        stopped.await.map(|_| ())
+    }
+
+    /// Tells how an order goes; returns whether it is to go on.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn show_order(
+        &self,
+        order_id: &str,
+        progress: &str,
+        now_ms: i64,
+    ) -> Result<bool, StoreError> {
+        let values = [order_id.into(), progress.into(), now_ms.into()];
+        self.database.execute(&sql::SHOW_ORDER, &values).await?;
+        let order = self.order(order_id).await?;
+        Ok(order.is_none_or(|order| !order.is_stopped))
+    }
+
+    /// Tells what came of an order.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn end_order(
+        &self,
+        order_id: &str,
+        outcome: &str,
+        now_ms: i64,
+    ) -> Result<(), StoreError> {
+        let values = [order_id.into(), outcome.into(), now_ms.into()];
+        let ended = self.database.execute(&sql::END_ORDER, &values);
+        ended.await.map(|_| ())
+    }
+
+    /// Forgets an order.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn remove_order(&self, order_id: &str) -> Result<(), StoreError> {
+        let values = [order_id.into()];
+        let removed = self.database.execute(&sql::REMOVE_ORDER, &values);
+        removed.await.map(|_| ())
+    }
+
+    /// Shows that a server runs which takes orders, and forgets what is over for long.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn show_server(&self, holder: &str, now_ms: i64) -> Result<(), StoreError> {
+        let values = [holder.into(), now_ms.into()];
+        self.database.execute(&sql::SHOW_SERVER, &values).await?;
+        let old_ms = now_ms.saturating_sub(milliseconds(KEPT));
+        for prune in [&sql::PRUNE_SERVERS, &sql::PRUNE_ORDERS] {
+            self.database.execute(prune, &[old_ms.into()]).await?;
+        }
+        Ok(())
+    }
+
+    /// Shows that a server takes no more orders.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn remove_server(&self, holder: &str) -> Result<(), StoreError> {
+        let values = [holder.into()];
+        let removed = self.database.execute(&sql::REMOVE_SERVER, &values);
+        removed.await.map(|_| ())
+    }
+
+    /// Returns the servers that take orders, as far as is known.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn servers(&self, now_ms: i64) -> Result<Vec<String>, StoreError> {
+        let since_ms = now_ms.saturating_sub(milliseconds(SERVER_SEEN));
+        let rows: Vec<(String,)> = self
+            .database
+            .rows(&sql::SERVERS, &[since_ms.into()])
+            .await?;
+        Ok(rows.into_iter().map(|(holder,)| holder).collect())
+    }
+
+    /// Tells all servers that robot heaven may have changed.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn announce_heaven(&self) -> Result<(), StoreError> {
+        self.tell([(&sql::BUMP_HEAVENS, Vec::new())]).await
+    }
+
+    /// Returns the news as they are.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn site_robot_news(&self) -> Result<SiteRobotNews, StoreError> {
+        let row = self
+            .database
+            .first::<(i64, i64)>(&sql::SITE_ROBOT_NEWS, &[]);
+        match row.await? {
+            Some((orders, heavens)) => Ok(SiteRobotNews { orders, heavens }),
+            None => {
+                let missing = sqlx::Error::Decode("no row".into());
+                Err(self.database.error(&sql::SITE_ROBOT_NEWS, &missing))
+            }
+        }
+    }
+
+    /// Waits until the news are not what was `seen`, and returns them.
+    ///
+    /// It hears of them as [`Store::registry_changed`] does.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the store was closed, or for a cause that does not pass.
+    pub async fn site_robot_news_after(
+        &self,
+        seen: SiteRobotNews,
+    ) -> Result<SiteRobotNews, StoreError> {
+        let look = || self.site_robot_news();
+        self.changed(Channel::SiteRobot, &seen, look).await
+    }
+
+    /// Carries out statements that change the news, and tells the other instances.
+    async fn tell<const N: usize>(&self, steps: [Step<'_>; N]) -> Result<(), StoreError> {
+        let mut transaction = self.database.begin(sql::SITE_ROBOT_NEWS.what).await?;
+        for (statement, values) in &steps {
+            transaction.execute(statement, values).await?;
+        }
+        if transaction.engine() == Engine::Postgres {
+            let channel = [Channel::SiteRobot.name().into()];
+            transaction.execute(&sql::NOTIFY, &channel).await?;
+        }
+        transaction.commit().await
+    }
+}
+
+fn milliseconds(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Row of an order.
+#[derive(Debug, sqlx::FromRow)]
+struct OrderRow {
+    order_id: String,
+    site: String,
+    work: String,
+    wanted: String,
+    holder: Option<String>,
+    seen_ms: Option<i64>,
+    progress: Option<String>,
+    outcome: Option<String>,
+}
+
+impl From<OrderRow> for StoredOrder {
+    fn from(row: OrderRow) -> Self {
+        Self {
+            order_id: row.order_id,
+            site: row.site,
+            work: row.work,
+            is_stopped: row.wanted == "stop",
+            holder: row.holder,
+            seen_ms: row.seen_ms,
+            progress: row.progress,
+            outcome: row.outcome,
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Runs that are handed over, who takes them, and the key of our own robot.
+
+use std::time::Duration;
+
+use robot_detection::store::SiteRobotNews;
+use tokio::task::JoinSet;
+
+use super::{TestDatabase, on_each_engine, on_shared_engines};
+
+const MINUTE_MS: i64 = 60_000;
+
+on_each_engine! {
+    an_order_is_taken_shown_stopped_and_ended,
+    an_order_that_nobody_took_is_withdrawn_or_grows_old,
+    a_server_is_known_for_a_minute,
+}
+
+mod shared {
+    use super::*;
+    on_shared_engines! {
+        of_eight_servers_one_takes_an_order,
+        of_eight_first_keys_all_get_the_same,
+        other_instances_hear_of_orders_and_heavens,
+    }
+}
+
+async fn an_order_is_taken_shown_stopped_and_ended(database: TestDatabase) {
+    let store = database.store().await;
+    store.place_order("a", "shop", "work", 1).await.unwrap();
+    let taken = store.take_order("server", 2).await.unwrap().unwrap();
+    assert_eq!(
+        (&*taken.order_id, &*taken.site, &*taken.work),
+        ("a", "shop", "work")
+    );
+    assert!(!store.withdraw_order("a").await.unwrap());
+    assert_eq!(store.take_order("other", 2).await.unwrap(), None);
+
+    assert!(store.show_order("a", "half", 3).await.unwrap());
+    let order = store.order("a").await.unwrap().unwrap();
+    assert_eq!(
+        (order.progress.as_deref(), order.seen_ms),
+        (Some("half"), Some(3))
+    );
+    store.stop_order("a").await.unwrap();
+    assert!(!store.show_order("a", "most", 4).await.unwrap());
+    store.end_order("a", "all", 5).await.unwrap();
+    let order = store.order("a").await.unwrap().unwrap();
+    assert_eq!(
+        (order.outcome.as_deref(), order.holder.as_deref()),
+        (Some("all"), Some("server"))
+    );
+    store.remove_order("a").await.unwrap();
+    assert_eq!(store.order("a").await.unwrap(), None);
+}
+
+async fn an_order_that_nobody_took_is_withdrawn_or_grows_old(database: TestDatabase) {
+    let store = database.store().await;
+    store.place_order("a", "s", "", 1).await.unwrap();
+    assert!(store.withdraw_order("a").await.unwrap());
+    assert!(!store.withdraw_order("a").await.unwrap());
+    store.place_order("b", "s", "", 1).await.unwrap();
+    assert_eq!(
+        store.take_order("server", 1 + MINUTE_MS).await.unwrap(),
+        None
+    );
+    let day_ms = 24 * 60 * MINUTE_MS;
+    store.show_server("server", day_ms).await.unwrap();
+    assert!(store.order("b").await.unwrap().is_some());
+    store.show_server("server", day_ms + 1).await.unwrap();
+    assert_eq!(store.order("b").await.unwrap(), None);
+}
+
+async fn a_server_is_known_for_a_minute(database: TestDatabase) {
+    let store = database.store().await;
+    store.show_server("a", 1).await.unwrap();
+    store.show_server("b", 2).await.unwrap();
+    assert_eq!(store.servers(2).await.unwrap(), ["b", "a"]);
+    assert_eq!(store.servers(1 + MINUTE_MS).await.unwrap(), ["b"]);
+    store.show_server("a", MINUTE_MS).await.unwrap();
+    store.remove_server("b").await.unwrap();
+    assert_eq!(store.servers(1 + MINUTE_MS).await.unwrap(), ["a"]);
+}
+
+async fn of_eight_servers_one_takes_an_order(database: TestDatabase) {
+    let store = database.store().await;
+    store.place_order("a", "s", "", 1).await.unwrap();
+    let mut servers = JoinSet::new();
+    for number in 0..8 {
+        let store = store.clone();
+        servers.spawn(async move { store.take_order(&number.to_string(), 1).await.unwrap() });
+    }
+    let taken = servers.join_all().await;
+    assert_eq!(taken.into_iter().flatten().count(), 1);
+}
+
+async fn of_eight_first_keys_all_get_the_same(database: TestDatabase) {
+    let mut instances = JoinSet::new();
+    for number in 0..8 {
+        let store = database.store().await;
+        instances.spawn(async move {
+            let key = format!("key {number}");
+            store.own_robot_key(&key, 1).await.unwrap()
+        });
+    }
+    let keys = instances.join_all().await;
+    assert!(keys.iter().all(|key| *key == keys[0]), "{keys:?}");
+    let store = database.store().await;
+    assert_eq!(store.own_robot_key("another", 2).await.unwrap(), keys[0]);
+}
+
+async fn other_instances_hear_of_orders_and_heavens(database: TestDatabase) {
+    let (ours, other) = (database.store().await, database.store().await);
+    let mut seen = SiteRobotNews::default();
+    let hear = async |seen| {
+        let heard = other.site_robot_news_after(seen);
+        tokio::time::timeout(Duration::from_mins(1), heard)
+            .await
+            .unwrap()
+            .unwrap()
+    };
+    for (orders, heavens) in [(1, 0), (1, 1)] {
+        let tell = async {
+            match heavens {
+                0 => ours.place_order("a", "s", "", 1).await.unwrap(),
+                _ => ours.announce_heaven().await.unwrap(),
+            }
+        };
+        let (heard, ()) = tokio::join!(hear(seen), tell);
+        seen = heard;
+        assert_eq!((seen.orders, seen.heavens), (orders, heavens));
+    }
+}
