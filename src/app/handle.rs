@@ -32,7 +32,7 @@ use super::{
     site::{Common, DEFAULT_SITE, Detection},
 };
 #[cfg(feature = "server")]
-use super::{SiteRobotRuns, SiteRobotSettings, heaven_use, site_robots};
+use super::{SiteRobotRuns, SiteRobotSettings, site_robots};
 #[cfg(feature = "server")]
 use super::{
     serving::Serving,
@@ -388,24 +388,6 @@ impl RobotDetection {
         Ok(())
     }
 
-    /// Has runs that are handed over follow these settings, and pages tell what is made of them.
-    pub(super) fn follow_orders_by(&self, loaded: &Loaded) {
-        self.inner.orders.replace(loaded);
-        let sites = loaded.sites();
-        let names = sites.iter().map(|site| site.name()).chain([DEFAULT_SITE]);
-        for name in names {
-            let heaven = heaven_use(loaded, name, None);
-            self.inner.robot_runs.tell_heaven(name, heaven);
-        }
-    }
-
-    /// Reads anew which pages robot heaven has.
-    pub(super) async fn reload_heavens(&self) {
-        if let Some(serving) = self.serving() {
-            serving.reload_heavens().await;
-        }
-    }
-
     /// Makes the site robots of a configuration, and warns of what is not used.
     pub(super) fn made_site_robots(
         &self,
@@ -426,6 +408,10 @@ impl RobotDetection {
 
     pub(super) fn schedules(&self) -> &Schedules {
         &self.inner.schedules
+    }
+
+    pub(super) fn orders(&self) -> &Orders {
+        &self.inner.orders
     }
 
     /// Returns the site that the handle itself is for.

@@ -68,6 +68,7 @@ pub use conf::{
 pub use effects::{Effect, effect};
 pub use error::SiteRobotError;
 pub use explain::{Explained, Explanation};
+#[cfg(feature = "server")]
 pub(crate) use found::move_to_site;
 pub(crate) use process::{has_ended, holder_name};
 pub use progress::{HostProgress, Progress, RobotState, Summary};

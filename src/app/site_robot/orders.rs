@@ -12,7 +12,12 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::{info, warn};
 
 use crate::admin::RobotRuns;
-use crate::app::{RobotDetection, handle::Inner, own_robot, site::Common};
+use crate::app::{
+    RobotDetection,
+    handle::Inner,
+    own_robot,
+    site::{Common, DEFAULT_SITE},
+};
 use crate::clock::Clock;
 use crate::config::Loaded;
 use crate::layer::OwnRobot;
@@ -20,7 +25,7 @@ use crate::site_robot::{Handle, RobotState, holder_name};
 use crate::store::{RunWanted, SiteRobotNews, Store, StoreError, StoredOrder};
 
 use super::{
-    Ran, SiteRobotRuns, SiteRobotSettings,
+    Ran, SiteRobotRuns, SiteRobotSettings, heaven_use,
     order::{Order, OrderOutcome, settings_digest},
 };
 
@@ -76,7 +81,7 @@ impl Orders {
     }
 
     /// Puts other settings in force; runs under way go on as they began.
-    pub(in crate::app) fn replace(&self, loaded: &Loaded) {
+    fn replace(&self, loaded: &Loaded) {
         self.inner.loaded.store(Some(Arc::new(loaded.clone())));
     }
 
@@ -267,6 +272,26 @@ impl Orders {
                 Err(error) => tracing::debug!("nobody hears how the run goes: {error}"),
             }
             time::sleep(TOLD_EVERY).await;
+        }
+    }
+}
+
+impl RobotDetection {
+    /// Has runs that are handed over follow these settings, and pages tell what is made of them.
+    pub(in crate::app) fn follow_orders_by(&self, loaded: &Loaded) {
+        self.orders().replace(loaded);
+        let sites = loaded.sites();
+        let names = sites.iter().map(|site| site.name()).chain([DEFAULT_SITE]);
+        for name in names {
+            let heaven = heaven_use(loaded, name, None);
+            self.robot_runs().tell_heaven(name, heaven);
+        }
+    }
+
+    /// Reads anew which pages robot heaven has.
+    async fn reload_heavens(&self) {
+        if let Some(serving) = self.serving() {
+            serving.reload_heavens().await;
         }
     }
 }

@@ -169,7 +169,10 @@ async fn a_run_is_begun_paused_resumed_and_shown_when_it_is_done() {
             HeavenUse::Served,
             "are described; robot heaven is made of them.",
         ),
-        (HeavenUse::Nothing, "set heaven.source = \"database\""),
+        (
+            HeavenUse::Nothing,
+            "described; nothing is made of them: set heaven.source",
+        ),
     ] {
         site.robot_runs.tell_heaven("default", heaven);
         let page = client.get("site-robot").await;
