@@ -42,6 +42,7 @@ pub struct SiteRobotRuns {
     pub(super) hook: Option<CommandLine>,
     pub(super) on_completion: OnCompletion,
     pub(super) schedule: Option<Schedule>,
+    is_at_home: bool,
     /// Time between two publications of a long run.
     pub(super) publish_every: Duration,
 }
@@ -85,6 +86,7 @@ impl SiteRobotRuns {
             hook,
             on_completion: conf.on_completion,
             schedule: settings.schedule.clone(),
+            is_at_home: (settings.starts.iter()).all(|start| settings.own_hosts.has(&start.url)),
             publish_every: conf.index_after,
         })
     }
@@ -99,6 +101,12 @@ impl SiteRobotRuns {
     #[must_use]
     pub fn heaven(&self) -> &HeavenSettings {
         &self.publication.settings
+    }
+
+    /// Returns `true` if it begins at sites that are known as our own, whose layers let it pass.
+    #[must_use]
+    pub fn is_at_home(&self) -> bool {
+        self.is_at_home
     }
 
     /// Returns what is to come after a run (`onCompletion`).

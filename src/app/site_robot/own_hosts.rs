@@ -44,7 +44,8 @@ impl OwnHosts {
         })
     }
 
-    fn has(&self, url: &Url) -> bool {
+    /// Returns `true` if a URL is of one of these hosts.
+    pub(super) fn has(&self, url: &Url) -> bool {
         let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
             return false;
         };

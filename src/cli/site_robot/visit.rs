@@ -23,6 +23,11 @@ const REDRAW: Duration = Duration::from_millis(200);
 /// Exit code of a program that Ctrl-C ended at once.
 const INTERRUPTED: u8 = 130;
 
+/// What may be the matter where nothing was described.
+const FOREIGN: &str = "note: these URLs are not known as of a site of ours; where robots are \
+                       redirected there, set site_robot.starting_points or server.hosts, and the \
+                       site robot is let pass";
+
 pub(super) async fn run(opened: &Opened, args: &VisitArgs) -> anyhow::Result<ExitCode> {
     let delay = args.delay.map(Duration::try_from_secs_f64).transpose();
     let mut changes = SiteRobotChanges::default();
@@ -52,6 +57,9 @@ pub(super) async fn run(opened: &Opened, args: &VisitArgs) -> anyhow::Result<Exi
             return Ok(ExitCode::from(INTERRUPTED));
         };
         tell(&ran, &heaven, args.json)?;
+        if described(&ran.summary.counts) == 0 && !runs.is_at_home() {
+            output::note(FOREIGN);
+        }
         let is_finished = ran.summary.state == RunState::Finished;
         if !is_finished || runs.on_completion() != OnCompletion::Loop {
             let has_begun = ran.summary.failed_starts.is_empty();
