@@ -12,8 +12,6 @@ use axum::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-#[cfg(feature = "site-robot")]
-use crate::admin;
 use crate::admin::{Reloads, RobotRuns, SharedSettings, SharedSites};
 use crate::clock::Clock;
 use crate::detect::SharedDetector;

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    Lease, SourceState, Store, StoreError, StoreErrorKind, changes::Channel,
-    database::Transaction, error::Engine, row::RobotRow, sources, sql, statement::Value,
+    Lease, SourceState, Store, StoreError, StoreErrorKind, changes::Channel, database::Transaction,
+    error::Engine, row::RobotRow, sources, sql, statement::Value,
 };
 use crate::registry::{Robot, Source};
 
