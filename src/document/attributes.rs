@@ -7,7 +7,7 @@ const MAX_NAME_BYTES: usize = 32;
 const MAX_VALUE_BYTES: usize = 64 * 1024;
 
 /// Attributes that count.
-const NAMES: [&[u8]; 14] = [
+const NAMES: [&[u8]; 16] = [
     b"href",
     b"src",
     b"content",
@@ -22,6 +22,8 @@ const NAMES: [&[u8]; 14] = [
     b"role",
     b"open",
     b"class",
+    b"aria-hidden",
+    b"data-nosnippet",
 ];
 
 /// Attribute that counts, by its place among the names.
@@ -41,6 +43,8 @@ pub(super) enum Attribute {
     Role,
     Open,
     Class,
+    AriaHidden,
+    NoSnippet,
 }
 
 /// Attributes of one tag; of one that stands twice, the first counts.

@@ -8,8 +8,8 @@ use super::{fold::shorten, reader};
 ///
 /// Of a page without end the first 10,000 links, 50,000 blocks and 1,000 META
 /// tags are kept. Text is what a reader sees: scripts, styles, templates, SVG,
-/// `<noscript>`, form controls' values, and elements with `hidden` or
-/// `display:none` of their own have none. References are decoded; inline
+/// `<noscript>`, form controls' values, and elements with `hidden`, `display:none`,
+/// `aria-hidden="true"` or `data-nosnippet` of their own have none. References are decoded; inline
 /// elements are joined as they are shown (`<b>a</b>b` is `ab`).
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
@@ -28,6 +28,8 @@ pub struct Page {
     pub links: Vec<Link>,
     /// Headings and paragraphs that a reader sees, in order.
     pub blocks: Vec<Block>,
+    /// Whether it shows a field for a password.
+    pub asks_password: bool,
 }
 
 /// META tag.

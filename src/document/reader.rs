@@ -76,6 +76,7 @@ impl Reader<'_> {
         }
         if !self.open.is_in_template() {
             take_in(self.page, name.as_bytes(), &self.attributes);
+            self.page.asks_password |= self.asks_password(name.as_bytes());
         }
         let is_foreign = self.open.is_foreign();
         let may_close = is_foreign || self.is_xhtml || element.is_foreign_root();
@@ -203,6 +204,7 @@ impl Reader<'_> {
         let role = role.as_deref().unwrap_or_default();
         Traits {
             is_hidden: self.attributes.has(Attribute::Hidden)
+                || self.is_kept_from_robots(name)
                 || (name == b"dialog" && !self.attributes.has(Attribute::Open))
                 || self
                     .attributes
@@ -215,6 +217,28 @@ impl Reader<'_> {
 }
 
 impl Reader<'_> {
+    /// Returns `true` for a field for a password that is shown: many pages hide one for later.
+    fn asks_password(&self, name: &[u8]) -> bool {
+        name == b"input"
+            && !self.open.is_hidden()
+            && !self.traits(name).is_hidden
+            && self.attributes.lower(Attribute::Type).as_deref() == Some("password")
+    }
+
+    /// Returns `true` for text that is not for assistive technology or snippets.
+    ///
+    /// `data-nosnippet` is one of `span`, `div` and `section` only, whatever its value
+    /// (Google Search Central, "Robots meta tag").
+    fn is_kept_from_robots(&self, name: &[u8]) -> bool {
+        let is_silent = || {
+            let hidden = self.attributes.lower(Attribute::AriaHidden);
+            hidden.is_some_and(|hidden| hidden == "true")
+        };
+        is_silent()
+            || matches!(name, b"span" | b"div" | b"section")
+                && self.attributes.has(Attribute::NoSnippet)
+    }
+
     /// Tells which part of a page an element is by the usual names of classes.
     fn part_of_class(&self, name: &[u8]) -> Option<Part> {
         if !matches!(name, b"div" | b"ul" | b"ol" | b"p" | b"table") {

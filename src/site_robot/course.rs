@@ -61,6 +61,8 @@ pub(super) struct Course {
     pub(super) wanted: RunWanted,
     /// Whether somebody else has ended the run.
     pub(super) is_over: bool,
+    /// Whether pages were entered that are described and that nothing leads to any more.
+    pub(super) has_rechecked: bool,
 }
 
 /// What a task has done.
@@ -113,6 +115,7 @@ impl Course {
             may_have_more: true,
             wanted: RunWanted::Run,
             is_over: false,
+            has_rechecked: false,
         }
     }
 
@@ -135,7 +138,11 @@ impl Course {
                 }
                 let has_nothing = self.hosts.queued() == 0 && !self.may_have_more;
                 if self.wanted == RunWanted::Run && has_nothing && self.is_done().await? {
-                    return Ok(true);
+                    // Another instance may have entered some of them.
+                    if !self.recheck().await? && self.is_done().await? {
+                        return Ok(true);
+                    }
+                    continue;
                 }
             }
             let pause = self.pause();

@@ -20,7 +20,7 @@ pub(super) async fn withdraw(settings: &Settings, run: &StoredRun) -> Result<(),
     let reason = "filter-by-md5: a better URL has the same content";
     let outcome = format!("not described: {}", Rejection::new(Step::Data, reason));
     loop {
-        let described = settings.store.described_twice(&settings.site, PIECE);
+        let described = settings.store.described_twice(run, PIECE);
         let described = described.await?;
         let worse: Vec<&DescribedTwice> = described
             .chunk_by(|one, other| one.md5 == other.md5)

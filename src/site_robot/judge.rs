@@ -9,7 +9,7 @@ use crate::description::{ResourceDescription, hex, name};
 use crate::document::{Feed, Sitemap, gunzip, is_gzip, resolve};
 use crate::filter::{Denial, Received, Resource};
 use crate::robots_txt::meta::{RobotsDirectives, RobotsMeta};
-use crate::store::{ClaimedUrl, DescriptionChange, PageRecord};
+use crate::store::{ClaimedUrl, DescriptionChange, Loss, PageRecord, WITHDRAWN};
 
 use super::{
     Rejection, Step,
@@ -98,6 +98,7 @@ impl Judging {
                 &Rejection::new(Step::Answer, "a sitemap or feed: its entries are found"),
             );
             (judged.taken, judged.is_list) = (taken, true);
+            judged.record.loss = Some(Loss::List);
             judged.record.keep_version(answer, hash);
             return judged;
         }
@@ -114,6 +115,7 @@ impl Judging {
                 &Rejection::new(Step::RobotsMeta, reason),
             )
         };
+        self.note_password(&mut judged.record);
         if directives.follow() {
             judged.taken = self.enumerate(visitor);
         }
@@ -170,12 +172,35 @@ impl Judging {
         meta
     }
 
+    /// Notes whether the page asks for a password, and where it did not before.
+    ///
+    /// Then a login may stand in its place: what is known of the page is not given up for that.
+    fn note_password(&self, record: &mut PageRecord) {
+        let asks = self.resource.page_as_seen();
+        let asks = asks.is_some_and(|page| page.asks_password);
+        record.asks_password = Some(asks);
+        let is_start = self.claimed.found_on.is_empty();
+        if !asks || self.claimed.asks_password || !(self.claimed.is_described || is_start) {
+            return;
+        }
+        record.loss = Some(Loss::Login);
+        if self.claimed.is_described && !matches!(record.description, DescriptionChange::Save(_)) {
+            record.description = DescriptionChange::Keep;
+        }
+    }
+
     fn generate(
         &self,
         visitor: &Visitor,
         meta: &RobotsMeta,
         directives: &RobotsDirectives,
     ) -> Judged {
+        if visitor.withdrawn.contains(self.url.as_str()) {
+            let rejection = Rejection::new(Step::Generate, WITHDRAWN);
+            let mut judged = Judged::rejected(self.claimed.clone(), &rejection);
+            judged.record.loss = Some(Loss::Withdrawn);
+            return judged;
+        }
         if let Some(denial) = &self.generation {
             return self.denied(Step::MetaData, denial);
         }
@@ -279,10 +304,12 @@ impl Judging {
     }
 
     fn denied(&self, step: Step, denial: &Denial) -> Judged {
-        Judged::rejected(
-            self.claimed.clone(),
-            &Rejection::new(step, denial.to_string()),
-        )
+        let rejection = Rejection::new(step, denial.to_string());
+        let mut judged = Judged::rejected(self.claimed.clone(), &rejection);
+        if &*denial.function == "filter-by-md5" {
+            judged.record.loss = Some(Loss::Duplicate);
+        }
+        judged
     }
 }
 
@@ -296,10 +323,11 @@ impl Judged {
         }
     }
 
-    /// A page without a description; the one that it has is withdrawn.
+    /// A page without a description; the one that it has is withdrawn when the run is published.
     pub(super) fn rejected(claimed: ClaimedUrl, rejection: &Rejection) -> Self {
         let mut record = PageRecord::new(claimed, format!("not described: {rejection}"));
         record.description = DescriptionChange::Withdraw;
+        record.loss = Some(rejection.step.loss());
         Self::new(record)
     }
 }

@@ -5,8 +5,10 @@
 //! is decided by scope, robots.txt and filters; what it describes by the
 //! generation filter, `X-Robots-Tag` and META tags. Its frontier is in the
 //! database: a run that was cut off goes on where it was, several instances share
-//! one, and the next run asks only for what has changed. What is not found any
-//! more, or may not be described any more, loses its description.
+//! one, and the next run asks only for what has changed. What it brings is in force
+//! when it has ended. A page that says so (`noindex`, robots.txt, 410) is hidden then, one
+//! that is seen to be gone loses its description, one that does not answer keeps it;
+//! where much would go, or a login answers, the results are held back.
 //!
 //! # Example
 //!
@@ -33,18 +35,21 @@ mod conf;
 mod course;
 mod duplicates;
 mod effects;
+mod ending;
 mod error;
 mod explain;
 mod found;
 mod hosts;
 mod judge;
 mod known_links;
+mod losses;
 mod orders;
 mod outcome;
 mod pending;
 mod process;
 mod progress;
 mod readers;
+mod recheck;
 mod rejection;
 mod repeats;
 mod robots;
@@ -55,6 +60,7 @@ mod seen;
 mod settings;
 mod site_robot_handle;
 pub mod source;
+mod starts;
 mod taking;
 mod traps;
 mod visit;
@@ -65,6 +71,7 @@ pub use conf::{
     ConfigFiles, KEYS as ROBOT_KEYS, OnCompletion, Password, RobotConf, RobotConfFile,
     RobotConfRow, RobotKey, RobotKeyKind,
 };
+pub(crate) use ending::Terms;
 pub use effects::{Effect, effect};
 pub use error::SiteRobotError;
 pub use explain::{Explained, Explanation};

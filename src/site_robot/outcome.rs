@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::store::ClaimedUrl;
+use crate::store::{ClaimedUrl, Loss};
 
 use super::{
     settings::Limits,
@@ -21,8 +21,13 @@ pub(super) enum Meaning {
     Unmodified,
     /// The page is elsewhere.
     Moved(String),
-    /// There is nothing to describe, and there will not be.
-    Gone(String),
+    /// There is nothing to describe.
+    Gone {
+        /// Why not.
+        reason: String,
+        /// What that means for what was described.
+        loss: Loss,
+    },
     /// There may be something later.
     Passing {
         /// Why there is nothing now.
@@ -38,18 +43,38 @@ pub(super) fn meaning(answer: &PageAnswer, was_conditional: bool, now_ms: i64) -
     match status {
         200 | 203 => match strange_coding(answer) {
             None => Meaning::Page,
-            Some(coding) => Meaning::Gone(format!("nobody asked for the coding {coding}")),
+            Some(coding) => {
+                gone(format!("nobody asked for the coding {coding}"), Loss::Missing)
+            }
         },
         304 if was_conditional => Meaning::Unmodified,
         301 | 302 | 303 | 307 | 308 => match answer.location() {
             Some(location) => Meaning::Moved(location),
-            None => Meaning::Gone(format!("the answer {status} names no place to go to")),
+            None => gone(
+                format!("the answer {status} names no place to go to"),
+                Loss::Missing,
+            ),
         },
         408 | 425 | 429 | 500..=599 => Meaning::Passing {
             reason: format!("status {status}"),
             hold: answer.retry_after(time(now_ms)).map(|it| it.min(MAX_HOLD)),
         },
-        _ => Meaning::Gone(format!("status {status}")),
+        _ => gone(format!("status {status}"), loss_of(status)),
+    }
+}
+
+fn gone(reason: String, loss: Loss) -> Meaning {
+    Meaning::Gone { reason, loss }
+}
+
+/// Returns what a status that brings no page means for what was described.
+fn loss_of(status: u16) -> Loss {
+    match status {
+        401 | 407 => Loss::Locked,
+        403 => Loss::Forbidden,
+        // 451 too is said of the page itself (RFC 7725).
+        410 | 451 => Loss::Told,
+        _ => Loss::Gone,
     }
 }
 
@@ -66,7 +91,11 @@ pub(super) fn meaning_of_error(error: &SourceError) -> Meaning {
     if error.is_temporary() {
         return Meaning::Passing { reason, hold: None };
     }
-    Meaning::Gone(reason)
+    match error {
+        // Our own limit leaves it out.
+        SourceError::TooLarge { .. } => gone(reason, Loss::Excluded),
+        _ => gone(reason, Loss::Missing),
+    }
 }
 
 /// Returns when a page that failed is tried again; nothing when it has had its chances.

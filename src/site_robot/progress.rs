@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::store::{RunCounts, RunState};
+use crate::store::{RunCounts, RunState, StoredRun};
 
 /// Hosts whose progress is told.
 const MAX_HOSTS: usize = 100;
@@ -80,8 +80,44 @@ pub struct Summary {
     pub counts: RunCounts,
     /// How long this instance took.
     pub elapsed: Duration,
-    /// Starting points with what became of each, where none of them brought anything.
+    /// Starting points with what became of each, where none of them brought anything, and those
+    /// whose server did not answer.
     pub failed_starts: Vec<(String, String)>,
+    /// Why its results are held back, where they are.
+    pub held: Option<String>,
+    /// Pages of heaven that do not answer, and stay.
+    pub missing: u64,
+    /// Pages of heaven.
+    pub shown: u64,
+}
+
+impl Summary {
+    pub(super) fn of(run: StoredRun) -> Self {
+        Self {
+            site: run.site,
+            run_id: run.run_id,
+            state: run.state,
+            is_resumed: false,
+            counts: run.counts,
+            elapsed: Duration::ZERO,
+            failed_starts: Vec::new(),
+            held: run.held,
+            missing: 0,
+            shown: 0,
+        }
+    }
+
+    /// Returns `true` if the run came to its end, its results are in force, and the site answered.
+    #[must_use]
+    pub fn is_good(&self) -> bool {
+        let is_finished = self.state == RunState::Finished;
+        is_finished && self.failed_starts.is_empty() && !is_much(self.missing, self.shown)
+    }
+}
+
+/// Returns `true` for more than ten of a heaven's pages that are more than a fifth of them.
+pub(super) fn is_much(pages: u64, of: u64) -> bool {
+    pages > 10 && pages.saturating_mul(5) > of
 }
 
 impl RobotState {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::store::Loss;
+
 /// Step at which a URL or its page is judged.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
@@ -39,6 +41,21 @@ pub struct Rejection {
 }
 
 impl Step {
+    /// Returns how what is given up here is lost, where nothing else is known.
+    pub(super) fn loss(self) -> Loss {
+        match self {
+            Self::RobotsTxt | Self::RobotsMeta => Loss::Told,
+            Self::Answer => Loss::Gone,
+            Self::Url
+            | Self::Scope
+            | Self::Depth
+            | Self::Trap
+            | Self::MetaData
+            | Self::Data
+            | Self::Generate => Loss::Excluded,
+        }
+    }
+
     /// Returns the word for it.
     #[must_use]
     pub fn as_str(self) -> &'static str {

@@ -6,15 +6,19 @@ use crate::filter::{FilterRun, FilterRunState};
 use crate::store::{FoundUrl, RunCounts, RunState, StoreError, StoredRun};
 
 use super::{
-    Progress, RobotState, SiteRobotError, Summary, course::Course, readers::Readers,
-    scope::host_key, settings::Settings, site_robot_handle::Shared, visit::Visitor,
+    Progress, RobotState, SiteRobotError, Summary, Terms, course::Course, ending::Ending,
+    readers::Readers, scope::host_key, settings::Settings, site_robot_handle::Shared,
+    visit::Visitor,
 };
 
 /// Descriptions whose checksums are read at once.
 const PIECE: u32 = 5_000;
 
 /// Runs until everything is visited, or until it is stopped.
-pub(super) async fn run(shared: &Arc<Shared>) -> Result<Summary, SiteRobotError> {
+pub(super) async fn run(
+    shared: &Arc<Shared>,
+    terms: &Terms<'_>,
+) -> Result<Summary, SiteRobotError> {
     let settings = &shared.settings;
     let began_ms = settings.clock.now_ms();
     let fingerprint = super::settings::fingerprint(settings);
@@ -22,6 +26,7 @@ pub(super) async fn run(shared: &Arc<Shared>) -> Result<Summary, SiteRobotError>
         .store
         .begin_run(&settings.site, &fingerprint, began_ms);
     let (run, is_resumed) = begun.await?;
+    let withdrawn = settings.store.withdrawn_urls(&settings.site).await?;
     let counted = FilterRunState {
         objects: run.counts.fetched,
         ..FilterRunState::default()
@@ -35,6 +40,7 @@ pub(super) async fn run(shared: &Arc<Shared>) -> Result<Summary, SiteRobotError>
         known_links: super::known_links::KnownLinks::default(),
         readers: Readers::new(settings.limits.readers),
         looks: std::hash::RandomState::new(),
+        withdrawn: withdrawn.into_iter().collect(),
     };
     if is_resumed {
         recall(&visitor, &run).await?;
@@ -44,7 +50,7 @@ pub(super) async fn run(shared: &Arc<Shared>) -> Result<Summary, SiteRobotError>
     let ended = course.go().await;
     course.leave().await;
     let has_finished = ended?;
-    course.end(has_finished).await
+    course.end(has_finished, terms).await
 }
 
 /// Tells the generation filter which contents the run has met before it was cut off.
@@ -122,60 +128,31 @@ impl Course {
         }
     }
 
-    pub(super) async fn end(&self, has_finished: bool) -> Result<Summary, SiteRobotError> {
+    pub(super) async fn end(
+        &self,
+        has_finished: bool,
+        terms: &Terms<'_>,
+    ) -> Result<Summary, SiteRobotError> {
         let settings = self.visitor.settings();
-        let (store, site, run_id) = (&settings.store, &settings.site, self.run.run_id);
         let now_ms = self.now_ms();
-        let run = if has_finished {
-            super::duplicates::withdraw(settings, &self.run).await?;
-            store.finish_run(site, run_id, now_ms).await?
-        } else {
-            store.run(run_id).await?
-        };
         let elapsed_ms = u64::try_from(now_ms - self.began_ms).unwrap_or(0);
-        let failed_starts = if has_finished {
-            self.failed_starts().await?
+        let mut summary = if has_finished {
+            let ending = Ending::new(settings, &self.run);
+            ending.publish_or_hold(terms, now_ms).await?
         } else {
-            Vec::new()
+            Summary::of(settings.store.run(self.run.run_id).await?)
         };
-        let summary = Summary {
-            site: site.clone(),
-            run_id,
-            state: run.state,
-            is_resumed: self.is_resumed,
-            counts: run.counts,
-            elapsed: Duration::from_millis(elapsed_ms),
-            failed_starts,
-        };
-        if run.state == RunState::Finished {
+        summary.is_resumed = self.is_resumed;
+        summary.elapsed = Duration::from_millis(elapsed_ms);
+        if summary.state == RunState::Finished {
+            let site = &summary.site;
             tracing::info!(
                 site,
-                fetched = run.counts.fetched,
+                fetched = summary.counts.fetched,
                 elapsed_ms,
                 "the site robot has visited {site}"
             );
         }
         Ok(summary)
-    }
-
-    /// Returns the starting points with what became of each, if none of them was answered well.
-    async fn failed_starts(&self) -> Result<Vec<(String, String)>, StoreError> {
-        let Settings {
-            store,
-            site,
-            starts,
-            ..
-        } = self.visitor.settings();
-        let mut failed = Vec::new();
-        for start in starts {
-            let known = store.known_url(site, start.url.as_str()).await?;
-            let status = known.as_ref().and_then(|known| known.status);
-            if status.is_some_and(|status| status < 400) {
-                return Ok(Vec::new());
-            }
-            let outcome = known.and_then(|known| known.outcome).unwrap_or_default();
-            failed.push((start.url.as_str().to_owned(), outcome));
-        }
-        Ok(failed)
     }
 }

@@ -84,11 +84,14 @@ impl std::fmt::Debug for Settings {
     }
 }
 
+/// Number of the rules by which pages are read: with others, whole pages are asked for again.
+const READ_BY: u32 = 2;
+
 /// Returns a text that changes when pages would be judged otherwise.
 pub(super) fn fingerprint(settings: &Settings) -> String {
     use md5::{Digest as _, Md5};
     let judged_by = format!(
-        "{}\n{}\n{}\n{}\n{:?}",
+        "{READ_BY}\n{}\n{}\n{}\n{}\n{:?}",
         settings.fingerprint,
         settings.enumeration.name(),
         settings.generation.name(),

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use crate::store::{RunWanted, Store};
 
 use super::{
-    Explanation, Progress, SiteRobotBuilder, SiteRobotError, Summary, explain, run,
+    Explanation, Progress, SiteRobotBuilder, SiteRobotError, Summary, Terms, ending, explain, run,
     settings::Settings, source::PageSource,
 };
 
@@ -64,9 +64,11 @@ impl SiteRobot {
         }
     }
 
-    /// Runs until everything is visited, or until it is stopped.
+    /// Runs until everything is visited, or until it is stopped; then publishes what it brought.
     ///
-    /// A run that was stopped or cut off is resumed. Dropping the future ends
+    /// What a run brings is in force when it has ended, and only where it saw the site: where
+    /// a login answers, a starting point has moved, or much would go, its results are held back
+    /// until [`Self::accept`]. A run that was stopped or cut off is resumed. Dropping the future ends
     /// what is being fetched; the next run resumes it.
     ///
     /// # Errors
@@ -74,12 +76,34 @@ impl SiteRobot {
     /// Fails when the database does, and when this robot runs already. Pages
     /// that cannot be fetched are counted, not errors.
     pub async fn run(&self) -> Result<Summary, SiteRobotError> {
+        self.run_on(&Terms::default()).await
+    }
+
+    /// Runs, and publishes on these terms.
+    pub(crate) async fn run_on(&self, terms: &Terms<'_>) -> Result<Summary, SiteRobotError> {
         let _running = self.occupy()?;
-        let summary = run::run(&self.shared).await?;
+        let summary = run::run(&self.shared, terms).await?;
         if let Some(on_end) = &self.shared.settings.on_end {
             on_end(&summary);
         }
         Ok(summary)
+    }
+
+    /// Puts the results of the last run in force, where they are held back; asks the site nothing.
+    ///
+    /// Returns nothing where no results are held back.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does, and when this robot runs.
+    pub async fn accept(&self) -> Result<Option<Summary>, SiteRobotError> {
+        let _running = self.occupy()?;
+        ending::accept(&self.shared.settings).await
+    }
+
+    /// Puts what a run has brought so far in force, and withdraws nothing yet.
+    pub(crate) async fn publish_so_far(&self) -> Result<(), SiteRobotError> {
+        ending::publish_so_far(&self.shared.settings).await
     }
 
     /// Explains, step by step, what the robot would do with a URL, and what it did.

@@ -6,7 +6,7 @@ use url::Url;
 
 use crate::fetch::Conditions;
 use crate::filter::{Filter, FilterRun, Passage, Resource, Surroundings};
-use crate::store::{ClaimedUrl, DescriptionChange, FoundUrl, PageRecord, RunCounts};
+use crate::store::{ClaimedUrl, DescriptionChange, FoundUrl, Loss, PageRecord, RunCounts};
 
 use super::{
     Rejection, SiteRobotError, Step,
@@ -36,6 +36,8 @@ pub(super) struct Visitor {
     pub(super) known_links: KnownLinks,
     pub(super) readers: Readers,
     pub(super) looks: std::hash::RandomState,
+    /// URLs that are kept out of heaven for good.
+    pub(super) withdrawn: std::collections::HashSet<String>,
 }
 
 /// What became of a visit.
@@ -136,12 +138,8 @@ impl Visitor {
                 self.failed(judging.claimed, reason, status, hold, now_ms)
                     .await
             }
-            (Meaning::Gone(reason), answer) => {
-                let rejection = Rejection::new(Step::Answer, reason);
-                let mut visited = Visited::rejected(judging.claimed, &rejection);
-                visited.record.status = answer.map(|answer| answer.status);
-                visited.counts.fetched = u64::from(visited.record.status.is_some());
-                Ok(visited)
+            (Meaning::Gone { reason, loss }, answer) => {
+                Ok(gone(judging.claimed, reason, loss, answer.as_ref()))
             }
             (_, None) => Err(SiteRobotError::Worker {
                 reason: "an answer is missing".to_owned(),
@@ -176,7 +174,7 @@ impl Visitor {
             }
             _ => return Ok(Visited::new(record, counts)),
         };
-        record.outcome = refused.outcome;
+        (record.outcome, record.loss) = (refused.outcome, refused.loss);
         record.description = DescriptionChange::Withdraw;
         // It is asked for as a whole next time, since it may be allowed again.
         (record.etag, record.last_modified, record.content_hash) = (None, None, None);
@@ -203,6 +201,7 @@ impl Visitor {
         );
         let rejection = Rejection::new(Step::Answer, reason);
         let mut visited = Visited::rejected(judging.claimed, &rejection);
+        visited.record.loss = Some(Loss::Moved);
         let taken: Vec<Taken> = target
             .into_iter()
             .map(|url| Taken { url, steps: 0 })
@@ -239,7 +238,7 @@ impl Visitor {
         retry_ms: Option<i64>,
     ) -> Result<Visited, SiteRobotError> {
         let mut record = self.kept(claimed, &format!("failed: {reason}")).await?;
-        record.retry_ms = retry_ms;
+        (record.retry_ms, record.loss) = (retry_ms, Some(Loss::Missing));
         if retry_ms.is_some() {
             record.found.clear();
         }
@@ -335,6 +334,19 @@ impl Visitor {
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
+}
+
+/// A page that is not there, or that is not let out; one that asks for a login stays.
+fn gone(claimed: ClaimedUrl, reason: String, loss: Loss, answer: Option<&PageAnswer>) -> Visited {
+    let mut visited = Visited::rejected(claimed, &Rejection::new(Step::Answer, reason));
+    let record = &mut visited.record;
+    record.loss = Some(loss);
+    record.status = answer.map(|answer| answer.status);
+    if matches!(loss, Loss::Locked | Loss::Missing) {
+        (record.description, record.links) = (DescriptionChange::Keep, None);
+    }
+    visited.counts.fetched = u64::from(answer.is_some());
+    visited
 }
 
 /// Runs the stage before a page is fetched; a page that comes again is not counted again.

@@ -36,6 +36,7 @@ mod orders;
 mod own_robot_key;
 mod postgres;
 mod presence;
+mod publications;
 mod refreshes;
 mod repair;
 mod replace;
@@ -64,6 +65,10 @@ pub use leases::{Lease, LeaseError, LeaseHolder};
 pub use logins::LoginFailures;
 pub use orders::{SiteRobotNews, StoredOrder};
 pub use presence::{Absence, PresenceChange};
+pub use publications::{
+    DescriptionStates, LostDescription, Loss, Publication, Staged, StagedChange, UnmetDescription,
+    WITHDRAWN,
+};
 pub use refreshes::{RefreshOutcome, RefreshRecord};
 pub use repair::{Repair, RepairedTable};
 pub use replace::Changes;

@@ -42,6 +42,7 @@ mod site_robot;
 mod site_robot_cli;
 mod site_robot_files;
 mod site_robot_handover;
+mod site_robot_held;
 mod site_robot_polite;
 mod site_robot_traps;
 mod sites;

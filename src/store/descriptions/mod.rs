@@ -11,4 +11,4 @@ pub use read::DescriptionEntry;
 pub use row::StoredDescription;
 pub use write::Saved;
 
-pub(super) use write::{clear, delete, save};
+pub(super) use write::{clear, write_to};

@@ -10,6 +10,9 @@ use super::{
     DescriptionOrder,
 };
 
+/// Columns of a description that are written for each.
+const COLUMNS: usize = 10;
+
 /// Write descriptions: `$1` site, `$2` run, `$3` now.
 pub(super) static SAVE: LazyLock<ByRows> =
     LazyLock::new(|| ByRows::new(&[8, 6, 5, 4, 3, 2, 1], save));
@@ -30,12 +33,12 @@ macro_rules! description_columns {
 statements! {
     DESCRIPTION = "read a resource description",
         concat!("SELECT ", description_columns!(),
-            " FROM resource_descriptions WHERE site = $1 AND url = $2");
+            " FROM resource_descriptions WHERE site = $1 AND url = $2 AND hidden_ms IS NULL");
     DESCRIPTION_COUNT = "count the resource descriptions",
-        "SELECT COUNT(*) FROM resource_descriptions WHERE site = $1";
+        "SELECT COUNT(*) FROM resource_descriptions WHERE site = $1 AND hidden_ms IS NULL";
     DESCRIPTION_SITES = "list the sites with resource descriptions",
         "SELECT site, COUNT(*), MAX(modified_ms) FROM resource_descriptions \
-         GROUP BY site ORDER BY site";
+         WHERE hidden_ms IS NULL GROUP BY site ORDER BY site";
     CLEAR_DESCRIPTIONS = "remove the resource descriptions",
         "DELETE FROM resource_descriptions WHERE site = $1";
 }
@@ -64,7 +67,8 @@ pub(super) fn read_entries(order: DescriptionOrder, with_key: bool) -> Statement
 
 fn fingerprints(urls: usize) -> Statement {
     let sql = format!(
-        "SELECT url, fingerprint FROM resource_descriptions WHERE site = $1 AND url IN ({})",
+        "SELECT url, fingerprint FROM resource_descriptions WHERE site = $1 \
+         AND hidden_ms IS NULL AND url IN ({})",
         parameters(2, urls)
     );
     Statement::assembled("look for resource descriptions", sql)
@@ -79,7 +83,6 @@ fn delete(urls: usize) -> Statement {
 }
 
 fn save(rows: usize) -> Statement {
-    const COLUMNS: usize = 10;
     let mut sql = "INSERT INTO resource_descriptions (site, run_id, first_seen_ms, modified_ms, \
          url, fingerprint, title, title_key, depth_key, md5, attributes, partial_text, full_text, \
          contents) VALUES "
@@ -89,8 +92,21 @@ fn save(rows: usize) -> Statement {
         let values = parameters(4 + row * COLUMNS, COLUMNS);
         let _ = write!(sql, "{comma}($1, $2, $3, $3, {values})");
     }
-    // What says the same stays as it is, dates and all, as it does when a server
-    // answers that nothing changed.
+    sql.push_str(&SAVED_OVER);
+    Statement::assembled("write resource descriptions", sql)
+}
+
+/// Returns the parameters of so many rows from `$4` on, each in parentheses.
+pub(in crate::store) fn values_of_rows(rows: usize) -> String {
+    let row = |row| format!("({})", parameters(4 + row * COLUMNS, COLUMNS));
+    (0..rows).map(row).collect::<Vec<_>>().join(", ")
+}
+
+/// What is saved over a description, which is shown then.
+///
+/// What says the same stays as it is, dates and all, as it does when a server answers that
+/// nothing changed.
+pub(in crate::store) static SAVED_OVER: LazyLock<String> = LazyLock::new(|| {
     let kept = |column: &str, unless: &str| {
         format!(
             "{column} = CASE WHEN resource_descriptions.fingerprint = excluded.fingerprint{unless} \
@@ -98,17 +114,18 @@ fn save(rows: usize) -> Statement {
         )
     };
     let as_near = " AND resource_descriptions.depth_key = excluded.depth_key";
-    sql.push_str(" ON CONFLICT (site, url) DO UPDATE SET ");
+    let mut sql = " ON CONFLICT (site, url) DO UPDATE SET ".to_owned();
     sql.push_str(&kept("modified_ms", ""));
     for column in ["attributes", "partial_text", "full_text", "contents"] {
         sql.push_str(&kept(column, as_near));
     }
     sql.push_str(
         "run_id = excluded.run_id, fingerprint = excluded.fingerprint, title = excluded.title, \
-         title_key = excluded.title_key, depth_key = excluded.depth_key, md5 = excluded.md5",
+         title_key = excluded.title_key, depth_key = excluded.depth_key, md5 = excluded.md5, \
+         hidden_ms = NULL, hidden_reason = NULL, missing_ms = NULL",
     );
-    Statement::assembled("write resource descriptions", sql)
-}
+    sql
+});
 
 /// Returns `$FIRST, …`, so many.
 pub(in crate::store) fn parameters(first: usize, count: usize) -> String {
@@ -156,8 +173,8 @@ fn ordered(
     };
     // SQLite compiles a statement anew for each value of a bare limit.
     let sql = format!(
-        "SELECT {columns} FROM resource_descriptions WHERE site = $1 AND {filter} \
-         ORDER BY {sorted} LIMIT $4 + 0"
+        "SELECT {columns} FROM resource_descriptions WHERE site = $1 AND hidden_ms IS NULL \
+         AND {filter} ORDER BY {sorted} LIMIT $4 + 0"
     );
     Statement::assembled(what, sql)
 }

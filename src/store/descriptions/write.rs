@@ -6,7 +6,8 @@ use super::{
     super::{
         Store, StoreError,
         database::Transaction,
-        statement::{Step, Value},
+        publications::{bump, clear_publications, hide_withdrawn},
+        statement::{ByRows, Step, Value},
     },
     row::WriteRow,
     sql,
@@ -44,9 +45,12 @@ impl Store {
         let mut all = Vec::with_capacity(descriptions.len());
         for piece in descriptions.chunks(8) {
             let piece: Vec<_> = piece.iter().collect();
-            let saved = save(&mut transaction, (site, run_id), &piece, Vec::new(), now_ms);
+            let of = (site, run_id);
+            let saved = write_to(&sql::SAVE, &mut transaction, of, &piece, Vec::new(), now_ms);
             all.extend(saved.await?);
         }
+        hide_withdrawn(&mut transaction, site, now_ms).await?;
+        bump(&mut transaction, site).await?;
         transaction.commit().await?;
         Ok(all)
     }
@@ -59,6 +63,7 @@ impl Store {
     pub async fn delete_descriptions(&self, site: &str, urls: &[&str]) -> Result<u64, StoreError> {
         let mut transaction = self.database.begin("remove resource descriptions").await?;
         let deleted = delete(&mut transaction, site, urls).await?;
+        bump(&mut transaction, site).await?;
         transaction.commit().await?;
         Ok(deleted)
     }
@@ -69,13 +74,17 @@ impl Store {
     ///
     /// Fails when the database does, and then withdraws none.
     pub async fn clear_descriptions(&self, site: &str) -> Result<u64, StoreError> {
-        let clear = &sql::CLEAR_DESCRIPTIONS;
-        self.database.execute(clear, &[site.into()]).await
+        let mut transaction = self.database.begin(sql::CLEAR_DESCRIPTIONS.what).await?;
+        let cleared = clear(&mut transaction, site).await?;
+        transaction.commit().await?;
+        Ok(cleared)
     }
 }
 
-/// Saves descriptions within a transaction, and carries out other steps behind that.
-pub(in crate::store) async fn save<'v>(
+/// Writes descriptions by a statement within a transaction, and carries out other steps behind
+/// that; returns how each differs from what is in force.
+pub(in crate::store) async fn write_to<'v>(
+    into: &ByRows,
     transaction: &mut Transaction<'_>,
     (site, run_id): (&'v str, i64),
     descriptions: &[&'v ResourceDescription],
@@ -98,7 +107,7 @@ pub(in crate::store) async fn save<'v>(
     let mut steps: Vec<Step<'_>> = known
         .map(|(statement, list)| (statement, of_urls(site, &list)))
         .collect();
-    for (statement, piece) in sql::SAVE.pieces(&rows) {
+    for (statement, piece) in into.pieces(&rows) {
         let mut values: Vec<Value<'_>> = vec![site.into(), run_id.into(), now_ms.into()];
         values.extend(piece.iter().flat_map(WriteRow::values));
         steps.push((statement, values));
@@ -126,12 +135,14 @@ pub(in crate::store) async fn clear(
     transaction: &mut Transaction<'_>,
     site: &str,
 ) -> Result<u64, StoreError> {
-    let clear = &sql::CLEAR_DESCRIPTIONS;
-    transaction.execute(clear, &[site.into()]).await
+    let cleared = transaction.execute(&sql::CLEAR_DESCRIPTIONS, &[site.into()]).await?;
+    clear_publications(transaction, site).await?;
+    bump(transaction, site).await?;
+    Ok(cleared)
 }
 
 /// Withdraws descriptions within a transaction.
-pub(in crate::store) async fn delete(
+async fn delete(
     transaction: &mut Transaction<'_>,
     site: &str,
     urls: &[&str],

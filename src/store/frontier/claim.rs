@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use super::{
     super::{Store, StoreError, database::Transaction, error::Engine, statement::Value},
     ClaimedUrl, FoundUrl, KnownUrl, RunCounts, sql,
-    url::ClaimedRow,
+    url::{ClaimedRow, KnownRow},
 };
 
 /// How long a holder is known to be alive without a sign.
@@ -184,37 +184,9 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn known_url(&self, site: &str, url: &str) -> Result<Option<KnownUrl>, StoreError> {
-        type Row = (
-            i64,
-            i64,
-            String,
-            i64,
-            i64,
-            Option<i64>,
-            Option<String>,
-            Option<i64>,
-        );
         let values = [site.into(), url.into()];
-        let row: Option<Row> = self.database.first(&sql::KNOWN_URL, &values).await?;
-        let known =
-            |(run_id, depth, found_on, state, described, status, outcome, fetched_ms): Row| {
-                KnownUrl {
-                    run_id,
-                    depth: small(depth),
-                    found_on,
-                    state: match state {
-                        0 => "waiting",
-                        1 => "taken",
-                        2 => "deferred",
-                        _ => "done",
-                    },
-                    is_described: described != 0,
-                    status: status.and_then(|status| u16::try_from(status).ok()),
-                    outcome,
-                    fetched_ms,
-                }
-            };
-        Ok(row.map(known))
+        let row: Option<KnownRow> = self.database.first(&sql::KNOWN_URL, &values).await?;
+        Ok(row.map(KnownRow::into_known))
     }
 
     /// Returns the links that a page had when it was last fetched.

@@ -1,7 +1,7 @@
 //! Resources of the same content that are described more than once.
 
 use super::{
-    super::{Store, StoreError, descriptions::delete},
+    super::{Store, StoreError, publications::unstage},
     StoredRun, sql,
 };
 
@@ -12,44 +12,44 @@ pub struct DescribedTwice {
     pub md5: String,
     /// URL of the resource.
     pub url: String,
-    /// When it was first described.
-    pub first_seen_ms: i64,
+    /// Whether a description of it is in force.
+    pub is_published: bool,
 }
 
 impl Store {
-    /// Returns resources of the same content, those of one MD5 beside each other.
+    /// Returns resources that a run has described and that have the same content, those of one
+    /// MD5 beside each other.
     ///
     /// # Errors
     ///
     /// Fails when the database does.
     pub async fn described_twice(
         &self,
-        site: &str,
+        run: &StoredRun,
         limit: u32,
     ) -> Result<Vec<DescribedTwice>, StoreError> {
-        let any: Option<(String,)> = self
-            .database
-            .first(&sql::CONTENT_OF_MANY, &[site.into()])
-            .await?;
-        if any.is_none() {
-            // As a rule: then the descriptions are gone through once, and not again.
-            return Ok(Vec::new());
-        }
-        let values = [site.into(), i64::from(limit).into()];
-        let rows = self.database.rows(&sql::DESCRIBED_TWICE, &values).await?;
-        let row = |(md5, url, first_seen_ms)| DescribedTwice {
+        let values = [
+            (&run.site).into(),
+            run.run_id.into(),
+            i64::from(limit).into(),
+        ];
+        let rows: Vec<(String, String, i64)> =
+            self.database.rows(&sql::DESCRIBED_TWICE, &values).await?;
+        let row = |(md5, url, is_published)| DescribedTwice {
             md5,
             url,
-            first_seen_ms,
+            is_published: is_published != 0,
         };
         Ok(rows.into_iter().map(row).collect())
     }
 
-    /// Withdraws the descriptions of duplicates; the run has not added those of its own then.
+    /// Gives up what a run has described of duplicates; it has not added those of its own then.
+    ///
+    /// Those in force are withdrawn when the run is published.
     ///
     /// # Errors
     ///
-    /// Fails when the database does, and then withdraws none.
+    /// Fails when the database does, and then gives up none.
     pub async fn withdraw_duplicates(
         &self,
         run: &StoredRun,
@@ -58,17 +58,16 @@ impl Store {
     ) -> Result<(), StoreError> {
         let site = run.site.as_str();
         let mut transaction = self.database.begin("withdraw duplicates").await?;
-        let (mut added, mut older) = (0_i64, 0_i64);
+        let mut added = 0_i64;
         for duplicate in duplicates {
-            if delete(&mut transaction, site, &[&duplicate.url]).await? == 0 {
-                continue;
-            }
-            let is_older = duplicate.first_seen_ms < run.started_ms;
-            *(if is_older { &mut older } else { &mut added }) += 1;
+            unstage(&mut transaction, site, &duplicate.url).await?;
             let values = [site.into(), (&duplicate.url).into(), outcome.into()];
-            transaction.execute(&sql::NOT_DESCRIBED, &values).await?;
+            let changed = transaction.execute(&sql::NOT_DESCRIBED, &values).await?;
+            if changed > 0 && !duplicate.is_published {
+                added += 1;
+            }
         }
-        let values = [run.run_id.into(), added.into(), older.into()];
+        let values = [run.run_id.into(), added.into()];
         transaction.execute(&sql::UNCOUNT_ADDED, &values).await?;
         transaction.commit().await
     }

@@ -1,21 +1,15 @@
-//! A run ends: what it has not met is withdrawn and forgotten.
+//! A run ends: what it has not met is forgotten, unless its results wait.
 
 use super::{
     super::{Store, StoreError, descriptions::clear},
     RunCounts, RunState, StoredRun, sql,
 };
 
-/// Descriptions that are looked at in one statement.
-const PIECE: i64 = 1_000;
-
-/// Behind every URL there is.
-const LAST: &str = "\u{10ffff}";
-
 impl Store {
-    /// Ends a run: withdraws descriptions of what it has not met or not described.
+    /// Ends a run whose results are in force: forgets URLs that it has not met.
     ///
-    /// Returns the run as it is then. It does no harm to call it twice, nor
-    /// while another instance does.
+    /// `withdrawn` is how many descriptions are not shown any more. Returns the run as it is
+    /// then. It does no harm to call it twice, nor while another instance does.
     ///
     /// # Errors
     ///
@@ -24,24 +18,50 @@ impl Store {
         &self,
         site: &str,
         run_id: i64,
+        withdrawn: u64,
         now_ms: i64,
     ) -> Result<StoredRun, StoreError> {
-        let withdrawn = self.withdraw_unmet(site, run_id).await?;
-        let counts = RunCounts {
-            withdrawn,
-            ..RunCounts::default()
-        };
-        let values = counts.values(run_id);
-        self.database.execute(&sql::COUNT_RUN, &values).await?;
+        self.count_withdrawn(run_id, withdrawn).await?;
         if self.end_run(run_id, RunState::Finished, now_ms).await? {
-            let counts = self.run(run_id).await?.counts;
-            if counts.changed + counts.withdrawn > 0 {
-                // What they were duplicates of may be another page now.
-                let doubt = &sql::DOUBT_DUPLICATES;
-                self.database.execute(doubt, &[site.into()]).await?;
-            }
-            let values = [site.into(), run_id.into()];
-            self.database.execute(&sql::FORGET_URLS, &values).await?;
+            self.settle(site, run_id).await?;
+        }
+        self.run(run_id).await
+    }
+
+    /// Ends a run whose results are not in force, and says why.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does; the run can be ended later then.
+    pub async fn hold_run(
+        &self,
+        run_id: i64,
+        why: &str,
+        withdrawn: u64,
+        now_ms: i64,
+    ) -> Result<StoredRun, StoreError> {
+        self.count_withdrawn(run_id, withdrawn).await?;
+        let held = RunState::Held.as_str();
+        let values = [run_id.into(), held.into(), now_ms.into(), why.into()];
+        self.database.execute(&sql::HOLD_RUN, &values).await?;
+        self.run(run_id).await
+    }
+
+    /// Notes that the results of a run that was held back are in force.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn accept_run(
+        &self,
+        site: &str,
+        run_id: i64,
+        withdrawn: u64,
+    ) -> Result<StoredRun, StoreError> {
+        self.count_withdrawn(run_id, withdrawn).await?;
+        let values = [run_id.into(), RunState::Finished.as_str().into()];
+        if self.database.execute(&sql::ACCEPT_RUN, &values).await? > 0 {
+            self.settle(site, run_id).await?;
         }
         self.run(run_id).await
     }
@@ -90,23 +110,25 @@ impl Store {
         Ok(row.and_then(|(md5,)| md5))
     }
 
-    /// Goes through the descriptions in pieces: nobody waits for long.
-    async fn withdraw_unmet(&self, site: &str, run_id: i64) -> Result<u64, StoreError> {
-        let mut withdrawn = 0;
-        let mut after = String::new();
-        loop {
-            let values = [site.into(), (&after).into(), PIECE.into()];
-            let end: Option<(String,)> = self
-                .database
-                .first(&sql::LAST_URL_OF_PIECE, &values)
-                .await?;
-            let upto = end.as_ref().map_or(LAST, |(url,)| url.as_str());
-            let values = [site.into(), (&after).into(), upto.into(), run_id.into()];
-            withdrawn += self.database.execute(&sql::WITHDRAW_PIECE, &values).await?;
-            match end {
-                Some((url,)) => after = url,
-                None => return Ok(withdrawn),
-            }
+    async fn count_withdrawn(&self, run_id: i64, withdrawn: u64) -> Result<(), StoreError> {
+        let counts = RunCounts {
+            withdrawn,
+            ..RunCounts::default()
+        };
+        let values = counts.values(run_id);
+        self.database.execute(&sql::COUNT_RUN, &values).await?;
+        Ok(())
+    }
+
+    async fn settle(&self, site: &str, run_id: i64) -> Result<(), StoreError> {
+        let counts = self.run(run_id).await?.counts;
+        if counts.changed + counts.withdrawn > 0 {
+            // What they were duplicates of may be another page now.
+            let doubt = &sql::DOUBT_DUPLICATES;
+            self.database.execute(doubt, &[site.into()]).await?;
         }
+        let values = [site.into(), run_id.into()];
+        self.database.execute(&sql::FORGET_URLS, &values).await?;
+        Ok(())
     }
 }

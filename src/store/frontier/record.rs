@@ -4,8 +4,8 @@ use super::{
     super::{
         Saved, Store, StoreError,
         database::Transaction,
-        descriptions::{delete, save},
         error::Engine,
+        publications::{Loss, stage},
         statement::{Step, Value},
     },
     ClaimedUrl, FoundUrl, RunCounts,
@@ -39,6 +39,10 @@ pub struct PageRecord {
     pub content_hash: Option<String>,
     /// What becomes of its resource description.
     pub description: DescriptionChange,
+    /// How it came to have none.
+    pub loss: Option<Loss>,
+    /// Whether it asks for a password; nothing where it was not read.
+    pub asks_password: Option<bool>,
     /// Links to follow at another visit that brings none; nothing leaves those that are known.
     pub links: Option<Vec<String>>,
     /// URLs found on it.
@@ -50,9 +54,9 @@ pub struct PageRecord {
 pub enum DescriptionChange {
     /// It stays, if there is one.
     Keep,
-    /// It is saved.
+    /// It is saved, and in force when the run is published.
     Save(ResourceDescription),
-    /// It is withdrawn, if there is one.
+    /// It is withdrawn when the run is published, if there is one.
     Withdraw,
 }
 
@@ -60,7 +64,7 @@ pub enum DescriptionChange {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Recorded {
-    /// URLs that are new in the run, descriptions added, changed, the same, withdrawn.
+    /// URLs that are new in the run, descriptions added, changed, the same.
     pub counts: RunCounts,
 }
 
@@ -141,20 +145,14 @@ async fn write_pages(
     counts: &mut RunCounts,
     now_ms: i64,
 ) -> Result<(), StoreError> {
-    let mut made = Vec::new();
-    let mut gone = Vec::new();
-    for page in pages {
-        match &page.description {
-            DescriptionChange::Save(description) => made.push(description),
-            DescriptionChange::Withdraw if page.claimed.is_described => {
-                gone.push(page.claimed.url.as_str());
-            }
-            DescriptionChange::Keep | DescriptionChange::Withdraw => {}
-        }
-    }
+    let made = pages.iter().filter_map(|page| match &page.description {
+        DescriptionChange::Save(description) => Some(description),
+        DescriptionChange::Keep | DescriptionChange::Withdraw => None,
+    });
+    let made: Vec<_> = made.collect();
     let visits: Vec<Visit<'_>> = pages.iter().map(|page| Visit::new(page)).collect();
     let visits = write_visits(run, &visits, now_ms);
-    let saved = save(transaction, (run.site, run.run_id), &made, visits, now_ms);
+    let saved = stage(transaction, (run.site, run.run_id), &made, visits, now_ms);
     for saved in saved.await? {
         match saved {
             Saved::Added => counts.added += 1,
@@ -162,7 +160,6 @@ async fn write_pages(
             Saved::Same => counts.same += 1,
         }
     }
-    counts.withdrawn += delete(transaction, run.site, &gone).await?;
     Ok(())
 }
 
@@ -198,7 +195,7 @@ impl<'p> Visit<'p> {
     }
 
     /// Returns the values in the order of the statement that records.
-    fn values(&self, now_ms: i64) -> [Value<'_>; 15] {
+    fn values(&self, now_ms: i64) -> [Value<'_>; 17] {
         let Self { page, links } = self;
         let claimed = &page.claimed;
         let (state, attempts) = match page.retry_ms {
@@ -221,6 +218,8 @@ impl<'p> Visit<'p> {
             (&page.last_modified).into(),
             (&page.content_hash).into(),
             links.into(),
+            Value::Text(page.loss.map(Loss::as_str)),
+            page.asks_password.map(i64::from).into(),
         ]
     }
 }
@@ -238,6 +237,8 @@ impl PageRecord {
             last_modified: None,
             content_hash: None,
             description: DescriptionChange::Keep,
+            loss: None,
+            asks_password: None,
             links: None,
             found: Vec::new(),
         }

@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    super::{Store, StoreError, StoreErrorKind, robots::from_sql, statement::Value},
+    super::{
+        Store, StoreError, StoreErrorKind, publications::forget_staged, robots::from_sql,
+        statement::Value,
+    },
     sql,
 };
 
@@ -27,6 +30,8 @@ pub struct StoredRun {
     pub finished_ms: Option<i64>,
     /// What it did so far.
     pub counts: RunCounts,
+    /// Why its results are held back, where they are.
+    pub held: Option<String>,
 }
 
 /// Whether a run goes on.
@@ -37,6 +42,8 @@ pub enum RunState {
     Running,
     /// It came to its end.
     Finished,
+    /// It came to its end, and its results wait until somebody accepts them.
+    Held,
     /// It was given up for another one.
     Abandoned,
 }
@@ -81,8 +88,8 @@ pub struct RunCounts {
 impl Store {
     /// Resumes a site's run that was cut off, or begins one.
     ///
-    /// A run with other settings is given up, and another one begun. The second
-    /// value tells whether it is resumed.
+    /// A run with other settings is given up, and another one begun, as are the results of one
+    /// that were held back. The second value tells whether it is resumed.
     ///
     /// # Errors
     ///
@@ -112,6 +119,9 @@ impl Store {
         let added = [site.into(), settings.into(), now_ms.into()];
         // Of two that begin at once, the second resumes the run of the first.
         let added = transaction.execute(&sql::ADD_RUN, &added).await?;
+        if added > 0 {
+            forget_staged(&mut transaction, site).await?;
+        }
         let run: RunRow = transaction.one(&sql::OPEN_RUN, &values).await?;
         transaction.execute(&sql::PRUNE_RUNS, &values).await?;
         transaction.commit().await?;
@@ -199,6 +209,7 @@ impl RunState {
         match self {
             Self::Running => "running",
             Self::Finished => "finished",
+            Self::Held => "held",
             Self::Abandoned => "abandoned",
         }
     }
@@ -269,6 +280,7 @@ struct RunRow {
     withdrawn: i64,
     rejected: i64,
     failed: i64,
+    held: Option<String>,
 }
 
 impl From<RunRow> for StoredRun {
@@ -279,6 +291,7 @@ impl From<RunRow> for StoredRun {
             state: match row.state.as_str() {
                 "running" => RunState::Running,
                 "finished" => RunState::Finished,
+                "held" => RunState::Held,
                 _ => RunState::Abandoned,
             },
             wanted: match row.wanted.as_str() {
@@ -289,6 +302,7 @@ impl From<RunRow> for StoredRun {
             settings: row.settings,
             started_ms: row.started_ms,
             finished_ms: row.finished_ms,
+            held: row.held,
             counts: RunCounts {
                 found: from_sql(row.found),
                 fetched: from_sql(row.fetched),

@@ -28,7 +28,7 @@ pub(super) static RECORD: LazyLock<ByRows> =
 macro_rules! run_columns {
     () => {
         "run_id, site, state, wanted, settings, started_ms, finished_ms, found, fetched, \
-         unmodified, bytes, added, changed, same, withdrawn, rejected, failed"
+         unmodified, bytes, added, changed, same, withdrawn, rejected, failed, held"
     };
 }
 
@@ -38,6 +38,25 @@ macro_rules! counted {
          added = added + $6, changed = changed + $7, same = same + $8, \
          withdrawn = withdrawn + $9, rejected = rejected + $10, failed = failed + $11 \
          WHERE run_id = $1"
+    };
+}
+
+/// What a run has described, as it would be in force: `$1` site, `$2` run.
+macro_rules! described_now {
+    () => {
+        "WITH described AS (SELECT staged.md5 AS md5, staged.url AS url, \
+         CASE WHEN known.url IS NULL THEN 0 ELSE 1 END AS is_published \
+         FROM staged_descriptions AS staged LEFT JOIN resource_descriptions AS known \
+         ON known.site = staged.site AND known.url = staged.url AND known.hidden_ms IS NULL \
+         WHERE staged.site = $1 AND staged.change = 'save' AND staged.md5 IS NOT NULL \
+         AND NOT EXISTS (SELECT 1 FROM site_robot_urls AS seen WHERE seen.site = $1 \
+         AND seen.url = staged.url AND seen.loss IS NOT NULL) \
+         UNION ALL SELECT known.md5, known.url, 1 FROM resource_descriptions AS known \
+         JOIN site_robot_urls AS seen ON seen.site = known.site AND seen.url = known.url \
+         WHERE known.site = $1 AND known.md5 IS NOT NULL AND known.hidden_ms IS NULL \
+         AND seen.run_id = $2 AND seen.described = 1 AND seen.loss IS NULL \
+         AND NOT EXISTS (SELECT 1 FROM staged_descriptions AS newer \
+         WHERE newer.site = $1 AND newer.url = known.url)) "
     };
 }
 
@@ -53,6 +72,12 @@ statements! {
     END_RUN = "end a run of the site robot",
         "UPDATE site_robot_runs SET state = $2, finished_ms = $3 \
          WHERE run_id = $1 AND finished_ms IS NULL";
+    HOLD_RUN = "hold the results of a run back",
+        "UPDATE site_robot_runs SET state = $2, held = $4, finished_ms = $3 \
+         WHERE run_id = $1 AND finished_ms IS NULL";
+    ACCEPT_RUN = "accept the results of a run",
+        "UPDATE site_robot_runs SET state = $2, held = NULL \
+         WHERE run_id = $1 AND state = 'held'";
     COUNT_RUN = "count what a run of the site robot did",
         concat!("UPDATE site_robot_runs SET found = found + $2, ", counted!());
     WANT_RUN = "tell the site robot what to do",
@@ -91,7 +116,8 @@ statements! {
         "SELECT DISTINCT holder FROM site_robot_urls WHERE site = $1 AND run_id = $2 \
          AND state = 1 AND state < 3 AND holder <> $3 ORDER BY holder LIMIT 256";
     KNOWN_URL = "read what is known of a URL",
-        "SELECT run_id, depth, found_on, state, described, status, outcome, fetched_ms \
+        "SELECT run_id, depth, found_on, state, described, status, outcome, fetched_ms, loss, \
+         asks_password \
          FROM site_robot_urls WHERE site = $1 AND url = $2";
     LINKS = "read the links of a page",
         "SELECT COALESCE(links, '') FROM site_robot_urls WHERE site = $1 AND url = $2";
@@ -100,37 +126,35 @@ statements! {
          relink = CASE WHEN depth < $3 THEN 1 ELSE 0 END, \
          state = CASE WHEN depth < $3 THEN 0 ELSE 3 END WHERE site = $1 AND url = $2";
     DESCRIBED_MD5 = "read what resources are described by",
-        "SELECT seen.url, described.md5 FROM resource_descriptions AS described \
-         JOIN site_robot_urls AS seen ON seen.site = described.site AND seen.url = described.url \
-         WHERE described.site = $1 AND described.url > $2 AND seen.run_id = $3 \
-         AND seen.state = 3 AND seen.described = 1 ORDER BY described.url LIMIT $4";
+        "SELECT seen.url, COALESCE(staged.md5, known.md5) FROM site_robot_urls AS seen \
+         LEFT JOIN staged_descriptions AS staged ON staged.site = seen.site \
+         AND staged.url = seen.url AND staged.change = 'save' \
+         LEFT JOIN resource_descriptions AS known ON known.site = seen.site \
+         AND known.url = seen.url AND known.hidden_ms IS NULL \
+         WHERE seen.site = $1 AND seen.url > $2 AND seen.run_id = $3 AND seen.state = 3 \
+         AND seen.described = 1 AND seen.loss IS NULL AND (staged.url IS NOT NULL \
+         OR known.url IS NOT NULL) ORDER BY seen.url LIMIT $4 + 0";
     MD5 = "read what a resource is described by",
-        "SELECT md5 FROM resource_descriptions WHERE site = $1 AND url = $2";
+        "SELECT COALESCE((SELECT md5 FROM staged_descriptions WHERE site = $1 AND url = $2 \
+         AND change = 'save'), (SELECT md5 FROM resource_descriptions WHERE site = $1 \
+         AND url = $2 AND hidden_ms IS NULL))";
 
-    LAST_URL_OF_PIECE = "look for descriptions to withdraw",
-        "SELECT url FROM resource_descriptions WHERE site = $1 AND url > $2 \
-         ORDER BY url LIMIT 1 OFFSET $3";
-    WITHDRAW_PIECE = "withdraw resource descriptions",
-        "DELETE FROM resource_descriptions WHERE site = $1 AND url > $2 AND url <= $3 \
-         AND NOT EXISTS (SELECT 1 FROM site_robot_urls AS seen WHERE seen.site = $1 \
-         AND seen.url = resource_descriptions.url AND seen.run_id = $4 AND seen.described = 1)";
-    CONTENT_OF_MANY = "look for resources that are described twice",
-        "SELECT md5 FROM resource_descriptions WHERE site = $1 AND md5 IS NOT NULL \
-         GROUP BY md5 HAVING COUNT(*) > 1 LIMIT 1";
     DESCRIBED_TWICE = "look for resources that are described twice",
-        "SELECT md5, url, first_seen_ms FROM resource_descriptions WHERE site = $1 \
-         AND md5 IN (SELECT md5 FROM resource_descriptions WHERE site = $1 \
-         AND md5 IS NOT NULL GROUP BY md5 HAVING COUNT(*) > 1) ORDER BY md5, url LIMIT $2";
+        concat!(described_now!(), "SELECT md5, url, is_published FROM described WHERE md5 IN \
+         (SELECT md5 FROM described GROUP BY md5 HAVING COUNT(*) > 1) ORDER BY md5, url LIMIT $3 + 0");
     NOT_DESCRIBED = "record that a page is not described",
-        "UPDATE site_robot_urls SET described = 0, outcome = $3 WHERE site = $1 AND url = $2";
+        "UPDATE site_robot_urls SET described = 0, loss = 'duplicate', outcome = $3 \
+         WHERE site = $1 AND url = $2 AND described = 1";
     UNCOUNT_ADDED = "count descriptions that did not stay",
-        "UPDATE site_robot_runs SET added = added - $2, rejected = rejected + $2, \
-         withdrawn = withdrawn + $3 WHERE run_id = $1";
+        "UPDATE site_robot_runs SET added = added - $2, rejected = rejected + $2 \
+         WHERE run_id = $1";
     DOUBT_DUPLICATES = "look at duplicates again",
         "UPDATE site_robot_urls SET etag = NULL, last_modified = NULL, content_hash = NULL \
          WHERE site = $1 AND described = 0 AND outcome LIKE '%filter-by-md5%'";
     FORGET_URLS = "forget URLs that are no longer found",
-        "DELETE FROM site_robot_urls WHERE site = $1 AND run_id < $2";
+        "DELETE FROM site_robot_urls WHERE site = $1 AND run_id < $2 AND NOT EXISTS (SELECT 1 \
+         FROM resource_descriptions AS known WHERE known.site = $1 \
+         AND known.url = site_robot_urls.url)";
     CLEAR_URLS = "forget all URLs",
         "DELETE FROM site_robot_urls WHERE site = $1";
     CLEAR_RUNS = "forget all runs",
@@ -178,7 +202,7 @@ pub(super) fn claim(engine: Engine) -> Statement {
          UPDATE site_robot_urls SET state = 1, holder = $5 \
          WHERE site = $1 AND {place} IN (SELECT place FROM next) \
          RETURNING depth, max_depth, position, url, found_on, attempts, relink, described, etag, \
-         last_modified, content_hash, settings"
+         last_modified, content_hash, settings, asks_password"
     );
     Statement::assembled("take URLs to visit", sql)
 }
@@ -226,10 +250,10 @@ fn enter(rows: usize) -> Statement {
 /// is not described stays on record when the page is as it was; so do links of which
 /// nothing new is known.
 fn record(rows: usize) -> Statement {
-    const COLUMNS: usize = 15;
+    const COLUMNS: usize = 17;
     let mut sql = "INSERT INTO site_robot_urls (site, run_id, settings, position, relink, url, \
          host, depth, found_on, state, attempts, described, due_ms, fetched_ms, status, outcome, \
-         etag, last_modified, content_hash, links) VALUES "
+         etag, last_modified, content_hash, links, loss, asks_password) VALUES "
         .to_owned();
     for row in 0..rows {
         let comma = if row == 0 { "" } else { ", " };
@@ -246,7 +270,10 @@ fn record(rows: usize) -> Statement {
          due_ms = excluded.due_ms, fetched_ms = excluded.fetched_ms, status = excluded.status, \
          outcome = CASE WHEN excluded.described = 0 AND excluded.outcome = 'unmodified' \
          AND site_robot_urls.outcome LIKE 'not described%' \
-         THEN site_robot_urls.outcome ELSE excluded.outcome END, etag = excluded.etag, \
+         THEN site_robot_urls.outcome ELSE excluded.outcome END, \
+         loss = CASE WHEN excluded.outcome = 'unmodified' AND site_robot_urls.loss <> 'missing' \
+         THEN site_robot_urls.loss ELSE excluded.loss END, \
+         asks_password = COALESCE(excluded.asks_password, site_robot_urls.asks_password), etag = excluded.etag, \
          last_modified = excluded.last_modified, content_hash = excluded.content_hash, \
          settings = excluded.settings, links = COALESCE(excluded.links, site_robot_urls.links)",
     );

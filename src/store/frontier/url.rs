@@ -1,6 +1,6 @@
 //! URLs as the frontier holds them.
 
-use super::claim::small;
+use super::{super::Loss, claim::small};
 
 /// URL that was found and shall be visited.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -45,6 +45,8 @@ pub struct ClaimedUrl {
     pub content_hash: Option<String>,
     /// Settings that the last visit was judged by.
     pub settings: Option<String>,
+    /// Whether the page asked for a password when it was read last.
+    pub asks_password: bool,
 }
 
 impl ClaimedUrl {
@@ -64,6 +66,7 @@ impl ClaimedUrl {
             last_modified: None,
             content_hash: None,
             settings: None,
+            asks_password: false,
         }
     }
 }
@@ -88,6 +91,10 @@ pub struct KnownUrl {
     pub outcome: Option<String>,
     /// When it was last fetched.
     pub fetched_ms: Option<i64>,
+    /// How it came to have no description.
+    pub loss: Option<Loss>,
+    /// Whether it asked for a password when it was read last.
+    pub asks_password: bool,
 }
 
 /// Row of a URL that was claimed.
@@ -105,6 +112,7 @@ pub(super) struct ClaimedRow {
     last_modified: Option<String>,
     content_hash: Option<String>,
     settings: Option<String>,
+    asks_password: Option<i64>,
 }
 
 impl ClaimedRow {
@@ -127,6 +135,44 @@ impl ClaimedRow {
             last_modified: self.last_modified,
             content_hash: self.content_hash,
             settings: self.settings,
+            asks_password: self.asks_password == Some(1),
+        }
+    }
+}
+
+/// Row of what is known of a URL.
+#[derive(Debug, sqlx::FromRow)]
+pub(super) struct KnownRow {
+    run_id: i64,
+    depth: i64,
+    found_on: String,
+    state: i64,
+    described: i64,
+    status: Option<i64>,
+    outcome: Option<String>,
+    fetched_ms: Option<i64>,
+    loss: Option<String>,
+    asks_password: Option<i64>,
+}
+
+impl KnownRow {
+    pub(super) fn into_known(self) -> KnownUrl {
+        KnownUrl {
+            run_id: self.run_id,
+            depth: small(self.depth),
+            found_on: self.found_on,
+            state: match self.state {
+                0 => "waiting",
+                1 => "taken",
+                2 => "deferred",
+                _ => "done",
+            },
+            is_described: self.described != 0,
+            status: self.status.and_then(|status| u16::try_from(status).ok()),
+            outcome: self.outcome,
+            fetched_ms: self.fetched_ms,
+            loss: self.loss.as_deref().and_then(Loss::of_word),
+            asks_password: self.asks_password == Some(1),
         }
     }
 }

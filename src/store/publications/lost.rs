@@ -1,0 +1,202 @@
+//! What a run has not described, and what it may mean.
+
+use super::{
+    super::{Store, StoreError},
+    Loss, sql,
+};
+
+/// Description whose page a run has not described.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct LostDescription {
+    /// URL of the page.
+    pub url: String,
+    /// Whether it is shown.
+    pub is_shown: bool,
+    /// Run that met it last.
+    pub run_id: Option<i64>,
+    /// Links from a starting point.
+    pub depth: Option<u32>,
+    /// Status of the last answer.
+    pub status: Option<u16>,
+    /// How it came to have no description.
+    pub loss: Option<Loss>,
+    /// What became of it, in words.
+    pub outcome: String,
+    /// Hash of what came.
+    pub content_hash: Option<String>,
+}
+
+/// Description of a page that a run has not met.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct UnmetDescription {
+    /// URL of the page.
+    pub url: String,
+    /// Links from a starting point, when it was met.
+    pub depth: Option<u32>,
+}
+
+/// Row of a lost description.
+type LostRow = (
+    String,
+    i64,
+    Option<i64>,
+    Option<i64>,
+    Option<i64>,
+    Option<String>,
+    Option<String>,
+    Option<String>,
+);
+
+impl Store {
+    /// Returns descriptions of pages that a run has not met, behind a URL.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn unmet_descriptions(
+        &self,
+        site: &str,
+        run_id: i64,
+        after: &str,
+        limit: u32,
+    ) -> Result<Vec<UnmetDescription>, StoreError> {
+        let values = [site.into(), after.into(), run_id.into(), i64::from(limit).into()];
+        let rows: Vec<(String, Option<i64>)> = self.database.rows(&sql::UNMET, &values).await?;
+        let unmet = |(url, depth): (String, Option<i64>)| UnmetDescription {
+            url,
+            depth: depth.and_then(|depth| u32::try_from(depth).ok()),
+        };
+        Ok(rows.into_iter().map(unmet).collect())
+    }
+
+    /// Returns descriptions whose pages a run has not described, or not as they were, behind a URL.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn lost_descriptions(
+        &self,
+        site: &str,
+        run_id: i64,
+        after: &str,
+        limit: u32,
+    ) -> Result<Vec<LostDescription>, StoreError> {
+        let values = [site.into(), after.into(), run_id.into(), i64::from(limit).into()];
+        let rows: Vec<LostRow> = self.database.rows(&sql::LOST, &values).await?;
+        Ok(rows.into_iter().map(LostDescription::from).collect())
+    }
+
+    /// Returns the hosts that answered a run with pages.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn answering_hosts(
+        &self,
+        site: &str,
+        run_id: i64,
+    ) -> Result<Vec<String>, StoreError> {
+        let values = [site.into(), run_id.into()];
+        let rows: Vec<(String,)> = self.database.rows(&sql::ANSWERING_HOSTS, &values).await?;
+        Ok(rows.into_iter().map(|(host,)| host).collect())
+    }
+
+    /// Returns the hashes of contents that a run met at so many URLs or more, each of which said
+    /// something else before; with the number of these URLs, the most first, at most 100.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn alike_contents(
+        &self,
+        site: &str,
+        run_id: i64,
+        count: u32,
+    ) -> Result<Vec<(String, u64)>, StoreError> {
+        let values = [site.into(), run_id.into(), i64::from(count).into()];
+        let rows: Vec<(String, i64)> = self.database.rows(&sql::ALIKE, &values).await?;
+        let alike = |(hash, count)| (hash, u64::try_from(count).unwrap_or(0));
+        Ok(rows.into_iter().map(alike).collect())
+    }
+
+    /// Gives up what a run staged of pages that a login, or one page for many, stands in place
+    /// of: they stay as they are, and are asked for as wholes by the next run.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does, and then gives up nothing.
+    pub async fn discard_doubtful(
+        &self,
+        site: &str,
+        run_id: i64,
+        alike: &[String],
+    ) -> Result<(), StoreError> {
+        let mut transaction = self.database.begin(sql::DISCARD_LOGINS.what).await?;
+        let values = [site.into(), run_id.into()];
+        transaction.execute(&sql::DISCARD_LOGINS, &values).await?;
+        transaction.execute(&sql::KEEP_LOGINS, &values).await?;
+        for hash in alike {
+            let values = [site.into(), run_id.into(), hash.into()];
+            transaction.execute(&sql::DISCARD_ALIKE, &values).await?;
+            transaction.execute(&sql::KEEP_ALIKE, &values).await?;
+        }
+        transaction.commit().await
+    }
+
+    /// Returns `true` if a run has staged pages that ask for a password and did not before.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn stages_logins(&self, site: &str, run_id: i64) -> Result<bool, StoreError> {
+        let values = [site.into(), run_id.into()];
+        let row: Option<(i64,)> = self.database.first(&sql::STAGED_LOGIN, &values).await?;
+        Ok(row.is_some())
+    }
+
+    /// Takes pages that ask for a password for what they are.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn accept_logins(&self, site: &str, run_id: i64) -> Result<(), StoreError> {
+        let values = [site.into(), run_id.into()];
+        self.database.execute(&sql::ACCEPT_LOGINS, &values).await?;
+        Ok(())
+    }
+}
+
+impl LostDescription {
+    /// Creates one that is shown, of a page that a run has met.
+    #[must_use]
+    pub fn new(url: impl Into<String>, run_id: i64, loss: Option<Loss>) -> Self {
+        Self {
+            url: url.into(),
+            is_shown: true,
+            run_id: Some(run_id),
+            depth: None,
+            status: None,
+            loss,
+            outcome: String::new(),
+            content_hash: None,
+        }
+    }
+}
+
+impl From<LostRow> for LostDescription {
+    fn from(row: LostRow) -> Self {
+        let (url, is_shown, run_id, depth, status, loss, outcome, content_hash) = row;
+        Self {
+            url,
+            is_shown: is_shown != 0,
+            run_id,
+            depth: depth.and_then(|depth| u32::try_from(depth).ok()),
+            status: status.and_then(|status| u16::try_from(status).ok()),
+            loss: loss.as_deref().and_then(Loss::of_word),
+            outcome: outcome.unwrap_or_default(),
+            content_hash,
+        }
+    }
+}

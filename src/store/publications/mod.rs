@@ -1,0 +1,20 @@
+//! Which descriptions are in force: staged by a run, published, put back, withdrawn.
+//!
+//! A run writes what it describes beside what is in force. When it has ended and was found good,
+//! that takes the place of what was there, which is kept until the next publication.
+
+mod lost;
+mod publish;
+pub(super) mod sql;
+mod stage;
+mod undo;
+mod withdraw;
+
+pub use lost::{LostDescription, UnmetDescription};
+pub use publish::{Publication, Staged};
+pub use stage::{Loss, StagedChange};
+pub use withdraw::{DescriptionStates, WITHDRAWN};
+
+pub(super) use publish::{bump, clear_publications};
+pub(super) use stage::{forget_staged, stage, unstage};
+pub(super) use withdraw::hide_withdrawn;

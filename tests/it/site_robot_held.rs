@@ -1,0 +1,499 @@
+//! What a run may not do to heaven: empty it because it saw nothing real.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    process::Stdio,
+};
+
+use robot_detection::store::{DescriptionQuery, Store};
+use serde_json::Value;
+use tokio::task::spawn_blocking;
+
+use crate::site_robot::site::{Page, Site};
+use crate::support::{
+    files::files,
+    program::{self, GOOGLEBOT, Server, eventually},
+};
+
+const DATABASE: &str = "sqlite://robot.db";
+
+/// What a command said.
+#[derive(Debug)]
+struct Said {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+impl Said {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|_| panic!("{self:?}"))
+    }
+}
+
+async fn say(directory: &Path, arguments: &[&str]) -> Said {
+    let directory = directory.to_owned();
+    let arguments: Vec<String> = arguments.iter().map(|&it| it.to_owned()).collect();
+    let run = move || {
+        let output = program::command(&directory)
+            .args(["--database", DATABASE])
+            .args(&arguments)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        Said {
+            code: output.status.code().unwrap(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    };
+    spawn_blocking(run).await.unwrap()
+}
+
+async fn visit(directory: &Path, site: &Site, more: &[&str]) -> Said {
+    let start = site.url("/");
+    let mut arguments = vec!["site-robot", "run", &start, "--publish", "heaven", "--json"];
+    arguments.extend(["--delay", "0"]);
+    arguments.extend(more);
+    say(directory, &arguments).await
+}
+
+fn heaven(directory: &Path) -> BTreeMap<String, Vec<u8>> {
+    files(&directory.join("heaven"))
+}
+
+async fn export(directory: &Path) -> String {
+    let exported = say(directory, &["site-robot", "export", "--format", "jsonl"]).await;
+    assert_eq!(exported.code, 0, "{exported:?}");
+    exported.out
+}
+
+async fn status(directory: &Path) -> Value {
+    let told = say(directory, &["site-robot", "status", "--json"]).await.json();
+    told[0].clone()
+}
+
+fn page_paths(count: usize) -> Vec<String> {
+    (1..=count).map(|number| format!("/p{number}")).collect()
+}
+
+/// A start page that links to so many pages.
+async fn site_of(count: usize) -> Site {
+    let paths = page_paths(count);
+    let links: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let site = Site::open(&[
+        ("/robots.txt", Page::text("text/plain", "")),
+        ("/", Page::html("Start", &links)),
+    ])
+    .await;
+    for path in &paths {
+        site.put(path, page(path));
+    }
+    site
+}
+
+fn page(path: &str) -> Page {
+    Page::html(&format!("Page {path}"), &["/"])
+}
+
+fn login_page() -> Page {
+    Page::new(
+        "<title>Log in</title><h1>Log in</h1><form method=post>\
+         <input name=user><input type=password name=secret></form>",
+    )
+}
+
+fn put_all(site: &Site, count: usize, make: impl Fn(&str) -> Page) {
+    for path in page_paths(count) {
+        site.put(&path, make(&path));
+    }
+}
+
+/// A directory with a heaven of a start page and so many pages.
+async fn published(count: usize) -> (tempfile::TempDir, Site) {
+    let directory = tempfile::tempdir().unwrap();
+    let site = site_of(count).await;
+    let first = visit(directory.path(), &site, &[]).await;
+    assert_eq!(first.code, 0, "{first:?}");
+    assert_eq!(first.json()["added"], count as u64 + 1);
+    (directory, site)
+}
+
+async fn an_expired_login_is_held_back(expire: impl Fn(&Site)) {
+    let (directory, site) = published(15).await;
+    let path = directory.path();
+    let (before, described) = (heaven(path), export(path).await);
+
+    expire(&site);
+    let held = visit(path, &site, &[]).await;
+    assert_eq!(held.code, 1, "{held:?}");
+    assert!(held.err.contains("log") && held.err.contains("--accept"), "{held:?}");
+    assert_eq!(held.json()["state"], "held");
+    assert!(held.json()["held"].as_str().unwrap().contains(&site.url("/")));
+    assert_eq!(heaven(path), before, "nothing is published");
+    assert_eq!(export(path).await, described);
+    let told = status(path).await;
+    assert_eq!(told["last_run"]["state"], "held");
+    assert!(told["last_run"]["held"].is_string(), "{told}");
+
+    put_all(&site, 15, page);
+    let paths = page_paths(15);
+    let links: Vec<&str> = paths.iter().map(String::as_str).collect();
+    site.put("/", Page::html("Start", &links));
+    site.put("/p1", Page::html("Page one, changed", &["/"]));
+    let renewed = visit(path, &site, &[]).await;
+    assert_eq!(renewed.code, 0, "{renewed:?}");
+    assert_eq!(renewed.json()["withdrawn"], 0);
+    let now = export(path).await;
+    assert_eq!(now.lines().count(), 16, "{now}");
+    assert!(now.contains("Page one, changed") && !now.contains("Log in"), "{now}");
+}
+
+#[tokio::test]
+async fn a_login_that_answers_by_a_redirect_is_held_back() {
+    an_expired_login_is_held_back(|site| {
+        let away = |_: &str| Page::moved("/login");
+        put_all(site, 15, away);
+        site.put("/", away("/"));
+        site.put("/login", login_page());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_login_that_answers_401_is_held_back() {
+    an_expired_login_is_held_back(|site| {
+        put_all(site, 15, |_| Page::status(401));
+        site.put("/", Page::status(401));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_login_page_in_place_of_each_page_is_held_back() {
+    an_expired_login_is_held_back(|site| {
+        // As many do, it asks robots not to index it.
+        let login = |_: &str| login_page().in_head("<meta name=robots content=noindex>");
+        put_all(site, 15, login);
+        site.put("/", login("/"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn one_page_for_many_urls_is_held_back_though_nobody_is_asked_for_a_password() {
+    let (directory, site) = published(15).await;
+    let before = heaven(directory.path());
+    let pause = |_: &str| Page::new("<title>Back soon</title><p>We are at work.</p>");
+    put_all(&site, 15, pause);
+    site.put("/", pause("/"));
+    let held = visit(directory.path(), &site, &[]).await;
+    assert_eq!((held.code, &held.json()["state"]), (1, &Value::from("held")), "{held:?}");
+    assert_eq!(heaven(directory.path()), before);
+}
+
+#[tokio::test]
+async fn an_open_start_page_before_an_expired_login_is_held_back_too() {
+    let (directory, site) = published(15).await;
+    let before = heaven(directory.path());
+    put_all(&site, 15, |path| Page::moved(&format!("/login?next={path}")));
+    for path in page_paths(15) {
+        site.put(&format!("/login?next={path}"), login_page());
+    }
+    let held = visit(directory.path(), &site, &[]).await;
+    assert_eq!(held.code, 1, "{held:?}");
+    assert_eq!(heaven(directory.path()), before);
+}
+
+#[tokio::test]
+async fn many_pages_that_are_gone_wait_until_they_are_accepted() {
+    let (directory, site) = published(15).await;
+    let path = directory.path();
+    let before = heaven(path);
+    put_all(&site, 12, |_| Page::status(404));
+    site.put("/p13", Page::html("Thirteen, changed", &["/"]));
+    let held = visit(path, &site, &[]).await;
+    assert_eq!(held.code, 1, "{held:?}");
+    assert!(held.err.contains("12 of 16"), "{held:?}");
+    assert_eq!(heaven(path), before);
+
+    site.asked();
+    let accepted = visit(path, &site, &["--accept"]).await;
+    assert_eq!(accepted.code, 0, "{accepted:?}");
+    assert_eq!(accepted.json()["state"], "finished");
+    assert_eq!(site.asked().len(), 0, "what the run brought was kept");
+    let now = heaven(path);
+    assert!(!now.contains_key("p1.htm") && now.contains_key("p15.htm"));
+    let text = String::from_utf8_lossy(&now["p13.htm"]);
+    assert!(text.contains("Thirteen, changed"));
+    assert_eq!(export(path).await.lines().count(), 4);
+}
+
+#[tokio::test]
+async fn a_site_that_answers_404_to_everything_keeps_its_few_pages() {
+    let (directory, site) = published(4).await;
+    let before = heaven(directory.path());
+    put_all(&site, 4, |_| Page::status(404));
+    site.put("/", Page::status(404));
+    let run = visit(directory.path(), &site, &[]).await;
+    assert_eq!(run.code, 1, "{run:?}");
+    assert_eq!(heaven(directory.path()), before);
+}
+
+#[tokio::test]
+async fn a_server_that_is_down_loses_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let site = site_of(15).await;
+    // Known by the sitemap only.
+    site.put("/robots.txt", Page::text("text/plain", "Sitemap: /sitemap.xml"));
+    let listed = format!("<urlset><url><loc>{}</loc></url></urlset>", site.url("/alone"));
+    site.put("/sitemap.xml", Page::text("application/xml", listed));
+    site.put("/alone", page("/alone"));
+    let sitemap = format!("Sitemap: {}", site.url("/sitemap.xml"));
+    site.put("/robots.txt", Page::text("text/plain", sitemap));
+    let first = visit(path, &site, &[]).await;
+    assert_eq!(first.json()["added"], 17, "{first:?}");
+    let (before, start) = (heaven(path), site.url("/"));
+    drop(site);
+    let robot = path.join("robot.conf");
+    std::fs::write(&robot, "server-delay=0\n").unwrap();
+    let arguments = ["site-robot", "run", &start, "--publish", "heaven", "--json"];
+    let run = say(path, &arguments).await;
+    assert_eq!(run.code, 1, "{run:?}");
+    assert_eq!(heaven(path), before);
+    assert_eq!(status(path).await["missing"], 17);
+}
+
+#[tokio::test]
+async fn a_starting_point_that_moved_is_named_and_its_pages_are_taken_over() {
+    let (directory, old) = published(15).await;
+    let path = directory.path();
+    let before = heaven(path);
+    let new = site_of(15).await;
+    put_all(&old, 15, |path| {
+        Page::status(301).header("location", &new.url(path))
+    });
+    old.put("/", Page::status(301).header("location", &new.url("/")));
+    let held = visit(path, &old, &[]).await;
+    assert_eq!(held.code, 1, "{held:?}");
+    assert!(held.err.contains(&new.url("/")), "{held:?}");
+    assert!(held.err.contains("starting_points"), "{held:?}");
+    assert_eq!(heaven(path), before);
+
+    let moved = visit(path, &new, &[]).await;
+    assert_eq!(moved.code, 0, "{moved:?}");
+    let now = export(path).await;
+    assert_eq!(now.lines().count(), 16, "{now}");
+    assert!(!now.contains(&format!("\"url\":\"{}", old.origin)), "{now}");
+}
+
+#[tokio::test]
+async fn pages_that_say_so_are_hidden_at_once_and_kept() {
+    let (directory, site) = published(15).await;
+    let path = directory.path();
+    let database = format!("sqlite://{}/robot.db", path.display());
+    let store = Store::connect(&database).await.unwrap();
+    let all = DescriptionQuery::new("default");
+    let before = store.descriptions(&all).await.unwrap();
+    put_all(&site, 15, |path| {
+        page(path).in_head("<meta name=robots content=noindex>")
+    });
+    site.put("/p2", Page::status(410));
+    site.put("/p3", Page::status(403));
+    let run = visit(path, &site, &[]).await;
+    assert_eq!(run.code, 0, "{run:?}");
+    assert_eq!(run.json()["withdrawn"], 15);
+    assert_eq!(export(path).await.lines().count(), 1);
+    assert!(!heaven(path).contains_key("p1.htm"));
+    let feed = String::from_utf8_lossy(&heaven(path)["feed.atom"]).into_owned();
+    assert!(!feed.contains("/p1"), "{feed}");
+    assert_eq!(status(path).await["hidden"], 15);
+
+    put_all(&site, 15, page);
+    let run = visit(path, &site, &[]).await;
+    assert_eq!(run.code, 0, "{run:?}");
+    let after = store.descriptions(&all).await.unwrap();
+    let dates = |all: &[robot_detection::store::StoredDescription]| {
+        let all = all.iter().map(|it| (it.first_seen_ms, it.modified_ms));
+        all.collect::<Vec<_>>()
+    };
+    assert_eq!(dates(&after), dates(&before), "they are shown as they were");
+}
+
+#[tokio::test]
+async fn robots_txt_hides_a_whole_site_at_once() {
+    let (directory, site) = published(15).await;
+    let rules = "User-agent: *\nDisallow: /\n";
+    site.put("/robots.txt", Page::text("text/plain", rules));
+    visit(directory.path(), &site, &[]).await;
+    assert_eq!(export(directory.path()).await, "");
+    site.put("/robots.txt", Page::text("text/plain", ""));
+    let run = visit(directory.path(), &site, &[]).await;
+    assert_eq!(run.code, 0, "{run:?}");
+    assert_eq!(export(directory.path()).await.lines().count(), 16);
+}
+
+#[tokio::test]
+async fn a_page_that_nobody_links_to_stays_until_it_is_seen_to_be_gone() {
+    let (directory, site) = published(3).await;
+    let path = directory.path();
+    site.put("/", Page::html("Start", &["/p1"]));
+    let run = visit(path, &site, &[]).await;
+    assert_eq!((run.code, &run.json()["withdrawn"]), (0, &Value::from(0)));
+    site.remove("/p2");
+    let run = visit(path, &site, &[]).await;
+    assert_eq!(run.json()["withdrawn"], 1, "{run:?}");
+    assert!(!heaven(path).contains_key("p2.htm") && heaven(path).contains_key("p3.htm"));
+}
+
+#[tokio::test]
+async fn a_page_does_not_yield_to_a_duplicate_that_is_gone() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let twin = Page::html("Twin", &[]);
+    let site = Site::open(&[
+        ("/", Page::html("Start", &["/a"])),
+        ("/a", twin.clone()),
+        ("/longer", twin),
+    ])
+    .await;
+    visit(path, &site, &[]).await;
+    site.put("/", Page::html("Start", &["/longer"]));
+    site.remove("/a");
+    let run = visit(path, &site, &[]).await;
+    assert_eq!(run.code, 0, "{run:?}");
+    let now = export(path).await;
+    assert!(now.contains("/longer") && now.lines().count() == 2, "{now}");
+}
+
+#[tokio::test]
+async fn text_that_is_not_to_be_shown_is_not_published() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let body = "<title>Prices</title><h1>Prices</h1><p>Open to all. \
+        <span data-nosnippet>Secret discount.</span></p>\
+        <div aria-hidden=\"true\"><h2>Hidden heading</h2></div>\
+        <div hidden>Hidden words.</div><p data-nosnippet>Paragraphs have no such attribute.</p>";
+    let site = Site::open(&[("/", Page::new(body))]).await;
+    visit(path, &site, &[]).await;
+    for (name, bytes) in heaven(path) {
+        let text = String::from_utf8_lossy(&bytes);
+        for word in ["Secret", "Hidden"] {
+            assert!(!text.contains(word), "{word} is in {name}");
+        }
+    }
+    let page = String::from_utf8_lossy(&heaven(path)["rd.jsonl"]).into_owned();
+    assert!(page.contains("Open to all.") && page.contains("no such attribute"), "{page}");
+}
+
+#[tokio::test]
+async fn a_loop_pauses_between_two_rounds() {
+    let directory = tempfile::tempdir().unwrap();
+    let site = site_of(2).await;
+    let conf = directory.path().join("robot.conf");
+    std::fs::write(&conf, "onCompletion=loop\n").unwrap();
+    let log = directory.path().join("log");
+    let mut child = program::command(directory.path())
+        .args(["--database", DATABASE, "site-robot", "run", &site.url("/")])
+        .args(["--delay", "0", "--robot-conf", "robot.conf"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(std::fs::File::create(&log).unwrap())
+        .spawn()
+        .unwrap();
+    let told = move || {
+        eventually("the robot tells of its pause", || {
+            let text = std::fs::read_to_string(&log).unwrap();
+            text.contains("next round")
+        });
+        child.kill().unwrap();
+        child.wait().unwrap();
+    };
+    spawn_blocking(told).await.unwrap();
+    let rounds = site.paths().iter().filter(|path| *path == "/").count();
+    assert_eq!(rounds, 1);
+}
+
+/// A server whose heaven is made from the database, and the site behind it.
+async fn served(site: &Site, directory: &Path) -> Server {
+    let text = format!(
+        "bundled_registry = true\nweb_robots_db = ''\nfilter_pattern = '/*'\n\
+         [database]\nurl = '{DATABASE}'\n\
+         [server]\nupstream = '{}'\nhosts = 'www.example.com'\n\
+         [site_robot]\nstarting_points = 'http://www.example.com/'\nrobot = 'server-delay=0'\n\
+         [heaven]\nsource = 'database'\nurl = 'http://www.example.com'\n",
+        site.origin
+    );
+    std::fs::write(directory.join("robot-detection.toml"), text).unwrap();
+    let directory: PathBuf = directory.to_owned();
+    spawn_blocking(move || Server::start(&directory, &["serve"]))
+        .await
+        .unwrap()
+}
+
+fn sees(server: &Server, path: &str, fits: impl Fn(u16, &str) -> bool) {
+    eventually(path, || {
+        let answer = server.get(path, GOOGLEBOT);
+        fits(answer.status, &answer.text())
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_publication_is_put_back_and_a_page_taken_out_in_a_running_server() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let site = site_of(3).await;
+    let server = served(&site, path).await;
+    let run = || say(path, &["site-robot", "run", "--delay", "0"]);
+    let ok = |said: Said| assert_eq!(said.code, 0, "{said:?}");
+    ok(run().await);
+    let at = |text: &'static str| {
+        tokio::task::block_in_place(|| {
+            sees(&server, "/robot-heaven/p1.htm", |_, page| page.contains(text));
+        });
+    };
+    at("Page /p1");
+    let nothing = say(path, &["heaven", "undo"]).await;
+    assert_eq!(nothing.code, 1, "{nothing:?}");
+    site.put("/p1", Page::html("Changed for the worse", &["/"]));
+    site.put("/", Page::html("Start", &["/p1", "/p2", "/p3", "/p4"]));
+    site.put("/p4", Page::html("Page four", &["/"]));
+    ok(run().await);
+    at("Changed for the worse");
+    ok(say(path, &["heaven", "undo"]).await);
+    at("Page /p1");
+    assert!(!export(path).await.contains("Page four"));
+    ok(say(path, &["heaven", "undo"]).await);
+    at("Changed for the worse");
+    assert!(export(path).await.contains("Page four"));
+    ok(say(path, &["heaven", "undo"]).await);
+    ok(run().await);
+    at("Changed for the worse");
+
+    let url = "http://www.example.com/p1";
+    let is_gone = || {
+        tokio::task::block_in_place(|| {
+            sees(&server, "/robot-heaven/p1.htm", |status, _| status == 404);
+            for list in ["sitemap.xml", "feed.atom", "rd.jsonl", "titles.html"] {
+                let list = format!("/robot-heaven/{list}");
+                sees(&server, &list, |_, text| !text.contains("p1"));
+            }
+        });
+    };
+    let unknown = say(path, &["site-robot", "withdraw", "http://www.example.com/none"]).await;
+    assert_eq!(unknown.code, 1, "{unknown:?}");
+    ok(say(path, &["site-robot", "withdraw", url]).await);
+    is_gone();
+    ok(run().await);
+    at("Changed for the worse");
+    ok(say(path, &["site-robot", "withdraw", url, "--for-good"]).await);
+    is_gone();
+    site.put("/p1", Page::html("Changed once more", &["/"]));
+    ok(run().await);
+    is_gone();
+    ok(say(path, &["site-robot", "withdraw", url, "--again"]).await);
+    ok(run().await);
+    at("Changed once more");
+}
