@@ -7,6 +7,11 @@ ALTER TABLE resource_descriptions ADD COLUMN hidden_ms BIGINT;
 ALTER TABLE resource_descriptions ADD COLUMN hidden_reason TEXT;
 ALTER TABLE resource_descriptions ADD COLUMN missing_ms BIGINT;
 
+CREATE INDEX resource_descriptions_hidden
+    ON resource_descriptions (site, url) WHERE hidden_ms IS NOT NULL;
+CREATE INDEX resource_descriptions_missing
+    ON resource_descriptions (site, url) WHERE missing_ms IS NOT NULL;
+
 -- What a run brings, until it is in force.
 CREATE TABLE staged_descriptions (
     site          TEXT COLLATE "C" NOT NULL,

@@ -69,6 +69,7 @@ fn site_robot_routes() -> Router<AdminState> {
         .route("/site-robot/pause", post(site_robot::pause_json))
         .route("/site-robot/resume", post(site_robot::resume_json))
         .route("/site-robot/stop", post(site_robot::stop_json))
+        .route("/site-robot/accept", post(site_robot::accept_json))
         .route("/site-robot/clear", post(site_robot::clear_json))
         .route("/site-robot/descriptions", get(site_robot::list_json))
         .route("/site-robot/description", get(site_robot::one_json))

@@ -55,6 +55,8 @@ struct Inner {
 struct Sites {
     offered: BTreeSet<String>,
     wanted: BTreeSet<String>,
+    /// Whose results are to be in force whatever they are, once the wish is taken up.
+    accepted: BTreeSet<String>,
     /// Taken up, with how many runs of the robot had ended by then.
     taken: BTreeMap<String, u64>,
     robots: BTreeMap<String, SiteRobot>,
@@ -70,12 +72,14 @@ impl RobotRuns {
         let Sites {
             offered,
             wanted,
+            accepted,
             taken,
             robots,
             failures,
             heavens: _,
         } = &mut *known;
         wanted.retain(|site| offered.contains(site));
+        accepted.retain(|site| offered.contains(site));
         taken.retain(|site, _| offered.contains(site));
         robots.retain(|site, _| offered.contains(site));
         failures.retain(|site, _| offered.contains(site));
@@ -102,6 +106,14 @@ impl RobotRuns {
         }
     }
 
+    /// Returns `true`, once, if a page asks to put the results that are held back in force.
+    ///
+    /// Whoever takes up a wish asks this before the run.
+    #[must_use]
+    pub fn takes_acceptance(&self, site: &str) -> bool {
+        self.sites().accepted.remove(site)
+    }
+
     /// Notes why a run did not begin or broke off; pages tell it until the next one is asked for.
     pub fn failed(&self, site: &str, reason: impl Into<String>) {
         let mut known = self.sites();
@@ -121,9 +133,21 @@ impl RobotRuns {
 
     /// Asks for a run of a site; tells whether such runs are offered.
     pub(super) fn ask(&self, site: &str) -> bool {
+        self.ask_and(site, false)
+    }
+
+    /// Asks to put the results that are held back in force; tells whether this process can.
+    pub(super) fn ask_to_accept(&self, site: &str) -> bool {
+        self.ask_and(site, true)
+    }
+
+    fn ask_and(&self, site: &str, accept: bool) -> bool {
         let mut known = self.sites();
         if !known.offered.contains(site) {
             return false;
+        }
+        if accept {
+            known.accepted.insert(site.to_owned());
         }
         known.failures.remove(site);
         known.wanted.insert(site.to_owned());
@@ -198,7 +222,9 @@ mod tests {
         let runs = RobotRuns::default();
         assert!(!runs.ask("a"));
         runs.offer(["a".to_owned()]);
-        assert!(runs.ask("a"));
+        assert!(runs.ask("a") && !runs.takes_acceptance("a"));
+        assert!(runs.ask_to_accept("a"));
+        assert!(runs.takes_acceptance("a") && !runs.takes_acceptance("a"));
         runs.offer(["b".to_owned()]);
         assert!(!runs.is_wanted("a"));
         assert_eq!(runs.offered(), ["b"]);

@@ -73,6 +73,7 @@ fn site_robot_pages() -> Router<AdminState> {
         .route("/site-robot/pause", post(site_robot::pause))
         .route("/site-robot/resume", post(site_robot::resume))
         .route("/site-robot/stop", post(site_robot::stop))
+        .route("/site-robot/accept", post(site_robot::accept))
         .route(
             "/site-robot/clear",
             get(site_robot::confirm).post(site_robot::clear),

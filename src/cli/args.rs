@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::access_log::FieldPath;
 
+use super::heaven::HeavenCommand;
 use super::robots_txt::RobotsTxtCommand;
 use super::site_robot::SiteRobotCommand;
 
@@ -43,6 +44,9 @@ pub(super) enum Command {
     /// Runs and controls the site robot, checks its files
     #[command(subcommand)]
     SiteRobot(SiteRobotCommand),
+    /// Puts the last publication of robot heaven back
+    #[command(subcommand)]
+    Heaven(HeavenCommand),
     /// Sets the administrator's password, makes tokens for scripts
     #[command(subcommand)]
     Admin(AdminCommand),

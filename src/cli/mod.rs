@@ -20,6 +20,7 @@ mod doctor;
 mod doubts;
 mod explain;
 mod file;
+mod heaven;
 mod identify;
 mod init;
 mod output;

@@ -10,8 +10,8 @@ use crate::listen::inherit_sockets;
 use crate::store::{StoreError, StoreErrorKind};
 
 use super::{
-    Cli, Command, admin, database, doctor, explain, identify, init, output, registry, robots_txt,
-    serve, site_robot,
+    Cli, Command, admin, database, doctor, explain, heaven, identify, init, output, registry,
+    robots_txt, serve, site_robot,
     usage::{WRONG_USAGE, WrongUsage},
     verify,
 };
@@ -66,6 +66,7 @@ async fn run_async(cli: &Cli, command: &Command) -> anyhow::Result<ExitCode> {
         Command::Admin(command) => admin::run(cli, command).await,
         Command::Database(command) => database::run(cli, command).await,
         Command::Doctor(args) => doctor::run(cli, args).await,
+        Command::Heaven(command) => heaven::run(cli, command).await,
         Command::Identify(_)
         | Command::Init(_)
         | Command::RobotsTxt(_)

@@ -98,6 +98,16 @@ impl Library {
         Ok(versions.next().unwrap_or_default())
     }
 
+    /// Waits until what is in force is another than `seen`, and returns its version.
+    pub(super) async fn changed(&self, seen: i64) -> Result<i64, HeavenError> {
+        Ok(self.store.heaven_changed(&self.site, seen).await?)
+    }
+
+    /// Returns the version of what is in force.
+    pub(super) async fn publication(&self) -> Result<i64, HeavenError> {
+        Ok(self.store.heaven_version(&self.site).await?)
+    }
+
     pub(super) fn read(&self) -> Reading {
         Reading {
             library: self.clone(),

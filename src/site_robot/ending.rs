@@ -1,16 +1,14 @@
 //! A run has visited everything: what it brought is judged, and published or held back.
 
-use std::{collections::HashMap, future::Future, pin::Pin};
+use std::{collections::HashMap, future::Future, pin::Pin, time::Duration};
 
 use url::Url;
 
-use crate::store::{
-    LostDescription, Loss, RunState, Staged, StagedChange, StoreError, StoredRun,
-};
+use crate::store::{Loss, LostDescription, RunState, Staged, StagedChange, StoreError, StoredRun};
 
 use super::{
     SiteRobotError, Summary, duplicates,
-    losses::{self, Beside, Elsewhere, Fate, are_one_site, fate, fate_of_moved},
+    losses::{Beside, Elsewhere, Fate, are_one_site, fate, fate_of_moved, reason},
     progress::is_much,
     scope::host_key,
     settings::Settings,
@@ -25,6 +23,9 @@ const ALIKE: u32 = 3;
 
 /// Places that redirects lead to whose number is counted.
 const MAX_TARGETS: usize = 10_000;
+
+/// Pause before it is looked again whether another process has ended a run.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Whether whoever runs the robot may still publish.
 pub(crate) type MayPublish<'t> =
@@ -84,7 +85,10 @@ pub(super) async fn publish_so_far(settings: &Settings) -> Result<(), SiteRobotE
     };
     let is_doubtful = doubt_of_starts(settings, run.run_id).await?.is_some()
         || store.stages_logins(site, run.run_id).await?
-        || !store.alike_contents(site, run.run_id, ALIKE).await?.is_empty();
+        || !store
+            .alike_contents(site, run.run_id, ALIKE)
+            .await?
+            .is_empty();
     if !is_doubtful {
         let now_ms = settings.clock.now_ms();
         let what = Staged::Saved;
@@ -106,18 +110,15 @@ impl<'r> Ending<'r> {
     ) -> Result<Summary, SiteRobotError> {
         let Settings { store, site, .. } = self.settings;
         let run_id = self.run.run_id;
-        if store.run(run_id).await?.state == RunState::Finished {
-            // Another instance was faster.
-            return self.summary(store.run(run_id).await?).await;
+        if let Some(ended) = self.ended_elsewhere(terms).await? {
+            return self.summary(ended).await;
         }
         duplicates::withdraw(self.settings, self.run).await?;
         let shown = store.description_count(site).await?;
         let tally = self.tally(terms.accept, now_ms).await?;
-        if let Some(may_publish) = terms.may_publish
-            && !may_publish().await
-        {
-            let site = site.clone();
-            return Err(SiteRobotError::TakenOver { site });
+        // To go through a large heaven takes a while.
+        if let Some(ended) = self.ended_elsewhere(terms).await? {
+            return self.summary(ended).await;
         }
         if let Some(why) = tally.doubt(shown, &self.starts()).filter(|_| !terms.accept) {
             let hidden = store.publish_staged(site, run_id, Staged::Hidden, now_ms);
@@ -142,6 +143,20 @@ impl<'r> Ending<'r> {
         self.summary(run).await
     }
 
+    /// Waits until this process may publish; returns the run where another one has ended it.
+    async fn ended_elsewhere(&self, terms: &Terms<'_>) -> Result<Option<StoredRun>, StoreError> {
+        loop {
+            let run = self.settings.store.run(self.run.run_id).await?;
+            if run.finished_ms.is_some() && self.run.state != RunState::Held {
+                return Ok(Some(run));
+            }
+            match terms.may_publish {
+                Some(may_publish) if !may_publish().await => tokio::time::sleep(LOOK).await,
+                _ => return Ok(None),
+            }
+        }
+    }
+
     async fn summary(&self, run: StoredRun) -> Result<Summary, SiteRobotError> {
         let Settings { store, site, .. } = self.settings;
         let mut summary = Summary::of(run);
@@ -160,6 +175,9 @@ impl<'r> Ending<'r> {
         if !is_accepted {
             tally.alike = store.alike_contents(site, run_id, ALIKE).await?;
             tally.start = doubt_of_starts(self.settings, run_id).await?;
+            if tally.start.is_none() {
+                tally.start = self.doubt_of_alike(&tally.alike).await?;
+            }
         }
         let hosts = store.answering_hosts(site, run_id).await?;
         let mut after = String::new();
@@ -173,12 +191,30 @@ impl<'r> Ending<'r> {
             for lost in &piece {
                 let beside = self.beside(lost, &hosts, &tally, is_accepted);
                 let fate = self.fate(lost, &beside, &mut tally).await?;
-                tally.count(lost, &fate);
-                let reason = losses::reason(&lost.outcome).to_owned();
+                tally.count(&lost.url, reason(lost, &beside), &fate);
+                let reason = reason(lost, &beside).to_owned();
                 changes.extend(change(&fate).map(|it| (lost.url.clone(), it, reason)));
             }
             store.stage_changes(site, run_id, &changes, now_ms).await?;
         }
+    }
+
+    /// Returns why what came is no site: a starting point says what many other pages say now.
+    async fn doubt_of_alike(&self, alike: &[(String, u64)]) -> Result<Option<String>, StoreError> {
+        let Settings { store, site, .. } = self.settings;
+        for start in self.starts() {
+            let known = store.known_url(site, start).await?;
+            let hash = known.and_then(|known| known.content_hash);
+            let same = alike.iter().find(|(it, _)| Some(it) == hash.as_ref());
+            if let Some((_, count)) = same {
+                return Ok(Some(format!(
+                    "the starting point {start} and others, {count} in all, said different things \
+                     and say the same now, as where a site is closed for a while: look at it and \
+                     run again"
+                )));
+            }
+        }
+        Ok(None)
     }
 
     fn beside(
@@ -240,7 +276,9 @@ impl<'r> Ending<'r> {
                 let is_lasting = matches!(lost.status, Some(301 | 308));
                 let is_out = |to: &Url| self.settings.scope.check_host(to).is_err();
                 match urls {
-                    (Ok(from), Ok(to)) if is_lasting && is_out(&to) && !are_one_site(&from, &to) => {
+                    (Ok(from), Ok(to))
+                        if is_lasting && is_out(&to) && !are_one_site(&from, &to) =>
+                    {
                         Elsewhere::AwayForGood
                     }
                     _ => Elsewhere::Away,
@@ -313,19 +351,20 @@ impl<'r> Ending<'r> {
             }
         }
         failed.retain(|(.., is_down)| *is_down || !is_any_good);
-        let failed = failed.into_iter().map(|(start, outcome, _)| (start, outcome));
+        let failed = failed
+            .into_iter()
+            .map(|(start, outcome, _)| (start, outcome));
         Ok(failed.collect())
     }
 }
 
 impl Tally {
-    fn count(&mut self, lost: &LostDescription, fate: &Fate) {
+    fn count(&mut self, url: &str, reason: &str, fate: &Fate) {
         match fate {
             Fate::Goes => {
                 self.going += 1;
-                let reason = losses::reason(&lost.outcome);
                 self.first
-                    .get_or_insert_with(|| format!("{} ({reason})", lost.url));
+                    .get_or_insert_with(|| format!("{url} ({reason})"));
             }
             Fate::Doubtful => self.locked += 1,
             Fate::Stays | Fate::Hidden | Fate::Replaced | Fate::Forgotten | Fate::Missing => {}
@@ -358,7 +397,11 @@ impl Tally {
                 "{count} of {shown} pages lead to {place}, as where a login has expired: {renew}"
             ));
         }
-        if let Some((_, count)) = self.alike.first().filter(|(_, count)| is_much(*count, shown)) {
+        if let Some((_, count)) = self
+            .alike
+            .first()
+            .filter(|(_, count)| is_much(*count, shown))
+        {
             return Some(format!(
                 "{count} of {shown} pages that said different things say the same now, as where \
                  a site is closed for a while: look at {} and run again",

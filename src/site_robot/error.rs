@@ -34,12 +34,6 @@ pub enum SiteRobotError {
         /// What happened.
         reason: String,
     },
-    /// Another process took the run over.
-    #[error("another process has taken the run of {site:?} over: nothing is published here")]
-    TakenOver {
-        /// Name of the site.
-        site: String,
-    },
     /// It runs already, in this process.
     #[error("the site robot of {site:?} runs already: wait until it has ended, or stop it")]
     RunsAlready {

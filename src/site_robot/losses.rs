@@ -2,7 +2,7 @@
 
 use url::Url;
 
-use crate::store::{LostDescription, Loss};
+use crate::store::{Loss, LostDescription};
 
 /// What becomes of a description that a run has not made again.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -58,7 +58,11 @@ pub(super) fn fate(lost: &LostDescription, beside: &Beside) -> Option<Fate> {
     let is_met = lost.run_id == Some(beside.run_id);
     if !lost.is_shown {
         let is_gone = is_met && lost.loss == Some(Loss::Gone) && beside.host_answers;
-        return Some(if is_gone { Fate::Forgotten } else { Fate::Stays });
+        return Some(if is_gone {
+            Fate::Forgotten
+        } else {
+            Fate::Stays
+        });
     }
     if !is_met {
         return Some(if beside.is_too_deep {
@@ -92,10 +96,16 @@ pub(super) fn fate_of_moved(loss: Loss, elsewhere: Elsewhere) -> Fate {
     }
 }
 
-/// Returns why a page was given up, without the words that it begins with.
-pub(super) fn reason(outcome: &str) -> &str {
-    let rest = outcome.strip_prefix("not described: ");
-    rest.unwrap_or(outcome)
+/// Returns why a run has not described a page, for people.
+pub(super) fn reason<'l>(lost: &'l LostDescription, beside: &Beside) -> &'l str {
+    if lost.run_id == Some(beside.run_id) {
+        let rest = lost.outcome.strip_prefix("not described: ");
+        rest.unwrap_or(&lost.outcome)
+    } else if beside.is_too_deep {
+        "it is deeper than the run goes"
+    } else {
+        "nothing leads to it, and its server does not answer"
+    }
 }
 
 /// Returns where a redirect led, as its outcome tells it.
@@ -180,7 +190,10 @@ mod tests {
             is_accepted: true,
             ..alike
         };
-        assert_eq!(fate(&lost(Some(Loss::Duplicate)), &accepted), Some(Fate::Goes));
+        assert_eq!(
+            fate(&lost(Some(Loss::Duplicate)), &accepted),
+            Some(Fate::Goes)
+        );
     }
 
     #[test]
@@ -211,9 +224,8 @@ mod tests {
 
     #[test]
     fn a_site_has_two_schemes_and_may_have_www_before_it() {
-        let are_one = |one: &str, other: &str| {
-            are_one_site(&one.parse().unwrap(), &other.parse().unwrap())
-        };
+        let are_one =
+            |one: &str, other: &str| are_one_site(&one.parse().unwrap(), &other.parse().unwrap());
         assert!(are_one("http://example.com/a", "https://www.example.com/b"));
         assert!(!are_one("http://example.com/", "http://sso.example.com/"));
     }
@@ -222,7 +234,6 @@ mod tests {
     fn an_outcome_tells_where_a_redirect_led() {
         let outcome = "not described: answer: status 301, moved to https://b.example/";
         assert_eq!(moved_to(outcome), Some("https://b.example/"));
-        assert_eq!(reason(outcome), "answer: status 301, moved to https://b.example/");
         assert_eq!(moved_to("not described: answer: status 404"), None);
     }
 }

@@ -71,8 +71,8 @@ pub use conf::{
     ConfigFiles, KEYS as ROBOT_KEYS, OnCompletion, Password, RobotConf, RobotConfFile,
     RobotConfRow, RobotKey, RobotKeyKind,
 };
-pub(crate) use ending::Terms;
 pub use effects::{Effect, effect};
+pub(crate) use ending::{MayPublish, Terms};
 pub use error::SiteRobotError;
 pub use explain::{Explained, Explanation};
 #[cfg(feature = "server")]

@@ -43,9 +43,10 @@ pub(super) fn meaning(answer: &PageAnswer, was_conditional: bool, now_ms: i64) -
     match status {
         200 | 203 => match strange_coding(answer) {
             None => Meaning::Page,
-            Some(coding) => {
-                gone(format!("nobody asked for the coding {coding}"), Loss::Missing)
-            }
+            Some(coding) => gone(
+                format!("nobody asked for the coding {coding}"),
+                Loss::Missing,
+            ),
         },
         304 if was_conditional => Meaning::Unmodified,
         301 | 302 | 303 | 307 | 308 => match answer.location() {

@@ -36,12 +36,21 @@ impl Course {
         let hosts = store.answering_hosts(site, run_id).await?;
         let (mut after, mut found) = (String::new(), 0);
         loop {
-            let piece = store.unmet_descriptions(site, run_id, &after, PIECE).await?;
+            let piece = store
+                .unmet_descriptions(site, run_id, &after, PIECE)
+                .await?;
             let Some(last) = piece.last() else { break };
             after.clone_from(&last.url);
-            let urls = piece.iter().filter_map(|it| found_url(settings, &hosts, it));
+            let urls = piece.iter().filter_map(|it| {
+                let found = found_url(settings, it)?;
+                // What may not be asked is given up without a question.
+                let is_decided = || self.visitor.is_refused(&found);
+                (hosts.contains(&found.host) || is_decided()).then_some(found)
+            });
             let urls: Vec<FoundUrl> = urls.collect();
-            found += store.enter_urls(site, run_id, self.position + 1, &urls).await?;
+            found += store
+                .enter_urls(site, run_id, self.position + 1, &urls)
+                .await?;
         }
         self.position += 1;
         self.pending.count(&RunCounts {
@@ -53,21 +62,14 @@ impl Course {
     }
 }
 
-/// Returns how a page is entered; its links are not followed.
-fn found_url(settings: &Settings, hosts: &[String], unmet: &UnmetDescription) -> Option<FoundUrl> {
+/// Returns how a page is entered, unless it is too deep; its links are not followed.
+fn found_url(settings: &Settings, unmet: &UnmetDescription) -> Option<FoundUrl> {
     let url = Url::parse(&unmet.url).ok()?;
     let depth = unmet.depth.unwrap_or(0);
-    let host = host_key(&url);
-    // What is out of scope is given up without a question.
-    let is_asked = settings.scope.check_host(&url).is_ok();
-    let is_useless = is_asked && !hosts.contains(&host);
     let is_too_deep = max_depth(settings).is_some_and(|max| depth > max);
-    if is_useless || is_too_deep {
-        return None;
-    }
-    Some(FoundUrl {
+    (!is_too_deep).then(|| FoundUrl {
         url: unmet.url.clone(),
-        host,
+        host: host_key(&url),
         depth,
         max_depth: Some(depth),
         found_on: HEAVEN.to_owned(),

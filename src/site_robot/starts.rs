@@ -57,7 +57,8 @@ async fn doubt_of(
     Ok(match end_of(settings, run_id, start, &known).await? {
         End::Unmet(to) => Some(moved(settings, start, &to)),
         End::Met(to, known) => {
-            let asks = known.asks_password || matches!(known.loss, Some(Loss::Login | Loss::Locked));
+            let asks =
+                known.asks_password || matches!(known.loss, Some(Loss::Login | Loss::Locked));
             let is_new = store.description(site, &to).await?.is_none();
             if asks && (was_shown || is_new) {
                 let how = format!("leads to {to}, which asks for a login");

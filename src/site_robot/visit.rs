@@ -299,6 +299,15 @@ impl Visitor {
         found::check(self.settings(), url)
     }
 
+    /// Returns `true` for a URL that is out of scope, or that robots.txt is known to disallow.
+    pub(super) fn is_refused(&self, found: &FoundUrl) -> bool {
+        let rules = self.all_rules().get(&found.host).map(Arc::clone);
+        let is_disallowed = rules
+            .is_some_and(|rules| matches!(rules.permission(&found.url), Permission::Refused(_)));
+        let is_out = |url: &Url| self.settings().scope.check_host(url).is_err();
+        is_disallowed || Url::parse(&found.url).is_ok_and(|url| is_out(&url))
+    }
+
     fn sitemap(&self, host: &Url, link: &str) -> Option<FoundUrl> {
         let url = in_form(self.settings(), crate::document::resolve(host, link)?);
         self.settings().scope.check_host(&url).ok()?;

@@ -7,12 +7,17 @@ use sqlx::postgres::PgListener;
 use super::{
     Store, StoreError,
     database::{Database, Pools},
-    postgres, sql,
+    postgres,
+    publications::HEAVEN_VERSION,
+    sql,
     statement::Statement,
 };
 
 /// How often SQLite is asked.
 const POLL: Duration = Duration::from_millis(250);
+
+/// How often either is asked for the version of a heaven: one row by its key.
+const HEAVEN_POLL: Duration = Duration::from_millis(500);
 
 /// How often PostgreSQL is asked, should notices be lost on the way.
 const SLOW_POLL: Duration = Duration::from_secs(30);
@@ -88,6 +93,39 @@ impl Store {
                     tokio::time::sleep(RETRY).await;
                 }
                 result => return result,
+            }
+        }
+    }
+
+    /// Returns a number that grows with every change of what is in force of a site's heaven.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn heaven_version(&self, site: &str) -> Result<i64, StoreError> {
+        let values = [site.into()];
+        let version = self.database.first::<(i64,)>(&HEAVEN_VERSION, &values);
+        Ok(version.await?.map_or(0, |(version,)| version))
+    }
+
+    /// Waits until the version of a site's heaven is not `seen`, and returns it.
+    ///
+    /// The database is asked twice a second; while it is away, every second. The future may be
+    /// dropped at any time.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the store was closed, or for a cause that does not pass.
+    pub async fn heaven_changed(&self, site: &str, seen: i64) -> Result<i64, StoreError> {
+        loop {
+            match self.heaven_version(site).await {
+                Ok(version) if version != seen => return Ok(version),
+                Ok(_) => tokio::time::sleep(HEAVEN_POLL).await,
+                Err(error) if error.is_passing() && !self.database.link.is_closed() => {
+                    tracing::debug!(%error, "waiting for the database: {error}");
+                    tokio::time::sleep(RETRY).await;
+                }
+                Err(error) => return Err(error),
             }
         }
     }

@@ -66,7 +66,7 @@ pub use logins::LoginFailures;
 pub use orders::{SiteRobotNews, StoredOrder};
 pub use presence::{Absence, PresenceChange};
 pub use publications::{
-    DescriptionStates, LostDescription, Loss, Publication, Staged, StagedChange, UnmetDescription,
+    DescriptionStates, Loss, LostDescription, Publication, Staged, StagedChange, UnmetDescription,
     WITHDRAWN,
 };
 pub use refreshes::{RefreshOutcome, RefreshRecord};

@@ -181,10 +181,17 @@ async fn a_second_run_asks_only_for_what_has_changed() {
     site.put("/new", Page::html("New", &[]));
     let third = run(robot(&store, &site)).await;
     let counts = third.counts;
-    assert_eq!((counts.changed, counts.added, counts.withdrawn), (1, 1, 1));
+    assert_eq!((counts.changed, counts.added, counts.withdrawn), (1, 1, 0));
     let titles = described(&store, &site).await;
     assert_eq!(titles["/a"], "A, changed");
-    assert!(!titles.contains_key("/deep"), "nobody links to it any more");
+    assert!(
+        titles.contains_key("/deep"),
+        "it is there, though nobody links to it"
+    );
+    site.remove("/deep");
+    let fourth = run(robot(&store, &site)).await;
+    assert_eq!(fourth.counts.withdrawn, 1);
+    assert!(!described(&store, &site).await.contains_key("/deep"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

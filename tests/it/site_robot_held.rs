@@ -70,7 +70,9 @@ async fn export(directory: &Path) -> String {
 }
 
 async fn status(directory: &Path) -> Value {
-    let told = say(directory, &["site-robot", "status", "--json"]).await.json();
+    let told = say(directory, &["site-robot", "status", "--json"])
+        .await
+        .json();
     told[0].clone()
 }
 
@@ -128,10 +130,18 @@ async fn an_expired_login_is_held_back(expire: impl Fn(&Site)) {
     expire(&site);
     let held = visit(path, &site, &[]).await;
     assert_eq!(held.code, 1, "{held:?}");
-    assert!(held.err.contains("log") && held.err.contains("--accept"), "{held:?}");
+    assert!(
+        held.err.contains("log") && held.err.contains("--accept"),
+        "{held:?}"
+    );
     assert_eq!(held.json()["state"], "held");
-    assert!(held.json()["held"].as_str().unwrap().contains(&site.url("/")));
-    assert_eq!(heaven(path), before, "nothing is published");
+    assert!(
+        held.json()["held"]
+            .as_str()
+            .unwrap()
+            .contains(&site.url("/"))
+    );
+    assert!(heaven(path) == before, "nothing is published");
     assert_eq!(export(path).await, described);
     let told = status(path).await;
     assert_eq!(told["last_run"]["state"], "held");
@@ -147,7 +157,10 @@ async fn an_expired_login_is_held_back(expire: impl Fn(&Site)) {
     assert_eq!(renewed.json()["withdrawn"], 0);
     let now = export(path).await;
     assert_eq!(now.lines().count(), 16, "{now}");
-    assert!(now.contains("Page one, changed") && !now.contains("Log in"), "{now}");
+    assert!(
+        now.contains("Page one, changed") && !now.contains("Log in"),
+        "{now}"
+    );
 }
 
 #[tokio::test]
@@ -189,21 +202,27 @@ async fn one_page_for_many_urls_is_held_back_though_nobody_is_asked_for_a_passwo
     put_all(&site, 15, pause);
     site.put("/", pause("/"));
     let held = visit(directory.path(), &site, &[]).await;
-    assert_eq!((held.code, &held.json()["state"]), (1, &Value::from("held")), "{held:?}");
-    assert_eq!(heaven(directory.path()), before);
+    assert_eq!(
+        (held.code, &held.json()["state"]),
+        (1, &Value::from("held")),
+        "{held:?}"
+    );
+    assert!(heaven(directory.path()) == before, "heaven is another one");
 }
 
 #[tokio::test]
 async fn an_open_start_page_before_an_expired_login_is_held_back_too() {
     let (directory, site) = published(15).await;
     let before = heaven(directory.path());
-    put_all(&site, 15, |path| Page::moved(&format!("/login?next={path}")));
+    put_all(&site, 15, |path| {
+        Page::moved(&format!("/login?next={path}"))
+    });
     for path in page_paths(15) {
         site.put(&format!("/login?next={path}"), login_page());
     }
     let held = visit(directory.path(), &site, &[]).await;
     assert_eq!(held.code, 1, "{held:?}");
-    assert_eq!(heaven(directory.path()), before);
+    assert!(heaven(directory.path()) == before, "heaven is another one");
 }
 
 #[tokio::test]
@@ -216,7 +235,7 @@ async fn many_pages_that_are_gone_wait_until_they_are_accepted() {
     let held = visit(path, &site, &[]).await;
     assert_eq!(held.code, 1, "{held:?}");
     assert!(held.err.contains("12 of 16"), "{held:?}");
-    assert_eq!(heaven(path), before);
+    assert!(heaven(path) == before, "heaven is another one");
 
     site.asked();
     let accepted = visit(path, &site, &["--accept"]).await;
@@ -238,7 +257,7 @@ async fn a_site_that_answers_404_to_everything_keeps_its_few_pages() {
     site.put("/", Page::status(404));
     let run = visit(directory.path(), &site, &[]).await;
     assert_eq!(run.code, 1, "{run:?}");
-    assert_eq!(heaven(directory.path()), before);
+    assert!(heaven(directory.path()) == before, "heaven is another one");
 }
 
 #[tokio::test]
@@ -247,8 +266,10 @@ async fn a_server_that_is_down_loses_nothing() {
     let path = directory.path();
     let site = site_of(15).await;
     // Known by the sitemap only.
-    site.put("/robots.txt", Page::text("text/plain", "Sitemap: /sitemap.xml"));
-    let listed = format!("<urlset><url><loc>{}</loc></url></urlset>", site.url("/alone"));
+    let listed = format!(
+        "<urlset><url><loc>{}</loc></url></urlset>",
+        site.url("/alone")
+    );
     site.put("/sitemap.xml", Page::text("application/xml", listed));
     site.put("/alone", page("/alone"));
     let sitemap = format!("Sitemap: {}", site.url("/sitemap.xml"));
@@ -257,12 +278,10 @@ async fn a_server_that_is_down_loses_nothing() {
     assert_eq!(first.json()["added"], 17, "{first:?}");
     let (before, start) = (heaven(path), site.url("/"));
     drop(site);
-    let robot = path.join("robot.conf");
-    std::fs::write(&robot, "server-delay=0\n").unwrap();
     let arguments = ["site-robot", "run", &start, "--publish", "heaven", "--json"];
     let run = say(path, &arguments).await;
     assert_eq!(run.code, 1, "{run:?}");
-    assert_eq!(heaven(path), before);
+    assert!(heaven(path) == before, "heaven is another one");
     assert_eq!(status(path).await["missing"], 17);
 }
 
@@ -280,7 +299,7 @@ async fn a_starting_point_that_moved_is_named_and_its_pages_are_taken_over() {
     assert_eq!(held.code, 1, "{held:?}");
     assert!(held.err.contains(&new.url("/")), "{held:?}");
     assert!(held.err.contains("starting_points"), "{held:?}");
-    assert_eq!(heaven(path), before);
+    assert!(heaven(path) == before, "heaven is another one");
 
     let moved = visit(path, &new, &[]).await;
     assert_eq!(moved.code, 0, "{moved:?}");
@@ -308,7 +327,7 @@ async fn pages_that_say_so_are_hidden_at_once_and_kept() {
     assert_eq!(export(path).await.lines().count(), 1);
     assert!(!heaven(path).contains_key("p1.htm"));
     let feed = String::from_utf8_lossy(&heaven(path)["feed.atom"]).into_owned();
-    assert!(!feed.contains("/p1"), "{feed}");
+    assert!(!feed.contains("Page /p1"), "{feed}");
     assert_eq!(status(path).await["hidden"], 15);
 
     put_all(&site, 15, page);
@@ -385,7 +404,10 @@ async fn text_that_is_not_to_be_shown_is_not_published() {
         }
     }
     let page = String::from_utf8_lossy(&heaven(path)["rd.jsonl"]).into_owned();
-    assert!(page.contains("Open to all.") && page.contains("no such attribute"), "{page}");
+    assert!(
+        page.contains("Open to all.") && page.contains("no such attribute"),
+        "{page}"
+    );
 }
 
 #[tokio::test]
@@ -451,7 +473,9 @@ async fn a_publication_is_put_back_and_a_page_taken_out_in_a_running_server() {
     ok(run().await);
     let at = |text: &'static str| {
         tokio::task::block_in_place(|| {
-            sees(&server, "/robot-heaven/p1.htm", |_, page| page.contains(text));
+            sees(&server, "/robot-heaven/p1.htm", |_, page| {
+                page.contains(text)
+            });
         });
     };
     at("Page /p1");
@@ -478,11 +502,17 @@ async fn a_publication_is_put_back_and_a_page_taken_out_in_a_running_server() {
             sees(&server, "/robot-heaven/p1.htm", |status, _| status == 404);
             for list in ["sitemap.xml", "feed.atom", "rd.jsonl", "titles.html"] {
                 let list = format!("/robot-heaven/{list}");
-                sees(&server, &list, |_, text| !text.contains("p1"));
+                sees(&server, &list, |_, text| {
+                    !text.contains("Changed") && !text.contains("p1.htm")
+                });
             }
         });
     };
-    let unknown = say(path, &["site-robot", "withdraw", "http://www.example.com/none"]).await;
+    let unknown = say(
+        path,
+        &["site-robot", "withdraw", "http://www.example.com/none"],
+    )
+    .await;
     assert_eq!(unknown.code, 1, "{unknown:?}");
     ok(say(path, &["site-robot", "withdraw", url]).await);
     is_gone();

@@ -338,7 +338,9 @@ async fn what_is_withdrawn_is_gone_from_every_file() {
     site.put("/docs/", Page::html("Home", &linked));
     let more = ["--delay", "0", "--only-below", "/docs/"];
     let ran = visit(directory.path(), &start, &more).await;
-    assert_eq!(ran["withdrawn"], 10, "{ran}");
+    assert_eq!(ran["withdrawn"], 8, "{ran}");
+    // Of one that asks for a login, and one that nothing leads to, nothing is known but that.
+    let stay = ["/docs/archive", "/docs/401", "/docs/alone"];
     let exported = spawn_blocking({
         let directory = directory.path().to_owned();
         let arguments = ["--database", "sqlite://robot.db", "site-robot", "export"];
@@ -346,7 +348,7 @@ async fn what_is_withdrawn_is_gone_from_every_file() {
     });
     let exported = exported.await.unwrap();
     for (path, word) in cases {
-        let is_there = path == "/docs/archive";
+        let is_there = stay.contains(&path);
         let files = mentions(&heaven, word);
         assert_eq!(!files.is_empty(), is_there, "{path}: {files:?}");
         // With its slash: a number alone may stand in the server's port.

@@ -14,6 +14,7 @@ mod frontier;
 mod history;
 mod opening;
 mod orders;
+mod publications;
 mod robots;
 mod trouble;
 

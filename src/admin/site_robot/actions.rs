@@ -71,6 +71,37 @@ actions! {
     "Stops the run" stop stop_json Some(RunWanted::Stop);
 }
 
+/// Puts the results that are held back in force, then shows how it goes.
+pub(in crate::admin) async fn accept(
+    State(state): State<AdminState>,
+    page: Page,
+    Fields(form): Fields<SiteForm>,
+) -> Result<Response, Problem> {
+    let of = RobotSite::find(&state, &form.site).await?;
+    let is_done = ask_to_accept(&state, &of.name).await?;
+    Ok(see(
+        &page,
+        &of.name,
+        if is_done { "accepted" } else { "none" },
+    ))
+}
+
+/// Puts the results that are held back in force for a program; 409 if none are.
+pub(in crate::admin) async fn accept_json(
+    State(state): State<AdminState>,
+    _meant: Authentic,
+    of: RobotSite,
+) -> Result<Response, Problem> {
+    if !ask_to_accept(&state, &of.name).await? {
+        return Err(conflict(
+            "not_held",
+            "No results of the site are held back.",
+        ));
+    }
+    let (status, _) = StatusView::load(&state, &of.name).await?;
+    Ok((StatusCode::ACCEPTED, Json(status)).into_response())
+}
+
 /// Asks whether all shall be forgotten.
 pub(in crate::admin) async fn confirm(
     State(state): State<AdminState>,
@@ -138,6 +169,24 @@ async fn act(state: &AdminState, site: &str, wanted: Option<RunWanted>) -> Resul
         info!(site, "an administrator told the site robot to {word}");
     }
     Ok(is_told)
+}
+
+/// Asks for the results that are held back; returns whether there are any.
+async fn ask_to_accept(state: &AdminState, site: &str) -> Result<bool, Problem> {
+    let (status, _) = StatusView::load(state, site).await?;
+    if status.held.is_none() {
+        return Ok(false);
+    }
+    if !state.admin().robot_runs.ask_to_accept(site) {
+        let message = "This process has no robot for the site; accept the results where it runs: \
+             robot-detection site-robot run --accept.";
+        return Err(conflict("no_robot", message));
+    }
+    info!(
+        site,
+        "an administrator accepted the results of the site robot"
+    );
+    Ok(true)
 }
 
 async fn forget(state: &AdminState, site: &str) -> Result<u64, Problem> {

@@ -51,6 +51,7 @@ pub(in crate::admin) async fn show(
     let heaven = state.admin().robot_runs.heaven(&of.name);
     let note = match params.note.as_str() {
         "cleared" => "Descriptions, URLs and runs of the site are forgotten.",
+        "accepted" => "The results that were held back come into force.",
         "none" => "There is no such run any more, so nothing was done.",
         _ => "",
     };
@@ -131,6 +132,10 @@ mod tests {
                 can_pause: true,
                 can_resume: true,
                 can_stop: true,
+                can_accept: true,
+                held: Some(HOSTILE.to_owned()),
+                hidden: 1,
+                missing: 1,
                 is_resumable: true,
                 descriptions: 1,
                 failure: Some(HOSTILE.to_owned()),
@@ -158,6 +163,6 @@ mod tests {
         let text = page.render().unwrap();
         assert!(!text.contains("<script>alert"), "{text}");
         assert!(!text.contains("\"&\""), "{text}");
-        assert!(text.matches("&#60;script&#62;alert").count() >= 5, "{text}");
+        assert!(text.matches("&#60;script&#62;alert").count() >= 6, "{text}");
     }
 }

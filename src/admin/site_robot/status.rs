@@ -30,9 +30,17 @@ pub(super) struct StatusView {
     pub(super) can_pause: bool,
     pub(super) can_resume: bool,
     pub(super) can_stop: bool,
+    /// Whether the results that are held back can be put in force from here.
+    pub(super) can_accept: bool,
+    /// Why the results of the last run are held back.
+    pub(super) held: Option<String>,
     /// Whether another start goes on where the run was stopped.
     pub(super) is_resumable: bool,
     pub(super) descriptions: u64,
+    /// Descriptions that are kept and not shown.
+    pub(super) hidden: u64,
+    /// Pages that did not answer the last run, and are shown still.
+    pub(super) missing: u64,
     /// Why the last run did not begin or broke off.
     pub(super) failure: Option<String>,
     /// The run under way, or the last one.
@@ -56,7 +64,7 @@ pub(super) enum Standing {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct RunView {
     pub(super) id: i64,
-    /// "running", "stopped", "finished", "abandoned".
+    /// "running", "stopped", "finished", "held", "abandoned".
     pub(super) outcome: &'static str,
     pub(super) started: Moment,
     pub(super) finished: Option<Moment>,
@@ -106,6 +114,8 @@ impl StatusView {
         let admin = state.admin();
         let runs = admin.store.runs(site, HISTORY).await?;
         let descriptions = admin.store.description_count(site).await?;
+        let states = admin.store.description_states(site).await?;
+        let held = runs.first().and_then(|run| run.held.clone());
         let robot = admin.robot_runs.robot(site);
         let progress = robot.map(|robot| robot.handle().progress());
         let is_wanted = admin.robot_runs.is_wanted(site);
@@ -127,6 +137,10 @@ impl StatusView {
             can_pause: standing == Standing::Running,
             can_resume: standing == Standing::Paused,
             can_stop: matches!(standing, Standing::Running | Standing::Paused),
+            can_accept: is_offered && is_idle_here && held.is_some(),
+            held,
+            hidden: states.hidden,
+            missing: states.missing,
             is_resumable: open.is_some(),
             descriptions,
             failure: admin.robot_runs.failure(site),

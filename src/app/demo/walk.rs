@@ -95,7 +95,12 @@ struct Walks {
 
 impl Walks {
     async fn once(&self) {
-        if let Err(error) = self.robot.run().await {
+        let walked = if self.runs.takes_acceptance(DEFAULT_SITE) {
+            self.robot.accept().await.map(drop)
+        } else {
+            self.robot.run().await.map(drop)
+        };
+        if let Err(error) = walked {
             warn!(%error, "the site robot broke off: {error}");
             self.runs.failed(DEFAULT_SITE, error.to_string());
         }

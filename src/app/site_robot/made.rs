@@ -21,7 +21,7 @@ use super::{
     Programs,
     publication::Publication,
     settings::{SiteRobotSettings, is_of},
-    when::Schedule,
+    when::{Schedule, next_round_ms},
 };
 
 /// What `email` is without being set.
@@ -45,6 +45,8 @@ pub struct SiteRobotRuns {
     is_at_home: bool,
     /// Time between two publications of a long run.
     pub(super) publish_every: Duration,
+    /// Whether the results are in force whatever they are.
+    pub(super) accept: bool,
 }
 
 impl SiteRobotRuns {
@@ -88,6 +90,7 @@ impl SiteRobotRuns {
             schedule: settings.schedule.clone(),
             is_at_home: (settings.starts.iter()).all(|start| settings.own_hosts.has(&start.url)),
             publish_every: conf.index_after,
+            accept: settings.accept,
         })
     }
 
@@ -113,6 +116,12 @@ impl SiteRobotRuns {
     #[must_use]
     pub fn on_completion(&self) -> OnCompletion {
         self.on_completion
+    }
+
+    /// Returns when the next round of a loop begins, behind the end of the last.
+    #[must_use]
+    pub fn next_round_ms(&self, finished_ms: i64) -> i64 {
+        next_round_ms(self.schedule.as_ref(), finished_ms)
     }
 }
 

@@ -7,8 +7,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::filter::Commands as _;
 use crate::heaven::Published;
-use crate::site_robot::Summary;
-use crate::store::{Lease, LeaseError, RunState, StoreError};
+use crate::site_robot::{MayPublish, Summary, Terms};
+use crate::store::{Lease, LeaseError, Publication, RunState};
 
 use super::SiteRobotRuns;
 
@@ -47,7 +47,9 @@ pub struct PublishedFiles {
 impl SiteRobotRuns {
     /// Runs the robot to its end, publishes heaven, and starts `cmd-hook`.
     ///
-    /// A run that was cut off is resumed. One that is stopped publishes nothing.
+    /// A run that was cut off is resumed. One that is stopped publishes nothing; of one that is
+    /// held back only what pages say of themselves is published. Where results are held back and
+    /// accepted, they are published without another run.
     ///
     /// # Errors
     ///
@@ -59,7 +61,7 @@ impl SiteRobotRuns {
             Err(LeaseError::Held(_)) => None,
             Err(error) => return Err(error.into()),
         };
-        let ran = self.run_with(lease.as_ref()).await;
+        let ran = self.run_with(lease.as_ref(), self.accept).await;
         self.tell_servers().await;
         if let Some(lease) = lease {
             lease.release().await;
@@ -73,11 +75,56 @@ impl SiteRobotRuns {
     ///
     /// Fails as [`Self::run`] does, and with [`LeaseError::Held`] where another one does.
     pub async fn run_if_free(&self) -> anyhow::Result<Ran> {
+        self.run_if_free_and(self.accept).await
+    }
+
+    /// Does the same, and accepts the results whatever they are, or does not.
+    pub(super) async fn run_if_free_and(&self, accept: bool) -> anyhow::Result<Ran> {
         let lease = self.lease().await?;
-        let ran = self.run_with(Some(&lease)).await;
+        let ran = self.run_with(Some(&lease), accept).await;
         self.tell_servers().await;
         lease.release().await;
         ran
+    }
+
+    /// Returns `true` if the results of the last run are held back.
+    pub(super) async fn is_held(&self) -> bool {
+        let last = self.store.runs(self.robot.site(), 1).await;
+        last.is_ok_and(|last| last.iter().any(|run| run.held.is_some()))
+    }
+
+    /// Puts what was in force before the last publication back; called again, undoes that.
+    ///
+    /// Returns the publication and how many pages are in force; nothing where there is none.
+    ///
+    /// # Errors
+    ///
+    /// Fails while the robot runs, and when the database or the publication does.
+    pub async fn undo(&self) -> anyhow::Result<Option<(Publication, u64)>> {
+        let lease = self.lease().await.map_err(|error| match error {
+            LeaseError::Held(holder) => anyhow::anyhow!(
+                "the site robot of {} runs, {holder}, and would publish again: stop it first",
+                self.robot.site()
+            ),
+            error => error.into(),
+        })?;
+        let now_ms = self.clock.now_ms();
+        let undone = self.store.undo_publication(self.robot.site(), now_ms).await;
+        lease.release().await;
+        let undone = undone?;
+        if undone.is_some() {
+            self.publication.publish().await?;
+        }
+        Ok(undone)
+    }
+
+    /// Publishes what the database holds into the directory of heaven, where there is one.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database or the file system does.
+    pub async fn publish(&self) -> anyhow::Result<Option<Published>> {
+        Ok(self.publication.publish().await?)
     }
 
     async fn lease(&self) -> Result<Lease, LeaseError> {
@@ -92,25 +139,31 @@ impl SiteRobotRuns {
         }
     }
 
-    async fn run_with(&self, lease: Option<&Lease>) -> anyhow::Result<Ran> {
+    async fn run_with(&self, lease: Option<&Lease>, accept: bool) -> anyhow::Result<Ran> {
+        if accept && let Some(summary) = self.robot.accept().await? {
+            return self.end(summary).await;
+        }
         let ended = CancellationToken::new();
         let running = async {
             let _ended = ended.clone().drop_guard();
-            self.robot.run().await
+            let may_publish: &MayPublish<'_> = &|| Box::pin(may_publish(lease));
+            let terms = Terms {
+                accept,
+                may_publish: Some(may_publish),
+            };
+            self.robot.run_on(&terms).await
         };
         let (summary, ()) = tokio::join!(running, self.go_along(lease, &ended));
-        let summary = summary?;
-        if summary.state != RunState::Finished {
+        self.end(summary?).await
+    }
+
+    async fn end(&self, summary: Summary) -> anyhow::Result<Ran> {
+        if !matches!(summary.state, RunState::Finished | RunState::Held) {
             return Ok(Ran {
                 summary,
                 published: None,
                 hook_failure: None,
             });
-        }
-        if !may_publish(lease).await? {
-            anyhow::bail!(
-                "another process has taken the site robot over, and publishes what it found"
-            );
         }
         Ok(Ran {
             published: self.publication.publish().await?.as_ref().map(files),
@@ -129,8 +182,15 @@ impl SiteRobotRuns {
                 .is_some()
                 && let Some(lease) = lease
             {
-                if let Err(error) = lease.renew().await {
-                    tracing::warn!("the site robot's lease was not renewed: {error}");
+                match lease.renew().await {
+                    Ok(true) => {}
+                    Ok(false) => {
+                        let site = self.robot.site();
+                        tracing::warn!(site, "another process runs the site robot of {site} now");
+                    }
+                    Err(error) => {
+                        tracing::warn!("the site robot's lease was not renewed: {error}");
+                    }
                 }
             }
         };
@@ -141,13 +201,19 @@ impl SiteRobotRuns {
     async fn publish_batches(&self, lease: Option<&Lease>, ended: &CancellationToken) {
         let pause = || tokio::time::sleep(self.publish_every);
         while ended.run_until_cancelled(pause()).await.is_some() {
-            if !may_publish(lease).await.unwrap_or(true) {
-                continue;
-            }
-            if let Err(error) = self.publication.publish().await {
-                tracing::warn!("robot heaven stays as it was during the run: {error}");
+            if let Err(error) = self.publish_batch(lease).await {
+                tracing::warn!("robot heaven stays as it was during the run: {error:#}");
             }
         }
+    }
+
+    /// Publishes new and changed pages; nothing is withdrawn before the end.
+    async fn publish_batch(&self, lease: Option<&Lease>) -> anyhow::Result<()> {
+        if may_publish(lease).await {
+            self.robot.publish_so_far().await?;
+            self.publication.publish().await?;
+        }
+        Ok(())
     }
 
     /// Starts `cmd-hook` where something was described; returns why it failed.
@@ -169,12 +235,13 @@ impl SiteRobotRuns {
     }
 }
 
-/// Tells whether nobody has taken the lease of a process that slept until it had ended.
-async fn may_publish(lease: Option<&Lease>) -> Result<bool, StoreError> {
-    match lease {
-        Some(lease) => lease.renew().await,
-        None => Ok(true),
-    }
+/// Returns `true` unless another process has taken the lease, or the database cannot tell.
+async fn may_publish(lease: Option<&Lease>) -> bool {
+    let Some(lease) = lease else { return true };
+    lease.renew().await.unwrap_or_else(|error| {
+        tracing::warn!("the site robot's lease was not renewed: {error}");
+        false
+    })
 }
 
 fn files(published: &Published) -> PublishedFiles {

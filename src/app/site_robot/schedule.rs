@@ -131,7 +131,12 @@ impl Schedules {
         let (schedules, runs) = (self.clone(), Arc::clone(runs));
         self.inner.tasks.spawn(async move {
             let (pages, site) = (&schedules.inner.pages, runs.robot.site());
-            match schedules.run(&runs).await {
+            let accept = pages.takes_acceptance(site);
+            if accept && !runs.is_held().await {
+                // Somebody else was faster, and nobody has asked for a run.
+                return;
+            }
+            match schedules.run(&runs, accept).await {
                 Ok(_) => {}
                 Err(error) if is_running(&error) => pages.failed(site, format!("{error:#}")),
                 Err(error) => {
@@ -151,8 +156,9 @@ impl Schedules {
         let now_ms = runs.clock.now_ms();
         let stopped = self.note_stop(site, last.as_ref(), now_ms);
         let has_quit = lock(&self.inner.quit).iter().any(|quit| quit == site);
+        let finished_ms = last.as_ref().and_then(|last| last.finished_ms);
         let loops = runs.on_completion == OnCompletion::Loop
-            && last.as_ref().is_some_and(|last| last.finished_ms.is_some());
+            && finished_ms.is_some_and(|ms| runs.next_round_ms(ms) <= now_ms);
         let is_due = match &runs.schedule {
             Some(schedule) => is_due(schedule, last.as_ref(), stopped, now_ms),
             None => false,
@@ -160,7 +166,7 @@ impl Schedules {
         if has_quit || !(is_due || loops) {
             return Ok(());
         }
-        let ran = match self.run(runs).await {
+        let ran = match self.run(runs, false).await {
             Err(error) if is_running(&error) => return Ok(()),
             ran => ran?,
         };
@@ -173,9 +179,9 @@ impl Schedules {
     }
 
     /// Runs, unless somebody else does; tells whether the run came to its end.
-    async fn run(&self, runs: &SiteRobotRuns) -> anyhow::Result<Option<bool>> {
+    async fn run(&self, runs: &SiteRobotRuns, accept: bool) -> anyhow::Result<Option<bool>> {
         let site = runs.robot.site();
-        let running = runs.run_if_free();
+        let running = runs.run_if_free_and(accept);
         tokio::pin!(running);
         let ran = tokio::select! {
             ran = &mut running => Some(ran?),

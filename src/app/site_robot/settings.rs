@@ -47,6 +47,8 @@ pub struct SiteRobotSettings {
     pub(super) own_hosts: OwnHosts,
     /// Site as visitors know it, where the robot begins at its upstream.
     pub(super) public: Option<PublicUrl>,
+    /// Whether the results are in force whatever they are.
+    pub(super) accept: bool,
     warnings: Vec<String>,
 }
 
@@ -85,6 +87,9 @@ pub struct SiteRobotChanges {
     /// Directory that heaven is published into.
     #[serde(skip)]
     pub publish: Option<PathBuf>,
+    /// Whether the results are in force whatever they are; those that were held back are, without
+    /// another run.
+    pub accept: bool,
 }
 
 /// Returns the site robots of a configuration: of each site that has starting points.
@@ -205,6 +210,7 @@ impl SiteRobotSettings {
             heaven,
             converters: converters(loaded, &settings)?,
             signing: Signing::of(loaded)?,
+            accept: changes.accept,
             never_below: never_below(&settings),
             only_below: settings.site_robot_only_below,
             starts,

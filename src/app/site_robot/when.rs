@@ -5,6 +5,9 @@ use croner::Cron;
 
 use crate::store::{RunWanted, StoredRun};
 
+/// Pause between two rounds of a loop without a schedule, in milliseconds.
+const ROUND_MS: i64 = 60 * 60 * 1_000;
+
 /// When a site robot runs: a cron expression, in UTC.
 #[derive(Clone, Debug)]
 pub(super) struct Schedule {
@@ -30,6 +33,14 @@ impl Schedule {
         // What is less than a second of the moment is carried over to the time found.
         Some(next.timestamp().saturating_mul(1_000))
     }
+}
+
+/// Returns when the next round of a loop begins (`onCompletion=loop`), behind the end of the last.
+///
+/// That is the next time of the schedule; without one, an hour later.
+pub(super) fn next_round_ms(schedule: Option<&Schedule>, finished_ms: i64) -> i64 {
+    let next_ms = schedule.and_then(|schedule| schedule.next_ms(finished_ms));
+    next_ms.unwrap_or_else(|| finished_ms.saturating_add(ROUND_MS))
 }
 
 /// Tells whether a site's run is to be begun, or resumed, now.
@@ -75,7 +86,7 @@ mod tests {
         store.want_run("a", wanted).await.unwrap();
         if finished {
             store
-                .finish_run("a", run.run_id, MIDNIGHT + 1)
+                .finish_run("a", run.run_id, 0, MIDNIGHT + 1)
                 .await
                 .unwrap();
         }
@@ -91,6 +102,20 @@ mod tests {
         );
         assert!(Schedule::parse("every day").is_err());
         assert!(Schedule::parse("").is_err());
+    }
+
+    #[test]
+    fn a_loop_keeps_to_its_schedule_or_pauses_for_an_hour() {
+        let schedule = Schedule::parse("0 3 * * *").unwrap();
+        let three = MIDNIGHT + 3 * HOUR_MS;
+        assert_eq!(next_round_ms(Some(&schedule), MIDNIGHT + 1), three);
+        assert_eq!(next_round_ms(Some(&schedule), three), three + 24 * HOUR_MS);
+        assert_eq!(next_round_ms(None, MIDNIGHT + 1), MIDNIGHT + HOUR_MS + 1);
+        let every_second = Schedule::parse("* * * * * *").unwrap();
+        assert_eq!(
+            next_round_ms(Some(&every_second), MIDNIGHT),
+            MIDNIGHT + 1_000
+        );
     }
 
     #[tokio::test]

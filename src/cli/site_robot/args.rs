@@ -10,12 +10,15 @@ pub(in crate::cli) enum SiteRobotCommand {
     /// Visits a site and describes its pages; a run that was cut off is resumed
     #[command(
         after_help = "Without a URL it begins at site_robot.starting_points. Descriptions go to the database;
-pages that are as they were are not fetched again, and what is not found any more is
-withdrawn. Ctrl-C stops, a second one at once; the same command resumes.
+pages that are as they were are not fetched again. What the run brings is in force when it
+has ended: pages that say so (noindex, robots.txt, 410) are hidden, those seen to be gone are
+withdrawn, those that do not answer stay. Where more than ten pages and a fifth of heaven would
+go, a login answers, or a starting point has moved, the results are held back: --accept puts
+them in force. Ctrl-C stops, a second one at once; the same command resumes.
 A server that runs on the same database does the visits, unless files are named here; robot
 heaven is in force there as soon as the run has ended.
 
-Exit code: 0 finished, 1 stopped or failed, 2 wrong usage
+Exit code: 0 finished, 1 held back, stopped or failed, 2 wrong usage
 
 Example: robot-detection site-robot run http://127.0.0.1:3000/docs/ --depth 5 --publish heaven"
     )]
@@ -28,6 +31,13 @@ Example: robot-detection site-robot run http://127.0.0.1:3000/docs/ --depth 5 --
     Resume(SiteArgs),
     /// Has a run finish what it has begun and end; the next one resumes it
     Stop(SiteArgs),
+    /// Takes a page out of heaven, its lists and exports, at once
+    #[command(after_help = "The next run brings it back, unless --for-good.
+
+Exit code: 0 done, 1 there was no such page
+
+Example: robot-detection site-robot withdraw https://www.example.com/members/a --for-good")]
+    Withdraw(WithdrawArgs),
     /// Forgets descriptions, URLs and runs of a site
     Clear(ClearArgs),
     /// Tells step by step whether a URL would be visited, and what became of it
@@ -93,6 +103,10 @@ pub(in crate::cli) struct VisitArgs {
     /// Directory that heaven is published into at the end
     #[arg(long, value_name = "DIRECTORY")]
     pub(super) publish: Option<PathBuf>,
+    /// Puts the results in force that the last run held back, without another one; else those of
+    /// this run, whatever they are
+    #[arg(long, conflicts_with = "fresh")]
+    pub(super) accept: bool,
     /// Gives up a run that was cut off, and begins another one
     #[arg(long)]
     pub(super) fresh: bool,
@@ -115,6 +129,23 @@ pub(in crate::cli) struct StatusArgs {
 /// Arguments of commands about the run of a site.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct SiteArgs {
+    /// Name of the site
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub(super) site: String,
+}
+
+/// Arguments of `site-robot withdraw`.
+#[derive(Args, Clone, Debug)]
+pub(in crate::cli) struct WithdrawArgs {
+    /// URL of the page that heaven's is made from
+    #[arg(value_name = "URL")]
+    pub(super) url: String,
+    /// Keeps the next runs from bringing it back
+    #[arg(long)]
+    pub(super) for_good: bool,
+    /// Takes the withdrawal back
+    #[arg(long, conflicts_with = "for_good")]
+    pub(super) again: bool,
     /// Name of the site
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub(super) site: String,

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::admin::HeavenUse;
 use crate::app::heaven_use;
 use crate::cli::{output, usage::WrongUsage};
-use crate::store::{RunWanted, StoredRun};
+use crate::store::{DescriptionStates, RunWanted, StoredRun};
 
 use super::{
     args::{ClearArgs, SiteArgs, StatusArgs},
@@ -25,17 +25,18 @@ pub(super) async fn status(opened: &Opened, args: &StatusArgs) -> anyhow::Result
     for site in known_sites(opened, args.site.as_deref()).await? {
         let last = opened.store.runs(&site, 1).await?.into_iter().next();
         let count = opened.store.description_count(&site).await?;
+        let states = opened.store.description_states(&site).await?;
         let heaven = heaven_use(&opened.loaded, &site, None);
-        sites.push((site, last, count, heaven));
+        sites.push((site, last, (count, states), heaven));
     }
     if args.json {
         let objects = sites
             .iter()
-            .map(|(site, last, count, heaven)| object(site, last.as_ref(), *count, heaven));
+            .map(|(site, last, counts, heaven)| object(site, last.as_ref(), *counts, heaven));
         output::json(&objects.collect())?;
         return Ok(ExitCode::SUCCESS);
     }
-    for (site, last, count, heaven) in &sites {
+    for (site, last, (count, states), heaven) in &sites {
         let site = output::clean(site);
         match last {
             None => output::line(&format!("{site}: never run; {count} descriptions"))?,
@@ -45,7 +46,17 @@ pub(super) async fn status(opened: &Opened, args: &StatusArgs) -> anyhow::Result
                 for line in lines(&run.counts) {
                     output::line(&format!("  {line}"))?;
                 }
+                if let Some(held) = &run.held {
+                    let held = output::clean(held);
+                    output::line(&format!("  held back: {held}; --accept puts it in force"))?;
+                }
             }
+        }
+        if *states != DescriptionStates::default() {
+            output::line(&format!(
+                "  {} more are hidden, {} did not answer and stay, {} are kept out for good",
+                states.hidden, states.missing, states.kept_out,
+            ))?;
         }
         output::line(&output::clean(&format!("  descriptions: {heaven}")))?;
     }
@@ -127,7 +138,12 @@ fn word(run: &StoredRun) -> &'static str {
     }
 }
 
-fn object(site: &str, last: Option<&StoredRun>, descriptions: u64, heaven: &HeavenUse) -> Value {
+fn object(
+    site: &str,
+    last: Option<&StoredRun>,
+    (descriptions, states): (u64, DescriptionStates),
+    heaven: &HeavenUse,
+) -> Value {
     let run = last.map(|run| {
         let mut object = json!({
             "run": run.run_id,
@@ -135,6 +151,7 @@ fn object(site: &str, last: Option<&StoredRun>, descriptions: u64, heaven: &Heav
             "wanted": run.wanted.as_str(),
             "started_ms": run.started_ms,
             "finished_ms": run.finished_ms,
+            "held": run.held,
         });
         add_counts(&mut object, &run.counts);
         object
@@ -142,6 +159,9 @@ fn object(site: &str, last: Option<&StoredRun>, descriptions: u64, heaven: &Heav
     json!({
         "site": site,
         "descriptions": descriptions,
+        "hidden": states.hidden,
+        "missing": states.missing,
+        "kept_out": states.kept_out,
         "heaven_source": heaven.as_str(),
         "last_run": run,
     })

@@ -15,6 +15,8 @@ mod opened;
 mod questions;
 mod run;
 mod visit;
+mod withdraw;
 
 pub(super) use args::SiteRobotCommand;
+pub(super) use opened::Opened;
 pub(super) use run::run;

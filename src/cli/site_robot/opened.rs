@@ -9,13 +9,13 @@ use crate::telemetry::{LogFormat, start_log};
 
 /// Configuration and database.
 #[derive(Debug)]
-pub(super) struct Opened {
-    pub(super) loaded: Loaded,
-    pub(super) store: Store,
+pub(in crate::cli) struct Opened {
+    pub(in crate::cli) loaded: Loaded,
+    pub(in crate::cli) store: Store,
 }
 
 impl Opened {
-    pub(super) async fn new(cli: &Cli) -> anyhow::Result<Self> {
+    pub(in crate::cli) async fn new(cli: &Cli) -> anyhow::Result<Self> {
         let loaded = context::load(cli)?;
         // What a run has to say is printed as its result, not logged beside it.
         start_log("error", LogFormat::Text)?;
@@ -26,7 +26,7 @@ impl Opened {
     }
 
     /// Makes the robot of a site, and tells what of its settings is not used.
-    pub(super) async fn runs(
+    pub(in crate::cli) async fn runs(
         &self,
         site: &str,
         changes: &SiteRobotChanges,
@@ -40,6 +40,18 @@ impl Opened {
             output::note(&format!("warning: {}", output::clean(warning)));
         }
         SiteRobotRuns::new(&settings, &self.store).await
+    }
+
+    /// Makes the robot of a site that is configured.
+    pub(in crate::cli) async fn configured(
+        &self,
+        site: &str,
+    ) -> anyhow::Result<Option<SiteRobotRuns>> {
+        let none = SiteRobotChanges::default();
+        match SiteRobotSettings::new(&self.loaded, site, &none)? {
+            Some(settings) => Ok(Some(SiteRobotRuns::new(&settings, &self.store).await?)),
+            None => Ok(None),
+        }
     }
 
     /// Makes the robot of a site for a question about it, wherever it may begin.
@@ -56,13 +68,16 @@ impl Opened {
     }
 
     /// Returns the first URL of a site that has a description.
-    pub(super) async fn first_described(&self, site: &str) -> anyhow::Result<Option<String>> {
+    pub(in crate::cli) async fn first_described(
+        &self,
+        site: &str,
+    ) -> anyhow::Result<Option<String>> {
         let query = DescriptionQuery::new(site).limit(1);
         let first = self.store.descriptions(&query).await?.into_iter().next();
         Ok(first.map(|stored| stored.description.url().to_owned()))
     }
 
-    pub(super) fn now_ms() -> i64 {
+    pub(in crate::cli) fn now_ms() -> i64 {
         Clock::system().now_ms()
     }
 }

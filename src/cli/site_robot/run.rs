@@ -5,7 +5,9 @@ use std::process::ExitCode;
 use crate::cli::Cli;
 use crate::store::RunWanted;
 
-use super::{SiteRobotCommand, check, control, exchange, fmt, opened::Opened, questions, visit};
+use super::{
+    SiteRobotCommand, check, control, exchange, fmt, opened::Opened, questions, visit, withdraw,
+};
 
 pub(in crate::cli) fn run(cli: &Cli, command: &SiteRobotCommand) -> anyhow::Result<ExitCode> {
     match command {
@@ -28,6 +30,7 @@ async fn with_database(cli: &Cli, command: &SiteRobotCommand) -> anyhow::Result<
         SiteRobotCommand::Pause(args) => control::want(&opened, args, RunWanted::Pause).await,
         SiteRobotCommand::Resume(args) => control::want(&opened, args, RunWanted::Run).await,
         SiteRobotCommand::Stop(args) => control::want(&opened, args, RunWanted::Stop).await,
+        SiteRobotCommand::Withdraw(args) => withdraw::withdraw(&opened, args).await,
         SiteRobotCommand::Clear(args) => control::clear(&opened, args).await,
         SiteRobotCommand::Explain(args) => questions::explain(&opened, args).await,
         SiteRobotCommand::Parity(args) => questions::parity(&opened, args).await,

@@ -38,6 +38,7 @@ pub(super) async fn run(opened: &Opened, args: &VisitArgs) -> anyhow::Result<Exi
     changes.robot_conf.clone_from(&args.robot_conf);
     changes.filter_conf.clone_from(&args.filter_conf);
     changes.publish.clone_from(&args.publish);
+    changes.accept = args.accept;
     let runs = opened.runs(&args.site, &changes).await?;
     let heaven = heaven_use(&opened.loaded, &args.site, args.publish.as_deref());
     if args.fresh {
@@ -62,14 +63,31 @@ pub(super) async fn run(opened: &Opened, args: &VisitArgs) -> anyhow::Result<Exi
         }
         let is_finished = ran.summary.state == RunState::Finished;
         if !is_finished || runs.on_completion() != OnCompletion::Loop {
-            let has_begun = ran.summary.failed_starts.is_empty();
-            let is_done = is_finished && has_begun && ran.hook_failure.is_none();
+            let is_done = ran.summary.is_good() && ran.hook_failure.is_none();
             return Ok(if is_done {
                 ExitCode::SUCCESS
             } else {
                 ExitCode::FAILURE
             });
         }
+        if !pause(&runs).await? {
+            return Ok(ExitCode::SUCCESS);
+        }
+    }
+}
+
+/// Waits for the next round of a loop; returns `false` where Ctrl-C ends it.
+async fn pause(runs: &SiteRobotRuns) -> anyhow::Result<bool> {
+    let now_ms = Opened::now_ms();
+    let pause_ms = runs.next_round_ms(now_ms).saturating_sub(now_ms);
+    let pause = Duration::from_millis(u64::try_from(pause_ms).unwrap_or(0));
+    let minutes = pause.as_secs().div_ceil(60);
+    output::note(&format!(
+        "the next round begins in {minutes} min (onCompletion=loop, site_robot.schedule); Ctrl-C ends"
+    ));
+    tokio::select! {
+        () = tokio::time::sleep(pause) => Ok(true),
+        stopped = tokio::signal::ctrl_c() => stopped.map(|()| false).map_err(Into::into),
     }
 }
 
@@ -133,6 +151,20 @@ fn tell(ran: &Ran, heaven: &HeavenUse, is_json: bool) -> std::io::Result<()> {
         let (url, outcome) = (output::clean(url), output::clean(outcome));
         output::note(&format!("error: nothing came of {url}: {outcome}"));
     }
+    if let Some(held) = &ran.summary.held {
+        let held = output::clean(held);
+        output::note(&format!(
+            "error: the results are held back, and robot heaven is as it was: {held}; or put them \
+             in force: site-robot run --accept"
+        ));
+    }
+    if ran.summary.missing > 0 {
+        output::note(&format!(
+            "warning: {} of {} pages of heaven did not answer; they stay until they are seen to be \
+             gone",
+            ran.summary.missing, ran.summary.shown
+        ));
+    }
     if is_json {
         return output::json(&object(ran, heaven));
     }
@@ -147,6 +179,7 @@ fn tell(ran: &Ran, heaven: &HeavenUse, is_json: bool) -> std::io::Result<()> {
     let seconds = elapsed.as_secs_f64();
     let end = match state {
         RunState::Finished => "finished",
+        RunState::Held => "held back",
         _ => "stopped; the same command resumes it",
     };
     let site = output::clean(site);
@@ -199,6 +232,8 @@ fn object(ran: &Ran, heaven: &HeavenUse) -> Value {
         })),
         "heaven_source": heaven.as_str(),
         "hook_failure": ran.hook_failure,
+        "held": summary.held,
+        "missing": summary.missing,
     });
     add_counts(&mut object, &summary.counts);
     object

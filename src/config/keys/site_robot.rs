@@ -40,7 +40,7 @@ pub(super) const SITE_ROBOT: &[Key] = &[
         "site_robot.schedule",
         Kind::Text,
         "",
-        "When it runs, as a cron expression in UTC: minute, hour, day, month, day of the week, such as 30 3 * * *; empty: only when asked",
+        "When it runs, as a cron expression in UTC: minute, hour, day, month, day of the week, such as 30 3 * * *; onCompletion=loop keeps to it, and pauses for an hour without it; empty: only when asked",
     ),
     key(
         "site_robot.publish",

@@ -20,13 +20,13 @@ use crate::heaven::{
     export::Export, feed, files, index, markdown, page, sitemap,
 };
 
-/// Time after which changes in the database are seen.
+/// Time after which changes in the database are seen that nobody announced.
 const LOOK_EVERY: Duration = Duration::from_secs(30);
 
 /// Heaven that is served from the database.
 ///
 /// Pages are made as they are asked for; what lists them is in memory and
-/// follows the database within half a minute. Clones share everything.
+/// follows what is published, put back or withdrawn within a second. Clones share everything.
 ///
 /// # Example
 ///
@@ -94,15 +94,33 @@ impl ServedHeaven {
                     Ok(version) => known = Some(version),
                     Err(error) => warn!(%error, "robot heaven stays as it was: {error}"),
                 }
-                tokio::time::sleep(LOOK_EVERY).await;
+                self.wait(known).await;
             }
         };
         stop.run_until_cancelled(follow).await;
     }
 
+    /// Waits until something is published, or for a while.
+    async fn wait(&self, known: Option<(u64, i64, i64)>) {
+        let changed = async {
+            match known {
+                Some((.., seen)) => self.shared.library.changed(seen).await.is_ok(),
+                None => false,
+            }
+        };
+        // A database that fails for good is tried again as seldom as one that changes nothing.
+        match tokio::time::timeout(LOOK_EVERY, changed).await {
+            Ok(true) | Err(_) => {}
+            Ok(false) => tokio::time::sleep(LOOK_EVERY).await,
+        }
+    }
+
     /// Reloads if something changed; returns the version that is known then.
-    async fn look(&self, known: Option<(u64, i64)>) -> Result<(u64, i64), HeavenError> {
-        let version = self.shared.library.version().await?;
+    async fn look(&self, known: Option<(u64, i64, i64)>) -> Result<(u64, i64, i64), HeavenError> {
+        // What is published between the two is seen the next time.
+        let publication = self.shared.library.publication().await?;
+        let (count, changed_ms) = self.shared.library.version().await?;
+        let version = (count, changed_ms, publication);
         if known != Some(version) {
             self.reload().await?;
             let pages = self.catalogue().len();

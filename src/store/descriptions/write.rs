@@ -135,7 +135,9 @@ pub(in crate::store) async fn clear(
     transaction: &mut Transaction<'_>,
     site: &str,
 ) -> Result<u64, StoreError> {
-    let cleared = transaction.execute(&sql::CLEAR_DESCRIPTIONS, &[site.into()]).await?;
+    let cleared = transaction
+        .execute(&sql::CLEAR_DESCRIPTIONS, &[site.into()])
+        .await?;
     clear_publications(transaction, site).await?;
     bump(transaction, site).await?;
     Ok(cleared)

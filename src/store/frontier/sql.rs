@@ -45,13 +45,13 @@ macro_rules! counted {
 macro_rules! described_now {
     () => {
         "WITH described AS (SELECT staged.md5 AS md5, staged.url AS url, \
-         CASE WHEN known.url IS NULL THEN 0 ELSE 1 END AS is_published \
+         CAST(CASE WHEN known.url IS NULL THEN 0 ELSE 1 END AS BIGINT) AS is_published \
          FROM staged_descriptions AS staged LEFT JOIN resource_descriptions AS known \
          ON known.site = staged.site AND known.url = staged.url AND known.hidden_ms IS NULL \
          WHERE staged.site = $1 AND staged.change = 'save' AND staged.md5 IS NOT NULL \
          AND NOT EXISTS (SELECT 1 FROM site_robot_urls AS seen WHERE seen.site = $1 \
          AND seen.url = staged.url AND seen.loss IS NOT NULL) \
-         UNION ALL SELECT known.md5, known.url, 1 FROM resource_descriptions AS known \
+         UNION ALL SELECT known.md5, known.url, CAST(1 AS BIGINT) FROM resource_descriptions AS known \
          JOIN site_robot_urls AS seen ON seen.site = known.site AND seen.url = known.url \
          WHERE known.site = $1 AND known.md5 IS NOT NULL AND known.hidden_ms IS NULL \
          AND seen.run_id = $2 AND seen.described = 1 AND seen.loss IS NULL \
@@ -117,7 +117,7 @@ statements! {
          AND state = 1 AND state < 3 AND holder <> $3 ORDER BY holder LIMIT 256";
     KNOWN_URL = "read what is known of a URL",
         "SELECT run_id, depth, found_on, state, described, status, outcome, fetched_ms, loss, \
-         asks_password \
+         asks_password, content_hash \
          FROM site_robot_urls WHERE site = $1 AND url = $2";
     LINKS = "read the links of a page",
         "SELECT COALESCE(links, '') FROM site_robot_urls WHERE site = $1 AND url = $2";

@@ -95,6 +95,8 @@ pub struct KnownUrl {
     pub loss: Option<Loss>,
     /// Whether it asked for a password when it was read last.
     pub asks_password: bool,
+    /// Hash of what the last visit brought.
+    pub content_hash: Option<String>,
 }
 
 /// Row of a URL that was claimed.
@@ -153,6 +155,7 @@ pub(super) struct KnownRow {
     fetched_ms: Option<i64>,
     loss: Option<String>,
     asks_password: Option<i64>,
+    content_hash: Option<String>,
 }
 
 impl KnownRow {
@@ -173,6 +176,7 @@ impl KnownRow {
             fetched_ms: self.fetched_ms,
             loss: self.loss.as_deref().and_then(Loss::of_word),
             asks_password: self.asks_password == Some(1),
+            content_hash: self.content_hash,
         }
     }
 }

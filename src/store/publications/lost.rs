@@ -62,7 +62,12 @@ impl Store {
         after: &str,
         limit: u32,
     ) -> Result<Vec<UnmetDescription>, StoreError> {
-        let values = [site.into(), after.into(), run_id.into(), i64::from(limit).into()];
+        let values = [
+            site.into(),
+            after.into(),
+            run_id.into(),
+            i64::from(limit).into(),
+        ];
         let rows: Vec<(String, Option<i64>)> = self.database.rows(&sql::UNMET, &values).await?;
         let unmet = |(url, depth): (String, Option<i64>)| UnmetDescription {
             url,
@@ -83,7 +88,12 @@ impl Store {
         after: &str,
         limit: u32,
     ) -> Result<Vec<LostDescription>, StoreError> {
-        let values = [site.into(), after.into(), run_id.into(), i64::from(limit).into()];
+        let values = [
+            site.into(),
+            after.into(),
+            run_id.into(),
+            i64::from(limit).into(),
+        ];
         let rows: Vec<LostRow> = self.database.rows(&sql::LOST, &values).await?;
         Ok(rows.into_iter().map(LostDescription::from).collect())
     }

@@ -16,5 +16,6 @@ pub use stage::{Loss, StagedChange};
 pub use withdraw::{DescriptionStates, WITHDRAWN};
 
 pub(super) use publish::{bump, clear_publications};
+pub(super) use sql::HEAVEN_VERSION;
 pub(super) use stage::{forget_staged, stage, unstage};
 pub(super) use withdraw::hide_withdrawn;

@@ -95,8 +95,10 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn publication(&self, site: &str) -> Result<Option<Publication>, StoreError> {
-        let row: Option<(i64, Option<i64>, Option<i64>)> =
-            self.database.first(&sql::PUBLICATION, &[site.into()]).await?;
+        let row: Option<(i64, Option<i64>, Option<i64>)> = self
+            .database
+            .first(&sql::PUBLICATION, &[site.into()])
+            .await?;
         Ok(row.map(|(run_id, published_ms, undone_ms)| Publication {
             run_id,
             published_ms: published_ms.unwrap_or_default(),
@@ -115,7 +117,9 @@ impl Store {
         let values = [site.into(), run_id.into()];
         transaction.execute(&sql::FORGET_PREVIOUS, &values).await?;
         let values = [site.into(), run_id.into(), now_ms.into()];
-        transaction.execute(&sql::BEGIN_PUBLICATION, &values).await?;
+        transaction
+            .execute(&sql::BEGIN_PUBLICATION, &values)
+            .await?;
         transaction.commit().await
     }
 
@@ -129,10 +133,14 @@ impl Store {
         let mut after = String::new();
         loop {
             let values = [site.into(), change.into(), (&after).into(), PIECE.into()];
-            let end: Option<(String,)> =
-                self.database.first(&sql::LAST_STAGED_OF_PIECE, &values).await?;
+            let end: Option<(String,)> = self
+                .database
+                .first(&sql::LAST_STAGED_OF_PIECE, &values)
+                .await?;
             let upto = end.as_ref().map_or(LAST, |(url,)| url.as_str());
-            gone += self.publish_piece(site, change, (&after, upto), now_ms).await?;
+            gone += self
+                .publish_piece(site, change, (&after, upto), now_ms)
+                .await?;
             match end {
                 Some((url,)) => after = url,
                 None => return Ok(gone),
@@ -156,8 +164,14 @@ impl Store {
             transaction.execute(&sql::KEEP_PREVIOUS, &piece).await?;
         }
         let gone = match change {
-            "save" => transaction.execute(&sql::PUBLISH_SAVED, &piece).await.map(|_| 0),
-            "miss" => transaction.execute(&sql::PUBLISH_MISSED, &dated).await.map(|_| 0),
+            "save" => transaction
+                .execute(&sql::PUBLISH_SAVED, &piece)
+                .await
+                .map(|_| 0),
+            "miss" => transaction
+                .execute(&sql::PUBLISH_MISSED, &dated)
+                .await
+                .map(|_| 0),
             "hide" => transaction.execute(&sql::PUBLISH_HIDDEN, &dated).await,
             _ => transaction.execute(&sql::PUBLISH_REMOVED, &piece).await,
         }?;
@@ -171,10 +185,7 @@ impl Store {
 }
 
 /// Has whoever else changes what is in force wait until the transaction ends.
-pub(super) async fn lock(
-    transaction: &mut Transaction<'_>,
-    site: &str,
-) -> Result<(), StoreError> {
+pub(super) async fn lock(transaction: &mut Transaction<'_>, site: &str) -> Result<(), StoreError> {
     let values = [site.into()];
     transaction.execute(&sql::LOCK_PUBLICATION, &values).await?;
     Ok(())

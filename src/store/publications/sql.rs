@@ -108,8 +108,6 @@ statements! {
     BEGIN_PUBLICATION = "begin a publication",
         "UPDATE heaven_publications SET run_id = $2, published_ms = $3, undone_ms = NULL \
          WHERE site = $1";
-    HEAVEN_VERSION = "read the version of heaven",
-        "SELECT version FROM heaven_publications WHERE site = $1";
     PUBLICATION = "read the last publication",
         "SELECT run_id, published_ms, undone_ms FROM heaven_publications \
          WHERE site = $1 AND run_id IS NOT NULL";
@@ -167,7 +165,7 @@ statements! {
     STATES = "count what is not shown",
         "SELECT (SELECT COUNT(*) FROM resource_descriptions WHERE site = $1 \
          AND hidden_ms IS NOT NULL), (SELECT COUNT(*) FROM resource_descriptions \
-         WHERE site = $1 AND hidden_ms IS NULL AND missing_ms IS NOT NULL), \
+         WHERE site = $1 AND missing_ms IS NOT NULL AND hidden_ms IS NULL), \
          (SELECT COUNT(*) FROM withdrawn_urls WHERE site = $1)";
     HIDDEN_REASON = "read why a page is not shown",
         "SELECT hidden_reason FROM resource_descriptions \
@@ -179,7 +177,7 @@ statements! {
          WHERE known.site = $1 AND known.url > $2 \
          AND (seen.url IS NULL OR seen.run_id <> $3) ORDER BY known.url LIMIT $4 + 0";
     LOST = "look for pages that a run has not described",
-        "SELECT known.url, CASE WHEN known.hidden_ms IS NULL THEN 1 ELSE 0 END, seen.run_id, \
+        "SELECT known.url, CAST(CASE WHEN known.hidden_ms IS NULL THEN 1 ELSE 0 END AS BIGINT), seen.run_id, \
          seen.depth, seen.status, seen.loss, seen.outcome, seen.content_hash \
          FROM resource_descriptions AS known \
          LEFT JOIN site_robot_urls AS seen ON seen.site = known.site AND seen.url = known.url \
@@ -221,6 +219,12 @@ statements! {
         "UPDATE site_robot_urls SET loss = NULL \
          WHERE site = $1 AND run_id = $2 AND loss = 'login'";
 }
+
+/// Read the version of a heaven: `$1` site.
+pub(in crate::store) static HEAVEN_VERSION: Statement = Statement::new(
+    "read the version of heaven",
+    "SELECT version FROM heaven_publications WHERE site = $1",
+);
 
 /// Keep what is to be replaced: `$1` site, `$2` change, `$3` and `$4` URLs between which it stands.
 pub(super) static KEEP_PREVIOUS: LazyLock<Statement> = LazyLock::new(|| {
@@ -312,6 +316,7 @@ fn parameters_of_columns(count: usize) -> String {
 /// Returns every statement that can be asked for.
 pub(in crate::store) fn every_statement() -> Vec<Statement> {
     let mut all: Vec<Statement> = FIXED.iter().copied().cloned().collect();
+    all.push(HEAVEN_VERSION.clone());
     all.extend(STAGE.all().cloned());
     for statement in [&KEEP_PREVIOUS, &UNDO_KEEP, &UNDO_RESTORE, &PUBLISH_SAVED] {
         all.push((**statement).clone());

@@ -2,10 +2,7 @@
 
 use super::{
     super::{
-        Saved, Store, StoreError,
-        database::Transaction,
-        descriptions::write_to,
-        statement::Step,
+        Saved, Store, StoreError, database::Transaction, descriptions::write_to, statement::Step,
     },
     sql,
 };
@@ -84,8 +81,10 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn staged_counts(&self, site: &str) -> Result<Vec<(String, u64)>, StoreError> {
-        let rows: Vec<(String, i64)> =
-            self.database.rows(&sql::STAGED_COUNTS, &[site.into()]).await?;
+        let rows: Vec<(String, i64)> = self
+            .database
+            .rows(&sql::STAGED_COUNTS, &[site.into()])
+            .await?;
         let count = |(change, count)| (change, u64::try_from(count).unwrap_or(0));
         Ok(rows.into_iter().map(count).collect())
     }

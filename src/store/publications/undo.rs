@@ -42,7 +42,9 @@ impl Store {
             transaction.execute(statement, &of_site).await?;
         }
         hide_withdrawn(&mut transaction, site, now_ms).await?;
-        transaction.execute(&sql::ASK_UNDONE_AGAIN, &of_site).await?;
+        transaction
+            .execute(&sql::ASK_UNDONE_AGAIN, &of_site)
+            .await?;
         let values = [site.into(), now_ms.into()];
         transaction.execute(&sql::UNDO_MARK, &values).await?;
         transaction.commit().await?;

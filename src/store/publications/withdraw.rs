@@ -41,7 +41,9 @@ impl Store {
         lock(&mut transaction, site).await?;
         let values = [site.into(), url.into(), now_ms.into(), WITHDRAWN.into()];
         let described = transaction.execute(&sql::WITHDRAW_URL, &values).await?;
-        let before = transaction.execute(&sql::WITHDRAW_PREVIOUS, &values).await?;
+        let before = transaction
+            .execute(&sql::WITHDRAW_PREVIOUS, &values)
+            .await?;
         let of_url = [site.into(), url.into()];
         let staged = transaction.execute(&sql::UNSTAGE, &of_url).await?;
         transaction.execute(&sql::ASK_URL_AGAIN, &of_url).await?;
@@ -78,8 +80,10 @@ impl Store {
     ///
     /// Fails when the database does.
     pub async fn withdrawn_urls(&self, site: &str) -> Result<Vec<String>, StoreError> {
-        let rows: Vec<(String,)> =
-            self.database.rows(&sql::WITHDRAWN_URLS, &[site.into()]).await?;
+        let rows: Vec<(String,)> = self
+            .database
+            .rows(&sql::WITHDRAWN_URLS, &[site.into()])
+            .await?;
         Ok(rows.into_iter().map(|(url,)| url).collect())
     }
 

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use robot_detection::{
     description::ResourceDescription,
     store::{
-        ClaimedUrl, DescriptionChange, FoundUrl, PageRecord, RobotsTxtCopy, RunCounts, RunKey,
-        RunState, RunWanted, Store, StoreErrorKind, StoredRun,
+        ClaimedUrl, DescriptionChange, FoundUrl, Loss, LostDescription, PageRecord, RobotsTxtCopy,
+        RunCounts, RunKey, RunState, RunWanted, Staged, StagedChange, Store, StoreErrorKind,
+        StoredRun,
     },
 };
 use tokio::task::JoinSet;
@@ -100,6 +101,16 @@ fn paths(claimed: &[ClaimedUrl]) -> String {
     paths.collect::<Vec<_>>().join(" ")
 }
 
+/// Puts what a run has staged in force, and ends it.
+async fn publish(store: &Store, run: &StoredRun, now_ms: i64) -> StoredRun {
+    let published = store.publish_staged(SITE, run.run_id, Staged::All, now_ms);
+    let gone = published.await.unwrap();
+    store
+        .finish_run(SITE, run.run_id, gone, now_ms)
+        .await
+        .unwrap()
+}
+
 async fn a_run_is_resumed_until_it_ends(database: TestDatabase) {
     let store = database.store().await;
     let (run, is_resumed) = store.begin_run(SITE, "a", 1).await.unwrap();
@@ -110,12 +121,15 @@ async fn a_run_is_resumed_until_it_ends(database: TestDatabase) {
     let (again, is_resumed) = store.begin_run(SITE, "a", 2).await.unwrap();
     assert!(is_resumed);
     assert_eq!((again.run_id, again.wanted), (run.run_id, RunWanted::Run));
-    let ended = store.finish_run(SITE, run.run_id, 3).await.unwrap();
+    let ended = store.finish_run(SITE, run.run_id, 0, 3).await.unwrap();
     assert_eq!(
         (ended.state, ended.finished_ms),
         (RunState::Finished, Some(3))
     );
-    assert_eq!(store.finish_run(SITE, run.run_id, 4).await.unwrap(), ended);
+    assert_eq!(
+        store.finish_run(SITE, run.run_id, 0, 4).await.unwrap(),
+        ended
+    );
     assert!(!store.want_run(SITE, RunWanted::Stop).await.unwrap());
     let (next, is_resumed) = store.begin_run(SITE, "a", 5).await.unwrap();
     assert!(!is_resumed && next.run_id > run.run_id);
@@ -251,23 +265,43 @@ async fn a_run_that_ends_withdraws_what_it_has_not_described(database: TestDatab
     let claimed = claim(&store, &run, "me", 9).await;
     let pages: Vec<_> = claimed.into_iter().map(described).collect();
     assert_eq!(record(&store, &run, &pages).await.added, 3);
-    store.finish_run(SITE, run.run_id, 10).await.unwrap();
+    publish(&store, &run, 10).await;
 
     let next = begin(&store).await;
     enter(&store, &next, &[("stays", 0), ("noindex", 0)]).await;
-    let mut counts = RunCounts::default();
     for claimed in claim(&store, &next, "me", 9).await {
         assert!(claimed.is_described);
         let mut page = PageRecord::new(claimed, "kept");
         if page.claimed.url.ends_with("noindex") {
             page.description = DescriptionChange::Withdraw;
+            page.loss = Some(Loss::Told);
         }
-        counts.add(&record(&store, &next, &[page]).await);
+        record(&store, &next, &[page]).await;
     }
-    assert_eq!(counts.withdrawn, 1);
-    let ended = store.finish_run(SITE, next.run_id, 20).await.unwrap();
+    assert_eq!(store.description_count(SITE).await.unwrap(), 3);
+    let unmet = store.unmet_descriptions(SITE, next.run_id, "", 9).await;
+    assert_eq!(unmet.unwrap()[0].url, url("orphan"));
+    let lost = store.lost_descriptions(SITE, next.run_id, "", 9).await;
+    let lost: Vec<_> = lost
+        .unwrap()
+        .into_iter()
+        .map(|it| (it.url, it.loss))
+        .collect();
+    assert_eq!(
+        lost,
+        [(url("noindex"), Some(Loss::Told)), (url("orphan"), None)]
+    );
+    let changes = [
+        (url("noindex"), StagedChange::Hide, "noindex".to_owned()),
+        (url("orphan"), StagedChange::Remove, String::new()),
+    ];
+    let staged = store.stage_changes(SITE, next.run_id, &changes, 20).await;
+    staged.unwrap();
+    let ended = publish(&store, &next, 20).await;
     assert_eq!(ended.counts.withdrawn, 2);
     assert_eq!(store.description_count(SITE).await.unwrap(), 1);
+    let reason = store.hidden_reason(SITE, &url("noindex")).await.unwrap();
+    assert_eq!(reason.as_deref(), Some("noindex"));
     assert!(
         store
             .known_url(SITE, &url("orphan"))
@@ -296,7 +330,7 @@ async fn the_next_run_knows_the_last_visit(database: TestDatabase) {
     page.links = Some(vec![url("b"), url("c")]);
     page.found = vec![found("b", 4), found("c", 4)];
     assert_eq!(record(&store, &run, &[page]).await.found, 2);
-    store.finish_run(SITE, run.run_id, 10).await.unwrap();
+    publish(&store, &run, 10).await;
 
     let next = begin(&store).await;
     assert_eq!(enter(&store, &next, &[("a", 1)]).await, 1);
@@ -325,7 +359,18 @@ async fn thousands_of_descriptions_are_withdrawn_in_pieces(database: TestDatabas
     let claimed = claim(&store, &run, "me", 9).await;
     let pages: Vec<_> = claimed.into_iter().map(described).collect();
     record(&store, &run, &pages).await;
-    let ended = store.finish_run(SITE, run.run_id, 2).await.unwrap();
+    let mut after = String::new();
+    loop {
+        let lost = store.lost_descriptions(SITE, run.run_id, &after, 700).await;
+        let lost = lost.unwrap();
+        let Some(last) = lost.last() else { break };
+        after.clone_from(&last.url);
+        let gone = |it: &LostDescription| (it.url.clone(), StagedChange::Remove, String::new());
+        let changes: Vec<_> = lost.iter().map(gone).collect();
+        let staged = store.stage_changes(SITE, run.run_id, &changes, 2).await;
+        staged.unwrap();
+    }
+    let ended = publish(&store, &run, 2).await;
     assert_eq!(ended.counts.withdrawn, 2_498);
     let left = store.described_md5(SITE, run.run_id, "", 9).await.unwrap();
     assert_eq!(left, [(url("1000"), None), (url("2499"), None)]);
@@ -337,6 +382,7 @@ async fn a_site_is_forgotten_whole(database: TestDatabase) {
     enter(&store, &run, &[("a", 0)]).await;
     let page = described(claim(&store, &run, "me", 9).await.remove(0));
     record(&store, &run, &[page]).await;
+    publish(&store, &run, 5).await;
     assert_eq!(store.clear_site(SITE).await.unwrap(), 1);
     assert!(store.runs(SITE, 9).await.unwrap().is_empty());
     assert!(store.known_url(SITE, &url("a")).await.unwrap().is_none());
@@ -413,8 +459,8 @@ async fn duplicates_are_found_and_withdrawn(database: TestDatabase) {
     };
     let first = begin(&store).await;
     visit(&first, &[("old", "1"), ("alone", "2")]).await;
-    assert!(store.described_twice(SITE, 9).await.unwrap().is_empty());
-    store.finish_run(SITE, first.run_id, 5).await.unwrap();
+    assert!(store.described_twice(&first, 9).await.unwrap().is_empty());
+    publish(&store, &first, 5).await;
 
     let (second, _) = store.begin_run(SITE, "settings", 10).await.unwrap();
     visit(
@@ -422,24 +468,28 @@ async fn duplicates_are_found_and_withdrawn(database: TestDatabase) {
         &[("alone", "2"), ("new", "1"), ("newer", "1"), ("old", "1")],
     )
     .await;
-    let twice = store.described_twice(SITE, 9).await.unwrap();
+    let twice = store.described_twice(&second, 9).await.unwrap();
     let urls: Vec<_> = twice.iter().map(|it| it.url.clone()).collect();
     assert_eq!(urls, ["new", "newer", "old"].map(url));
-    assert_eq!(store.described_twice(SITE, 2).await.unwrap(), twice[..2]);
+    let is_published: Vec<_> = twice.iter().map(|it| it.is_published).collect();
+    assert_eq!(is_published, [false, false, true]);
+    assert_eq!(store.described_twice(&second, 2).await.unwrap(), twice[..2]);
     let worse: Vec<_> = twice.iter().filter(|it| it.url != url("new")).collect();
     store
         .withdraw_duplicates(&second, &worse, "a duplicate")
         .await
         .unwrap();
-    let counts = store
-        .finish_run(SITE, second.run_id, 11)
-        .await
-        .unwrap()
-        .counts;
-    assert_eq!((counts.added, counts.withdrawn, counts.rejected), (1, 1, 1));
-    assert!(store.described_twice(SITE, 9).await.unwrap().is_empty());
+    assert!(store.described_twice(&second, 9).await.unwrap().is_empty());
+    let lost = store.lost_descriptions(SITE, second.run_id, "", 9).await;
+    let lost = lost.unwrap();
+    assert_eq!(lost.len(), 1);
+    assert_eq!(
+        (&*lost[0].url, lost[0].loss),
+        (&*url("old"), Some(Loss::Duplicate))
+    );
+    let counts = publish(&store, &second, 11).await.counts;
+    assert_eq!((counts.added, counts.rejected), (1, 1));
     for path in ["newer", "old"] {
-        assert!(store.description(SITE, &url(path)).await.unwrap().is_none());
         let known = store.known_url(SITE, &url(path)).await.unwrap().unwrap();
         assert_eq!(known.outcome.as_deref(), Some("a duplicate"));
     }
@@ -461,7 +511,7 @@ async fn two_instances_visit_each_url_once(database: TestDatabase) {
         }
     }
     assert_eq!(visited.len(), 400);
-    let counts = first.finish_run(SITE, run.run_id, 9).await.unwrap().counts;
+    let counts = publish(&first, &run, 9).await.counts;
     assert_eq!(
         (counts.found, counts.added, counts.withdrawn),
         (399, 400, 0)

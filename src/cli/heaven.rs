@@ -1,0 +1,86 @@
+//! `heaven`: the last publication is put back.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use crate::app::{SiteRobotChanges, SiteRobotRuns, SiteRobotSettings};
+
+use super::{Cli, output, site_robot::Opened};
+
+/// Commands of `heaven`.
+#[derive(Clone, Debug, Subcommand)]
+pub(super) enum HeavenCommand {
+    /// Puts the last publication back; once more undoes that
+    #[command(
+        after_help = "Pages, lists, feeds and exports are at once as they were before the last run was published.
+The next run asks for these pages as wholes, and publishes what they say then.
+
+Exit code: 0 done, 1 there is nothing to put back
+
+Example: robot-detection heaven undo --site shop"
+    )]
+    Undo(UndoArgs),
+}
+
+/// Arguments of `heaven undo`.
+#[derive(Args, Clone, Debug)]
+pub(super) struct UndoArgs {
+    /// Name of the site
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    site: String,
+    /// Directory that heaven was published into, where it is not the configured one
+    #[arg(long, value_name = "DIRECTORY")]
+    publish: Option<std::path::PathBuf>,
+    /// Prints JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn run(cli: &Cli, command: &HeavenCommand) -> anyhow::Result<ExitCode> {
+    let opened = Opened::new(cli).await?;
+    let HeavenCommand::Undo(args) = command;
+    let code = undo(&opened, args).await;
+    opened.store.close().await;
+    code
+}
+
+async fn undo(opened: &Opened, args: &UndoArgs) -> anyhow::Result<ExitCode> {
+    let site = output::clean(&args.site);
+    let undone = runs(opened, args).await?.undo().await?;
+    let Some((publication, pages)) = undone else {
+        output::note(&format!(
+            "error: nothing to put back: {site} has no publication before which it had pages"
+        ));
+        return Ok(ExitCode::FAILURE);
+    };
+    let is_undone = publication.undone_ms.is_some();
+    if args.json {
+        output::json(&json!({
+            "site": args.site,
+            "run": publication.run_id,
+            "undone": is_undone,
+            "pages": pages,
+        }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let run = publication.run_id;
+    output::line(&if is_undone {
+        format!("{site}: as before run {run} was published, {pages} pages; once more undoes that")
+    } else {
+        format!("{site}: as run {run} was published, {pages} pages; once more takes that back")
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Makes the robot whose heaven it is; where none is configured, from a page that it described.
+async fn runs(opened: &Opened, args: &UndoArgs) -> anyhow::Result<SiteRobotRuns> {
+    let mut changes = SiteRobotChanges::default();
+    changes.publish.clone_from(&args.publish);
+    if SiteRobotSettings::new(&opened.loaded, &args.site, &changes)?.is_none() {
+        let first = opened.first_described(&args.site).await?;
+        changes.urls = vec![first.unwrap_or_else(|| "http://localhost/".to_owned())];
+    }
+    opened.runs(&args.site, &changes).await
+}

@@ -1,0 +1,41 @@
+//! `site-robot withdraw`: one page is taken out everywhere, or let in again.
+
+use std::process::ExitCode;
+
+use crate::cli::output;
+
+use super::{args::WithdrawArgs, opened::Opened};
+
+pub(super) async fn withdraw(opened: &Opened, args: &WithdrawArgs) -> anyhow::Result<ExitCode> {
+    let (store, site) = (&opened.store, &args.site);
+    // As the robot writes it: https://www.example.com is https://www.example.com/.
+    let url = url::Url::parse(&args.url).map_or_else(|_| args.url.clone(), String::from);
+    let shown = output::clean(&url);
+    let is_done = if args.again {
+        store.admit_url(site, &url).await?
+    } else {
+        let now_ms = Opened::now_ms();
+        let was_described = store
+            .withdraw_url(site, &url, args.for_good, now_ms)
+            .await?;
+        was_described || args.for_good
+    };
+    if !is_done {
+        let hint = if args.again {
+            "it was not withdrawn"
+        } else {
+            "heaven has no page of it; write the URL as site-robot export does, or add --for-good"
+        };
+        output::note(&format!("error: {shown}: {hint}"));
+        return Ok(ExitCode::FAILURE);
+    }
+    if let Some(runs) = opened.configured(site).await? {
+        runs.publish().await?;
+    }
+    output::line(&match (args.again, args.for_good) {
+        (true, _) => format!("{shown}: let in again; the next run looks at it"),
+        (false, true) => format!("{shown}: withdrawn for good; --again takes that back"),
+        (false, false) => format!("{shown}: withdrawn; the next run may bring it back"),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
