@@ -1,6 +1,7 @@
 //! From `[server]` to the proxy in front of the upstream.
 
 use crate::config::{ConfigErrors, Loaded, Settings};
+use crate::layer::OwnRobot;
 use crate::proxy::{HealthCheck, Proxy, ProxyError, ProxySettings};
 
 use super::server::{IDENTIFICATION_HEADER, VERDICT_HEADER};
@@ -27,6 +28,7 @@ pub(super) fn proxy(loaded: &Loaded, settings: &Settings) -> Result<Proxy, Confi
             proxy
                 .keep_header(IDENTIFICATION_HEADER)
                 .keep_header(VERDICT_HEADER)
+                .keep_header(OwnRobot::HEADER)
         })
         .map_err(|error| {
             let key = match &error {

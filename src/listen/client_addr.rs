@@ -4,6 +4,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, header::FORWARDED};
 use ipnet::IpNet;
 
 use super::{
+    fields::{begins_as, is_spelling_of},
     forwarded::{self, Element},
     stream::Peer,
 };
@@ -232,25 +233,9 @@ pub(crate) fn is_forwarding(name: &HeaderName) -> bool {
     let name = name.as_str().as_bytes();
     match name.first() {
         Some(b'f') => name == b"forwarded",
-        Some(b'x') => starts_folded(name, b"x-forwarded") || folded_eq(name, b"x-real-ip"),
+        Some(b'x') => begins_as(name, b"x-forwarded") || is_spelling_of(name, b"x-real-ip"),
         _ => false,
     }
-}
-
-fn starts_folded(name: &[u8], prefix: &[u8]) -> bool {
-    name.get(..prefix.len())
-        .is_some_and(|start| folded_eq(start, prefix))
-}
-
-fn folded_eq(name: &[u8], other: &[u8]) -> bool {
-    let fold = |byte: &u8| {
-        if byte.is_ascii_alphanumeric() {
-            *byte
-        } else {
-            b'-'
-        }
-    };
-    name.iter().map(fold).eq(other.iter().copied())
 }
 
 fn parse_network(text: &str) -> Result<IpNet, TrustedProxyError> {

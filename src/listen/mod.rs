@@ -52,7 +52,9 @@ mod client_addr;
 mod connection;
 mod counts;
 mod early;
+mod fields;
 mod forwarded;
+mod framing;
 mod guard;
 pub(crate) mod header_maps;
 mod heads;
@@ -82,6 +84,9 @@ pub use certificate::{CertificateError, CertificateFiles, CertificateState, Vali
 pub(crate) use client_addr::is_forwarding;
 pub use client_addr::{ClientAddr, TrustedProxies, TrustedProxyError};
 pub use counts::ConnectionCounts;
+pub use fields::clean_headers;
+pub(crate) use fields::{begins_as, is_guarded, is_spelling_of, trim_values};
+pub use framing::RequestFraming;
 pub use guard::{BodyError, BodyGuard, GuardedBody};
 #[cfg(feature = "server")]
 pub(crate) use http_service::{Answer, HttpService};

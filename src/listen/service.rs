@@ -15,6 +15,7 @@ use super::{
     arrival::Arrival,
     client_addr::Origin,
     connection::Shared,
+    fields,
     guard::BodyGuard,
     http_service::{Answer, HttpService},
     idle::Activity,
@@ -47,22 +48,16 @@ impl<S> ConnectionService<S> {
                 return too_long;
             }
         }
+        let heads = &self.activity.heads;
+        if request.version() < Version::HTTP_2 && heads.is_unclear(self.activity.requests()) {
+            return Some(StatusCode::BAD_REQUEST);
+        }
         if request.body().is_end_stream() {
             return None;
         }
         let length = request.body().size_hint();
-        if length.upper().is_none() && self.has_two_lengths(request) {
-            return Some(StatusCode::BAD_REQUEST);
-        }
         let max = settings.max_body_bytes;
         (max > 0 && length.lower() > max).then_some(StatusCode::PAYLOAD_TOO_LARGE)
-    }
-
-    /// Chunks, and a `Content-Length` beside them (RFC 9112 §6.1): somebody else
-    /// may read another request than we do.
-    fn has_two_lengths(&self, request: &Request<Incoming>) -> bool {
-        request.version() < Version::HTTP_2
-            && (self.activity.heads).has_length_beside_chunks(request.method(), request.uri())
     }
 
     fn tell_of_refused(&self, request: &Request<Incoming>, status: StatusCode) {
@@ -82,10 +77,12 @@ impl<S> ConnectionService<S> {
         }
     }
 
-    /// Adds what is known of the client.
-    fn arrival(&self, request: Request<Incoming>) -> Request<Arrival> {
+    /// Adds what is known of the client, and cleans what it sent.
+    fn arrival(&self, mut request: Request<Incoming>) -> Request<Arrival> {
         let trusted_proxies = &self.shared.trusted_proxies;
+        // Who sends a forwarding header in any spelling is not the client itself.
         let client = trusted_proxies.resolve_from(self.origin, request.headers());
+        fields::clean(&mut request);
         let guard = (!request.body().is_end_stream()).then(|| {
             let max_bytes = self.shared.settings.max_body_bytes;
             BodyGuard::new(Arc::clone(&self.activity), max_bytes)

@@ -7,13 +7,14 @@ use std::{
 };
 
 use bytes::Bytes;
+use http::HeaderName;
 use http_body_util::{BodyExt as _, combinators::UnsyncBoxBody};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::time::Instant;
 
 use crate::listen::{BodyError, BodyGuard, GuardedBody};
 
-use super::{exchange::Failure, headers};
+use super::{exchange::Failure, trailers};
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
@@ -22,8 +23,8 @@ type BoxError = Box<dyn Error + Send + Sync>;
 pub(super) struct RequestBody {
     kind: RequestKind,
     progress: Option<Arc<Progress>>,
-    /// The client's forwarding headers are not believed, in trailers neither.
-    pub(super) strips_forwarding: bool,
+    /// Trailers that are passed on.
+    pub(super) trailers: Vec<HeaderName>,
 }
 
 #[derive(Debug, Default)]
@@ -60,7 +61,7 @@ impl RequestBody {
         Self {
             kind,
             progress,
-            strips_forwarding: true,
+            trailers: Vec::new(),
         }
     }
 
@@ -101,7 +102,10 @@ impl Body for RequestBody {
         if let Poll::Ready(Some(Ok(frame))) = &mut polled
             && let Some(trailers) = frame.trailers_mut()
         {
-            headers::clean_trailers(trailers, this.strips_forwarding);
+            trailers::keep(trailers, &this.trailers);
+            if trailers.is_empty() {
+                polled = Poll::Ready(None);
+            }
         }
         let is_done = matches!(polled, Poll::Ready(None)) || this.is_end_stream();
         if let Some(progress) = &this.progress {
@@ -190,16 +194,23 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn trailers_lose_what_is_not_for_trailers() {
-        let mut trailers = HeaderMap::new();
-        trailers.insert("x-forwarded-for", "192.0.2.1".parse().unwrap());
-        trailers.insert("x-checksum", "abc".parse().unwrap());
-        let body = http_body_util::Full::new(Bytes::from_static(b"data"))
-            .with_trailers(async move { Some(Ok(trailers)) });
-        let sent = RequestBody::new(body).collect().await.unwrap();
-        let sent = sent.trailers().unwrap();
-        assert_eq!(sent.len(), 1);
-        assert_eq!(sent["x-checksum"], "abc");
+    async fn trailers_lose_what_is_not_announced() {
+        for announced in [&[][..], &["x-checksum"]] {
+            let mut trailers = HeaderMap::new();
+            trailers.insert("x-forwarded-for", "192.0.2.1".parse().unwrap());
+            trailers.insert("x-checksum", "abc".parse().unwrap());
+            let body = http_body_util::Full::new(Bytes::from_static(b"data"))
+                .with_trailers(async move { Some(Ok(trailers)) });
+            let mut body = RequestBody::new(body);
+            body.trailers = announced
+                .iter()
+                .copied()
+                .map(HeaderName::from_static)
+                .collect();
+            let sent = body.collect().await.unwrap();
+            let sent = sent.trailers().cloned().unwrap_or_default();
+            assert!(sent.keys().eq(announced), "{sent:?}");
+        }
     }
 
     #[tokio::test]

@@ -2,10 +2,8 @@
 
 use http::{
     HeaderMap, HeaderName, HeaderValue,
-    header::{CONNECTION, CONTENT_LENGTH, HOST, PROXY_AUTHENTICATE, TRAILER, TRANSFER_ENCODING},
+    header::{CONNECTION, CONTENT_LENGTH, HOST, TRANSFER_ENCODING},
 };
-
-use super::forwarding;
 
 /// Removes what a message says to us only: fixed headers, and those that `Connection` names.
 ///
@@ -40,14 +38,6 @@ pub(super) fn strip_proxy_fields(headers: &mut HeaderMap) {
     });
 }
 
-/// Removes what some upstreams take for the header that frames the body.
-///
-/// `Content_Length` becomes the same variable as `Content-Length` where
-/// headers are handed over as in CGI (RFC 3875 §4.1.18).
-pub(super) fn strip_misspelt_framing(headers: &mut HeaderMap) {
-    remove_where(headers, is_misspelt_framing);
-}
-
 /// Removes headers by their names; most often there is none, and one look at each is all.
 pub(super) fn remove_where(headers: &mut HeaderMap, is_out: impl Fn(&HeaderName) -> bool) {
     if headers.keys().any(&is_out) {
@@ -60,17 +50,6 @@ pub(super) fn remove_where(headers: &mut HeaderMap, is_out: impl Fn(&HeaderName)
             headers.remove(name);
         }
     }
-}
-
-pub(super) fn is_misspelt_framing(name: &HeaderName) -> bool {
-    let is_spelling_of = |right: &HeaderName| {
-        let (name, right) = (name.as_str().as_bytes(), right.as_str().as_bytes());
-        let is_like = |(byte, right): (&u8, &u8)| {
-            byte == right || (*right == b'-' && !byte.is_ascii_alphanumeric())
-        };
-        name.len() == right.len() && name != right && name.iter().zip(right).all(is_like)
-    };
-    is_spelling_of(&CONTENT_LENGTH) || is_spelling_of(&TRANSFER_ENCODING)
 }
 
 /// Leaves one `Content-Length` where several say the same (RFC 9110 §8.6).
@@ -146,19 +125,6 @@ pub(super) fn has_unknown_coding(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Removes from trailers what must not be one (RFC 9110 §6.5.1): a receiver may merge them.
-pub(super) fn clean_trailers(trailers: &mut HeaderMap, strips_forwarding: bool) {
-    strip_hop_by_hop(trailers, &[]);
-    strip_proxy_fields(trailers);
-    strip_misspelt_framing(trailers);
-    for name in [HOST, CONTENT_LENGTH, TRAILER, PROXY_AUTHENTICATE] {
-        trailers.remove(name);
-    }
-    if strips_forwarding {
-        forwarding::strip(trailers);
-    }
-}
-
 /// Sets a header that is a token of ours.
 pub(super) fn set(headers: &mut HeaderMap, name: HeaderName, value: &'static str) {
     headers.insert(name, HeaderValue::from_static(value));
@@ -230,26 +196,6 @@ mod tests {
                 .collect();
             assert_eq!(has_unknown_coding(&headers(&lines)), unknown, "{coding:?}");
         }
-    }
-
-    #[test]
-    fn framing_in_other_spellings_goes() {
-        let mut map = headers(&[
-            ("content_length", "5"),
-            ("content.length", "5"),
-            ("transfer_encoding", "chunked"),
-            ("transfer~encoding", "chunked"),
-            ("content-length", "4"),
-            ("content-language", "en"),
-            ("content_lengths", "1"),
-        ]);
-        strip_misspelt_framing(&mut map);
-        let mut left: Vec<_> = map.keys().map(HeaderName::as_str).collect();
-        left.sort_unstable();
-        assert_eq!(
-            left,
-            ["content-language", "content-length", "content_lengths"]
-        );
     }
 
     #[test]

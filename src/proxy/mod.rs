@@ -66,6 +66,7 @@ mod service;
 mod settings;
 mod shard;
 mod tls;
+mod trailers;
 mod tunnel;
 mod untouched;
 mod upstream;

@@ -26,7 +26,6 @@ pub(super) struct Names {
     /// Others that are for one hop.
     has_hop: bool,
     has_proxy_fields: bool,
-    has_misspelt_framing: bool,
 }
 
 /// Values that are looked at in any case.
@@ -46,7 +45,7 @@ impl Names {
         (names, values)
     }
 
-    /// Removes what is for one hop, for a forward proxy, or misspelt.
+    /// Removes what is for one hop, or for a forward proxy.
     ///
     /// `kept` are headers of this house, which a client cannot name away.
     pub(super) fn strip(self, map: &mut HeaderMap, kept: &[HeaderName]) {
@@ -62,9 +61,6 @@ impl Names {
         }
         if self.has_proxy_fields {
             headers::strip_proxy_fields(map);
-        }
-        if self.has_misspelt_framing {
-            headers::strip_misspelt_framing(map);
         }
         if self.has_expect {
             // The listener sends "100 Continue" when the upstream is ready for the body.
@@ -88,7 +84,6 @@ impl Names {
             Name::Connection => self.has_connection = true,
             Name::Hop => self.has_hop = true,
             Name::Coding => self.has_coding = true,
-            Name::MisspeltFraming => self.has_misspelt_framing = true,
             Name::Forwarding => self.has_forwarding = true,
         }
     }
@@ -111,7 +106,6 @@ pub(super) enum Name {
     /// Something else that is for one hop.
     Hop,
     Coding,
-    MisspeltFraming,
     Forwarding,
 }
 
@@ -133,7 +127,6 @@ impl Name {
             16 if name == "proxy-connection" => Self::Hop,
             17 if name == "transfer-encoding" => Self::Coding,
             19 if name == "proxy-authorization" => Self::Proxy,
-            14 | 17 if headers::is_misspelt_framing(header) => Self::MisspeltFraming,
             _ if matches!(name.as_bytes(), [b'f' | b'x', ..]) && is_forwarding(header) => {
                 Self::Forwarding
             }
@@ -158,8 +151,6 @@ mod tests {
             "proxy-authorization",
             "proxy",
             "http2-settings",
-            "content_length",
-            "transfer.encoding",
             "expect",
         ] {
             let mut map = HeaderMap::new();

@@ -28,6 +28,7 @@ use super::{
     request::{self, Traits},
     server::Place,
     servers::Tried,
+    trailers,
     untouched::Untouched,
     websocket,
 };
@@ -96,7 +97,6 @@ impl Passage {
     fn prepare(&mut self, message: &mut Message) -> Result<(), Page> {
         let Message { parts, body, added } = message;
         let client = self.client.as_ref();
-        body.strips_forwarding = client.is_none_or(|client| !client.trusted);
         let upgrade = parts.extensions.remove::<OnUpgrade>();
         let key = (parts.method == Method::CONNECT && upgrade.is_some())
             .then(|| websocket::from_connect(parts))
@@ -106,7 +106,11 @@ impl Passage {
             has_known_length: body.size_hint().exact().is_some(),
             can_upgrade: upgrade.is_some(),
         };
-        let rewritten = request::rewrite(&self.inner.rules, parts, client, traits)?;
+        let rules = &self.inner.rules;
+        let rewritten = request::rewrite(rules, parts, client, traits)?;
+        if !body.is_empty() {
+            body.trailers = trailers::announced(&parts.headers, &rules.kept);
+        }
         parts.extensions.clear();
         *added = Some(rewritten.added);
         self.asker.accept = rewritten.accept;

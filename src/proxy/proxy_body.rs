@@ -11,10 +11,10 @@ use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::{
-    headers,
     http1::{Connection, Download, Rest},
     sender::Http2,
     server::Place,
+    trailers,
 };
 
 /// Body of a response: the upstream's, streamed, or a page of the proxy's own.
@@ -166,14 +166,15 @@ impl Streamed {
             Poll::Pending => self.poll_idle(cx),
             Poll::Ready(Some(Ok(mut frame))) => {
                 self.is_timed = false;
-                if let Some(trailers) = frame.trailers_mut() {
-                    headers::clean_trailers(trailers, false);
-                }
+                let is_nothing = frame.trailers_mut().is_some_and(|trailers| {
+                    trailers::clean(trailers);
+                    trailers.is_empty()
+                });
                 // With a known length the end is not polled for.
                 if self.body.is_end_stream() {
                     self.loan = None;
                 }
-                Poll::Ready(Some(Ok(frame)))
+                Poll::Ready((!is_nothing).then_some(Ok(frame)))
             }
             Poll::Ready(Some(Err(error))) => {
                 self.loan = None;

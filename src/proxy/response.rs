@@ -5,6 +5,8 @@ use http::{
     header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING, UPGRADE},
 };
 
+use crate::listen::trim_values;
+
 use super::headers;
 
 /// Removes what is between the upstream and us.
@@ -34,6 +36,8 @@ pub(super) fn clean<B>(response: &mut Response<B>) -> bool {
     if let Some(protocol) = upgrade {
         set_upgrade(response, protocol);
     }
+    // By HTTP/2 blanks may be there (RFC 9113 §8.2.1).
+    trim_values(response.headers_mut());
     *response.version_mut() = Version::HTTP_11;
     true
 }

@@ -20,7 +20,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 #[cfg(feature = "server")]
 use crate::listen::Arrival;
-use crate::listen::{BodyGuard, ClientAddr};
+use crate::listen::{BodyGuard, ClientAddr, clean_headers};
 
 use super::{
     body::RequestBody,
@@ -192,6 +192,7 @@ impl Proxy {
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
+        clean_headers(request.headers_mut());
         let client = request.extensions().get::<ClientAddr>().copied();
         let guard = request.extensions_mut().remove::<BodyGuard>();
         let passage = self.passage(&request, client, None);

@@ -10,6 +10,7 @@ mod acme;
 pub(crate) mod client_addr;
 mod counts;
 mod limits;
+mod pipelines;
 mod program;
 mod proxy_protocol;
 mod tls;

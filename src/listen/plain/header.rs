@@ -2,7 +2,7 @@
 
 use http::{HeaderName, HeaderValue};
 
-use super::super::{client_addr::is_forwarding, header_maps::is_secret};
+use super::super::{client_addr::is_forwarding, fields::is_misspelt, header_maps::is_secret};
 
 /// Bytes of a line that is kept, and of one that can be: less has no hash.
 const KEPT_BYTES: usize = 256;
@@ -91,6 +91,9 @@ impl Header {
         } else {
             let colon = memchr::memchr(b':', line)?;
             let name = HeaderName::from_bytes(line.get(..colon)?).ok()?;
+            if is_misspelt(&name) {
+                return None;
+            }
             let value = line.get(colon + 1..)?;
             // No more than is to be skipped by everybody; hyper judges what is behind a value.
             (name, value.strip_prefix(b" ").unwrap_or(value))

@@ -268,9 +268,11 @@ mod tests {
             ),
             ("Forwarded: for=a\r\n", Some((Meaning::Forwards, "for=a"))),
             (
-                "x_forwarded.for: 192.0.2.1\r\n",
+                "x-forwarded-for: 192.0.2.1\r\n",
                 Some((Meaning::Forwards, "192.0.2.1")),
             ),
+            ("x_forwarded.for: 192.0.2.1\r\n", None),
+            ("User_Agent: a\r\n", None),
             ("Connection: keep-alive, TE\r\n", None),
             ("X-Long-Name: \r\n", Some((Meaning::Nothing, ""))),
             ("X-Long-Name:  two\r\n", None),

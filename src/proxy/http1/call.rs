@@ -127,7 +127,7 @@ impl Call {
             Framing::None => None,
             framing => {
                 let body = mem::take(&mut message.body);
-                Upload::new(body, framing, &message.parts.headers).map(Box::new)
+                Upload::new(body, framing).map(Box::new)
             }
         };
         Self {

@@ -167,8 +167,16 @@ fn trailers(input: &mut BytesMut) -> Result<Option<HeaderMap>, Http1Error> {
         return Ok(Some(HeaderMap::new()));
     }
     let within = input.get(..MAX_TRAILER_BYTES).unwrap_or(input);
-    let end = memchr::memmem::find(within, b"\r\n\r\n");
-    let Some(end) = end.map(|at| at + 4) else {
+    let end = memchr::memmem::find(within, b"\r\n\r\n").map(|at| at + 4);
+    // Also before there is an end, which may never come.
+    if has_bare_line_feed(
+        within
+            .get(..end.unwrap_or(within.len()))
+            .unwrap_or_default(),
+    ) {
+        return Err(Http1Error::Chunks("a trailer without its line end"));
+    }
+    let Some(end) = end else {
         return if input.len() >= MAX_TRAILER_BYTES {
             Err(Http1Error::Chunks("trailers without end"))
         } else {
@@ -181,8 +189,8 @@ fn trailers(input: &mut BytesMut) -> Result<Option<HeaderMap>, Http1Error> {
     let Ok(httparse::Status::Complete((len, lines))) = parsed else {
         return Err(Http1Error::Chunks("trailers that are no headers"));
     };
-    if len != end || has_bare_line_feed(&block) {
-        return Err(Http1Error::Chunks("a trailer without its line end"));
+    if len != end {
+        return Err(Http1Error::Chunks("trailers that are no headers"));
     }
     let mut trailers = HeaderMap::with_capacity(lines.len());
     for line in lines {

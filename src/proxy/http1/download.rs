@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    super::{headers, proxy_body::ProxyBodyError, server::Place},
+    super::{proxy_body::ProxyBodyError, server::Place, trailers},
     connection::Connection,
     error::Http1Error,
     framing::{Decoder, Piece},
@@ -118,7 +118,7 @@ impl Download {
                 if self.decoder.is_done() {
                     self.end();
                 }
-                Poll::Ready(piece.map(|piece| Ok(frame(piece))))
+                Poll::Ready(piece.and_then(frame).map(Ok))
             }
             Poll::Ready(Err(error)) => {
                 // The server drops what it has not written when a body fails.
@@ -209,12 +209,13 @@ fn give_back(mut connection: Box<Connection>, place: &Place, closes: bool) {
     }
 }
 
-fn frame(piece: Piece) -> Frame<Bytes> {
+/// Returns nothing for trailers of which none is to be passed on.
+fn frame(piece: Piece) -> Option<Frame<Bytes>> {
     match piece {
-        Piece::Data(data) => Frame::data(data),
+        Piece::Data(data) => Some(Frame::data(data)),
         Piece::Trailers(mut trailers) => {
-            headers::clean_trailers(&mut trailers, false);
-            Frame::trailers(*trailers)
+            trailers::clean(&mut trailers);
+            (!trailers.is_empty()).then(|| Frame::trailers(*trailers))
         }
     }
 }

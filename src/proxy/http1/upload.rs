@@ -7,17 +7,12 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, header::TRAILER};
+use http::HeaderMap;
 use hyper::body::Body as _;
 use tokio::io::{AsyncWriteExt as _, WriteHalf};
 use tracing::debug;
 
-use super::{
-    super::{body::RequestBody, headers},
-    connection::Output,
-    request::Framing,
-    stream::Stream,
-};
+use super::{super::body::RequestBody, connection::Output, request::Framing, stream::Stream};
 
 /// Bytes that are gathered for one write.
 const MAX_GATHERED_BYTES: usize = 64 * 1024;
@@ -27,8 +22,6 @@ const MAX_GATHERED_BYTES: usize = 64 * 1024;
 pub(in super::super) struct Upload {
     body: RequestBody,
     sending: Sending,
-    /// Trailers that the head has announced.
-    trailers: Vec<HeaderName>,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -44,20 +37,13 @@ pub(super) struct ClientBroke;
 
 impl Upload {
     /// Takes the body; nothing when there is none.
-    pub(super) fn new(body: RequestBody, framing: Framing, headers: &HeaderMap) -> Option<Self> {
+    pub(super) fn new(body: RequestBody, framing: Framing) -> Option<Self> {
         let sending = match framing {
             Framing::None => return None,
             Framing::Length(length) => Sending::Length(length),
             Framing::Chunked => Sending::Chunked,
         };
-        let trailers = headers::tokens(headers, &TRAILER)
-            .filter_map(|name| HeaderName::from_bytes(name).ok())
-            .collect();
-        Some(Self {
-            body,
-            sending,
-            trailers,
-        })
+        Some(Self { body, sending })
     }
 
     pub(super) fn is_done(&self) -> bool {
@@ -145,10 +131,8 @@ impl Upload {
             Sending::Chunked => {
                 output.extend_from_slice(b"0\r\n");
                 for (name, value) in trailers.into_iter().flatten() {
-                    if self.trailers.contains(name) {
-                        for part in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
-                            output.extend_from_slice(part);
-                        }
+                    for part in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
+                        output.extend_from_slice(part);
                     }
                 }
                 output.extend_from_slice(b"\r\n");

@@ -190,13 +190,64 @@ async fn trailers_pass_both_ways_by_http2() {
     .await;
     let front = front(h2c(&upstream)).await;
     let request = "POST / HTTP/1.1\r\nHost: a\r\nTE: trailers\r\nTrailer: X-Digest, X-Forwarded-For\r\n\
-                   Transfer-Encoding: chunked\r\n\r\n2\r\nup\r\n0\r\nX-Digest: 9\r\nX-Forwarded-For: 203.0.113.9\r\n\r\n";
+                   Transfer-Encoding: chunked\r\n\r\n2\r\nup\r\n0\r\nX-Digest: 9\r\nX-Silent: 1\r\nX-Forwarded-For: 203.0.113.9\r\n\r\n";
     let response = exchange(front.addr, request).await;
     assert_eq!(
         body(&response).to_ascii_lowercase(),
         "2\r\nup\r\n0\r\nx-sum: 7\r\nx-back-x-digest: 9\r\n\r\n"
     );
     assert_eq!(upstream.last().headers["te"], "trailers");
+}
+
+#[tokio::test]
+async fn a_call_of_grpc_keeps_its_status_and_nothing_is_added_to_a_response() {
+    let upstream = Upstream::h2c(async |_| {
+        let mut trailers = HeaderMap::new();
+        for (name, value) in [
+            ("grpc-status", "5"),
+            ("grpc-message", "not found "),
+            ("custom_key-bin", "AQ"),
+            ("set-cookie", "a=b"),
+            ("via", "1.1 a"),
+        ] {
+            trailers.insert(
+                HeaderName::from_static(name),
+                HeaderValue::from_static(value),
+            );
+        }
+        let frames = [
+            Ok::<_, Infallible>(Frame::data(Bytes::from_static(b"reply"))),
+            Ok(Frame::trailers(trailers)),
+        ];
+        let mut response = Response::new(StreamBody::new(stream::iter(frames)).boxed_unsync());
+        let value = HeaderValue::from_static(" value\t");
+        response.headers_mut().insert("x-a", value);
+        response
+    })
+    .await;
+    let front = front(h2c(&upstream)).await;
+    let stream = tokio::net::TcpStream::connect(front.addr).await.unwrap();
+    let executor = hyper_util::rt::TokioExecutor::new();
+    let connecting = hyper::client::conn::http2::handshake(executor, TokioIo::new(stream));
+    let (mut sender, connection) = connecting.await.unwrap();
+    TaskTracker::new().spawn(connection);
+    let request = Request::post(format!("http://{}/Service/Call", front.addr))
+        .header("content-type", "application/grpc")
+        .header("te", "trailers")
+        .header("user_key.a", "1")
+        .body(Full::new(Bytes::from_static(b"call")))
+        .unwrap();
+    let response = soon(sender.send_request(request)).await.unwrap();
+    assert_eq!(response.headers()["x-a"], "value");
+    let collected = soon(response.into_body().collect()).await.unwrap();
+    let trailers = collected.trailers().unwrap();
+    assert_eq!(trailers.len(), 3, "{trailers:?}");
+    assert_eq!(trailers["grpc-status"], "5");
+    assert_eq!(trailers["grpc-message"], "not found");
+    assert_eq!(trailers["custom_key-bin"], "AQ");
+    let seen = upstream.last();
+    assert_eq!(seen.headers["te"], "trailers");
+    assert_eq!(seen.headers["user_key.a"], "1");
 }
 
 /// Tells when it is dropped.

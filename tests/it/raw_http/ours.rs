@@ -38,6 +38,7 @@ groups! {
     targets_hosts_and_versions: "targets.txt";
     headers_for_one_hop: "hops.txt";
     forged_forwarding_headers: "forwarding.txt";
+    misspelt_headers: "names.txt";
     several_requests_on_a_connection: "pipelines.txt";
     protocols_to_switch_to: "upgrades.txt";
     limits: "limits.txt";

@@ -1,0 +1,209 @@
+//! What of the headers behind a body is passed on (RFC 9110 §6.5.1).
+//!
+//! A receiver may merge them with those of the head, which have been judged without them.
+
+use http::{HeaderMap, HeaderName, header::TRAILER};
+
+use crate::listen::{begins_as, is_guarded, is_spelling_of, trim_values};
+
+use super::headers::{remove_where, tokens};
+
+/// Names that frame, route, authenticate or modify a message, or control a response.
+const FORBIDDEN: [&str; 35] = [
+    "accept",
+    "age",
+    "allow",
+    "alt-svc",
+    "authorization",
+    "cache-control",
+    "connection",
+    "cookie",
+    "date",
+    "expect",
+    "expires",
+    "forwarded",
+    "from",
+    "host",
+    "http2-settings",
+    "keep-alive",
+    "location",
+    "max-forwards",
+    "origin",
+    "pragma",
+    "proxy",
+    "range",
+    "referer",
+    "refresh",
+    "retry-after",
+    "set-cookie",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "user-agent",
+    "vary",
+    "via",
+    "www-authenticate",
+    "x-real-ip",
+];
+/// Beginnings of such names.
+const FORBIDDEN_PREFIXES: [&str; 7] = [
+    "accept-",
+    "access-control-",
+    "content-",
+    "if-",
+    "proxy-",
+    "sec-",
+    "x-forwarded",
+];
+/// Digests are known when the body has been read: they are meant for trailers (RFC 9530 §2).
+const DIGEST: &str = "content-digest";
+
+/// Returns the names of trailers that a request may have: announced, and allowed.
+///
+/// `kept` are headers of this house, which a client does not tell.
+pub(super) fn announced(headers: &HeaderMap, kept: &[HeaderName]) -> Vec<HeaderName> {
+    let is_ours = |name: &HeaderName| {
+        let is_it = |kept: &HeaderName| is_spelling(name, kept.as_str());
+        kept.iter().any(is_it)
+    };
+    tokens(headers, &TRAILER)
+        .filter_map(|name| HeaderName::from_bytes(name).ok())
+        .filter(|name| !is_forbidden(name) && !is_guarded(name.as_str().as_bytes()))
+        .filter(|name| !is_ours(name))
+        .collect()
+}
+
+/// Removes from a request's trailers what is not among the names.
+pub(super) fn keep(trailers: &mut HeaderMap, announced: &[HeaderName]) {
+    remove_where(trailers, |name| !announced.contains(name));
+    trim_values(trailers);
+}
+
+/// Removes from a response's trailers what must not be there, announced or not.
+pub(super) fn clean(trailers: &mut HeaderMap) {
+    remove_where(trailers, is_forbidden);
+    trim_values(trailers);
+}
+
+fn is_forbidden(name: &HeaderName) -> bool {
+    let begins = |prefix: &&str| begins_as(name.as_str().as_bytes(), prefix.as_bytes());
+    let is_it = |other: &&str| is_spelling(name, other);
+    FORBIDDEN.iter().any(is_it)
+        || (FORBIDDEN_PREFIXES.iter().any(begins) && name.as_str() != DIGEST)
+}
+
+fn is_spelling(name: &HeaderName, other: &str) -> bool {
+    is_spelling_of(name.as_str().as_bytes(), other.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    const NAMES: &[(&str, bool)] = &[
+        ("x-checksum", true),
+        ("grpc-status", true),
+        ("grpc-message", true),
+        ("grpc-status-details-bin", true),
+        ("custom_key.a-bin", true),
+        ("server-timing", true),
+        ("etag", true),
+        ("content-digest", true),
+        ("content_digest", false),
+        ("content-length", false),
+        ("content_length", false),
+        ("content-encoding", false),
+        ("transfer-encoding", false),
+        ("transfer_encoding", false),
+        ("trailer", false),
+        ("te", false),
+        ("connection", false),
+        ("host", false),
+        ("via", false),
+        ("forwarded", false),
+        ("x-forwarded-for", false),
+        ("x_forwarded_for", false),
+        ("x-real-ip", false),
+        ("authorization", false),
+        ("proxy-authorization", false),
+        ("www-authenticate", false),
+        ("cookie", false),
+        ("set-cookie", false),
+        ("cache-control", false),
+        ("expect", false),
+        ("range", false),
+        ("if-match", false),
+        ("max-forwards", false),
+        ("age", false),
+        ("date", false),
+        ("location", false),
+        ("vary", false),
+        ("user-agent", false),
+        ("user_agent", false),
+    ];
+
+    fn all() -> HeaderMap {
+        let mut trailers = HeaderMap::new();
+        for (name, _) in NAMES {
+            trailers.insert(
+                HeaderName::from_static(name),
+                HeaderValue::from_static(" a"),
+            );
+        }
+        trailers
+    }
+
+    #[test]
+    fn a_response_keeps_what_may_be_a_trailer() {
+        let mut trailers = all();
+        clean(&mut trailers);
+        for (name, expected) in NAMES {
+            assert_eq!(trailers.contains_key(*name), *expected, "{name}");
+        }
+        assert!(trailers.values().all(|value| value == "a"));
+    }
+
+    #[test]
+    fn a_request_keeps_what_it_announces_and_is_no_header_of_ours() {
+        let ours = HeaderName::from_static("x-ours");
+        let others = [
+            "x-ours",
+            "x_ours",
+            "signature",
+            "signature-input",
+            "not a name",
+        ];
+        let names: Vec<_> = NAMES.iter().map(|(name, _)| *name).chain(others).collect();
+        let mut headers = HeaderMap::new();
+        headers.insert(TRAILER, names.join(", ").parse().unwrap());
+        let announced = announced(&headers, &[ours]);
+        let mut trailers = all();
+        for name in [
+            "x-ours",
+            "x_ours",
+            "signature",
+            "signature-input",
+            "x-silent",
+        ] {
+            trailers.insert(name, HeaderValue::from_static("a"));
+        }
+        keep(&mut trailers, &announced);
+        for (name, expected) in NAMES {
+            // What a verdict has been made of is not said again.
+            let expected = *expected && *name != DIGEST;
+            assert_eq!(trailers.contains_key(*name), expected, "{name}");
+        }
+        for name in [
+            "x-ours",
+            "x_ours",
+            "signature",
+            "signature-input",
+            "x-silent",
+        ] {
+            assert!(!trailers.contains_key(name), "{name}");
+        }
+    }
+}
