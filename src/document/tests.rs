@@ -77,6 +77,10 @@ blocks! {
         "<p hidden>x<p>a" => ["a"];
         "<ul><li hidden>x<li>a</ul>" => ["a"];
         "<p hidden=until-found>x<div>a</div>" => ["a"];
+        "a <span data-nosnippet>x</span>b" => ["a b"];
+        "<div data-nosnippet=false>x</div><section DATA-NOSNIPPET>x</section>a" => ["a"];
+        "<p data-nosnippet>a</p>" => ["a"];
+        "<p aria-hidden=TRUE>x</p><p aria-hidden=false>a</p>" => ["a"];
         "<div style='color: red; DISPLAY : none !important'>x</div>a" => ["a"];
         "<div style='display:block'>a</div>" => ["a"];
         "<span hidden>x</span>a" => ["a"];
@@ -219,6 +223,19 @@ fn first_text_comes_from_the_main_part() {
     assert_eq!(page.first_text(100), "One\nTwo");
     assert_eq!(Page::read("<nav>Menu</nav>").first_text(100), "Menu");
     assert_eq!(Page::default().first_text(100), "");
+}
+
+#[test]
+fn a_field_for_a_password_counts_where_it_is_shown() {
+    for (html, asks) in [
+        ("<form><input type=Password></form>", true),
+        ("<input type=text>", false),
+        ("<div hidden><input type=password></div>", false),
+        ("<input type=password style='display: none'>", false),
+        ("<template><input type=password></template>", false),
+    ] {
+        assert_eq!(Page::read(html).asks_password, asks, "{html}");
+    }
 }
 
 #[test]

@@ -32,7 +32,9 @@ impl RobotSite {
     pub(super) async fn find(state: &AdminState, wanted: &str) -> Result<Self, Problem> {
         let admin = state.admin();
         let mut names = admin.robot_runs.offered();
-        for (name, ..) in admin.store.description_sites().await? {
+        let described = admin.store.description_sites().await?;
+        let described = described.into_iter().map(|(name, ..)| name);
+        for name in described.chain(admin.store.run_sites().await?) {
             if !names.contains(&name) {
                 names.push(name);
             }

@@ -123,6 +123,7 @@ async fn known_sites(opened: &Opened, one: Option<&str>) -> anyhow::Result<BTree
     }
     let described = opened.store.description_sites().await?;
     let mut sites: BTreeSet<_> = described.into_iter().map(|(site, ..)| site).collect();
+    sites.extend(opened.store.run_sites().await?);
     let configured = crate::app::site_robots(&opened.loaded)?;
     sites.extend(configured.iter().map(|settings| settings.site().to_owned()));
     Ok(sites)

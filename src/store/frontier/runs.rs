@@ -189,6 +189,16 @@ impl Store {
         Ok(rows.into_iter().map(StoredRun::from).collect())
     }
 
+    /// Returns the sites whose robots have run, in order; nothing need be described yet.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn run_sites(&self) -> Result<Vec<String>, StoreError> {
+        let rows: Vec<(String,)> = self.database.rows(&sql::RUN_SITES, &[]).await?;
+        Ok(rows.into_iter().map(|(site,)| site).collect())
+    }
+
     /// Ends a run; returns whether this call did it.
     pub(super) async fn end_run(
         &self,

@@ -87,6 +87,8 @@ statements! {
     RUNS = "read the runs of the site robot",
         concat!("SELECT ", run_columns!(),
             " FROM site_robot_runs WHERE site = $1 ORDER BY run_id DESC LIMIT $2");
+    RUN_SITES = "list the sites of the site robot",
+        "SELECT DISTINCT site FROM site_robot_runs ORDER BY site";
     PRUNE_RUNS = "remove old runs of the site robot",
         "DELETE FROM site_robot_runs WHERE site = $1 AND run_id NOT IN \
          (SELECT run_id FROM site_robot_runs WHERE site = $1 ORDER BY run_id DESC LIMIT 100)";

@@ -80,7 +80,12 @@ impl Walk {
                 runs.wanted().await;
                 taken_up.notify_one();
                 gate.acquire().await.unwrap().forget();
-                if let Err(error) = robot.run().await {
+                let ended = if runs.takes_acceptance("default") {
+                    robot.accept().await.map(drop)
+                } else {
+                    robot.run().await.map(drop)
+                };
+                if let Err(error) = ended {
                     runs.failed("default", error.to_string());
                 }
             }
@@ -121,6 +126,44 @@ async fn until(client: &Client, fits: impl Fn(&serde_json::Value) -> bool) -> se
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
     panic!("the robot never gets there");
+}
+
+#[tokio::test]
+async fn results_that_are_held_back_are_told_and_accepted_by_a_button() {
+    let site = Plan::default().start().await;
+    let walk = Walk::of(&site);
+    let client = site.logged_in().await;
+    let refused = client.post("site-robot/accept", &[]).await;
+    assert!(refused.header("location").ends_with("note=none"));
+    walk.pages.add_permits(60);
+    client.post("site-robot/run", &[]).await;
+    until(&client, |status| status["descriptions"] == 60).await;
+    until(&client, |status| status["state"] == "idle").await;
+    let now_ms = site.clock.now_ms();
+    let (run, _) = site
+        .store
+        .begin_run("default", "other", now_ms)
+        .await
+        .unwrap();
+    let why = "the starting point <b> asks for a password";
+    let held = site.store.hold_run(run.run_id, why, 0, now_ms).await;
+    held.unwrap();
+
+    let status = client.get("api/site-robot").await.json();
+    assert_eq!(
+        (&status["held"], &status["can_accept"]),
+        (&why.into(), &true.into())
+    );
+    let page = client.get("site-robot").await;
+    assert!(page.text().contains("held back"), "{}", page.text());
+    assert!(page.body.contains("id=\"accept\"") && !page.body.contains("<b>"));
+    let accepted = client.post("site-robot/accept", &[]).await;
+    assert!(accepted.header("location").ends_with("note=accepted"));
+    let status = until(&client, |status| status["held"].is_null()).await;
+    assert_eq!(status["run"]["outcome"], "finished");
+    assert_eq!(status["descriptions"], 60);
+    let page = client.get("site-robot").await;
+    assert!(!page.body.contains("id=\"accept\""));
 }
 
 #[tokio::test]
