@@ -114,11 +114,9 @@ impl LoginLimiter {
     pub(super) async fn ruling(&self, client: &LoginClient) -> Ruling {
         let key = client.key();
         let remembered = self.remembered(&key);
-        let counted = match self.store.login_failures(&key, ALL).await {
-            Ok(counted) => counted,
-            // Who cannot read it cannot read the password's hash either, and says so there.
-            Err(_) => LoginFailures::default(),
-        };
+        // Who cannot read them cannot read the password's hash either, and says so there.
+        let counted = self.store.login_failures(&key, ALL).await;
+        let counted = counted.unwrap_or_default();
         let failures = LoginFailures {
             client_ms: counted.client_ms.max(remembered.client_ms),
             all_ms: counted.all_ms.max(remembered.all_ms),
@@ -197,9 +195,9 @@ impl Drop for Waiting<'_> {
 fn rule(client: &LoginClient, failures: LoginFailures) -> Ruling {
     let wait_ms = failures.client_ms - ms(EACH * (BURST - 1));
     let wait = duration(wait_ms.min(ms(EACH)));
-    let crowd_ms = failures.all_ms.min(ms(MOST_OF_ALL)) - ms(FREE_OF_ALL);
-    let share = (MOST_OF_ALL - FREE_OF_ALL).div_duration_f64(LONGEST_DELAY);
-    let delay = duration(crowd_ms).div_f64(share);
+    let most_ms = ms(MOST_OF_ALL) - ms(FREE_OF_ALL);
+    let crowd_ms = (failures.all_ms - ms(FREE_OF_ALL)).clamp(0, most_ms);
+    let delay = duration(crowd_ms * ms(LONGEST_DELAY) / most_ms);
     match client {
         LoginClient::Unknown => Ruling::After(delay.max(wait.min(LONGEST_DELAY))),
         _ if !wait.is_zero() => Ruling::Refused { wait },

@@ -80,8 +80,10 @@ pub enum Access {
 /// How the address of a client is found among the extensions of its request.
 #[derive(Clone)]
 pub struct ClientAddress {
-    find: Arc<dyn Fn(&Extensions) -> Option<IpAddr> + Send + Sync>,
+    find: Arc<Find>,
 }
+
+type Find = dyn Fn(&Extensions) -> Option<IpAddr> + Send + Sync;
 
 impl ClientAddress {
     /// Creates it from what finds the address.

@@ -40,7 +40,7 @@ pub(super) enum Anchor {
 #[derive(Debug)]
 pub(super) struct LockedFile {
     path: PathBuf,
-    _file: File,
+    file: File,
 }
 
 impl Anchor {
@@ -70,7 +70,7 @@ impl Anchor {
     /// Somebody may have taken the lease meanwhile: its row tells.
     pub(super) async fn mend(&mut self, database: &Database) -> Result<(), StoreError> {
         if let (Self::Session { connection, key }, Pools::Postgres(pool)) = (self, pools(database)?)
-            && in_time(connection.ping()).await.is_err()
+            && Box::pin(in_time(connection.ping())).await.is_err()
         {
             **connection = session(database, &pool, *key).await?;
         }
@@ -81,7 +81,7 @@ impl Anchor {
     pub(super) async fn raise(self) {
         if let Self::Session { connection, .. } = self {
             // One that cannot say goodbye has ended all the same.
-            drop(in_time(connection.close()).await);
+            drop(Box::pin(in_time(connection.close())).await);
         }
     }
 }
@@ -93,8 +93,8 @@ impl LockedFile {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(&path)?;
-        let locked = Self { path, _file: file };
-        match locked._file.try_lock() {
+        let locked = Self { path, file };
+        match locked.file.try_lock() {
             Ok(()) => Ok(locked),
             Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
             Err(TryLockError::Error(error)) => Err(error),
@@ -114,7 +114,7 @@ pub(super) fn new_key() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }
 
-/// Tells whether the process that keeps an anchor is known to have ended.
+/// Returns `true` if the process that keeps an anchor is known to have ended.
 pub(super) async fn is_gone(database: &Database, key: u64) -> Result<bool, StoreError> {
     match pools(database)? {
         Pools::Sqlite { write, .. } => {
@@ -129,7 +129,7 @@ pub(super) async fn is_gone(database: &Database, key: u64) -> Result<bool, Store
     }
 }
 
-/// Tells whether nobody locks a file; then it is removed.
+/// Returns `true` if nobody locks a file, which is removed then.
 fn is_unlocked(path: &Path) -> bool {
     match File::open(path) {
         // Shared: two who look at once do not take each other for the holder.
@@ -155,12 +155,13 @@ fn beside(database: &Path, key: u64) -> PathBuf {
 
 async fn session(database: &Database, pool: &PgPool, key: i64) -> Result<PgConnection, StoreError> {
     let options = (*pool.connect_options()).clone().options(KEEPALIVES);
-    let locked = in_time(async {
+    // What it needs to connect is large, and would be moved with all that holds a lease.
+    let locked = Box::pin(in_time(async {
         let mut connection = options.connect().await?;
         let lock = sqlx::query(sqlx::AssertSqlSafe(&*sql::LOCK_LEASE.sql)).bind(key);
         lock.execute(&mut connection).await?;
         Ok(connection)
-    });
+    }));
     let locked = locked.await;
     locked.map_err(|error| database.error(&sql::LOCK_LEASE, &error))
 }

@@ -81,16 +81,21 @@ impl Store {
             anchor: Mutex::new(Anchor::cast(&self.database, key).await?),
         };
         for _ in 0..ATTEMPTS {
+            // Also where its time is over: what it has left is cleared away.
+            let other = self.lease_holder(name).await?;
+            let alive = match other {
+                Some(other) if self.has_ended(&other).await? => {
+                    self.free_lease(name, &other.holder).await?;
+                    None
+                }
+                other => other,
+            };
             if lease.take().await? {
                 return Ok(lease);
             }
-            let Some(other) = self.lease_holder(name).await? else {
-                continue;
-            };
-            if !self.has_ended(&other).await? {
+            if let Some(other) = alive {
                 return Err(LeaseError::Held(other));
             }
-            self.free_lease(name, &other.holder).await?;
         }
         Err(LeaseError::Store(StoreError::new(
             StoreErrorKind::Busy,
@@ -120,7 +125,7 @@ impl Store {
         freed.await.map(|_| ())
     }
 
-    /// Tells whether the process that had a lease is known to have ended.
+    /// Returns `true` if the process that had a lease is known to have ended.
     async fn has_ended(&self, other: &LeaseHolder) -> Result<bool, StoreError> {
         match other.parts() {
             Some((key, ..)) => anchor::is_gone(&self.database, key).await,
