@@ -14,6 +14,7 @@ use axum::{
     routing::get,
 };
 use chrono::{DateTime, SecondsFormat};
+use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::listen::ClientAddr;
@@ -31,6 +32,22 @@ struct Operations {
     observer: Observer,
     listeners: ListenerMetrics,
     stop: CancellationToken,
+}
+
+/// Body of `/readyz`.
+#[derive(Serialize)]
+struct Readiness {
+    ready: bool,
+    robots: usize,
+    database: &'static str,
+    #[serde(flatten)]
+    away: Option<Away>,
+}
+
+#[derive(Serialize)]
+struct Away {
+    away_since: String,
+    reason: String,
 }
 
 /// Tells whether a request is for operations and comes straight from this machine.
@@ -91,17 +108,19 @@ async fn ready(State(state): State<Operations>) -> impl IntoResponse {
     } else {
         StatusCode::SERVICE_UNAVAILABLE
     };
-    let mut body = serde_json::json!({
-        "ready": is_ready,
-        "robots": robots,
-        "database": if absence.is_some() { "away" } else { "ok" },
+    let away = absence.map(|absence| {
+        let since = DateTime::from_timestamp_millis(absence.since_ms).unwrap_or_default();
+        Away {
+            away_since: since.to_rfc3339_opts(SecondsFormat::Secs, true),
+            reason: absence.reason.clone(),
+        }
     });
-    if let Some(absence) = absence {
-        let since = DateTime::from_timestamp_millis(absence.since_ms);
-        let since = since.unwrap_or_default();
-        body["away_since"] = since.to_rfc3339_opts(SecondsFormat::Secs, true).into();
-        body["reason"] = absence.reason.as_str().into();
-    }
+    let body = Readiness {
+        ready: is_ready,
+        robots,
+        database: if away.is_some() { "away" } else { "ok" },
+        away,
+    };
     (status, Json(body))
 }
 

@@ -20,12 +20,12 @@ use super::{
 pub(super) async fn run(cli: &Cli, command: &DatabaseCommand) -> anyhow::Result<ExitCode> {
     let url = context::load(cli)?.settings().database_url;
     match command {
-        DatabaseCommand::Repair(args) => repair(&url, args).await,
-        DatabaseCommand::New(args) => begin_anew(&url, args).await,
+        DatabaseCommand::Repair(args) => repair(&url, *args).await,
+        DatabaseCommand::New(args) => begin_anew(&url, *args).await,
     }
 }
 
-async fn repair(url: &str, args: &DatabaseArgs) -> anyhow::Result<ExitCode> {
+async fn repair(url: &str, args: DatabaseArgs) -> anyhow::Result<ExitCode> {
     let shown = Store::shown_url(url);
     let Some(damage) = Store::damage(url).await? else {
         return whole(&shown, args);
@@ -46,9 +46,9 @@ async fn repair(url: &str, args: &DatabaseArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-async fn begin_anew(url: &str, args: &DatabaseArgs) -> anyhow::Result<ExitCode> {
+async fn begin_anew(url: &str, args: DatabaseArgs) -> anyhow::Result<ExitCode> {
     let shown = Store::shown_url(url);
-    let is_there = context::sqlite_file(url).is_some_and(|file| file.exists());
+    let is_there = context::sqlite_file(url).is_some_and(std::path::Path::exists);
     let question = format!(
         "{shown} is kept beside, and a new one is made at its place: password, tokens, \
          descriptions and robots added by hand are in the old one only."
@@ -73,7 +73,7 @@ async fn begin_anew(url: &str, args: &DatabaseArgs) -> anyhow::Result<ExitCode> 
     Ok(ExitCode::SUCCESS)
 }
 
-fn whole(shown: &str, args: &DatabaseArgs) -> anyhow::Result<ExitCode> {
+fn whole(shown: &str, args: DatabaseArgs) -> anyhow::Result<ExitCode> {
     if args.json {
         output::json(&json!({"database": shown, "repaired": false, "damage": Value::Null}))?;
     } else {
@@ -82,7 +82,7 @@ fn whole(shown: &str, args: &DatabaseArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn print_repair(shown: &str, repair: &Repair, args: &DatabaseArgs) -> anyhow::Result<()> {
+fn print_repair(shown: &str, repair: &Repair, args: DatabaseArgs) -> anyhow::Result<()> {
     let Repair {
         damage,
         kept,
@@ -123,7 +123,7 @@ fn row(table: &RepairedTable) -> Vec<String> {
 }
 
 /// Asks at a terminal; elsewhere `--yes` must say it.
-fn is_wanted(question: &str, args: &DatabaseArgs) -> anyhow::Result<bool> {
+fn is_wanted(question: &str, args: DatabaseArgs) -> anyhow::Result<bool> {
     if args.yes {
         return Ok(true);
     }

@@ -95,7 +95,7 @@ async fn keep_password(robots: &RobotDetection, is_wanted: bool) {
             warn!("the administrator's password cannot be looked up: {error}");
         }
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 /// The first start makes the administrator's password and prints it once.

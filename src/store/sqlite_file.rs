@@ -85,6 +85,9 @@ impl OpenedFile {
 
 /// Returns the file that a URL names; none for a database in memory or on a server.
 pub(super) fn path(url: &str) -> Option<PathBuf> {
+    if !url.starts_with("sqlite:") {
+        return None;
+    }
     match Target::parse(url).ok()? {
         Target::Memory => None,
         Target::File { .. } => {

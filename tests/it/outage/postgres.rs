@@ -4,7 +4,7 @@ use robot_detection::app::{BuildError, RobotDetection};
 
 use super::site::{Site, assert_serves, log_in, page, readiness, wait_for};
 use crate::support::{
-    postgres::Cluster,
+    postgres::{self, Cluster},
     program::{eventually, request},
 };
 
@@ -123,6 +123,14 @@ async fn an_application_says_whether_it_starts_without_its_database() {
         claim.map(|claim| claim.id().to_owned()).as_deref(),
         Some("googlebot")
     );
+    robots.shutdown().await;
+    // A server that refuses the user now may accept it once it is restored.
+    let nobody = postgres::database_url().await;
+    let nobody = nobody.replace("user=postgres", "user=nobody_known");
+    let builder = RobotDetection::builder().database_url(nobody);
+    let robots = builder.wait_for_database(true).build().await.unwrap();
+    let absence = robots.store().absence().unwrap();
+    assert!(absence.reason.contains("check user"), "{absence:?}");
     robots.shutdown().await;
     let wrong = RobotDetection::builder().database_url("mysql://a");
     assert!(wrong.wait_for_database(true).build().await.is_err());
