@@ -18,6 +18,8 @@ pub(super) struct Decided {
     /// Where it is redirected to, or the page that is served in its place.
     pub(super) location: Option<String>,
     pub(super) status: Option<u16>,
+    /// Part of this program that answers it, where it passes and that is not the site.
+    pub(super) answered_by: Option<String>,
     /// The rule that decided.
     pub(super) rule: Option<String>,
     /// How many requests of the robot are let through, where a rule slows it down.
@@ -44,8 +46,16 @@ impl Decided {
     ) -> Self {
         let policy = site.policy.load();
         let enforcer = &site.enforcer;
-        let explained = enforcer.explain_all(&policy, request, target, visitor, user_agent);
+        let mut explained = enforcer.explain_all(&policy, request, target, visitor, user_agent);
+        let mut answered_by = None;
+        if let Some(site) = &site.site {
+            explained = explained.own_page(|to| (site.own_pages)(target, to));
+            if explained.passes() {
+                answered_by = (site.answers)(request, target);
+            }
+        }
         Self {
+            answered_by,
             decision: explained.action.as_str(),
             verdict: explained.verdict.map(Verdict::as_str),
             location: explained.location,

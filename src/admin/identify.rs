@@ -142,7 +142,7 @@ pub(super) fn answer(
     let target = target_of(&question.path);
     let path = target.split('?').next().unwrap_or_default();
     let detector = state.admin().detector.load();
-    let claim = detector.identify(question.user_agent.as_bytes());
+    let claim = detector.claim(question.user_agent.as_bytes());
     let request = Request {
         method: &method,
         host: of.host.as_deref(),
@@ -171,7 +171,7 @@ impl ClaimView {
             evidence: claim.to_string(),
             listed: match claim {
                 Claim::Listed(listed) => Some(ListedView::new(listed)),
-                Claim::Unlisted(_) => None,
+                Claim::Unlisted(_) | Claim::Nameless => None,
             },
             start: range.start,
             end: range.end,

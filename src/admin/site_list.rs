@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use arc_swap::ArcSwap;
 
-use crate::policy::{Enforcer, SharedPolicy};
+use crate::policy::{Enforcer, Request, SharedPolicy};
 
 /// Sites that the pages show; they are exchanged as a whole. Clones share them.
 #[derive(Clone, Debug, Default)]
@@ -25,9 +25,17 @@ pub struct AdminSite {
     pub(super) robots_txt: String,
     upstreams: Ask<Vec<UpstreamRow>>,
     counts: Ask<SiteCounts>,
+    pub(super) own_pages: Arc<FindOwnPage>,
+    pub(super) answers: Arc<WhoAnswers>,
 }
 
 type Ask<T> = Arc<dyn Fn() -> T + Send + Sync>;
+
+/// Finds the page of heaven of a path and query, in place of a location.
+pub(super) type FindOwnPage = dyn Fn(&str, &str) -> Option<String> + Send + Sync;
+
+/// Says who answers a request by its path and query, where that is not the site.
+pub(super) type WhoAnswers = dyn Fn(&Request<'_>, &str) -> Option<String> + Send + Sync;
 
 /// Server behind a site.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -46,6 +54,8 @@ pub struct UpstreamRow {
 pub struct SiteCounts {
     /// Of people, passed.
     pub people: u64,
+    /// Without a User-Agent, passed.
+    pub nameless: u64,
     /// Of robots, passed.
     pub passed: u64,
     /// Of robots, redirected.
@@ -84,6 +94,8 @@ impl AdminSite {
             robots_txt: String::new(),
             upstreams: Arc::new(Vec::new),
             counts: Arc::new(SiteCounts::default),
+            own_pages: Arc::new(|_, _| None),
+            answers: Arc::new(|_, _| None),
         }
     }
 
@@ -114,6 +126,24 @@ impl AdminSite {
     /// Sets who tells of its requests.
     pub fn counts(mut self, ask: impl Fn() -> SiteCounts + Send + Sync + 'static) -> Self {
         self.counts = Arc::new(ask);
+        self
+    }
+
+    /// Sets who finds the page of heaven that is made from a page, in place of a redirect's location.
+    pub fn own_pages(
+        mut self,
+        find: impl Fn(&str, &str) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.own_pages = Arc::new(find);
+        self
+    }
+
+    /// Sets who says which part of the program answers a request that passes.
+    pub fn answers(
+        mut self,
+        who: impl Fn(&Request<'_>, &str) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.answers = Arc::new(who);
         self
     }
 

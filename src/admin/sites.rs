@@ -39,6 +39,8 @@ pub(super) struct Chosen {
     pub(super) name: String,
     pub(super) policy: SharedPolicy,
     pub(super) enforcer: Enforcer,
+    /// As the server describes it; none: the application serves its site itself.
+    pub(super) site: Option<AdminSite>,
     /// Host to ask about where none is told.
     pub(super) host: Option<String>,
     /// All sites, if there are several.
@@ -66,6 +68,7 @@ struct SiteView {
     heaven_directory: Option<String>,
     robots_txt: String,
     people: u64,
+    nameless_passed: u64,
     robots_passed: u64,
     robots_redirected: u64,
     robots_served: u64,
@@ -178,6 +181,7 @@ impl Chosen {
                 name: String::new(),
                 policy: admin.policy.clone(),
                 enforcer: admin.enforcer.clone(),
+                site: None,
                 host: own_host.map(str::to_owned),
                 choices: Vec::new(),
             });
@@ -188,6 +192,7 @@ impl Chosen {
             name: site.name.clone(),
             policy: site.policy.clone(),
             enforcer: site.enforcer.clone(),
+            site: Some(site.clone()),
             host: match named {
                 Some(named) if !is_at_host(&site) => Some(named.clone()),
                 _ => host,
@@ -247,6 +252,7 @@ impl SiteView {
             heaven_directory: directory.filter(|directory| !directory.is_empty()),
             robots_txt: site.robots_txt.clone(),
             people: counts.people,
+            nameless_passed: counts.nameless,
             robots_passed: counts.passed,
             robots_redirected: counts.redirected,
             robots_served: counts.served,

@@ -318,6 +318,22 @@ mod tests {
                 "c.toml:3: rule.verdicts: \"verfied\" is no verdict; did you mean \"verified\"?",
             ),
             (
+                "[[rule]]\naction='refuse'\nvisitors=['namless']",
+                "c.toml:3: rule.visitors: \"namless\" is no visitor; did you mean \"nameless\"?",
+            ),
+            (
+                "[[rule]]\naction='refuse'\nvisitors='person'",
+                "c.toml:3: rule.visitors: rules are about robots",
+            ),
+            (
+                "[[rule]]\naction='refuse'\nvisitors='nameless'\nverdicts='spoofed'",
+                "c.toml:4: rule.verdicts: a nameless visitor claims nothing to be proved",
+            ),
+            (
+                "[[rule]]\naction='refuse'\nvisitors='robots'\nunlisted=true",
+                "c.toml:4: rule.unlisted: visitors says which kinds are meant",
+            ),
+            (
                 "[[x_robots_tag]]\nvalue='noindex'\nverdicts=['real']",
                 "c.toml:3: x_robots_tag.verdicts: \"real\" is no verdict",
             ),

@@ -10,7 +10,7 @@ use std::{
 use axum::{
     Router,
     body::Body,
-    http::{Method, Request, Response, StatusCode},
+    http::{Request, Response, StatusCode},
 };
 use pin_project_lite::pin_project;
 use tokio::runtime::Handle;
@@ -22,12 +22,11 @@ use crate::proxy::Forwarded;
 use crate::verify::Signer;
 
 use super::{
-    ServedRobotsTxt,
+    answerers::{Answerer, Answerers},
     body::FrontBody,
     demo,
     observe::Observer,
-    operations,
-    pages::{self, Heaven},
+    operations, pages,
     table::is_below,
     target::Target,
 };
@@ -42,8 +41,7 @@ pub(super) struct Behind {
 #[derive(Debug)]
 pub(super) struct Parts {
     pub(super) rooms: Arc<Rooms>,
-    pub(super) robots_txt: ServedRobotsTxt,
-    pub(super) heaven: Option<Heaven>,
+    pub(super) answerers: Answerers,
     /// Of the site robot, whose key directory is served.
     pub(super) signer: Option<Signer>,
     pub(super) target: Target,
@@ -97,26 +95,34 @@ impl Behind {
     /// Answers a request that the layer has let pass.
     pub(super) fn answer(&self, request: &mut Request<Arrival>) -> BehindFuture {
         let parts = &*self.parts;
-        if let Some(signer) = &parts.signer
-            && request.uri().path() == Signer::DIRECTORY_PATH
-            && matches!(*request.method(), Method::GET | Method::HEAD)
-        {
-            return BehindFuture::ready(signer.directory().map(FrontBody::small));
-        }
-        if let Some(answer) = parts.robots_txt.answer(request) {
-            return BehindFuture::ready(answer.map(FrontBody::from));
-        }
-        if let Some(router) = parts.rooms.router(request) {
-            return parts.rooms.ask(router, request);
-        }
-        if let Some(heaven) = &parts.heaven
-            && heaven.contains(request.uri().path())
-        {
-            let heaven = heaven.clone();
-            let request = Arrival::take_extended(request).map(Body::new);
-            return BehindFuture::Page {
-                future: Box::pin(async move { heaven.answer(request).await }),
-            };
+        let client = request.body().client();
+        match parts.answerers.of(request, Some(client)) {
+            Answerer::KeyDirectory => {
+                if let Some(signer) = &parts.signer {
+                    return BehindFuture::ready(signer.directory().map(FrontBody::small));
+                }
+            }
+            Answerer::RobotsTxt => {
+                // A reload may have given it to the site meanwhile.
+                if let Some(answer) = parts.answerers.robots_txt.answer(request) {
+                    return BehindFuture::ready(answer.map(FrontBody::from));
+                }
+            }
+            Answerer::Operations | Answerer::Admin => {
+                if let Some(router) = parts.rooms.router(request) {
+                    return parts.rooms.ask(router, request);
+                }
+            }
+            Answerer::Heaven => {
+                if let Some(heaven) = &parts.answerers.heaven {
+                    let heaven = heaven.clone();
+                    let request = Arrival::take_extended(request).map(Body::new);
+                    return BehindFuture::Page {
+                        future: Box::pin(async move { heaven.answer(request).await }),
+                    };
+                }
+            }
+            Answerer::Site => {}
         }
         match &parts.target {
             Target::Demo => BehindFuture::Page {

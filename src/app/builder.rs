@@ -351,7 +351,11 @@ impl RobotDetectionBuilder {
         let sources = self.all_sources();
         let policy = self.policy.build()?;
         let fetcher = Fetcher::new(self.limits)?;
-        let store = self.store().await?;
+        let store = if self.waits_for_database {
+            Store::connect_or_wait(&self.database_url, self.clock.now_ms()).await?
+        } else {
+            Store::connect(&self.database_url).await?
+        };
         let detector = Detector::default().recognise_unlisted(self.unlisted);
         let detector = SharedDetector::new(detector);
         let refresher = Refresher::new(
@@ -410,14 +414,6 @@ impl RobotDetectionBuilder {
             tasks,
             stop,
         })))
-    }
-
-    async fn store(&self) -> Result<Store, StoreError> {
-        if self.waits_for_database {
-            Store::connect_or_wait(&self.database_url, self.clock.now_ms()).await
-        } else {
-            Store::connect(&self.database_url).await
-        }
     }
 
     fn all_sources(&self) -> Vec<SourceSpec> {

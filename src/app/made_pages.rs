@@ -7,6 +7,7 @@ use axum::{
     http::{HeaderMap, HeaderValue, Response, Uri, request::Parts},
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
+use tracing::warn;
 
 use crate::config::{ConfigErrors, Loaded, Settings};
 use crate::heaven::{HeavenSettings, Library, PublishedPages, ServedHeaven, wants_markdown};
@@ -121,13 +122,22 @@ impl MadePages {
         }
     }
 
+    /// Looks once which pages a site has.
+    pub(super) async fn look(&mut self, store: &Store, site: &str) {
+        if let Source::Database(heaven) = &mut self.source {
+            let library = Library::new(store.clone(), site);
+            *heaven = Some(ServedHeaven::new(library, self.settings.clone()));
+        }
+        self.reload().await;
+    }
+
     /// Reads anew which pages there are; where that fails, they stay as they were.
     pub(super) async fn reload(&self) {
         match &self.source {
             Source::Files(pages) => pages.look().await,
             Source::Database(Some(heaven)) => {
                 if let Err(error) = heaven.reload().await {
-                    tracing::warn!(%error, "robot heaven stays as it was: {error}");
+                    warn!(%error, "robot heaven stays as it was: {error}");
                 }
             }
             Source::Database(None) => {}

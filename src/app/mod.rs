@@ -22,6 +22,8 @@
 
 mod admin_pages;
 #[cfg(feature = "server")]
+mod answerers;
+#[cfg(feature = "server")]
 mod assemble;
 #[cfg(feature = "server")]
 mod behind;
@@ -80,6 +82,8 @@ mod upstream;
 mod verification;
 
 #[cfg(feature = "server")]
+pub(crate) use answerers::SiteAnswers;
+#[cfg(feature = "server")]
 pub use assemble::{assemble, policy, sources};
 pub use builder::{BuildError, RobotDetectionBuilder};
 #[cfg(feature = "server")]
@@ -91,6 +95,8 @@ pub(crate) use observe::Observer;
 pub use plan::SiteIndex;
 #[cfg(feature = "server")]
 pub use reload::{Reloaded, reload};
+#[cfg(feature = "server")]
+pub(crate) use robots_txt::robots_txt_of_settings;
 pub use robots_txt::{RobotsTxtContent, RobotsTxtPlan, RobotsTxtRules, ServedRobotsTxt, WrongRule};
 #[cfg(feature = "server")]
 pub use robots_txt::{robots_txt, robots_txt_in_force};

@@ -75,6 +75,13 @@ impl Heaven {
         }
     }
 
+    /// Looks once which pages are made from the descriptions of a site.
+    pub(super) async fn look(&mut self, store: &Store, site: &str) {
+        if let Some(made) = &mut self.made {
+            made.look(store, site).await;
+        }
+    }
+
     /// Reads anew which pages there are.
     pub(super) async fn reload(&self) {
         if let Some(made) = &self.made {
@@ -83,8 +90,13 @@ impl Heaven {
     }
 
     /// Returns the pages that robots are redirected to, if they are.
+    pub(super) fn redirected_to(&self) -> Option<&MadePages> {
+        self.made.as_ref().filter(|made| made.are_redirected_to())
+    }
+
+    /// Returns the same, to be kept.
     pub(super) fn own_pages(&self) -> Option<MadePages> {
-        self.made.clone().filter(MadePages::are_redirected_to)
+        self.redirected_to().cloned()
     }
 
     /// Tells whether a path is robot heaven or below it.

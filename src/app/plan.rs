@@ -121,6 +121,7 @@ pub struct SiteIndex {
     table: Table<usize>,
     /// Settings of each site; the last are those of all.
     settings: Vec<Loaded>,
+    names: Vec<String>,
 }
 
 impl SiteIndex {
@@ -139,7 +140,9 @@ impl SiteIndex {
             }
         }
         let settings = sites.iter().map(|site| site.loaded().clone());
+        let names = sites.iter().map(|site| site.name().to_owned());
         Ok(Self {
+            names: names.chain([DEFAULT_SITE.to_owned()]).collect(),
             table,
             settings: settings.chain([loaded.clone()]).collect(),
         })
@@ -149,6 +152,12 @@ impl SiteIndex {
     #[must_use]
     pub fn settings(&self) -> &[Loaded] {
         &self.settings
+    }
+
+    /// Returns the name of each site; the last is that of all others.
+    #[must_use]
+    pub fn names(&self) -> &[String] {
+        &self.names
     }
 
     /// Returns which settings a request is judged by.
@@ -196,7 +205,7 @@ fn detection(loaded: &Loaded) -> Result<Detection, ConfigErrors> {
     })
 }
 
-fn heaven(loaded: &Loaded) -> Result<Option<Heaven>, ConfigErrors> {
+pub(super) fn heaven(loaded: &Loaded) -> Result<Option<Heaven>, ConfigErrors> {
     let settings = loaded.settings();
     check_path(loaded, "heaven.path", &settings.heaven_path)?;
     let heaven = Heaven::new(&settings.heaven_path, &settings.heaven_directory);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::config::{ConfigErrors, RuleSettings, TagSettings, WhenSettings, unknown_word};
-use crate::detect::Verdict;
+use crate::detect::{Kind, Verdict};
 use crate::policy::{Action, Rule, RuleBuilder, TagRule, TagRuleBuilder, When};
 use crate::registry::{Purpose, Source};
 
@@ -68,6 +68,27 @@ fn verdicts(words: &[String]) -> Result<Vec<Verdict>, String> {
     words.iter().map(parse).collect()
 }
 
+/// Reads kinds of visitors; `robots` stands for all that are no people.
+fn visitors(words: &[String]) -> Result<Vec<Kind>, String> {
+    let mut kinds = Vec::new();
+    for word in words {
+        match word.trim() {
+            "robots" => kinds.extend(Kind::ROBOTS),
+            word => match Kind::from_word(word).filter(|kind| Kind::ROBOTS.contains(kind)) {
+                Some(kind) => kinds.push(kind),
+                None if word == Kind::Person.as_str() => {
+                    return Err("rules are about robots: a person always passes".to_owned());
+                }
+                None => {
+                    let words = Kind::ROBOTS.iter().map(|kind| kind.as_str());
+                    return Err(unknown_word("visitor", word, words.chain(["robots"])));
+                }
+            },
+        }
+    }
+    Ok(kinds)
+}
+
 /// Reads the conditions that every kind of rule has; the error is a key, and what is wrong.
 fn when(settings: &WhenSettings) -> Result<When, (&'static str, String)> {
     let mut when = When::new();
@@ -98,6 +119,9 @@ fn when(settings: &WhenSettings) -> Result<When, (&'static str, String)> {
     }
     if let Some(unlisted) = settings.unlisted {
         when = when.unlisted(unlisted);
+    }
+    if let Some(words) = &settings.visitors {
+        when = when.visitors(visitors(words).map_err(|reason| ("visitors", reason))?);
     }
     if let Some(words) = &settings.verdicts {
         when = when.verdicts(verdicts(words).map_err(|reason| ("verdicts", reason))?);

@@ -19,7 +19,8 @@ use crate::policy::Enforcer;
 use crate::proxy::ServerState;
 
 use super::{
-    RobotDetection, Site,
+    RobotDetection, Site, SiteAnswers,
+    answerers::Answerers,
     behind::{Behind, BehindFuture, Parts, Rooms},
     body::FrontBody,
     made_pages::MadePages,
@@ -59,6 +60,7 @@ pub(super) struct Served {
     heaven: Option<Heaven>,
     target: Target,
     service: RobotDetectionService<Behind>,
+    answers: SiteAnswers,
     observer: SiteObserver,
 }
 
@@ -70,11 +72,7 @@ impl Served {
         &self,
         request: &mut Request<Arrival>,
     ) -> Result<Reply<BehindFuture, FrontBody>, Pending> {
-        let client = request.body().client();
-        let client = Client {
-            address: client.client,
-            scheme: client.scheme(),
-        };
+        let client = client(request);
         self.service.respond(request, client, Behind::answer)
     }
 
@@ -84,8 +82,9 @@ impl Served {
         request: &mut Request<Arrival>,
         verdict: Verdict,
     ) -> Reply<BehindFuture, FrontBody> {
+        let client = client(request);
         self.service
-            .respond_settled(request, verdict, Behind::answer)
+            .respond_settled(request, client, verdict, Behind::answer)
     }
 
     pub(super) fn observer(&self) -> &SiteObserver {
@@ -94,10 +93,12 @@ impl Served {
 
     fn new(site: Site, plan: SitePlan, rooms: &Arc<Rooms>) -> Self {
         let own_pages = plan.heaven.as_ref().and_then(Heaven::own_pages);
+        let robots_txt = site.served_robots_txt().clone();
+        let has_keys = plan.signer.is_some();
+        let answerers = Answerers::new(rooms, robots_txt, plan.heaven.clone(), has_keys);
         let behind = Behind::new(Parts {
             rooms: Arc::clone(rooms),
-            robots_txt: site.served_robots_txt().clone(),
-            heaven: plan.heaven.clone(),
+            answerers: answerers.clone(),
             signer: plan.signer,
             target: plan.target.clone(),
         });
@@ -111,6 +112,7 @@ impl Served {
         }
         Self {
             service: layer.layer(behind),
+            answers: SiteAnswers::new(answerers),
             observer: rooms.observer.site(&plan.about.name),
             site,
             about: plan.about,
@@ -308,12 +310,24 @@ impl Served {
         } = self.about.clone();
         let upstream = self.upstream();
         let stats = Arc::clone(self.site.stats());
+        let (pages, answers) = (self.answers.clone(), self.answers.clone());
         AdminSite::new(name, hosts, path, self.site.policy().clone())
             .enforcer(self.site.enforcer().clone())
             .heaven(heaven)
             .robots_txt(robots_txt)
             .upstreams(move || servers(upstream.as_deref()))
             .counts(move || counts(&stats))
+            .own_pages(move |target, to| pages.own_page(target, to))
+            .answers(move |asked, target| answers.who_answers(asked, target))
+    }
+}
+
+fn client(request: &Request<Arrival>) -> Client {
+    let client = request.body().client();
+    Client {
+        address: client.client,
+        network: client.network(),
+        scheme: client.scheme(),
     }
 }
 
@@ -334,6 +348,7 @@ fn counts(stats: &Stats) -> SiteCounts {
     let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     SiteCounts {
         people: read(&stats.people),
+        nameless: read(&stats.nameless_passed),
         passed: read(&stats.robots_passed),
         redirected: read(&stats.robots_redirected),
         served: read(&stats.robots_served),

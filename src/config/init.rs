@@ -46,11 +46,13 @@ const RULES: &str = "
 #   path       globs; without it: filter_pattern
 #   methods    without it: redirect_methods, or all if the action is pass, refuse or slow
 #   hosts      names that are asked for, with a port where only that one is meant
-#   robots     ids, and unlisted for all that no registry lists
+#   robots     ids, unlisted for all that no registry lists, nameless for no User-Agent
 #   purposes   words such as search, ai-training, seo, unknown
 #   operators  names, in any case
 #   sources    bundled, web-robots-db, manual, or the name of a [[source]]
-#   unlisted   true: only robots that no registry lists; false: only the others
+#   visitors   listed, unlisted, nameless (no User-Agent, or an empty one); robots: all
+#              three. Without it nameless visitors are not meant: by default they pass
+#   unlisted   true: visitors = \"unlisted\"; false: visitors = \"listed\"
 #   verdicts   on who the robot says it is: verified, spoofed, unverifiable, pending
 # action:
 #   pass       the robot gets what a person gets
@@ -58,7 +60,8 @@ const RULES: &str = "
 #   serve      it gets the page of redirect_url at the URL that it asked for
 #   refuse     it gets status (403) and text
 #   slow       it gets 429 beyond so many requests per_seconds (60), burst of them at
-#              once; within that pace the rules behind this one are asked
+#              once; within that pace the rules behind this one are asked. An unlisted
+#              robot is known by its name, numbers aside, and by its network (/24, /48)
 # A rule with verdicts may wait_milliseconds (to 10000) for one that is pending. One that
 # lets robots pass and names no verdicts is not about those that only say they are these.
 #[[rule]]

@@ -39,6 +39,8 @@ pub struct WhenSettings {
     pub sources: Option<Vec<String>>,
     /// Unlisted robots only, or listed ones only.
     pub unlisted: Option<bool>,
+    /// Words for kinds of visitors.
+    pub visitors: Option<Vec<String>>,
     /// Words for verdicts.
     pub verdicts: Option<Vec<String>>,
 }
@@ -135,6 +137,7 @@ impl WhenSettings {
             ("operators", Value::List(items)) => self.operators = Some(items),
             ("sources", Value::List(items)) => self.sources = Some(items),
             ("unlisted", Value::Bool(unlisted)) => self.unlisted = Some(unlisted),
+            ("visitors", Value::List(items)) => self.visitors = Some(items),
             ("verdicts", Value::List(items)) => self.verdicts = Some(items),
             _ => {}
         }

@@ -69,6 +69,7 @@ pub(super) const RULE: TableKind = TableKind {
         ("operators", Kind::List),
         ("sources", Kind::List),
         ("unlisted", Kind::Bool),
+        ("visitors", Kind::List),
         ("verdicts", Kind::List),
         ("action", Kind::Text),
         ("redirect_url", Kind::Text),
@@ -105,6 +106,7 @@ pub(super) const X_ROBOTS_TAG: TableKind = TableKind {
         ("operators", Kind::List),
         ("sources", Kind::List),
         ("unlisted", Kind::Bool),
+        ("visitors", Kind::List),
         ("verdicts", Kind::List),
     ],
 };

@@ -8,6 +8,55 @@ use crate::registry::{Pattern, Purpose, Robot};
 /// Id that stands for every robot that no registry lists.
 pub const UNLISTED: &str = "unlisted";
 
+/// Id that stands for every visitor without a User-Agent.
+pub const NAMELESS: &str = "nameless";
+
+/// Kind of a visitor: what a request says that it comes from.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[non_exhaustive]
+pub enum Kind {
+    /// Somebody whose User-Agent is no robot's.
+    Person,
+    /// A robot of the registry.
+    Listed,
+    /// A robot that no registry lists.
+    Unlisted,
+    /// Somebody without a User-Agent, or with an empty one.
+    Nameless,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: &'static [Self] = &[Self::Person, Self::Listed, Self::Unlisted, Self::Nameless];
+
+    /// Kinds of those who are no people.
+    pub const ROBOTS: &'static [Self] = &[Self::Listed, Self::Unlisted, Self::Nameless];
+
+    /// Returns the word for it, for settings, logs and JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Person => "person",
+            Self::Listed => "listed",
+            Self::Unlisted => UNLISTED,
+            Self::Nameless => NAMELESS,
+        }
+    }
+
+    /// Returns the kind that a word names.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        let mut all = Self::ALL.iter().copied();
+        all.find(|kind| kind.as_str() == word)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 /// Claim of a User-Agent to be a robot; it is not a proof.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Claim<'d> {
@@ -15,6 +64,10 @@ pub enum Claim<'d> {
     Listed(Listed<'d>),
     /// A robot that no registry lists, by the generic rule.
     Unlisted(Unlisted),
+    /// No User-Agent, or an empty one: whoever it is claims nothing.
+    ///
+    /// [`Detector::claim`](super::Detector::claim) says so, [`Detector::identify`](super::Detector::identify) never.
+    Nameless,
 }
 
 /// Claim to be a robot of the registry: the robot, the pattern and where it matched.
@@ -30,10 +83,24 @@ pub struct Listed<'d> {
 }
 
 impl<'d> Claim<'d> {
-    /// Returns the robot's id, [`UNLISTED`] where no registry lists it.
+    /// Returns the robot's id, [`UNLISTED`] where no registry lists it, or [`NAMELESS`].
     #[must_use]
     pub fn id(&self) -> &'d str {
-        self.robot().map_or(UNLISTED, |robot| &robot.id)
+        match self {
+            Self::Listed(listed) => &listed.robot.id,
+            Self::Unlisted(_) => UNLISTED,
+            Self::Nameless => NAMELESS,
+        }
+    }
+
+    /// Returns the kind of visitor that makes it.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Listed(_) => Kind::Listed,
+            Self::Unlisted(_) => Kind::Unlisted,
+            Self::Nameless => Kind::Nameless,
+        }
     }
 
     /// Returns the robot, `None` where no registry lists it.
@@ -41,7 +108,7 @@ impl<'d> Claim<'d> {
     pub fn robot(&self) -> Option<&'d Arc<Robot>> {
         match self {
             Self::Listed(listed) => Some(listed.robot),
-            Self::Unlisted(_) => None,
+            Self::Unlisted(_) | Self::Nameless => None,
         }
     }
 
@@ -50,7 +117,7 @@ impl<'d> Claim<'d> {
     pub fn pattern(&self) -> Option<&'d Pattern> {
         match self {
             Self::Listed(listed) => Some(listed.pattern),
-            Self::Unlisted(_) => None,
+            Self::Unlisted(_) | Self::Nameless => None,
         }
     }
 
@@ -60,6 +127,7 @@ impl<'d> Claim<'d> {
         match self {
             Self::Listed(listed) => listed.robot.purpose,
             Self::Unlisted(unlisted) => unlisted.sign.purpose(),
+            Self::Nameless => Purpose::Unknown,
         }
     }
 
@@ -69,6 +137,7 @@ impl<'d> Claim<'d> {
         match self {
             Self::Listed(listed) => listed.range.clone(),
             Self::Unlisted(unlisted) => unlisted.range.clone(),
+            Self::Nameless => 0..0,
         }
     }
 }
@@ -79,6 +148,7 @@ impl fmt::Display for Claim<'_> {
         match self {
             Self::Listed(listed) => listed.pattern.fmt(f),
             Self::Unlisted(unlisted) => unlisted.sign.fmt(f),
+            Self::Nameless => f.write_str("missing User-Agent"),
         }
     }
 }

@@ -143,6 +143,29 @@ impl Detector {
         }))
     }
 
+    /// Returns what a request claims whose User-Agent this is; an empty one is [nameless](Claim::Nameless).
+    ///
+    /// Of any other it is what [`identify`](Self::identify) returns. A request without
+    /// the header is to be asked about with an empty one.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use robot_detection::detect::{Claim, Detector};
+    ///
+    /// let detector = Detector::new([])?;
+    /// assert_eq!(detector.claim(b" "), Some(Claim::Nameless));
+    /// assert_eq!(detector.claim(b"Mozilla/5.0 (X11; Linux x86_64)"), None);
+    /// # Ok::<(), robot_detection::detect::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn claim(&self, user_agent: &[u8]) -> Option<Claim<'_>> {
+        if user_agent.trim_ascii().is_empty() {
+            return Some(Claim::Nameless);
+        }
+        self.identify(user_agent)
+    }
+
     /// Tells whether a User-Agent is a robot's: whether [`Detector::identify`] names one.
     ///
     /// It is the quicker question, as the first robot found is enough.

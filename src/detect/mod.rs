@@ -81,7 +81,7 @@ mod verdict;
 mod visitors;
 mod words;
 
-pub use claim::{Claim, Listed, UNLISTED};
+pub use claim::{Claim, Kind, Listed, NAMELESS, UNLISTED};
 pub use detector::{BuildError, Detector, Rejected};
 pub use duplicates::Duplicates;
 #[cfg(feature = "formats")]

@@ -1,6 +1,6 @@
 //! What is done with a robot's request: the policy, the brakes and robots.txt taken together.
 
-use std::time::Duration;
+use std::{net::IpAddr, time::Duration};
 
 use http::Request;
 use tracing::warn;
@@ -10,6 +10,16 @@ use crate::policy::{
 };
 
 use super::{header, layer::Shared, outcome::Cause};
+
+/// Robot that a request comes from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sender<'s> {
+    pub(super) visitor: Visitor<'s>,
+    /// The header that makes the claim.
+    pub(super) user_agent: &'s [u8],
+    /// Its address, where that is known.
+    pub(super) client: Option<IpAddr>,
+}
 
 /// What is done with a robot's request.
 #[derive(Debug)]
@@ -34,18 +44,22 @@ impl<'p> Course<'p> {
     /// Finds the course of a request; what is counted of robots is counted.
     ///
     /// robots.txt is asked about what would pass or be served in place, by the path
-    /// that the robot asked for. `user_agent` is the header that makes the claim.
+    /// that the robot asked for.
     pub(super) fn find<B>(
         shared: &Shared,
         policy: &Policy,
         request: &Request<B>,
-        visitor: Visitor<'_>,
-        user_agent: &[u8],
+        sender: Sender<'_>,
         judgement: Judgement<'p>,
     ) -> Self {
+        let Sender {
+            visitor,
+            user_agent,
+            client,
+        } = sender;
         if let Some(rule) = judgement.slowed_by
             && let Some(brake) = rule.brake()
-            && let Err(wait) = brake.arrive(visitor, user_agent, shared.clock.now_ms())
+            && let Err(wait) = brake.arrive(visitor, user_agent, client, shared.clock.now_ms())
         {
             return Self::Slow(rule, wait);
         }
@@ -55,7 +69,7 @@ impl<'p> Course<'p> {
             (Decision::Refuse(_), None) => return Self::Spoofed,
             _ => {}
         }
-        match violation(shared, policy, request, visitor, user_agent) {
+        match violation(shared, policy, request, sender) {
             Some(outcome) => Self::Violation(outcome),
             None => match (judgement.decision, judgement.rule) {
                 (Decision::Serve(_), Some(rule)) => Self::Serve(rule),
@@ -101,17 +115,14 @@ fn violation<B>(
     shared: &Shared,
     policy: &Policy,
     request: &Request<B>,
-    visitor: Visitor<'_>,
-    user_agent: &[u8],
+    sender: Sender<'_>,
 ) -> Option<policy::Outcome> {
-    let uri = request.uri();
     let visit = Visit {
         request: header::parts(request),
-        target: uri
-            .path_and_query()
-            .map_or(uri.path(), |path| path.as_str()),
-        visitor,
-        user_agent,
+        target: header::target(request),
+        visitor: sender.visitor,
+        user_agent: sender.user_agent,
+        client: sender.client,
     };
     let enforcer = &shared.enforcer;
     let outcome = enforcer.hold(policy, &visit, || shared.clock.now_ms())?;

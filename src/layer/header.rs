@@ -64,19 +64,29 @@ impl IdentificationHeaders {
 }
 
 /// Returns the claim of the first User-Agent header that makes one, and that header.
+///
+/// Without a header that says anything the visitor is nameless.
 pub(super) fn claim<'d, 'h>(
     detector: &'d Detector,
     headers: &'h HeaderMap,
 ) -> Option<(Claim<'d>, &'h [u8])> {
-    let identify = |value: &'h HeaderValue| {
-        let value = value.as_bytes();
-        Some((detector.identify(value)?, value))
-    };
+    let nameless = (Claim::Nameless, &b""[..]);
     // Where no header is repeated, the look-up of one is enough, at half the cost.
     if headers.len() == headers.keys_len() {
-        return headers.get(USER_AGENT).and_then(identify);
+        return match headers.get(USER_AGENT) {
+            Some(value) => Some((detector.claim(value.as_bytes())?, value.as_bytes())),
+            None => Some(nameless),
+        };
     }
-    headers.get_all(USER_AGENT).iter().find_map(identify)
+    let values = headers.get_all(USER_AGENT).iter();
+    let mut named = values
+        .map(HeaderValue::as_bytes)
+        .filter(|value| !value.trim_ascii().is_empty())
+        .peekable();
+    if named.peek().is_none() {
+        return Some(nameless);
+    }
+    named.find_map(|value| Some((detector.identify(value)?, value)))
 }
 
 /// Returns what the policy looks at.
@@ -98,6 +108,13 @@ pub(super) fn parts_for<'r, B>(policy: &Policy, request: &'r Request<B>) -> poli
         host: None,
         path: request.uri().path(),
     }
+}
+
+/// Returns path and query as received.
+pub(super) fn target<B>(request: &Request<B>) -> &str {
+    let uri = request.uri();
+    uri.path_and_query()
+        .map_or(uri.path(), |path| path.as_str())
 }
 
 /// Returns the authority of the target, else `Host` (RFC 9112 §3.2.2).

@@ -2,13 +2,14 @@
 
 use std::{ops::Range, sync::Arc};
 
-use crate::detect::{Claim, UNLISTED, Unlisted, Verdict};
+use crate::detect::{Claim, Kind, NAMELESS, UNLISTED, Unlisted, Verdict};
 use crate::policy::Visitor;
 use crate::registry::{Pattern, Purpose, Robot};
 
 /// Identification of the robot that a request claims to come from.
 ///
-/// It is in the extensions of a robot's request, never in a person's, and
+/// It is in the extensions of a robot's request and of one without a User-Agent, never
+/// in a person's, and
 /// comes from nowhere but the layer: in axum, take
 /// `Option<Extension<Identification>>`. It is a claim, not a proof: see
 /// [`verdict`](Self::verdict).
@@ -18,6 +19,8 @@ pub enum Identification {
     Listed(ListedRobot),
     /// A robot that no registry lists.
     Unlisted(Unlisted),
+    /// Whoever sends no User-Agent, or an empty one.
+    Nameless,
 }
 
 /// Robot of the registry, and how its User-Agent named it.
@@ -35,10 +38,24 @@ pub struct ListedRobot {
 }
 
 impl Identification {
-    /// Returns the robot's id, [`UNLISTED`] where no registry lists it.
+    /// Returns the robot's id, [`UNLISTED`] where no registry lists it, or [`NAMELESS`].
     #[must_use]
     pub fn id(&self) -> &str {
-        self.robot().map_or(UNLISTED, |robot| &robot.id)
+        match self {
+            Self::Listed(listed) => &listed.robot.id,
+            Self::Unlisted(_) => UNLISTED,
+            Self::Nameless => NAMELESS,
+        }
+    }
+
+    /// Returns the kind of visitor.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Listed(_) => Kind::Listed,
+            Self::Unlisted(_) => Kind::Unlisted,
+            Self::Nameless => Kind::Nameless,
+        }
     }
 
     /// Returns the robot, `None` where no registry lists it.
@@ -46,7 +63,7 @@ impl Identification {
     pub fn robot(&self) -> Option<&Arc<Robot>> {
         match self {
             Self::Listed(listed) => Some(&listed.robot),
-            Self::Unlisted(_) => None,
+            Self::Unlisted(_) | Self::Nameless => None,
         }
     }
 
@@ -56,6 +73,7 @@ impl Identification {
         match self {
             Self::Listed(listed) => listed.robot.purpose,
             Self::Unlisted(unlisted) => unlisted.sign.purpose(),
+            Self::Nameless => Purpose::Unknown,
         }
     }
 
@@ -64,7 +82,7 @@ impl Identification {
     pub fn verdict(&self) -> Verdict {
         match self {
             Self::Listed(listed) => listed.verdict,
-            Self::Unlisted(_) => Verdict::Unverifiable,
+            Self::Unlisted(_) | Self::Nameless => Verdict::Unverifiable,
         }
     }
 }
@@ -79,6 +97,7 @@ impl From<Visitor<'_>> for Identification {
                 verdict: visitor.verdict,
             }),
             Claim::Unlisted(unlisted) => Self::Unlisted(unlisted.clone()),
+            Claim::Nameless => Self::Nameless,
         }
     }
 }

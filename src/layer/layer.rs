@@ -75,6 +75,8 @@ impl RobotDetectionLayer {
 
     /// Names a request header that tells an upstream the robot's id; none by default.
     ///
+    /// It is `unlisted` where no registry lists the robot, `nameless` without a User-Agent.
+    ///
     /// What a client sent under that name is always removed, also where a `_`,
     /// a `.` or another sign stands for a `-`. Bytes of the id other than
     /// visible ASCII, and `%`, are percent-encoded.
@@ -147,7 +149,8 @@ impl RobotDetectionLayer {
     ///
     /// With axum that is `ConnectInfo`, or what a layer outside of this one has made
     /// of `X-Forwarded-For` where it may be trusted. By default no address is known,
-    /// so that no claim is proved by one.
+    /// so that no claim is proved by one, and unlisted robots that are slowed down are
+    /// told apart by their names alone.
     #[must_use]
     pub fn client_address(
         self,

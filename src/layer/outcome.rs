@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::detect::{Claim, UNLISTED, Verdict};
+use crate::detect::{Claim, Kind, NAMELESS, UNLISTED, Verdict};
 use crate::policy::Action;
 use crate::registry::{Purpose, Robot};
 
@@ -41,6 +41,7 @@ enum Visitor {
     Person,
     Listed(Arc<Robot>),
     Unlisted(Purpose),
+    Nameless,
 }
 
 /// What decided.
@@ -55,9 +56,10 @@ pub(super) enum Cause {
 impl Outcome {
     pub(super) fn new(claim: &Claim<'_>, decision: Action, cause: Cause) -> Self {
         Self {
-            visitor: match claim.robot() {
-                Some(robot) => Visitor::Listed(Arc::clone(robot)),
-                None => Visitor::Unlisted(claim.purpose()),
+            visitor: match claim {
+                Claim::Listed(listed) => Visitor::Listed(Arc::clone(listed.robot)),
+                Claim::Unlisted(_) => Visitor::Unlisted(claim.purpose()),
+                Claim::Nameless => Visitor::Nameless,
             },
             verdict: None,
             decision,
@@ -78,13 +80,27 @@ impl Outcome {
         self
     }
 
+    /// Returns the kind of visitor.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match &self.visitor {
+            Visitor::Person => Kind::Person,
+            Visitor::Listed(_) => Kind::Listed,
+            Visitor::Unlisted(_) => Kind::Unlisted,
+            Visitor::Nameless => Kind::Nameless,
+        }
+    }
+
     /// Returns the robot's id, `unlisted` where no registry lists it, `None` for a person.
+    ///
+    /// Whoever sends no User-Agent is `nameless`.
     #[must_use]
     pub fn robot(&self) -> Option<&str> {
         match &self.visitor {
             Visitor::Person => None,
             Visitor::Listed(robot) => Some(&robot.id),
             Visitor::Unlisted(_) => Some(UNLISTED),
+            Visitor::Nameless => Some(NAMELESS),
         }
     }
 
@@ -93,7 +109,7 @@ impl Outcome {
     pub fn listed(&self) -> Option<&Arc<Robot>> {
         match &self.visitor {
             Visitor::Listed(robot) => Some(robot),
-            Visitor::Person | Visitor::Unlisted(_) => None,
+            Visitor::Person | Visitor::Unlisted(_) | Visitor::Nameless => None,
         }
     }
 
@@ -104,6 +120,7 @@ impl Outcome {
             Visitor::Person => None,
             Visitor::Listed(robot) => Some(robot.purpose),
             Visitor::Unlisted(purpose) => Some(*purpose),
+            Visitor::Nameless => Some(Purpose::Unknown),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::{
     convert::Infallible,
+    net::IpAddr,
     sync::Arc,
     task::{Context, Poll},
 };
@@ -22,9 +23,9 @@ use super::verdicts::{Client, Pending};
 use super::{
     Identification, Outcome, ResponseFuture, Stats,
     answers::{Answered, Answers, answer},
-    course::Course,
+    course::{Course, Sender},
     future::{Additions, Passing},
-    header::{claim, parts_for, tag_value},
+    header::{self, claim, parts_for, tag_value},
     in_place,
     layer::Shared,
 };
@@ -59,9 +60,12 @@ where
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         let verdicts = &self.shared.verdicts;
-        let Ok(decided) = self.shared.decide(&mut request, |_, request, claim| {
-            Ok::<_, Infallible>(verdicts.verdict(request, claim))
-        });
+        let client = |request: &_| verdicts.client(request);
+        let Ok(decided) = self
+            .shared
+            .decide(&mut request, client, |_, request, claim| {
+                Ok::<_, Infallible>(verdicts.verdict(request, claim))
+            });
         match decided {
             Decided::Answered(answered, outcome) => {
                 let mut response = answered.into_response(&mut request);
@@ -94,9 +98,12 @@ impl<S> RobotDetectionService<S> {
         R: Default + 'static,
     {
         let verdicts = &self.shared.verdicts;
-        let decided = self.shared.decide(request, |policy, request, claim| {
-            verdicts.verdict_or_pending(policy, request, claim, client)
-        })?;
+        let network = |_: &_| client.network;
+        let decided = self
+            .shared
+            .decide(request, network, |policy, request, claim| {
+                verdicts.verdict_or_pending(policy, request, claim, client)
+            })?;
         Ok(self.reply(request, decided, pass))
     }
 
@@ -104,15 +111,17 @@ impl<S> RobotDetectionService<S> {
     pub(crate) fn respond_settled<B, R, F>(
         &self,
         request: &mut Request<B>,
+        client: Client,
         verdict: Verdict,
         pass: impl FnOnce(&S, &mut Request<B>) -> F,
     ) -> Reply<F, R>
     where
         R: Default + 'static,
     {
-        let Ok(decided) = self
-            .shared
-            .decide(request, |_, _, _| Ok::<_, Infallible>(Some(verdict)));
+        let network = |_: &_| client.network;
+        let Ok(decided) = self.shared.decide(request, network, |_, _, _| {
+            Ok::<_, Infallible>(Some(verdict))
+        });
         self.reply(request, decided, pass)
     }
 
@@ -157,9 +166,12 @@ impl Shared {
     /// Decides about a request, which is ready to go on if it passes.
     ///
     /// `look` finds what is known of a claim; where it fails nothing is done.
+    ///
+    /// `client` finds the address that the request comes from.
     fn decide<B, R: Default + 'static, W>(
         &self,
         request: &mut Request<B>,
+        client: impl FnOnce(&Request<B>) -> Option<IpAddr>,
         look: impl FnOnce(&Policy, &Request<B>, &Claim<'_>) -> Result<Option<Verdict>, W>,
     ) -> Result<Decided<R>, W> {
         let detector = self.detector.load();
@@ -174,9 +186,16 @@ impl Shared {
         let visitor = claim.as_ref().map(|claim| Visitor { claim, verdict });
         let asked = parts_for(policy, request);
         let judgement = policy.judge(&asked, visitor);
+        let named = || (header::host(request), header::target(request));
+        let judgement = self.enforcer.unless_named(judgement, named);
         let mut course = match (visitor, user_agent) {
             (Some(visitor), Some(user_agent)) => {
-                Course::find(self, policy, request, visitor, user_agent, judgement)
+                let sender = Sender {
+                    visitor,
+                    user_agent,
+                    client: client(request),
+                };
+                Course::find(self, policy, request, sender, judgement)
             }
             _ => Course::Pass,
         };
@@ -203,6 +222,7 @@ impl Shared {
         additions.is_in_place = serve_in_place(&answers, request, &course);
         Stats::count(match (&claim, additions.is_in_place) {
             (None, _) => &self.stats.people,
+            (Some(Claim::Nameless), false) => &self.stats.nameless_passed,
             (Some(_), false) => &self.stats.robots_passed,
             (Some(_), true) => &self.stats.robots_served,
         });
@@ -303,7 +323,7 @@ fn identify<B>(
 #[cfg(test)]
 #[cfg(feature = "server")]
 mod tests {
-    use std::{future::ready, net::IpAddr, time::Duration};
+    use std::{future::ready, time::Duration};
 
     use tower_layer::Layer as _;
 
@@ -355,8 +375,15 @@ mod tests {
     }
 
     fn by(address: IpAddr) -> Client {
-        let scheme = None;
-        Client { address, scheme }
+        by_scheme(address, None)
+    }
+
+    fn by_scheme(address: IpAddr, scheme: Option<&'static str>) -> Client {
+        Client {
+            address,
+            network: Some(address),
+            scheme,
+        }
     }
 
     fn request(path: &str) -> Request<&'static str> {
@@ -399,11 +426,11 @@ mod tests {
             let context = &mut Context::from_waker(std::task::Waker::noop());
             let settled = settling.as_mut().poll(context);
             assert_eq!(settled, Poll::Ready(verdict));
-            let reply = service.respond_settled(&mut asked, verdict, pass);
+            let reply = service.respond_settled(&mut asked, by(client), verdict, pass);
             assert_eq!(passes(reply), is_passed);
         }
         let mut late = request("/members-only-stuff/a");
-        let reply = service.respond_settled(&mut late, Verdict::Pending, pass);
+        let reply = service.respond_settled(&mut late, by(CLIENT), Verdict::Pending, pass);
         assert!(!passes(reply), "the time is over");
     }
 
@@ -425,7 +452,7 @@ mod tests {
         let service = layer().verdicts(Arc::new(schemes.clone())).layer("it");
         let told = |target: &str, scheme| {
             let (mut asked, address) = (request(target), CLIENT);
-            let reply = service.respond::<_, (), _>(&mut asked, Client { address, scheme }, pass);
+            let reply = service.respond::<_, (), _>(&mut asked, by_scheme(address, scheme), pass);
             assert!(passes(reply.unwrap()));
             schemes.0.lock().unwrap().pop().unwrap()
         };

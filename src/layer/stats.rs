@@ -6,14 +6,16 @@ use crate::policy::Action;
 
 /// Counters of one layer since it was made; relaxed, so nothing waits for them.
 ///
-/// Of robots each request counts once. In a
+/// Of robots each request counts once, of nameless visitors as of robots unless it passes. In a
 /// [dry run](crate::policy::Policy::is_dry_run) it passes, and counts in `would`
 /// too unless it had passed anyway.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Requests without a claim.
+    /// Requests of people.
     pub people: AtomicU64,
+    /// Requests without a User-Agent that passed.
+    pub nameless_passed: AtomicU64,
     /// Requests with a claim that passed.
     pub robots_passed: AtomicU64,
     /// Requests with a claim that were redirected.

@@ -6,7 +6,7 @@ use std::{fmt, net::IpAddr, pin::Pin, sync::Arc};
 
 use http::{Extensions, HeaderMap, Method, Request, Uri};
 
-use crate::detect::{Claim, Verdict};
+use crate::detect::{Claim, Kind, Verdict};
 #[cfg(feature = "server")]
 use crate::policy::{Policy, Visitor};
 
@@ -58,6 +58,8 @@ pub type Settling = Pin<Box<dyn Future<Output = Verdict> + Send>>;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Client {
     pub(crate) address: IpAddr,
+    /// The same, where it stands for a network of its own.
+    pub(crate) network: Option<IpAddr>,
     /// Scheme that it used, where that is known.
     pub(crate) scheme: Option<&'static str>,
 }
@@ -92,17 +94,21 @@ impl Asked {
         self.client = Some(Arc::new(find));
     }
 
+    /// Returns the address of the client, where the request tells it.
+    pub(super) fn client<B>(&self, request: &Request<B>) -> Option<IpAddr> {
+        let find = self.client.as_ref()?;
+        find(request.extensions())
+    }
+
     /// Returns what is known of a claim now; `None` where nobody proves claims.
     ///
     /// The address of the client is that which its request carries.
     pub(super) fn verdict<B>(&self, request: &Request<B>, claim: &Claim<'_>) -> Option<Verdict> {
         let verdicts = self.verdicts.as_ref()?;
         if claim.robot().is_none() {
-            return Some(Verdict::Unverifiable);
+            return of_no_robot(claim);
         }
-        let find = self.client.as_ref();
-        let client = find.and_then(|find| find(request.extensions()));
-        Some(verdicts.verdict(&visit(request, claim, client, None)))
+        Some(verdicts.verdict(&visit(request, claim, self.client(request), None)))
     }
 
     /// Returns what is known of a claim now, or what to wait for where the policy asks to.
@@ -118,7 +124,7 @@ impl Asked {
             return Ok(None);
         };
         if claim.robot().is_none() {
-            return Ok(Some(Verdict::Unverifiable));
+            return Ok(of_no_robot(claim));
         }
         let visit = visit(request, claim, Some(client.address), client.scheme);
         let verdict = verdicts.verdict(&visit);
@@ -130,6 +136,11 @@ impl Asked {
         }
         Ok(Some(verdict))
     }
+}
+
+/// Returns the verdict on whom no registry lists; the nameless claim nothing.
+fn of_no_robot(claim: &Claim<'_>) -> Option<Verdict> {
+    (claim.kind() != Kind::Nameless).then_some(Verdict::Unverifiable)
 }
 
 fn visit<'v, B>(

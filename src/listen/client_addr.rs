@@ -197,6 +197,18 @@ impl ClientAddr {
         self.is_scheme_known.then_some(scheme)
     }
 
+    /// Returns the address where it is the client's own, and not that of somebody on the way.
+    ///
+    /// A proxy's address stands for all of its visitors: that of a trusted one which
+    /// names no client, that of one on this machine which is not trusted, and that of
+    /// a Unix socket's peer.
+    #[cfg(feature = "server")]
+    pub(crate) fn network(&self) -> Option<IpAddr> {
+        let is_proxy_s = self.trusted && self.client == self.peer.ip()
+            || self.client.is_loopback() && !self.direct && !self.trusted;
+        (!is_proxy_s && !self.client.is_unspecified()).then_some(self.client)
+    }
+
     /// Believes what a trusted proxy tells, if it does.
     fn learn(&mut self, https: Option<bool>) {
         self.https = https.unwrap_or(self.https);

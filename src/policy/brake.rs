@@ -1,30 +1,30 @@
 //! Robots that a rule slows down: so many requests in so much time.
 
 use std::{
-    collections::HashMap,
     fmt,
     hash::{BuildHasher as _, RandomState},
+    net::IpAddr,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
 
 use super::{
     Visitor,
-    bucket::{Bucket, Rate},
+    bucket::Rate,
+    paces::{Group, Paces},
 };
 
 /// Listed robots that one rule tells apart, at most.
 const MAX_LISTED: usize = 10_000;
 
-/// User agents of unlisted robots that one rule tells apart, at most.
-const MAX_UNLISTED: usize = 1_024;
-
 /// Brake of a rule that slows robots down: their pace, and who came when.
 ///
 /// A robot has a pace of its own: a listed one by its id, wherever it comes
-/// from, an unlisted one by its User-Agent. One that is verified does not share it
-/// with those that only say that they are the same. Of those that come too fast at the
-/// same time 10,000 listed and 1,024 unlisted ones are told apart; the others
+/// from. One that is verified does not share it with those that only say that they are
+/// the same. An unlisted one has that of its name, in which no number counts, and that
+/// of its network besides (/24 of IPv4, /48 of IPv6): a request has to keep both. A
+/// nameless visitor has that of its network. Of those that come too fast at the
+/// same time 10,000 listed ones, 1,024 names and 4,096 networks are told apart; the others
 /// share one pace, so that memory has an end.
 pub struct Brake {
     requests: u32,
@@ -39,14 +39,7 @@ pub struct Brake {
 #[derive(Default)]
 struct Robots {
     listed: Group,
-    unlisted: Group,
-}
-
-/// Buckets of robots, by hash.
-#[derive(Default)]
-struct Group {
-    known: HashMap<u64, Bucket>,
-    others: Bucket,
+    others: Paces,
 }
 
 impl Brake {
@@ -91,6 +84,8 @@ impl Brake {
 
     /// Counts a request of a robot at a time in milliseconds since 1970.
     ///
+    /// `client` is the address that it comes from, where that is known.
+    ///
     /// # Errors
     ///
     /// Fails with the time to wait when the robot comes too fast. Such a request
@@ -99,23 +94,23 @@ impl Brake {
         &self,
         visitor: Visitor<'_>,
         user_agent: &[u8],
+        client: Option<IpAddr>,
         now_ms: i64,
     ) -> Result<(), Duration> {
-        let robot = visitor.claim.robot();
-        let (key, max) = match robot {
-            Some(robot) => (
-                self.hasher.hash_one((&robot.id, visitor.is_genuine())),
-                MAX_LISTED,
-            ),
-            None => (self.hasher.hash_one(user_agent), MAX_UNLISTED),
-        };
         // Buckets that a panic left half way are buckets still.
         let mut robots = self.robots.lock().unwrap_or_else(PoisonError::into_inner);
-        let group = match robot {
-            Some(_) => &mut robots.listed,
-            None => &mut robots.unlisted,
+        let arrived = match visitor.claim.robot() {
+            Some(robot) => {
+                let key = self.hasher.hash_one((&robot.id, visitor.is_genuine()));
+                let turn = robots.listed.turn(key, MAX_LISTED, now_ms);
+                turn.arrive(now_ms, self.rate)
+            }
+            None => {
+                let others = &mut robots.others;
+                others.arrive(visitor.claim, user_agent, client, now_ms, self.rate)
+            }
         };
-        group.bucket(key, max, now_ms).take(now_ms, self.rate)
+        arrived.map_err(|soon| soon.wait)
     }
 
     /// Tells whether robots may do the same under both.
@@ -124,18 +119,6 @@ impl Brake {
             && self.per == other.per
             && self.burst == other.burst
             && self.text == other.text
-    }
-}
-
-impl Group {
-    fn bucket(&mut self, key: u64, max: usize, now_ms: i64) -> &Bucket {
-        if self.known.len() >= max && !self.known.contains_key(&key) {
-            self.known.retain(|_, bucket| !bucket.is_full(now_ms));
-            if self.known.len() >= max {
-                return &self.others;
-            }
-        }
-        self.known.entry(key).or_default()
     }
 }
 
@@ -201,22 +184,22 @@ mod tests {
         let brake = brake();
         let (a, b) = (robot("a"), robot("b"));
         for (robot, in_time) in [(&a, true), (&a, true), (&a, false), (&b, true)] {
-            let arrived = brake.arrive(Visitor::from(&claim(robot)), b"x", 0);
+            let arrived = brake.arrive(Visitor::from(&claim(robot)), b"x", None, 0);
             assert_eq!(arrived.is_ok(), in_time, "{}", robot.id);
         }
         assert_eq!(
-            brake.arrive(Visitor::from(&claim(&a)), b"y", 10_000),
+            brake.arrive(Visitor::from(&claim(&a)), b"y", None, 10_000),
             Err(Duration::from_secs(20))
         );
         let again = robot("a");
         assert!(
             brake
-                .arrive(Visitor::from(&claim(&again)), b"x", 10_000)
+                .arrive(Visitor::from(&claim(&again)), b"x", None, 10_000)
                 .is_err()
         );
         assert!(
             brake
-                .arrive(Visitor::from(&claim(&again)), b"x", 30_000)
+                .arrive(Visitor::from(&claim(&again)), b"x", None, 30_000)
                 .is_ok()
         );
     }
@@ -231,7 +214,7 @@ mod tests {
                 claim: &claim,
                 verdict,
             };
-            brake.arrive(visitor, b"x", 0).is_ok()
+            brake.arrive(visitor, b"x", None, 0).is_ok()
         };
         for verdict in [Verdict::Spoofed, Verdict::Pending, Verdict::Verified] {
             assert_eq!([0; 3].map(|_| arrive(verdict)), [true, true, false]);
@@ -240,36 +223,13 @@ mod tests {
     }
 
     #[test]
-    fn unlisted_robots_are_told_apart_by_their_user_agents() {
+    fn unlisted_robots_are_told_apart_by_their_names() {
         let brake = brake();
-        for (user_agent, in_time) in [("x", true), ("x", true), ("x", false), ("y", true)] {
-            let arrived = brake.arrive(Visitor::from(&UNLISTED), user_agent.as_bytes(), 0);
+        for (user_agent, in_time) in [("x", true), ("x/1", true), ("x/2", false), ("y", true)] {
+            let visitor = Visitor::from(&UNLISTED);
+            let arrived = brake.arrive(visitor, user_agent.as_bytes(), None, 0);
             assert_eq!(arrived.is_ok(), in_time, "{user_agent}");
         }
-    }
-
-    #[test]
-    fn whoever_changes_its_name_all_the_time_shares_one_pace_in_the_end() {
-        let brake = brake();
-        let name = |number: usize| format!("Robot{number}").into_bytes();
-        let arrive = |number| {
-            brake
-                .arrive(Visitor::from(&UNLISTED), &name(number), 0)
-                .is_ok()
-        };
-        assert!((0..MAX_UNLISTED).all(arrive));
-        let more = (MAX_UNLISTED..3 * MAX_UNLISTED).filter(|&number| arrive(number));
-        assert_eq!(more.count(), 2);
-        let known = |brake: &Brake| brake.robots.lock().unwrap().unlisted.known.len();
-        assert_eq!(known(&brake), MAX_UNLISTED);
-        let a = robot("a");
-        assert!(brake.arrive(Visitor::from(&claim(&a)), b"x", 0).is_ok());
-        assert!(
-            brake
-                .arrive(Visitor::from(&UNLISTED), b"later", 60_000)
-                .is_ok()
-        );
-        assert_eq!(known(&brake), 1);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::{
 };
 
 /// Rate of requests: one every so often, and so many at once after a pause.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) struct Rate {
     /// Microseconds in which the bucket gets one token more.
     interval_us: i64,
@@ -49,6 +49,12 @@ impl Bucket {
             Ok(_) => Ok(()),
             Err(full_us) => refilled(full_us, now_us, rate).map(|_| ()),
         }
+    }
+
+    /// Finds what [`take`](Self::take) would, and takes nothing.
+    pub(super) fn look(&self, now_ms: i64, rate: Rate) -> Result<(), Duration> {
+        let full_us = self.full_us.load(Ordering::Relaxed);
+        refilled(full_us, now_ms.saturating_mul(1_000), rate).map(|_| ())
     }
 
     /// Tells whether it is full, so that a new one would do as well.

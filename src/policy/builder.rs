@@ -138,7 +138,7 @@ impl PolicyBuilder {
     /// Replaces the robots that always pass, whatever rules say; none by default.
     ///
     /// They are named by their ids; `unlisted` stands for all that are not
-    /// listed. An id that no registry has is no error: a refresh may bring it.
+    /// listed, `nameless` for whoever sends no User-Agent. An id that no registry has is no error: a refresh may bring it.
     #[must_use]
     pub fn allow_robots<S: AsRef<str>>(mut self, ids: impl IntoIterator<Item = S>) -> Self {
         self.allowed = owned(ids);

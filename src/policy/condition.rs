@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::detect::{Claim, UNLISTED, Verdict};
+use crate::detect::{Claim, Kind, NAMELESS, UNLISTED, Verdict};
 use crate::registry::{Purpose, Source};
 
 use super::{Visitor, scope::Asked, trace::quoted};
@@ -16,6 +16,8 @@ pub(super) struct Conditions {
     pub(super) sources: Option<Vec<Source>>,
     /// Unlisted robots only, or listed ones only.
     pub(super) unlisted: Option<bool>,
+    /// Kinds of visitors; `None`: robots, and the nameless where `robots` names them.
+    pub(super) visitors: Option<Vec<Kind>>,
     pub(super) verdicts: Option<Vec<Verdict>>,
 }
 
@@ -30,7 +32,7 @@ pub(super) enum Mismatch {
     Purpose,
     Operator,
     Source,
-    Unlisted,
+    Kind,
     /// All else holds.
     Verdict,
     /// All holds, but the rule makes no exception for impostors.
@@ -43,11 +45,7 @@ impl Conditions {
         let Visitor { claim, verdict } = visitor;
         let robot = claim.robot();
         let fails = |holds: bool, mismatch| (!holds).then_some(mismatch);
-        let unlisted = self.unlisted.and_then(|unlisted| {
-            let holds = unlisted == robot.is_none();
-            fails(holds, Mismatch::Unlisted)
-        });
-        unlisted
+        fails(self.is_about(claim.kind()), Mismatch::Kind)
             .or_else(|| fails(self.robots.as_ref()?.contains(claim), Mismatch::Robot))
             .or_else(|| {
                 let holds = self.purposes.as_ref()?.contains(&claim.purpose());
@@ -65,11 +63,28 @@ impl Conditions {
                 fails(holds, Mismatch::Source)
             })
             .or_else(|| {
-                fails(
-                    self.verdicts.as_ref()?.contains(&verdict),
-                    Mismatch::Verdict,
-                )
+                let verdicts = self.verdicts.as_ref()?;
+                let holds = !visitor.is_nameless() && verdicts.contains(&verdict);
+                fails(holds, Mismatch::Verdict)
             })
+    }
+
+    /// Tells whether visitors of a kind may be meant.
+    ///
+    /// The nameless are so only where they are named: whoever wrote of robots did not
+    /// think of them.
+    pub(super) fn is_about(&self, kind: Kind) -> bool {
+        let is_kind = self.unlisted.is_none_or(|unlisted| match kind {
+            Kind::Unlisted => unlisted,
+            Kind::Listed => !unlisted,
+            _ => false,
+        });
+        is_kind
+            && match (&self.visitors, &self.robots) {
+                (Some(kinds), _) => kinds.contains(&kind),
+                (None, Some(robots)) if kind == Kind::Nameless => robots.nameless,
+                (None, _) => kind != Kind::Nameless,
+            }
     }
 
     /// Tells whether every robot is meant.
@@ -79,6 +94,7 @@ impl Conditions {
             && self.operators.is_none()
             && self.sources.is_none()
             && self.unlisted.is_none()
+            && self.visitors.is_none()
             && self.verdicts.is_none()
     }
 
@@ -95,11 +111,9 @@ impl Conditions {
                 NameSet::includes,
             )
             && includes(self.sources.as_deref(), other.sources.as_deref(), has_all)
-            && includes(
-                self.unlisted.as_ref(),
-                other.unlisted.as_ref(),
-                |ours, theirs| ours == theirs,
-            )
+            && Kind::ROBOTS
+                .iter()
+                .all(|kind| self.is_about(*kind) || !other.is_about(*kind))
             && includes(self.verdicts.as_deref(), other.verdicts.as_deref(), has_all)
     }
 
@@ -110,8 +124,22 @@ impl Conditions {
 
     /// Finds a condition that contradicts another: its key, and why.
     pub(super) fn contradiction(&self) -> Option<(&'static str, &'static str)> {
+        if self.unlisted.is_some() && self.visitors.is_some() {
+            return Some(("unlisted", "visitors says which kinds are meant"));
+        }
         let robots = self.robots.as_ref();
-        let are_unlisted = robots.is_some_and(|robots| robots.ids.is_empty());
+        let named =
+            |kind: &Kind| self.is_about(*kind) && robots.is_none_or(|robots| robots.may_be(*kind));
+        let mut named = Kind::ROBOTS.iter().copied().filter(named);
+        let (first, has_more) = (named.next(), named.next().is_some());
+        if first.is_none() && self.visitors.is_some() {
+            return Some(("visitors", "robots names nobody of these kinds"));
+        }
+        if first == Some(Kind::Nameless) && !has_more {
+            return self.of_nameless();
+        }
+        let are_unlisted = robots.is_some_and(|robots| robots.ids.is_empty())
+            || first == Some(Kind::Unlisted) && !has_more;
         if self.unlisted == Some(false) && are_unlisted {
             Some((
                 "unlisted",
@@ -140,6 +168,21 @@ impl Conditions {
     }
 }
 
+impl Conditions {
+    /// Finds a condition that never holds for the nameless.
+    fn of_nameless(&self) -> Option<(&'static str, &'static str)> {
+        if self.verdicts.is_some() {
+            Some(("verdicts", "a nameless visitor claims nothing to be proved"))
+        } else if self.operators.is_some() {
+            Some(("operators", "nobody knows who operates a nameless visitor"))
+        } else if self.sources.is_some() {
+            Some(("sources", "a nameless visitor comes from no source"))
+        } else {
+            None
+        }
+    }
+}
+
 impl Mismatch {
     /// Says how request and robot are other than the rule would have them.
     pub(super) fn reason(self, asked: &Asked<'_>, visitor: Option<Visitor<'_>>) -> String {
@@ -159,10 +202,13 @@ impl Mismatch {
                 Some(robot) => format!("the source is {}", robot.source),
                 None => "no source lists the robot".to_owned(),
             },
-            Self::Unlisted => match robot {
-                Some(_) => "the robot is listed".to_owned(),
-                None => "the robot is unlisted".to_owned(),
+            Self::Kind => match claim.kind() {
+                Kind::Nameless => "it does not name nameless visitors".to_owned(),
+                kind => format!("the robot is {kind}"),
             },
+            Self::Verdict if claim.kind() == Kind::Nameless => {
+                "a nameless visitor has no verdict".to_owned()
+            }
             Self::Verdict => format!("the verdict is {verdict}"),
             Self::Spoofed => "the claim is spoofed, which it does not name".to_owned(),
         }
@@ -181,11 +227,12 @@ impl Mismatch {
     }
 }
 
-/// Set of robots by their ids, and whether the unlisted are among them.
+/// Set of robots by their ids, and whether the unlisted and the nameless are among them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct RobotSet {
     ids: HashSet<Box<str>>,
     unlisted: bool,
+    nameless: bool,
 }
 
 impl RobotSet {
@@ -195,22 +242,39 @@ impl RobotSet {
         let mut ids: HashSet<Box<str>> = ids.filter(|id| !id.is_empty()).map(Box::from).collect();
         // A robot whose source calls it so is not one of the unlisted.
         let unlisted = ids.remove(UNLISTED);
-        Self { ids, unlisted }
+        let nameless = ids.remove(NAMELESS);
+        Self {
+            ids,
+            unlisted,
+            nameless,
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.ids.is_empty() && !self.unlisted
+        self.ids.is_empty() && !self.unlisted && !self.nameless
     }
 
     pub(super) fn contains(&self, claim: &Claim<'_>) -> bool {
-        match claim.robot() {
-            Some(robot) => self.ids.contains(robot.id.as_str()),
-            None => self.unlisted,
+        match claim {
+            Claim::Listed(listed) => self.ids.contains(listed.robot.id.as_str()),
+            Claim::Unlisted(_) => self.unlisted,
+            Claim::Nameless => self.nameless,
+        }
+    }
+
+    /// Tells whether somebody of a kind is among them.
+    fn may_be(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Unlisted => self.unlisted,
+            Kind::Nameless => self.nameless,
+            _ => !self.ids.is_empty(),
         }
     }
 
     fn includes(&self, other: &Self) -> bool {
-        self.ids.is_superset(&other.ids) && (self.unlisted || !other.unlisted)
+        self.ids.is_superset(&other.ids)
+            && (self.unlisted || !other.unlisted)
+            && (self.nameless || !other.nameless)
     }
 }
 

@@ -117,6 +117,8 @@ pub enum PassReason {
     NoRule,
     /// Robots of this purpose are not redirected.
     Purpose,
+    /// The request has no User-Agent, or an empty one, and no rule names such visitors.
+    Nameless,
 }
 
 impl PassReason {
@@ -134,6 +136,7 @@ impl PassReason {
             Self::Rule => "rule",
             Self::NoRule => "no-rule",
             Self::Purpose => "purpose",
+            Self::Nameless => "nameless",
         }
     }
 
@@ -145,7 +148,12 @@ impl PassReason {
             | Self::Method
             | Self::NeverFiltered
             | Self::Heaven => false,
-            Self::NotARobot | Self::Allowed | Self::Rule | Self::NoRule | Self::Purpose => true,
+            Self::NotARobot
+            | Self::Allowed
+            | Self::Rule
+            | Self::NoRule
+            | Self::Purpose
+            | Self::Nameless => true,
         }
     }
 }

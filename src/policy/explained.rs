@@ -16,7 +16,7 @@ use super::{
 pub struct Explained<'p> {
     /// Steps in the order in which they were taken; about a robot the verdict comes first.
     pub steps: Vec<Step>,
-    /// The verdict on the claim; a person makes none.
+    /// The verdict on the claim; neither a person nor a nameless visitor makes one.
     pub verdict: Option<Verdict>,
     /// What is done, or in a [dry run](Self::is_dry_run) would be.
     pub action: Action,
@@ -32,6 +32,8 @@ pub struct Explained<'p> {
     pub slowed_by: Option<&'p Rule>,
     /// Whether the request passes, whatever was decided.
     pub is_dry_run: bool,
+    /// Whether the location is the start of heaven, in whose place a page's own may be.
+    leads_to_heaven: bool,
 }
 
 impl Enforcer {
@@ -48,11 +50,16 @@ impl Enforcer {
         visitor: Option<Visitor<'_>>,
         user_agent: &[u8],
     ) -> Explained<'p> {
-        let explanation = policy.explain(request, visitor);
+        let mut explanation = policy.explain(request, visitor);
+        let is_felt = visitor.is_some() && explanation.judgement.is_felt();
+        if is_felt && self.names(request.host, target) {
+            explanation.pass_named();
+        }
+        let claimant = visitor.filter(|visitor| !visitor.is_nameless());
         let judgement = explanation.judgement;
         let mut explained = Explained {
-            steps: visitor.map(verdict_step).into_iter().collect(),
-            verdict: visitor.map(|visitor| visitor.verdict),
+            steps: claimant.map(verdict_step).into_iter().collect(),
+            verdict: claimant.map(|visitor| visitor.verdict),
             action: judgement.decision.action(),
             status: None,
             location: None,
@@ -60,6 +67,7 @@ impl Enforcer {
             rule: judgement.rule,
             slowed_by: judgement.slowed_by,
             is_dry_run: policy.is_dry_run(),
+            leads_to_heaven: false,
         };
         explained.steps.extend(explanation.steps);
         let is_asked = explained.add_decision(judgement.decision);
@@ -85,6 +93,29 @@ impl Explained<'_> {
         self
     }
 
+    /// Puts the page of heaven that is made from the one asked for in place of heaven's start.
+    ///
+    /// `find` returns it for the location that was decided, if there is one. Whom
+    /// robots.txt sends to heaven goes to its start.
+    #[must_use]
+    pub fn own_page(mut self, find: impl FnOnce(&str) -> Option<String>) -> Self {
+        let start = self.location.as_deref().filter(|_| self.leads_to_heaven);
+        let Some(page) = start.and_then(find) else {
+            return self;
+        };
+        let is_answer = |step: &&mut Step| matches!(step.name, "redirect" | "serve");
+        if let Some(step) = self.steps.iter_mut().rfind(is_answer) {
+            step.text = match self.status {
+                Some(status) => {
+                    format!("The answer is {status} to {page}, the page that heaven has of it.")
+                }
+                None => format!("The answer is {page}, the page that heaven has of it."),
+            };
+        }
+        self.location = Some(page);
+        self
+    }
+
     /// Tells whether the request passes.
     #[must_use]
     pub fn passes(&self) -> bool {
@@ -99,10 +130,12 @@ impl Explained<'_> {
                 return true;
             }
             Decision::Serve(page) => {
+                self.leads_to_heaven = true;
                 self.location = Some(page.to_owned());
                 return true;
             }
             Decision::Redirect(redirect) => {
+                self.leads_to_heaven = true;
                 self.status = Some(redirect.status);
                 self.location = Some(redirect.location.clone());
             }
@@ -125,6 +158,7 @@ impl Explained<'_> {
         if action == Action::Refuse {
             self.location = None;
         }
+        self.leads_to_heaven = false;
         self.action = action;
         self.status = Some(status);
         self.pass_reason = None;

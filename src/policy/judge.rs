@@ -219,7 +219,7 @@ impl Policy {
         };
         Judgement {
             slowed_by,
-            ..self.judge_default(visitor.claim, site, trace)
+            ..self.judge_default(visitor, site, trace)
         }
     }
 
@@ -255,12 +255,18 @@ impl Policy {
 
     fn judge_default(
         &self,
-        claim: &Claim<'_>,
+        visitor: Visitor<'_>,
         site: Site,
         trace: &mut impl Trace,
     ) -> Judgement<'_> {
         match &self.heaven {
-            Some(heaven) if site.by_default => match self.judge_purpose(claim, trace) {
+            _ if visitor.is_nameless() => {
+                trace.step("rule", || {
+                    "No rule names nameless visitors there, so it passes.".to_owned()
+                });
+                Judgement::pass(PassReason::Nameless)
+            }
+            Some(heaven) if site.by_default => match self.judge_purpose(visitor.claim, trace) {
                 Ok(()) => Judgement::new(Decision::Redirect(&heaven.redirect)),
                 Err(reason) => Judgement::pass(reason),
             },
@@ -345,6 +351,10 @@ fn judge_robot<'v>(
     trace.step("robot", || {
         match visitor.map(|visitor| (visitor.claim, visitor.claim.robot())) {
             None => "The User-Agent names no known robot.".to_owned(),
+            Some((Claim::Nameless, _)) => {
+                "The request has no User-Agent, or an empty one: the visitor is nameless."
+                    .to_owned()
+            }
             Some((claim, Some(robot))) => {
                 let id = quoted(robot.id.as_bytes());
                 format!("The User-Agent names the robot {id} by the {claim}.")

@@ -27,6 +27,11 @@ impl<'p> Judgement<'p> {
         }
     }
 
+    /// Tells whether the robot gets something else than a person, or may.
+    pub(super) fn is_felt(&self) -> bool {
+        self.slowed_by.is_some() || !matches!(self.decision, Decision::Pass(_))
+    }
+
     pub(super) fn pass(reason: PassReason) -> Self {
         Self::new(Decision::Pass(reason))
     }

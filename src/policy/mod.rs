@@ -38,7 +38,9 @@
 //! [`own_hosts`](PolicyBuilder::own_hosts).
 //!
 //! Never redirected are also `/robots.txt`, sitemaps at the root, `/.well-known/`,
-//! `/llms.txt`, `/favicon.ico`, and what [`never`](PolicyBuilder::never) adds.
+//! `/llms.txt`, `/ai.txt`, `/ads.txt`, `/app-ads.txt`, `/security.txt`, `/favicon.ico`,
+//! and what [`never`](PolicyBuilder::never) adds; nor is what the `Sitemap` and `License`
+//! lines of the robots.txt in force name, each by its very path and query.
 //!
 //! # Rules
 //!
@@ -70,6 +72,9 @@
 //! | `Slow` | gets 429 when it comes too fast | every method |
 //!
 //! The lists and the purposes are about the methods redirected alone.
+//!
+//! Whoever sends no User-Agent, or an empty one, is [nameless](crate::detect::Kind::Nameless):
+//! it passes, unless a list or a rule names it. A rule about every robot does not.
 //!
 //! A rule that slows down holds a robot to a pace and decides nothing else: within
 //! the pace, the rules behind it are asked. The first such rule that matches sets
@@ -120,14 +125,16 @@
 //! whatever robots.txt says. About a page that is served in place it is asked by
 //! the URL that the robot asked for. Of what would pass, this is never refused:
 //!
-//! - anything to a person;
+//! - anything to a person, or a nameless visitor;
 //! - heaven, and the paths that are never redirected: `/robots.txt` first of all, which
 //!   robots have to read to keep to it;
 //! - anything to one of [`allow_robots`](PolicyBuilder::allow_robots) that is no impostor.
 //!
 //! A rule that lets a robot pass says that it is not redirected; it does not lift
 //! robots.txt. All methods count. The URL is compared as the robot sent it, query
-//! included: what the file allows as it is spelled is allowed.
+//! included, and as a server resolves it, as filter patterns see it: what the file
+//! forbids in either spelling is forbidden. Parameters (`;v=1`) are part of a name in
+//! both. A path with empty or dot segments is none of those that are never refused.
 //!
 //! A listed robot is looked for in the file by its product token; one without a
 //! token by its name, its id and the tokens of its patterns, of which the first
@@ -135,7 +142,8 @@
 //! file in its User-Agent. A robot that the file does not name has the rules of `*`.
 //!
 //! `Crawl-delay` is held against a robot, not an address: a fleet shares one pace, on
-//! all hosts that share a file. Two requests at once after a pause are no violation;
+//! all hosts that share a file; an unlisted robot by its name, in which no number counts,
+//! and by its network (/24 of IPv4, /48 of IPv6). Two requests at once after a pause are no violation;
 //! delays beyond a day count as a day. What is redirected, exempt or disallowed does
 //! not count.
 //!
@@ -191,6 +199,8 @@ mod heaven;
 mod host;
 mod judge;
 mod judgement;
+mod named_pages;
+mod paces;
 mod path;
 mod reach;
 mod redirect;
@@ -203,6 +213,7 @@ mod shared;
 mod spoofed;
 mod tag_rule;
 mod trace;
+mod unlisted_name;
 mod visitor;
 mod wait;
 mod when;

@@ -1,6 +1,6 @@
 //! Paths as patterns see them: decoded once, without dots and doubled slashes.
 
-use std::slice;
+use std::{fmt::Write as _, slice};
 
 /// Paths up to this length are rewritten without an allocation.
 const STACK_BYTES: usize = 1024;
@@ -45,15 +45,99 @@ pub(super) fn has_odd_segments(path: &[u8]) -> bool {
     false
 }
 
+/// Tells whether a path that a request names has empty or dot segments, escaped or not.
+///
+/// A server may resolve them, or take them for names: one that asks so may get
+/// something else than what the normal form names.
+pub(super) fn is_odd(target: &str) -> bool {
+    if is_normal(target.as_bytes()) {
+        return false;
+    }
+    let mut segment = Segment::default();
+    let mut bytes = decode(path_of(target.as_bytes()));
+    if bytes.next() != Some(b'/') {
+        return false;
+    }
+    let ended = |segment: Segment| {
+        matches!(
+            segment,
+            Segment {
+                dots: 1..=2,
+                others: false
+            }
+        )
+    };
+    for byte in bytes {
+        match byte {
+            b'/' if ended(segment) || segment == Segment::default() => return true,
+            b'/' => segment = Segment::default(),
+            b'.' => segment.dots += 1,
+            _ => segment.others = true,
+        }
+    }
+    ended(segment)
+}
+
+/// Returns a path and its query with the path resolved, where that reads as another.
+///
+/// Escapes stay of what would not be itself otherwise. `None`: to whoever reads
+/// robots.txt (RFC 9309 §2.2.2) it is the same.
+pub(super) fn resolved(target: &str) -> Option<String> {
+    if is_normal(target.as_bytes()) {
+        return None;
+    }
+    let path = path_of(target.as_bytes());
+    if path.is_empty() || !(is_odd(target) || has_escaped_sign(path)) {
+        return None;
+    }
+    let mut text = String::with_capacity(target.len());
+    with_normal_path(target, |path| {
+        for &byte in path {
+            if byte.is_ascii_graphic() && !b"%?#".contains(&byte) {
+                text.push(char::from(byte));
+            } else {
+                let _ = write!(text, "%{byte:02X}");
+            }
+        }
+    });
+    if let Some((_, query)) = target.split_once('?') {
+        text.push('?');
+        text.push_str(query);
+    }
+    Some(text)
+}
+
+/// Tells whether a sign is escaped that is no letter, digit or the like: it is another
+/// than the escape to whoever reads robots.txt, and the same to many a server.
+fn has_escaped_sign(path: &[u8]) -> bool {
+    let is_sign = |byte: u8| byte.is_ascii_punctuation() && !b"%?#-._~*$".contains(&byte);
+    path.windows(3).any(|window| match window {
+        [b'%', high, low] => match (hex_digit(*high), hex_digit(*low)) {
+            (Some(high), Some(low)) => is_sign(high << 4 | low),
+            _ => false,
+        },
+        _ => false,
+    })
+}
+
+/// What a segment is made of.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+struct Segment {
+    dots: usize,
+    others: bool,
+}
+
 /// Tells whether a path is there for robots: redirecting it would only do harm.
 ///
 /// These are robots.txt (RFC 9309 §2.3), sitemaps at the root, everything
-/// well-known (RFC 8615), llms.txt, and the icon that result pages show.
+/// well-known (RFC 8615), llms.txt, and the icon that result pages show; and what a
+/// site says of AI (ai.txt), of who sells its advertisements (ads.txt and app-ads.txt,
+/// IAB Tech Lab), and of whom to tell a weakness (security.txt, RFC 9116 §3). humans.txt
+/// is for people.
 pub(super) fn is_for_robots(path: &[u8]) -> bool {
     match path {
-        b"/robots.txt" | b"/llms.txt" | b"/llms-full.txt" | b"/favicon.ico" | b"/.well-known" => {
-            true
-        }
+        b"/robots.txt" | b"/llms.txt" | b"/llms-full.txt" | b"/ai.txt" | b"/ads.txt"
+        | b"/app-ads.txt" | b"/security.txt" | b"/favicon.ico" | b"/.well-known" => true,
         _ => path.starts_with(b"/.well-known/") || is_sitemap(path),
     }
 }
@@ -63,6 +147,10 @@ pub(super) fn may_be_for_robots(text: &[u8]) -> bool {
     let starts = [
         &b"/robots.txt"[..],
         b"/llms",
+        b"/ai.txt",
+        b"/ads.txt",
+        b"/app-ads.txt",
+        b"/security.txt",
         b"/favicon.ico",
         b"/.well-known",
         b"/sitemap",
@@ -201,7 +289,7 @@ fn places(word: u64, byte: u8) -> u64 {
 }
 
 /// Returns the path of a request-target (RFC 9112 §3.2), empty if it has none.
-fn path_of(target: &[u8]) -> &[u8] {
+pub(super) fn path_of(target: &[u8]) -> &[u8] {
     let target = target
         .split(|byte| matches!(byte, b'?' | b'#'))
         .next()
@@ -412,6 +500,10 @@ mod tests {
             "/.well-known/acme-challenge/x",
             "/favicon.ico",
             "/llms.txt",
+            "/ai.txt",
+            "/ads.txt",
+            "/app-ads.txt",
+            "/security.txt",
         ] {
             assert!(is_for_robots(path.as_bytes()), "{path}");
         }
@@ -422,8 +514,64 @@ mod tests {
             "/sitemap/a.xml",
             "/sitemap.html",
             "/.well-knowns/a",
+            "/humans.txt",
+            "/a/ads.txt",
         ] {
             assert!(!is_for_robots(path.as_bytes()), "{path}");
+        }
+    }
+
+    #[test]
+    fn odd_paths_are_told() {
+        for path in [
+            "//p",
+            "/p//q",
+            "/./p",
+            "/p/.",
+            "/x/../p",
+            "/..",
+            "/%2e/p",
+            "/%2E%2e/p",
+            "/x/.%2e/p",
+            "/x%2f..%2fp",
+            "/%2fp",
+            "//",
+        ] {
+            assert!(is_odd(path) && is_odd(&format!("{path}?a")), "{path}");
+        }
+        for path in [
+            "/",
+            "/p",
+            "/p/",
+            "/p/...",
+            "/.p/a.",
+            "/%2e%2e%2e",
+            "/p?/../a",
+            "/p%20q/",
+            "*",
+            "",
+            "/a..",
+        ] {
+            assert!(!is_odd(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_is_resolved_reads_as_another_path() {
+        for (target, expected) in [
+            ("//p?a=%2e/", Some("/p?a=%2e/")),
+            ("/x/../p", Some("/p")),
+            ("/%2e/p/%c3%a9%20%3f", Some("/p/%C3%A9%20%3F")),
+            ("/a%2fb", Some("/a/b")),
+            ("/a%2Cb%25", Some("/a,b%25")),
+            ("/%70", None),
+            ("/a%20b", None),
+            ("/a%25b", None),
+            ("/a?b=//c", None),
+            ("/a", None),
+            ("*", None),
+        ] {
+            assert_eq!(resolved(target).as_deref(), expected, "{target}");
         }
     }
 

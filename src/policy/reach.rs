@@ -82,15 +82,17 @@ impl Policy {
         }
         let about = self.rules.iter().filter(|rule| rule.scope.is_about(asked));
         let mut brake = None;
-        let mut decisive = None;
+        let mut decisive: Option<&Rule> = None;
         for rule in about {
+            // What decides about every robot does not about the nameless.
+            if decisive.is_some() && !rule.is_about_nameless() {
+                continue;
+            }
             match rule.outcome {
                 Outcome::Slow(_) => brake = brake.or(Some(rule)),
-                Outcome::Pass if !rule.scope.is_for_all() => {}
-                _ => {
-                    decisive = Some(rule);
-                    break;
-                }
+                Outcome::Pass if decisive.is_some() || !rule.scope.is_for_all() => {}
+                _ if decisive.is_some_and(Rule::acts) => break,
+                _ => decisive = Some(rule),
             }
         }
         let acts = match decisive {

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use crate::detect::Verdict;
+use crate::detect::{Kind, Verdict};
 
 use super::{
     Brake, Redirect, Refuse, RuleBuilder, Visitor,
@@ -222,9 +222,17 @@ impl Rule {
     /// A rule that lets certain robots pass is not about those that only say that
     /// they are these, unless it names the verdict.
     pub(super) fn mismatch(&self, asked: &Asked<'_>, visitor: Visitor<'_>) -> Option<Mismatch> {
+        if visitor.is_nameless() && !self.is_about_nameless() {
+            return Some(Mismatch::Kind);
+        }
         let is_spoofed = visitor.is_spoofed() && self.favours();
         let spoofed = is_spoofed.then_some(Mismatch::Spoofed);
         self.scope.mismatch(asked, Some(visitor)).or(spoofed)
+    }
+
+    /// Tells whether it names nameless visitors; a rule about every robot does not.
+    pub(super) fn is_about_nameless(&self) -> bool {
+        self.scope.robots.is_about(Kind::Nameless)
     }
 
     /// Tells whether it lets certain robots pass, whatever the verdict on their claims.

@@ -4,7 +4,8 @@ use crate::detect::{Claim, Verdict};
 
 /// Robot that a request claims to come from, and the verdict on the claim.
 ///
-/// A person has neither: where nobody claims to be a robot, there is no visitor.
+/// A person has neither: where nobody claims to be a robot, there is no visitor. Whoever
+/// sends no User-Agent is [nameless](Claim::Nameless), and has no verdict.
 ///
 /// # Example
 ///
@@ -29,11 +30,16 @@ use crate::detect::{Claim, Verdict};
 pub struct Visitor<'v> {
     /// What the request says that it comes from.
     pub claim: &'v Claim<'v>,
-    /// What became of the claim; that of an unlisted robot is unverifiable.
+    /// What became of the claim; that of an unlisted robot is unverifiable, and a
+    /// nameless visitor makes none.
     pub verdict: Verdict,
 }
 
 impl Visitor<'_> {
+    pub(super) fn is_nameless(self) -> bool {
+        matches!(self.claim, Claim::Nameless)
+    }
+
     pub(super) fn is_spoofed(self) -> bool {
         self.verdict == Verdict::Spoofed
     }

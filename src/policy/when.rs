@@ -1,6 +1,6 @@
 //! Conditions of rules as settings spell them.
 
-use crate::detect::Verdict;
+use crate::detect::{Kind, Verdict};
 use crate::registry::{Purpose, Source};
 
 use super::{
@@ -47,6 +47,7 @@ pub struct When {
     pub(super) operators: Option<Vec<String>>,
     pub(super) sources: Option<Vec<Source>>,
     pub(super) unlisted: Option<bool>,
+    pub(super) visitors: Option<Vec<Kind>>,
     pub(super) verdicts: Option<Vec<Verdict>>,
 }
 
@@ -77,7 +78,8 @@ macro_rules! condition_setters {
             self
         }
 
-        /// Sets the robots by their ids; `unlisted` stands for all that are not listed.
+        /// Sets the robots by their ids; `unlisted` stands for all that are not listed,
+        /// `nameless` for whoever sends no User-Agent.
         ///
         /// An id that no registry has is no error: a refresh may bring it.
         pub fn robots<S: AsRef<str>>(mut self, ids: impl IntoIterator<Item = S>) -> Self {
@@ -112,6 +114,17 @@ macro_rules! condition_setters {
         /// Sets that only unlisted robots match, or with `false` only listed ones.
         pub fn unlisted(mut self, unlisted: bool) -> Self {
             self$(.$when)?.unlisted = Some(unlisted);
+            self
+        }
+
+        /// Sets the kinds of visitors; without them every robot that is listed or unlisted.
+        ///
+        /// [Nameless](crate::detect::Kind::Nameless) visitors are meant only where they are named.
+        pub fn visitors(
+            mut self,
+            kinds: impl IntoIterator<Item = $crate::detect::Kind>,
+        ) -> Self {
+            self$(.$when)?.visitors = Some(kinds.into_iter().collect());
             self
         }
 
@@ -159,6 +172,7 @@ impl When {
                 operators: self.operators.as_deref().map(NameSet::new),
                 sources: self.sources,
                 unlisted: self.unlisted,
+                visitors: self.visitors,
                 verdicts: self.verdicts,
             },
         };
@@ -179,6 +193,7 @@ impl When {
         let purposes = self.purposes.iter().flatten();
         let sources = self.sources.iter().flatten().map(Source::as_str);
         let verdicts = self.verdicts.iter().flatten();
+        let visitors = self.visitors.iter().flatten();
         let unlisted = self.unlisted.map(|unlisted| {
             let which = if unlisted { "unlisted" } else { "listed" };
             format!("{which} robots only")
@@ -192,6 +207,7 @@ impl When {
             listed("operators", texts(self.operators.as_ref())),
             listed("sources", sources),
             unlisted,
+            listed("visitors", visitors.map(|kind| kind.as_str())),
             listed("verdicts", verdicts.map(|verdict| verdict.as_str())),
         ]
         .into_iter()
@@ -263,6 +279,7 @@ fn empty_list(scope: &Scope) -> Option<&'static str> {
         operators,
         sources,
         unlisted: _,
+        visitors,
         verdicts,
     } = robots;
     [
@@ -276,6 +293,7 @@ fn empty_list(scope: &Scope) -> Option<&'static str> {
             operators.as_ref().is_some_and(NameSet::is_empty),
         ),
         ("sources", sources.as_ref().is_some_and(Vec::is_empty)),
+        ("visitors", visitors.as_ref().is_some_and(Vec::is_empty)),
         ("verdicts", verdicts.as_ref().is_some_and(Vec::is_empty)),
     ]
     .into_iter()

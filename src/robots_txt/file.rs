@@ -2,11 +2,14 @@
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
+use memchr::memchr;
+
 use super::{
     Dialect, ForRobot, Rule, clean_param,
     dialect::HostUse,
     field::Field,
     host,
+    lines::Lines,
     names::{Name, value},
     parsed::{Extra, GroupLines, Parsed},
     selection::{Own, Selection},
@@ -149,6 +152,19 @@ impl RobotsTxt {
     /// They are those of the whole file, whichever group they stand in.
     pub fn sitemaps(&self) -> impl Iterator<Item = Cow<'_, str>> {
         self.values(Field::Sitemap)
+    }
+
+    /// Returns the URLs of its `License` lines (RSL 1.0) in the file's order.
+    pub fn licenses(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        let lines = Lines::new(&self.inner.parsed.text);
+        lines.filter_map(|line| {
+            let text = line.before_comment().trim_ascii();
+            let (key, value) = text.split_at(memchr(b':', text)?);
+            key.trim_ascii()
+                .eq_ignore_ascii_case(b"license")
+                .then(|| String::from_utf8_lossy(value.get(1..).unwrap_or_default().trim_ascii()))
+                .filter(|value| !value.is_empty())
+        })
     }
 
     /// Returns the value of its `Host` line.

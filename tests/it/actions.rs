@@ -5,8 +5,10 @@
     reason = "what helpers of a test cannot do fails the test"
 )]
 
+mod answers;
 mod app;
 mod deciding;
+mod evading;
 mod explaining;
 mod in_place;
 mod outcome;

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use crate::detect::Verdict;
+use crate::detect::{Kind, Verdict};
 use crate::layer::Outcome;
 use crate::policy::Action;
 use crate::telemetry::Histogram;
@@ -22,7 +22,7 @@ const MAX_SITES: usize = 1_000;
 const OTHER_SITES: &str = "other";
 
 /// Words for who asks.
-pub(in super::super) const VISITORS: [&str; 3] = ["person", "listed", "unlisted"];
+pub(in super::super) const VISITORS: [&str; 4] = ["person", "listed", "unlisted", "nameless"];
 
 /// Words for what was done; in a dry run, for what would have been.
 pub(in super::super) const DECISIONS: [&str; 9] = [
@@ -81,11 +81,7 @@ impl Labels {
         let Some(outcome) = outcome else {
             return Self::default();
         };
-        let visitor = match (outcome.robot(), outcome.listed()) {
-            (None, _) => 0,
-            (Some(_), Some(_)) => 1,
-            (Some(_), None) => 2,
-        };
+        let visitor = Kind::ALL.iter().position(|kind| *kind == outcome.kind());
         let action = Action::ALL
             .iter()
             .position(|action| *action == outcome.decision())
@@ -96,7 +92,7 @@ impl Labels {
             0
         };
         Self {
-            visitor,
+            visitor: visitor.unwrap_or_default(),
             decision: action + dry,
         }
     }
@@ -239,6 +235,17 @@ mod tests {
             }
         }
         assert_eq!(DECISIONS.len(), 2 * Action::ALL.len() - 1);
+    }
+
+    #[test]
+    fn every_kind_has_its_word() {
+        assert_eq!(
+            VISITORS.to_vec(),
+            Kind::ALL
+                .iter()
+                .map(|kind| kind.as_str())
+                .collect::<Vec<_>>()
+        );
     }
 
     #[test]

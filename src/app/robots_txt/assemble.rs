@@ -56,11 +56,20 @@ pub async fn robots_txt_in_force(
     loaded: &Loaded,
     detector: &SharedDetector,
 ) -> anyhow::Result<ServedRobotsTxt> {
-    let plan = robots_txt(loaded)?;
-    let fetcher = Fetcher::new(LIMITS)?;
-    let served = ServedRobotsTxt::new(plan, detector.clone(), fetcher, Clock::system());
+    let served = robots_txt_of_settings(loaded, detector)?;
     served.prepare(COMMAND_WAIT).await;
     Ok(served)
+}
+
+/// Returns the same, before the upstream is asked.
+pub(crate) fn robots_txt_of_settings(
+    loaded: &Loaded,
+    detector: &SharedDetector,
+) -> anyhow::Result<ServedRobotsTxt> {
+    let plan = robots_txt(loaded)?;
+    let fetcher = Fetcher::new(LIMITS)?;
+    let clock = Clock::system();
+    Ok(ServedRobotsTxt::new(plan, detector.clone(), fetcher, clock))
 }
 
 /// Adds the hosts of one `[[robots_txt.host]]`.

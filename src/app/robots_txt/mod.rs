@@ -28,6 +28,8 @@ mod served;
 mod upstream;
 
 #[cfg(feature = "server")]
+pub(crate) use assemble::robots_txt_of_settings;
+#[cfg(feature = "server")]
 pub use assemble::{robots_txt, robots_txt_in_force};
 pub use plan::{RobotsTxtContent, RobotsTxtPlan};
 pub use rules::{RobotsTxtRules, WrongRule};

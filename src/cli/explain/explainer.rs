@@ -5,7 +5,7 @@ use std::{fs::File, io::Read as _, net::IpAddr, path::Path};
 use anyhow::Context as _;
 use tokio::sync::OnceCell;
 
-use crate::app::{self, ClaimProver, RobotsTxtPlan, ServedRobotsTxt, SiteIndex};
+use crate::app::{self, ClaimProver, SiteAnswers, SiteIndex};
 use crate::cli::{Cli, args::ExplainArgs, context};
 use crate::config::Loaded;
 use crate::detect::{Claim, SharedDetector};
@@ -30,13 +30,11 @@ pub(super) struct Explainer {
     client: Option<(IpAddr, ClaimProver)>,
 }
 
-/// Policy and robots.txt of one site.
+/// What decides and who answers on one site.
 struct InForce {
     policy: Policy,
     enforcer: Enforcer,
-    plan: RobotsTxtPlan,
-    /// `None` where a file was named on the command line.
-    served: Option<ServedRobotsTxt>,
+    answers: SiteAnswers,
 }
 
 impl Explainer {
@@ -63,7 +61,7 @@ impl Explainer {
     pub(super) async fn tell(&self, asked: &Asked, as_json: bool) -> anyhow::Result<()> {
         let site = self.in_force(asked).await?;
         let detector = self.detector.load();
-        let claim = detector.identify(&asked.user_agent);
+        let claim = detector.claim(&asked.user_agent);
         let request = Request {
             method: &asked.method,
             host: asked.host.as_deref(),
@@ -84,13 +82,16 @@ impl Explainer {
             visitor,
             &asked.user_agent,
         );
+        let explained = explained.own_page(|to| site.answers.own_page(&asked.target, to));
+        let answers = explained.passes() || asked.path() == "/robots.txt";
+        let answered_by = answers.then(|| site.answers.who_answers(&request, &asked.target));
         let evidence = proof.into_iter().flat_map(|proof| proof.evidence);
         let texts = evidence.map(|evidence| format!("{}: {}", evidence.method, evidence.text));
         let told = Told {
             asked,
             claim: claim.as_ref(),
             explained: explained.evidence(texts),
-            answered_by: site.who_answers(asked),
+            answered_by: answered_by.flatten(),
         };
         if as_json {
             told.print_json()?;
@@ -109,45 +110,43 @@ impl Explainer {
 
     async fn in_force(&self, asked: &Asked) -> anyhow::Result<&InForce> {
         let number = self.index.find(asked.host.as_deref(), asked.path());
-        let found = self
-            .index
-            .settings()
-            .get(number)
-            .zip(self.sites.get(number));
-        let (settings, site) = found.context("the site is not one of the index")?;
-        let made = InForce::new(settings, &self.detector, self.robots_txt.as_ref());
+        let settings = self.index.settings().get(number);
+        let found = settings.zip(self.index.names().get(number));
+        let (settings, name) = found.context("the site is not one of the index")?;
+        let site = self.sites.get(number);
+        let site = site.context("the site is not one of the index")?;
+        let made = InForce::new(settings, name, self);
         site.get_or_try_init(|| made).await
     }
 }
 
 impl InForce {
-    async fn new(
-        loaded: &Loaded,
-        detector: &SharedDetector,
-        named: Option<&RobotsTxt>,
-    ) -> anyhow::Result<Self> {
-        let (files, served) = if let Some(file) = named {
-            let files = SharedRobotsFiles::default();
-            files.replace(RobotsFiles::everywhere(file.clone()));
-            (files, None)
+    async fn new(loaded: &Loaded, name: &str, explainer: &Explainer) -> anyhow::Result<Self> {
+        let detector = &explainer.detector;
+        let mut answers = if explainer.robots_txt.is_some() {
+            let served = app::robots_txt_of_settings(loaded, detector)?;
+            SiteAnswers::of_settings(loaded, served)?.without_upstream()
         } else {
             let served = app::robots_txt_in_force(loaded, detector).await?;
-            (served.files().clone(), Some(served))
+            SiteAnswers::of_settings(loaded, served)?
+        };
+        if answers.has_made_pages() {
+            let store = context::store(loaded).await?;
+            answers.look(&store, name).await;
+            store.close().await;
+        }
+        let files = match &explainer.robots_txt {
+            Some(file) => {
+                let files = SharedRobotsFiles::default();
+                files.replace(RobotsFiles::everywhere(file.clone()));
+                files
+            }
+            None => answers.files().clone(),
         };
         Ok(Self {
             policy: app::policy(loaded)?,
             enforcer: Enforcer::new(files, app::enforcement(loaded)?),
-            plan: app::robots_txt(loaded)?,
-            served,
-        })
-    }
-
-    /// Says who answers for `/robots.txt`, where that is asked for.
-    fn who_answers(&self, asked: &Asked) -> Option<String> {
-        let host = asked.host.as_deref();
-        (asked.path() == "/robots.txt").then(|| match &self.served {
-            Some(served) => served.who_answers(host),
-            None => self.plan.who_answers(host),
+            answers,
         })
     }
 }

@@ -110,5 +110,9 @@ pub(in crate::cli) fn object(claim: &Claim<'_>) -> Value {
             "sign": unlisted.sign.as_str(),
             "matched": matched,
         }),
+        Claim::Nameless => json!({
+            "robot": claim.id(),
+            "purpose": claim.purpose().as_str(),
+        }),
     }
 }

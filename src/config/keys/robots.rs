@@ -61,7 +61,7 @@ pub(super) const ROBOTS: &[Key] = &[
         "allow_robots",
         Kind::List,
         "",
-        "Ids of robots that always pass, before any rule; unlisted: all that no registry lists",
+        "Ids of robots that always pass, before any rule; unlisted: all that no registry lists; nameless: whoever sends no User-Agent",
     ),
     key(
         "deny_robots",

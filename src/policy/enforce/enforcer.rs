@@ -2,6 +2,7 @@
 
 use std::{
     fmt,
+    net::IpAddr,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -9,16 +10,17 @@ use arc_swap::ArcSwap;
 
 use crate::detect::Claim;
 use crate::policy::{
-    PassReason, Policy, Request, SharedRobotsFiles, Step, Visitor,
-    path::with_normal_path,
+    Judgement, PassReason, Policy, Request, SharedRobotsFiles, Step, Visitor,
+    path::{is_odd, resolved, with_normal_path},
     trace::{Trace, quoted},
 };
 use crate::robots_txt::{ForRobot, RobotsTxt, Verdict};
 
 use super::{
     answer::{Answer, Breach, Outcome},
+    pace::rate,
     records::{Records, Report, RobotCount, Violations},
-    resolved::{OfFile, OfRobot, ResolvedFiles},
+    resolved::{OfFile, ResolvedFiles},
     settings::{Enforce, Enforcement},
 };
 
@@ -28,8 +30,8 @@ const STEP: &str = "robots.txt";
 /// Holder of robots to the robots.txt in force; clones share everything.
 ///
 /// It asks no file about a person, and about a robot's request that passes it
-/// takes no lock and allocates nothing, but for the first of each robot and for
-/// a URL with escapes.
+/// takes no lock and allocates nothing, but for the first of each robot, for
+/// a URL with escapes, and for the `Crawl-delay` of an unlisted robot.
 #[derive(Clone, Default)]
 pub struct Enforcer {
     inner: Arc<Inner>,
@@ -54,6 +56,8 @@ pub struct Visit<'v> {
     pub visitor: Visitor<'v>,
     /// The header that makes the claim.
     pub user_agent: &'v [u8],
+    /// Address that the request comes from, where that is known.
+    pub client: Option<IpAddr>,
 }
 
 /// What is found about a request, and why; nothing is counted.
@@ -98,6 +102,31 @@ impl Enforcer {
         self.inner.settings.store(Arc::new(settings));
     }
 
+    /// Lets a request pass that is for a page which robots.txt names for robots.
+    ///
+    /// These are the pages of its `Sitemap` and `License` lines on the host that is
+    /// asked, each by its very path and query, a hundred at most. `asked` tells host and
+    /// path with query, where anything but a pass was decided.
+    pub(crate) fn unless_named<'p, 'r>(
+        &self,
+        judgement: Judgement<'p>,
+        asked: impl FnOnce() -> (Option<&'r str>, &'r str),
+    ) -> Judgement<'p> {
+        if judgement.is_felt() {
+            let (host, target) = asked();
+            if self.names(host, target) {
+                return Judgement::pass(PassReason::NeverFiltered);
+            }
+        }
+        judgement
+    }
+
+    /// Tells whether the robots.txt in force names a page for robots.
+    pub(in crate::policy) fn names(&self, host: Option<&str>, target: &str) -> bool {
+        let file = self.file(host);
+        file.is_some_and(|file| file.named.contains(host, target))
+    }
+
     /// Holds a request that is not redirected to robots.txt; a breach is counted.
     ///
     /// `now_ms` tells the time in milliseconds since 1970 where it is needed.
@@ -109,12 +138,14 @@ impl Enforcer {
         now_ms: impl Fn() -> i64,
     ) -> Option<Outcome> {
         let settings = self.settings();
-        if settings.is_off() || exemption(policy, &visit.request, visit.visitor).is_some() {
+        if settings.is_off()
+            || visit.visitor.is_nameless()
+            || exemption(policy, &visit.request, visit.visitor).is_some()
+        {
             return None;
         }
         let file = self.file(visit.request.host)?;
-        let robot = file.of_claim(visit.visitor.claim, visit.user_agent);
-        let breach = breach(settings, &robot, visit, &now_ms)?;
+        let breach = breach(settings, &file, visit, &now_ms)?;
         Some(self.record(policy, visit, &file.file, breach, settings, now_ms()))
     }
 
@@ -135,9 +166,13 @@ impl Enforcer {
         let settings = self.settings();
         let breach = self.file(request.host).and_then(|file| {
             let visitor = judge_visitor(policy, settings, request, visitor, &mut steps)?;
+            if file.named.contains(request.host, target) {
+                steps.step(STEP, || exempt(PassReason::NeverFiltered).to_owned());
+                return None;
+            }
             let robot = file.of_claim(visitor.claim, user_agent);
-            let verdict = robot.rules.check(target);
-            steps.step(STEP, || told(&file.file, &verdict));
+            let (verdict, read_as) = check(&robot.rules, target);
+            steps.step(STEP, || told(&file.file, &verdict, read_as.as_deref()));
             disallowed(&verdict)
         });
         let answer = breach
@@ -251,6 +286,10 @@ fn exemption(policy: &Policy, request: &Request<'_>, visitor: Visitor<'_>) -> Op
     if policy.allows(visitor) {
         return Some(PassReason::Allowed);
     }
+    // A server may take it for another path, which is not exempt.
+    if is_odd(request.path) {
+        return None;
+    }
     with_normal_path(request.path, |path| {
         if policy.heavens.covering(request.host, path).is_some() {
             Some(PassReason::Heaven)
@@ -272,6 +311,9 @@ fn judge_visitor<'v>(
 ) -> Option<Visitor<'v>> {
     let exempt = match visitor {
         None => Some("Only robots are held to it."),
+        Some(visitor) if visitor.is_nameless() => {
+            Some("Nameless visitors are not held to it; a rule may name them.")
+        }
         Some(_) if settings.rules == Enforce::Off => {
             Some("Nobody is held to it: robots_txt.enforce is off.")
         }
@@ -286,25 +328,56 @@ fn judge_visitor<'v>(
 
 fn breach(
     settings: Enforcement,
-    robot: &OfRobot,
+    file: &OfFile,
     visit: &Visit<'_>,
     now_ms: impl Fn() -> i64,
 ) -> Option<Breach> {
+    let robot = file.of_claim(visit.visitor.claim, visit.user_agent);
     if settings.rules != Enforce::Off
-        && let Some(breach) = disallowed(&robot.rules.check(visit.target))
+        && let Some(breach) = disallowed(&check(&robot.rules, visit.target).0)
     {
-        return Some(breach);
+        let is_named = file.named.contains(visit.request.host, visit.target);
+        return (!is_named).then_some(breach);
     }
     if settings.crawl_delay == Enforce::Off {
         return None;
     }
     let delay = robot.delay?;
-    let soon = robot.pace(visit.visitor).arrive(now_ms(), delay).err()?;
+    if file.named.contains(visit.request.host, visit.target) {
+        return None;
+    }
+    let claim = visit.visitor.claim;
+    let arrived = if claim.robot().is_some() {
+        robot.pace(visit.visitor).arrive(now_ms(), delay)
+    } else {
+        // Paces that a panic left half way are paces still.
+        let paces = file.unlisted_paces.lock();
+        let mut paces = paces.unwrap_or_else(PoisonError::into_inner);
+        paces.arrive(claim, visit.user_agent, visit.client, now_ms(), rate(delay))
+    };
+    let soon = arrived.err()?;
     Some(Breach::TooSoon {
         delay,
         gap: soon.gap,
         wait: soon.wait,
     })
+}
+
+/// Asks the rules about a path as it was sent, and as a server resolves it: what either
+/// spelling forbids is forbidden.
+///
+/// Returns how the path was read, where that is not as it was sent.
+fn check<'r>(rules: &'r ForRobot, target: &str) -> (Verdict<'r>, Option<String>) {
+    let sent = rules.check(target);
+    if sent.allowed()
+        && let Some(resolved) = resolved(target)
+    {
+        let verdict = rules.check(&resolved);
+        if !verdict.allowed() {
+            return (verdict, Some(resolved));
+        }
+    }
+    (sent, None)
 }
 
 fn disallowed(verdict: &Verdict<'_>) -> Option<Breach> {
@@ -343,7 +416,7 @@ fn exempt(reason: PassReason) -> &'static str {
 }
 
 /// Says what a file says.
-fn told(file: &RobotsTxt, verdict: &Verdict<'_>) -> String {
+fn told(file: &RobotsTxt, verdict: &Verdict<'_>, read_as: Option<&str>) -> String {
     let Some(group_line) = verdict.group_line() else {
         return "No group is about the robot, so that it is allowed.".to_owned();
     };
@@ -358,7 +431,13 @@ fn told(file: &RobotsTxt, verdict: &Verdict<'_>) -> String {
         "disallows"
     };
     let text = quoted(rule_text(verdict).as_bytes());
-    format!("Line {}, {text}, {allows} it, in {group}.", rule.line())
+    let read_as = read_as.map_or_else(String::new, |path| {
+        format!(", read as {}", quoted(path.as_bytes()))
+    });
+    format!(
+        "Line {}, {text}, {allows} it{read_as}, in {group}.",
+        rule.line()
+    )
 }
 
 /// Says what is done about a breach.

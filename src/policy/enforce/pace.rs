@@ -5,7 +5,10 @@ use std::{
     time::Duration,
 };
 
-use crate::policy::bucket::{Bucket, Rate};
+use crate::policy::{
+    bucket::{Bucket, Rate},
+    paces::TooSoon,
+};
 
 /// Longest delay that is held against a robot.
 const MAX_DELAY: Duration = Duration::from_hours(24);
@@ -22,26 +25,21 @@ pub(super) struct Pace {
     last_ms: AtomicI64,
 }
 
-/// A request that came too soon.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct TooSoon {
-    /// Time since the robot's request before.
-    pub(super) gap: Duration,
-    /// Time after which a request keeps the delay.
-    pub(super) wait: Duration,
-}
-
 impl Pace {
     /// Counts a request; one that is too soon does not put off the next.
     pub(super) fn arrive(&self, now_ms: i64, delay: Duration) -> Result<(), TooSoon> {
         let before_ms = self.last_ms.swap(now_ms, Ordering::Relaxed);
-        let rate = Rate::new(1, delay.min(MAX_DELAY), AT_ONCE);
-        self.bucket.take(now_ms, rate).map_err(|wait| {
+        self.bucket.take(now_ms, rate(delay)).map_err(|wait| {
             let gap_ms = now_ms.saturating_sub(before_ms);
             let gap = Duration::from_millis(u64::try_from(gap_ms).unwrap_or_default());
             TooSoon { gap, wait }
         })
     }
+}
+
+/// Returns the rate of requests that a delay allows.
+pub(super) fn rate(delay: Duration) -> Rate {
+    Rate::new(1, delay.min(MAX_DELAY), AT_ONCE)
 }
 
 impl Default for Pace {

@@ -1,11 +1,19 @@
 //! The rules that are about each robot, found once.
 
-use std::{collections::HashMap, hash::Hash, ptr, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    hash::Hash,
+    ptr,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 
 use crate::detect::Claim;
-use crate::policy::{RobotsFiles, SharedRobotsFiles, Visitor};
+use crate::policy::{
+    RobotsFiles, SharedRobotsFiles, Visitor, named_pages::NamedPages, paces::Paces,
+};
 use crate::registry::{PatternKind, Robot};
 use crate::robots_txt::{ForRobot, RobotsTxt};
 
@@ -42,6 +50,10 @@ pub(super) struct OfFile {
     /// By the robot's address; a registry that is exchanged has others.
     listed: ArcSwap<HashMap<usize, Arc<OfRobot>>>,
     unlisted: ArcSwap<HashMap<Box<[u8]>, Arc<OfRobot>>>,
+    /// Of robots that no registry lists.
+    pub(super) unlisted_paces: Mutex<Paces>,
+    /// What it names for robots to fetch.
+    pub(super) named: NamedPages,
 }
 
 /// What one file says about one robot, and how fast that robot comes.
@@ -53,12 +65,12 @@ pub(super) struct OfRobot {
     pub(super) rules: ForRobot,
     /// The pause that the robot is asked to make, if any.
     pub(super) delay: Option<Duration>,
-    paces: Paces,
+    paces: PacesOfListed,
 }
 
 /// Paces of all who come under one robot's name.
 #[derive(Debug, Default)]
-struct Paces {
+struct PacesOfListed {
     verified: Pace,
     spoofed: Pace,
     unknown: Pace,
@@ -101,9 +113,11 @@ impl OfFiles {
 impl OfFile {
     pub(super) fn new(file: RobotsTxt) -> Self {
         Self {
+            named: NamedPages::new(&file),
             file,
             listed: ArcSwap::default(),
             unlisted: ArcSwap::default(),
+            unlisted_paces: Mutex::default(),
         }
     }
 
@@ -167,11 +181,11 @@ impl OfRobot {
             robot: robot.cloned(),
             delay: rules.crawl_delay().filter(|delay| !delay.is_zero()),
             rules,
-            paces: Paces::default(),
+            paces: PacesOfListed::default(),
         })
     }
 
-    /// Returns the pace of a visitor: a robot does not share its own with impostors.
+    /// Returns the pace of a listed robot: it does not share its own with impostors.
     pub(super) fn pace(&self, visitor: Visitor<'_>) -> &Pace {
         match visitor.is_genuine() {
             Some(true) => &self.paces.verified,

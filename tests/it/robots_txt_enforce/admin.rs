@@ -76,6 +76,7 @@ fn visit(robots: &RobotDetection, host: &str, target: &str, user_agent: &str) {
         target,
         visitor: Visitor::from(&claim),
         user_agent: user_agent.as_bytes(),
+        client: None,
     };
     let _ = robots
         .enforcer()

@@ -58,6 +58,7 @@ fn a_robot_that_keeps_to_it_costs_no_allocation() {
                 target,
                 visitor: Visitor::from(&claim),
                 user_agent: user_agent.as_bytes(),
+                client: None,
             };
             enforcer.hold(&policy, &visit, || now_ms).is_some()
         };

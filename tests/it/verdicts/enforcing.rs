@@ -25,6 +25,7 @@ fn breaks(enforcer: &Enforcer, policy: &Policy, target: &str, verdict: Verdict) 
         target,
         visitor: Visitor { claim, verdict },
         user_agent: GOOGLEBOT.as_bytes(),
+        client: None,
     };
     enforcer.hold(policy, &visit, || 0).is_some()
 }

@@ -1,0 +1,184 @@
+//! Which part of this program answers a request that the layer has let pass.
+
+use axum::http::{Method, Request, header};
+
+use crate::config::{ConfigErrors, Loaded};
+use crate::listen::ClientAddr;
+use crate::policy::{self, SharedRobotsFiles};
+use crate::store::Store;
+use crate::verify::Signer;
+
+use super::{
+    ServedRobotsTxt, behind::Rooms, made_pages::MadePages, operations, pages::Heaven, plan,
+    signing::Signing, table::is_below,
+};
+
+/// Part of this program, or the site behind it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Answerer {
+    KeyDirectory,
+    RobotsTxt,
+    Operations,
+    Admin,
+    Heaven,
+    Site,
+}
+
+/// Those who may answer on a site, in the order in which they are asked.
+#[derive(Clone, Debug)]
+pub(super) struct Answerers {
+    /// Whether the site robot's key directory is served.
+    pub(super) has_keys: bool,
+    pub(super) robots_txt: ServedRobotsTxt,
+    pub(super) has_operations: bool,
+    /// Path of the admin page, without a slash at its end.
+    pub(super) admin: Option<String>,
+    pub(super) heaven: Option<Heaven>,
+}
+
+/// What a site answers, for those who explain it.
+#[derive(Clone, Debug)]
+pub(crate) struct SiteAnswers {
+    answerers: Answerers,
+    /// Whether what is to be known of the upstream's robots.txt is told.
+    tells_state: bool,
+}
+
+impl Answerers {
+    /// Returns those of a site within a server.
+    pub(super) fn new(
+        rooms: &Rooms,
+        robots_txt: ServedRobotsTxt,
+        heaven: Option<Heaven>,
+        has_keys: bool,
+    ) -> Self {
+        Self {
+            has_keys,
+            robots_txt,
+            has_operations: rooms.operations.is_some(),
+            admin: rooms.admin.as_ref().map(|(path, _)| path.clone()),
+            heaven,
+        }
+    }
+
+    /// Returns who answers a request; without a client, as if the client were on this machine.
+    pub(super) fn of<B>(&self, request: &Request<B>, client: Option<ClientAddr>) -> Answerer {
+        let path = request.uri().path();
+        if self.has_keys
+            && path == Signer::DIRECTORY_PATH
+            && matches!(*request.method(), Method::GET | Method::HEAD)
+        {
+            return Answerer::KeyDirectory;
+        }
+        if self.robots_txt.answers(request) {
+            return Answerer::RobotsTxt;
+        }
+        let is_operation = || match client {
+            Some(client) => operations::is_ours(request, client),
+            None => operations::PATHS.contains(&path),
+        };
+        if self.has_operations && is_operation() {
+            return Answerer::Operations;
+        }
+        let is_admin = |admin: &String| is_below(path.as_bytes(), admin.as_bytes());
+        if self.admin.as_ref().is_some_and(is_admin) {
+            return Answerer::Admin;
+        }
+        match &self.heaven {
+            Some(heaven) if heaven.contains(path) => Answerer::Heaven,
+            _ => Answerer::Site,
+        }
+    }
+}
+
+impl SiteAnswers {
+    pub(super) fn new(answerers: Answerers) -> Self {
+        Self {
+            answerers,
+            tells_state: true,
+        }
+    }
+
+    /// Tells of `/robots.txt` as the configuration has it; nobody has asked the upstream.
+    pub(crate) fn without_upstream(mut self) -> Self {
+        self.tells_state = false;
+        self
+    }
+
+    /// Reads what a server with these settings would answer on a site of this name.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the place of a wrong value.
+    pub(crate) fn of_settings(
+        loaded: &Loaded,
+        robots_txt: ServedRobotsTxt,
+    ) -> Result<Self, ConfigErrors> {
+        let settings = loaded.settings();
+        let is_shared = settings.admin_listen.is_empty();
+        let admin = format!("/{}", settings.admin_path.trim_matches('/'));
+        let answerers = Answerers {
+            has_keys: Signing::of(loaded)?.is_some(),
+            robots_txt,
+            has_operations: is_shared,
+            admin: (is_shared && settings.admin_enabled).then_some(admin),
+            heaven: plan::heaven(loaded)?,
+        };
+        Ok(Self::new(answerers))
+    }
+
+    /// Returns `true` if heaven has pages of its own for pages of the site.
+    pub(crate) fn has_made_pages(&self) -> bool {
+        self.made_pages().is_some()
+    }
+
+    /// Looks once which pages heaven has, in its directory or in the database.
+    pub(crate) async fn look(&mut self, store: &Store, site: &str) {
+        if let Some(heaven) = &mut self.answerers.heaven {
+            heaven.look(store, site).await;
+        }
+    }
+
+    /// Returns the page of heaven that a robot is sent to from a page, in place of `to`.
+    pub(crate) fn own_page(&self, target: &str, to: &str) -> Option<String> {
+        let page = self
+            .made_pages()?
+            .location(&target.parse().ok()?, &to.parse().ok()?)?;
+        page.to_str().ok().map(str::to_owned)
+    }
+
+    /// Says which part of this program answers a request that passes, and for
+    /// `/robots.txt` who answers in any case; `None`: the site.
+    pub(crate) fn who_answers(&self, asked: &policy::Request<'_>, target: &str) -> Option<String> {
+        let mut request = Request::builder().method(asked.method).uri(target);
+        if let Some(host) = asked.host {
+            request = request.header(header::HOST, host);
+        }
+        let request = request.body(()).ok()?;
+        if ServedRobotsTxt::is_for(&request) {
+            let robots_txt = &self.answerers.robots_txt;
+            return Some(if self.tells_state {
+                robots_txt.who_answers(asked.host)
+            } else {
+                robots_txt.plan().who_answers(asked.host)
+            });
+        }
+        let part = match self.answerers.of(&request, None) {
+            Answerer::KeyDirectory => "with the keys of its site robot",
+            Answerer::Operations => "but to none but direct requests from this machine",
+            Answerer::Admin => "with its admin page",
+            Answerer::Heaven => "with robot heaven",
+            Answerer::Site | Answerer::RobotsTxt => return None,
+        };
+        Some(format!("this program, {part}"))
+    }
+
+    /// Returns the files of robots.txt in force.
+    pub(crate) fn files(&self) -> &SharedRobotsFiles {
+        self.answerers.robots_txt.files()
+    }
+
+    fn made_pages(&self) -> Option<&MadePages> {
+        self.answerers.heaven.as_ref()?.redirected_to()
+    }
+}

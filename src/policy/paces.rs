@@ -1,0 +1,265 @@
+//! How fast they come of whom nobody knows more than a name and a network.
+
+use std::{
+    collections::HashMap,
+    hash::{BuildHasher as _, Hash, RandomState},
+    net::IpAddr,
+    time::Duration,
+};
+
+use crate::detect::Claim;
+
+use super::{
+    bucket::{Bucket, Rate},
+    unlisted_name::{UnlistedName, unlisted_name},
+};
+
+/// Names of unlisted robots that are told apart, at most.
+pub(super) const MAX_NAMES: usize = 1_024;
+
+/// Networks of unlisted robots that are told apart, at most.
+const MAX_NETWORKS: usize = 4_096;
+
+/// Paces of those who are not listed: by the name that they give, and by network.
+///
+/// Both must have room. Whoever gives itself another name each time shares the pace
+/// of its network; a robot that comes from many networks that of its name.
+#[derive(Debug, Default)]
+pub(super) struct Paces {
+    hasher: RandomState,
+    names: Group,
+    networks: Group,
+}
+
+/// Buckets by hash, each with the time of the last request, refused or not.
+#[derive(Debug, Default)]
+pub(super) struct Group {
+    known: HashMap<u64, Turn>,
+    others: Turn,
+}
+
+#[derive(Debug)]
+pub(super) struct Turn {
+    bucket: Bucket,
+    last_ms: i64,
+}
+
+/// A request that came too soon.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct TooSoon {
+    /// Time since the request before.
+    pub(super) gap: Duration,
+    /// Time after which a request keeps the pace.
+    pub(super) wait: Duration,
+}
+
+/// What a visitor is told apart by.
+enum Name<'n> {
+    Unlisted(UnlistedName<'n>),
+    Nameless,
+}
+
+impl Paces {
+    /// Counts a request; one that is too soon does not put off the next.
+    ///
+    /// A rate of its own makes a pace of its own.
+    pub(super) fn arrive(
+        &mut self,
+        claim: &Claim<'_>,
+        user_agent: &[u8],
+        client: Option<IpAddr>,
+        now_ms: i64,
+        rate: Rate,
+    ) -> Result<(), TooSoon> {
+        let network = client.map(network);
+        let name = match claim {
+            Claim::Nameless => Name::Nameless,
+            _ => Name::Unlisted(unlisted_name(claim, user_agent)),
+        };
+        let key = match &name {
+            Name::Unlisted(name) => Some(self.hash(&(name, rate))),
+            // Nobody knows more of the nameless than their network.
+            Name::Nameless if network.is_some() => None,
+            Name::Nameless => Some(self.hash(&rate)),
+        };
+        let network = network.map(|network| self.hash(&(network, rate)));
+        let named = key.map(|key| self.names.turn(key, MAX_NAMES, now_ms));
+        let near = network.map(|network| self.networks.turn(network, MAX_NETWORKS, now_ms));
+        let turns = [named, near].into_iter().flatten();
+        take_all(turns, now_ms, rate)
+    }
+
+    /// Returns a key that a sender cannot work out.
+    fn hash(&self, key: &impl Hash) -> u64 {
+        self.hasher.hash_one(key)
+    }
+
+    #[cfg(test)]
+    pub(super) fn known(&self) -> [usize; 2] {
+        [self.names.known.len(), self.networks.known.len()]
+    }
+}
+
+impl Group {
+    pub(super) fn turn(&mut self, key: u64, max: usize, now_ms: i64) -> &mut Turn {
+        if self.known.len() >= max && !self.known.contains_key(&key) {
+            self.known.retain(|_, turn| !turn.bucket.is_full(now_ms));
+            if self.known.len() >= max {
+                return &mut self.others;
+            }
+        }
+        self.known.entry(key).or_default()
+    }
+}
+
+impl Turn {
+    /// Counts a request.
+    pub(super) fn arrive(&mut self, now_ms: i64, rate: Rate) -> Result<(), TooSoon> {
+        take_all([self], now_ms, rate)
+    }
+}
+
+impl Default for Turn {
+    fn default() -> Self {
+        Self {
+            bucket: Bucket::default(),
+            last_ms: i64::MIN,
+        }
+    }
+}
+
+/// Takes a token of each bucket, or none where one of them is empty; that which is
+/// so the longest tells for how long.
+fn take_all<'t>(
+    turns: impl IntoIterator<Item = &'t mut Turn>,
+    now_ms: i64,
+    rate: Rate,
+) -> Result<(), TooSoon> {
+    let mut taken = [const { None }; 2];
+    let mut soon: Option<TooSoon> = None;
+    for (turn, place) in turns.into_iter().zip(&mut taken) {
+        let gap_ms = now_ms.saturating_sub(turn.last_ms);
+        turn.last_ms = now_ms;
+        if let Err(wait) = turn.bucket.look(now_ms, rate)
+            && soon.is_none_or(|soon| soon.wait < wait)
+        {
+            let gap = Duration::from_millis(u64::try_from(gap_ms).unwrap_or_default());
+            soon = Some(TooSoon { gap, wait });
+        }
+        *place = Some(&turn.bucket);
+    }
+    if let Some(soon) = soon {
+        return Err(soon);
+    }
+    for bucket in taken.into_iter().flatten() {
+        // Nobody else takes any while the group is held.
+        let _ = bucket.take(now_ms, rate);
+    }
+    Ok(())
+}
+
+/// Returns the network of an address: what one sender has at its disposal, as a rule.
+fn network(client: IpAddr) -> [u8; 6] {
+    match client.to_canonical() {
+        IpAddr::V4(address) => {
+            let [a, b, c, _] = address.octets();
+            // No IPv6 network begins so.
+            [0, 0, 0, a, b, c]
+        }
+        IpAddr::V6(address) => {
+            let [a, b, c, d, e, f, ..] = address.octets();
+            [a, b, c, d, e, f]
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::detect::{Sign, Unlisted};
+
+    /// Two a minute, both at once.
+    fn rate() -> Rate {
+        Rate::new(2, Duration::from_mins(1), 2)
+    }
+
+    fn arrive(paces: &mut Paces, name: &str, client: &str, now_ms: i64) -> bool {
+        let sign = Sign::Word;
+        let claim = match name {
+            "" => Claim::Nameless,
+            _ => Claim::Unlisted(Unlisted { sign, range: 0..1 }),
+        };
+        let client = client.parse().ok();
+        let arrived = paces.arrive(&claim, name.as_bytes(), client, now_ms, rate());
+        arrived.is_ok()
+    }
+
+    #[test]
+    fn a_number_in_a_name_makes_no_other_robot() {
+        let mut paces = Paces::default();
+        let names = [
+            "OtherCrawler/1",
+            "OtherCrawler/2.0b",
+            "OtherCrawler3/1",
+            "OTHERcrawler-4",
+        ];
+        let in_time = names.map(|name| arrive(&mut paces, name, "", 0));
+        assert_eq!(in_time, [true, true, false, false]);
+        assert!(arrive(&mut paces, "AnotherCrawler/1", "", 0));
+    }
+
+    #[test]
+    fn other_names_of_a_network_share_its_pace() {
+        for [first, second, elsewhere] in [
+            ["192.0.2.1", "192.0.2.250", "192.0.3.1"],
+            ["2001:db8:1:2::3", "2001:db8:1:ffff::1", "2001:db8:2::1"],
+            ["::ffff:192.0.2.1", "192.0.2.9", "::ffff:192.0.3.1"],
+        ] {
+            let mut paces = Paces::default();
+            assert!(arrive(&mut paces, "Abot", first, 0));
+            assert!(arrive(&mut paces, "Bbot", second, 0));
+            assert!(!arrive(&mut paces, "Cbot", first, 0));
+            assert!(arrive(&mut paces, "Cbot", elsewhere, 0), "{elsewhere}");
+        }
+    }
+
+    #[test]
+    fn one_name_shares_a_pace_over_all_networks() {
+        let mut paces = Paces::default();
+        let clients = ["192.0.2.1", "198.51.100.1", "203.0.113.1", "2001:db8::1"];
+        let in_time = clients.map(|client| arrive(&mut paces, "Abot/1", client, 0));
+        assert_eq!(in_time, [true, true, false, false]);
+        // Who was refused by its name has not used up the pace of its network.
+        assert!(arrive(&mut paces, "Bbot", "203.0.113.1", 0));
+        assert!(arrive(&mut paces, "Cbot", "203.0.113.1", 0));
+    }
+
+    #[test]
+    fn the_nameless_are_told_apart_by_their_networks() {
+        let mut paces = Paces::default();
+        for client in ["192.0.2.1", "198.51.100.1", ""] {
+            let in_time = [0; 3].map(|now_ms| arrive(&mut paces, "", client, now_ms));
+            assert_eq!(in_time, [true, true, false], "{client:?}");
+        }
+    }
+
+    #[test]
+    fn names_and_networks_have_an_end() {
+        let name = |number: usize| -> String {
+            let digits = format!("{number:05}").into_bytes();
+            digits.iter().map(|digit| char::from(digit + 49)).collect()
+        };
+        let (mut paces, mut in_time) = (Paces::default(), 0);
+        for number in 0..3 * MAX_NAMES {
+            in_time += usize::from(arrive(&mut paces, &name(number), "", 0));
+        }
+        assert_eq!((paces.known(), in_time), ([MAX_NAMES, 0], MAX_NAMES + 2));
+        assert!(arrive(&mut paces, "later", "", 60_000));
+        assert_eq!(paces.known(), [1, 0]);
+        for number in 0..2 * MAX_NETWORKS {
+            let client = format!("10.{}.{}.1", number / 256, number % 256);
+            arrive(&mut paces, "", &client, 0);
+        }
+        assert_eq!(paces.known(), [1, MAX_NETWORKS]);
+    }
+}

@@ -1,0 +1,144 @@
+//! The name of a robot that no registry lists, freed of what it may change each time.
+
+use std::hash::{Hash, Hasher};
+
+use crate::detect::{Claim, Sign};
+
+/// Words that say no more than that it is a robot; what stands before belongs to the name.
+const GENERAL: &[&[u8]] = &[
+    b"agent",
+    b"archiver",
+    b"bot",
+    b"checker",
+    b"crawler",
+    b"fetcher",
+    b"indexer",
+    b"monitor",
+    b"robot",
+    b"scanner",
+    b"scraper",
+    b"spider",
+    b"validator",
+];
+
+/// Bytes of a name that count, at most.
+const MAX_BYTES: usize = 256;
+
+/// Name of an unlisted robot: of its letters alone, in any case.
+///
+/// A version is none of it, nor is any other number: `OtherCrawler/1`, `othercrawler2/1.0`
+/// and `OtherCrawler-3` are one robot.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct UnlistedName<'n> {
+    text: &'n [u8],
+}
+
+/// Returns the name that a User-Agent gives an unlisted robot.
+pub(super) fn unlisted_name<'n>(claim: &Claim<'_>, user_agent: &'n [u8]) -> UnlistedName<'n> {
+    let name = match claim {
+        Claim::Unlisted(unlisted) => match unlisted.sign {
+            Sign::Word | Sign::Library | Sign::Program => {
+                Some(product(user_agent, unlisted.range.start))
+            }
+            Sign::Url | Sign::Address => Some(around(user_agent, unlisted.range.start, is_gap)),
+            // The sign is no name, and may be all that is not made up.
+            _ => None,
+        },
+        _ => None,
+    };
+    let text = name.filter(|name| name.iter().any(|byte| is_letter(*byte)));
+    let text = text.unwrap_or(user_agent);
+    UnlistedName {
+        text: text.get(..MAX_BYTES).unwrap_or(text),
+    }
+}
+
+/// Returns the product that stands at a place, with the word before a general one.
+fn product(text: &[u8], at: usize) -> &[u8] {
+    let name = around(text, at, |byte| is_gap(byte) || byte == b'/');
+    let is_general = GENERAL.iter().any(|word| name.eq_ignore_ascii_case(word));
+    let start = name.as_ptr().addr() - text.as_ptr().addr();
+    let before = text.get(..start).unwrap_or_default();
+    match before.strip_suffix(b" ") {
+        Some(before) if is_general => {
+            let first = before.iter().rposition(|&byte| is_gap(byte));
+            let first = first.map_or(0, |gap| gap + 1);
+            text.get(first..start + name.len()).unwrap_or(name)
+        }
+        _ => name,
+    }
+}
+
+/// Returns what stands at a place up to the gaps on both sides.
+fn around(text: &[u8], at: usize, is_end: impl Fn(u8) -> bool) -> &[u8] {
+    let (before, behind) = text.split_at_checked(at).unwrap_or((text, b""));
+    let start = before.iter().rposition(|&byte| is_end(byte));
+    let start = start.map_or(0, |end| end + 1);
+    let end = behind.iter().position(|&byte| is_end(byte));
+    let end = end.map_or(text.len(), |end| before.len() + end);
+    text.get(start..end).unwrap_or_default()
+}
+
+fn is_gap(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || b",;()[]{}<>\"'|".contains(&byte)
+}
+
+fn is_letter(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || !byte.is_ascii()
+}
+
+impl UnlistedName<'_> {
+    fn letters(&self) -> impl Iterator<Item = u8> {
+        let letters = self.text.iter().filter(|byte| is_letter(**byte));
+        letters.map(u8::to_ascii_lowercase)
+    }
+}
+
+impl Hash for UnlistedName<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        for letter in self.letters() {
+            state.write_u8(letter);
+        }
+        // No letter: it ends what is hashed.
+        state.write_u8(b'/');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::detect::Detector;
+
+    fn name(user_agent: &str) -> String {
+        let detector = Detector::new([]).unwrap().recognise_unlisted(true);
+        let claim = detector.identify(user_agent.as_bytes()).unwrap();
+        let name = unlisted_name(&claim, user_agent.as_bytes());
+        String::from_utf8(name.letters().collect()).unwrap()
+    }
+
+    #[test]
+    fn a_name_is_what_stays_of_it() {
+        for (user_agent, expected) in [
+            ("OtherCrawler/1", "othercrawler"),
+            ("OtherCrawler/20.1-rc2", "othercrawler"),
+            ("OtherCrawler17/1", "othercrawler"),
+            ("17OtherCrawler", "othercrawler"),
+            (
+                "Mozilla/5.0 (compatible; OtherCrawler/1.0; +http://a.example/b)",
+                "othercrawler",
+            ),
+            (
+                "Mozilla/5.0 (Windows NT 10.0) OtherCrawler-3",
+                "othercrawler",
+            ),
+            ("Foo Crawler/1", "foocrawler"),
+            ("Bar Crawler/1", "barcrawler"),
+            ("crawler 7", "crawler"),
+            ("\u{f6}crawler/1", "\u{f6}crawler"),
+        ] {
+            assert_eq!(name(user_agent), expected, "{user_agent}");
+        }
+        let named = name("Something (+http://a.example/page1)");
+        assert_eq!(named, name("Anything/2 (+http://a.example/page2)"));
+    }
+}

@@ -1,0 +1,180 @@
+//! Who answers, and with which page: what is explained is what the server does.
+
+use std::{fs, path::Path};
+
+use reqwest::{Client, redirect};
+use robot_detection::{
+    admin::Access,
+    app::{self, ServerSettings},
+    config::Loader,
+    description::{ResourceDescription, name},
+    heaven::{HeavenSettings, Library, publish},
+    store::Store,
+};
+use serde_json::Value;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::support::program::{GOOGLEBOT, succeed};
+
+const SITE: &str = "http://www.example.com";
+const ASKED: &str = "/members-only-stuff/log/7";
+const OWN: &str = "/robot-heaven/members-only-stuff/log/7.htm";
+
+async fn describe(directory: &Path) -> Store {
+    let url = format!("sqlite://{}/heaven.db", directory.display());
+    let store = Store::connect(&url).await.unwrap();
+    let mut description = ResourceDescription::new(format!("{SITE}{ASKED}"));
+    description.set(name::TITLE, "Logbook, day 7");
+    description.set(name::FULL_TEXT, "Wind from the west, and rain.");
+    store
+        .save_descriptions("default", 1, &[description], 1_790_000_000_000)
+        .await
+        .unwrap();
+    store
+}
+
+fn configure(directory: &Path, more: &str) -> String {
+    let place = directory.display();
+    let text = format!(
+        "web_robots_db = ''\n{more}\n[[rule]]\npath = '/served/*'\naction = 'serve'\n\
+         [server]\nhosts = 'www.example.com'\nlisten = '127.0.0.1:0'\n\
+         [database]\nurl = 'sqlite://{place}/heaven.db'\n[robots_txt]\nserve = 'settings'\n"
+    );
+    fs::write(directory.join("robot-detection.toml"), &text).unwrap();
+    text
+}
+
+fn explain(directory: &Path, path: &str) -> Value {
+    let arguments = [
+        "explain",
+        "--json",
+        "--path",
+        path,
+        "--user-agent",
+        GOOGLEBOT,
+    ];
+    serde_json::from_str(&succeed(directory, &arguments)).unwrap()
+}
+
+#[tokio::test]
+async fn explain_names_the_page_that_a_robot_is_sent_to_without_a_server() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = describe(directory.path()).await;
+    let settings = HeavenSettings::new(SITE).unwrap();
+    let library = Library::new(store.clone(), "default");
+    let pages = directory.path().join("pages");
+    publish(&library, &pages, &settings).await.unwrap();
+    store.close().await;
+    let files = format!("heaven.directory = '{}'", pages.display());
+    for more in ["heaven.source = 'database'", &files] {
+        configure(directory.path(), more);
+        let told = explain(directory.path(), ASKED);
+        assert_eq!(told["decision"], format!("redirect 302 {OWN}"), "{more}");
+        let steps = told["steps"].to_string();
+        assert!(
+            steps.contains(&format!("The answer is 302 to {OWN}")),
+            "{steps}"
+        );
+        let other = explain(directory.path(), "/members-only-stuff/other");
+        assert_eq!(other["decision"], "redirect 302 /robot-heaven/", "{more}");
+    }
+    let none = "heaven.source = 'database'\nheaven.own_pages = false";
+    configure(directory.path(), none);
+    let told = explain(directory.path(), ASKED);
+    assert_eq!(told["decision"], "redirect 302 /robot-heaven/");
+}
+
+/// Paths, and words for who answers.
+const ANSWERED: [(&str, &str); 7] = [
+    ("/robot-detection/admin/", "admin page"),
+    ("/robot-detection/admin/api/identify?a", "admin page"),
+    ("/robot-heaven/", "robot heaven"),
+    ("/robot-heaven/members-only-stuff/log/7.htm", "robot heaven"),
+    ("/robots.txt", "from its settings"),
+    ("/healthz", "direct requests from this machine"),
+    ("/metrics", "direct requests from this machine"),
+];
+
+#[tokio::test]
+async fn the_program_says_what_it_answers_itself_and_does_so() {
+    let directory = tempfile::tempdir().unwrap();
+    describe(directory.path()).await.close().await;
+    let text = configure(directory.path(), "heaven.source = 'database'");
+    for (path, who) in ANSWERED {
+        let told = explain(directory.path(), path);
+        let by = told["answered_by"].as_str().unwrap_or_default();
+        assert!(
+            by.starts_with("this program, ") && by.contains(who),
+            "{path}: {told}"
+        );
+        assert_eq!(told["decision"], "pass", "{path}");
+    }
+    for path in ["/about.html", "/robot-detection/administrator", ASKED] {
+        let told = explain(directory.path(), path);
+        assert_eq!(told["answered_by"], Value::Null, "{path}");
+    }
+
+    let loaded = Loader::new().file("f.toml", &text).load().unwrap();
+    let builder = app::assemble(&loaded).unwrap().admin_access(Access::Open);
+    let robots = builder.build_idle().await.unwrap();
+    let server = ServerSettings::new(&loaded, false)
+        .unwrap()
+        .bind()
+        .await
+        .unwrap();
+    let (addr, stop) = (server.local_addr(), CancellationToken::new());
+    let (ours, until, tasks) = (robots.clone(), stop.clone(), TaskTracker::new());
+    let done = tasks.spawn(async move { server.run(&ours, until).await });
+    let client = Client::builder()
+        .redirect(redirect::Policy::none())
+        .build()
+        .unwrap();
+    let get = async |path: &str| {
+        let request = client
+            .get(format!("http://{addr}{path}"))
+            .header("user-agent", GOOGLEBOT);
+        request.send().await.unwrap()
+    };
+    let ask = async |path: &str| -> Value {
+        let query = url::form_urlencoded::Serializer::new(String::new())
+            .append_pair("user_agent", GOOGLEBOT)
+            .append_pair("path", path)
+            .finish();
+        let asked = format!("/robot-detection/admin/api/identify?{query}");
+        serde_json::from_str(&get(&asked).await.text().await.unwrap()).unwrap()
+    };
+    // The server has read which pages there are when it sends robots to one.
+    while get(ASKED).await.headers()["location"] != OWN {
+        tokio::task::yield_now().await;
+    }
+    let told = ask(ASKED).await;
+    assert_eq!(
+        (&told["decision"], &told["location"]),
+        (&Value::from("redirect"), &Value::from(OWN))
+    );
+    for (path, who) in ANSWERED {
+        let told = ask(path).await;
+        let by = told["answered_by"].as_str().unwrap_or_default();
+        assert!(by.contains(who), "{path}: {told}");
+    }
+    let query = url::form_urlencoded::byte_serialize(GOOGLEBOT.as_bytes()).collect::<String>();
+    let page =
+        |path: &str| format!("/robot-detection/admin/identify?user_agent={query}&path={path}");
+    let shown = get(&page(ASKED)).await.text().await.unwrap();
+    assert!(
+        shown.contains(&format!("is redirected to <code>{OWN}</code>")),
+        "{shown}"
+    );
+    let shown = get(&page("/robot-detection/admin/"))
+        .await
+        .text()
+        .await
+        .unwrap();
+    assert!(
+        shown.contains("is answered by this program, with its admin page"),
+        "{shown}"
+    );
+    stop.cancel();
+    done.await.unwrap();
+    robots.shutdown().await;
+}
