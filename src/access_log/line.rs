@@ -70,7 +70,7 @@ pub(crate) struct Line<'a> {
     pub(crate) site: &'a str,
     /// Id of the robot; none for a person.
     pub(crate) robot: Option<&'a str>,
-    /// `person`, `listed` or `unlisted`.
+    /// `person`, `listed` or `unlisted`; `-` for the administrator and our own robot.
     pub(crate) visitor: &'a str,
     /// Word for what was done, or would have been done in a dry run.
     pub(crate) decision: &'a str,

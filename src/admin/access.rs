@@ -70,8 +70,11 @@ pub(super) async fn gate(
     if visitor == Visitor::Nobody && !is_public(&place) {
         return turn_away(&place, request.method().is_safe());
     }
-    request.extensions_mut().insert(visitor);
-    next.run(request).await
+    request.extensions_mut().insert(visitor.clone());
+    let mut response = next.run(request).await;
+    // A page about an error is made outside of here.
+    response.extensions_mut().insert(visitor);
+    response
 }
 
 /// Tells whether a request for JSON brings a bearer token.
@@ -137,7 +140,7 @@ fn is_public(place: &Place) -> bool {
 }
 
 fn turn_away(place: &Place, is_safe: bool) -> Response {
-    if place.is_api() {
+    if place.wants_json() {
         return Problem::of_status(StatusCode::UNAUTHORIZED).into_response();
     }
     let wanted = place.local.trim_start_matches('/');

@@ -19,6 +19,7 @@ use super::{
     moment::Moment,
     overview::{FilteringView, RobotsView},
     page::{Page, encode},
+    parameters::takes,
     problem::Problem,
     refreshes::{self, RefreshPath},
     robots::{self, RobotPath},
@@ -35,45 +36,73 @@ use crate::registry::Source;
 
 type Answer = Result<Json<serde_json::Value>, Problem>;
 
+/// Parameters of a question about a site.
+const SITE: &[&str] = &["site", "host"];
+const LIST: &[&str] = &["q", "source", "status", "sort", "dir", "page"];
+const IDENTIFY: &[&str] = &["user_agent", "path", "method", "host", "site"];
+const VERIFICATION: &[&str] = &["robot", "sort", "dir"];
+const CHECK: &[&str] = &["robot", "url", "host", "site"];
+/// Parameters of a question about a site's robot.
+const ROBOT_SITE: &[&str] = &["site"];
+const ROBOT_URL: &[&str] = &["site", "url"];
+const DESCRIPTIONS: &[&str] = &["site", "q", "after_key", "after_url"];
+
 /// Returns the routes below `/api`.
 pub(super) fn routes() -> Router<AdminState> {
+    let none = |route| takes(&[], route);
     Router::new()
-        .route("/status", get(status))
-        .route("/settings", get(settings))
-        .route("/robots", get(list).post(add))
+        .route("/status", takes(SITE, get(status)))
+        .route("/settings", takes(SITE, get(settings)))
+        .route("/robots", takes(LIST, get(list)).merge(none(post(add))))
         .route(
             "/robots/{robot_source}/{robot_id}",
-            get(robot).delete(remove),
+            none(get(robot).delete(remove)),
         )
-        .route("/refreshes", get(history))
-        .route("/refreshes/{refresh_id}", get(record))
-        .route("/refresh", get(progress).post(start))
-        .route("/identify", get(identify))
-        .route("/sites", get(sites::json))
-        .route("/reload", post(sites::reload_json))
+        .route("/refreshes", none(get(history)))
+        .route("/refreshes/{refresh_id}", none(get(record)))
+        .route("/refresh", none(get(progress).post(start)))
+        .route("/identify", takes(IDENTIFY, get(identify)))
+        .route("/sites", none(get(sites::json)))
+        .route("/reload", none(post(sites::reload_json)))
         .merge(site_robot_routes())
-        .route("/verification", get(verification::json))
+        .route(
+            "/verification",
+            takes(VERIFICATION, get(verification::json)),
+        )
         .route(
             "/verification/ranges/refresh",
-            get(verification::progress).post(verification::fetch_json),
+            none(get(verification::progress).post(verification::fetch_json)),
         )
-        .route("/robots-txt", get(robots_txt::json))
-        .route("/robots-txt/check", get(robots_txt::check_json))
+        .route("/robots-txt", takes(SITE, get(robots_txt::json)))
+        .route(
+            "/robots-txt/check",
+            takes(CHECK, get(robots_txt::check_json)),
+        )
 }
 
 fn site_robot_routes() -> Router<AdminState> {
+    let of_site = |route| takes(ROBOT_SITE, route);
     Router::new()
-        .route("/site-robot", get(site_robot::json))
-        .route("/site-robot/runs", get(site_robot::runs_json))
-        .route("/site-robot/run", post(site_robot::run_json))
-        .route("/site-robot/pause", post(site_robot::pause_json))
-        .route("/site-robot/resume", post(site_robot::resume_json))
-        .route("/site-robot/stop", post(site_robot::stop_json))
-        .route("/site-robot/accept", post(site_robot::accept_json))
-        .route("/site-robot/clear", post(site_robot::clear_json))
-        .route("/site-robot/descriptions", get(site_robot::list_json))
-        .route("/site-robot/description", get(site_robot::one_json))
-        .route("/site-robot/explain", get(site_robot::explain_json))
+        .route("/site-robot", of_site(get(site_robot::json)))
+        .route("/site-robot/runs", of_site(get(site_robot::runs_json)))
+        .route("/site-robot/run", of_site(post(site_robot::run_json)))
+        .route("/site-robot/pause", of_site(post(site_robot::pause_json)))
+        .route("/site-robot/resume", of_site(post(site_robot::resume_json)))
+        .route("/site-robot/stop", of_site(post(site_robot::stop_json)))
+        .route("/site-robot/accept", of_site(post(site_robot::accept_json)))
+        .route("/site-robot/clear", of_site(post(site_robot::clear_json)))
+        .route(
+            "/site-robot/descriptions",
+            takes(DESCRIPTIONS, get(site_robot::list_json)),
+        )
+        .route(
+            "/site-robot/description",
+            takes(ROBOT_URL, get(site_robot::one_json)),
+        )
+        .route(
+            "/site-robot/explain",
+            takes(ROBOT_URL, get(site_robot::explain_json)),
+        )
 }
 
 async fn status(State(state): State<AdminState>, of: Chosen) -> Answer {
@@ -117,7 +146,14 @@ async fn settings(State(state): State<AdminState>, of: Chosen) -> Answer {
 }
 
 async fn list(State(state): State<AdminState>, Params(params): Params<ListParams>) -> Answer {
-    let found = Listing::parse(&params)?.load(&state).await?;
+    let listing = Listing::parse_strictly(&params)?;
+    let found = listing.load(&state).await?;
+    if found.number != listing.number {
+        let pages = found.pages;
+        return Err(Problem::out_of_range(format!(
+            "page: there are {pages} pages"
+        )));
+    }
     Ok(Json(json!({
         "robots": found.robots,
         "total": found.total,

@@ -1,6 +1,12 @@
 //! What is refused before anybody looks at it, and the headers of every answer.
 
-use std::net::IpAddr;
+use std::{
+    future::poll_fn,
+    net::IpAddr,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::pin,
+    task::Poll,
+};
 
 use axum::{
     extract::{Request, State},
@@ -34,12 +40,12 @@ const HEADERS: [(HeaderName, &str); 5] = [
     ),
 ];
 
-/// Notes where the request stands, makes pages of bare errors, adds the headers.
+/// Notes where the request stands, makes pages or JSON of bare errors, adds the headers.
 pub(super) async fn dress(mut request: Request, next: Next) -> Response {
     let place = Place::of(&request);
     request.extensions_mut().insert(place.clone());
-    let response = next.run(request).await;
-    let mut response = match Problem::in_response(&response) {
+    let response = caught(next.run(request)).await;
+    let mut response = match Problem::in_response(&response, &place) {
         Some(problem) => problem.dress(&place, response),
         None => response,
     };
@@ -51,6 +57,17 @@ pub(super) async fn dress(mut request: Request, next: Next) -> Response {
         .entry(header::CACHE_CONTROL)
         .or_insert(HeaderValue::from_static("no-store"));
     response
+}
+
+/// Answers for a handler that panics, which would else leave its client without a word.
+async fn caught(answering: impl Future<Output = Response>) -> Response {
+    let mut answering = pin!(answering);
+    poll_fn(|context| {
+        catch_unwind(AssertUnwindSafe(|| answering.as_mut().poll(context))).unwrap_or_else(|_| {
+            Poll::Ready(Problem::internal("a handler panicked").into_response())
+        })
+    })
+    .await
 }
 
 /// Refuses names under which the site is not reached: DNS rebinding.
@@ -130,6 +147,8 @@ fn without_port(host: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use axum::{Router, body::Body, middleware::from_fn, routing::get};
+
     use super::*;
 
     fn allows(host: &str) -> bool {
@@ -137,6 +156,26 @@ mod tests {
             &["www.example.com".to_owned(), "other:8080".to_owned()],
             Some(host),
         )
+    }
+
+    #[tokio::test]
+    async fn a_handler_that_panics_is_told_of_as_every_error_is() {
+        let router = || {
+            async fn panics() -> StatusCode {
+                panic!("told to")
+            }
+            let router = Router::new().route("/a", get(panics));
+            router.route("/api/a", get(panics)).layer(from_fn(dress))
+        };
+        for (path, kind) in [
+            ("/a", "text/html; charset=utf-8"),
+            ("/api/a", "application/json"),
+        ] {
+            let request = Request::get(path).body(Body::empty()).unwrap();
+            let response = router().oneshot(request).await.unwrap();
+            assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+            assert_eq!(response.headers()[header::CONTENT_TYPE], kind, "{path}");
+        }
     }
 
     #[test]

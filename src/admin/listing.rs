@@ -106,6 +106,15 @@ impl Listing {
         })
     }
 
+    /// Parses what a program asks for, whose page must be one that can be.
+    pub(super) fn parse_strictly(params: &ListParams) -> Result<Self, Problem> {
+        let is_number = |page: &str| page.parse::<u64>().is_ok_and(|number| number > 0);
+        if optional(&params.page).is_some_and(|page| !is_number(page)) {
+            return Err(Problem::out_of_range("page: use a number from 1"));
+        }
+        Self::parse(params)
+    }
+
     /// Loads the page; the last one where a later one is asked for.
     pub(super) async fn load(&self, state: &AdminState) -> Result<Found, Problem> {
         let store = &state.admin().store;

@@ -36,6 +36,7 @@ mod manual;
 mod moment;
 mod overview;
 mod page;
+mod parameters;
 mod password;
 mod problem;
 mod refreshes;

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use askama::Template;
 use axum::{
     extract::{FromRequestParts, OriginalUri, Request},
-    http::{HeaderValue, StatusCode, Uri, header, request::Parts},
+    http::{HeaderMap, HeaderValue, StatusCode, Uri, header, request::Parts},
     response::{Html, IntoResponse, Response},
 };
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -28,6 +28,8 @@ pub(super) struct Place {
     pub(super) prefix: String,
     /// Path below it, and the query.
     pub(super) local: String,
+    /// Whether the client takes JSON rather than a page.
+    accepts_json: bool,
 }
 
 impl Place {
@@ -36,7 +38,10 @@ impl Place {
             .extensions()
             .get::<OriginalUri>()
             .map_or(request.uri(), |original| &original.0);
-        Self::new(original, request.uri())
+        Self {
+            accepts_json: prefers_json(request.headers()),
+            ..Self::new(original, request.uri())
+        }
     }
 
     fn new(original: &Uri, local: &Uri) -> Self {
@@ -53,6 +58,7 @@ impl Place {
                 .path_and_query()
                 .map_or("/", |local| local.as_str())
                 .to_owned(),
+            accepts_json: false,
         }
     }
 
@@ -64,6 +70,11 @@ impl Place {
 
     pub(super) fn is_api(&self) -> bool {
         matches!(self.path().strip_prefix("/api"), Some(rest) if rest.is_empty() || rest.starts_with('/'))
+    }
+
+    /// Returns `true` if errors are told in JSON.
+    pub(super) fn wants_json(&self) -> bool {
+        self.is_api() || self.accepts_json
     }
 
     pub(super) fn is_asset(&self) -> bool {
@@ -79,6 +90,31 @@ impl Place {
             }
         }
     }
+}
+
+/// Returns `true` if JSON is named by `Accept`, and a page not as much (RFC 9110 §12.5.1).
+///
+/// What stands for any type is no wish for JSON: browsers send it for pages.
+fn prefers_json(headers: &HeaderMap) -> bool {
+    let (mut json, mut page) = (0.0, 0.0);
+    for accept in headers.get_all(header::ACCEPT) {
+        let accept = accept.to_str().unwrap_or_default();
+        for range in accept.split(',') {
+            let mut parts = range.split(';').map(str::trim);
+            let kind = parts.next().unwrap_or_default().to_ascii_lowercase();
+            let weight = parts.find_map(|part| {
+                let (name, value) = part.split_once('=')?;
+                name.eq_ignore_ascii_case("q").then_some(value)
+            });
+            let weight: f32 = weight.map_or(1.0, |weight| weight.parse().unwrap_or_default());
+            match &*kind {
+                "application/json" | "application/problem+json" => json = weight.max(json),
+                "text/html" | "application/xhtml+xml" => page = weight.max(page),
+                _ => {}
+            }
+        }
+    }
+    json > page
 }
 
 fn up(path: &str) -> String {

@@ -10,6 +10,7 @@ use serde_json::json;
 use tracing::error;
 
 use super::{
+    access::Visitor,
     moment::Moment,
     page::{Page, Place},
 };
@@ -18,7 +19,7 @@ use crate::store::{Absence, StoreError};
 /// Reason why a request was not carried out.
 ///
 /// As a response it is a bare status; [`Problem::dress`] turns it into a page
-/// or JSON, whichever the path asks for.
+/// or JSON, whichever path and client ask for.
 #[derive(Clone, Debug)]
 pub(super) struct Problem {
     pub(super) status: StatusCode,
@@ -41,6 +42,11 @@ impl Problem {
 
     pub(super) fn invalid(message: impl Into<String>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", message)
+    }
+
+    /// Tells a program that there is no such page of a list.
+    pub(super) fn out_of_range(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "out_of_range", message)
     }
 
     pub(super) fn forged() -> Self {
@@ -85,36 +91,35 @@ impl Problem {
             413 => ("too_large", "The request is larger than 64 KiB."),
             415 => ("unsupported_media_type", "Send a form, or JSON under api/."),
             422 => ("invalid", "A field is missing or not valid."),
+            429 => ("too_often", "There were too many tries; wait a while."),
             500 => ("internal", "Something went wrong; the log tells what."),
             _ => ("failed", "The request failed."),
         };
         Self::new(status, code, message)
     }
 
-    /// Returns the problem of a response that tells none to people or programs.
-    pub(super) fn in_response(response: &Response) -> Option<Self> {
+    /// Returns the problem of a response that does not tell it as the place wants it told.
+    pub(super) fn in_response(response: &Response, place: &Place) -> Option<Self> {
         let status = response.status();
         if let Some(problem) = response.extensions().get::<Self>() {
             return Some(problem.clone());
         }
-        let is_told = response
-            .headers()
-            .get(header::CONTENT_TYPE)
-            .is_some_and(|kind| {
-                kind.as_bytes().starts_with(b"text/html")
-                    || kind.as_bytes().starts_with(b"application/json")
-            });
+        let kind = response.headers().get(header::CONTENT_TYPE);
+        let kind = kind.map_or(&[][..], |kind| kind.as_bytes());
+        let is_told = kind.starts_with(b"application/json")
+            || (kind.starts_with(b"text/html") && !place.wants_json());
         ((status.is_client_error() || status.is_server_error()) && !is_told)
             .then(|| Self::of_status(status))
     }
 
     /// Turns the problem into a page or JSON; headers of the response stay.
     pub(super) fn dress(self, place: &Place, mut response: Response) -> Response {
-        let dressed = if place.is_api() {
+        let dressed = if place.wants_json() {
             let body = json!({ "error": { "code": self.code, "message": self.message } });
             (self.status, Json(body)).into_response()
         } else {
-            self.page(place)
+            let visitor = response.extensions().get::<Visitor>();
+            self.page(place, visitor)
         };
         let (mut parts, body) = dressed.into_parts();
         parts.headers.remove(header::CONTENT_LENGTH);
@@ -127,12 +132,14 @@ impl Problem {
         response
     }
 
-    fn page(&self, place: &Place) -> Response {
+    fn page(&self, place: &Place, visitor: Option<&Visitor>) -> Response {
         let page = ProblemPage {
             page: Page {
                 place: place.clone(),
+                csrf: visitor.and_then(Visitor::csrf).map(str::to_owned),
                 ..Page::default()
             },
+            has_nav: visitor.is_some_and(|visitor| *visitor != Visitor::Nobody),
             heading: heading(self.status),
             message: &self.message,
         };
@@ -188,6 +195,8 @@ fn heading(status: StatusCode) -> &'static str {
 #[template(path = "admin/problem.html")]
 struct ProblemPage<'p> {
     page: Page,
+    /// Whether the other pages are for the visitor.
+    has_nav: bool,
     heading: &'static str,
     message: &'p str,
 }

@@ -64,15 +64,6 @@ impl Answerers {
     /// Returns who answers a request; without a client, as if the client were on this machine.
     pub(super) fn of<B>(&self, request: &Request<B>, client: Option<ClientAddr>) -> Answerer {
         let path = request.uri().path();
-        if self.has_keys
-            && path == Signer::DIRECTORY_PATH
-            && matches!(*request.method(), Method::GET | Method::HEAD)
-        {
-            return Answerer::KeyDirectory;
-        }
-        if self.robots_txt.answers(request) {
-            return Answerer::RobotsTxt;
-        }
         let is_operation = || match client {
             Some(client) => operations::is_ours(request, client),
             None => operations::PATHS.contains(&path),
@@ -83,6 +74,21 @@ impl Answerers {
         let is_admin = |admin: &String| is_below(path.as_bytes(), admin.as_bytes());
         if self.admin.as_ref().is_some_and(is_admin) {
             return Answerer::Admin;
+        }
+        self.of_site(request)
+    }
+
+    /// Returns who answers a request that is not for the process.
+    pub(super) fn of_site<B>(&self, request: &Request<B>) -> Answerer {
+        let path = request.uri().path();
+        if self.has_keys
+            && path == Signer::DIRECTORY_PATH
+            && matches!(*request.method(), Method::GET | Method::HEAD)
+        {
+            return Answerer::KeyDirectory;
+        }
+        if self.robots_txt.answers(request) {
+            return Answerer::RobotsTxt;
         }
         match &self.heaven {
             Some(heaven) if heaven.contains(path) => Answerer::Heaven,

@@ -1,4 +1,4 @@
-//! What stands behind the layer: robots.txt, operations, admin page, robot heaven, the site.
+//! What stands behind the layer: robots.txt, robot heaven, the site; and what answers on every site.
 
 use std::{
     convert::Infallible,
@@ -40,7 +40,6 @@ pub(super) struct Behind {
 /// Those who may answer.
 #[derive(Debug)]
 pub(super) struct Parts {
-    pub(super) rooms: Arc<Rooms>,
     pub(super) answerers: Answerers,
     /// Of the site robot, whose key directory is served.
     pub(super) signer: Option<Signer>,
@@ -95,8 +94,7 @@ impl Behind {
     /// Answers a request that the layer has let pass.
     pub(super) fn answer(&self, request: &mut Request<Arrival>) -> BehindFuture {
         let parts = &*self.parts;
-        let client = request.body().client();
-        match parts.answerers.of(request, Some(client)) {
+        match parts.answerers.of_site(request) {
             Answerer::KeyDirectory => {
                 if let Some(signer) = &parts.signer {
                     return BehindFuture::ready(signer.directory().map(FrontBody::small));
@@ -108,11 +106,6 @@ impl Behind {
                     return BehindFuture::ready(answer.map(FrontBody::from));
                 }
             }
-            Answerer::Operations | Answerer::Admin => {
-                if let Some(router) = parts.rooms.router(request) {
-                    return parts.rooms.ask(router, request);
-                }
-            }
             Answerer::Heaven => {
                 if let Some(heaven) = &parts.answerers.heaven {
                     let heaven = heaven.clone();
@@ -122,7 +115,8 @@ impl Behind {
                     };
                 }
             }
-            Answerer::Site => {}
+            // The process has answered its own before a site was asked.
+            Answerer::Operations | Answerer::Admin | Answerer::Site => {}
         }
         match &parts.target {
             Target::Demo => BehindFuture::Page {

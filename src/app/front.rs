@@ -16,7 +16,7 @@ use pin_project_lite::pin_project;
 use tokio::time::timeout;
 
 use crate::detect::Verdict;
-use crate::layer::{Passing, Pending, Reply};
+use crate::layer::{OWN_PAGE, Outcome, Passing, Pending, Reply};
 use crate::listen::{Answer, Arrival, HttpService};
 
 use super::{
@@ -78,6 +78,18 @@ impl Front {
             Some(site) => Found::Site(site),
             None => places.find(host(request), request.uri().path()),
         };
+        let rooms = &self.shared.rooms;
+        if let Some(router) = rooms.router(request) {
+            // The administrator, or who watches the program, is no visitor of the site.
+            let observer = match found {
+                Found::Site(served) => served.observer(),
+                Found::NoPath | Found::NoHost => &self.shared.nowhere,
+            };
+            let mut observation = observer.begin(request);
+            observation.decided(Some(Outcome::own(OWN_PAGE)));
+            let future = ObserveFuture::new(rooms.ask(router, request), observation);
+            return later(Answering::Aside { future });
+        }
         let status = match found {
             Found::Site(served) => {
                 let mut observation = served.observer().begin(request);
@@ -118,13 +130,9 @@ impl Front {
             // RFC 9110 §15.5.20
             Found::NoHost => StatusCode::MISDIRECTED_REQUEST,
         };
-        let rooms = &self.shared.rooms;
         let observation = self.shared.nowhere.begin(request);
-        let future = match rooms.router(request) {
-            Some(router) => rooms.ask(router, request),
-            None => BehindFuture::ready(pages::status(status).map(FrontBody::from)),
-        };
-        later(Answering::OfNone {
+        let future = BehindFuture::ready(pages::status(status).map(FrontBody::from));
+        later(Answering::Aside {
             future: ObserveFuture::new(future, observation),
         })
     }
@@ -193,7 +201,8 @@ pin_project! {
             #[pin]
             future: ObserveFuture<Passing<BehindFuture>>,
         },
-        OfNone {
+        /// No site decides about it.
+        Aside {
             #[pin]
             future: ObserveFuture<BehindFuture>,
         },
@@ -234,7 +243,7 @@ impl Future for Answering {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match self.project() {
             AnsweringProjection::OfSite { future } => future.poll(cx),
-            AnsweringProjection::OfNone { future } => future.poll(cx),
+            AnsweringProjection::Aside { future } => future.poll(cx),
             AnsweringProjection::Waiting { future } => future.as_mut().poll(cx),
         }
     }

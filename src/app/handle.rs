@@ -92,6 +92,9 @@ impl RobotDetection {
     }
 
     /// Returns the Tower layer; put it outside of the application's own login.
+    ///
+    /// Below `/robot-detection/admin` nobody is a visitor; admin pages that are nested
+    /// elsewhere want [`own_path`](RobotDetectionLayer::own_path).
     #[must_use]
     pub fn layer(&self) -> RobotDetectionLayer {
         self.inner.main.layer()

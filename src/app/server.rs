@@ -12,9 +12,13 @@ use std::{
 use axum::{Router, http::HeaderName};
 use tokio::{runtime::Handle, time};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tracing::warn;
 
 use crate::config::{ConfigErrors, Loaded, Settings};
-use crate::listen::{CertificateState, ListenAddr, ListenSettings, Listener, Tls, Workers};
+use crate::listen::{
+    ADMIN_CLIENTS, CertificateState, ClientPlaces, ClientRoom, ListenAddr, ListenSettings,
+    Listener, OpenFileLimit, Tls, Workers,
+};
 use crate::proxy::ProxyError;
 
 use super::{
@@ -131,6 +135,19 @@ impl ServerSettings {
         checked
     }
 
+    /// Returns for how many clients a limit of open files is enough, and how many may come.
+    pub(crate) fn client_room(&self, limit: OpenFileLimit) -> ClientRoom {
+        let threads = match self.settings.workers {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        };
+        let listeners = self.listens.visitors.len();
+        limit.room(
+            threads,
+            self.settings.max_connections.saturating_mul(listeners),
+        )
+    }
+
     /// Binds each address by itself and gives it back; returns its name and what came of it.
     pub async fn try_listeners(
         &self,
@@ -159,15 +176,6 @@ impl ServerSettings {
         let mut listens = self.listens.visitors.iter();
         let tls = listens.find_map(|listen| listen.tls.as_ref());
         tls.map(Tls::states).unwrap_or_default()
-    }
-
-    /// Returns path and directory of each robot heaven that is not the built-in one.
-    pub fn heavens(&self) -> impl Iterator<Item = (&str, &str)> {
-        let sites = self.plan.sites.iter();
-        let heavens = sites.filter_map(|site| site.about.heaven.as_ref());
-        heavens
-            .filter(|(_, directory)| !directory.is_empty())
-            .map(|(path, directory)| (path.as_str(), directory.as_str()))
     }
 
     /// Binds the addresses.
@@ -244,6 +252,27 @@ impl Server {
             .or_else(|| self.listeners.first())
     }
 
+    /// Has the listeners take no more clients than the open files leave room for.
+    fn limit_clients(&mut self) {
+        let Some(limit) = OpenFileLimit::current() else {
+            return;
+        };
+        let max_connections = self.settings.max_connections;
+        let wanted = max_connections.saturating_mul(self.listeners.len());
+        let room = limit.room(self.workers.threads(), wanted);
+        if room.is_enough() {
+            return;
+        }
+        warn!("{room}");
+        let places = ClientPlaces::new(room.clients);
+        for listener in &mut self.listeners {
+            listener.share_places(&places);
+        }
+        if let Some(listener) = &mut self.admin_listener {
+            listener.limit_clients(ADMIN_CLIENTS);
+        }
+    }
+
     /// Opens the access log and starts traces; returns what sees all requests.
     pub(crate) fn observe(&mut self) -> std::io::Result<Observer> {
         self.observer = Observer::open(&self.observe)?;
@@ -264,7 +293,8 @@ impl Server {
     /// Readiness ends with `stop`; after the drain delay the listeners close,
     /// and what is under way ends within the drain timeout. The sites are those
     /// of the settings until [`reload`](super::reload) exchanges them.
-    pub async fn run(self, robots: &RobotDetection, stop: CancellationToken) {
+    pub async fn run(mut self, robots: &RobotDetection, stop: CancellationToken) {
+        self.limit_clients();
         let pages = Box::pin(self.demo_pages(robots)).await;
         let mut operations = Some(operations::router(
             robots.clone(),

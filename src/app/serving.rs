@@ -97,13 +97,12 @@ impl Served {
         let has_keys = plan.signer.is_some();
         let answerers = Answerers::new(rooms, robots_txt, plan.heaven.clone(), has_keys);
         let behind = Behind::new(Parts {
-            rooms: Arc::clone(rooms),
             answerers: answerers.clone(),
             signer: plan.signer,
             target: plan.target.clone(),
         });
         let mut layer = site
-            .layer()
+            .bare_layer()
             .identification_header(IDENTIFICATION_HEADER)
             .refusal_body(FrontBody::text)
             .report_outcome(true);

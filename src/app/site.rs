@@ -16,6 +16,9 @@ use super::{RobotDetection, RobotsTxtPlan, ServedRobotsTxt, verification::Provin
 /// Name of the site that the handle itself is for.
 pub(super) const DEFAULT_SITE: &str = "default";
 
+/// Path at which applications nest the admin pages.
+const ADMIN_PATH: &str = "/robot-detection/admin";
+
 /// Site with a policy, a robots.txt and counters of its own.
 ///
 /// Sites of one [`RobotDetection`] share its registry and its detector. Clones
@@ -139,8 +142,17 @@ impl Site {
     }
 
     /// Returns the Tower layer of this site.
+    ///
+    /// Below `/robot-detection/admin` nobody is a visitor; admin pages that are nested
+    /// elsewhere want [`own_path`](RobotDetectionLayer::own_path).
     #[must_use]
     pub fn layer(&self) -> RobotDetectionLayer {
+        self.layer.clone().own_path(ADMIN_PATH)
+    }
+
+    /// Returns the layer of a server, which asks the admin pages before it.
+    #[cfg(feature = "server")]
+    pub(super) fn bare_layer(&self) -> RobotDetectionLayer {
         self.layer.clone()
     }
 

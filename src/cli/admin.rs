@@ -40,7 +40,7 @@ pub(super) async fn run(cli: &Cli, command: &AdminCommand) -> anyhow::Result<Exi
                 .set_admin_password_hash(&hash_password(&password)?, now_ms)
                 .await?;
             if *generate {
-                output::line(&password)?;
+                output::line_or_note(&password);
             }
             output::note("the password is set; all sessions have ended");
         }
@@ -56,7 +56,7 @@ pub(super) async fn run(cli: &Cli, command: &AdminCommand) -> anyhow::Result<Exi
             store
                 .add_admin_token(name, &sha256_hex(&token), now_ms)
                 .await?;
-            output::line(&token)?;
+            output::line_or_note(&token);
             output::note(
                 "shown this once; use it as `Authorization: Bearer TOKEN`, end it with --remove",
             );

@@ -55,7 +55,7 @@ pub(super) enum Command {
     Database(DatabaseCommand),
     /// Writes a commented configuration file
     Init(InitArgs),
-    /// Checks configuration, database, sources and upstream
+    /// Checks configuration, database, sources, upstream, robot heaven and site robot
     Doctor(DoctorArgs),
     /// Prints completions for a shell
     Completions(CompletionsArgs),
@@ -469,9 +469,17 @@ pub(super) struct InitArgs {
 
 /// Arguments of `doctor`.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = "Example: robot-detection --config robot-detection.toml doctor")]
+#[command(
+    after_help = "Example: robot-detection doctor --listen 0.0.0.0:80 --upstream http://127.0.0.1:3000"
+)]
 pub(super) struct DoctorArgs {
-    /// Leaves out what needs the network: sources
+    /// Where visitors are to reach the server, as `serve --listen` has it
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) listen: Option<String>,
+    /// Server behind the proxy, as `serve --upstream` has it; may be repeated
+    #[arg(long, value_name = "URL")]
+    pub(super) upstream: Vec<String>,
+    /// Leaves out what needs the network: sources, resolvers, the site robot's starting points
     #[arg(long)]
     pub(super) offline: bool,
     /// Prints JSON

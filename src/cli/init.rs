@@ -41,11 +41,10 @@ pub(super) fn run(args: &InitArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) fn completions(args: &CompletionsArgs) {
-    clap_complete::generate(
-        args.shell,
-        &mut Cli::command(),
-        "robot-detection",
-        &mut io::stdout(),
-    );
+pub(super) fn completions(args: &CompletionsArgs) -> io::Result<()> {
+    // What writes them panics where it cannot, so it writes into memory.
+    let mut text = Vec::new();
+    let mut command = Cli::command();
+    clap_complete::generate(args.shell, &mut command, "robot-detection", &mut text);
+    output::text(&String::from_utf8_lossy(&text))
 }

@@ -10,6 +10,18 @@ pub(super) fn line(text: &str) -> io::Result<()> {
     writeln!(out, "{text}")
 }
 
+/// Prints text as it is on standard output.
+pub(super) fn text(text: &str) -> io::Result<()> {
+    io::stdout().lock().write_all(text.as_bytes())
+}
+
+/// Prints a line on standard output or, where nobody reads that any more, on standard error.
+pub(super) fn line_or_note(text: &str) {
+    if line(text).is_err() {
+        note(text);
+    }
+}
+
 /// Prints a line on standard error.
 pub(super) fn note(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");

@@ -47,7 +47,7 @@ fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::RobotsTxt(command) => robots_txt::run(command),
         Command::SiteRobot(command) => site_robot::run(cli, command),
         Command::Completions(args) => {
-            init::completions(args);
+            init::completions(args)?;
             Ok(ExitCode::SUCCESS)
         }
         command => tokio::runtime::Builder::new_multi_thread()

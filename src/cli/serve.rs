@@ -7,8 +7,8 @@ use tracing::{info, warn};
 
 use crate::admin::{generate_password, hash_password};
 use crate::app::{self, RobotDetection, Server, ServerSettings};
-use crate::config::{Loaded, Loader, Settings};
-use crate::listen::{ListenAddr, ServiceState, tell_service_manager};
+use crate::config::{Loaded, Loader, Settings, wants_colours};
+use crate::listen::{ListenAddr, OpenFileLimit, ServiceState, tell_service_manager};
 use crate::telemetry::start_log;
 
 use super::{
@@ -19,11 +19,12 @@ use super::{
 };
 
 pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode> {
+    OpenFileLimit::raise();
     let file = FileWatch::new(cli);
     let loaded = load(cli, args)?;
     let settings = loaded.settings();
     let (filter, format) = context::log_settings(&loaded)?;
-    start_log(&filter, format)?;
+    start_log(&filter, format, wants_colours())?;
     let server_settings = ServerSettings::new(&loaded, args.demo)?;
     let builder = app::assemble(&loaded)?.wait_for_database(true);
     let is_demo = server_settings.is_demo();
@@ -49,7 +50,7 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
     let stop = CancellationToken::new();
     let file = file.turn(settings.reload_on_change && !args.demo);
     let attendant = Attendant::new(cli, args, &robots, file, observer.clone())?;
-    announce(&server, &robots, &settings, is_demo, &sites)?;
+    announce(&server, &robots, &settings, is_demo, &sites);
     tell_service_manager(ServiceState::Ready);
     tokio::select! {
         biased; // A reload needs a server that has begun.
@@ -111,7 +112,7 @@ async fn print_first_password(robots: &RobotDetection) -> anyhow::Result<()> {
         .init_admin_password_hash(&hash, now_ms)
         .await?
     {
-        output::line(&format!("admin password, shown this once: {password}"))?;
+        output::line_or_note(&format!("admin password, shown this once: {password}"));
     }
     Ok(())
 }
@@ -122,8 +123,7 @@ fn announce(
     settings: &Settings,
     is_demo: bool,
     sites: &[String],
-) -> anyhow::Result<()> {
-    let addr = server.local_addr();
+) {
     let site = match sites.len() {
         0 if is_demo => "the demonstration site".to_owned(),
         0 => settings.upstream.join(", "),
@@ -132,18 +132,16 @@ fn announce(
     };
     if settings.admin_enabled {
         let path = settings.admin_path.trim_matches('/');
-        output::line(&format!("admin page: {}", admin_page(server, path)))?;
+        output::line_or_note(&format!("admin page: {}", admin_page(server, path)));
     }
     for line in sites {
-        output::line(&format!("site {line}"))?;
-        info!("serving the site {line}");
+        output::line_or_note(&format!("site {line}"));
     }
     for url in server.urls() {
-        output::line(&format!("serving {site} on {url}"))?;
+        output::line_or_note(&format!("serving {site} on {url}"));
     }
     let active = robots.detector().load().robots().len();
-    info!(robots = active, %addr, "serving {site} with {active} robots known");
-    Ok(())
+    info!(robots = active, "{active} robots are known");
 }
 
 /// The admin page's URL; a Unix socket has none.

@@ -30,6 +30,7 @@ mod settings;
 mod site;
 mod table;
 mod tables;
+mod terminal;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -44,4 +45,5 @@ pub use robots_txt::RobotsTxtHostSettings;
 pub use settings::Settings;
 pub use site::SiteLoaded;
 pub use table::{RuleSettings, SourceSettings, TagSettings, WhenSettings};
+pub use terminal::wants_colours;
 pub use value::Value;

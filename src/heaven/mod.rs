@@ -59,7 +59,7 @@ pub use library::Library;
 pub use markdown::markdown;
 pub use page::page;
 pub use path::HeavenPath;
-pub use publish::{Published, PublishedPages, is_published, publish};
+pub use publish::{Published, PublishedPages, count_published, is_published, publish};
 pub use served::{ServedHeaven, wants_markdown};
 pub use settings::HeavenSettings;
 

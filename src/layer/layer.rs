@@ -12,8 +12,12 @@ use crate::policy::{Enforcer, SharedPolicy};
 #[cfg(feature = "verify")]
 use super::OwnRobot;
 use super::{
-    LayerBuilder, RobotDetectionService, Stats, Verdicts, answers::PreparedAnswers, body::TextBody,
-    header::IdentificationHeaders, own_pages::OwnPages, verdicts::Asked,
+    LayerBuilder, RobotDetectionService, Stats, Verdicts,
+    answers::PreparedAnswers,
+    body::TextBody,
+    header::IdentificationHeaders,
+    own_pages::{OwnPages, OwnPath},
+    verdicts::Asked,
 };
 
 /// Layer that redirects robots on filtered paths and identifies them elsewhere.
@@ -37,6 +41,7 @@ pub(super) struct Shared {
     pub(super) accept_signature: Option<HeaderValue>,
     pub(super) reports_outcome: bool,
     pub(super) own_pages: OwnPages,
+    pub(super) own_paths: Vec<OwnPath>,
     #[cfg(feature = "verify")]
     pub(super) own_robot: Option<OwnRobot>,
     pub(super) answers: Arc<PreparedAnswers>,
@@ -60,6 +65,7 @@ impl RobotDetectionLayer {
                 accept_signature: None,
                 reports_outcome: false,
                 own_pages: OwnPages::default(),
+                own_paths: Vec::new(),
                 #[cfg(feature = "verify")]
                 own_robot: None,
                 stats: Arc::default(),
@@ -242,9 +248,27 @@ impl RobotDetectionLayer {
         self.with(|shared| shared.own_pages = OwnPages::new(find))
     }
 
+    /// Adds a path of the program's own pages; there is none by default.
+    ///
+    /// Whoever asks for it, or for what is below it, passes and is no visitor: no claim
+    /// is looked into, nothing is counted, and no rule nor robots.txt is held against them.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use robot_detection::layer::RobotDetectionLayer;
+    ///
+    /// let layer = RobotDetectionLayer::builder().build()?.own_path("/robot-detection/admin");
+    /// # Ok::<(), robot_detection::layer::LayerError>(())
+    /// ```
+    #[must_use]
+    pub fn own_path(self, path: &str) -> Self {
+        self.with(|shared| shared.own_paths.push(OwnPath::new(path)))
+    }
+
     /// Lets the site robot of our own sites pass; by default there is none.
     ///
-    /// It is looked for only where a robot would be sent away.
+    /// Its requests are no visits: they count nowhere.
     #[cfg(feature = "verify")]
     #[must_use]
     pub fn own_robot(self, own: OwnRobot) -> Self {

@@ -141,9 +141,9 @@ pub use layer::RobotDetectionLayer;
 pub use outcome::Outcome;
 #[cfg(feature = "verify")]
 pub use own_robot::OwnRobot;
-#[cfg(feature = "server")]
-pub(crate) use service::Reply;
 pub use service::RobotDetectionService;
+#[cfg(feature = "server")]
+pub(crate) use service::{OWN_PAGE, Reply};
 pub use stats::{Stats, WouldStats};
 #[cfg(feature = "server")]
 pub(crate) use verdicts::{Client, Pending};

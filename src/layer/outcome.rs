@@ -11,6 +11,7 @@ use crate::registry::{Purpose, Robot};
 /// Where [asked to](super::RobotDetectionLayer::report_outcome), the layer puts
 /// one into the extensions of the response to a robot. The response to a person
 /// has none, so that people's requests cost nothing: their outcome is the default.
+/// Requests of the program's own have one that [says so](Self::is_own).
 /// A clone copies no text.
 ///
 /// # Example
@@ -42,6 +43,8 @@ enum Visitor {
     Listed(Arc<Robot>),
     Unlisted(Purpose),
     Nameless,
+    /// The site robot of the program, or whoever looks at its pages.
+    Own,
 }
 
 /// What decided.
@@ -68,6 +71,15 @@ impl Outcome {
         }
     }
 
+    /// Creates the outcome of a request that is no visit of the site; `cause` says why.
+    pub(crate) fn own(cause: &'static str) -> Self {
+        Self {
+            visitor: Visitor::Own,
+            cause: Cause::Word(cause),
+            ..Self::default()
+        }
+    }
+
     /// Says what became of the claim, where somebody looked into it.
     pub(super) fn verdict_of(mut self, verdict: Option<Verdict>) -> Self {
         self.verdict = verdict;
@@ -80,15 +92,25 @@ impl Outcome {
         self
     }
 
-    /// Returns the kind of visitor.
+    /// Returns the kind of visitor; `None` where the request [is the program's own](Self::is_own).
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> Option<Kind> {
         match &self.visitor {
-            Visitor::Person => Kind::Person,
-            Visitor::Listed(_) => Kind::Listed,
-            Visitor::Unlisted(_) => Kind::Unlisted,
-            Visitor::Nameless => Kind::Nameless,
+            Visitor::Person => Some(Kind::Person),
+            Visitor::Listed(_) => Some(Kind::Listed),
+            Visitor::Unlisted(_) => Some(Kind::Unlisted),
+            Visitor::Nameless => Some(Kind::Nameless),
+            Visitor::Own => None,
         }
+    }
+
+    /// Returns `true` if the request is the program's own, which counts as no visit.
+    ///
+    /// Its site robot and [its own pages](super::RobotDetectionLayer::own_path) make such
+    /// requests.
+    #[must_use]
+    pub fn is_own(&self) -> bool {
+        self.visitor == Visitor::Own
     }
 
     /// Returns the robot's id, `unlisted` where no registry lists it, `None` for a person.
@@ -97,7 +119,7 @@ impl Outcome {
     #[must_use]
     pub fn robot(&self) -> Option<&str> {
         match &self.visitor {
-            Visitor::Person => None,
+            Visitor::Person | Visitor::Own => None,
             Visitor::Listed(robot) => Some(&robot.id),
             Visitor::Unlisted(_) => Some(UNLISTED),
             Visitor::Nameless => Some(NAMELESS),
@@ -109,7 +131,7 @@ impl Outcome {
     pub fn listed(&self) -> Option<&Arc<Robot>> {
         match &self.visitor {
             Visitor::Listed(robot) => Some(robot),
-            Visitor::Person | Visitor::Unlisted(_) | Visitor::Nameless => None,
+            Visitor::Person | Visitor::Unlisted(_) | Visitor::Nameless | Visitor::Own => None,
         }
     }
 
@@ -117,7 +139,7 @@ impl Outcome {
     #[must_use]
     pub fn purpose(&self) -> Option<Purpose> {
         match &self.visitor {
-            Visitor::Person => None,
+            Visitor::Person | Visitor::Own => None,
             Visitor::Listed(robot) => Some(robot.purpose),
             Visitor::Unlisted(purpose) => Some(*purpose),
             Visitor::Nameless => Some(Purpose::Unknown),
@@ -157,7 +179,7 @@ impl Outcome {
     ///
     /// Words are `deny`, `spoofed` and `purpose` of what is redirected or refused,
     /// `robots.txt` and `crawl-delay`, and of what passes those of
-    /// [`PassReason`](crate::policy::PassReason::as_str).
+    /// [`PassReason`](crate::policy::PassReason::as_str), `own-robot` and `own-page`.
     #[must_use]
     pub fn cause(&self) -> &str {
         match &self.cause {

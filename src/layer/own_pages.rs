@@ -1,4 +1,4 @@
-//! Pages of heaven that are made from the pages that robots ask for.
+//! Pages of heaven that are made from the pages that robots ask for, and pages of our own.
 
 use std::{fmt, sync::Arc};
 
@@ -25,6 +25,22 @@ impl OwnPages {
     pub(super) fn find(&self, asked: &Uri, redirect: Option<&HeaderValue>) -> Option<HeaderValue> {
         let find = self.find.as_ref()?;
         find(asked, redirect?)
+    }
+}
+
+/// Path of pages of the program, such as the admin page, and of all below it.
+#[derive(Clone, Debug)]
+pub(super) struct OwnPath(Box<str>);
+
+impl OwnPath {
+    pub(super) fn new(path: &str) -> Self {
+        Self(path.trim_end_matches('/').into())
+    }
+
+    /// Returns `true` if a path is this one or below it.
+    pub(super) fn contains(&self, path: &str) -> bool {
+        path.strip_prefix(&*self.0)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 }
 

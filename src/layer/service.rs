@@ -30,6 +30,9 @@ use super::{
     layer::Shared,
 };
 
+/// Why whoever looks at a page of the program is no visitor.
+pub(crate) const OWN_PAGE: &str = "own-page";
+
 /// Service that redirects, refuses or slows robots down and passes everything else on.
 ///
 /// Made by [`RobotDetectionLayer`](super::RobotDetectionLayer).
@@ -178,9 +181,10 @@ impl Shared {
         let (claim, user_agent) = claim(&detector, request.headers()).unzip();
         let answers = self.answers.in_force(&self.policy);
         let policy = &*answers.policy;
+        let own = self.own(request);
         let told = match &claim {
-            Some(claim) => look(policy, request, claim)?,
-            None => None,
+            Some(claim) if own.is_none() => look(policy, request, claim)?,
+            _ => None,
         };
         let verdict = told.unwrap_or_default();
         let visitor = claim.as_ref().map(|claim| Visitor { claim, verdict });
@@ -189,7 +193,7 @@ impl Shared {
         let named = || (header::host(request), header::target(request));
         let judgement = self.enforcer.unless_named(judgement, named);
         let mut course = match (visitor, user_agent) {
-            (Some(visitor), Some(user_agent)) => {
+            (Some(visitor), Some(user_agent)) if own.is_none() => {
                 let sender = Sender {
                     visitor,
                     user_agent,
@@ -199,11 +203,8 @@ impl Shared {
             }
             _ => Course::Pass,
         };
-        if !matches!(course, Course::Pass) && self.is_own_robot(request) {
-            course = Course::Pass;
-        }
-        let mut outcome = None;
-        if let Some(claim) = &claim {
+        let mut outcome = own.filter(|_| self.reports_outcome).map(Outcome::own);
+        if let (Some(claim), None) = (&claim, own) {
             outcome = self.outcome(policy, claim, &course, &judgement);
             outcome = outcome.map(|outcome| outcome.verdict_of(told));
             if policy.is_dry_run() {
@@ -220,13 +221,27 @@ impl Shared {
         }
         identify(request, visitor, told, self);
         additions.is_in_place = serve_in_place(&answers, request, &course);
-        Stats::count(match (&claim, additions.is_in_place) {
-            (None, _) => &self.stats.people,
-            (Some(Claim::Nameless), false) => &self.stats.nameless_passed,
-            (Some(_), false) => &self.stats.robots_passed,
-            (Some(_), true) => &self.stats.robots_served,
-        });
+        if own.is_none() {
+            Stats::count(match (&claim, additions.is_in_place) {
+                (None, _) => &self.stats.people,
+                (Some(Claim::Nameless), false) => &self.stats.nameless_passed,
+                (Some(_), false) => &self.stats.robots_passed,
+                (Some(_), true) => &self.stats.robots_served,
+            });
+        }
         Ok(Decided::Passing(additions, outcome))
+    }
+
+    /// Returns why a request is no visit of the site, where it is none.
+    fn own<B>(&self, request: &Request<B>) -> Option<&'static str> {
+        let path = request.uri().path();
+        if self.is_own_robot(request) {
+            Some("own-robot")
+        } else if self.own_paths.iter().any(|own| own.contains(path)) {
+            Some(OWN_PAGE)
+        } else {
+            None
+        }
     }
 
     /// Returns `true` if a request comes from the site robot of our own sites.

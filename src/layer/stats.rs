@@ -6,6 +6,8 @@ use crate::policy::Action;
 
 /// Counters of one layer since it was made; relaxed, so nothing waits for them.
 ///
+/// The requests of the program's [own pages](super::RobotDetectionLayer::own_path) and of its
+/// own site robot count nowhere.
 /// Of robots each request counts once, of nameless visitors as of robots unless it passes. In a
 /// [dry run](crate::policy::Policy::is_dry_run) it passes, and counts in `would`
 /// too unless it had passed anyway.

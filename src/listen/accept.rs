@@ -16,6 +16,7 @@ use super::{
     connection::{self, Shared},
     early,
     http_service::HttpService,
+    open_files::ClientPlaces,
     places::Place,
     socket::{Acceptor, BoundSocket},
     stream::{Accepted, Peer, Transport},
@@ -33,6 +34,8 @@ pub(super) struct Accepting {
     pub(super) shared: Arc<Shared>,
     /// Places for connections, of which each thread that waits for one holds one.
     pub(super) places: Arc<Semaphore>,
+    /// Places for the clients of all listeners, where the open files set a limit.
+    pub(super) shared_places: Option<ClientPlaces>,
 }
 
 impl Accepting {
@@ -86,8 +89,14 @@ impl Accepting {
         let mut room = None;
         while let Ok(permit) = Arc::clone(&self.places).acquire_owned().await {
             let (accepted, peer) = accept(&acceptor).await;
+            // Taken now: whoever waits to accept would hold places that other listeners need.
+            let shared_place = match &self.shared_places {
+                Some(places) => places.take().await,
+                None => None,
+            };
             let (seat, other) = self.crew.seat(member);
             let place = Place::new(permit, seat, self.shared.counts.accept());
+            let place = place.with_shared(shared_place);
             let (shared, service) = (Arc::clone(&self.shared), service.clone());
             let looks = early::is_worth_a_look();
             let stream = Transport::new(accepted, looks);

@@ -21,6 +21,7 @@ use super::{
     connection::Shared,
     counts::ConnectionCounts,
     http_service::HttpService,
+    open_files::ClientPlaces,
     places::Addresses,
     refused::HearsOfRefused,
     socket::BoundSocket,
@@ -101,6 +102,7 @@ pub struct Listener {
     settings: ListenSettings,
     counts: Arc<ConnectionCounts>,
     hears_of_refused: Option<Box<dyn HearsOfRefused>>,
+    shared_places: Option<ClientPlaces>,
 }
 
 impl Listener {
@@ -122,6 +124,7 @@ impl Listener {
             settings,
             counts: Arc::default(),
             hears_of_refused: None,
+            shared_places: None,
         })
     }
 
@@ -133,6 +136,19 @@ impl Listener {
             hears_of_refused,
             ..self
         }
+    }
+
+    /// Takes no more clients at a time than it and other listeners have places for.
+    #[cfg(feature = "server")]
+    pub(crate) fn share_places(&mut self, places: &ClientPlaces) {
+        self.shared_places = Some(places.clone());
+    }
+
+    /// Takes no more clients at a time than so many.
+    #[cfg(feature = "server")]
+    pub(crate) fn limit_clients(&mut self, clients: usize) {
+        let most = &mut self.settings.max_connections;
+        *most = clients.min(*most);
     }
 
     /// Returns the bound address, with the port that the system chose.
@@ -257,6 +273,7 @@ impl Listener {
             crew,
             shared: Arc::clone(&shared),
             places: Arc::clone(&places),
+            shared_places: self.shared_places,
         };
         let watching = async {
             match tls {

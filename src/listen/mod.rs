@@ -63,6 +63,8 @@ mod idle;
 mod io;
 mod listener;
 mod names;
+#[cfg_attr(not(feature = "server"), expect(dead_code))]
+mod open_files;
 mod places;
 mod plain;
 mod proxy_protocol;
@@ -91,6 +93,8 @@ pub use guard::{BodyError, BodyGuard, GuardedBody};
 #[cfg(feature = "server")]
 pub(crate) use http_service::{Answer, HttpService};
 pub use listener::{ListenSettings, Listener};
+#[cfg(feature = "server")]
+pub(crate) use open_files::{ADMIN_CLIENTS, ClientPlaces, ClientRoom, OpenFileLimit};
 pub use plain::{PlainHead, PlainReader};
 pub use proxy_protocol::{ProxyHeader, ProxySource};
 #[cfg(feature = "server")]

@@ -17,6 +17,8 @@ pub(super) struct Place {
     _permit: OwnedSemaphorePermit,
     _seat: Seat,
     _open: OpenConnection,
+    /// Place among the clients of all listeners, where the open files set a limit.
+    _shared: Option<OwnedSemaphorePermit>,
     _address: Option<AddressPlace>,
 }
 
@@ -26,7 +28,15 @@ impl Place {
             _permit: permit,
             _seat: seat,
             _open: open,
+            _shared: None,
             _address: None,
+        }
+    }
+
+    pub(super) fn with_shared(self, shared: Option<OwnedSemaphorePermit>) -> Self {
+        Self {
+            _shared: shared,
+            ..self
         }
     }
 

@@ -29,6 +29,9 @@ const PING_AFTER: Duration = Duration::from_secs(20);
 /// Streams of a connection before the server has said how many it allows.
 const FIRST_STREAMS: usize = 1;
 
+/// ENFILE and EMFILE, the same on every Unix.
+const OUT_OF_FILES: [i32; 2] = [23, 24];
+
 type BoxError = Box<dyn Error + Send + Sync>;
 
 /// Connector that makes connections to servers.
@@ -52,6 +55,24 @@ pub(super) enum Connected {
 pub(super) enum ConnectError {
     Timeout(Duration),
     Failed(BoxError),
+}
+
+impl ConnectError {
+    /// Returns `true` if the process, or the system, may open no more files.
+    pub(super) fn is_out_of_files(&self) -> bool {
+        let mut cause: Option<&(dyn Error + 'static)> = match self {
+            Self::Timeout(_) => None,
+            Self::Failed(error) => Some(&**error),
+        };
+        while let Some(error) = cause {
+            let code = error.downcast_ref().and_then(io::Error::raw_os_error);
+            if code.is_some_and(|code| OUT_OF_FILES.contains(&code)) {
+                return true;
+            }
+            cause = error.source();
+        }
+        false
+    }
 }
 
 /// Returns a connector for TCP, without TLS.

@@ -1,8 +1,11 @@
 //! One server of an upstream: where it is, what it is like, its connections.
 
-use std::sync::{
-    Arc, Weak,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
 use tokio::{
@@ -19,6 +22,9 @@ use super::{
     sender::Sender,
     upstream::{Protocol, Upstream},
 };
+
+/// Pause before the next try where the process may open no more files.
+const OUT_OF_FILES_PAUSE: Duration = Duration::from_millis(20);
 
 /// A server that requests can go to.
 #[derive(Debug)]
@@ -131,7 +137,25 @@ impl Place {
     }
 
     /// Makes a connection; an HTTP/2 one is shared with others from then on.
+    ///
+    /// Where the process may open no more files, it waits for one, or for a connection
+    /// that is done with another request.
     pub(super) async fn connect(&self, switches: bool) -> Result<Sender, ConnectError> {
+        let deadline = Instant::now() + self.server.connector.timeout();
+        loop {
+            match self.connect_once(switches).await {
+                Err(error) if error.is_out_of_files() && Instant::now() < deadline => {
+                    time::sleep(OUT_OF_FILES_PAUSE).await;
+                    if let Some(sender) = self.take(switches, Instant::now()) {
+                        return Ok(sender);
+                    }
+                }
+                tried => return tried,
+            }
+        }
+    }
+
+    async fn connect_once(&self, switches: bool) -> Result<Sender, ConnectError> {
         let server = &self.server;
         if switches || !server.is_http2() {
             return self.connect_now(switches).await;

@@ -42,10 +42,12 @@ pub fn check_log_filter(filter: &str) -> Result<(), LogError> {
 
 /// Starts the log of the process; a second call changes nothing.
 ///
+/// Without `wants_colours`, or where it is written to no terminal, it has none.
+///
 /// # Errors
 ///
 /// Fails when the filter cannot be read.
-pub fn start_log(filter: &str, format: LogFormat) -> Result<(), LogError> {
+pub fn start_log(filter: &str, format: LogFormat, wants_colours: bool) -> Result<(), LogError> {
     let filter = parse(filter)?;
     let registry = tracing_subscriber::registry().with(filter);
     let started = match format {
@@ -53,7 +55,7 @@ pub fn start_log(filter: &str, format: LogFormat) -> Result<(), LogError> {
             .with(
                 fmt::layer()
                     .with_writer(std::io::stderr)
-                    .with_ansi(std::io::stderr().is_terminal())
+                    .with_ansi(wants_colours && std::io::stderr().is_terminal())
                     .with_target(false),
             )
             .try_init(),

@@ -10,8 +10,8 @@
 //! ```
 //! use robot_detection::telemetry::{LogFormat, start_log};
 //!
-//! start_log("info", LogFormat::Json)?;
-//! assert!(start_log("robot_detection=loud", LogFormat::Text).is_err());
+//! start_log("info", LogFormat::Json, false)?;
+//! assert!(start_log("robot_detection=loud", LogFormat::Text, true).is_err());
 //! # Ok::<(), robot_detection::telemetry::LogError>(())
 //! ```
 

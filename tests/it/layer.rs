@@ -12,7 +12,10 @@ use std::{
     future::{Future, Ready, ready},
     net::SocketAddr,
     pin::pin,
-    sync::{Arc, atomic::Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     task::{Context, Poll, Waker},
     time::Duration,
 };
@@ -33,10 +36,11 @@ use hyper_util::{
 };
 use robot_detection::{
     clock::Clock,
-    detect::{Detector, SharedDetector},
-    layer::{Identification, OwnRobot, RobotDetectionLayer},
-    policy::{Policy, PolicyBuilder, SharedPolicy},
+    detect::{Detector, SharedDetector, Verdict},
+    layer::{Identification, Outcome, OwnRobot, RobotDetectionLayer, Verdicts, Visit},
+    policy::{Action, Enforce, Policy, PolicyBuilder, Rule, SharedPolicy, Spoofed},
     registry::{Pattern, PatternKind, Purpose, Robot, Source},
+    robots_txt::{Dialect, RobotsTxt},
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -726,4 +730,91 @@ async fn our_own_robot_passes_by_a_signature_that_is_worthless_for_anything_else
     assert_eq!(ask_as_own_robot(&app, elsewhere, "wrong").await, passes);
     let stranger = behind_own_robot(None, &clock);
     assert_eq!(ask_as_own_robot(&stranger, line, &sign(line)).await.0, 302);
+}
+
+/// Counts how often it is asked.
+#[derive(Debug, Default)]
+struct Curious(AtomicU64);
+
+impl Verdicts for Curious {
+    fn verdict(&self, _: &Visit<'_>) -> Verdict {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Verdict::Spoofed
+    }
+}
+
+#[tokio::test]
+async fn our_own_robot_and_our_own_pages_are_no_visits() {
+    let own = OwnRobot::new(&[7; 32]);
+    let asked = Arc::new(Curious::default());
+    let file = RobotsTxt::parse(b"User-agent: *\nDisallow: /\n", Dialect::default());
+    let slow = Rule::builder(Action::Slow)
+        .requests(1)
+        .per(Duration::from_hours(1));
+    let layer = RobotDetectionLayer::builder()
+        .policy(Policy::builder().spoofed(Spoofed::Refuse).rule(slow))
+        .robots_txt(file)
+        .enforce_robots_txt(Enforce::On)
+        .build()
+        .unwrap()
+        .verdicts(Arc::clone(&asked) as Arc<dyn Verdicts>)
+        .report_outcome(true)
+        .own_path("/robot-detection/admin")
+        .own_robot(own.clone());
+    let app = Router::new()
+        .fallback(get(async || ""))
+        .layer(layer.clone());
+    let ask = async |path: &str, user_agent: &str, is_ours: bool| {
+        let request = Request::get(path).header(header::USER_AGENT, user_agent);
+        let request = match is_ours {
+            true => request.extension(own.clone()),
+            false => request,
+        };
+        let request = request.body(Body::empty()).unwrap();
+        app.clone().oneshot(request).await.unwrap()
+    };
+    let counted = || {
+        let stats = layer.stats();
+        [
+            &stats.people,
+            &stats.robots_passed,
+            &stats.robots_refused,
+            &stats.robots_slowed,
+        ]
+        .iter()
+        .map(|counter| counter.load(Ordering::Relaxed))
+        .sum::<u64>()
+    };
+    for (path, is_ours, cause) in [
+        ("/", true, "own-robot"),
+        (MEMBERS, true, "own-robot"),
+        ("/robot-detection/admin", false, "own-page"),
+        ("/robot-detection/admin/robots", false, "own-page"),
+    ] {
+        for user_agent in [
+            GOOGLEBOT,
+            "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
+        ] {
+            let response = ask(path, user_agent, is_ours).await;
+            assert_eq!(response.status(), StatusCode::OK, "{path}");
+            let outcome = response.extensions().get::<Outcome>().unwrap();
+            assert!(outcome.is_own(), "{path}");
+            assert_eq!((outcome.robot(), outcome.cause()), (None, cause), "{path}");
+        }
+    }
+    assert_eq!(counted(), 0);
+    assert_eq!(
+        asked.0.load(Ordering::Relaxed),
+        0,
+        "nobody proves who they are"
+    );
+    assert!(layer.robots_txt().violations().rules.is_empty());
+
+    for path in ["/", "/robot-detection/administrators"] {
+        let before = counted();
+        let response = ask(path, GOOGLEBOT, false).await;
+        let outcome = response.extensions().get::<Outcome>().unwrap();
+        assert!(!outcome.is_own(), "{path}");
+        assert_eq!(counted(), before + 1, "{path}");
+    }
 }

@@ -3,6 +3,9 @@
 mod access_log;
 mod doctor;
 mod metrics;
+mod open_files;
+mod output;
+mod own_requests;
 mod site;
 #[cfg(feature = "otel")]
 mod traces;

@@ -129,6 +129,10 @@ pub(in crate::admin) async fn list_json(
     of: RobotSite,
     Params(params): Params<SearchParams>,
 ) -> Result<Response, Problem> {
+    if params.after_url.is_empty() && !params.after_key.is_empty() {
+        let message = "after_key: it goes with after_url; take both from the answer before";
+        return Err(Problem::out_of_range(message));
+    }
     let found = params.search().find(&state, &of.name).await?;
     let last = found.entries.last().filter(|_| found.has_more);
     let next = last.map(|last| json!({ "after_key": last.key, "after_url": last.url }));

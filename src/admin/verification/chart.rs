@@ -2,8 +2,9 @@
 
 use super::totals::HourView;
 
-/// Edges of what is drawn in, in the units of the picture.
-const LEFT: u64 = 64;
+/// Edges of what is drawn in, in the units of the picture; the numbers stand on the right,
+/// beside the newest hour.
+const LEFT: u64 = 10;
 const TOP: u64 = 14;
 const HEIGHT: u64 = 170;
 /// From one hour to the next, and how wide a bar is.

@@ -38,11 +38,15 @@ pub(in super::super) const DECISIONS: [&str; 9] = [
 ];
 
 /// Who asked and what was done, as places in the lists of words.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Labels {
-    visitor: usize,
+    /// None of a request that is no visit: it is not counted.
+    visitor: Option<usize>,
     decision: usize,
 }
+
+/// Stands for the visitor where there is none.
+const NOBODY: &str = "-";
 
 /// Numbers by decision.
 pub(super) type ByDecision = [AtomicU64; DECISIONS.len()];
@@ -81,7 +85,8 @@ impl Labels {
         let Some(outcome) = outcome else {
             return Self::default();
         };
-        let visitor = Kind::ALL.iter().position(|kind| *kind == outcome.kind());
+        let position = |kind| Kind::ALL.iter().position(|known| *known == kind);
+        let visitor = outcome.kind().and_then(position);
         let action = Action::ALL
             .iter()
             .position(|action| *action == outcome.decision())
@@ -92,13 +97,14 @@ impl Labels {
             0
         };
         Self {
-            visitor: visitor.unwrap_or_default(),
+            visitor,
             decision: action + dry,
         }
     }
 
     pub(super) fn visitor(self) -> &'static str {
-        VISITORS.get(self.visitor).copied().unwrap_or_default()
+        let word = self.visitor.and_then(|visitor| VISITORS.get(visitor));
+        word.copied().unwrap_or(NOBODY)
     }
 
     pub(super) fn decision(self) -> &'static str {
@@ -108,6 +114,16 @@ impl Labels {
     pub(super) fn count(self, numbers: &ByDecision) {
         if let Some(number) = numbers.get(self.decision) {
             number.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A person's request that passes.
+impl Default for Labels {
+    fn default() -> Self {
+        Self {
+            visitor: Some(0),
+            decision: 0,
         }
     }
 }
@@ -153,9 +169,13 @@ impl Metrics {
 }
 
 impl SiteMetrics {
+    /// Counts a request, if it is a visit.
     pub(super) fn count(&self, labels: Labels, status: u16, duration: Duration) {
+        let Some(visitor) = labels.visitor else {
+            return;
+        };
         let class = usize::from(status / 100).wrapping_sub(1).min(CLASSES.len());
-        let of_visitor = self.requests.get(labels.visitor);
+        let of_visitor = self.requests.get(visitor);
         let of_decision = of_visitor.and_then(|numbers| numbers.get(labels.decision));
         if let Some(number) = of_decision.and_then(|numbers| numbers.get(class)) {
             number.fetch_add(1, Ordering::Relaxed);

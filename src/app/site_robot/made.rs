@@ -12,7 +12,8 @@ use crate::layer::OwnRobot;
 use crate::site_robot::{
     OnCompletion, SiteRobot, SiteRobotBuilder,
     source::{
-        Credentials, HttpSettings, HttpSource, RequestSigner, SiteAccess, SourceError, SourceLimits,
+        Credentials, HttpSettings, HttpSource, PageAnswer, PageRequest, RequestSigner, SiteAccess,
+        SourceError, SourceLimits,
     },
 };
 use crate::store::Store;
@@ -98,6 +99,15 @@ impl SiteRobotRuns {
     #[must_use]
     pub fn robot(&self) -> &SiteRobot {
         &self.robot
+    }
+
+    /// Asks for a page as a run would, with its login and at its upstream.
+    ///
+    /// # Errors
+    ///
+    /// Fails when nobody answers, or not within the limits of a run.
+    pub async fn ask(&self, url: &Url) -> Result<PageAnswer, SourceError> {
+        self.source.ask(&PageRequest::get(url)).await
     }
 
     /// Returns the settings of the heaven that it fills.

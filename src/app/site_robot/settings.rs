@@ -14,13 +14,14 @@ use crate::config::{ConfigErrors, Loaded, Settings};
 use crate::filter::{CommandLine, Filter, Filters, Functions};
 use crate::heaven::HeavenSettings;
 use crate::site_robot::{ConfigFiles, RobotConf, source::Credentials};
+use crate::store::StoredRun;
 
 use super::{
     login::login,
     own_hosts::OwnHosts,
     public_url::PublicUrl,
     robot_conf::{read, robot_conf},
-    when::Schedule,
+    when::{Schedule, is_due},
 };
 
 /// Settings of the site robot of one site, judged.
@@ -155,6 +156,44 @@ impl SiteRobotSettings {
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
+    }
+
+    /// Returns the URLs at which it begins.
+    pub fn starting_points(&self) -> impl Iterator<Item = &Url> {
+        self.starts.iter().map(|start| &start.url)
+    }
+
+    /// Returns the directory that heaven is published into, if there is one.
+    #[must_use]
+    pub fn publishes_into(&self) -> Option<&Path> {
+        self.directory.as_deref()
+    }
+
+    /// Returns how it logs in, in words without the secret; `None` where it does not.
+    #[must_use]
+    pub fn login_kind(&self) -> Option<&'static str> {
+        match &self.login {
+            Some(Credentials::Bearer(_)) => Some("by a bearer token"),
+            Some(Credentials::Cookie(_)) => Some("by a cookie"),
+            Some(Credentials::Basic { .. }) => Some("by a name and a password"),
+            None => self
+                .conf
+                .password
+                .as_ref()
+                .map(|_| "by a name and a password"),
+        }
+    }
+
+    /// Returns when it runs next by its schedule; `last` is the last run of its site.
+    ///
+    /// What is due already is due now.
+    #[must_use]
+    pub fn next_run_ms(&self, last: Option<&StoredRun>, now_ms: i64) -> Option<i64> {
+        let schedule = self.schedule.as_ref()?;
+        if is_due(schedule, last, None, now_ms) {
+            return Some(now_ms);
+        }
+        schedule.next_ms(now_ms)
     }
 
     /// Tells whether it is to run by a schedule.

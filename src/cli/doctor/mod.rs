@@ -4,9 +4,12 @@ mod certificates;
 mod check;
 mod configuration;
 mod database;
+mod heaven;
 mod robots_txt;
 mod run;
 mod server;
+mod site_robot;
+mod sites;
 mod sources;
 mod verification;
 

@@ -6,15 +6,23 @@ use serde_json::json;
 
 use crate::app::ServerSettings;
 use crate::config::{Loaded, Settings};
+use crate::store::Store;
 
 use super::{
-    super::{Cli, args::DoctorArgs, context, output, usage::WRONG_USAGE},
+    super::{
+        Cli,
+        args::{DoctorArgs, ServeArgs},
+        context, output, serve,
+        usage::WRONG_USAGE,
+    },
     certificates::certificates,
     check::Check,
     configuration::configuration,
     database::database,
+    heaven::heavens,
     robots_txt::robots_txt,
-    server::{access_log, heavens, listeners, upstreams},
+    server::{access_log, listeners, open_files, upstreams},
+    site_robot::robots_of_sites,
     sources::sources,
     verification::verification,
 };
@@ -26,21 +34,27 @@ pub(super) struct Subject<'a> {
     pub(super) settings: &'a Settings,
     /// None where the settings are wrong; what is wrong is told with the configuration.
     pub(super) server: Option<&'a ServerSettings>,
+    /// None where the database does not answer; that is told with it.
+    pub(super) store: Option<Store>,
 }
 
 pub(in super::super) async fn run(cli: &Cli, args: &DoctorArgs) -> anyhow::Result<ExitCode> {
-    let loaded = context::load(cli)?;
+    let loaded = loaded(cli, args)?;
     let settings = loaded.settings();
     let server = ServerSettings::new(&loaded, false).ok();
     let subject = Subject {
         loaded: &loaded,
         settings: &settings,
         server: server.as_ref(),
+        store: context::store(&loaded).await.ok(),
     };
     let configured = configuration(&subject);
     let is_configured = configured.is_ok();
     let mut checks = vec![configured];
     checks.extend(all(&subject, args.offline).await?);
+    if let Some(store) = &subject.store {
+        store.close().await;
+    }
     tell(&checks, args.json)?;
     Ok(match (checks.iter().all(Check::is_ok), is_configured) {
         (true, _) => ExitCode::SUCCESS,
@@ -49,13 +63,25 @@ pub(in super::super) async fn run(cli: &Cli, args: &DoctorArgs) -> anyhow::Resul
     })
 }
 
+/// Reads the settings as `serve` would with the same flags.
+fn loaded(cli: &Cli, args: &DoctorArgs) -> anyhow::Result<Loaded> {
+    let flags = ServeArgs {
+        listen: args.listen.clone(),
+        upstream: args.upstream.clone(),
+        demo: false,
+    };
+    serve::load(cli, &flags)
+}
+
 /// Checks everything but the configuration, in the order in which it is told.
 async fn all(subject: &Subject<'_>, offline: bool) -> anyhow::Result<Vec<Check>> {
     let groups = [
         upstreams(subject).await,
         listeners(subject).await,
         certificates(subject),
-        heavens(subject),
+        open_files(subject),
+        heavens(subject).await,
+        robots_of_sites(subject, offline).await,
         access_log(subject),
         robots_txt(subject).await,
         database(subject).await?,

@@ -1,11 +1,11 @@
-//! What `serve` opens and reaches: listeners, upstreams, heavens, the access log.
+//! What `serve` opens and reaches: listeners, upstreams, files, the access log.
 
 use std::{fs::OpenOptions, path::Path};
 
 use serde_json::Value;
 
 use crate::fetch::{Conditions, FetchLimits, Fetched, Fetcher};
-use crate::listen::ListenAddr;
+use crate::listen::{ListenAddr, OpenFileLimit};
 
 use super::{check::Check, database::missing_file, run::Subject};
 
@@ -50,21 +50,18 @@ pub(super) async fn listeners(subject: &Subject<'_>) -> Vec<Check> {
     checks
 }
 
-/// Looks for the directories of heavens that are not the built-in one.
-pub(super) fn heavens(subject: &Subject<'_>) -> Vec<Check> {
-    let heavens = subject.server.iter().flat_map(|server| server.heavens());
-    heavens
-        .map(|(path, directory)| {
-            let result = if Path::new(directory).is_dir() {
-                Ok(format!("{path} is served from {directory}"))
-            } else {
-                Err(format!(
-                    "there is no directory {directory} for {path}: make it, or empty heaven.directory"
-                ))
-            };
-            Check::new("heaven", result)
-        })
-        .collect()
+/// Says for how many clients the open files are enough, once `serve` has raised their limit.
+pub(super) fn open_files(subject: &Subject<'_>) -> Vec<Check> {
+    const NAME: &str = "open files";
+    let (Some(server), Some(limit)) = (subject.server, OpenFileLimit::current()) else {
+        return Vec::new();
+    };
+    let room = server.client_room(limit.raised());
+    vec![if room.is_enough() {
+        Check::new(NAME, Ok(room.to_string()))
+    } else {
+        Check::doubt(NAME, room.to_string())
+    }]
 }
 
 /// Opens the access log if it is there; it is not made here.

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use crate::app;
 use crate::cli::{Cli, args::RegistryCommand, context};
+use crate::config::wants_colours;
 use crate::telemetry::{LogFormat, start_log};
 
 use super::{
@@ -26,7 +27,7 @@ pub(in crate::cli) async fn run(cli: &Cli, command: &RegistryCommand) -> anyhow:
     let loaded = context::load(cli)?;
     context::check_database(&loaded.settings())?;
     // What a refresh has to say is printed as its result, not logged beside it.
-    start_log("error", LogFormat::Text)?;
+    start_log("error", LogFormat::Text, wants_colours())?;
     let robots = app::assemble(&loaded)?.build_idle().await?;
     let code = match command {
         RegistryCommand::Refresh(args) => refresh(&robots, args).await,

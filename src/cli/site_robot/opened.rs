@@ -3,7 +3,7 @@
 use crate::app::{SiteRobotChanges, SiteRobotRuns, SiteRobotSettings};
 use crate::cli::{Cli, context, output, usage::WrongUsage};
 use crate::clock::Clock;
-use crate::config::Loaded;
+use crate::config::{Loaded, wants_colours};
 use crate::store::{DescriptionQuery, Store};
 use crate::telemetry::{LogFormat, start_log};
 
@@ -18,7 +18,7 @@ impl Opened {
     pub(in crate::cli) async fn new(cli: &Cli) -> anyhow::Result<Self> {
         let loaded = context::load(cli)?;
         // What a run has to say is printed as its result, not logged beside it.
-        start_log("error", LogFormat::Text)?;
+        start_log("error", LogFormat::Text, wants_colours())?;
         let settings = loaded.settings();
         context::check_database(&settings)?;
         let store = Store::connect(&settings.database_url).await?;

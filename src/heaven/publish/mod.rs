@@ -7,7 +7,7 @@ mod places;
 mod staging;
 
 pub use job::{Published, publish};
-pub use pages::PublishedPages;
+pub use pages::{PublishedPages, count_published};
 pub use places::is_published;
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::places::MARK;
+use super::places::{MARK, is_published};
 use crate::heaven::{HeavenPath, HeavenSettings};
 
 /// File that lists the URLs of all pages, one a line.
@@ -135,6 +135,19 @@ impl PublishedPages {
         let found = seen.urls.binary_search_by(|known| (**known).cmp(&*url));
         found.is_ok().then_some(url)
     }
+}
+
+/// Returns how many pages are published in a directory; `None` where nothing is.
+///
+/// # Errors
+///
+/// Fails when the directory, or the list of its pages, cannot be read.
+pub fn count_published(directory: &Path) -> io::Result<Option<usize>> {
+    fs::read_dir(directory)?;
+    if !is_published(directory) {
+        return Ok(None);
+    }
+    read(directory).map(|urls| Some(urls.len()))
 }
 
 impl Shared {

@@ -34,7 +34,7 @@ const HOSTILE_HOST: &str = "<script>alert('x')</script>.example";
 const HOSTILE_PATH: &str = "/a\"onload='x'&amp;";
 
 /// Server of the list of `listbot`, whose name is hostile; `plainbot` has no list.
-struct Lists {
+pub(super) struct Lists {
     server: TestServer,
     url: String,
 }
@@ -62,7 +62,7 @@ impl Lists {
     }
 
     /// The same, with the list fetched and robots come.
-    async fn visited(site: &Site) -> Self {
+    pub(super) async fn visited(site: &Site) -> Self {
         let lists = Self::of(site).await;
         site.ranges
             .refresh(std::slice::from_ref(&lists.url), true)

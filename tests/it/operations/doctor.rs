@@ -1,26 +1,39 @@
 //! `doctor`: what it finds before `serve` would.
 
-use std::{fs, net::TcpListener, path::Path};
+use std::{fs, net::TcpListener, os::unix::fs::PermissionsExt as _, path::Path};
 
 use serde_json::Value;
 
 use crate::support::{
     http::{Reply, TestServer},
-    program::{Server, run},
+    program::{Server, run, succeed},
 };
 
 use super::site::configure;
 
 /// Result and text of the checks of a name.
 fn checks(directory: &Path, name: &str) -> Vec<(bool, String)> {
-    let output = run(directory, &["doctor", "--offline", "--json"]);
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let of_name = examine(directory, &["--offline"], name).into_iter();
+    of_name.map(|(mark, text)| (mark != "FAIL", text)).collect()
+}
+
+/// Mark and text of the checks of a name.
+fn examine(directory: &Path, flags: &[&str], name: &str) -> Vec<(&'static str, String)> {
+    let arguments = [&["doctor", "--json"], flags].concat();
+    let output = run(directory, &arguments);
+    let report: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
     let all = report["checks"].as_array().unwrap();
     all.iter()
         .filter(|check| check["check"] == name)
         .map(|check| {
             let text = check["text"].as_str().unwrap().to_owned();
-            (check["ok"] == true, text)
+            let mark = match (check["ok"] == true, check["warning"] == true) {
+                (false, _) => "FAIL",
+                (true, true) => "warn",
+                (true, false) => "ok",
+            };
+            (mark, text)
         })
         .collect()
 }
@@ -126,4 +139,275 @@ fn the_access_log_is_looked_at_and_not_made() {
     fs::write(directory.path().join("access.log"), "").unwrap();
     let (is_well, text) = asked("access.log").unwrap();
     assert!(is_well && text.contains("can be written"), "{text}");
+}
+
+#[test]
+fn listen_and_upstream_may_be_flags_as_those_of_serve() {
+    let directory = tempfile::tempdir().unwrap();
+    configure(directory.path(), "server.listen = '192.0.2.1:80'");
+    let upstream = TestServer::new(Reply::status(404));
+    let (url, taken) = (upstream.url(""), TcpListener::bind("127.0.0.1:0").unwrap());
+    let addr = taken.local_addr().unwrap().to_string();
+    let flags = [
+        "--offline",
+        "--listen",
+        &addr,
+        "--upstream",
+        &url,
+        "--upstream",
+        "http://127.0.0.1:1",
+    ];
+    let found = examine(directory.path(), &flags, "upstream");
+    let marks: Vec<_> = found.iter().map(|(mark, _)| *mark).collect();
+    assert_eq!(marks, ["ok", "FAIL"], "{found:?}");
+    assert!(found[0].1.contains(&url), "{found:?}");
+    let found = examine(directory.path(), &flags, "listen");
+    assert!(
+        matches!(&*found, [("FAIL", text)] if text.contains(&addr)),
+        "{found:?}"
+    );
+    let free = ["--offline", "--listen", "127.0.0.1:0"];
+    let found = examine(directory.path(), &free, "listen");
+    assert!(matches!(&*found, [("ok", _)]), "{found:?}");
+}
+
+/// A site of a start page and another one.
+fn site_of_two_pages() -> TestServer {
+    TestServer::with(|seen| match &*seen.path {
+        "/" => Reply::typed(
+            "text/html",
+            "<title>Start</title><p>The start of it.<a href='/a'>a</a>",
+        ),
+        "/a" => Reply::typed("text/html", "<title>Apples</title><p>All about apples."),
+        _ => Reply::status(404),
+    })
+}
+
+/// The one check of a name, with its mark.
+fn told(directory: &Path, name: &str) -> (&'static str, String) {
+    let mut found = examine(directory, &[], name);
+    assert_eq!(found.len(), 1, "{name}: {found:?}");
+    found.remove(0)
+}
+
+fn assert_told(directory: &Path, name: &str, mark: &str, words: &[&str]) {
+    let (found, text) = told(directory, name);
+    assert_eq!(found, mark, "{name}: {text}");
+    for words in words {
+        assert!(text.contains(words), "{name}: {words:?} is not in {text}");
+    }
+}
+
+#[test]
+fn without_a_site_robot_heaven_is_the_page_that_comes_with_the_program() {
+    let directory = tempfile::tempdir().unwrap();
+    configure(directory.path(), "server.listen = '127.0.0.1:0'");
+    assert_told(
+        directory.path(),
+        "heaven",
+        "ok",
+        &["/robot-heaven/", "comes with the program"],
+    );
+    assert_told(
+        directory.path(),
+        "site robot",
+        "ok",
+        &["none", "site_robot.starting_points"],
+    );
+    configure(
+        directory.path(),
+        "server.listen = '127.0.0.1:0'\nheaven.serve = false",
+    );
+    assert_told(
+        directory.path(),
+        "heaven",
+        "ok",
+        &["heaven.serve = false", "upstream"],
+    );
+}
+
+#[test]
+fn heaven_of_the_database_and_the_site_robot_that_fills_it_are_told_of() {
+    let directory = tempfile::tempdir().unwrap();
+    let site = site_of_two_pages();
+    let settings = |more: &str| {
+        format!(
+            "server.listen = '127.0.0.1:0'\nheaven.source = 'database'\nheaven.url = '{}'\n\
+             site_robot.starting_points = '{}'\n{more}",
+            site.url(""),
+            site.url("/")
+        )
+    };
+    configure(directory.path(), &settings(""));
+    assert_told(
+        directory.path(),
+        "heaven",
+        "warn",
+        &["database", "no page yet", "site-robot run"],
+    );
+    let words = [
+        &*site.url("/"),
+        "no login",
+        "has never run",
+        "only when asked",
+    ];
+    assert_told(directory.path(), "site robot", "ok", &words);
+    assert_told(
+        directory.path(),
+        "starting point",
+        "ok",
+        &[&site.url("/"), "200"],
+    );
+
+    succeed(directory.path(), &["site-robot", "run", "--delay", "0"]);
+    let more = "site_robot.schedule = '30 3 * * *'\nsite_robot.login = 'bearer geheim'\nheaven.own_pages = false";
+    configure(directory.path(), &settings(more));
+    assert_told(
+        directory.path(),
+        "heaven",
+        "ok",
+        &["2 pages", "heaven.own_pages = false"],
+    );
+    let words = [
+        "logs in by a bearer token",
+        "run 1",
+        "finished",
+        "2 resources",
+        "30 3 * * *",
+        "T03:30:00Z",
+    ];
+    assert_told(directory.path(), "site robot", "ok", &words);
+    let report = succeed(directory.path(), &["doctor"]);
+    assert!(!report.contains("geheim"), "{report}");
+
+    site.set(Reply::status(503));
+    assert_told(directory.path(), "starting point", "warn", &["503"]);
+    site.set(Reply::redirect("https://login.example/"));
+    assert_told(
+        directory.path(),
+        "starting point",
+        "warn",
+        &["https://login.example/"],
+    );
+    site.set(Reply::status(401));
+    assert_told(
+        directory.path(),
+        "starting point",
+        "warn",
+        &["401", "site_robot.login"],
+    );
+    assert!(examine(directory.path(), &["--offline"], "starting point").is_empty());
+    drop(site);
+    let (mark, text) = told(directory.path(), "starting point");
+    assert_eq!(mark, "FAIL", "{text}");
+}
+
+#[test]
+fn heaven_that_is_published_is_counted_and_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let site = site_of_two_pages();
+    let settings = format!(
+        "server.listen = '127.0.0.1:0'\nheaven.directory = 'heaven'\nheaven.url = '{}'\n\
+         site_robot.starting_points = '{}'\nsite_robot.publish = 'heaven'",
+        site.url(""),
+        site.url("/")
+    );
+    configure(directory.path(), &settings);
+    let heaven = directory.path().join("heaven");
+    fs::create_dir(&heaven).unwrap();
+    assert_told(
+        directory.path(),
+        "heaven",
+        "warn",
+        &[
+            "served from heaven",
+            "nothing is published",
+            "site-robot run",
+        ],
+    );
+    succeed(directory.path(), &["site-robot", "run", "--delay", "0"]);
+    let words = [
+        "served from heaven",
+        "2 pages",
+        "the page made from the one that they ask for",
+    ];
+    assert_told(directory.path(), "heaven", "ok", &words);
+    configure(
+        directory.path(),
+        &settings.replace(
+            "site_robot.publish = 'heaven'",
+            "site_robot.publish = 'elsewhere'",
+        ),
+    );
+    assert_told(directory.path(), "heaven", "warn", &["elsewhere"]);
+    configure(
+        directory.path(),
+        &settings.replace("heaven.directory = 'heaven'\n", ""),
+    );
+    assert_told(
+        directory.path(),
+        "heaven",
+        "warn",
+        &["comes with the program", "heaven.directory"],
+    );
+}
+
+#[test]
+fn a_heaven_that_cannot_be_read_fails() {
+    let directory = tempfile::tempdir().unwrap();
+    configure(
+        directory.path(),
+        "server.listen = '127.0.0.1:0'\nheaven.directory = 'heaven'",
+    );
+    fs::write(directory.path().join("heaven"), "a file").unwrap();
+    let (is_well, text) = check(directory.path(), "heaven");
+    assert!(!is_well && text.contains("no directory heaven"), "{text}");
+    fs::remove_file(directory.path().join("heaven")).unwrap();
+    let heaven = directory.path().join("heaven");
+    fs::create_dir(&heaven).unwrap();
+    fs::set_permissions(&heaven, fs::Permissions::from_mode(0o000)).unwrap();
+    let found = check(directory.path(), "heaven");
+    let is_root = fs::read_dir(&heaven).is_ok();
+    fs::set_permissions(&heaven, fs::Permissions::from_mode(0o755)).unwrap();
+    // Nothing is closed to root.
+    assert!(
+        is_root || (!found.0 && found.1.contains("cannot read heaven")),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn each_site_has_a_heaven_and_a_robot_of_its_own() {
+    let directory = tempfile::tempdir().unwrap();
+    let site = site_of_two_pages();
+    let settings = format!(
+        "server.listen = '127.0.0.1:0'\n\
+         [[site]]\nname = 'shop'\nhosts = ['shop.example']\nupstream = '{0}'\n\
+         site_robot.starting_points = 'http://shop.example/'\n\
+         [[site]]\nname = 'news'\nhosts = ['news.example']\nupstream = '{0}'\nheaven.serve = false",
+        site.url("")
+    );
+    configure(directory.path(), &settings);
+    assert_told(
+        directory.path(),
+        "heaven of shop",
+        "warn",
+        &["comes with the program"],
+    );
+    assert_told(
+        directory.path(),
+        "heaven of news",
+        "ok",
+        &["heaven.serve = false"],
+    );
+    assert_told(
+        directory.path(),
+        "site robot of shop",
+        "ok",
+        &["http://shop.example/", "has never run"],
+    );
+    // The upstream is asked in place of the site's own name.
+    assert_told(directory.path(), "starting point of shop", "ok", &["200"]);
+    assert!(examine(directory.path(), &[], "site robot of news").is_empty());
+    assert!(examine(directory.path(), &[], "site robot").is_empty());
 }

@@ -25,15 +25,15 @@ fn value(text: &str, name: &str, labels: &[(&str, &str)]) -> f64 {
     last.map_or(0.0, |value| value.parse().unwrap())
 }
 
-fn metrics(site: &Site) -> String {
+pub(super) fn metrics(site: &Site) -> String {
     let here = [("Host", "127.0.0.1")];
     request(site.server.addr, "GET", "/metrics", &here).text()
 }
 
 /// Name, labels and value of a sample.
-type Sample<'a> = (&'a str, &'a [(&'a str, &'a str)], u32);
+pub(super) type Sample<'a> = (&'a str, &'a [(&'a str, &'a str)], u32);
 
-fn assert_values(text: &str, expected: &[Sample<'_>]) {
+pub(super) fn assert_values(text: &str, expected: &[Sample<'_>]) {
     for (name, labels, expected) in expected {
         let found = value(text, name, labels);
         let difference = (found - f64::from(*expected)).abs();

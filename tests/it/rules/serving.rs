@@ -274,6 +274,7 @@ purposes = ['seo']
 action = 'redirect'
 [server]
 listen = '127.0.0.1:0'
+max_connections = 100
 ",
     );
     let report = succeed(directory.path(), &["doctor", "--offline"]);

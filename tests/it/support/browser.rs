@@ -40,11 +40,25 @@ impl Screen {
         height: 900,
         is_phone: false,
     };
+    pub(crate) const LAPTOP: Self = Self {
+        width: 1440,
+        height: 900,
+        is_phone: false,
+    };
+    pub(crate) const TABLET: Self = Self {
+        width: 768,
+        height: 1024,
+        is_phone: false,
+    };
     pub(crate) const PHONE: Self = Self {
         width: 390,
         height: 844,
         is_phone: true,
     };
+
+    pub(crate) fn width(self) -> u64 {
+        self.width
+    }
 }
 
 impl Browser {

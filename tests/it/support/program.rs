@@ -120,6 +120,11 @@ impl Server {
         line
     }
 
+    /// Returns the id of its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Returns the memory that it holds now, in KiB, from which the peak is counted anew.
     pub(crate) fn memory_kib(&self) -> u64 {
         std::fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5").unwrap();

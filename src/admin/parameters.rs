@@ -1,0 +1,83 @@
+//! Parameters that an address of the JSON takes: a program is told of one that it got wrong.
+
+use axum::{
+    extract::{Query, Request},
+    http::{StatusCode, Uri},
+    middleware::{Next, from_fn},
+    response::IntoResponse as _,
+    routing::MethodRouter,
+};
+
+use super::{problem::Problem, state::AdminState};
+
+/// Likeness of two names from which one is taken for the other.
+const LIKE: f64 = 0.8;
+/// Characters of an unknown name that are told.
+const MAX_TOLD_CHARS: usize = 60;
+
+/// Refuses requests whose query has other parameters than these.
+pub(super) fn takes(
+    names: &'static [&'static str],
+    route: MethodRouter<AdminState>,
+) -> MethodRouter<AdminState> {
+    route.route_layer(from_fn(
+        async move |request: Request, next: Next| match refusal(names, request.uri()) {
+            Some(problem) => problem.into_response(),
+            None => next.run(request).await,
+        },
+    ))
+}
+
+fn refusal(names: &[&str], uri: &Uri) -> Option<Problem> {
+    let told = match Query::<Vec<(String, String)>>::try_from_uri(uri) {
+        Ok(Query(pairs)) => {
+            let mut keys = pairs.into_iter().map(|(key, _)| key);
+            keys.find(|key| !names.contains(&&**key))
+                .map(|key| unknown(names, &key))?
+        }
+        Err(rejection) => rejection.body_text(),
+    };
+    let status = StatusCode::BAD_REQUEST;
+    Some(Problem::new(status, "unknown_parameter", told))
+}
+
+fn unknown(names: &[&str], key: &str) -> String {
+    let cut: String = key.chars().take(MAX_TOLD_CHARS).collect();
+    let no_such = format!("There is no parameter {cut:?} here");
+    let lower = cut.to_ascii_lowercase();
+    let likeness = |name: &&str| strsim::jaro_winkler(&lower, name);
+    let mut near: Vec<_> = names.iter().map(|name| (likeness(name), name)).collect();
+    near.sort_by(|one, other| other.0.total_cmp(&one.0));
+    match near.first() {
+        None => format!("{no_such}: this address takes no parameters."),
+        Some((like, name)) if *like >= LIKE => format!("{no_such}; did you mean {name}?"),
+        Some(_) => format!("{no_such}; this address takes {}.", names.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(names: &[&str], uri: &str) -> Option<String> {
+        refusal(names, &uri.parse().unwrap()).map(|problem| problem.message)
+    }
+
+    #[test]
+    fn a_known_parameter_is_taken_whatever_it_is() {
+        for uri in ["/", "/?", "/?q", "/?q=", "/?&q=%00&q=%ff", "/?%71=a"] {
+            assert_eq!(told(&["q"], uri), None, "{uri}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_is_told_cut() {
+        let long = format!("/?{}", "a".repeat(10_000));
+        assert!(told(&["q"], &long).unwrap().len() < 200);
+        let message = told(&["q", "page"], "/?Page=1").unwrap();
+        assert_eq!(
+            message,
+            "There is no parameter \"Page\" here; did you mean page?"
+        );
+    }
+}

@@ -1,0 +1,149 @@
+//! Robot heaven of each site: where its pages come from, how many there are, who is sent to them.
+
+use std::path::{Path, absolute};
+
+use crate::app::SiteRobotSettings;
+use crate::config::Settings;
+use crate::heaven::count_published;
+
+use super::{
+    check::Check,
+    run::Subject,
+    sites::{OfSite, sites},
+};
+
+const RUN_IT: &str = "run `robot-detection site-robot run`, or give site_robot.schedule";
+
+/// Looks at the pages that robots are sent to.
+pub(super) async fn heavens(subject: &Subject<'_>) -> Vec<Check> {
+    let mut checks = Vec::new();
+    for site in sites(subject.loaded) {
+        let settings = site.loaded.settings();
+        let robot = site.robot(subject.loaded);
+        let described = match &subject.store {
+            Some(store) => store.description_count(site.name()).await.ok(),
+            None => None,
+        };
+        checks.push(heaven(&site, &settings, robot.as_ref(), described));
+    }
+    checks
+}
+
+fn heaven(
+    site: &OfSite,
+    settings: &Settings,
+    robot: Option<&SiteRobotSettings>,
+    described: Option<u64>,
+) -> Check {
+    let name = site.label("heaven");
+    let path = &settings.heaven_path;
+    if !settings.heaven_serve {
+        let text =
+            format!("not served here (heaven.serve = false): the upstream answers for {path}");
+        return Check::new(name, Ok(text));
+    }
+    let directory = Path::new(&settings.heaven_directory);
+    match (&*settings.heaven_source, &*settings.heaven_directory) {
+        ("database", _) => from_database(&name, settings, described),
+        (_, "") => built_in(&name, path, robot.is_some()),
+        _ => match pages(directory) {
+            Ok(pages) => from_files(&name, settings, robot, pages),
+            Err(text) => Check::new(name, Err(text)),
+        },
+    }
+}
+
+fn from_database(name: &str, settings: &Settings, described: Option<u64>) -> Check {
+    let path = &settings.heaven_path;
+    let made = format!("{path} is made from the database");
+    match described {
+        None => Check::new(name, Ok(format!("{made}, which does not answer"))),
+        Some(0) => {
+            let text = format!("{made}, which has no page yet: {RUN_IT}");
+            Check::doubt(name, text)
+        }
+        Some(count) => {
+            let text = format!("{made}: {}; {}", pages_text(count), sent_to(settings));
+            Check::new(name, Ok(text))
+        }
+    }
+}
+
+fn built_in(name: &str, path: &str, has_robot: bool) -> Check {
+    let text = format!("{path} is the page that comes with the program");
+    if has_robot {
+        let advice = "nothing is made of what the site robot finds: set heaven.source = \"database\", or heaven.directory and site_robot.publish";
+        return Check::doubt(name, format!("{text}; {advice}"));
+    }
+    Check::new(name, Ok(text))
+}
+
+/// Returns how many pages are published in a directory, or what is wrong with it.
+fn pages(directory: &Path) -> Result<Option<usize>, String> {
+    let shown = directory.display();
+    if !directory.is_dir() {
+        return Err(format!(
+            "there is no directory {shown} for it: make it, or empty heaven.directory"
+        ));
+    }
+    count_published(directory)
+        .map_err(|error| format!("cannot read {shown}: {error}: let the user of `serve` read it"))
+}
+
+fn from_files(
+    name: &str,
+    settings: &Settings,
+    robot: Option<&SiteRobotSettings>,
+    pages: Option<usize>,
+) -> Check {
+    let (path, directory) = (&settings.heaven_path, &settings.heaven_directory);
+    let served = format!("{path} is served from {directory}");
+    let into = robot.map(SiteRobotSettings::publishes_into);
+    let is_same = |into: &Path| absolute(into).ok() == absolute(directory).ok();
+    match (into, pages) {
+        (Some(Some(into)), _) if !is_same(into) => {
+            let into = into.display();
+            let advice = format!(
+                "the site robot publishes into {into}: make site_robot.publish and heaven.directory the same"
+            );
+            Check::doubt(name, format!("{served}, and {advice}"))
+        }
+        (Some(Some(_)), None) => Check::doubt(
+            name,
+            format!("{served}, where nothing is published yet: {RUN_IT}"),
+        ),
+        (Some(None), None) => {
+            let advice = "the site robot publishes nothing there: set site_robot.publish";
+            Check::doubt(name, format!("{served}; {advice}"))
+        }
+        (None, None) => Check::new(name, Ok(format!("{served}, pages of the site's own"))),
+        (_, Some(count)) => {
+            let count = pages_text(u64::try_from(count).unwrap_or(u64::MAX));
+            Check::new(
+                name,
+                Ok(format!("{served}: {count}; {}", sent_to(settings))),
+            )
+        }
+    }
+}
+
+fn pages_text(count: u64) -> String {
+    match count {
+        1 => "1 page".to_owned(),
+        count => format!("{count} pages"),
+    }
+}
+
+/// Says to which of the pages robots are redirected.
+fn sent_to(settings: &Settings) -> String {
+    let is_of_files = settings.heaven_source != "database";
+    let has_url = !settings.heaven_url.is_empty() || !settings.hosts.is_empty();
+    let why = if !settings.heaven_own_pages {
+        "heaven.own_pages = false"
+    } else if is_of_files && !has_url {
+        "set heaven.url to send them to their pages"
+    } else {
+        return "robots are sent to the page made from the one that they ask for".to_owned();
+    };
+    format!("robots are sent to its start ({why})")
+}

@@ -1,0 +1,156 @@
+//! The site robot: where it begins, how it logs in, what its last run did, when it runs next.
+
+use chrono::{DateTime, SecondsFormat};
+
+use crate::app::{SiteRobotRuns, SiteRobotSettings, site_robots};
+use crate::clock::Clock;
+use crate::store::{RunWanted, Store, StoredRun};
+
+use super::{
+    check::Check,
+    run::Subject,
+    sites::{OfSite, sites},
+};
+
+/// Starting points that are asked, at most.
+const MAX_ASKED: usize = 10;
+
+/// Says of each site robot what it would do, and asks for its starting points.
+pub(super) async fn robots_of_sites(subject: &Subject<'_>, offline: bool) -> Vec<Check> {
+    let robots = match site_robots(subject.loaded) {
+        Ok(robots) => robots,
+        Err(error) => return vec![Check::new("site robot", Err(error.to_string()))],
+    };
+    if robots.is_empty() {
+        let none = "none: site_robot.starting_points names no page to begin at";
+        return vec![Check::new("site robot", Ok(none.to_owned()))];
+    }
+    let mut checks = Vec::new();
+    let served = sites(subject.loaded);
+    for robot in &robots {
+        let site = served.iter().find(|site| site.name() == robot.site());
+        let site = site
+            .cloned()
+            .unwrap_or_else(|| OfSite::unserved(robot, subject.loaded));
+        checks.push(about(&site, robot, subject.store.as_ref()).await);
+        let doubts = robot.warnings().iter();
+        checks.extend(doubts.map(|text| Check::doubt(&site.label("site robot"), text.clone())));
+        if !offline {
+            checks.extend(starting_points(&site, robot, subject.store.as_ref()).await);
+        }
+    }
+    checks
+}
+
+async fn about(site: &OfSite, robot: &SiteRobotSettings, store: Option<&Store>) -> Check {
+    let mut starts = robot.starting_points();
+    let first = starts.next().map(ToString::to_string).unwrap_or_default();
+    let more = match starts.count() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let login = robot
+        .login_kind()
+        .map_or_else(|| "no login".to_owned(), |kind| format!("logs in {kind}"));
+    let runs = match store {
+        Some(store) => runs(site, robot, store).await,
+        None => "its runs are not known".to_owned(),
+    };
+    let text = format!("begins at {first}{more}; {login}; {runs}");
+    Check::new(site.label("site robot"), Ok(text))
+}
+
+/// Says what the last run did, and when the next one begins.
+async fn runs(site: &OfSite, robot: &SiteRobotSettings, store: &Store) -> String {
+    let (Ok(runs), Ok(described)) = (
+        store.runs(site.name(), 1).await,
+        store.description_count(site.name()).await,
+    ) else {
+        return "its runs are not known".to_owned();
+    };
+    let last = runs.first();
+    let last_text = last.map_or_else(
+        || "it has never run".to_owned(),
+        |run| format!("{}, {described} resources are described", run_text(run)),
+    );
+    let cron = site.loaded.settings().site_robot_schedule;
+    let now_ms = Clock::system().now_ms();
+    let next = match robot.next_run_ms(last, now_ms) {
+        None if cron.is_empty() => {
+            "it runs only when asked (site_robot.schedule is empty)".to_owned()
+        }
+        None => format!("by the schedule {cron} it never runs again"),
+        Some(next_ms) if next_ms <= now_ms => {
+            format!("by the schedule {cron} it is due: a running `serve` begins it")
+        }
+        Some(next_ms) => format!("by the schedule {cron} it runs next at {}", moment(next_ms)),
+    };
+    format!("{last_text}; {next}")
+}
+
+fn run_text(run: &StoredRun) -> String {
+    let (id, began) = (run.run_id, moment(run.started_ms));
+    let state = match (run.finished_ms, run.wanted) {
+        (Some(at_ms), _) => format!("{} at {}", run.state.as_str(), moment(at_ms)),
+        (None, RunWanted::Run) => "goes on, or was cut off".to_owned(),
+        (None, RunWanted::Pause) => "is paused".to_owned(),
+        (None, RunWanted::Stop) => "was stopped; the next one resumes it".to_owned(),
+    };
+    format!("run {id}, begun at {began}, {state}")
+}
+
+/// Asks for each starting point as a run would.
+async fn starting_points(
+    site: &OfSite,
+    robot: &SiteRobotSettings,
+    store: Option<&Store>,
+) -> Vec<Check> {
+    let name = site.label("starting point");
+    let runs = match asking(robot, store).await {
+        Ok(runs) => runs,
+        Err(error) => return vec![Check::new(name, Err(format!("{error:#}")))],
+    };
+    let mut checks = Vec::new();
+    for url in robot.starting_points().take(MAX_ASKED) {
+        checks.push(match runs.ask(url).await {
+            Ok(answer) => {
+                let location = answer.location();
+                judge(&name, url.as_str(), answer.status, location.as_deref())
+            }
+            Err(error) => Check::new(name.clone(), Err(format!("{url}: {error}"))),
+        });
+    }
+    checks
+}
+
+/// Makes a robot that asks; only with the database of our sites is it known there as ours.
+async fn asking(robot: &SiteRobotSettings, store: Option<&Store>) -> anyhow::Result<SiteRobotRuns> {
+    match store {
+        Some(store) => SiteRobotRuns::new(robot, store).await,
+        None => SiteRobotRuns::new(robot, &Store::connect("sqlite::memory:").await?).await,
+    }
+}
+
+fn judge(name: &str, url: &str, status: u16, location: Option<&str>) -> Check {
+    match (status, location) {
+        (200..=299, _) => Check::new(name, Ok(format!("{url} answers {status}"))),
+        (300..=399, Some(location)) => Check::doubt(
+            name,
+            format!("{url} is redirected to {location}: begin there, or see to site_robot.login"),
+        ),
+        (401 | 403, _) => Check::doubt(
+            name,
+            format!("{url} answers {status}: see to site_robot.login"),
+        ),
+        _ => Check::doubt(
+            name,
+            format!("{url} answers {status}: nothing is found there"),
+        ),
+    }
+}
+
+fn moment(time_ms: i64) -> String {
+    DateTime::from_timestamp_millis(time_ms)
+        .map(|at| at.to_rfc3339_opts(SecondsFormat::Secs, true))
+        .unwrap_or_default()
+}

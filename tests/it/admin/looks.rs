@@ -1,0 +1,146 @@
+//! How the pages look, measured in a real browser.
+
+use serde_json::Value;
+
+use super::{
+    browser::{go, log_in},
+    site::{Plan, Site, flat_file},
+    verification::Lists,
+};
+use crate::support::{
+    browser::{Browser, Screen},
+    http::Reply,
+};
+
+/// Every page, with a name for its picture.
+const PAGES: [(&str, &str); 19] = [
+    ("overview", "overview"),
+    ("robots", "robots"),
+    ("robots?q=nobody", "robots-none"),
+    ("robots/new", "robot-new"),
+    ("robots/web-robots-db/acme0123", "robot"),
+    ("identify", "identify"),
+    (
+        "identify?user_agent=Acme0007Walker%2F2&path=%2Fmembers-only-stuff%2F",
+        "identified",
+    ),
+    ("verification", "verification"),
+    ("robots-txt", "robots-txt"),
+    ("sites", "sites"),
+    ("site-robot", "site-robot"),
+    ("site-robot/descriptions", "descriptions"),
+    ("site-robot/explain", "explain"),
+    ("refreshes", "refreshes"),
+    ("refreshes/1", "refresh-record"),
+    ("refresh", "refresh"),
+    ("account", "account"),
+    ("nothing-here", "problem"),
+    ("verification?robot=listbot", "verification-robot"),
+];
+
+async fn visited() -> (Site, Lists) {
+    let site = Plan::default().start().await;
+    site.source.set(Reply::text(flat_file(250)));
+    site.refresh().await;
+    let lists = Lists::visited(&site).await;
+    (site, lists)
+}
+
+async fn measure(browser: &Browser, script: &str) -> Value {
+    browser.client.execute(script, vec![]).await.unwrap()
+}
+
+#[tokio::test]
+async fn the_header_is_one_line_and_stays_where_it_is() {
+    let (site, _lists) = visited().await;
+    let mut browser = Browser::start().await;
+    browser.look(Screen::DESK, "light").await;
+    log_in(&browser, &site).await;
+    for screen in [Screen::DESK, Screen::LAPTOP] {
+        browser.look(screen, "light").await;
+        let mut first = Value::Null;
+        for (page, _) in PAGES {
+            go(&browser, &site, page).await;
+            // Left edge and middle of each entry, and the header's own height.
+            let script = "
+                const box = element => element.getBoundingClientRect();
+                const entries = [...document.querySelectorAll('.top a, .top button')];
+                return [
+                    box(document.querySelector('.top')).height,
+                    entries.map(entry => [entry.textContent.trim(), Math.round(box(entry).left)]),
+                    new Set(entries.map(entry => Math.round((box(entry).top + box(entry).bottom) / 2))).size,
+                ];";
+            let found = measure(&browser, script).await;
+            assert_eq!(found[2], 1, "{screen:?} {page}: all in one line: {found}");
+            assert!(found[1].as_array().unwrap().len() >= 11, "{page}: {found}");
+            if first.is_null() {
+                first = found;
+            } else {
+                assert_eq!(found, first, "{screen:?} {page}: the header jumps");
+            }
+        }
+    }
+    browser.end().await;
+}
+
+#[tokio::test]
+async fn every_page_fits_every_screen_in_any_light() {
+    let (site, _lists) = visited().await;
+    let mut browser = Browser::start().await;
+    browser.look(Screen::DESK, "light").await;
+    log_in(&browser, &site).await;
+    for screen in [Screen::PHONE, Screen::TABLET, Screen::DESK, Screen::LAPTOP] {
+        for scheme in ["light", "dark"] {
+            browser.look(screen, scheme).await;
+            for (page, name) in PAGES {
+                go(&browser, &site, page).await;
+                let script = "return [document.documentElement.scrollWidth, window.innerWidth];";
+                let found = measure(&browser, script).await;
+                let [wide, screen_wide] = [0, 1].map(|at| found[at].as_u64().unwrap());
+                assert!(wide <= screen_wide, "{screen:?} {page}: {found}");
+                let width = screen.width();
+                browser
+                    .keep_screenshot(&format!("looks-{width}-{scheme}-{name}"))
+                    .await;
+            }
+        }
+    }
+    browser.end().await;
+}
+
+#[tokio::test]
+async fn the_newest_bar_is_seen_on_a_phone() {
+    let (site, _lists) = visited().await;
+    let mut browser = Browser::start().await;
+    browser.look(Screen::DESK, "light").await;
+    log_in(&browser, &site).await;
+    for screen in [Screen::PHONE, Screen::TABLET, Screen::DESK] {
+        browser.look(screen, "light").await;
+        go(&browser, &site, "verification").await;
+        // The last bar stands in the part of its box that is not scrolled away.
+        let script = "
+            const bars = [...document.querySelectorAll('.chart rect')];
+            const newest = bars.reduce((a, b) => b.x.baseVal.value >= a.x.baseVal.value ? b : a);
+            const box = element => element.getBoundingClientRect();
+            let [left, right] = [0, window.innerWidth];
+            for (let part = newest.parentElement; part; part = part.parentElement) {
+                if (getComputedStyle(part).overflowX !== 'visible') {
+                    left = Math.max(left, box(part).left);
+                    right = Math.min(right, box(part).right);
+                }
+            }
+            const text = document.querySelector('.chart text');
+            return [box(newest).left >= left, box(newest).right <= right, box(text).height, box(newest).width];";
+        let found = measure(&browser, script).await;
+        assert_eq!(
+            (&found[0], &found[1]),
+            (&true.into(), &true.into()),
+            "{screen:?}: {found}"
+        );
+        assert!(
+            found[2].as_f64().unwrap() >= 10.0,
+            "{screen:?}: its words can be read: {found}"
+        );
+    }
+    browser.end().await;
+}

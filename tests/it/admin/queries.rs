@@ -1,0 +1,238 @@
+//! What a query of the JSON must not say, and who is answered in JSON.
+
+use reqwest::{Method, StatusCode, header};
+
+use super::site::{Answer, Client, Plan, Site, flat_file};
+use crate::support::http::Reply;
+
+/// Site without a login, with robots for several pages.
+async fn open() -> (Site, Client) {
+    let site = Plan::open().start().await;
+    site.source.set(Reply::text(flat_file(150)));
+    site.refresh().await;
+    let client = site.client();
+    (site, client)
+}
+
+async fn accepting(client: &Client, method: Method, path: &str, accept: &str) -> Answer {
+    let request = client.request(method, path).header(header::ACCEPT, accept);
+    client
+        .send(request.header(header::ORIGIN, client.origin()))
+        .await
+}
+
+fn assert_problem(answer: &Answer, status: u16, code: &str, words: &str) {
+    assert_eq!(answer.status, status, "{}", answer.body);
+    assert_eq!(answer.header("content-type"), "application/json");
+    let error = &answer.json()["error"];
+    assert_eq!(error["code"], code, "{}", answer.body);
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains(words), "{words:?} is not in {message:?}");
+}
+
+#[tokio::test]
+async fn a_parameter_that_an_address_does_not_have_is_refused_with_the_nearest_name() {
+    let (_site, client) = open().await;
+    for (path, words) in [
+        ("api/status?sit=a", "did you mean site?"),
+        ("api/settings?hosts=a", "did you mean host?"),
+        (
+            "api/robots?serch=acme",
+            "q, source, status, sort, dir, page",
+        ),
+        ("api/robots?pge=2", "did you mean page?"),
+        ("api/robots?q=acme&Page=2", "did you mean page?"),
+        ("api/robots?limit=10", "\"limit\""),
+        ("api/robots?%3Cscript%3E=1", "<script>"),
+        (
+            "api/robots/web-robots-db/acme0001?q=1",
+            "takes no parameters",
+        ),
+        ("api/refreshes?page=2", "takes no parameters"),
+        ("api/refreshes/1?page=2", "takes no parameters"),
+        ("api/refresh?source=a", "takes no parameters"),
+        ("api/identify?useragent=a", "did you mean user_agent?"),
+        ("api/sites?site=a", "takes no parameters"),
+        ("api/site-robot?sites=a", "did you mean site?"),
+        ("api/site-robot/runs?limit=3", "site"),
+        ("api/site-robot/descriptions?after=3", "did you mean after_"),
+        ("api/site-robot/description?uri=a", "did you mean url?"),
+        ("api/site-robot/explain?uri=a", "did you mean url?"),
+        ("api/verification?robots=a", "did you mean robot?"),
+        ("api/verification/ranges/refresh?x=a", "takes no parameters"),
+        ("api/robots-txt?hosts=a", "did you mean host?"),
+        (
+            "api/robots-txt/check?user_agent=a",
+            "robot, url, host, site",
+        ),
+    ] {
+        let answer = client.get(path).await;
+        assert_problem(&answer, 400, "unknown_parameter", words);
+    }
+    for path in [
+        "api/robots?id=x",
+        "api/refresh?force=true",
+        "api/reload?x",
+        "api/site-robot/run?sit=a",
+    ] {
+        let answer = client.send(client.json(Method::POST, path, "{}")).await;
+        assert_problem(&answer, 400, "unknown_parameter", "");
+    }
+    let answer = client
+        .send(client.request(Method::DELETE, "api/robots/manual/a?force=1"))
+        .await;
+    assert_problem(&answer, 400, "unknown_parameter", "takes no parameters");
+}
+
+#[tokio::test]
+async fn every_parameter_that_an_address_has_is_taken() {
+    let (_site, client) = open().await;
+    for path in [
+        "api/status?site=&host=a.example",
+        "api/settings?site=&host=a.example",
+        "api/robots?q=a&source=web-robots-db&status=active&sort=id&dir=desc&page=1",
+        "api/robots?",
+        "api/robots?q=a&",
+        "api/identify?user_agent=a&path=/&method=GET&host=a.example&site=",
+        "api/verification?robot=a&sort=spoofed&dir=desc",
+        "api/robots-txt?site=&host=a.example",
+        "api/robots-txt/check?robot=a&url=/a&host=a.example&site=",
+    ] {
+        let answer = client.get(path).await;
+        assert_eq!(answer.status, StatusCode::OK, "{path}: {}", answer.body);
+    }
+    for path in [
+        "api/site-robot?site=a",
+        "api/site-robot/runs?site=a",
+        "api/site-robot/descriptions?site=a&q=b&after_key=c&after_url=d",
+        "api/site-robot/description?site=a&url=b",
+        "api/site-robot/explain?site=a&url=b",
+    ] {
+        let answer = client.get(path).await;
+        // No site is walked here.
+        assert_eq!(
+            answer.status,
+            StatusCode::NOT_FOUND,
+            "{path}: {}",
+            answer.body
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_page_that_is_not_there_is_refused() {
+    let (_site, client) = open().await;
+    for (page, words) in [
+        ("0", "from 1"),
+        ("-1", "from 1"),
+        ("first", "from 1"),
+        ("99999999999999999999999", "from 1"),
+        ("3", "there are 2 pages"),
+        ("18446744073709551615", "there are 2 pages"),
+    ] {
+        let answer = client.get(&format!("api/robots?page={page}")).await;
+        assert_problem(&answer, 400, "out_of_range", words);
+    }
+    let none = client.get("api/robots?q=nobody-has-this-name&page=1").await;
+    assert_eq!(none.json()["total"], 0);
+    let answer = client.get("api/site-robot/descriptions?after_key=a").await;
+    assert_problem(&answer, 400, "out_of_range", "after_url");
+    // A page for people shows what is nearest.
+    for page in ["0", "3", "18446744073709551615"] {
+        let answer = client.get(&format!("robots?page={page}&pge=1")).await;
+        assert_eq!(answer.status, StatusCode::OK, "{page}");
+        assert!(answer.body.contains("Acme Robot"), "{page}");
+    }
+}
+
+#[tokio::test]
+async fn who_asks_for_json_is_told_errors_in_json() {
+    let (_site, client) = open().await;
+    let json = "application/json";
+    for (method, path, status, code, words) in [
+        (
+            Method::GET,
+            "robots/export?format=csv",
+            422,
+            "invalid",
+            "nginx",
+        ),
+        (Method::GET, "nothing-here", 404, "not_found", ""),
+        (
+            Method::GET,
+            "robots/web-robots-db/nobody",
+            404,
+            "not_found",
+            "nobody",
+        ),
+        (Method::POST, "overview", 405, "method_not_allowed", ""),
+        (
+            Method::POST,
+            "robots/new",
+            415,
+            "unsupported_media_type",
+            "",
+        ),
+        (Method::GET, "api/robots/%FF/a", 400, "bad_request", ""),
+        (Method::GET, "robots/%FF/a", 400, "bad_request", ""),
+        (Method::GET, "robots?q=a&q=b", 422, "invalid", "q"),
+    ] {
+        let answer = accepting(&client, method, path, json).await;
+        assert_problem(&answer, status, code, words);
+    }
+    for accept in [
+        "application/json, text/plain, */*",
+        "application/problem+json",
+        "text/html;q=0.5, application/json",
+        "APPLICATION/JSON; charset=utf-8",
+    ] {
+        let answer = accepting(&client, Method::GET, "nothing-here", accept).await;
+        assert_problem(&answer, 404, "not_found", "");
+    }
+    for accept in [
+        "*/*",
+        "text/html",
+        "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+        "text/html, application/json",
+        "text/html, application/json;q=0.9",
+        "application/json;q=0",
+        "\u{ff}",
+    ] {
+        let answer = accepting(&client, Method::GET, "nothing-here", accept).await;
+        assert_eq!(answer.status, StatusCode::NOT_FOUND, "{accept}");
+        assert!(
+            answer.header("content-type").starts_with("text/html"),
+            "{accept}"
+        );
+    }
+    // Below `api/` nobody gets a page.
+    let answer = accepting(&client, Method::GET, "api/nothing", "text/html").await;
+    assert_problem(&answer, 404, "not_found", "");
+}
+
+#[tokio::test]
+async fn who_asks_for_json_and_is_not_logged_in_is_told_so_and_sent_nowhere() {
+    let site = Plan::default().start().await;
+    let client = site.client();
+    for path in [
+        "overview",
+        "robots/export?format=nginx",
+        "nothing-here",
+        "api/status",
+    ] {
+        let answer = accepting(&client, Method::GET, path, "application/json").await;
+        assert_problem(&answer, 401, "unauthorized", "Log in");
+    }
+    let form = client.form("login", &[("password", "wrong")]);
+    let answer = client
+        .send(form.header(header::ACCEPT, "application/json"))
+        .await;
+    assert!(answer.status.is_client_error(), "{}", answer.status);
+    assert!(
+        answer.json()["error"]["message"].is_string(),
+        "{}",
+        answer.body
+    );
+    let page = accepting(&client, Method::GET, "overview", "text/html").await;
+    assert_eq!(page.status, StatusCode::SEE_OTHER);
+}

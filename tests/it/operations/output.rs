@@ -1,0 +1,184 @@
+//! What stands on standard output and on a terminal.
+
+use std::{
+    fs,
+    io::{self, Read as _},
+    path::Path,
+    process::{Command, Output, Stdio},
+};
+
+use crate::support::program::{FIREFOX, command, eventually, request};
+
+use super::site::configure;
+
+/// Runs the program with nobody who reads its standard output.
+fn unread(directory: &Path, arguments: &[&str]) -> Output {
+    let (reader, writer) = io::pipe().unwrap();
+    drop(reader);
+    let stdin = fs::File::open(directory.join("input")).unwrap();
+    command(directory)
+        .args(arguments)
+        .stdin(stdin)
+        .stdout(writer)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+        .wait_with_output()
+        .unwrap()
+}
+
+#[test]
+fn a_closed_pipe_ends_every_command_quietly() {
+    let directory = tempfile::tempdir().unwrap();
+    configure(directory.path(), "server.listen = '127.0.0.1:0'");
+    let lines = format!("{FIREFOX}\n").repeat(10);
+    fs::write(directory.path().join("input"), lines).unwrap();
+    let robots = "User-agent: *\nDisallow: /a\nDissalow: /b\n";
+    fs::write(directory.path().join("robots.txt"), robots).unwrap();
+    fs::write(directory.path().join("filter.conf"), "").unwrap();
+    for arguments in [
+        &["completions", "bash"][..],
+        &["completions", "zsh"],
+        &["--help"],
+        &["help", "serve"],
+        &["--version"],
+        &["init", "--stdout"],
+        &["doctor", "--offline"],
+        &["doctor", "--offline", "--json"],
+        &["registry", "list"],
+        &["registry", "list", "--json"],
+        &["registry", "show", "googlebot"],
+        &["registry", "export", "--format", "nginx"],
+        &["identify"],
+        &["identify", "--json"],
+        &["identify", "--summary"],
+        &["explain", "--path", "/", "--user-agent", "x"],
+        &["explain", "--path", "/", "--user-agent", "x", "--json"],
+        &[
+            "robots-txt",
+            "check",
+            "--file",
+            "robots.txt",
+            "--user-agent",
+            "x",
+            "/a",
+        ],
+        &["robots-txt", "lint", "robots.txt"],
+        &["site-robot", "check", "filter.conf"],
+        &["site-robot", "fmt", "filter.conf"],
+        &["site-robot", "status"],
+        &["site-robot", "status", "--json"],
+        &["site-robot", "export"],
+        &["verify", "--ip", "127.0.0.1", "--user-agent", "x"],
+        &["admin", "token", "a-test"],
+    ] {
+        let output = unread(directory.path(), arguments);
+        let told = String::from_utf8_lossy(&output.stderr);
+        for word in ["panicked", "roken pipe", "os error"] {
+            assert!(!told.contains(word), "{arguments:?}: {told}");
+        }
+        let code = output.status.code();
+        assert!(
+            matches!(code, Some(0 | 1)),
+            "{arguments:?}: {code:?} {told}"
+        );
+        assert!(!told.contains("error:"), "{arguments:?}: {told}");
+    }
+}
+
+#[test]
+fn a_server_serves_on_when_nobody_reads_what_it_prints() {
+    let directory = tempfile::tempdir().unwrap();
+    let (reader, writer) = io::pipe().unwrap();
+    drop(reader);
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = free.local_addr().unwrap();
+    drop(free);
+    let log = directory.path().join("stderr.log");
+    let mut server = command(directory.path())
+        .args(["serve", "--demo", "--listen", &addr.to_string()])
+        .stdout(writer)
+        .stderr(fs::File::create(&log).unwrap())
+        .spawn()
+        .unwrap();
+    eventually("it serves", || {
+        assert!(server.try_wait().unwrap().is_none(), "it ended");
+        std::net::TcpStream::connect(addr).is_ok()
+    });
+    let status = request(addr, "GET", "/", &[("User-Agent", FIREFOX)]).status;
+    server.kill().unwrap();
+    server.wait().unwrap();
+    assert_eq!(status, 200);
+    let told = fs::read_to_string(log).unwrap();
+    assert!(
+        told.contains("admin password, shown this once: "),
+        "it is not lost: {told}"
+    );
+}
+
+/// What a server prints on a terminal until it serves, both outputs as they come.
+fn on_a_terminal(variables: &[(&str, &str)]) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    let program = env!("CARGO_BIN_EXE_robot-detection");
+    let mut script = Command::new("script");
+    script
+        .current_dir(directory.path())
+        .args(["--quiet", "--flush", "--return", "--command"])
+        .arg(format!(
+            "exec '{program}' serve --demo --listen 127.0.0.1:0"
+        ))
+        .arg("/dev/null")
+        .env("TERM", "xterm-256color")
+        .env_remove("NO_COLOR")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped());
+    for (name, value) in variables {
+        script.env(name, value);
+    }
+    let mut script = script.spawn().unwrap();
+    let mut output = script.stdout.take().unwrap();
+    let mut told = Vec::new();
+    let is_ready = |told: &[u8]| {
+        let told = String::from_utf8_lossy(told);
+        told.contains(" on http://") && told.contains("robot heaven has")
+    };
+    while !is_ready(&told) {
+        let mut bytes = [0; 4096];
+        let read = output.read(&mut bytes).unwrap();
+        assert!(read > 0, "it ended: {}", String::from_utf8_lossy(&told));
+        told.extend_from_slice(&bytes[..read]);
+    }
+    // The terminal is hung up, and the server with it.
+    script.kill().unwrap();
+    script.wait().unwrap();
+    String::from_utf8_lossy(&told).into_owned()
+}
+
+#[test]
+fn the_log_has_colours_on_a_terminal_and_where_they_are_wanted() {
+    for (variables, is_coloured) in [
+        (&[][..], true),
+        (&[("NO_COLOR", "")], true),
+        (&[("NO_COLOR", "1")], false),
+        (&[("NO_COLOR", "false")], false),
+        (&[("TERM", "dumb")], false),
+    ] {
+        let told = on_a_terminal(variables);
+        assert_eq!(
+            told.contains('\u{1b}'),
+            is_coloured,
+            "{variables:?}: {told}"
+        );
+    }
+}
+
+#[test]
+fn where_it_serves_is_told_once() {
+    let told = on_a_terminal(&[("NO_COLOR", "1")]);
+    assert_eq!(
+        told.matches("serving the demonstration site").count(),
+        1,
+        "{told}"
+    );
+    assert!(told.contains("robots are known"), "{told}");
+}
