@@ -86,6 +86,10 @@ impl RobotRuns {
     }
 
     /// Shows progress and explanations of a robot; returns the earlier one of its site.
+    #[expect(
+        clippy::must_use_candidate,
+        reason = "hardly anybody wants the earlier one back"
+    )]
     pub fn show(&self, robot: &SiteRobot) -> Option<SiteRobot> {
         let mut known = self.sites();
         // The runs of another robot are counted anew.

@@ -388,16 +388,14 @@ impl RobotDetectionBuilder {
         };
         let main = Site::new(DEFAULT_SITE, detection, &common);
         let robot_runs = RobotRuns::default();
-        #[cfg(feature = "server")]
-        let orders = Orders::new(&store, &common, &robot_runs);
         Ok(RobotDetection::new(Arc::new(Inner {
             sites: ArcSwap::from_pointee(vec![main.clone()]),
             main,
+            #[cfg(feature = "server")]
+            orders: Orders::new(&store, &common, &robot_runs),
             common,
             shown_sites: SharedSites::default(),
             reloads: Reloads::default(),
-            #[cfg(feature = "server")]
-            orders,
             #[cfg(feature = "server")]
             schedules: Schedules::new(robot_runs.clone()),
             robot_runs,

@@ -224,13 +224,11 @@ impl Store {
         let row = self
             .database
             .first::<(i64, i64)>(&sql::SITE_ROBOT_NEWS, &[]);
-        match row.await? {
-            Some((orders, heavens)) => Ok(SiteRobotNews { orders, heavens }),
-            None => {
-                let missing = sqlx::Error::Decode("no row".into());
-                Err(self.database.error(&sql::SITE_ROBOT_NEWS, &missing))
-            }
-        }
+        let (orders, heavens) = row.await?.ok_or_else(|| {
+            let missing = sqlx::Error::Decode("no row".into());
+            self.database.error(&sql::SITE_ROBOT_NEWS, &missing)
+        })?;
+        Ok(SiteRobotNews { orders, heavens })
     }
 
     /// Waits until the news are not what was `seen`, and returns them.

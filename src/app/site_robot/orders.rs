@@ -19,7 +19,7 @@ use crate::app::{
     site::{Common, DEFAULT_SITE},
 };
 use crate::clock::Clock;
-use crate::config::Loaded;
+use crate::config::{Loaded, SiteLoaded};
 use crate::layer::OwnRobot;
 use crate::site_robot::{Handle, RobotState, holder_name};
 use crate::store::{RunWanted, SiteRobotNews, Store, StoreError, StoredOrder};
@@ -158,7 +158,7 @@ impl Orders {
             let Some(order) = store.take_order(holder, clock.now_ms()).await? else {
                 return Ok(());
             };
-            let (orders, robots, stop) = (self.clone(), robots.clone(), stop.clone());
+            let (orders, robots, stop) = (self.clone(), Weak::clone(robots), stop.clone());
             tasks.spawn(async move {
                 orders.carry_out(&order, &robots, &stop).await;
                 drop(place);
@@ -281,7 +281,7 @@ impl RobotDetection {
     pub(in crate::app) fn follow_orders_by(&self, loaded: &Loaded) {
         self.orders().replace(loaded);
         let sites = loaded.sites();
-        let names = sites.iter().map(|site| site.name()).chain([DEFAULT_SITE]);
+        let names = sites.iter().map(SiteLoaded::name).chain([DEFAULT_SITE]);
         for name in names {
             let heaven = heaven_use(loaded, name, None);
             self.robot_runs().tell_heaven(name, heaven);

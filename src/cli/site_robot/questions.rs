@@ -59,12 +59,11 @@ fn print_json(explanation: &Explanation) -> std::io::Result<()> {
 
 pub(super) async fn parity(opened: &Opened, args: &ParityArgs) -> anyhow::Result<ExitCode> {
     let first = opened.first_described(&args.site).await?;
-    let runs = match first {
-        Some(url) => opened.runs_for(&args.site, &url).await?,
-        None => {
-            let none = SiteRobotChanges::default();
-            opened.runs(&args.site, &none).await?
-        }
+    let runs = if let Some(url) = first {
+        opened.runs_for(&args.site, &url).await?
+    } else {
+        let none = SiteRobotChanges::default();
+        opened.runs(&args.site, &none).await?
     };
     let parity = runs.parity(args.sample).await?;
     if args.json {
