@@ -29,7 +29,7 @@ pub(super) struct Place {
     /// Path below it, and the query.
     pub(super) local: String,
     /// Whether the client takes JSON rather than a page.
-    accepts_json: bool,
+    pub(super) accepts_json: bool,
 }
 
 impl Place {

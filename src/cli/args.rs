@@ -217,7 +217,7 @@ pub(super) struct AddArgs {
     /// Published list of its addresses, http or https; after `#` the member that counts
     #[arg(long, value_name = "URL")]
     pub(super) ranges_url: Option<String>,
-    /// Host whose keys sign its requests, such as bot.example.com; may be repeated
+    /// Host whose keys sign its requests, such as bot.example.com, or URL of a key set; may be repeated
     #[arg(long, value_name = "HOST")]
     pub(super) signature_agent: Vec<String>,
 }

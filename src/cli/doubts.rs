@@ -41,11 +41,23 @@ pub(super) fn doubts(settings: &Settings, policy: &Policy, robots: &[Robot]) -> 
     for (settings, rule) in settings.tags.iter().zip(policy.tag_rules()) {
         doubts.extend(names.about(&settings.when, rule.label()));
     }
+    doubts.extend(unknown_words(policy));
     doubts.extend(policy.shadowed_rules().map(|(rule, earlier)| {
         let (rule, earlier) = (rule.label(), earlier.label());
         format!("{rule} never decides: {earlier} comes first and matches all that it would")
     }));
     doubts
+}
+
+/// Returns a sentence about each word of an `X-Robots-Tag` header that robots do not know.
+pub(super) fn unknown_words(policy: &Policy) -> impl Iterator<Item = String> {
+    policy.tag_rules().flat_map(|rule| {
+        rule.unknown_words().map(|(word, meant)| {
+            let label = rule.label();
+            let meant = meant.map_or_else(String::new, |near| format!("; did you mean {near:?}?"));
+            format!("{label} says {word:?}, which robots do not know{meant}")
+        })
+    })
 }
 
 /// Names that are known, to compare those of the settings with.

@@ -106,6 +106,7 @@ impl Attendant {
         let reloaded = serve::load(&self.cli, &self.args).and_then(|loaded| {
             context::log_settings(&loaded)?;
             let reloaded = app::reload(&self.robots, &loaded)?;
+            serve::warn_of_words(&loaded);
             self.file.is_on = loaded.settings().reload_on_change;
             Ok(reloaded)
         });

@@ -44,7 +44,7 @@ fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     match &cli.command {
         Command::Identify(args) => identify::run(cli, args),
         Command::Init(args) => init::run(args),
-        Command::RobotsTxt(command) => robots_txt::run(command),
+        Command::RobotsTxt(command) => robots_txt::run(cli, command),
         Command::SiteRobot(command) => site_robot::run(cli, command),
         Command::Completions(args) => {
             init::completions(args)?;

@@ -14,9 +14,27 @@ use crate::telemetry::start_log;
 use super::{
     Cli,
     args::ServeArgs,
-    context, output,
+    context,
+    doubts::unknown_words,
+    output,
     reload::{Attendant, FileWatch},
 };
+
+/// What settings of the demonstration are called.
+const THE_DEMONSTRATION: &str = "the demonstration";
+
+/// robots.txt of the demonstration, made from settings as that of any site.
+///
+/// What robots are sent to heaven from is not refused: they have to come to be sent.
+const ROBOTS_TXT_OF_DEMO: [(&str, &str); 4] = [
+    ("robots_txt.serve", "settings"),
+    ("robots_txt.disallow", "/login,/logout"),
+    (
+        "robots_txt.content_signal",
+        "search=yes, ai-input=yes, ai-train=no",
+    ),
+    ("robots_txt.content_usage", "search=y, train-ai=n"),
+];
 
 pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode> {
     OpenFileLimit::raise();
@@ -27,6 +45,7 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
     start_log(&filter, format, wants_colours())?;
     let server_settings = ServerSettings::new(&loaded, args.demo)?;
     let builder = app::assemble(&loaded)?.wait_for_database(true);
+    warn_of_words(&loaded);
     let is_demo = server_settings.is_demo();
     let sites: Vec<String> = server_settings.sites().collect();
     let mut server = server_settings.bind().await?;
@@ -79,12 +98,37 @@ pub(super) fn load(cli: &Cli, args: &ServeArgs) -> anyhow::Result<Loaded> {
         context::loader(cli)?
     };
     let upstream = (!args.upstream.is_empty()).then(|| args.upstream.join(","));
-    Ok(loader
+    let loader = loader
         .flag("server.listen", "--listen", args.listen.clone())
         .flag("server.upstream", "--upstream", upstream)
         // The demonstration site has no upstream whose robots.txt would count.
-        .flag("server.upstream", "--demo", args.demo.then(String::new))
-        .load()?)
+        .flag("server.upstream", "--demo", args.demo.then(String::new));
+    let loaded = loader.clone().load()?;
+    if !(args.demo || is_demonstration(&loaded)) || loaded.origin("robots_txt.serve") != "default" {
+        return Ok(loaded);
+    }
+    let set = |loader: Loader, (key, value): (&'static str, &str)| {
+        loader.flag(key, THE_DEMONSTRATION, Some(value.to_owned()))
+    };
+    Ok(ROBOTS_TXT_OF_DEMO.into_iter().fold(loader, set).load()?)
+}
+
+/// Returns `true` if there is no site, and the demonstration is served in its place.
+fn is_demonstration(loaded: &Loaded) -> bool {
+    loaded.settings().upstream.is_empty() && loaded.sites().is_empty()
+}
+
+/// Warns of what a slip may have made of headers; it is no reason not to serve.
+pub(super) fn warn_of_words(loaded: &Loaded) {
+    let sites = loaded.sites();
+    let sites = sites.iter().map(|site| site.loaded());
+    for loaded in sites.chain([loaded]) {
+        if let Ok(policy) = app::policy(loaded) {
+            for text in unknown_words(&policy) {
+                warn!("{text}");
+            }
+        }
+    }
 }
 
 /// Makes the password of a database that comes later, or another time, for ever.

@@ -49,7 +49,7 @@ pub enum FetchError {
     /// The answer did not come, or did not end, in time.
     #[error(
         "{url} took too long (limit {} s for all, {} s without a byte): \
-         try again later, or raise the limit", .total.as_secs_f32(), .idle.as_secs_f32()
+         try again later", .total.as_secs_f32(), .idle.as_secs_f32()
     )]
     Timeout {
         /// The URL without its password.
@@ -91,7 +91,7 @@ pub enum FetchError {
     },
     /// The body is larger than the limit, as announced or as counted.
     #[error(
-        "the answer of {url} is over {max_body_bytes} bytes: check the address, or raise the limit"
+        "the answer of {url} is over {max_body_bytes} bytes, more than is read: check the address"
     )]
     TooLarge {
         /// The URL without its password.

@@ -18,6 +18,12 @@ use super::{Stats, body::TextBody, course::Course, layer::Shared};
 /// Time after which a refused robot may ask again, where the status is one of "not now".
 const REFUSED_FOR: Duration = Duration::from_hours(24);
 
+/// Time after which a robot whose signature was used before may come with another.
+const SIGN_AGAIN_AFTER: Duration = Duration::from_secs(1);
+
+/// What it is told.
+const SIGN_AGAIN: &str = "The nonce of this signature was used before: sign the request anew.\n";
+
 /// Header that asks for a signature (RFC 9421 §5.1).
 const ACCEPT_SIGNATURE: HeaderName = HeaderName::from_static("accept-signature");
 
@@ -88,6 +94,12 @@ pub(super) fn answer<B, R: Default + 'static>(
         // What is served in place goes on, unless there is no page to serve.
         Course::Serve(rule) if answers.page(rule).is_some() => return None,
         Course::Serve(rule) | Course::Refuse(rule) => (answers.told(rule), &stats.robots_refused),
+        // draft-ietf-webbotauth-httpsig-protocol §5.3: a nonce used too often is answered 429.
+        Course::SignAgain => {
+            wait = Some(SIGN_AGAIN_AFTER);
+            made = Head::text(StatusCode::TOO_MANY_REQUESTS, SIGN_AGAIN.to_owned());
+            (Some(&made), &stats.robots_refused)
+        }
         Course::Spoofed => (Some(&answers.spoofed), &stats.robots_refused),
         Course::Redirect(to) => (answers.redirect(to), &stats.robots_redirected),
         Course::Slow(rule, until) => {

@@ -5,6 +5,7 @@ use std::{net::IpAddr, time::Duration};
 use http::Request;
 use tracing::warn;
 
+use crate::detect::Verdict;
 use crate::policy::{
     self, Action, Answer, Breach, Decision, Judgement, Policy, Redirect, Rule, Visit, Visitor,
 };
@@ -32,6 +33,8 @@ pub(super) enum Course<'p> {
     Redirect(&'p Redirect),
     /// The robot is told what a rule says.
     Refuse(&'p Rule),
+    /// The robot is told to sign anew: its signature was good once, before.
+    SignAgain,
     /// The robot is told that it is not who it says.
     Spoofed,
     /// The robot is told to wait, as it comes faster than a rule allows.
@@ -65,6 +68,9 @@ impl<'p> Course<'p> {
         }
         match (judgement.decision, judgement.rule) {
             (Decision::Redirect(redirect), _) => return Self::Redirect(redirect),
+            (Decision::Refuse(_), Some(_)) if is_used_up(shared, policy, request, visitor) => {
+                return Self::SignAgain;
+            }
             (Decision::Refuse(_), Some(rule)) => return Self::Refuse(rule),
             (Decision::Refuse(_), None) => return Self::Spoofed,
             _ => {}
@@ -84,7 +90,7 @@ impl<'p> Course<'p> {
             Self::Pass => Action::Pass,
             Self::Serve(_) => Action::Serve,
             Self::Redirect(_) => Action::Redirect,
-            Self::Refuse(_) | Self::Spoofed => Action::Refuse,
+            Self::Refuse(_) | Self::SignAgain | Self::Spoofed => Action::Refuse,
             Self::Slow(..) => Action::Slow,
             Self::Violation(outcome) => match (outcome.would, &outcome.breach) {
                 (Answer::Redirect, _) => Action::Redirect,
@@ -108,6 +114,28 @@ impl<'p> Course<'p> {
             },
         }
     }
+}
+
+/// Returns `true` if a robot is refused for want of a proof that it has used before.
+///
+/// A rule that refuses verified robots too is not to be got past by another signature.
+fn is_used_up<B>(
+    shared: &Shared,
+    policy: &Policy,
+    request: &Request<B>,
+    visitor: Visitor<'_>,
+) -> bool {
+    if visitor.verdict != Verdict::Unverifiable
+        || !shared.verdicts.is_replay(request, visitor.claim)
+    {
+        return false;
+    }
+    let verified = Visitor {
+        verdict: Verdict::Verified,
+        ..visitor
+    };
+    let judgement = policy.judge(&header::parts_for(policy, request), Some(verified));
+    !matches!(judgement.decision, Decision::Refuse(_))
 }
 
 /// Holds a request to robots.txt; returns what is broken, if that is more than reported.

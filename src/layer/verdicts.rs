@@ -48,6 +48,15 @@ pub trait Verdicts: Send + Sync + 'static {
         let _ = visit;
         None
     }
+
+    /// Returns `true` if an unverifiable request has a proof that was good once, before.
+    ///
+    /// It is asked of requests that are refused, which are told then to sign anew. By
+    /// default there is none.
+    fn is_replay(&self, visit: &Visit<'_>) -> bool {
+        let _ = visit;
+        false
+    }
 }
 
 /// Future of a verdict whose proof is under way.
@@ -109,6 +118,12 @@ impl Asked {
             return of_no_robot(claim);
         }
         Some(verdicts.verdict(&visit(request, claim, self.client(request), None)))
+    }
+
+    /// Returns `true` if an unverifiable request has a proof that was good once, before.
+    pub(super) fn is_replay<B>(&self, request: &Request<B>, claim: &Claim<'_>) -> bool {
+        let verdicts = self.verdicts.as_ref();
+        verdicts.is_some_and(|verdicts| verdicts.is_replay(&visit(request, claim, None, None)))
     }
 
     /// Returns what is known of a claim now, or what to wait for where the policy asks to.

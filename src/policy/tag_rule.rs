@@ -44,6 +44,8 @@ pub struct TagRule {
     label: String,
     origin: String,
     value: String,
+    /// Words that robots are not known to read, each with what was probably meant.
+    unknown: Vec<(String, Option<&'static str>)>,
     scope: Scope,
     shown: Vec<String>,
 }
@@ -93,6 +95,14 @@ impl TagRule {
     #[must_use]
     pub fn value(&self) -> &str {
         &self.value
+    }
+
+    /// Returns the words of the value that robots are not known to read, each with what was
+    /// probably meant.
+    pub fn unknown_words(&self) -> impl Iterator<Item = (&str, Option<&'static str>)> {
+        self.unknown
+            .iter()
+            .map(|(word, meant)| (word.as_str(), *meant))
     }
 
     /// Returns its conditions for people to read; none: every response.
@@ -146,10 +156,13 @@ impl TagRuleBuilder {
             refuse(("value", format!("{value:?}: {error}")))
         })?;
         let (scope, shown) = self.when.build().map_err(refuse)?;
+        let unknown = value.unknown_words();
+        let unknown = unknown.map(|(word, meant)| (word.to_owned(), meant));
         Ok(TagRule {
             label: format!("x_robots_tag {number}"),
             shown,
             origin: self.origin,
+            unknown: unknown.collect(),
             value: value.to_string(),
             scope,
         })

@@ -84,10 +84,14 @@ impl TypedRobot {
                 "signature_agents",
                 &mut robot.signature_agents,
                 proofs::signature_agents(&self.signature_agents),
-                "a host that publishes keys over https, such as bot.example.com",
+                "a host that publishes keys over https, such as bot.example.com, nor the URL of a key set, such as bot.example.com/keys.json",
             ),
         ] {
             match read.wrong {
+                Some(word) if field == "host_suffixes" && proofs::is_ending_of_all(&word) => {
+                    let text = "anybody can have a name below it; use one that only the operator's hosts end in";
+                    errors.push(TypedError::new(field, format!("{word:?}: {text}")));
+                }
                 Some(word) => {
                     errors.push(TypedError::new(field, format!("{word:?} is not {example}")));
                 }
@@ -288,7 +292,7 @@ mod tests {
             "\"http://a.example\" is not a host that publishes keys over https",
         ),
         (
-            |it| it.signature_agents = "https://a.example/keys".to_owned(),
+            |it| it.signature_agents = "https://a.example/keys?a=b".to_owned(),
             "signature_agents",
             "is not a host",
         ),

@@ -80,6 +80,8 @@ pub use flat_file::write_flat_file;
 pub use format::Format;
 pub use parse::{ParseError, Parsed, Skipped, parse};
 pub use pattern::{InvalidPattern, Pattern, PatternKind};
+#[cfg(feature = "verify")]
+pub(crate) use proofs::is_public_suffix;
 pub use purpose::Purpose;
 pub use regex::compile_regex;
 pub use robot::{Exclusion, InvalidSource, Robot, Source, Status};

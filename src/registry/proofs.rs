@@ -19,25 +19,61 @@ pub(super) struct FactList {
 /// Returns the endings of host names in a list: `*.acme.example` is `acme.example`.
 pub(super) fn host_suffixes(value: &str) -> FactList {
     FactList::read(value, |word| {
-        let suffix = word
-            .trim_start_matches(['*', '.'])
-            .trim_end_matches('.')
-            .to_ascii_lowercase();
-        is_host_name(&suffix).then_some(suffix)
+        let suffix = ending(word);
+        (is_host_name(&suffix) && !is_public_suffix(&suffix)).then_some(suffix)
     })
 }
 
-/// Returns the hosts in a list: `https://keys.acme.example/` is `keys.acme.example`.
+/// Returns `true` if a word of a list is refused as anybody can have a name below it.
+pub(super) fn is_ending_of_all(word: &str) -> bool {
+    is_public_suffix(&ending(word))
+}
+
+fn ending(word: &str) -> String {
+    let name = word.trim_start_matches(['*', '.']).trim_end_matches('.');
+    name.to_ascii_lowercase()
+}
+
+/// Returns `true` for what anybody can have a name below, such as `com`, `co.uk` or `github.io`.
+///
+/// The name is in lower case, without a dot at its end; the list is that of
+/// publicsuffix.org, as it came with the program.
+#[cfg(feature = "verify")]
+pub(crate) fn is_public_suffix(name: &str) -> bool {
+    let name = name.trim_end_matches('.').as_bytes();
+    let suffix = psl::suffix(name).filter(psl::Suffix::is_known);
+    suffix.is_some_and(|suffix| suffix.as_bytes().len() == name.len())
+}
+
+/// Returns `false`: where nothing is proven, no ending of a host proves anything.
+#[cfg(not(feature = "verify"))]
+fn is_public_suffix(_: &str) -> bool {
+    false
+}
+
+/// Returns the agents in a list: `https://keys.acme.example/` is `keys.acme.example`.
+///
+/// A host is that of a key directory, `keys.acme.example/set.json` is the URL of a key
+/// set, or of a document that names one.
 pub(super) fn signature_agents(value: &str) -> FactList {
     FactList::read(value, |word| {
-        let agent = word.trim_matches(['"', '<', '>']).to_ascii_lowercase();
-        let agent = agent.strip_prefix("https://").unwrap_or(&agent);
-        let agent = agent.strip_suffix('/').unwrap_or(agent);
-        let agent = agent.strip_suffix(":443").unwrap_or(agent);
-        let (host, port) = agent.split_once(':').unwrap_or((agent, "1"));
+        let agent = word.trim_matches(['"', '<', '>']);
+        let is_https = starts_with_ignore_case(agent, "https://");
+        let agent = if is_https { agent.get(8..)? } else { agent };
+        let path = agent.find('/').unwrap_or(agent.len());
+        let (authority, path) = agent.split_at_checked(path)?;
+        let authority = authority.to_ascii_lowercase();
+        let authority = authority.strip_suffix(":443").unwrap_or(&authority);
+        let (host, port) = authority.split_once(':').unwrap_or((authority, "1"));
         let is_port = port.parse::<u16>().is_ok_and(|number| number > 0)
             && port.bytes().all(|b| b.is_ascii_digit());
-        (is_host_name(host) && is_port).then(|| agent.to_owned())
+        let is_path = |byte: u8| byte.is_ascii_graphic() && !b"?#\"<>\\^`{|}".contains(&byte);
+        let path = if path == "/" { "" } else { path };
+        let is_agent = is_host_name(host)
+            && is_port
+            && path.bytes().all(is_path)
+            && agent.len() <= MAX_URL_BYTES;
+        is_agent.then(|| format!("{authority}{path}"))
     })
 }
 

@@ -32,8 +32,9 @@ pub struct Robot {
     pub host_suffixes: Vec<String>,
     /// Published list of its address ranges (bundled and manual only).
     pub ranges_url: Option<String>,
-    /// Hosts whose keys sign its requests, each with its port where that is not 443
-    /// (bundled and manual only, `robot-signature-agent`).
+    /// Hosts whose keys sign its requests, each with its port where that is not 443, or
+    /// with the path of a key set or of a Client ID Metadata Document (bundled and manual
+    /// only, `robot-signature-agent`).
     pub signature_agents: Vec<String>,
     /// Day on which its facts were compared with the operator's page, as
     /// `2026-11-21` (bundled and manual only, `robot-checked`).

@@ -57,6 +57,7 @@ mod names;
 mod octets;
 mod parsed;
 mod pattern;
+mod preferences;
 mod prefix_tree;
 mod presets;
 mod request_rate;

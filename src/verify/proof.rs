@@ -22,6 +22,8 @@ pub enum Finding {
     Confirmed(Evidence),
     /// It is not who it says.
     Contradicted(Evidence),
+    /// It proves nothing a second time: what proved a request before came again.
+    Replayed(Evidence),
     /// Nothing can be said: nothing is published, or it could not be had.
     Nothing(Evidence),
 }
@@ -94,7 +96,7 @@ impl Finding {
         match self {
             Self::Confirmed(_) => Verdict::Verified,
             Self::Contradicted(_) => Verdict::Spoofed,
-            Self::Nothing(_) => Verdict::Unverifiable,
+            Self::Replayed(_) | Self::Nothing(_) => Verdict::Unverifiable,
         }
     }
 
@@ -102,9 +104,10 @@ impl Finding {
     #[must_use]
     pub fn evidence(&self) -> &Evidence {
         match self {
-            Self::Confirmed(evidence) | Self::Contradicted(evidence) | Self::Nothing(evidence) => {
-                evidence
-            }
+            Self::Confirmed(evidence)
+            | Self::Contradicted(evidence)
+            | Self::Replayed(evidence)
+            | Self::Nothing(evidence) => evidence,
         }
     }
 
@@ -112,9 +115,10 @@ impl Finding {
     #[must_use]
     pub fn into_evidence(self) -> Evidence {
         match self {
-            Self::Confirmed(evidence) | Self::Contradicted(evidence) | Self::Nothing(evidence) => {
-                evidence
-            }
+            Self::Confirmed(evidence)
+            | Self::Contradicted(evidence)
+            | Self::Replayed(evidence)
+            | Self::Nothing(evidence) => evidence,
         }
     }
 }

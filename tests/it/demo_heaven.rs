@@ -6,7 +6,7 @@ use regex::Regex;
 
 use crate::support::{
     browser::{Browser, Screen},
-    program::{Answer, FIREFOX, GOOGLEBOT, Server, exchange, request},
+    program::{Answer, FIREFOX, GOOGLEBOT, Server, exchange, request, run},
 };
 
 const PAGES: [&str; 9] = [
@@ -51,6 +51,31 @@ fn words(html: &str) -> String {
         .replace("&#38;", "&")
         .replace("&amp;", "&");
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn the_demonstration_has_a_robots_txt_that_is_in_force() {
+    for arguments in [&["serve", "--demo"][..], &["serve"]] {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(
+            directory.path().join("robot-detection.toml"),
+            "web_robots_db = ''\n",
+        )
+        .unwrap();
+        let server = Server::start(directory.path(), arguments);
+        let answer = server.get("/robots.txt", GOOGLEBOT);
+        assert_eq!(answer.status, 200, "{arguments:?}");
+        assert_eq!(answer.header("content-type"), "text/plain; charset=utf-8");
+        let text = answer.text();
+        assert!(text.contains("User-agent: *\n"), "{text}");
+        assert!(text.contains("Content-Signal: "), "{text}");
+        // Robots may ask for what they are sent to heaven from.
+        assert!(!text.contains("members-only-stuff"), "{text}");
+        assert_eq!(server.get("/members-only-stuff/", GOOGLEBOT).status, 302);
+        std::fs::write(directory.path().join("served.txt"), &text).unwrap();
+        let lint = run(directory.path(), &["robots-txt", "lint", "served.txt"]);
+        assert!(lint.status.success(), "{lint:?}");
+    }
 }
 
 #[test]

@@ -179,6 +179,22 @@ fn lint_warns_and_ends_with_one() {
 }
 
 #[test]
+fn lint_knows_the_words_of_preferences() {
+    let file = "User-agent: *\nContent-Signal: serch=yes, ai-train=no\nContent-Usage: train-ai=maybe\n\
+        Content-Usage: /a/ train-ai=n, search=y\nContent-Usage: trian-ai=n\nContent-Signal: use=reference\n\
+        Content-Signal: ai-input\nContent-Usage: train-ai=n search=y\nAllow: /\n";
+    let output = fed(&["lint"], file);
+    assert_eq!(
+        stdout(&output),
+        "standard input:2: content-signal: \"serch\" is no signal that robots know, they ignore it; write search\n\
+         standard input:3: content-usage: \"maybe\" says nothing of train-ai, robots ignore it; write y or n\n\
+         standard input:5: content-usage: \"trian-ai\" is no use that robots know, they ignore it; write train-ai\n\
+         standard input:7: content-signal: \"ai-input\" has no value, robots ignore it; write ai-input=yes or ai-input=no\n\
+         standard input:8: content-usage: \"n search=y\" says nothing of train-ai, robots ignore it; write a comma between two uses\n"
+    );
+}
+
+#[test]
 fn wrong_usage_says_what_to_do() {
     for (arguments, said) in [
         (

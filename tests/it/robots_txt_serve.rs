@@ -162,6 +162,82 @@ fn ours_are_merged_over_theirs() {
 }
 
 #[test]
+fn a_merge_keeps_what_the_site_reserves() {
+    let theirs = "License: https://www.example.com/theirs.xml\n\
+        User-agent: *\nContent-Signal: search=yes, ai-train=no\n\
+        Content-Usage: train-ai=n\nContent-Usage: /open/ train-ai=y\n\
+        Content-Usage: /reports/ search=n\nDisallow: /theirs\n";
+    let house = House::robots(Reply::text(theirs));
+    let server = house.serve(
+        "[robots_txt]\nserve = 'merge'\ncontent_signal = 'search=yes, ai-input=no, ai-train=yes'\n\
+         content_usage = 'search=y'\nlicense = 'https://www.example.com/ours.xml'\n\
+         refuse_robots = 'gptbot'",
+    );
+    let text = known(&server, "www.example.com").text();
+    let (before, everybody) = text.split_once("User-agent: *\n").unwrap();
+    for line in ["theirs", "ours"] {
+        let line = format!("License: https://www.example.com/{line}.xml\n");
+        assert!(before.contains(&line), "{line}\n{text}");
+    }
+    assert_eq!(
+        everybody,
+        "Content-Signal: search=yes, ai-train=no, ai-input=no\n\
+         Content-Usage: train-ai=n, search=y\nContent-Usage: /open/ train-ai=y, search=y\n\
+         Content-Usage: /reports/ search=n\nDisallow: /theirs\n"
+    );
+    // Who has a group of its own by us keeps what the site says to everybody.
+    assert!(before.contains("User-agent: GPTBot\n"), "{text}");
+    assert!(before.contains("Content-Usage: train-ai=n\n"), "{text}");
+}
+
+#[test]
+fn what_is_served_by_purpose_is_clean_by_our_own_lint() {
+    let house = House::robots(Reply::text(THEIRS));
+    let server = house.serve(
+        "[robots_txt]\nserve = 'settings'\nrefuse_purposes = 'search, ai-training, ai-search, ai-user, seo, monitoring, preview, feed, archive, \
+         academic, advertising, scanner, library, automation, unknown'\ncontent_signal = 'use=reference'\ncontent_usage = 'train-ai=n'",
+    );
+    let text = robots(&server).text();
+    for token in ["Kangaroo Bot", "panscient.com"] {
+        assert!(
+            text.contains(&format!("User-agent: {token}\n")),
+            "{token}\n{text}"
+        );
+    }
+    fs::write(house.path().join("served.txt"), &text).unwrap();
+    let lint = run(house.path(), &["robots-txt", "lint", "served.txt"]);
+    let said = String::from_utf8_lossy(&lint.stdout).into_owned();
+    assert_eq!((lint.status.code(), said.as_str()), (Some(0), ""));
+    let strange = text.replace("Kangaroo Bot", "Wombat Bot");
+    fs::write(house.path().join("strange.txt"), strange).unwrap();
+    let lint = run(house.path(), &["robots-txt", "lint", "strange.txt"]);
+    let said = String::from_utf8_lossy(&lint.stdout).into_owned();
+    assert!(said.contains("bad-agent: \"Wombat Bot\""), "{said}");
+}
+
+#[test]
+fn preferences_of_the_settings_are_checked_as_lint_checks_them() {
+    let house = House::robots(Reply::text(THEIRS));
+    for (setting, said) in [
+        ("content_signal = 'serch=yes'", "write search"),
+        ("content_signal = 'ai-train=maybe'", "write yes or no"),
+        ("content_usage = 'trian-ai=n'", "write train-ai"),
+        ("content_usage = 'train-ai=no'", "write y or n"),
+        ("content_usage = 'Train-AI=n'", "write train-ai"),
+    ] {
+        house.configure(&format!("[robots_txt]\nserve = 'settings'\n{setting}"));
+        let output = run(house.path(), &["serve"]);
+        assert_eq!(output.status.code(), Some(2), "{setting}: {output:?}");
+        let told = String::from_utf8(output.stderr).unwrap();
+        let key = setting.split(' ').next().unwrap();
+        assert!(
+            told.contains(key) && told.contains(said),
+            "{setting}: {told}"
+        );
+    }
+}
+
+#[test]
 fn conditions_head_and_other_methods() {
     let house = House::robots(Reply::text(THEIRS));
     let server = house.serve("[robots_txt]\nserve = 'settings'\ndisallow = '/x'");
@@ -554,7 +630,7 @@ fn a_reload_that_changes_nothing_keeps_tag_and_date() {
 }
 
 #[test]
-fn the_demonstration_site_can_serve_one_as_well() {
+fn the_demonstration_site_serves_one_as_well() {
     let directory = tempfile::tempdir().unwrap();
     let mut command = crate::support::program::command(directory.path());
     command.args(["explain", "--path", "/robots.txt", "--user-agent", "x"]);
@@ -566,7 +642,13 @@ fn the_demonstration_site_can_serve_one_as_well() {
         "{text}"
     );
     let server = Server::start(directory.path(), &["serve", "--demo"]);
-    assert_eq!(robots(&server).status, 404, "it has none of its own");
+    let answer = robots(&server);
+    assert_eq!(answer.header("content-type"), "text/plain; charset=utf-8");
+    assert!(
+        answer.text().contains("Disallow: /login\n"),
+        "{}",
+        answer.text()
+    );
 }
 
 #[test]

@@ -54,6 +54,34 @@ fn said(answer: &Answer) -> (String, String) {
 }
 
 #[test]
+fn a_word_that_nobody_knows_is_sent_and_warned_of() {
+    let upstream = TestServer::new(Reply::text("page"));
+    let directory = tempfile::tempdir().unwrap();
+    configure(
+        directory.path(),
+        &format!(
+            "[server]\nupstream = '{}'\nlisten = '127.0.0.1:0'\n[[x_robots_tag]]\n\
+             value = 'noai, noimageai, noindex'\n[[x_robots_tag]]\nvalue = 'googlebot: noidex'\n",
+            upstream.url("")
+        ),
+    );
+    let server = Server::start(directory.path(), &["serve"]);
+    let answer = server.get("/", FIREFOX);
+    assert_eq!(
+        answer.header("x-robots-tag"),
+        "noindex, noai, noimageai, googlebot: noidex"
+    );
+    let log = fs::read_to_string(directory.path().join("stderr.log")).unwrap();
+    let warning =
+        "x_robots_tag 2 says \"noidex\", which robots do not know; did you mean \"noindex\"?";
+    assert!(log.contains(warning), "{log}");
+    assert!(!log.contains("noimageai"), "{log}");
+    let doctor = run(directory.path(), &["doctor", "--offline"]);
+    let told = String::from_utf8(doctor.stdout).unwrap();
+    assert!(told.contains(warning), "{told}");
+}
+
+#[test]
 fn responses_of_an_upstream_get_the_headers_that_match() {
     let upstream = TestServer::new(
         Reply::text("page")
@@ -147,8 +175,8 @@ fn wrong_tables_are_refused_with_their_place() {
             ":2: an [[x_robots_tag]] needs a value, such as value = \"noindex\"",
         ),
         (
-            "value = 'noidex'",
-            ":3: x_robots_tag.value: \"noidex\": \"noidex\" is no rule; known are",
+            "value = 'max-snippet: few'",
+            ":3: x_robots_tag.value: \"max-snippet: few\": \"max-snippet: few\" is no rule; it is a number",
         ),
         (
             "value = \"noindex\\r\\nSet-Cookie: a=b\"",

@@ -39,6 +39,7 @@ fn spelled(proof: DnsProof) -> (&'static str, String) {
         Finding::Confirmed(evidence) => ("confirmed", evidence),
         Finding::Contradicted(evidence) => ("contradicted", evidence),
         Finding::Nothing(evidence) => ("nothing", evidence),
+        Finding::Replayed(evidence) => ("replayed", evidence),
     };
     assert_eq!(evidence.method.as_str(), "reverse-dns");
     (word, evidence.text)

@@ -1,7 +1,10 @@
 //! A file in force, line by line.
 
+use std::collections::HashSet;
+
 use serde::Serialize;
 
+use crate::detect::Detector;
 use crate::policy::RobotsFiles;
 use crate::robots_txt::{RobotsTxt, Warning};
 
@@ -30,12 +33,17 @@ pub(super) struct WarningView {
 }
 
 impl WarningView {
-    pub(super) fn all(file: &RobotsTxt) -> Vec<Self> {
+    /// Returns them; a name that a robot of the registry publishes is right.
+    pub(super) fn all(file: &RobotsTxt, detector: &Detector) -> Vec<Self> {
         let view = |warning: &Warning| Self {
             line: warning.line,
             text: warning.text.clone(),
         };
-        file.warnings().iter().map(view).collect()
+        let tokens = detector.robots().iter();
+        let tokens = tokens.filter_map(|robot| robot.product_token.as_deref());
+        let tokens: HashSet<String> = tokens.map(str::to_ascii_lowercase).collect();
+        let is_name = |name: &str| tokens.contains(&name.to_ascii_lowercase());
+        file.warnings_but_for(is_name).iter().map(view).collect()
     }
 }
 
@@ -56,13 +64,13 @@ pub(super) struct LineView {
 }
 
 impl FileView {
-    pub(super) fn all(files: &RobotsFiles) -> Vec<Self> {
+    pub(super) fn all(files: &RobotsFiles, detector: &Detector) -> Vec<Self> {
         let view = |(host, file): (Option<&str>, &RobotsTxt)| Self {
             host: host.map(str::to_owned),
             dialect: file.dialect().name,
             bytes: file.as_bytes().len(),
             text: String::from_utf8_lossy(file.as_bytes()).into_owned(),
-            warnings: WarningView::all(file),
+            warnings: WarningView::all(file, detector),
         };
         sorted(files).into_iter().map(view).collect()
     }

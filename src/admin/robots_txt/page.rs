@@ -18,6 +18,7 @@ use super::{
     file::{Excerpt, FileView, WarningView, sorted},
     violations::ViolationsView,
 };
+use crate::detect::Detector;
 use crate::policy::{Enforce, Enforcement, Refusal, RobotsFiles};
 
 /// Hosts that the page names, at most.
@@ -86,7 +87,8 @@ pub(in super::super) async fn show(
     let kept = violations.rules.len() + violations.delays.len();
     violations.rules.truncate(MAX_ROWS);
     violations.delays.truncate(MAX_ROWS);
-    let shown = Shown::new(&files, wanted.as_deref(), checked.as_ref());
+    let detector = state.admin().detector.load();
+    let shown = Shown::new(&files, wanted.as_deref(), checked.as_ref(), &detector);
     Ok(html(&RobotsTxtPage {
         page,
         of,
@@ -107,7 +109,8 @@ pub(in super::super) async fn json(
 ) -> Json<serde_json::Value> {
     let enforcer = &of.enforcer;
     let settings = enforcer.settings();
-    let files = FileView::all(&enforcer.files().load());
+    let detector = state.admin().detector.load();
+    let files = FileView::all(&enforcer.files().load(), &detector);
     let violations = ViolationsView::new(enforcer.violations(), state.now_ms());
     Json(json!({
         "enforce": settings.rules.as_str(),
@@ -169,7 +172,12 @@ fn delay_text(settings: Enforcement) -> &'static str {
 
 impl Shown {
     /// Takes the file of the host that is asked for, else the first.
-    fn new(files: &RobotsFiles, host: Option<&str>, checked: Option<&Checked>) -> Option<Self> {
+    fn new(
+        files: &RobotsFiles,
+        host: Option<&str>,
+        checked: Option<&Checked>,
+        detector: &Detector,
+    ) -> Option<Self> {
         let of_host = files.of(host);
         // A question without an answer shows no other host's file.
         let file = match checked {
@@ -183,7 +191,7 @@ impl Shown {
             dialect: file.dialect().name,
             bytes: file.as_bytes().len(),
             excerpt: Excerpt::new(file, verdict.and_then(|verdict| verdict.line)),
-            warnings: WarningView::all(file),
+            warnings: WarningView::all(file, detector),
         })
     }
 }

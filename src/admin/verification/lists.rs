@@ -75,15 +75,11 @@ impl ListView {
                 error: None,
             };
         };
-        let has_copy = list.fetched_ms.is_some();
+        let has_copy = list.has_copy();
         Self {
             url,
             robots,
-            state: match (has_copy, list.is_stale) {
-                (false, _) => "missing",
-                (true, true) => "stale",
-                (true, false) => "fresh",
-            },
+            state: list.as_str(),
             prefixes: has_copy.then_some(list.prefixes),
             unreadable: list.unreadable,
             created: list.created,

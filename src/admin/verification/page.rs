@@ -160,6 +160,7 @@ mod tests {
         };
         View {
             methods: vec!["ranges"],
+            nameless: Some(12),
             totals: counts,
             pending: 4,
             robot: Some(HOSTILE.to_owned()),
@@ -230,6 +231,7 @@ mod tests {
             text.matches("&#60;script&#62;alert").count() >= 10,
             "{text}"
         );
+        assert!(text.contains("12 addresses were looked up"), "{text}");
         assert!(!text.contains(" style="), "the pages allow no inline style");
     }
 }

@@ -10,7 +10,7 @@ use super::{
     totals::{HourView, TotalsView},
 };
 use crate::admin::{problem::Problem, state::AdminState};
-use crate::verify::{Method, Methods};
+use crate::verify::{DnsProver, Method, Methods};
 
 /// Longest robot id that the query may name.
 const MAX_ROBOT_CHARS: usize = 200;
@@ -31,6 +31,8 @@ pub(in crate::admin) struct ViewParams {
 pub(super) struct View {
     /// Methods in use; none: verification is off.
     pub(super) methods: Vec<&'static str>,
+    /// Addresses that had no name in the DNS, if there were some and none had one.
+    pub(super) nameless: Option<u64>,
     /// Of the last 24 hours, on requests of all robots.
     pub(super) totals: TotalsView,
     /// Requests that passed or wait without a verdict, at the moment.
@@ -59,7 +61,7 @@ impl View {
         let known = Known::new(&detector);
         let robot: String = params.robot.chars().take(MAX_ROBOT_CHARS).collect();
         let robot = (!robot.is_empty()).then_some(robot);
-        let counts = verifier.counts();
+        let (counts, methods) = (verifier.counts(), verifier.methods());
         let chosen = counts
             .iter()
             .filter(|counted| robot.is_none() || counted.robot == robot);
@@ -71,7 +73,8 @@ impl View {
         // Before the lists: what it says has come, they show.
         let fetch = state.list_fetches().view(state.now_ms());
         Ok(Self {
-            methods: words(&verifier.methods()),
+            methods: words(&methods),
+            nameless: methods.reverse_dns.as_ref().and_then(DnsProver::nameless),
             totals: TotalsView::sum(&counts),
             pending: verifier.pending(),
             hours: HourView::sum(chosen, state.now_ms()),

@@ -312,11 +312,11 @@ mod tests {
             ),
             (
                 "[robots_txt]\ncontent_signal = 'train=no'",
-                "c.toml:2: robots_txt.content_signal: \"train=no\" is no signal; use search",
+                "c.toml:2: robots_txt.content_signal: \"train\" is no signal that robots know, they ignore it; known are search",
             ),
             (
                 "[robots_txt]\ncontent_usage = 'train-ai=no'",
-                "c.toml:2: robots_txt.content_usage: \"train-ai=no\" is no preference",
+                "c.toml:2: robots_txt.content_usage: \"no\" says nothing of train-ai, robots ignore it; write y or n",
             ),
         ] {
             wrong(text, expected);

@@ -9,14 +9,6 @@ use crate::robots_txt::{Dialect, RobotsTxt};
 /// Most paths, of both kinds together.
 const MAX_PATHS: usize = 500;
 
-/// Signals that Content-Signal knows (contentsignals.org), and the values of each.
-const SIGNALS: [(&str, &[&str]); 4] = [
-    ("search", &["yes", "no"]),
-    ("ai-input", &["yes", "no"]),
-    ("ai-train", &["yes", "no"]),
-    ("use", &["immediate", "reference", "full"]),
-];
-
 /// Rules of a robots.txt that is made from settings.
 ///
 /// # Example
@@ -136,18 +128,10 @@ impl RobotsTxtRules {
     ///
     /// # Errors
     ///
-    /// Fails for what is no list such as `search=yes, ai-train=no`.
+    /// Fails for what is no list such as `search=yes, ai-train=no`, and for words that
+    /// robots do not know.
     pub fn content_signal(mut self, signals: &str) -> Result<Self, WrongRule> {
-        self.content_signal = preferences(signals, |item| {
-            let (key, value) = item.split_once('=').unwrap_or((item, ""));
-            let known = SIGNALS.iter().find(|(signal, _)| *signal == key.trim());
-            known.is_some_and(|(_, values)| values.contains(&value.trim()))
-        })
-        .map_err(|item| {
-            WrongRule(format!(
-                "{item:?} is no signal; use search, ai-input or ai-train with =yes or =no"
-            ))
-        })?;
+        self.content_signal = preferences("Content-Signal", signals)?;
         Ok(self)
     }
 
@@ -155,19 +139,10 @@ impl RobotsTxtRules {
     ///
     /// # Errors
     ///
-    /// Fails for what is no list such as `train-ai=n, search=y`.
+    /// Fails for what is no list such as `train-ai=n, search=y`, and for words that robots
+    /// do not know.
     pub fn content_usage(mut self, usage: &str) -> Result<Self, WrongRule> {
-        self.content_usage = preferences(usage, |item| {
-            let (key, value) = item.split_once('=').unwrap_or((item, ""));
-            let is_key = |c: char| c.is_ascii_lowercase() || c == '-';
-            let key = key.trim();
-            !key.is_empty() && key.chars().all(is_key) && matches!(value.trim(), "y" | "n")
-        })
-        .map_err(|item| {
-            WrongRule(format!(
-                "{item:?} is no preference; write such as train-ai=n"
-            ))
-        })?;
+        self.content_usage = preferences("Content-Usage", usage)?;
         Ok(self)
     }
 
@@ -317,16 +292,23 @@ fn url(address: &str) -> Result<String, WrongRule> {
     }
 }
 
-/// Reads a list with commas; the error is the item that is none.
-fn preferences(text: &str, is_item: impl Fn(&str) -> bool) -> Result<String, String> {
-    let items: Vec<&str> = text
-        .split(',')
-        .map(str::trim)
-        .filter(|item| !item.is_empty())
-        .collect();
-    match items.iter().find(|item| !is_item(item)) {
-        Some(item) => Err((*item).to_owned()),
-        None => Ok(items.join(", ")),
+/// Reads a list with commas; lint says what is wrong with it.
+fn preferences(field: &str, text: &str) -> Result<String, WrongRule> {
+    if text.contains(|c: char| c.is_control() || c == '#') {
+        let reason = "a list of preferences has one line and no #";
+        return Err(WrongRule(format!("{text:?}: {reason}")));
+    }
+    let items = text.split(',').map(str::trim);
+    let items: Vec<&str> = items.filter(|item| !item.is_empty()).collect();
+    let list = items.join(", ");
+    if list.is_empty() {
+        return Ok(list);
+    }
+    let file = format!("User-agent: *\n{field}: {list}\nAllow: /\n");
+    let file = RobotsTxt::parse(file.as_bytes(), Dialect::rfc9309());
+    match file.warnings().into_iter().next() {
+        Some(warning) => Err(WrongRule(warning.text)),
+        None => Ok(list),
     }
 }
 
@@ -394,10 +376,23 @@ mod tests {
         ] {
             assert!(rules().sitemaps([url]).is_err(), "{url:?}");
         }
-        for signal in ["search", "search=maybe", "serch=yes", "ai-train=no\nx"] {
+        for signal in [
+            "search",
+            "search=maybe",
+            "serch=yes",
+            "ai-train=no\nAllow: /x",
+        ] {
             assert!(rules().content_signal(signal).is_err(), "{signal:?}");
         }
-        assert!(rules().content_usage("train-ai=no").is_err());
+        for usage in [
+            "train-ai=no",
+            "trian-ai=n",
+            "Train-AI=n",
+            "train-ai",
+            "train-ai=n search=y",
+        ] {
+            assert!(rules().content_usage(usage).is_err(), "{usage:?}");
+        }
         assert!(rules().disallow(vec!["/a"; 501]).is_err());
         assert!(rules().license("").is_ok());
     }

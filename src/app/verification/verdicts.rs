@@ -16,6 +16,10 @@ impl Verdicts for Verifier {
     fn settled(&self, visit: &Visit<'_>) -> Option<Settling> {
         Some(Self::settled(self, &request(visit)))
     }
+
+    fn is_replay(&self, visit: &Visit<'_>) -> bool {
+        Self::is_replay(self, &request(visit))
+    }
 }
 
 fn request<'v>(visit: &Visit<'v>) -> ClaimedRequest<'v> {

@@ -39,6 +39,9 @@ pub(super) async fn verification(
         checks.extend(states.iter().filter_map(|state| {
             let url = &state.url;
             let text = match (&state.error, state.is_stale) {
+                (Some(error), _) if !state.has_copy() => {
+                    format!("the list {url} was never had: {error}")
+                }
                 (Some(error), _) => format!("the list {url} cannot be refreshed: {error}"),
                 (None, true) => format!("the list {url} is too old to contradict anybody"),
                 (None, false) => return None,
@@ -77,6 +80,12 @@ async fn resolvers(verification: &Verification) -> Vec<Check> {
     let told = checks.into_iter().map(|check| {
         let (server, took_ms) = (check.server, check.took.as_millis());
         match check.error {
+            None if check.is_without_names => Check::doubt(
+                RESOLVER,
+                format!(
+                    "{server}{whose} answers, in {took_ms} ms, and knows no names of addresses: robots that are known by their hosts alone would all be impostors; name one with reverse zones in verify.dns_servers"
+                ),
+            ),
             None => {
                 let text = format!("{server}{whose} answers, in {took_ms} ms");
                 Check::new(RESOLVER, Ok(text))
@@ -93,8 +102,13 @@ async fn resolvers(verification: &Verification) -> Vec<Check> {
 fn summary(states: &[RangesState], now_ms: i64) -> String {
     let prefixes: usize = states.iter().map(|state| state.prefixes).sum();
     let oldest_ms = states.iter().filter_map(|state| state.checked_ms).min();
-    let (lists, age) = (states.len(), age(oldest_ms, now_ms));
-    format!("; {lists} lists with {prefixes} address ranges{age}")
+    let had = states.iter().filter(|state| state.has_copy()).count();
+    let of = match states.len() {
+        all if all == had => String::new(),
+        all => format!(" of {all}"),
+    };
+    let age = age(oldest_ms, now_ms);
+    format!("; {had}{of} lists with {prefixes} address ranges{age}")
 }
 
 fn age(oldest_ms: Option<i64>, now_ms: i64) -> String {

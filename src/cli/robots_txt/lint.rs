@@ -1,18 +1,19 @@
 //! `robots-txt lint`: warnings, a line each.
 
-use std::process::ExitCode;
+use std::{collections::HashSet, process::ExitCode};
 
 use serde_json::{Value, json};
 
-use crate::cli::output;
-use crate::robots_txt::{RobotsTxt, Warning};
+use crate::cli::{Cli, context, output};
+use crate::registry::{Robot, bundled};
+use crate::robots_txt::{RobotsTxt, Warning, WarningKind};
 
 use super::{args::LintArgs, input};
 
-pub(super) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
+pub(super) fn run(cli: &Cli, args: &LintArgs) -> anyhow::Result<ExitCode> {
     let file = args.file.as_deref();
     let bytes = input::read(file)?;
-    let warnings = RobotsTxt::parse(&bytes, args.dialect).warnings();
+    let warnings = warnings(cli, &RobotsTxt::parse(&bytes, args.dialect));
     if args.json {
         output::json(&warnings.iter().map(object).collect())?;
     } else {
@@ -28,6 +29,31 @@ pub(super) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     Ok(ExitCode::FAILURE)
+}
+
+/// Returns the warnings; a name that a robot of the registry publishes is right.
+fn warnings(cli: &Cli, file: &RobotsTxt) -> Vec<Warning> {
+    let warnings = file.warnings();
+    // The registry is not read for a file of plain names.
+    let is_name = |warning: &Warning| warning.kind == WarningKind::BadAgent;
+    if !warnings.iter().any(is_name) {
+        return warnings;
+    }
+    let robots = robots(cli).unwrap_or_else(|_| bundled().robots);
+    let tokens = robots
+        .iter()
+        .filter_map(|robot| robot.product_token.as_deref());
+    let tokens: HashSet<String> = tokens.map(str::to_ascii_lowercase).collect();
+    file.warnings_but_for(|name| tokens.contains(&name.to_ascii_lowercase()))
+}
+
+/// Returns the robots in force, by which names are served too.
+fn robots(cli: &Cli) -> anyhow::Result<Vec<Robot>> {
+    let loaded = context::load(cli)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(context::robots(&loaded))
 }
 
 fn object(warning: &Warning) -> Value {

@@ -78,6 +78,7 @@ impl List<'_> {
         let words = match state {
             None => "not downloaded".to_owned(),
             Some(state) => match (&state.error, state.is_stale) {
+                (Some(error), _) if !state.has_copy() => format!("never had: {error}"),
                 (Some(error), true) => format!("stale: {error}"),
                 (Some(error), false) => format!("failing: {error}"),
                 (None, true) => "stale".to_owned(),
@@ -106,6 +107,7 @@ impl List<'_> {
             "fetched": at(state.and_then(|state| state.fetched_ms)),
             "checked": at(state.and_then(|state| state.checked_ms)),
             "tried": at(state.and_then(|state| state.tried_ms)),
+            "state": state.map_or("unused", RangesState::as_str),
             "stale": state.map(|state| state.is_stale),
             "error": state.and_then(|state| state.error.as_ref()),
         })

@@ -1,5 +1,7 @@
 //! Fields of lines.
 
+use crate::robots_txt::preferences::Vocabulary;
+
 use super::nearest::nearest;
 
 /// Field that somebody reads.
@@ -14,6 +16,7 @@ pub(super) enum Field {
     Host,
     CleanParam,
     Noindex,
+    Preferences(Vocabulary),
     /// Known to some, and right whatever its value is.
     Other,
 }
@@ -34,8 +37,8 @@ const FIELDS: [(&str, Field); 18] = [
     ("Visit-time", Field::Other),
     ("Robot-version", Field::Other),
     ("Comment", Field::Other),
-    ("Content-Signal", Field::Other),
-    ("Content-Usage", Field::Other),
+    ("Content-Signal", Field::Preferences(Vocabulary::Signal)),
+    ("Content-Usage", Field::Preferences(Vocabulary::Usage)),
     ("License", Field::Other),
 ];
 

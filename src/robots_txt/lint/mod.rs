@@ -9,10 +9,12 @@ mod groups;
 mod host;
 mod nearest;
 mod pass;
+mod preferences;
 mod rules;
 #[cfg(test)]
 mod tests;
 mod values;
 mod warning;
 
+pub(super) use nearest::nearest;
 pub use warning::{Warning, WarningKind};

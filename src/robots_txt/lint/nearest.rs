@@ -8,7 +8,7 @@ const MAX_NAME: usize = 24;
 /// Case and everything but letters is looked past; a letter left out, added,
 /// changed or swapped with its neighbour is a slip. A third of the letters may
 /// be slips, two at most.
-pub(super) fn nearest(
+pub(in crate::robots_txt) fn nearest(
     name: &[u8],
     known: impl Iterator<Item = &'static str>,
 ) -> Option<&'static str> {

@@ -13,6 +13,7 @@ use super::{
     found::{Found, quote},
     groups::Groups,
     host::host,
+    preferences::preferences,
     rules::Written,
     values,
 };
@@ -45,6 +46,27 @@ impl RobotsTxt {
     /// ```
     #[must_use]
     pub fn warnings(&self) -> Vec<Warning> {
+        self.warnings_but_for(|_| false)
+    }
+
+    /// Returns the same, but for names in `User-agent` lines that are known to be right.
+    ///
+    /// RFC 9309 §2.2.1 knows product tokens of letters, `-` and `_` only. Some robots
+    /// publish one with blanks or dots all the same, and look for that: who has a
+    /// registry of them knows which.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use robot_detection::robots_txt::{Dialect, RobotsTxt};
+    ///
+    /// let file = RobotsTxt::parse(b"User-agent: Example Bot\nDisallow: /\n", Dialect::rfc9309());
+    /// assert_eq!(file.warnings().len(), 1);
+    /// let warnings = file.warnings_but_for(|name| name.eq_ignore_ascii_case("example bot"));
+    /// assert!(warnings.is_empty());
+    /// ```
+    #[must_use]
+    pub fn warnings_but_for(&self, is_name: impl Fn(&str) -> bool) -> Vec<Warning> {
         let mut found = Found::default();
         let text = self.as_bytes();
         if !is_other(text, &mut found) {
@@ -52,6 +74,7 @@ impl RobotsTxt {
             let text = end(text, &mut found);
             let mut pass = Pass {
                 dialect: self.dialect(),
+                is_name: &is_name,
                 groups: Groups::new(self.dialect()),
                 has_host: false,
                 found: &mut found,
@@ -65,7 +88,7 @@ impl RobotsTxt {
     }
 }
 
-/// Tells whether the file is no text that robots read at all.
+/// Returns `true` if the file is no text that robots read at all.
 fn is_other(text: &[u8], found: &mut Found) -> bool {
     let is_utf16 = match text {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => true,
@@ -128,6 +151,7 @@ fn end<'t>(text: &'t [u8], found: &mut Found) -> &'t [u8] {
 /// State between two lines.
 struct Pass<'t, 'f> {
     dialect: &'t Dialect,
+    is_name: &'f dyn Fn(&str) -> bool,
     groups: Groups<'t>,
     has_host: bool,
     found: &'f mut Found,
@@ -206,7 +230,9 @@ impl<'t> Pass<'t, '_> {
         let (dialect, found) = (self.dialect, &mut *self.found);
         match field {
             Field::UserAgent => {
-                values::agent(value, line, dialect, found);
+                if !str::from_utf8(value).is_ok_and(self.is_name) {
+                    values::agent(value, line, dialect, found);
+                }
                 self.groups.agent(value, line, found);
             }
             Field::Allow if !dialect.allow => {
@@ -250,6 +276,7 @@ impl<'t> Pass<'t, '_> {
                 host(value, is_first, line, self.dialect, self.found);
             }
             Field::CleanParam => values::clean_param(value, line, self.found),
+            Field::Preferences(words) => preferences(words, value, line, self.found),
             Field::Noindex => self.found.add(line, WarningKind::Noindex, || {
                 "robots ignore the line: robots.txt is about fetching; send the header X-Robots-Tag: noindex, or write a META tag"
                     .to_owned()

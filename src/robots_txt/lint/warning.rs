@@ -83,6 +83,10 @@ kinds! {
     Host = "host",
     /// `Clean-param` that will be ignored.
     CleanParam = "clean-param",
+    /// `Content-Signal` with a word that robots do not know.
+    ContentSignal = "content-signal",
+    /// `Content-Usage` with a word that robots do not know.
+    ContentUsage = "content-usage",
     /// `Noindex` and its kin, which robots.txt does not know.
     Noindex = "noindex",
     /// Byte order mark at the beginning.

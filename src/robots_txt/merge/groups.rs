@@ -5,7 +5,11 @@ use std::{
     time::Duration,
 };
 
-use super::super::{Dialect, Group, LineReading, RobotsTxt, field::lines};
+use super::super::{
+    Dialect, Group, LineReading, RobotsTxt,
+    field::lines,
+    preferences::{Vocabulary, combine},
+};
 use super::union::{RuleLine, union};
 
 /// Octets of the longest file that is made.
@@ -35,9 +39,10 @@ pub struct Merged {
 /// For each robot and path the result refuses what one of the two refuses, as
 /// RFC 9309 reads them. A robot that either file names has a group of its own,
 /// with the rules of both: those of `*` where a file does not name it. The
-/// longer `Crawl-delay` counts. Other fields of a group are ours where we have
-/// the field, else theirs; sitemaps and what is about the whole file are theirs
-/// and ours.
+/// longer `Crawl-delay` counts. Of `Content-Signal` and `Content-Usage` the more
+/// restrictive preference counts, use by use and path by path; `License` lines of
+/// both stay. Other fields of a group are ours where we have the field, else
+/// theirs; sitemaps and what is about the whole file are theirs and ours.
 ///
 /// A rule of more than 2,000 octets is cut if it refuses, else left out, so that
 /// more is refused. Comments are left out.
@@ -175,19 +180,7 @@ pub(super) fn contents<'f>(theirs: &'f Side<'_>, ours: &'f Side<'_>) -> Contents
 impl Content {
     fn of(key: &str, theirs: &Side<'_>, ours: &Side<'_>) -> Self {
         let delay = theirs.crawl_delay(key).max(ours.crawl_delay(key));
-        let mut fields = Vec::new();
-        let own: HashSet<&str> = ours.fields(key).map(|field| field.key.as_str()).collect();
-        let is_ours = |field: &Field| own.contains(field.key.as_str());
-        let kept = theirs
-            .fields(key)
-            .filter(|field| !is_ours(field) && !field.is_moot(ours));
-        let mut written = HashSet::new();
-        for field in kept.chain(ours.fields(key)) {
-            if written.insert(&field.line) {
-                fields.extend(&field.line);
-                fields.push(b'\n');
-            }
-        }
+        let mut fields = fields(key, theirs, ours);
         if let Some(delay) = delay {
             let seconds = delay.as_secs_f64().to_string();
             push(&mut fields, "Crawl-delay", seconds.as_bytes());
@@ -204,6 +197,44 @@ impl Content {
         let rules = rules.map(|rule| rule.path.len() + size_of::<RuleLine>());
         self.fields.len() + rules.sum::<usize>()
     }
+}
+
+/// Returns the lines of a robot's group that are no rules.
+fn fields(key: &str, theirs: &Side<'_>, ours: &Side<'_>) -> Vec<u8> {
+    let own: HashSet<&str> = ours.fields(key).map(|field| field.key.as_str()).collect();
+    let is_kept = |field: &&Field| {
+        let is_ours = own.contains(field.key.as_str()) && !field.is_license();
+        !is_ours && !field.is_moot(ours)
+    };
+    let kept = theirs.fields(key).filter(is_kept);
+    let mut text = Vec::new();
+    let mut written = HashSet::new();
+    for field in kept.chain(ours.fields(key)) {
+        let said = if own.contains(field.key.as_str()) && field.is_preference() {
+            theirs.values(key, &field.key)
+        } else {
+            Vec::new()
+        };
+        // Where both have preferences, all lines stand in place of our first one.
+        let is_joined = !said.is_empty();
+        let id = if is_joined {
+            field.key.as_bytes()
+        } else {
+            &field.line
+        };
+        if !written.insert(id) {
+            continue;
+        }
+        if is_joined {
+            for line in combine(&said, &ours.values(key, &field.key)) {
+                push_line(&mut text, field.name(), &line);
+            }
+        } else {
+            text.extend(&field.line);
+            text.push(b'\n');
+        }
+    }
+    text
 }
 
 /// One of the two files.
@@ -229,9 +260,30 @@ struct Field {
 }
 
 impl Field {
-    /// Tells whether it names a main mirror where we name one.
+    /// Returns `true` if it names a main mirror where we name one.
     fn is_moot(&self, ours: &Side<'_>) -> bool {
         self.key == "host" && ours.has_host
+    }
+
+    /// Returns `true` if it names terms, which hold beside others.
+    fn is_license(&self) -> bool {
+        self.key == "license"
+    }
+
+    /// Returns `true` if it is about the use of content.
+    fn is_preference(&self) -> bool {
+        Vocabulary::of_field(&self.key).is_some()
+    }
+
+    /// Returns the name as it is spelled.
+    fn name(&self) -> &[u8] {
+        let name = self.line.split(|octet| *octet == b':').next();
+        name.unwrap_or_default().trim_ascii()
+    }
+
+    fn value(&self) -> &[u8] {
+        let colon = self.line.iter().position(|octet| *octet == b':');
+        colon.map_or(&[], |colon| self.line.get(colon + 1..).unwrap_or_default())
     }
 }
 
@@ -312,6 +364,15 @@ impl<'f> Side<'f> {
         self.groups(key).flat_map(|(_, fields)| fields)
     }
 
+    /// Returns the values of a field for a robot, those before all groups among them.
+    ///
+    /// RFC 9309 has no field there; who reserves something there means everybody.
+    fn values(&self, key: &str, name: &str) -> Vec<&[u8]> {
+        let fields = self.before.iter().chain(self.fields(key));
+        let fields = fields.filter(|field| field.key == name);
+        fields.map(Field::value).collect()
+    }
+
     fn crawl_delay(&self, key: &str) -> Option<Duration> {
         let is_named = self.by_name.contains_key(key);
         let name = if is_named { key } else { "*" };
@@ -323,9 +384,12 @@ impl<'f> Side<'f> {
 pub(super) fn before(theirs: &Side<'_>, ours: &Side<'_>) -> Vec<u8> {
     let kept = theirs.before.iter().filter(|field| !field.is_moot(ours));
     let mut text = Vec::new();
+    let mut seen = HashSet::new();
     for field in kept.chain(&ours.before) {
-        text.extend(&field.line);
-        text.push(b'\n');
+        if seen.insert(&field.line) {
+            text.extend(&field.line);
+            text.push(b'\n');
+        }
     }
     text
 }
@@ -378,7 +442,11 @@ fn field(line: &[u8]) -> Option<Field> {
 }
 
 fn push(text: &mut Vec<u8>, field: &str, value: &[u8]) {
-    text.extend(field.as_bytes());
+    push_line(text, field.as_bytes(), value);
+}
+
+fn push_line(text: &mut Vec<u8>, field: &[u8], value: &[u8]) {
+    text.extend(field);
     text.push(b':');
     if !value.is_empty() {
         text.push(b' ');
@@ -440,9 +508,38 @@ mod tests {
             "License: https://example.com/l\n\
              User-agent: A\nUser-agent: B\nVisit-time: 1-2\nContent-Signal: search=yes\n\
              Host: www.example.com\nCrawl-delay: 2\nDisallow: /x\nDisallow: /a\n\n\
-             User-agent: *\nContent-Signal: search=yes\nHost: www.example.com\nCrawl-delay: 1.5\n\
+             User-agent: *\nContent-Signal: search=no\nHost: www.example.com\nCrawl-delay: 1.5\n\
              Disallow: /x\nAllow: /\n\n\
              Clean-param: s /\nSitemap: https://example.com/a.xml\nSitemap: https://example.com/b.xml\n"
+        );
+    }
+
+    #[test]
+    fn reservations_and_licences_of_both_stay() {
+        let theirs = "Content-Signal: ai-input=no\nLicense: a\nUser-agent: A\nUser-agent: *\n\
+            content-usage : train-ai=n # not at all\nContent-Usage: /open train-ai=y\nLicense: b\n\
+            Content-Signal: ai-train=no\nDisallow: /a\n";
+        let ours = "License: a\nUser-agent: *\nContent-Usage: search=y\nLicense: c\nDisallow: /b\n\
+            User-agent: B\nDisallow: /\n";
+        assert_eq!(
+            merged(theirs, ours),
+            "Content-Signal: ai-input=no\nLicense: a\n\
+             User-agent: A\nLicense: b\nContent-Signal: ai-train=no\n\
+             Content-Usage: train-ai=n, search=y\nContent-Usage: /open train-ai=y, search=y\n\
+             License: c\nDisallow: /b\nDisallow: /a\n\n\
+             User-agent: B\ncontent-usage : train-ai=n\nContent-Usage: /open train-ai=y\nLicense: b\n\
+             Content-Signal: ai-train=no\nDisallow: /\n\n\
+             User-agent: *\nLicense: b\nContent-Signal: ai-train=no\n\
+             Content-Usage: train-ai=n, search=y\nContent-Usage: /open train-ai=y, search=y\n\
+             License: c\nDisallow: /b\nDisallow: /a\n"
+        );
+        let text = merged(
+            "Content-Signal: search=no\nUser-agent: *\nDisallow: /a\n",
+            "User-agent: *\nContent-Signal: search=yes\nDisallow: /b\n",
+        );
+        assert!(
+            text.contains("User-agent: *\nContent-Signal: search=no\n"),
+            "{text}"
         );
     }
 

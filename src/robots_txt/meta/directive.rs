@@ -65,19 +65,29 @@ const VALUED: [&str; 4] = [
     "unavailable_after",
 ];
 
+/// Words that stand for one directive.
+const WORDS: [(&str, Directive); 8] = [
+    ("noindex", Directive::NoIndex),
+    ("nofollow", Directive::NoFollow),
+    ("noarchive", Directive::NoArchive),
+    ("nocache", Directive::NoCache),
+    ("nosnippet", Directive::NoSnippet),
+    ("notranslate", Directive::NoTranslate),
+    ("noimageindex", Directive::NoImageIndex),
+    ("indexifembedded", Directive::IndexIfEmbedded),
+];
+
 impl Directive {
+    /// Returns every word that is known, without values.
+    pub(super) fn names() -> impl Iterator<Item = &'static str> {
+        let words = WORDS.iter().map(|(word, _)| *word);
+        words
+            .chain(VALUED)
+            .chain(["none", "all", "index", "follow"])
+    }
+
     /// Returns what a word stands for, up to two directives; `None` for a word that is none.
     pub(super) fn of_word(word: &str) -> Option<[Option<Self>; 2]> {
-        const WORDS: [(&str, Directive); 8] = [
-            ("noindex", Directive::NoIndex),
-            ("nofollow", Directive::NoFollow),
-            ("noarchive", Directive::NoArchive),
-            ("nocache", Directive::NoCache),
-            ("nosnippet", Directive::NoSnippet),
-            ("notranslate", Directive::NoTranslate),
-            ("noimageindex", Directive::NoImageIndex),
-            ("indexifembedded", Directive::IndexIfEmbedded),
-        ];
         let is = |name: &str| word.eq_ignore_ascii_case(name);
         if is("none") {
             return Some([Some(Self::NoIndex), Some(Self::NoFollow)]);
@@ -85,9 +95,8 @@ impl Directive {
         if ["all", "index", "follow"].into_iter().any(is) {
             return Some([None, None]);
         }
-        let mut words = WORDS.into_iter();
-        let (_, directive) = words.find(|(name, _)| is(name))?;
-        Some([Some(directive), None])
+        let (_, directive) = WORDS.iter().find(|(name, _)| is(name))?;
+        Some([Some(directive.clone()), None])
     }
 
     /// Returns the directive of a name and a value.

@@ -3,17 +3,23 @@
 use std::{fmt, str::FromStr};
 
 use super::{
-    RobotsDirectives,
+    super::lint::nearest,
+    Directive, RobotsDirectives,
     items::{ItemKind, Items},
 };
 
 /// Bytes of a value, at most.
 const MAX_BYTES: usize = 1024;
 
+/// Words of no standard that robots are asked to read all the same (DeviantArt, 2022).
+const DE_FACTO: [&str; 2] = ["noai", "noimageai"];
+
 /// Value of an `X-Robots-Tag` header: rules for everybody, and by robot.
 ///
-/// Unlike what others send, every word of it has to be known; what is written
-/// is visible ASCII and blanks, on one line.
+/// Words that robots do not know are sent as they are: the next robot may know them,
+/// and [`unknown_words`](Self::unknown_words) tells which they are. A word that is
+/// known has to have a right value. What is written is visible ASCII and blanks, on
+/// one line.
 ///
 /// # Example
 ///
@@ -22,14 +28,24 @@ const MAX_BYTES: usize = 1024;
 ///
 /// let tag: XRobotsTag = "NOARCHIVE,googlebot: max-snippet: 50".parse()?;
 /// assert_eq!(tag.to_string(), "noarchive, googlebot: max-snippet:50");
-/// assert!("noidex".parse::<XRobotsTag>().is_err());
+/// let tag: XRobotsTag = "noidex, noai".parse()?;
+/// assert!(tag.unknown_words().eq([("noidex", Some("noindex"))]));
+/// assert!("max-snippet: few".parse::<XRobotsTag>().is_err());
 /// # Ok::<(), robot_detection::robots_txt::meta::XRobotsTagError>(())
 /// ```
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct XRobotsTag {
-    everybody: Option<RobotsDirectives>,
+    everybody: Option<Rules>,
     /// By token as written, in order; a token stands once, in whatever case.
-    robots: Vec<(String, RobotsDirectives)>,
+    robots: Vec<(String, Rules)>,
+}
+
+/// What one robot, or everybody, is told.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+struct Rules {
+    directives: RobotsDirectives,
+    /// Words that are none of the directives, as written.
+    words: Vec<String>,
 }
 
 /// Error of a text that is no value of `X-Robots-Tag`.
@@ -44,7 +60,10 @@ impl XRobotsTag {
     #[must_use]
     pub fn new(directives: RobotsDirectives) -> Self {
         Self {
-            everybody: Some(directives),
+            everybody: Some(Rules {
+                directives,
+                words: Vec::new(),
+            }),
             robots: Vec::new(),
         }
     }
@@ -52,17 +71,31 @@ impl XRobotsTag {
     /// Returns the rules for everybody.
     #[must_use]
     pub fn everybody(&self) -> Option<&RobotsDirectives> {
-        self.everybody.as_ref()
+        self.everybody.as_ref().map(|rules| &rules.directives)
     }
 
     /// Returns the tokens of robots, each with the rules for it alone.
     pub fn robots(&self) -> impl Iterator<Item = (&str, &RobotsDirectives)> {
         let robots = self.robots.iter();
-        robots.map(|(token, directives)| (token.as_str(), directives))
+        robots.map(|(token, rules)| (token.as_str(), &rules.directives))
+    }
+
+    /// Returns the words that robots are not known to read, each with what was probably meant.
+    ///
+    /// `noai` and `noimageai` are no standard's, and read by some: they are not among them.
+    pub fn unknown_words(&self) -> impl Iterator<Item = (&str, Option<&'static str>)> {
+        let robots = self.robots.iter().map(|(_, rules)| rules);
+        let words = self.everybody.iter().chain(robots);
+        let words = words.flat_map(|rules| &rules.words);
+        let unknown = words.filter(|word| !DE_FACTO.iter().any(|it| word.eq_ignore_ascii_case(it)));
+        unknown.map(|word| {
+            let known = Directive::names().chain(DE_FACTO.iter().copied());
+            (word.as_str(), nearest(word.as_bytes(), known))
+        })
     }
 
     /// Returns the rules for a token, added if there are none yet.
-    fn entry(&mut self, token: Option<&str>) -> &mut RobotsDirectives {
+    fn entry(&mut self, token: Option<&str>) -> &mut Rules {
         let Some(token) = token else {
             return self.everybody.get_or_insert_default();
         };
@@ -71,11 +104,11 @@ impl XRobotsTag {
             .position(|(known, _)| known.eq_ignore_ascii_case(token))
             .unwrap_or(self.robots.len());
         if at == self.robots.len() {
-            let own = (token.to_owned(), RobotsDirectives::default());
+            let own = (token.to_owned(), Rules::default());
             self.robots.push(own);
         }
         match self.robots.get_mut(at) {
-            Some((_, directives)) => directives,
+            Some((_, rules)) => rules,
             None => self.everybody.get_or_insert_default(),
         }
     }
@@ -101,10 +134,18 @@ impl FromStr for XRobotsTag {
                     is_waiting = true;
                 }
                 ItemKind::Directives(directives) => {
-                    tag.entry(token).extend(directives.into_iter().flatten());
+                    let rules = tag.entry(token);
+                    rules.directives.extend(directives.into_iter().flatten());
                     is_waiting = false;
                 }
-                ItemKind::Unknown => return Err(unknown(item.text)),
+                ItemKind::Unknown => {
+                    check_value(item.text)?;
+                    let words = &mut tag.entry(token).words;
+                    if !words.iter().any(|word| word == item.text) {
+                        words.push(item.text.to_owned());
+                    }
+                    is_waiting = false;
+                }
             }
         }
         match token {
@@ -121,12 +162,28 @@ impl FromStr for XRobotsTag {
 impl fmt::Display for XRobotsTag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parting = "";
-        if let Some(directives) = &self.everybody {
-            directives.fmt(f)?;
+        if let Some(rules) = &self.everybody {
+            rules.fmt(f)?;
             parting = ", ";
         }
-        for (token, directives) in &self.robots {
-            write!(f, "{parting}{token}: {directives}")?;
+        for (token, rules) in &self.robots {
+            write!(f, "{parting}{token}: {rules}")?;
+            parting = ", ";
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Rules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parting = "";
+        // Without any restriction it is `all`, which says nothing beside a word.
+        if self.words.is_empty() || !self.directives.is_empty() {
+            self.directives.fmt(f)?;
+            parting = ", ";
+        }
+        for word in &self.words {
+            write!(f, "{parting}{word}")?;
             parting = ", ";
         }
         Ok(())
@@ -147,20 +204,17 @@ fn check_characters(text: &str) -> Result<(), XRobotsTagError> {
     }
 }
 
-fn unknown(item: &str) -> XRobotsTagError {
+/// Refuses a word that is known and has no right value.
+fn check_value(item: &str) -> Result<(), XRobotsTagError> {
     let (name, _) = item.split_once(':').unwrap_or((item, ""));
     let name = name.trim().to_ascii_lowercase();
     let hint = match name.as_str() {
         "unavailable_after" => "a date is written as 2030-12-31 or 31 Dec 2030 15:00:00 GMT",
         "max-image-preview" => "it is none, standard or large",
         "max-snippet" | "max-video-preview" => "it is a number, -1 for no limit",
-        _ => {
-            "known are noindex, nofollow, none, noarchive, nocache, nosnippet, notranslate, \
-             noimageindex, indexifembedded, max-snippet:N, max-image-preview:SIZE, \
-             max-video-preview:N, unavailable_after: DATE and all"
-        }
+        _ => return Ok(()),
     };
-    refuse(format!("{item:?} is no rule; {hint}"))
+    Err(refuse(format!("{item:?} is no rule; {hint}")))
 }
 
 fn refuse(reason: impl Into<String>) -> XRobotsTagError {
@@ -195,6 +249,9 @@ mod tests {
                 "noindex, unavailable_after: Fri, 25 Jun 2010 15:00:00 PST",
             ),
             ("a: all, *: noindex", "noindex, a: all"),
+            ("noai, noimageai", "noai, noimageai"),
+            ("NoAI, noindex,NoAI, all", "noindex, NoAI"),
+            ("a: noai, b: noindex, tdm: 1", "a: noai, b: noindex, tdm: 1"),
         ] {
             assert_eq!(written(text).as_deref(), Ok(expected), "{text}");
             assert_eq!(written(expected).as_deref(), Ok(expected));
@@ -202,12 +259,24 @@ mod tests {
     }
 
     #[test]
-    fn value_with_a_wrong_word_is_refused() {
+    fn words_that_robots_do_not_know_are_told() {
+        let tag: XRobotsTag = "noai, NOIMAGEAI, noidex, a: no-follow, x y, all"
+            .parse()
+            .unwrap();
+        let words: Vec<_> = tag.unknown_words().collect();
+        let expected = [
+            ("noidex", Some("noindex")),
+            ("no-follow", Some("nofollow")),
+            ("x y", None),
+        ];
+        assert_eq!(words, expected);
+    }
+
+    #[test]
+    fn value_with_a_wrong_value_is_refused() {
         for (text, expected) in [
             ("", "it is empty"),
             (" , ", "it is empty"),
-            ("noidex", r#""noidex" is no rule; known are noindex"#),
-            ("noindex nofollow", r#""noindex nofollow" is no rule"#),
             ("max-snippet:many", "-1 for no limit"),
             ("max-image-preview: huge", "standard or large"),
             ("unavailable_after: soon", "2030-12-31"),

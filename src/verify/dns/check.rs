@@ -16,6 +16,9 @@ use super::{DnsSettings, host::Answer, resolver::Resolver};
 /// Port of a resolver that the system names without one.
 const DNS_PORT: u16 = 53;
 
+/// Addresses of public resolvers, of three operators, which have had names for years.
+const NAMED: [[u8; 4]; 3] = [[1, 1, 1, 1], [8, 8, 8, 8], [9, 9, 9, 9]];
+
 /// How one resolver answered.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
@@ -26,6 +29,8 @@ pub struct ResolverCheck {
     pub took: Duration,
     /// Why its answer is of no use, if it is not.
     pub error: Option<&'static str>,
+    /// Whether it said of addresses that are known to have a name that they have none.
+    pub is_without_names: bool,
 }
 
 /// Error of resolvers that the system should name, and does not.
@@ -37,7 +42,8 @@ pub struct NoResolver {
 
 /// Puts a question to each resolver of the settings, or to each of the system's.
 ///
-/// It is that for the name servers of the root, which every resolver knows.
+/// It is that for the name servers of the root, which every resolver knows, and who
+/// answers is asked for the names of addresses that have some.
 ///
 /// # Errors
 ///
@@ -57,16 +63,30 @@ pub async fn check_resolvers(settings: &DnsSettings) -> Result<Vec<ResolverCheck
         let began = Instant::now();
         let resolver = Resolver::new(settings);
         let answered = resolver.records(&Name::root(), RecordType::NS).await;
+        let took = began.elapsed();
+        let error = match answered.answer {
+            Answer::Records(_) | Answer::Nothing => None,
+            Answer::Failed(why) => Some(why),
+        };
         checks.push(ResolverCheck {
             server,
-            took: began.elapsed(),
-            error: match answered.answer {
-                Answer::Records(_) | Answer::Nothing => None,
-                Answer::Failed(why) => Some(why),
-            },
+            took,
+            error,
+            is_without_names: error.is_none() && is_without_names(&resolver).await,
         });
     }
     Ok(checks)
+}
+
+/// Asks for the names of addresses that have some; one is enough, and so is one failure.
+async fn is_without_names(resolver: &Resolver) -> bool {
+    for address in NAMED {
+        match resolver.names(IpAddr::from(address)).await.answer {
+            Answer::Nothing => {}
+            Answer::Records(_) | Answer::Failed(_) => return false,
+        }
+    }
+    true
 }
 
 /// Returns the resolvers that the system names, each once.

@@ -70,6 +70,16 @@ pub(super) enum Step {
     Done(DnsProof),
 }
 
+impl Step {
+    /// Notes that the proof is the want of a name.
+    fn nameless(mut self) -> Self {
+        if let Self::Done(proof) = &mut self {
+            proof.is_nameless = true;
+        }
+        self
+    }
+}
+
 impl Host {
     /// Puts in the names of the address.
     pub(super) fn learn_names(&mut self, names: Known<Names>) {
@@ -111,7 +121,7 @@ impl Host {
                     "{} has no name in DNS, where those of the operator end in {}.",
                     claim.address, claim.suffixes
                 );
-                done(Finding::Contradicted, text, known.until_ms, now_ms)
+                done(Finding::Contradicted, text, known.until_ms, now_ms).nameless()
             }
             Answer::Failed(why) => {
                 let text = format!("The name of {} could not be had: {why}.", claim.address);
@@ -222,6 +232,7 @@ fn done(finding: fn(Evidence) -> Finding, text: String, until_ms: i64, now_ms: i
     Step::Done(DnsProof {
         finding: finding(evidence(text)),
         valid_for: Duration::from_millis(left_ms),
+        is_nameless: false,
     })
 }
 
@@ -272,6 +283,7 @@ mod tests {
                 let (word, evidence) = match proof.finding {
                     Finding::Confirmed(evidence) => ("yes", evidence),
                     Finding::Contradicted(evidence) => ("no", evidence),
+                    Finding::Replayed(evidence) => ("replayed", evidence),
                     Finding::Nothing(evidence) => ("nothing", evidence),
                 };
                 let seconds = proof.valid_for.as_secs();

@@ -1,6 +1,13 @@
 //! The prover by DNS: cache, limits, and the way from question to question.
 
-use std::{net::IpAddr, sync::Arc, time::Duration};
+use std::{
+    net::IpAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use moka::sync::Cache;
 use tokio::{
@@ -11,7 +18,7 @@ use tokio::{
 use super::{
     DnsSettings,
     flights::{Flight, Flights},
-    host::{Claim, Host, Known, Step, evidence},
+    host::{Answer, Claim, Host, Known, Step, evidence},
     resolver::{Answered, MAX_TIMEOUT, Resolver, failed},
     suffixes::Suffixes,
 };
@@ -22,6 +29,8 @@ use crate::verify::Finding;
 const SETTLED: Duration = Duration::from_hours(1);
 /// After how long a proof that had no turn may be tried again.
 const RETRY: Duration = Duration::from_secs(30);
+/// Addresses without a name from which on a resolver is doubted that has named none.
+const MIN_NAMELESS: u64 = 10;
 /// Bytes of names for which an address takes one place in the cache.
 const BYTES_A_PLACE: usize = 128;
 
@@ -55,6 +64,8 @@ pub struct DnsProof {
     pub finding: Finding,
     /// How long that may be relied on: from the TTLs of the records.
     pub valid_for: Duration,
+    /// Whether it is that the address has no name, as a resolver without reverse zones says of all.
+    pub is_nameless: bool,
 }
 
 #[derive(Debug)]
@@ -67,6 +78,9 @@ struct Inner {
     /// For each proof that looks.
     turns: Semaphore,
     settings: DnsSettings,
+    /// Addresses of which the DNS said that they have a name, or none.
+    named: AtomicU64,
+    nameless: AtomicU64,
 }
 
 /// Right to look up an address.
@@ -94,6 +108,8 @@ impl DnsProver {
                 places: Semaphore::new(turns + queue),
                 turns: Semaphore::new(turns),
                 settings,
+                named: AtomicU64::new(0),
+                nameless: AtomicU64::new(0),
             }),
         }
     }
@@ -103,6 +119,16 @@ impl DnsProver {
     pub fn cached(&self) -> u64 {
         self.inner.cache.run_pending_tasks();
         self.inner.cache.entry_count()
+    }
+
+    /// Returns how many addresses had no name, if there were some and none had one.
+    ///
+    /// Then the resolver may have no reverse zones at all.
+    #[must_use]
+    pub fn nameless(&self) -> Option<u64> {
+        let nameless = self.inner.nameless.load(Ordering::Relaxed);
+        let has_named = self.inner.named.load(Ordering::Relaxed) > 0;
+        (!has_named && nameless >= MIN_NAMELESS).then_some(nameless)
     }
 
     /// Returns the proof, if it follows from what is remembered; asks nothing.
@@ -207,7 +233,13 @@ impl Inner {
                 Step::Done(proof) => return proof,
                 Step::AskNames => {
                     let names = self.resolver.names(claim.address);
-                    host.learn_names(by(deadline, now_ms, claim, names).await);
+                    let names = by(deadline, now_ms, claim, names).await;
+                    match names.answer {
+                        Answer::Records(_) => self.named.fetch_add(1, Ordering::Relaxed),
+                        Answer::Nothing => self.nameless.fetch_add(1, Ordering::Relaxed),
+                        Answer::Failed(_) => 0,
+                    };
+                    host.learn_names(names);
                 }
                 Step::AskBack(place, name) => {
                     let back = self.resolver.leads_back(&name, claim.address);
@@ -252,6 +284,7 @@ fn nothing(text: String, valid_for: Duration) -> DnsProof {
     DnsProof {
         finding: Finding::Nothing(evidence(text)),
         valid_for,
+        is_nameless: false,
     }
 }
 

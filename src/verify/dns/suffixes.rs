@@ -5,6 +5,7 @@ use std::{fmt, sync::LazyLock};
 use hickory_resolver::proto::rr::Name;
 
 use super::quoted::Quoted;
+use crate::registry::is_public_suffix;
 
 /// Zones where customers of a provider choose or get names, whatever they run there.
 ///
@@ -43,7 +44,14 @@ const MAX_SHOWN: usize = 3;
 
 /// Names that the names of an operator's hosts end in.
 #[derive(Clone, Debug)]
-pub(super) struct Suffixes(Vec<Name>);
+pub(super) struct Suffixes(Vec<Suffix>);
+
+#[derive(Clone, Debug)]
+struct Suffix {
+    name: Name,
+    /// Whether anybody can have a name below it, as below `github.io`.
+    is_public: bool,
+}
 
 /// What the suffixes say about a name.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -60,9 +68,14 @@ impl Suffixes {
     /// Takes those that are names: `googlebot.com`, also as `.googlebot.com` or `*.googlebot.com`.
     ///
     /// International names may be in Unicode (IDNA). The root and what is no name
-    /// are left out.
+    /// are left out. Below a public suffix, such as `github.io`, anybody has a name.
     pub(super) fn new(suffixes: &[String]) -> Self {
-        Self(suffixes.iter().filter_map(|text| suffix(text)).collect())
+        let names = suffixes.iter().filter_map(|text| suffix(text));
+        let suffixes = names.map(|name| Suffix {
+            is_public: is_public_suffix(&name.to_ascii().to_ascii_lowercase()),
+            name,
+        });
+        Self(suffixes.collect())
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -74,9 +87,12 @@ impl Suffixes {
     /// The suffix itself ends in it too: whoever has its records has those below it,
     /// and some operators have one host, whose name is then the suffix.
     pub(super) fn belongs(&self, name: &Name) -> Belongs {
-        if !self.0.iter().any(|suffix| suffix.zone_of(name)) {
-            Belongs::No
-        } else if CUSTOMERS.iter().any(|zone| zone.zone_of(name)) {
+        let mut found = self.0.iter().filter(|suffix| suffix.name.zone_of(name));
+        let Some(first) = found.next() else {
+            return Belongs::No;
+        };
+        let is_public = first.is_public && found.all(|suffix| suffix.is_public);
+        if is_public || CUSTOMERS.iter().any(|zone| zone.zone_of(name)) {
             Belongs::AsCustomer
         } else {
             Belongs::Yes
@@ -86,9 +102,9 @@ impl Suffixes {
 
 impl fmt::Display for Suffixes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, name) in self.0.iter().take(MAX_SHOWN).enumerate() {
+        for (at, suffix) in self.0.iter().take(MAX_SHOWN).enumerate() {
             let between = if at > 0 { " or " } else { "" };
-            write!(f, "{between}{}", Quoted(name))?;
+            write!(f, "{between}{}", Quoted(&suffix.name))?;
         }
         if self.0.len() > MAX_SHOWN {
             write!(f, " or {} more", self.0.len() - MAX_SHOWN)?;
@@ -132,6 +148,7 @@ mod tests {
                 let name = suffix(text).unwrap();
                 let shares = |zone: &Name| zone.zone_of(&name) || name.zone_of(zone);
                 assert!(!CUSTOMERS.iter().any(shares), "{}: {text}", robot.id);
+                assert!(!is_public_suffix(text), "{}: {text}", robot.id);
             }
         }
     }
@@ -184,12 +201,19 @@ mod tests {
                 "1.2.0.192.gae.googleusercontent.com.",
             ),
             ("gae.googleusercontent.com", "a.gae.googleusercontent.com."),
-            ("com", "1.2.0.192.BC.googleusercontent.com."),
             ("amazonaws.com", "ec2-192-0-2-1.compute-1.amazonaws.com."),
+            ("com", "1.2.0.192.BC.googleusercontent.com."),
+            ("com", "crawl.robots.com."),
+            ("co.uk", "crawl.robots.co.uk."),
+            ("*.GitHub.io.", "crawl.github.io."),
+            ("github.io", "github.io."),
         ] {
             assert_eq!(belongs(suffix, name), Belongs::AsCustomer, "{name}");
         }
         assert_eq!(CUSTOMERS.len(), CUSTOMER_ZONES.len());
+        let both = suffixes(&["github.io", "crawl.github.io"]);
+        let own = Name::from_utf8("a.crawl.github.io.").unwrap();
+        assert_eq!(both.belongs(&own), Belongs::Yes);
     }
 
     #[test]
@@ -228,6 +252,8 @@ mod tests {
             name in prop::collection::vec(label(), 0..6),
             below in any::<bool>(),
         ) {
+            // No public suffix ends so (RFC 2606).
+            let suffix = [suffix, vec!["example".to_owned()]].concat();
             let labels: Vec<_> = if below {
                 name.iter().chain(&suffix).cloned().collect()
             } else {

@@ -162,7 +162,7 @@ impl Ranges {
             checked_ms: listing.checked_ms,
             tried_ms: listing.tried_ms,
             error: listing.error.clone(),
-            is_stale: published.is_none() || self.is_stale(listing),
+            is_stale: published.is_some() && self.is_stale(listing),
         }
     }
 

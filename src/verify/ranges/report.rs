@@ -50,6 +50,24 @@ pub struct RangesState {
     pub tried_ms: Option<i64>,
     /// Why the last attempt failed.
     pub error: Option<String>,
-    /// Whether it is too old for a miss to contradict a claim.
+    /// Whether it is too old for a miss to contradict a claim; never where there is no copy.
     pub is_stale: bool,
+}
+
+impl RangesState {
+    /// Returns `true` if the list was had at least once.
+    #[must_use]
+    pub fn has_copy(&self) -> bool {
+        self.fetched_ms.is_some()
+    }
+
+    /// Returns the word for it: `fresh`, `stale`, or `missing` where the list was never had.
+    #[must_use]
+    pub fn as_str(&self) -> &'static str {
+        match (self.has_copy(), self.is_stale) {
+            (false, _) => "missing",
+            (true, true) => "stale",
+            (true, false) => "fresh",
+        }
+    }
 }

@@ -30,6 +30,8 @@ pub(super) struct Answer {
     pub(super) verdict: Verdict,
     /// What was looked at, in one sentence.
     pub(super) evidence: String,
+    /// Whether it is that the address has no name.
+    pub(super) is_nameless: bool,
     until_ms: i64,
     /// Keeps the place of the key's robot from being used for another.
     robot: Arc<Robot>,
@@ -75,8 +77,16 @@ impl Answer {
         Self {
             verdict,
             evidence,
+            is_nameless: false,
             until_ms,
             robot,
+        }
+    }
+
+    pub(super) fn nameless(self, is_nameless: bool) -> Self {
+        Self {
+            is_nameless,
+            ..self
         }
     }
 }

@@ -36,6 +36,8 @@ pub(super) struct Look<'l> {
 pub(super) struct Found {
     pub(super) verdict: Verdict,
     pub(super) evidence: String,
+    /// Whether it is a proof that was used before.
+    is_replay: bool,
 }
 
 /// What becomes of an address that nothing is known of.
@@ -51,8 +53,11 @@ enum Unknown {
 
 impl From<Verdict> for Found {
     fn from(verdict: Verdict) -> Self {
-        let evidence = String::new();
-        Self { verdict, evidence }
+        Self {
+            verdict,
+            evidence: String::new(),
+            is_replay: false,
+        }
     }
 }
 
@@ -62,6 +67,13 @@ impl Verifier {
         let by_signature = self.find_signature(&look);
         match by_signature.verdict {
             Verdict::Verified => by_signature,
+            // It waits for no proof: that of the first request is none of its own.
+            Verdict::Unverifiable if by_signature.is_replay => {
+                match self.find_address(&look, Unknown::ProveUncounted) {
+                    by_address if by_address.verdict != Verdict::Pending => by_address,
+                    _ => by_signature,
+                }
+            }
             Verdict::Unverifiable => self.find_address(&look, Unknown::Prove),
             // A pending request is counted with its signature.
             Verdict::Spoofed | Verdict::Pending => {
@@ -84,9 +96,8 @@ impl Verifier {
         look: &Look<'_>,
     ) -> Option<watch::Receiver<Option<Verdict>>> {
         look.methods.signatures(look.robot)?;
-        let headers = look.request.headers;
-        let is_signed = SignatureProver::is_signed(headers);
-        is_signed.then(|| self.inner.signed.watch(headers))?
+        let is_signed = SignatureProver::is_signed(look.request.headers);
+        is_signed.then(|| self.inner.signed.watch(look.request))?
     }
 
     /// Returns who is told what the address says.
@@ -110,6 +121,7 @@ impl Verifier {
             log(look.robot, &finding);
             return Found {
                 verdict: finding.verdict(),
+                is_replay: matches!(finding, Finding::Replayed(_)),
                 evidence: finding.into_evidence().text,
             };
         }
@@ -129,8 +141,8 @@ impl Verifier {
             }
             Ok(None) => Verdict::Unverifiable.into(),
             Err(UsedTwice) => Found {
-                verdict: Verdict::Spoofed,
-                evidence: "Its signature is that of another request.".to_owned(),
+                is_replay: true,
+                ..Verdict::Unverifiable.into()
             },
         }
     }
@@ -185,14 +197,20 @@ impl Verifier {
         by_ranges: Verdict,
         answer: Option<&Answer>,
     ) -> Found {
-        let by_dns = answer.map_or(Verdict::Unverifiable, |answer| answer.verdict);
+        let by_dns = answer.map_or(Verdict::Unverifiable, |answer| {
+            by_dns(look.methods, look.robot, by_ranges, answer)
+        });
         let verdict = stronger(by_ranges, by_dns);
         if verdict != Verdict::Spoofed {
             return verdict.into();
         }
         let evidence = answer.map_or("", |answer| &*answer.evidence);
         let evidence = evidence_of(look.methods, look.robot, address, evidence);
-        Found { verdict, evidence }
+        Found {
+            verdict,
+            evidence,
+            is_replay: false,
+        }
     }
 
     /// Begins the proof of an address; tells whether it is under way.
@@ -238,7 +256,7 @@ impl Verifier {
             let answer = self.ask_dns(&methods, &job).await;
             let ProofJob { robot, address } = job;
             let by_ranges = self.find_in_ranges(&methods, &robot, address);
-            let verdict = stronger(by_ranges, answer.verdict);
+            let verdict = stronger(by_ranges, by_dns(&methods, &robot, by_ranges, &answer));
             self.inner.answers.put(address, Arc::clone(&answer));
             let pending = making.tell(verdict);
             let now_ms = self.inner.clock.now_ms();
@@ -255,20 +273,22 @@ impl Verifier {
 
     async fn ask_dns(&self, methods: &Methods, job: &ProofJob) -> Arc<Answer> {
         let (shortest, longest) = VALID_FOR;
-        let mut answer = (Verdict::Unverifiable, String::new(), shortest);
+        let mut answer = (Verdict::Unverifiable, String::new(), shortest, false);
         if let Some((prover, suffixes)) = methods.dns(&job.robot) {
             let proof = time::timeout(PROOF_TIME, prover.prove(job.address, suffixes)).await;
             if let Ok(proof) = proof {
                 let valid_for = proof.valid_for.clamp(shortest, longest);
-                let verdict = proof.finding.verdict();
-                answer = (verdict, proof.finding.into_evidence().text, valid_for);
+                let (verdict, is_nameless) = (proof.finding.verdict(), proof.is_nameless);
+                let evidence = proof.finding.into_evidence().text;
+                answer = (verdict, evidence, valid_for, is_nameless);
             }
         }
-        let (verdict, evidence, valid_for) = answer;
+        let (verdict, evidence, valid_for, is_nameless) = answer;
         let valid_for_ms = i64::try_from(valid_for.as_millis()).unwrap_or_default();
         let until_ms = self.inner.clock.now_ms().saturating_add(valid_for_ms);
         let robot = Arc::clone(&job.robot);
-        Arc::new(Answer::new(robot, verdict, evidence, until_ms))
+        let answer = Answer::new(robot, verdict, evidence, until_ms);
+        Arc::new(answer.nameless(is_nameless))
     }
 
     /// Looks at a signature whose key has to be fetched.
@@ -295,6 +315,17 @@ impl Verifier {
             spoofed.note(trace, &evidence.text, job.noted.at_ms);
         }
     }
+}
+
+/// Returns what the DNS says beside a list: that an address has no name is a weak word.
+///
+/// A resolver without reverse zones says it of every address.
+fn by_dns(methods: &Methods, robot: &Robot, by_ranges: Verdict, answer: &Answer) -> Verdict {
+    let lacks_list = by_ranges == Verdict::Unverifiable && methods.ranges(robot).is_some();
+    if lacks_list && answer.is_nameless {
+        return Verdict::Unverifiable;
+    }
+    answer.verdict
 }
 
 /// Tells who looks for the reason what a signature said.

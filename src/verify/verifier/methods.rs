@@ -80,9 +80,11 @@ impl Methods {
         client: Option<IpAddr>,
         signed: Option<&SignedRequest<'_>>,
     ) -> Proof {
+        let by_ranges = self.ranges_finding(robot, client);
+        let lacks_list = matches!(by_ranges, Finding::Nothing(_)) && self.ranges(robot).is_some();
         Proof::weigh([
-            self.ranges_finding(robot, client),
-            self.dns_finding(robot, client).await,
+            by_ranges,
+            self.dns_finding(robot, client, lacks_list).await,
             self.signature_finding(robot, signed).await,
         ])
     }
@@ -97,7 +99,12 @@ impl Methods {
         }
     }
 
-    async fn dns_finding(&self, robot: &Robot, client: Option<IpAddr>) -> Finding {
+    async fn dns_finding(
+        &self,
+        robot: &Robot,
+        client: Option<IpAddr>,
+        lacks_list: bool,
+    ) -> Finding {
         let nothing = |text: String| Finding::Nothing(Evidence::new(Method::ReverseDns, text));
         match (&self.reverse_dns, self.address(client)) {
             (None, _) => nothing(SWITCHED_OFF.to_owned()),
@@ -107,7 +114,13 @@ impl Methods {
             (_, None) => nothing(no_address(client)),
             (Some(prover), Some(address)) => {
                 let proof = prover.prove(address, &robot.host_suffixes).await;
-                proof.finding
+                if !(proof.is_nameless && lacks_list) {
+                    return proof.finding;
+                }
+                let text = proof.finding.into_evidence().text;
+                nothing(format!(
+                    "{text} That makes nobody an impostor while its list of addresses is not at hand."
+                ))
             }
         }
     }

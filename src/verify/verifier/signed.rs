@@ -12,7 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::detect::Verdict;
 use crate::registry::Robot;
-use crate::verify::SignedRequest;
+use crate::verify::{SignatureProver, SignedRequest};
 
 use super::{ClaimedRequest, spoofed::SpoofedRequest};
 
@@ -63,15 +63,16 @@ impl SignedProofs {
 
     /// Returns the proof to be made, if there is a place for it.
     ///
-    /// The same signature again while its proof is under way gets none: it is used twice.
+    /// A nonce again while its proof is under way gets none: it is used twice.
     pub(super) fn begin(
         &self,
         robot: &Arc<Robot>,
         request: &ClaimedRequest<'_>,
         now_ms: i64,
     ) -> Result<Option<SignedJob>, UsedTwice> {
-        let key = self.key(request.headers);
-        if self.told.contains_key(&key) {
+        let key = self.key(request);
+        let is_known = self.told.contains_key(&key);
+        if is_known && SignatureProver::is_for_one_request(request.headers) {
             return Err(UsedTwice);
         }
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
@@ -101,21 +102,31 @@ impl SignedProofs {
     }
 
     /// Returns who is told of the verdict on a request's signature.
-    pub(super) fn watch(&self, headers: &HeaderMap) -> Option<watch::Receiver<Option<Verdict>>> {
-        let told = self.told.get(&self.key(headers))?;
+    pub(super) fn watch(
+        &self,
+        request: &ClaimedRequest<'_>,
+    ) -> Option<watch::Receiver<Option<Verdict>>> {
+        let told = self.told.get(&self.key(request))?;
         Some(told.subscribe())
     }
 
-    fn key(&self, headers: &HeaderMap) -> u64 {
-        let values = ["signature-input", "signature"].map(|name| {
-            let values = headers.get_all(name).iter();
-            values.map(http::HeaderValue::as_bytes).collect::<Vec<_>>()
-        });
-        self.hasher.hash_one(values)
+    /// Returns what tells signed requests apart: a signature may fit one and not another.
+    fn key(&self, request: &ClaimedRequest<'_>) -> u64 {
+        let SignedRequest {
+            method,
+            scheme,
+            authority,
+            target,
+            headers,
+        } = request.signed();
+        let mut headers: Vec<_> = headers.iter().map(|(name, value)| (name, value)).collect();
+        headers.sort_by_key(|(name, _)| name.as_str());
+        let target = (method, scheme, authority, target);
+        self.hasher.hash_one((target, headers))
     }
 }
 
-/// The signature is that of another request.
+/// The nonce is that of another request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UsedTwice;
 

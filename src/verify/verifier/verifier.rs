@@ -9,7 +9,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::clock::Clock;
 use crate::detect::Verdict;
 use crate::registry::Robot;
-use crate::verify::{Proof, SignedRequest, proof::stronger};
+use crate::verify::{Proof, SignatureProver, SignedRequest, proof::stronger};
 
 use super::{
     ClaimedRequest, Methods, RobotVerdicts, SpoofedRequest, answers::Answers,
@@ -98,7 +98,7 @@ impl Verifier {
     /// request is spoofed and noted. The first request of an address that the DNS has
     /// to be asked about is pending, and so is a signed one whose key is not at hand;
     /// where too many wait, they are unverifiable. Ask once for each request: a
-    /// signature that is seen a second time is no proof.
+    /// nonce that is seen a second time is no proof.
     #[must_use]
     pub fn verdict_now(&self, request: &ClaimedRequest<'_>) -> Verdict {
         let now_ms = self.inner.clock.now_ms();
@@ -164,6 +164,17 @@ impl Verifier {
     ) -> Proof {
         let methods = self.inner.methods.load_full();
         methods.prove(robot, client, signed).await
+    }
+
+    /// Returns `true` if a request that is not verified has a signature that was used before.
+    #[must_use]
+    pub fn is_replay(&self, request: &ClaimedRequest<'_>) -> bool {
+        let methods = self.inner.methods.load();
+        let robot = request.claim.robot();
+        let prover = robot.and_then(|robot| methods.signatures(robot));
+        prover.is_some_and(|prover| {
+            SignatureProver::is_signed(request.headers) && prover.is_replay(request.headers)
+        })
     }
 
     /// Returns the methods in force.

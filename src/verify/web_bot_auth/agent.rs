@@ -26,9 +26,23 @@ pub(super) enum Agents {
     Many(Dictionary),
 }
 
-/// Origin of a key directory: scheme, host, and its port where that is not the scheme's.
+/// How keys are had at a URL: the parameter `type` of a member.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(super) enum Discovery {
+    /// `directory`: at the well-known path of an origin.
+    Directory,
+    /// `jwks_uri`: the URL is that of the key set.
+    KeySet,
+    /// `cimd`: the URL is that of a Client ID Metadata Document, with the keys or their URL.
+    Metadata,
+}
+
+/// URL of keys, which is who signs; of a directory it is the origin alone.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
-pub(super) struct Origin(String);
+pub(super) struct KeyUrl {
+    discovery: Discovery,
+    url: String,
+}
 
 impl Agents {
     /// Reads the header; a string begins with a quote, a dictionary never does.
@@ -49,10 +63,10 @@ impl Agents {
             .map_err(|_| Refusal::Malformed(NAME))
     }
 
-    /// Tells whether the header names one of the robot's agents.
+    /// Returns `true` if the header names one of the robot's agents.
     pub(super) fn name_one_of(&self, robot: &Robot, allow_http: bool) -> bool {
         let is_known =
-            |item: &Item| Origin::of(item, allow_http).is_ok_and(|origin| origin.is_of(robot));
+            |item: &Item| KeyUrl::of(item, allow_http).is_ok_and(|agent| agent.is_of(robot));
         match self {
             Self::None => false,
             Self::One(item) => is_known(item),
@@ -71,7 +85,7 @@ impl Agents {
         &self,
         signature: &Signature,
         allow_http: bool,
-    ) -> Result<Option<Origin>, Refusal> {
+    ) -> Result<Option<KeyUrl>, Refusal> {
         match self {
             Self::None => Ok(None),
             Self::One(item) => {
@@ -79,12 +93,12 @@ impl Agents {
                 if !is_covered {
                     return Err(Refusal::AgentNotCovered);
                 }
-                Origin::of(item, allow_http).map(Some)
+                KeyUrl::of(item, allow_http).map(Some)
             }
             Self::Many(members) => {
                 let key = covered_key(members, signature).ok_or(Refusal::AgentNotCovered)?;
                 match members.get(key) {
-                    Some(ListEntry::Item(item)) => Origin::of(item, allow_http).map(Some),
+                    Some(ListEntry::Item(item)) => KeyUrl::of(item, allow_http).map(Some),
                     Some(ListEntry::InnerList(_)) => Err(Refusal::Malformed(NAME)),
                     None => Err(Refusal::AgentNotCovered),
                 }
@@ -115,60 +129,107 @@ fn covered_key<'s>(members: &'s Dictionary, signature: &'s Signature) -> Option<
     }
 }
 
-impl Origin {
+impl KeyUrl {
     /// Agents of one robot that are asked for a key when the request names none.
     pub(super) const MOST: usize = 4;
 
-    /// Reads a member: the origin of an `https:` URL, of the type `directory`.
+    /// Reads a member: an `https:` URL, and what is there.
     fn of(item: &Item, allow_http: bool) -> Result<Self, Refusal> {
-        match item.params.get("type") {
-            None => {}
-            Some(BareItem::Token(kind)) if kind.as_str() == "directory" => {}
-            Some(BareItem::Token(kind)) => return Err(Refusal::OtherType(shown(kind.as_str()))),
+        let discovery = match item.params.get("type") {
+            None => Discovery::Directory,
+            Some(BareItem::Token(kind)) => match kind.as_str() {
+                "directory" => Discovery::Directory,
+                "jwks_uri" => Discovery::KeySet,
+                "cimd" => Discovery::Metadata,
+                other => return Err(Refusal::OtherType(shown(other))),
+            },
             Some(_) => return Err(Refusal::Malformed(NAME)),
-        }
+        };
         let text = item.bare_item.as_string().ok_or(Refusal::Malformed(NAME))?;
         let text = text.as_str();
-        Self::parse(text, allow_http).ok_or_else(|| Refusal::NoOrigin(shown(text)))
+        let refusal = || match discovery {
+            Discovery::Directory => Refusal::NoOrigin(shown(text)),
+            Discovery::KeySet | Discovery::Metadata => Refusal::NoUrl(shown(text)),
+        };
+        Self::parse(text, discovery, allow_http).ok_or_else(refusal)
     }
 
-    /// Reads the origin of a URL that has nothing else.
-    pub(super) fn parse(text: &str, allow_http: bool) -> Option<Self> {
-        let url = Url::parse(text).ok()?;
+    /// Reads a URL; that of a directory has nothing but the origin.
+    pub(super) fn parse(text: &str, discovery: Discovery, allow_http: bool) -> Option<Self> {
+        let mut url = Url::parse(text).ok()?;
         let is_fetched = url.scheme() == "https" || (allow_http && url.scheme() == "http");
+        let is_anonymous = url.username().is_empty() && url.password().is_none();
+        if !is_fetched || !is_anonymous {
+            return None;
+        }
+        if discovery != Discovery::Directory {
+            url.set_fragment(None);
+            return Some(Self {
+                discovery,
+                url: url.into(),
+            });
+        }
         let origin = url.origin().ascii_serialization();
-        // Nothing but the origin, so no path, user, query or fragment.
+        // Nothing but the origin, so no path, query or fragment.
         let rest = url.as_str().strip_prefix(origin.as_str())?;
-        (is_fetched && rest == "/").then_some(Self(origin))
+        (rest == "/").then_some(Self {
+            discovery,
+            url: origin,
+        })
     }
 
-    /// Returns the agents that the registry knows for a robot.
+    /// Returns the directories that the registry knows for a robot.
+    ///
+    /// How keys are had at a URL with a path says the request alone.
     pub(super) fn all_of(robot: &Robot, allow_http: bool) -> Vec<Self> {
         let scheme = if allow_http { "http" } else { "https" };
         let agents = robot.signature_agents.iter().take(Self::MOST);
         agents
-            .filter_map(|agent| Self::parse(&format!("{scheme}://{agent}"), allow_http))
+            .filter_map(|agent| {
+                let url = format!("{scheme}://{agent}");
+                Self::parse(&url, Discovery::Directory, allow_http)
+            })
             .collect()
     }
 
-    /// Tells whether the registry knows it for a robot.
+    /// Returns `true` if the registry knows it for a robot.
+    ///
+    /// A host in the registry is that of a directory: nobody but its operator has the
+    /// well-known path, and many may have others. A query has to be the registry's too,
+    /// so that nobody makes us fetch as often as there are queries.
     pub(super) fn is_of(&self, robot: &Robot) -> bool {
-        let own = self.0.split_once("://").map_or("", |it| it.1);
-        robot.signature_agents.iter().any(|agent| agent == own)
+        let mut known = robot.signature_agents.iter();
+        match self.discovery {
+            Discovery::Directory => known.any(|agent| agent == self.authority()),
+            Discovery::KeySet | Discovery::Metadata => {
+                let (scheme, _) = self.url.split_once("://").unwrap_or_default();
+                known.filter(|agent| agent.contains('/')).any(|agent| {
+                    let known = Url::parse(&format!("{scheme}://{agent}"));
+                    known.is_ok_and(|known| known.as_str() == self.url)
+                })
+            }
+        }
+    }
+
+    /// Returns how the keys are had there.
+    pub(super) fn discovery(&self) -> Discovery {
+        self.discovery
     }
 
     pub(super) fn as_str(&self) -> &str {
-        &self.0
+        &self.url
     }
 
-    /// Returns the host, with its port where that is not the scheme's.
-    pub(super) fn authority(&self) -> &str {
-        self.0.split_once("://").map_or(&*self.0, |(_, host)| host)
+    /// Returns what stands behind the scheme: of a directory, host and port.
+    fn authority(&self) -> &str {
+        self.url
+            .split_once("://")
+            .map_or(&*self.url, |(_, host)| host)
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for KeyUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.url)
     }
 }

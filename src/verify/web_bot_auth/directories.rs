@@ -8,6 +8,8 @@ use std::{
 use arc_swap::ArcSwap;
 use http::{HeaderMap, HeaderValue, Method, header};
 use moka::sync::Cache;
+use serde::Deserialize;
+use serde_json::Value;
 use tokio::{
     sync::{Mutex, Semaphore},
     time::timeout,
@@ -16,7 +18,7 @@ use url::Url;
 
 use super::{
     SignatureSettings,
-    agent::Origin,
+    agent::{Discovery, KeyUrl},
     key::{self, Key},
     possession::{self, Asked},
     refusal::Refusal,
@@ -29,6 +31,9 @@ pub(super) const PATH: &str = "/.well-known/http-message-signatures-directory";
 /// What a directory is served as.
 pub(super) const MEDIA_TYPE: &str = "application/http-message-signatures-directory+json";
 
+/// What other key sets and metadata documents are served as, more or less.
+const JSON: &str = "application/json";
+
 const MAX_BYTES: u64 = 64 * 1024;
 /// Between two fetches of one directory, whatever asks for it.
 const PAUSE_MS: i64 = 60_000;
@@ -39,10 +44,10 @@ const MAX_FRESH_S: i64 = 24 * 60 * 60;
 /// How long keys are used on while their directory cannot be had.
 const MAX_STALE_MS: i64 = 24 * 60 * 60 * 1_000;
 
-/// Key directories by origin.
+/// Key directories, key sets and metadata documents by their URL.
 #[derive(Debug)]
 pub(super) struct Directories {
-    known: Cache<Origin, Arc<Place>>,
+    known: Cache<KeyUrl, Arc<Place>>,
     fetches: Semaphore,
     client: OnceLock<DirectClient>,
     settings: SignatureSettings,
@@ -90,7 +95,7 @@ impl Directories {
     }
 
     /// Looks for a key of a directory, in memory alone.
-    pub(super) fn find(&self, origin: &Origin, keyid: &str) -> Lookup {
+    pub(super) fn find(&self, origin: &KeyUrl, keyid: &str) -> Lookup {
         match self.known.get(origin) {
             Some(place) => place.state.load().find(keyid, self.clock.now_ms()),
             None => Lookup::Ask,
@@ -100,7 +105,7 @@ impl Directories {
     /// Fetches a directory, unless somebody else just did.
     ///
     /// A failure is remembered as well; keys that are known stay.
-    pub(super) async fn fetch(&self, origin: &Origin, keyid: &str) -> Result<(), Refusal> {
+    pub(super) async fn fetch(&self, origin: &KeyUrl, keyid: &str) -> Result<(), Refusal> {
         let place = self.known.get_with(origin.clone(), Arc::default);
         let _one_at_a_time = place.fetching.lock().await;
         let state = place.state.load_full();
@@ -118,27 +123,78 @@ impl Directories {
     }
 
     #[cfg(test)]
-    pub(super) fn learn(&self, origin: Origin, keys: Vec<Key>) {
+    pub(super) fn learn(&self, origin: KeyUrl, keys: Vec<Key>) {
         let state = State::default().after(Ok((keys, MAX_FRESH_S)), self.clock.now_ms());
         let place = self.known.get_with(origin, Arc::default);
         place.state.store(Arc::new(state));
     }
 
-    async fn answer(&self, origin: &Origin) -> Result<(Vec<Key>, i64), String> {
-        let url = Url::parse(&format!("{origin}{PATH}")).map_err(|error| error.to_string())?;
-        let mut headers = HeaderMap::new();
-        headers.insert(header::ACCEPT, HeaderValue::from_static(MEDIA_TYPE));
-        let client = self.client().map_err(|error| error.to_string())?;
-        let answer = client.send(Method::GET, &url, headers).await;
-        let answer = answer.map_err(|error| error.to_string())?;
-        let (mut keys, fresh_s) = read(&answer)?;
+    /// Returns the keys of an agent, and for how many seconds they are fresh.
+    async fn answer(&self, agent: &KeyUrl) -> Result<(Vec<Key>, i64), String> {
+        let parse = |url: &str| Url::parse(url).map_err(|error| error.to_string());
+        let url = parse(agent.as_str())?;
+        match agent.discovery() {
+            Discovery::Directory => {
+                let url = parse(&format!("{agent}{PATH}"))?;
+                self.key_set(&url, Some(MEDIA_TYPE)).await
+            }
+            Discovery::KeySet => self.key_set(&url, None).await,
+            Discovery::Metadata => self.by_metadata(&url).await,
+        }
+    }
+
+    /// Fetches a key set; that of a directory is of one media type.
+    async fn key_set(
+        &self,
+        url: &Url,
+        media_type: Option<&'static str>,
+    ) -> Result<(Vec<Key>, i64), String> {
+        let answer = self.get(url, media_type.unwrap_or(JSON)).await?;
+        if let Some(media_type) = media_type {
+            check_type(&answer, media_type)?;
+        }
+        let mut keys = keys_of(&answer.body)?;
         let asked = Asked {
-            authority: origin.authority(),
+            authority: url.authority(),
             now_s: self.clock.now_ms().div_euclid(1_000),
             skew_s: i64::try_from(self.settings.clock_skew.as_secs()).unwrap_or(i64::MAX),
         };
         possession::note(&mut keys, &answer.headers, asked);
-        Ok((keys, fresh_s))
+        Ok((keys, fresh_s(&text(&answer.headers, header::CACHE_CONTROL))))
+    }
+
+    /// Fetches a metadata document, and the key set that it names, if it has none.
+    async fn by_metadata(&self, url: &Url) -> Result<(Vec<Key>, i64), String> {
+        let answer = self.get(url, JSON).await?;
+        let metadata = Metadata::read(&answer.body, url)?;
+        let fresh_s = fresh_s(&text(&answer.headers, header::CACHE_CONTROL));
+        match metadata {
+            Metadata::Keys(keys) => Ok((keys, fresh_s)),
+            Metadata::KeySet(url) => {
+                let is_fetched = url.scheme() == "https" || self.settings.allow_http;
+                if !is_fetched || !matches!(url.scheme(), "https" | "http") {
+                    return Err("its jwks_uri is no https URL".to_owned());
+                }
+                let (keys, set_fresh_s) = self.key_set(&url, None).await?;
+                Ok((keys, fresh_s.min(set_fresh_s)))
+            }
+        }
+    }
+
+    async fn get(&self, url: &Url, media_type: &'static str) -> Result<DirectAnswer, String> {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::ACCEPT, HeaderValue::from_static(media_type));
+        let client = self.client().map_err(|error| error.to_string())?;
+        let answer = client.send(Method::GET, url, headers).await;
+        let answer = answer.map_err(|error| error.to_string())?;
+        if answer.status == 200 {
+            Ok(answer)
+        } else {
+            Err(format!(
+                "it answered {}, and only 200 counts",
+                answer.status
+            ))
+        }
     }
 
     /// Returns the client; a machine without root certificates serves without it.
@@ -203,22 +259,51 @@ impl State {
     }
 }
 
-/// Returns the keys of an answer, and for how many seconds they are fresh.
-fn read(answer: &DirectAnswer) -> Result<(Vec<Key>, i64), String> {
-    if answer.status != 200 {
-        return Err(format!(
-            "it answered {}, and only 200 counts",
-            answer.status
-        ));
+/// Client ID Metadata Document of a robot, of which the keys are looked at alone.
+enum Metadata {
+    Keys(Vec<Key>),
+    KeySet(Url),
+}
+
+#[derive(Deserialize)]
+struct MetadataJson {
+    client_id: Option<String>,
+    jwks: Option<Value>,
+    jwks_uri: Option<String>,
+}
+
+impl Metadata {
+    /// Reads a document that came from a URL (draft-meunier-webbotauth-registry).
+    fn read(json: &[u8], url: &Url) -> Result<Self, String> {
+        let json: MetadataJson = serde_json::from_slice(json)
+            .map_err(|_| "it is no metadata document of a client".to_owned())?;
+        if json.client_id.as_deref() != Some(url.as_str()) {
+            return Err("its client_id is not its own URL".to_owned());
+        }
+        match (json.jwks, json.jwks_uri) {
+            (Some(_), Some(_)) => Err("it has both jwks and jwks_uri".to_owned()),
+            (None, None) => Err("it has neither jwks nor jwks_uri".to_owned()),
+            (Some(keys), None) => keys_of(keys.to_string().as_bytes()).map(Self::Keys),
+            (None, Some(url)) => match Url::parse(&url) {
+                Ok(url) => Ok(Self::KeySet(url)),
+                Err(_) => Err("its jwks_uri is no https URL".to_owned()),
+            },
+        }
     }
+}
+
+fn keys_of(json: &[u8]) -> Result<Vec<Key>, String> {
+    key::keys(json).ok_or_else(|| format!("it is no set of at most {} keys", key::MAX_KEYS))
+}
+
+fn check_type(answer: &DirectAnswer, media_type: &str) -> Result<(), String> {
     let kind = text(&answer.headers, header::CONTENT_TYPE);
     let essence = kind.split(';').next().unwrap_or_default().trim();
-    if !essence.eq_ignore_ascii_case(MEDIA_TYPE) {
-        return Err(format!("it is not served as {MEDIA_TYPE}"));
+    if essence.eq_ignore_ascii_case(media_type) {
+        Ok(())
+    } else {
+        Err(format!("it is not served as {media_type}"))
     }
-    let keys = key::keys(&answer.body)
-        .ok_or_else(|| format!("it is no set of at most {} keys", key::MAX_KEYS))?;
-    Ok((keys, fresh_s(&text(&answer.headers, header::CACHE_CONTROL))))
 }
 
 fn text(headers: &HeaderMap, name: header::HeaderName) -> String {

@@ -2,26 +2,28 @@
 //!
 //! After draft-ietf-webbotauth-httpsig-protocol, with HTTP Message Signatures
 //! (RFC 9421). A robot sends `Signature`, `Signature-Input` and `Signature-Agent`;
-//! the last names an origin, below which its keys are published. Both forms of it
-//! are read, the current dictionary and the older string.
+//! the last names a URL, and how its keys are had there: `directory`, at the
+//! well-known path of an origin, `jwks_uri`, a key set, or `cimd`, a Client ID
+//! Metadata Document with the keys or their URL. Both forms of it are read, the
+//! current dictionary and the older string.
 //!
 //! # What confirms, and what contradicts
 //!
 //! A signature confirms a robot when it has the tag `web-bot-auth`, `created`,
 //! `expires` and `keyid`, covers `@authority` or `@target-uri` and its member of
 //! `Signature-Agent`, is of this time and no older than the limits, fits the
-//! request and the key with that thumbprint, and was not used before. The key
+//! request and the key with that thumbprint, and has no nonce that was used before. The key
 //! is one that an agent publishes which the registry knows for the robot
 //! ([`Robot::signature_agents`](crate::registry::Robot::signature_agents)).
 //!
 //! It contradicts the claim when the request names one of the robot's own agents
 //! and the signature is wrong in a way that is the sender's doing: it does not
-//! fit, expired, is from the future, was replayed with its nonce, covers too
-//! little, or cannot be read.
+//! fit, expired, is from the future, covers too little, or cannot be read.
 //!
 //! It says nothing when the agent is not one of the robot's, when its directory
-//! could not be had, or has no such key, or one out of its own time, and when the
-//! same signature comes twice and has no nonce, which the draft does not forbid.
+//! could not be had, or has no such key, or one out of its own time, and when a
+//! nonce comes a second time: that may be a robot that tries again. A signature
+//! without a nonce holds for its lifetime, and for every request that it covers.
 //!
 //! # Where nobody knows the scheme
 //!
@@ -37,21 +39,21 @@
 //! cannot sign gains nothing by a second word to miss. What is left is to take a
 //! signature that the robot made for the other scheme, of the same host, path and
 //! time. Who holds such a one can send it as it was meant: this listener is where
-//! both of them arrive, and he chooses by which way. And he can do it once: a
-//! signature is remembered by its key and nonce, or its bytes, whichever scheme it
-//! fits, and used up with the first. A listener with TLS, and one behind a trusted
-//! proxy that tells, never try the other word: there a signature for `http:`, which
-//! anybody on the way could read, is not good for `https:`.
+//! both of them arrive, and he chooses by which way. With a nonce he can do it once:
+//! it is remembered with its key, whichever scheme fits, and used up with the first. A
+//! listener with TLS, and one behind a trusted proxy that tells, never try the other
+//! word: there a signature for `http:`, which anybody on the way could read, is not
+//! good for `https:`.
 //!
 //! The price is a second check of a signature that fails, and covers what depends on
 //! the scheme.
 //!
 //! # Key directories
 //!
-//! Only those of agents which the registry knows for the robot in question are
-//! ever fetched, so nobody makes us fetch at will; over `https:` alone, without
-//! redirects or proxies, from public addresses, at most 64 KiB and 32 keys. They
-//! are kept as long as `Cache-Control` says, from one minute to one day, and
+//! Only those of agents which the registry knows for the robot in question, hosts of
+//! directories or whole URLs, and the key sets that their documents name are ever
+//! fetched, so nobody makes us fetch at will; over `https:` alone, without redirects
+//! or proxies, from public addresses, at most 64 KiB and 32 keys. They are kept as long as `Cache-Control` says, from one minute to one day, and
 //! asked again for a key that they do not have at most once a minute. While a
 //! directory cannot be had its keys are used on for a day.
 //!

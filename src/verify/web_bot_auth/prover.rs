@@ -6,13 +6,13 @@ use http::HeaderMap;
 
 use super::{
     SignatureSettings, SignedRequest,
-    agent::{Agents, Origin},
+    agent::{Agents, KeyUrl},
     base::{Base, signature_bases},
     directories::{Directories, Lookup},
     key::Key,
     possession::Possession,
     refusal::{Refusal, shown},
-    replay::{Remembered, Used, What},
+    replay::{Remembered, Used},
     signature::{MAX_SIGNATURES, Parameters, Signature, signatures},
 };
 use crate::clock::Clock;
@@ -40,7 +40,7 @@ enum Stop {
     Refused(Refusal),
     /// Refused, by a key that the robot's own agent publishes.
     RefusedByOwnKey(Refusal),
-    Fetch(Origin, String),
+    Fetch(KeyUrl, String),
 }
 
 impl From<Refusal> for Stop {
@@ -52,7 +52,7 @@ impl From<Refusal> for Stop {
 /// A key, and the agent that publishes it.
 struct Found {
     key: Key,
-    agent: Origin,
+    agent: KeyUrl,
 }
 
 impl SignatureProver {
@@ -75,13 +75,34 @@ impl SignatureProver {
         headers.contains_key("signature-input")
     }
 
+    /// Returns `true` if a signature of a request is for that request alone: it has a nonce.
+    #[must_use]
+    pub fn is_for_one_request(headers: &HeaderMap) -> bool {
+        signatures(headers).is_ok_and(|signatures| signatures.iter().any(Signature::has_nonce))
+    }
+
+    /// Returns `true` if a signature of a request has a nonce that was used before.
+    ///
+    /// It is for requests that were not verified: of one that was, its own nonce is known.
+    #[must_use]
+    pub fn is_replay(&self, headers: &HeaderMap) -> bool {
+        let now_s = self.inner.clock.now_ms().div_euclid(1_000);
+        let is_known = |signature: &Signature| {
+            let parameters = signature.parameters();
+            parameters.is_ok_and(|Parameters { keyid, nonce, .. }| {
+                nonce.is_some_and(|nonce| self.inner.used.knows(&keyid, &nonce, now_s))
+            })
+        };
+        signatures(headers).is_ok_and(|signatures| signatures.iter().any(is_known))
+    }
+
     /// Looks at a signature; fetches the key directory where it must.
     ///
-    /// Each request is to be asked about once: a second time its signature is
-    /// one that was used before.
+    /// Each request is to be asked about once: a second time its nonce is one that was
+    /// used before.
     pub async fn prove(&self, request: &SignedRequest<'_>, robot: &Robot) -> Finding {
         // One fetch for each signature and each agent that may have its key.
-        for _ in 0..=MAX_SIGNATURES * Origin::MOST {
+        for _ in 0..=MAX_SIGNATURES * KeyUrl::MOST {
             match self.look(request, robot) {
                 Ok(finding) => return finding,
                 Err((origin, keyid)) => {
@@ -104,7 +125,8 @@ impl SignatureProver {
     /// Puts a directory into memory.
     #[cfg(test)]
     pub(super) fn learn(&self, agent: &str, keys: Vec<Key>) {
-        let origin = Origin::parse(agent, true).unwrap();
+        use super::agent::Discovery;
+        let origin = KeyUrl::parse(agent, Discovery::Directory, true).unwrap();
         self.inner.directories.learn(origin, keys);
     }
 
@@ -113,7 +135,7 @@ impl SignatureProver {
         &self,
         request: &SignedRequest<'_>,
         robot: &Robot,
-    ) -> Result<Finding, (Origin, String)> {
+    ) -> Result<Finding, (KeyUrl, String)> {
         let allow_http = self.inner.settings.allow_http;
         let (agents, signatures) = match read(request) {
             Ok(read) => read,
@@ -134,7 +156,13 @@ impl SignatureProver {
                 Err(Stop::Refused(refusal)) => refused(&refusal, is_own),
                 Err(Stop::RefusedByOwnKey(refusal)) => refused(&refusal, true),
             };
-            if !matches!(worst, Some(Finding::Contradicted(_))) {
+            // A signature that was good once is the robot's, whatever else stands beside it.
+            let is_kept = matches!(
+                (&worst, &finding),
+                (Some(Finding::Replayed(_)), _)
+                    | (Some(Finding::Contradicted(_)), Finding::Nothing(_))
+            );
+            if !is_kept {
                 worst = Some(finding);
             }
         }
@@ -159,7 +187,7 @@ impl Inner {
         let candidates = match agents.covered_by(signature, allow_http)? {
             Some(agent) if agent.is_of(robot) => vec![agent],
             Some(agent) => return Err(Refusal::UnknownAgent(shown(agent.as_str())).into()),
-            None => Origin::all_of(robot, allow_http),
+            None => KeyUrl::all_of(robot, allow_http),
         };
         let now_s = self.clock.now_ms().div_euclid(1_000);
         self.check_times(&parameters, now_s)?;
@@ -209,7 +237,7 @@ impl Inner {
     }
 
     /// Finds the key in the directory of one of the agents.
-    fn find(&self, agents: Vec<Origin>, keyid: &str) -> Result<Found, Stop> {
+    fn find(&self, agents: Vec<KeyUrl>, keyid: &str) -> Result<Found, Stop> {
         let mut refusal = Refusal::NoAgent;
         for agent in agents {
             match self.directories.find(&agent, keyid) {
@@ -236,7 +264,7 @@ impl Inner {
     fn verify(
         &self,
         key: &Key,
-        agent: &Origin,
+        agent: &KeyUrl,
         parameters: &Parameters,
         signature: &Signature,
         bases: &[Base],
@@ -271,15 +299,15 @@ impl Inner {
                 either,
             });
         };
-        let what = match &parameters.nonce {
-            Some(nonce) => What::Nonce(nonce),
-            None => What::Signature(&signature.bytes),
+        // Without a nonce it holds for its lifetime, and for all that it covers
+        // (draft-ietf-webbotauth-httpsig-protocol §5.2: the components bind it to an authority).
+        let Some(nonce) = &parameters.nonce else {
+            return Ok(fitting.supposed);
         };
         let until_s = parameters.expires_s.saturating_add(skew_s);
-        match self.used.remember(&key.keyid, what, until_s, now_s) {
+        match self.used.remember(&key.keyid, nonce, until_s, now_s) {
             Remembered::New => Ok(fitting.supposed),
-            Remembered::Known if parameters.nonce.is_some() => Err(Refusal::Replayed),
-            Remembered::Known => Err(Refusal::Reused),
+            Remembered::Known => Err(Refusal::Replayed),
             Remembered::NoRoom => Err(Refusal::MemoryFull),
         }
     }
@@ -291,6 +319,9 @@ fn read(request: &SignedRequest<'_>) -> Result<(Agents, Vec<Signature>), Refusal
 }
 
 fn refused(refusal: &Refusal, names_own_agent: bool) -> Finding {
+    if *refusal == Refusal::Replayed {
+        return Finding::Replayed(Evidence::new(Method::WebBotAuth, refusal.to_string()));
+    }
     if names_own_agent && refusal.is_of_sender() {
         let text = refusal.to_string();
         return Finding::Contradicted(Evidence::new(Method::WebBotAuth, text));

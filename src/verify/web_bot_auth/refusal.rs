@@ -33,6 +33,8 @@ pub(super) enum Refusal {
     TooMuchCovered,
     #[error("Signature-Agent {0} is not the https origin of a key directory")]
     NoOrigin(String),
+    #[error("Signature-Agent {0} is not an https URL of keys")]
+    NoUrl(String),
     #[error("Signature-Agent has the type {0}, which is not supported")]
     OtherType(String),
     #[error("signed by {0}, an agent that the registry does not know for this robot")]
@@ -63,9 +65,7 @@ pub(super) enum Refusal {
     },
     #[error("the signature's nonce was used before")]
     Replayed,
-    #[error("the same signature, which has no nonce, was used before")]
-    Reused,
-    #[error("too many signatures are remembered to tell whether this one is new")]
+    #[error("too many signatures are remembered to tell whether this one's nonce is new")]
     MemoryFull,
     #[error("the key directory of {agent} could not be had: {reason}")]
     NoDirectory { agent: String, reason: String },
@@ -77,8 +77,8 @@ impl Refusal {
     /// Tells whether a true robot that names its own agent would never be refused so.
     ///
     /// What is up to the operator's directory, to the registry or to us says
-    /// nothing about the sender. Nor does a signature without a nonce that is
-    /// seen again: the draft does not forbid the robot to send it twice.
+    /// nothing about the sender. Nor does a nonce that is seen again: a robot that
+    /// tries again after a broken connection sends it twice.
     pub(super) fn is_of_sender(&self) -> bool {
         match self {
             Self::NoOrigin(_)
@@ -88,7 +88,8 @@ impl Refusal {
             | Self::UnknownKey { .. }
             | Self::TestKey { .. }
             | Self::KeyNotValid { .. }
-            | Self::Reused
+            | Self::Replayed
+            | Self::NoUrl(_)
             | Self::MemoryFull
             | Self::NoDirectory { .. }
             | Self::TooManyFetches => false,
@@ -110,8 +111,7 @@ impl Refusal {
             | Self::NoLifetime
             | Self::LongLifetime(..)
             | Self::OtherAlgorithm { .. }
-            | Self::WrongSignature { .. }
-            | Self::Replayed => true,
+            | Self::WrongSignature { .. } => true,
         }
     }
 }

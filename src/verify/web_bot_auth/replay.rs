@@ -1,8 +1,8 @@
-//! Memory of the signatures that were used.
+//! Memory of the nonces that were used.
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use ring::digest;
@@ -28,7 +28,7 @@ struct Shard {
     sweep_at_s: i64,
 }
 
-/// What became of a signature that is to be remembered.
+/// What became of a nonce that is to be remembered.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Remembered {
     New,
@@ -44,51 +44,53 @@ impl Used {
         }
     }
 
-    /// Remembers a key's nonce, or a signature without one, until it expires.
+    /// Remembers a key's nonce until its signature expires.
     pub(super) fn remember(
         &self,
         keyid: &str,
-        what: What<'_>,
+        nonce: &str,
         until_s: i64,
         now_s: i64,
     ) -> Remembered {
-        let name = what.name(keyid);
-        let at = usize::try_from(name % SHARDS as u128).unwrap_or_default();
-        let Some(shard) = self.shards.get(at) else {
-            return Remembered::NoRoom;
-        };
-        // What a lock guards here is whole at any moment.
-        let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
-        shard.remember(name, until_s, now_s, self.room)
-    }
-}
-
-/// What is remembered.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum What<'w> {
-    Nonce(&'w str),
-    Signature(&'w [u8]),
-}
-
-impl What<'_> {
-    fn name(self, keyid: &str) -> u128 {
-        let (kind, bytes) = match self {
-            Self::Nonce(nonce) => (b"n", nonce.as_bytes()),
-            Self::Signature(signature) => (b"s", signature),
-        };
-        let mut context = digest::Context::new(&digest::SHA256);
-        for part in [keyid.as_bytes(), b"\0", kind, bytes] {
-            context.update(part);
+        let name = name(keyid, nonce);
+        match self.shard(name) {
+            Some(mut shard) => shard.remember(name, until_s, now_s, self.room),
+            None => Remembered::NoRoom,
         }
-        let digest = context.finish();
-        let first = digest.as_ref().first_chunk().copied();
-        u128::from_be_bytes(first.unwrap_or_default())
     }
+
+    /// Returns `true` if a key's nonce was used, and its signature has not expired.
+    pub(super) fn knows(&self, keyid: &str, nonce: &str, now_s: i64) -> bool {
+        let name = name(keyid, nonce);
+        let shard = self.shard(name);
+        shard.is_some_and(|shard| shard.knows(name, now_s))
+    }
+
+    fn shard(&self, name: u128) -> Option<MutexGuard<'_, Shard>> {
+        let at = usize::try_from(name % SHARDS as u128).unwrap_or_default();
+        // What a lock guards here is whole at any moment.
+        let shard = self.shards.get(at)?;
+        Some(shard.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+fn name(keyid: &str, nonce: &str) -> u128 {
+    let mut context = digest::Context::new(&digest::SHA256);
+    for part in [keyid, "\0", nonce] {
+        context.update(part.as_bytes());
+    }
+    let digest = context.finish();
+    let first = digest.as_ref().first_chunk().copied();
+    u128::from_be_bytes(first.unwrap_or_default())
 }
 
 impl Shard {
+    fn knows(&self, name: u128, now_s: i64) -> bool {
+        self.until_s.get(&name).is_some_and(|&until| until >= now_s)
+    }
+
     fn remember(&mut self, name: u128, until_s: i64, now_s: i64, room: usize) -> Remembered {
-        if self.until_s.get(&name).is_some_and(|&until| until >= now_s) {
+        if self.knows(name, now_s) {
             return Remembered::Known;
         }
         if self.until_s.len() >= room && now_s > self.sweep_at_s {
@@ -112,20 +114,20 @@ mod tests {
     #[test]
     fn what_was_used_is_known_until_it_expires() {
         let used = Used::new(1 << 10);
-        let nonce = |keyid, now_s| used.remember(keyid, What::Nonce("n"), 100, now_s);
+        let nonce = |keyid, now_s| used.remember(keyid, "n", 100, now_s);
+        assert!(!used.knows("a", "n", 0));
         assert_eq!(nonce("a", 0), Remembered::New);
         assert_eq!(nonce("a", 100), Remembered::Known);
         assert_eq!(nonce("b", 100), Remembered::New);
-        let signature = used.remember("a", What::Signature(b"n"), 100, 0);
-        assert_eq!(signature, Remembered::New);
+        assert!(used.knows("a", "n", 100) && !used.knows("a", "n", 101));
+        assert!(!used.knows("a", "m", 0));
     }
 
     #[test]
     fn a_full_memory_says_so_and_forgets_nothing_but_what_expired() {
         let used = Used::new(0);
-        let ask = |number: u32, until_s, now_s| {
-            used.remember("a", What::Nonce(&number.to_string()), until_s, now_s)
-        };
+        let ask =
+            |number: u32, until_s, now_s| used.remember("a", &number.to_string(), until_s, now_s);
         let answers: Vec<_> = (0..1_000).map(|number| ask(number, 100, 0)).collect();
         let new = answers.iter().filter(|it| **it == Remembered::New).count();
         assert_eq!(new, SHARDS);

@@ -9,10 +9,10 @@ pub struct SignatureSettings {
     pub max_lifetime: Duration,
     /// How far the signer's clock may be from ours; 30 seconds by default.
     pub clock_skew: Duration,
-    /// Signatures that are remembered, so that none is used twice; 262,144 by default.
+    /// Nonces that are remembered, so that none is used twice; 262,144 by default.
     ///
-    /// Each takes about 32 bytes until it expires. While that many are
-    /// remembered, no further signature confirms anybody.
+    /// Each takes about 32 bytes until its signature expires. While that many are
+    /// remembered, no further signature with a nonce confirms anybody.
     pub max_remembered: usize,
     /// Key directories that are kept; 256 by default.
     pub max_directories: usize,

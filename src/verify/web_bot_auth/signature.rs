@@ -78,6 +78,11 @@ pub(super) fn tagged(
 }
 
 impl Signature {
+    /// Returns `true` if it is for one request alone.
+    pub(super) fn has_nonce(&self) -> bool {
+        self.input.params.contains_key("nonce")
+    }
+
     /// Returns its parameters.
     pub(super) fn parameters(&self) -> Result<Parameters, Refusal> {
         Ok(Parameters {

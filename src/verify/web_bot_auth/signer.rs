@@ -18,7 +18,7 @@ use url::Url;
 
 use super::{
     SignedRequest, SigningKeyError,
-    agent::Origin,
+    agent::{Discovery, KeyUrl},
     base::{add_line, last_line, signature_bases},
     directories::{MEDIA_TYPE, PATH},
     fields::spell_item,
@@ -66,7 +66,7 @@ impl Signer {
         let bad = || SigningKeyError::BadAgent {
             agent: agent.to_owned(),
         };
-        let origin = Origin::parse(agent, false).ok_or_else(bad)?;
+        let origin = KeyUrl::parse(agent, Discovery::Directory, false).ok_or_else(bad)?;
         let pair = signing_key::open(path)?;
         Ok(Self::new(pair, origin.as_str(), clock))
     }

@@ -121,7 +121,12 @@ impl TestServer {
 
     /// From now on, gives everybody this.
     pub(crate) fn set(&self, reply: Reply) {
-        *lock(&self.shared.script) = Arc::new(move |_| reply.clone());
+        self.answer(move |_| reply.clone());
+    }
+
+    /// From now on, decides by the request.
+    pub(crate) fn answer(&self, script: impl Fn(&Seen) -> Reply + Send + Sync + 'static) {
+        *lock(&self.shared.script) = Arc::new(script);
     }
 
     pub(crate) fn url(&self, path: &str) -> String {

@@ -128,6 +128,81 @@ async fn a_wrong_fact_of_a_robot_is_told_by_its_option() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_public_suffix_is_nobodys_ending() {
+    let site = Site::new("").await;
+    for suffix in ["github.io", "co.uk", "*.s3.amazonaws.com", "GitHub.IO."] {
+        let added = site.run(&[
+            "registry",
+            "add",
+            "x",
+            "--useragent",
+            "XBot/1",
+            "--host-suffix",
+            suffix,
+        ]);
+        assert_eq!(added.status.code(), Some(2), "{suffix}");
+        let told = String::from_utf8(added.stderr).unwrap();
+        assert!(told.contains("--host-suffix: "), "{told}");
+        assert!(told.contains("anybody can have a name below it"), "{told}");
+    }
+    for suffix in ["crawl.github.io", "robots.example.co.uk", "bots.internal"] {
+        let added = site.run(&[
+            "registry",
+            "add",
+            "x",
+            "--useragent",
+            "XBot/1",
+            "--host-suffix",
+            suffix,
+        ]);
+        assert_eq!(added.status.code(), Some(0), "{suffix}: {added:?}");
+        assert!(site.run(&["registry", "remove", "x"]).status.success());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_that_never_came_is_not_called_stale() {
+    let site = Site::new("").await;
+    site.lists.set(crate::support::http::Reply::status(500));
+    site.run(&["verify", "--ranges", "--refresh"]);
+    let table = text(&site.run(&["verify", "--ranges"]));
+    assert!(table.contains("never had: "), "{table}");
+    assert!(!table.contains("stale"), "{table}");
+    let list = json(&site.run(&["verify", "--ranges", "--json"]));
+    assert_eq!(list[0]["stale"], false, "{list}");
+    assert_eq!(list[0]["state"], "missing", "{list}");
+    let doctor = text(&site.run(&["doctor", "--offline"]));
+    assert!(doctor.contains("was never had: "), "{doctor}");
+    assert!(
+        doctor.contains("; 0 of 1 lists with 0 address ranges"),
+        "{doctor}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_over_the_limit_names_no_key_that_is_not_there() {
+    let site = Site::new("").await;
+    let large = "192.0.2.1\n".repeat(500_000);
+    site.lists.set(crate::support::http::Reply::text(large));
+    let failed = site.run(&["verify", "--ranges", "--refresh", "--json"]);
+    let told = json(&failed);
+    let error = told[0]["error"].as_str().unwrap();
+    assert!(error.contains("4194304 bytes"), "{error}");
+    assert!(error.contains("check the address"), "{error}");
+    assert!(!error.contains("raise"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn doctor_tells_of_a_resolver_that_knows_no_names_of_addresses() {
+    let site = Site::new("").await;
+    let told = text(&site.run(&["doctor"]));
+    assert!(told.contains("knows no names of addresses"), "{told}");
+    site.dns.host("9.9.9.9", "dns9.quad9.example");
+    let told = text(&site.run(&["doctor"]));
+    assert!(!told.contains("knows no names of addresses"), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn lists_are_shown_and_downloaded() {
     let site = Site::new("").await;
     let before = json(&site.run(&["verify", "--ranges", "--json"]));

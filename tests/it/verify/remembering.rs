@@ -245,6 +245,51 @@ async fn the_dns_may_confirm_what_a_list_does_not_have_yet() {
 }
 
 #[tokio::test]
+async fn without_its_list_nobody_is_an_impostor_for_want_of_a_name() {
+    let house = House::new().await;
+    assert_eq!(house.now("bothbot/1", ELSEWHERE), Pending);
+    assert_eq!(house.settled("bothbot/1", ELSEWHERE).await, Unverifiable);
+    assert_eq!(
+        house.now("bothbot/1", ELSEWHERE),
+        Unverifiable,
+        "from memory"
+    );
+    let robot = house
+        .detector
+        .identify(b"bothbot")
+        .unwrap()
+        .robot()
+        .cloned()
+        .unwrap();
+    let proof = house
+        .verifier
+        .prove(&robot, Some(ELSEWHERE.parse().unwrap()), None)
+        .await;
+    assert_eq!(proof.verdict, Unverifiable, "{}", proof.text());
+    assert!(
+        proof
+            .text()
+            .contains("its list of addresses is not at hand"),
+        "{}",
+        proof.text()
+    );
+    assert!(house.verifier.last_spoofed().is_empty());
+    // Who has no list is known by its hosts alone, and a name of another is a contradiction.
+    assert_eq!(house.now("hostbot/1", ELSEWHERE), Pending);
+    assert_eq!(house.settled("hostbot/1", ELSEWHERE).await, Spoofed);
+    let other = "198.51.100.8";
+    house.dns.host(other, "a.others.example");
+    assert_eq!(house.now("bothbot/1", other), Pending);
+    assert_eq!(house.settled("bothbot/1", other).await, Spoofed);
+    house.put_list();
+    assert_eq!(
+        house.now("bothbot/1", ELSEWHERE),
+        Spoofed,
+        "the list says so"
+    );
+}
+
+#[tokio::test]
 async fn after_its_time_an_answer_serves_until_there_is_a_new_one() {
     let house = House::new().await;
     house.dns.ttl(300).host(IN_LIST, "a.robots.example");

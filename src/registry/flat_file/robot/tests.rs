@@ -439,10 +439,15 @@ fn operator_hosts_and_ranges_are_taken_from_our_own_files_only() {
 
 #[test]
 fn signature_agents_are_hosts_and_taken_from_our_own_files_only() {
-    let file = "robot-id: a\nrobot-signature-agent: https://Keys.Acme.example/, acme.example:8443; acme.example:443, \"https://keys.acme.example\", http://plain.example, acme.example/path, acme.example:0, acme.example:+1, localhost\n";
+    let file = "robot-id: a\nrobot-signature-agent: https://Keys.Acme.example/, acme.example:8443; acme.example:443, \"https://keys.acme.example\", http://plain.example, acme.example/Path, acme.example/a?b, acme.example:0, acme.example:+1, localhost\n";
     assert_eq!(
         bundled(file).signature_agents,
-        ["keys.acme.example", "acme.example:8443", "acme.example"]
+        [
+            "keys.acme.example",
+            "acme.example:8443",
+            "acme.example",
+            "acme.example/Path"
+        ]
     );
     assert!(one(file).signature_agents.is_empty());
 }

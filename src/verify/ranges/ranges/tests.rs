@@ -18,6 +18,7 @@ fn ask(ranges: &Ranges, address: &str) -> (&'static str, String) {
     let (word, verdict, evidence) = match finding {
         Finding::Confirmed(evidence) => ("confirmed", Some(true), evidence),
         Finding::Contradicted(evidence) => ("contradicted", Some(false), evidence),
+        Finding::Replayed(evidence) => ("replayed", None, evidence),
         Finding::Nothing(evidence) => ("nothing", None, evidence),
     };
     assert_eq!(ranges.contains(URL, address), verdict, "{address}");

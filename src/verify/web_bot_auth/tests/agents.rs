@@ -81,8 +81,11 @@ fn an_agent_is_the_origin_of_a_directory() {
         let refusal = agent(&format!("sig1=\"{url}\""), own).unwrap_err();
         assert!(matches!(refusal, Refusal::NoOrigin(_)), "{url}: {refusal}");
     }
-    let refusal = agent(r#"sig1="https://a.example/jwks";type=jwks_uri"#, own).unwrap_err();
+    let refusal = agent(r#"sig1="https://a.example/jwks";type=did"#, own).unwrap_err();
     assert!(matches!(refusal, Refusal::OtherType(_)), "{refusal}");
+    let url = "http://a.example/jwks";
+    let refusal = agent(&format!("sig1=\"{url}\";type=jwks_uri"), own).unwrap_err();
+    assert!(matches!(refusal, Refusal::NoUrl(_)), "{refusal}");
     for text in [
         "sig1=token",
         "sig1=(\"https://a.example\")",

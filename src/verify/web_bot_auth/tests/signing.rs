@@ -60,7 +60,7 @@ async fn what_the_signer_signs_is_verified_once() {
     let first = prover.prove_now(&request, &robot).unwrap();
     assert!(matches!(first, Finding::Confirmed(_)), "{first:?}");
     let second = prover.prove(&request, &robot).await;
-    assert!(matches!(second, Finding::Contradicted(_)), "{second:?}");
+    assert!(matches!(second, Finding::Replayed(_)), "{second:?}");
     clock.advance(Duration::from_secs(91));
     let mut fresh = HeaderMap::new();
     signer.sign(&Method::GET, &url, &mut fresh);

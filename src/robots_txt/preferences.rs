@@ -1,0 +1,405 @@
+//! Preferences about the use of content: `Content-Signal` and `Content-Usage` lines.
+//!
+//! After contentsignals.org, draft-ietf-aipref-attach and draft-ietf-aipref-vocab. A
+//! line may begin with a path, and is then about what is below it: the longest path
+//! that matches counts, as with rules.
+
+use std::collections::HashMap;
+
+/// Most comparisons of paths in one group.
+const MAX_COMPARISONS: usize = 100_000;
+
+/// Words of one of the two fields, each with its values.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Vocabulary {
+    /// `Content-Signal`.
+    Signal,
+    /// `Content-Usage`.
+    Usage,
+}
+
+/// What one line says.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Statement<'t> {
+    /// Empty where the line is about everything.
+    pub(super) path: &'t [u8],
+    pub(super) members: Vec<Member<'t>>,
+}
+
+/// Preference for one use.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Member<'t> {
+    /// As it is written.
+    text: &'t [u8],
+    pub(super) name: &'t [u8],
+    /// Without parameters; nothing where there is no `=`.
+    pub(super) value: Option<&'t [u8]>,
+}
+
+impl Vocabulary {
+    /// Returns the vocabulary of a field, by its name in lower case.
+    pub(super) fn of_field(name: &str) -> Option<Self> {
+        match name {
+            "content-signal" => Some(Self::Signal),
+            "content-usage" => Some(Self::Usage),
+            _ => None,
+        }
+    }
+
+    /// Returns the words that robots know, each with its values.
+    pub(super) const fn words(self) -> &'static [(&'static str, &'static [&'static str])] {
+        const YES_NO: &[&str] = &["yes", "no"];
+        const Y_N: &[&str] = &["y", "n"];
+        match self {
+            Self::Signal => &[
+                ("search", YES_NO),
+                ("ai-input", YES_NO),
+                ("ai-train", YES_NO),
+                ("use", &["immediate", "reference", "full"]),
+            ],
+            Self::Usage => &[
+                ("train-ai", Y_N),
+                ("search", Y_N),
+                // Of earlier drafts, and still read.
+                ("train-genai", Y_N),
+                ("bots", Y_N),
+            ],
+        }
+    }
+}
+
+impl<'t> Statement<'t> {
+    /// Reads the value of a line.
+    pub(super) fn read(value: &'t [u8]) -> Self {
+        let value = value.trim_ascii();
+        let blank = value.iter().position(u8::is_ascii_whitespace);
+        let end = match value {
+            [b'/', ..] => blank.unwrap_or(value.len()),
+            _ => 0,
+        };
+        let (path, list) = value.split_at_checked(end).unwrap_or((b"", value));
+        let mut is_quoted = false;
+        let members = list.split(|octet| {
+            is_quoted ^= *octet == b'"';
+            *octet == b',' && !is_quoted
+        });
+        let members = members.map(<[u8]>::trim_ascii);
+        Self {
+            path,
+            members: members
+                .filter(|member| !member.is_empty())
+                .map(Member::read)
+                .collect(),
+        }
+    }
+}
+
+impl<'t> Member<'t> {
+    fn read(text: &'t [u8]) -> Self {
+        let mut parts = text.splitn(2, |octet| *octet == b'=');
+        let name = parts.next().unwrap_or_default().trim_ascii();
+        let value = parts.next().map(|value| {
+            let bare = value.split(|octet| *octet == b';').next();
+            bare.unwrap_or_default().trim_ascii()
+        });
+        Self { text, name, value }
+    }
+
+    /// Returns how much it lets robots do: the least of several wins.
+    ///
+    /// A value that robots do not know grants nothing, and reserves nothing either.
+    fn grant(&self) -> u8 {
+        const UNKNOWN: u8 = 3;
+        const WORDS: [(&str, u8); 7] = [
+            ("no", 0),
+            ("n", 0),
+            ("immediate", 1),
+            ("reference", 2),
+            ("full", 4),
+            ("yes", 5),
+            ("y", 5),
+        ];
+        let value = self.value.unwrap_or_default();
+        let is_value = |(word, _): &&(&str, u8)| value.eq_ignore_ascii_case(word.as_bytes());
+        let known = WORDS.iter().find(is_value);
+        known.map_or(UNKNOWN, |(_, grant)| *grant)
+    }
+
+    /// Returns `true` if it keeps robots from something.
+    fn is_reservation(&self) -> bool {
+        self.grant() < 3
+    }
+}
+
+/// Joins what two files say in one group: values of lines, one for each path.
+///
+/// Of each use the more restrictive preference counts. A path that one file alone
+/// names keeps its line, with what the other says there.
+pub(super) fn combine(theirs: &[&[u8]], ours: &[&[u8]]) -> Vec<Vec<u8>> {
+    let (theirs, ours) = (Side::new(theirs), Side::new(ours));
+    let comparisons = theirs
+        .statements
+        .len()
+        .saturating_mul(ours.statements.len());
+    if comparisons > MAX_COMPARISONS {
+        // Too much to tell apart by path: what is reserved anywhere is reserved everywhere.
+        let mut all = Members::default();
+        for (_, members) in theirs.statements.iter().chain(&ours.statements) {
+            members.list.iter().for_each(|member| all.add(member));
+        }
+        return vec![all.line(b"")];
+    }
+    let paths = theirs.statements.iter().map(|(path, _)| *path);
+    let only_ours = ours.statements.iter().map(|(path, _)| *path);
+    let only_ours = only_ours.filter(|path| !theirs.places.contains_key(path));
+    let lines = paths.chain(only_ours).map(|path| {
+        let mut members = Members::default();
+        theirs.tell(path, &mut members);
+        ours.tell(path, &mut members);
+        members.line(path)
+    });
+    lines.collect()
+}
+
+/// What one of the two files says, by path.
+#[derive(Debug, Default)]
+struct Side<'t> {
+    statements: Vec<(&'t [u8], Members<'t>)>,
+    places: HashMap<&'t [u8], usize>,
+}
+
+/// Preferences, one for each use.
+#[derive(Clone, Debug, Default)]
+struct Members<'t> {
+    list: Vec<Member<'t>>,
+    /// By the name in lower case.
+    places: HashMap<Vec<u8>, usize>,
+}
+
+impl<'t> Side<'t> {
+    fn new(values: &[&'t [u8]]) -> Self {
+        let mut side = Self::default();
+        for value in values {
+            let Statement { path, members } = Statement::read(value);
+            let place = *side.places.entry(path).or_insert(side.statements.len());
+            if place == side.statements.len() {
+                side.statements.push((path, Members::default()));
+            }
+            if let Some((_, known)) = side.statements.get_mut(place) {
+                members.iter().for_each(|member| known.add(member));
+            }
+        }
+        side
+    }
+
+    /// Adds what it says of a path: by that path, else by the longest one above it.
+    fn tell(&self, path: &[u8], members: &mut Members<'t>) {
+        let own = self
+            .places
+            .get(path)
+            .and_then(|at| self.statements.get(*at));
+        let above = || {
+            let above = self
+                .statements
+                .iter()
+                .filter(|(above, _)| covers(above, path));
+            above.max_by_key(|(above, _)| above.len())
+        };
+        if let Some((_, said)) = own.or_else(above) {
+            said.list.iter().for_each(|member| members.add(member));
+        }
+        if own.is_some() {
+            return;
+        }
+        // Which of two paths with wildcards counts depends on the page: both reserve.
+        let meeting = self.statements.iter();
+        for (_, said) in meeting.filter(|(other, _)| may_meet(other, path)) {
+            let reserved = said.list.iter().filter(|member| member.is_reservation());
+            reserved.for_each(|member| members.add(member));
+        }
+    }
+}
+
+impl<'t> Members<'t> {
+    fn add(&mut self, member: &Member<'t>) {
+        let name = member.name.to_ascii_lowercase();
+        let place = *self.places.entry(name).or_insert(self.list.len());
+        match self.list.get_mut(place) {
+            Some(known) if member.grant() < known.grant() => *known = *member,
+            Some(_) => {}
+            None => self.list.push(*member),
+        }
+    }
+
+    fn line(&self, path: &[u8]) -> Vec<u8> {
+        let members: Vec<&[u8]> = self.list.iter().map(|member| member.text).collect();
+        let members = members.join(&b", "[..]);
+        let parts = [path, &members];
+        let parts = parts.into_iter().filter(|part| !part.is_empty());
+        parts.collect::<Vec<_>>().join(&b' ')
+    }
+}
+
+/// Returns `true` if a path is about all that another is about; without wildcards, exactly.
+fn covers(above: &[u8], path: &[u8]) -> bool {
+    !has_wildcards(above) && path.starts_with(above)
+}
+
+/// Returns `true` if a page may be below both, and wildcards hide whether one covers the other.
+fn may_meet(one: &[u8], other: &[u8]) -> bool {
+    let (first, second) = (literal(one), literal(other));
+    (has_wildcards(one) || has_wildcards(other))
+        && (first.starts_with(second) || second.starts_with(first))
+}
+
+fn has_wildcards(path: &[u8]) -> bool {
+    path.contains(&b'*') || path.ends_with(b"$")
+}
+
+/// Returns what a path begins with, whatever its wildcards stand for.
+fn literal(path: &[u8]) -> &[u8] {
+    let path = path.strip_suffix(b"$").unwrap_or(path);
+    path.split(|octet| *octet == b'*')
+        .next()
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn octets<'l>(lines: &[&'l str]) -> Vec<&'l [u8]> {
+        lines.iter().map(|line| line.as_bytes()).collect()
+    }
+
+    fn refs(lines: &[String]) -> Vec<&str> {
+        lines.iter().map(String::as_str).collect()
+    }
+
+    fn combined(theirs: &[&str], ours: &[&str]) -> Vec<String> {
+        let lines = combine(&octets(theirs), &octets(ours)).into_iter();
+        lines.map(|line| String::from_utf8(line).unwrap()).collect()
+    }
+
+    #[test]
+    fn the_more_restrictive_of_two_preferences_counts() {
+        for (theirs, ours, expected) in [
+            ("search=yes", "search=no", "search=no"),
+            ("ai-train=no", "search=yes", "ai-train=no, search=yes"),
+            ("train-ai=n, search=y", "train-ai=y", "train-ai=n, search=y"),
+            ("Train-AI=n", "train-ai=y", "Train-AI=n"),
+            ("use=reference", "use=full", "use=reference"),
+            ("use=reference", "use=immediate", "use=immediate"),
+            ("train-ai=maybe", "train-ai=y", "train-ai=maybe"),
+            ("train-ai=maybe", "train-ai=n", "train-ai=n"),
+            (
+                "new=\"a,b\";c, x",
+                "train-ai=n;d",
+                "new=\"a,b\";c, x, train-ai=n;d",
+            ),
+            ("search=y, search=n", "", "search=n"),
+        ] {
+            assert_eq!(combined(&[theirs], &[ours]), [expected], "{theirs} {ours}");
+        }
+    }
+
+    #[test]
+    fn paths_keep_their_lines_with_what_the_other_file_says_there() {
+        assert_eq!(
+            combined(
+                &["train-ai=n", "/open/ train-ai=y", "/a/ search=n"],
+                &["search=y"]
+            ),
+            [
+                "train-ai=n, search=y",
+                "/open/ train-ai=y, search=y",
+                "/a/ search=n"
+            ]
+        );
+        assert_eq!(
+            combined(&["/a/ train-ai=y"], &["train-ai=n", "/a/b/ train-ai=y"]),
+            ["/a/ train-ai=n", "train-ai=n", "/a/b/ train-ai=y"]
+        );
+        assert_eq!(
+            combined(&["/*.pdf train-ai=y"], &["/docs/ train-ai=n, search=y"]),
+            ["/*.pdf train-ai=n", "/docs/ train-ai=n, search=y"]
+        );
+        assert_eq!(
+            combined(&["/*.pdf train-ai=y"], &["/docs/ search=y"]),
+            ["/*.pdf train-ai=y", "/docs/ search=y"]
+        );
+    }
+
+    #[test]
+    fn too_many_paths_are_reserved_together() {
+        let lines = |kind: &str, value: &str| -> Vec<String> {
+            let numbers = 0..400;
+            numbers.map(|n| format!("/{kind}/{n} {value}")).collect()
+        };
+        let (theirs, ours) = (lines("a", "train-ai=n"), lines("b", "search=y"));
+        assert_eq!(
+            combined(&refs(&theirs), &refs(&ours)),
+            ["train-ai=n, search=y"]
+        );
+    }
+
+    /// What a robot reads of a page: of each use the strictest of the longest paths that match.
+    fn grants(lines: &[String], page: &str) -> Vec<(String, u8)> {
+        let statements: Vec<_> = lines
+            .iter()
+            .map(|line| Statement::read(line.as_bytes()))
+            .collect();
+        let matching = statements
+            .iter()
+            .filter(|it| page.as_bytes().starts_with(it.path));
+        let longest = matching.clone().map(|it| it.path.len()).max();
+        let mut found: Vec<(String, u8)> = Vec::new();
+        for member in matching
+            .filter(|it| Some(it.path.len()) == longest)
+            .flat_map(|it| &it.members)
+        {
+            let name = String::from_utf8(member.name.to_vec()).unwrap();
+            match found.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, grant)) => *grant = member.grant().min(*grant),
+                None => found.push((name, member.grant())),
+            }
+        }
+        found.sort();
+        found
+    }
+
+    fn lines() -> impl Strategy<Value = Vec<String>> {
+        let member = "(x|y)=(y|n)";
+        let line = ("(/[ab]{0,2})?", prop::collection::vec(member, 1..3))
+            .prop_map(|(path, members)| format!("{path} {}", members.join(", ")));
+        prop::collection::vec(line, 1..4)
+    }
+
+    proptest! {
+        #[test]
+        fn a_page_is_granted_what_both_files_grant(
+            theirs in lines(),
+            ours in lines(),
+            page in "/[ab]{0,3}",
+        ) {
+            let made = combined(&refs(&theirs), &refs(&ours));
+            let mut expected = grants(&theirs, &page);
+            for (name, grant) in grants(&ours, &page) {
+                match expected.iter_mut().find(|(known, _)| *known == name) {
+                    Some((_, known)) => *known = grant.min(*known),
+                    None => expected.push((name, grant)),
+                }
+            }
+            expected.sort();
+            prop_assert_eq!(grants(&made, &page), expected, "{:?}", made);
+        }
+
+        #[test]
+        fn any_octets_can_be_read(value in prop::collection::vec(any::<u8>(), 0..100)) {
+            let lines = combine(&[&value], &[b"train-ai=n"]);
+            prop_assert!(!lines.is_empty());
+        }
+    }
+}

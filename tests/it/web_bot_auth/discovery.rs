@@ -1,0 +1,195 @@
+//! Where keys are: a directory, a key set at a URL, a client's metadata document.
+
+use super::*;
+
+const SET: &str = "/keys/set.json";
+const CARD: &str = "/robot/card";
+
+/// An operator whose server says at each path what a test wants.
+struct Site {
+    operator: Operator,
+}
+
+impl Site {
+    fn new(answer: impl Fn(&Operator, &str) -> Option<Reply>) -> Self {
+        let operator = Operator::new();
+        let replies = [DIRECTORY, SET, CARD, "/other.json"]
+            .map(|path| (path.to_owned(), answer(&operator, path)));
+        operator.server.answer(move |seen| {
+            let path = seen.path.split('?').next().unwrap_or_default();
+            let found = replies.iter().find(|(known, _)| known == path);
+            found
+                .and_then(|(_, reply)| reply.clone())
+                .unwrap_or_else(|| Reply::status(404))
+        });
+        Self { operator }
+    }
+
+    fn robot(&self, path: &str) -> Robot {
+        let mut robot = self.operator.robot();
+        robot.signature_agents[0].push_str(path);
+        robot
+    }
+
+    /// Signs as the agent at a path, found in some way.
+    fn draft(&self, path: &str, kind: &str) -> Draft {
+        Draft {
+            agent: Some(format!("{}{path}", self.operator.agent())),
+            kind: (!kind.is_empty()).then(|| kind.to_owned()),
+            nonce: None,
+            ..self.operator.draft()
+        }
+    }
+
+    async fn prove(&self, draft: &Draft, robot: &Robot) -> Finding {
+        let headers = self.operator.sign(draft);
+        prover().prove(&draft.request(&headers), robot).await
+    }
+}
+
+fn card(operator: &Operator, keys: &str) -> String {
+    let id = format!("{}{CARD}", operator.agent());
+    format!(r#"{{"client_id":"{id}","client_name":"Quill",{keys}}}"#)
+}
+
+#[tokio::test]
+async fn a_key_set_is_had_at_the_url_that_the_registry_knows() {
+    let site = Site::new(|operator, path| {
+        (path == SET).then(|| Reply::typed("application/json", operator.jwks("")))
+    });
+    let robot = site.robot(SET);
+    let finding = site.prove(&site.draft(SET, "jwks_uri"), &robot).await;
+    check(
+        &finding,
+        "confirmed",
+        &format!("{}{SET}", site.operator.agent()),
+    );
+    // The same host, and another's path: nobody but the host's operator has that of a directory.
+    let other = site
+        .prove(&site.draft("/other.json", "jwks_uri"), &robot)
+        .await;
+    check(
+        &other,
+        "nothing",
+        "an agent that the registry does not know",
+    );
+    let of_host = site.operator.robot();
+    let other = site.prove(&site.draft(SET, "jwks_uri"), &of_host).await;
+    check(
+        &other,
+        "nothing",
+        "an agent that the registry does not know",
+    );
+    let as_directory = site.prove(&site.draft(SET, ""), &robot).await;
+    check(
+        &as_directory,
+        "nothing",
+        "is not the https origin of a key directory",
+    );
+    let asked = site.operator.server.seen();
+    assert!(asked.iter().all(|seen| seen.path == SET), "{asked:?}");
+}
+
+#[tokio::test]
+async fn a_query_is_no_other_key_set() {
+    let site = Site::new(|operator, path| {
+        (path == SET).then(|| Reply::typed("application/json", operator.jwks("")))
+    });
+    let draft = site.draft(&format!("{SET}?x=1"), "jwks_uri");
+    let finding = site.prove(&draft, &site.robot(SET)).await;
+    check(
+        &finding,
+        "nothing",
+        "an agent that the registry does not know",
+    );
+    assert_eq!(
+        site.operator.times_asked(),
+        0,
+        "nobody makes us fetch at will"
+    );
+}
+
+#[tokio::test]
+async fn a_metadata_document_has_the_keys_or_names_their_url() {
+    let inline = Site::new(|operator, path| {
+        let keys = format!("\"jwks\":{}", operator.jwks(""));
+        (path == CARD).then(|| Reply::typed("application/json", card(operator, &keys)))
+    });
+    let finding = inline
+        .prove(&inline.draft(CARD, "cimd"), &inline.robot(CARD))
+        .await;
+    check(
+        &finding,
+        "confirmed",
+        &format!("{}{CARD}", inline.operator.agent()),
+    );
+    let named = Site::new(|operator, path| match path {
+        CARD => {
+            let keys = format!("\"jwks_uri\":\"{}{SET}\"", operator.agent());
+            Some(Reply::typed("application/json", card(operator, &keys)))
+        }
+        SET => Some(Reply::typed("application/jwk-set+json", operator.jwks(""))),
+        _ => None,
+    });
+    let finding = named
+        .prove(&named.draft(CARD, "cimd"), &named.robot(CARD))
+        .await;
+    check(&finding, "confirmed", "signed with the key");
+    assert_eq!(named.operator.times_asked(), 2);
+}
+
+#[tokio::test]
+async fn a_metadata_document_that_cannot_be_believed_proves_nothing() {
+    type Made = fn(&Operator) -> String;
+    let documents: [(Made, &str); 6] = [
+        (
+            |operator| format!(r#"{{"jwks":{}}}"#, operator.jwks("")),
+            "its client_id is not its own URL",
+        ),
+        (
+            |operator| {
+                let id = format!("{}/other", operator.agent());
+                format!(r#"{{"client_id":"{id}","jwks":{}}}"#, operator.jwks(""))
+            },
+            "its client_id is not its own URL",
+        ),
+        (
+            |operator| {
+                let (agent, keys) = (operator.agent(), operator.jwks(""));
+                card(
+                    operator,
+                    &format!(r#""jwks":{keys},"jwks_uri":"{agent}{SET}""#),
+                )
+            },
+            "both jwks and jwks_uri",
+        ),
+        (
+            |operator| card(operator, "\"x\":1"),
+            "neither jwks nor jwks_uri",
+        ),
+        (
+            |operator| card(operator, r#""jwks_uri":"ftp://x.example/keys""#),
+            "its jwks_uri is no https URL",
+        ),
+        (|_| "[]".to_owned(), "is no metadata document"),
+    ];
+    for (made, reason) in documents {
+        let site = Site::new(move |operator, path| {
+            (path == CARD).then(|| Reply::typed("application/json", made(operator)))
+        });
+        let finding = site
+            .prove(&site.draft(CARD, "cimd"), &site.robot(CARD))
+            .await;
+        check(&finding, "nothing", reason);
+    }
+}
+
+#[tokio::test]
+async fn a_type_that_is_not_known_is_told() {
+    let site = Site::new(|_, _| None);
+    let finding = site
+        .prove(&site.draft("", "did"), &site.operator.robot())
+        .await;
+    check(&finding, "nothing", "type \"did\", which is not supported");
+    assert_eq!(site.operator.times_asked(), 0);
+}
