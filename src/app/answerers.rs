@@ -13,6 +13,8 @@ use super::{
     signing::Signing, table::is_below,
 };
 
+const ROBOTS_TXT: &str = "/robots.txt";
+
 /// Part of this program, or the site behind it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Answerer {
@@ -87,7 +89,7 @@ impl Answerers {
         {
             return Answerer::KeyDirectory;
         }
-        if self.robots_txt.answers(request) {
+        if path == ROBOTS_TXT && self.robots_txt.answer(request).is_some() {
             return Answerer::RobotsTxt;
         }
         match &self.heaven {
@@ -161,7 +163,7 @@ impl SiteAnswers {
             request = request.header(header::HOST, host);
         }
         let request = request.body(()).ok()?;
-        if ServedRobotsTxt::is_for(&request) {
+        if request.uri().path() == ROBOTS_TXT {
             let robots_txt = &self.answerers.robots_txt;
             return Some(if self.tells_state {
                 robots_txt.who_answers(asked.host)

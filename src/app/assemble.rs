@@ -318,6 +318,23 @@ mod tests {
                 "c.toml:3: rule.verdicts: \"verfied\" is no verdict; did you mean \"verified\"?",
             ),
             (
+                "[[x_robots_tag]]\nvalue='noindex'\nverdicts=['real']",
+                "c.toml:3: x_robots_tag.verdicts: \"real\" is no verdict",
+            ),
+            (
+                "[[rule]]\naction='pass'\nwait_milliseconds=500",
+                "c.toml:3: rule.wait_milliseconds: the rule names no verdict that it could wait for",
+            ),
+        ] {
+            let error = error_of(text);
+            assert!(error.starts_with(expected), "{text:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn wrong_visitors_are_told_with_their_place() {
+        for (text, expected) in [
+            (
                 "[[rule]]\naction='refuse'\nvisitors=['namless']",
                 "c.toml:3: rule.visitors: \"namless\" is no visitor; did you mean \"nameless\"?",
             ),
@@ -332,14 +349,6 @@ mod tests {
             (
                 "[[rule]]\naction='refuse'\nvisitors='robots'\nunlisted=true",
                 "c.toml:4: rule.unlisted: visitors says which kinds are meant",
-            ),
-            (
-                "[[x_robots_tag]]\nvalue='noindex'\nverdicts=['real']",
-                "c.toml:3: x_robots_tag.verdicts: \"real\" is no verdict",
-            ),
-            (
-                "[[rule]]\naction='pass'\nwait_milliseconds=500",
-                "c.toml:3: rule.wait_milliseconds: the rule names no verdict that it could wait for",
             ),
         ] {
             let error = error_of(text);

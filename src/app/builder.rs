@@ -56,6 +56,10 @@ const WEB_ROBOTS_DB: &str = "http://www.robotstxt.org/db/all.txt";
 /// ```
 #[derive(Clone, Debug)]
 #[must_use]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a setting of its own"
+)]
 pub struct RobotDetectionBuilder {
     policy: PolicyBuilder,
     enforcement: Enforcement,
@@ -348,16 +352,10 @@ impl RobotDetectionBuilder {
     }
 
     async fn open(self) -> Result<RobotDetection, BuildError> {
-        let sources = self.all_sources();
+        let (sources, detector) = (self.all_sources(), self.detector());
         let policy = self.policy.build()?;
         let fetcher = Fetcher::new(self.limits)?;
-        let store = if self.waits_for_database {
-            Store::connect_or_wait(&self.database_url, self.clock.now_ms()).await?
-        } else {
-            Store::connect(&self.database_url).await?
-        };
-        let detector = Detector::default().recognise_unlisted(self.unlisted);
-        let detector = SharedDetector::new(detector);
+        let store = open_store(&self.database_url, self.waits_for_database, &self.clock).await?;
         let refresher = Refresher::new(
             store.clone(),
             fetcher,
@@ -414,6 +412,10 @@ impl RobotDetectionBuilder {
         })))
     }
 
+    fn detector(&self) -> SharedDetector {
+        SharedDetector::new(Detector::default().recognise_unlisted(self.unlisted))
+    }
+
     fn all_sources(&self) -> Vec<SourceSpec> {
         let web_robots_db = (!self.web_robots_db.is_empty())
             .then(|| SourceSpec::web_robots_db(&self.web_robots_db, self.interval_days));
@@ -421,5 +423,13 @@ impl RobotDetectionBuilder {
             .into_iter()
             .chain(self.sources.iter().cloned())
             .collect()
+    }
+}
+
+async fn open_store(url: &str, waits: bool, clock: &Clock) -> Result<Store, StoreError> {
+    if waits {
+        Store::connect_or_wait(url, clock.now_ms()).await
+    } else {
+        Store::connect(url).await
     }
 }

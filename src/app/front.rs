@@ -78,21 +78,16 @@ impl Front {
             Some(site) => Found::Site(site),
             None => places.find(host(request), request.uri().path()),
         };
-        let rooms = &self.shared.rooms;
-        if let Some(router) = rooms.router(request) {
-            // The administrator, or who watches the program, is no visitor of the site.
-            let observer = match found {
-                Found::Site(served) => served.observer(),
-                Found::NoPath | Found::NoHost => &self.shared.nowhere,
-            };
-            let mut observation = observer.begin(request);
-            observation.decided(Some(Outcome::own(OWN_PAGE)));
-            let future = ObserveFuture::new(rooms.ask(router, request), observation);
+        let observer = match found {
+            Found::Site(served) => served.observer(),
+            Found::NoPath | Found::NoHost => &self.shared.nowhere,
+        };
+        if let Some(future) = self.ask_rooms(request, observer) {
             return later(Answering::Aside { future });
         }
         let status = match found {
             Found::Site(served) => {
-                let mut observation = served.observer().begin(request);
+                let mut observation = observer.begin(request);
                 return match served.respond(request) {
                     Ok(Reply::Now(mut response, outcome)) => {
                         observation.decided(outcome);
@@ -130,11 +125,24 @@ impl Front {
             // RFC 9110 §15.5.20
             Found::NoHost => StatusCode::MISDIRECTED_REQUEST,
         };
-        let observation = self.shared.nowhere.begin(request);
+        let observation = observer.begin(request);
         let future = BehindFuture::ready(pages::status(status).map(FrontBody::from));
         later(Answering::Aside {
             future: ObserveFuture::new(future, observation),
         })
+    }
+
+    /// Asks the admin pages or operations, if the request is for them: no visitor asks there.
+    fn ask_rooms(
+        &self,
+        request: &mut Request<Arrival>,
+        observer: &SiteObserver,
+    ) -> Option<ObserveFuture<BehindFuture>> {
+        let rooms = &self.shared.rooms;
+        let router = rooms.router(request)?;
+        let mut observation = observer.begin(request);
+        observation.decided(Some(Outcome::own(OWN_PAGE)));
+        Some(ObserveFuture::new(rooms.ask(router, request), observation))
     }
 }
 

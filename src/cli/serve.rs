@@ -7,7 +7,7 @@ use tracing::{info, warn};
 
 use crate::admin::{generate_password, hash_password};
 use crate::app::{self, RobotDetection, Server, ServerSettings};
-use crate::config::{Loaded, Loader, Settings, wants_colours};
+use crate::config::{Loaded, Loader, Settings, SiteLoaded, wants_colours};
 use crate::listen::{ListenAddr, OpenFileLimit, ServiceState, tell_service_manager};
 use crate::telemetry::start_log;
 
@@ -121,7 +121,7 @@ fn is_demonstration(loaded: &Loaded) -> bool {
 /// Warns of what a slip may have made of headers; it is no reason not to serve.
 pub(super) fn warn_of_words(loaded: &Loaded) {
     let sites = loaded.sites();
-    let sites = sites.iter().map(|site| site.loaded());
+    let sites = sites.iter().map(SiteLoaded::loaded);
     for loaded in sites.chain([loaded]) {
         if let Ok(policy) = app::policy(loaded) {
             for text in unknown_words(&policy) {

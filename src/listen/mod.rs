@@ -63,7 +63,10 @@ mod idle;
 mod io;
 mod listener;
 mod names;
-#[cfg_attr(not(feature = "server"), expect(dead_code))]
+#[cfg_attr(
+    not(feature = "server"),
+    expect(dead_code, reason = "the server alone looks at the limit")
+)]
 mod open_files;
 mod places;
 mod plain;

@@ -99,16 +99,13 @@ impl Brake {
     ) -> Result<(), Duration> {
         // Buckets that a panic left half way are buckets still.
         let mut robots = self.robots.lock().unwrap_or_else(PoisonError::into_inner);
-        let arrived = match visitor.claim.robot() {
-            Some(robot) => {
-                let key = self.hasher.hash_one((&robot.id, visitor.is_genuine()));
-                let turn = robots.listed.turn(key, MAX_LISTED, now_ms);
-                turn.arrive(now_ms, self.rate)
-            }
-            None => {
-                let others = &mut robots.others;
-                others.arrive(visitor.claim, user_agent, client, now_ms, self.rate)
-            }
+        let arrived = if let Some(robot) = visitor.claim.robot() {
+            let key = self.hasher.hash_one((&robot.id, visitor.is_genuine()));
+            let turn = robots.listed.turn(key, MAX_LISTED, now_ms);
+            turn.arrive(now_ms, self.rate)
+        } else {
+            let others = &mut robots.others;
+            others.arrive(visitor.claim, user_agent, client, now_ms, self.rate)
         };
         arrived.map_err(|soon| soon.wait)
     }

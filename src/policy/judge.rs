@@ -10,7 +10,7 @@ use super::{
     heaven::Heaven,
     path::{is_for_robots, with_normal_path},
     reach::Reach,
-    rule::Outcome,
+    rule::{Outcome, named},
     scope::Asked,
     trace::{Silent, Trace, quoted},
 };
@@ -386,14 +386,6 @@ fn judge_rule<'p>(
         }
     });
     mismatch.is_none().then_some(&rule.outcome)
-}
-
-/// Names a rule with its place in the settings.
-pub(super) fn named(rule: &Rule) -> String {
-    match rule.origin() {
-        "" => rule.label().to_owned(),
-        origin => format!("{} ({origin})", rule.label()),
-    }
 }
 
 pub(super) fn require(holds: bool, otherwise: PassReason) -> Result<(), PassReason> {

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    hash::{BuildHasher as _, Hash, RandomState},
+    hash::{BuildHasher as _, RandomState},
     net::IpAddr,
     time::Duration,
 };
@@ -11,7 +11,7 @@ use crate::detect::Claim;
 
 use super::{
     bucket::{Bucket, Rate},
-    unlisted_name::{UnlistedName, unlisted_name},
+    unlisted_name::unlisted_name,
 };
 
 /// Names of unlisted robots that are told apart, at most.
@@ -53,12 +53,6 @@ pub(super) struct TooSoon {
     pub(super) wait: Duration,
 }
 
-/// What a visitor is told apart by.
-enum Name<'n> {
-    Unlisted(UnlistedName<'n>),
-    Nameless,
-}
-
 impl Paces {
     /// Counts a request; one that is too soon does not put off the next.
     ///
@@ -71,27 +65,19 @@ impl Paces {
         now_ms: i64,
         rate: Rate,
     ) -> Result<(), TooSoon> {
-        let network = client.map(network);
         let name = match claim {
-            Claim::Nameless => Name::Nameless,
-            _ => Name::Unlisted(unlisted_name(claim, user_agent)),
-        };
-        let key = match &name {
-            Name::Unlisted(name) => Some(self.hash(&(name, rate))),
             // Nobody knows more of the nameless than their network.
-            Name::Nameless if network.is_some() => None,
-            Name::Nameless => Some(self.hash(&rate)),
+            Claim::Nameless if client.is_some() => None,
+            Claim::Nameless => Some(self.hasher.hash_one(rate)),
+            _ => {
+                let name = unlisted_name(claim, user_agent);
+                Some(self.hasher.hash_one((name, rate)))
+            }
         };
-        let network = network.map(|network| self.hash(&(network, rate)));
-        let named = key.map(|key| self.names.turn(key, MAX_NAMES, now_ms));
-        let near = network.map(|network| self.networks.turn(network, MAX_NETWORKS, now_ms));
-        let turns = [named, near].into_iter().flatten();
-        take_all(turns, now_ms, rate)
-    }
-
-    /// Returns a key that a sender cannot work out.
-    fn hash(&self, key: &impl Hash) -> u64 {
-        self.hasher.hash_one(key)
+        let near = client.map(|client| self.hasher.hash_one((network(client), rate)));
+        let name = name.map(|key| self.names.turn(key, MAX_NAMES, now_ms));
+        let near = near.map(|key| self.networks.turn(key, MAX_NETWORKS, now_ms));
+        take_all([name, near].into_iter().flatten(), now_ms, rate)
     }
 
     #[cfg(test)]
@@ -166,10 +152,7 @@ fn network(client: IpAddr) -> [u8; 6] {
             // No IPv6 network begins so.
             [0, 0, 0, a, b, c]
         }
-        IpAddr::V6(address) => {
-            let [a, b, c, d, e, f, ..] = address.octets();
-            [a, b, c, d, e, f]
-        }
+        IpAddr::V6(address) => address.octets().first_chunk().copied().unwrap_or_default(),
     }
 }
 

@@ -3,9 +3,9 @@
 use super::{
     Action, PassReason, Policy, Rule, TagRule,
     glob::FilterPattern,
-    judge::{Site, named},
+    judge::Site,
     path::may_be_for_robots,
-    rule::Outcome,
+    rule::{Outcome, named},
     scope::Asked,
     trace::Trace,
 };

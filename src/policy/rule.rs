@@ -264,3 +264,11 @@ impl Rule {
         }
     }
 }
+
+/// Names a rule with its place in the settings.
+pub(super) fn named(rule: &Rule) -> String {
+    match rule.origin() {
+        "" => rule.label().to_owned(),
+        origin => format!("{} ({origin})", rule.label()),
+    }
+}

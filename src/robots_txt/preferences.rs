@@ -145,7 +145,9 @@ pub(super) fn combine(theirs: &[&[u8]], ours: &[&[u8]]) -> Vec<Vec<u8>> {
         // Too much to tell apart by path: what is reserved anywhere is reserved everywhere.
         let mut all = Members::default();
         for (_, members) in theirs.statements.iter().chain(&ours.statements) {
-            members.list.iter().for_each(|member| all.add(member));
+            for member in &members.list {
+                all.add(member);
+            }
         }
         return vec![all.line(b"")];
     }
@@ -186,7 +188,9 @@ impl<'t> Side<'t> {
                 side.statements.push((path, Members::default()));
             }
             if let Some((_, known)) = side.statements.get_mut(place) {
-                members.iter().for_each(|member| known.add(member));
+                for member in &members {
+                    known.add(member);
+                }
             }
         }
         side
@@ -206,7 +210,9 @@ impl<'t> Side<'t> {
             above.max_by_key(|(above, _)| above.len())
         };
         if let Some((_, said)) = own.or_else(above) {
-            said.list.iter().for_each(|member| members.add(member));
+            for member in &said.list {
+                members.add(member);
+            }
         }
         if own.is_some() {
             return;
@@ -215,7 +221,9 @@ impl<'t> Side<'t> {
         let meeting = self.statements.iter();
         for (_, said) in meeting.filter(|(other, _)| may_meet(other, path)) {
             let reserved = said.list.iter().filter(|member| member.is_reservation());
-            reserved.for_each(|member| members.add(member));
+            for member in reserved {
+                members.add(member);
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A run has visited everything: what it brought is judged, and published or held back.
 
-use std::{collections::HashMap, future::Future, pin::Pin, time::Duration};
+use std::{future::Future, pin::Pin, time::Duration};
 
 use url::Url;
 
@@ -8,11 +8,11 @@ use crate::store::{Loss, LostDescription, RunState, Staged, StagedChange, StoreE
 
 use super::{
     SiteRobotError, Summary, duplicates,
-    losses::{Beside, Elsewhere, Fate, are_one_site, fate, fate_of_moved, reason},
-    progress::is_much,
+    losses::{Beside, Came, Fate, fate, fate_of_moved, reason},
     scope::host_key,
     settings::Settings,
-    starts::{End, doubt_of_starts, end_of, is_described, max_depth},
+    starts::{doubt_of_starts, max_depth},
+    tally::Tally,
 };
 
 /// Lost descriptions that are looked at together.
@@ -20,9 +20,6 @@ const PIECE: u32 = 500;
 
 /// URLs that said different things and say the same now, from which on they are one page.
 const ALIKE: u32 = 3;
-
-/// Places that redirects lead to whose number is counted.
-const MAX_TARGETS: usize = 10_000;
 
 /// Pause before it is looked again whether another process has ended a run.
 const LOOK: Duration = Duration::from_secs(1);
@@ -42,24 +39,8 @@ pub(crate) struct Terms<'t> {
 
 /// End of a run.
 pub(super) struct Ending<'r> {
-    settings: &'r Settings,
-    run: &'r StoredRun,
-}
-
-/// What would become of heaven.
-#[derive(Debug, Default)]
-struct Tally {
-    /// Pages that go for another reason than that they say so, and the first of them.
-    going: u64,
-    first: Option<String>,
-    /// Pages in whose place a login stands.
-    locked: u64,
-    /// How many redirects lead to each place.
-    targets: HashMap<String, u64>,
-    /// Contents that came in place of several pages, and how many.
-    alike: Vec<(String, u64)>,
-    /// Why the starting points did not answer as themselves.
-    start: Option<String>,
+    pub(super) settings: &'r Settings,
+    pub(super) run: &'r StoredRun,
 }
 
 /// Puts the results of a site's last run in force, where they are held back.
@@ -78,6 +59,7 @@ pub(super) async fn accept(settings: &Settings) -> Result<Option<Summary>, SiteR
 }
 
 /// Puts what the open run has brought so far in force, unless a login may have answered.
+#[cfg(feature = "server")]
 pub(super) async fn publish_so_far(settings: &Settings) -> Result<(), SiteRobotError> {
     let (store, site) = (&settings.store, &settings.site);
     let Some(run) = store.open_run(site).await? else {
@@ -225,14 +207,18 @@ impl<'r> Ending<'r> {
         is_accepted: bool,
     ) -> Beside {
         let host = Url::parse(&lost.url).map(|url| host_key(&url));
-        let hash = lost.content_hash.as_ref();
         let max = max_depth(self.settings);
         Beside {
             run_id: self.run.run_id,
             host_answers: host.is_ok_and(|host| hosts.contains(&host)),
             is_too_deep: max.is_some_and(|max| lost.depth.is_some_and(|depth| depth > max)),
-            is_alike: hash.is_some_and(|hash| tally.alike.iter().any(|(it, _)| it == hash)),
-            is_accepted,
+            came: if is_accepted {
+                Came::Accepted
+            } else if tally.is_alike(lost.content_hash.as_deref()) {
+                Came::InPlaceOfMany
+            } else {
+                Came::AsSaid
+            },
         }
     }
 
@@ -254,78 +240,6 @@ impl<'r> Ending<'r> {
             self.at_a_start(lost).await?
         };
         Ok(fate_of_moved(loss, elsewhere))
-    }
-
-    /// Finds a page that moved where its redirects lead.
-    async fn behind_redirects(
-        &self,
-        lost: &LostDescription,
-        tally: &mut Tally,
-    ) -> Result<Elsewhere, StoreError> {
-        let Settings { store, site, .. } = self.settings;
-        let run_id = self.run.run_id;
-        let Some(known) = store.known_url(site, &lost.url).await? else {
-            return Ok(Elsewhere::Behind);
-        };
-        let end = end_of(self.settings, run_id, &lost.url, &known).await?;
-        let (End::Met(to, _) | End::Unmet(to)) = &end;
-        tally.count_target(to);
-        Ok(match end {
-            End::Unmet(to) => {
-                let urls = (Url::parse(&lost.url), Url::parse(&to));
-                let is_lasting = matches!(lost.status, Some(301 | 308));
-                let is_out = |to: &Url| self.settings.scope.check_host(to).is_err();
-                match urls {
-                    (Ok(from), Ok(to))
-                        if is_lasting && is_out(&to) && !are_one_site(&from, &to) =>
-                    {
-                        Elsewhere::AwayForGood
-                    }
-                    _ => Elsewhere::Away,
-                }
-            }
-            End::Met(to, there) => {
-                let is_known = store.description(site, &to).await?.is_some();
-                if is_described(&there) && (!there.asks_password || is_known) {
-                    Elsewhere::Described
-                } else if there.status.is_none()
-                    || there.asks_password
-                    || matches!(there.loss, Some(Loss::Login | Loss::Locked | Loss::Missing))
-                {
-                    Elsewhere::Behind
-                } else {
-                    Elsewhere::Nowhere
-                }
-            }
-        })
-    }
-
-    /// Looks for a page that our settings leave out under a starting point: the site may have
-    /// another scheme, another name, or be asked at another place now.
-    async fn at_a_start(&self, lost: &LostDescription) -> Result<Elsewhere, StoreError> {
-        let Settings {
-            store,
-            site,
-            starts,
-            ..
-        } = self.settings;
-        let Ok(url) = Url::parse(&lost.url) else {
-            return Ok(Elsewhere::Nowhere);
-        };
-        let below = url.as_str().get(url.origin().ascii_serialization().len()..);
-        for start in starts {
-            let origin = start.url.origin();
-            if origin == url.origin() {
-                continue;
-            }
-            let twin = format!("{}{}", origin.ascii_serialization(), below.unwrap_or("/"));
-            let known = store.known_url(site, &twin).await?;
-            let is_here = |run_id| run_id == self.run.run_id;
-            if known.is_some_and(|known| is_here(known.run_id) && is_described(&known)) {
-                return Ok(Elsewhere::Described);
-            }
-        }
-        Ok(Elsewhere::Nowhere)
     }
 
     fn starts(&self) -> Vec<&str> {
@@ -355,64 +269,6 @@ impl<'r> Ending<'r> {
             .into_iter()
             .map(|(start, outcome, _)| (start, outcome));
         Ok(failed.collect())
-    }
-}
-
-impl Tally {
-    fn count(&mut self, url: &str, reason: &str, fate: &Fate) {
-        match fate {
-            Fate::Goes => {
-                self.going += 1;
-                self.first
-                    .get_or_insert_with(|| format!("{url} ({reason})"));
-            }
-            Fate::Doubtful => self.locked += 1,
-            Fate::Stays | Fate::Hidden | Fate::Replaced | Fate::Forgotten | Fate::Missing => {}
-        }
-    }
-
-    fn count_target(&mut self, to: &str) {
-        let place = to.split(['?', '#']).next().unwrap_or(to);
-        if self.targets.len() < MAX_TARGETS || self.targets.contains_key(place) {
-            *self.targets.entry(place.to_owned()).or_default() += 1;
-        }
-    }
-
-    /// Returns why the results are held back, where they are.
-    fn doubt(&self, shown: u64, starts: &[&str]) -> Option<String> {
-        if let Some(start) = &self.start {
-            return Some(start.clone());
-        }
-        let renew = "renew site_robot.login and run again";
-        if is_much(self.locked, shown) {
-            let locked = self.locked;
-            return Some(format!(
-                "{locked} of {shown} pages answer with a login, or with one page for many URLs: \
-                 {renew}"
-            ));
-        }
-        let most = self.targets.iter().max_by_key(|(_, count)| **count);
-        if let Some((place, count)) = most.filter(|(_, count)| is_much(**count, shown)) {
-            return Some(format!(
-                "{count} of {shown} pages lead to {place}, as where a login has expired: {renew}"
-            ));
-        }
-        if let Some((_, count)) = self
-            .alike
-            .first()
-            .filter(|(_, count)| is_much(*count, shown))
-        {
-            return Some(format!(
-                "{count} of {shown} pages that said different things say the same now, as where \
-                 a site is closed for a while: look at {} and run again",
-                starts.first().unwrap_or(&"the site"),
-            ));
-        }
-        let first = self.first.as_ref().filter(|_| is_much(self.going, shown))?;
-        let going = self.going;
-        Some(format!(
-            "{going} of {shown} pages would go from heaven, the first being {first}"
-        ))
     }
 }
 

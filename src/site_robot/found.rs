@@ -1,5 +1,7 @@
 //! Links become URLs to visit, or are given up with a reason.
 
+use std::collections::HashMap;
+
 use url::{Position, Url};
 
 use crate::document::{LinkKind, has_session, resolve, without_session};
@@ -162,6 +164,24 @@ pub(super) fn found(claimed: &ClaimedUrl, taken: &[Taken]) -> Vec<FoundUrl> {
         }
     }
     all
+}
+
+/// Each URL once, as near as it is.
+pub(super) fn unique(mut taken: Vec<Taken>) -> Vec<Taken> {
+    let mut nearest: HashMap<&str, u32> = HashMap::with_capacity(taken.len());
+    for link in &taken {
+        let steps = nearest.entry(&link.url).or_insert(link.steps);
+        *steps = link.steps.min(*steps);
+    }
+    // The first of a URL is told of; the others find nothing left.
+    let steps: Vec<Option<u32>> = taken.iter().map(|it| nearest.remove(&*it.url)).collect();
+    let mut steps = steps.into_iter();
+    taken.retain_mut(|link| {
+        let nearest = steps.next().flatten();
+        link.steps = nearest.unwrap_or(link.steps);
+        nearest.is_some()
+    });
+    taken
 }
 
 /// Returns a URL up to its path, without the slash.

@@ -1,6 +1,6 @@
 //! What becomes of a page: its links, its description, or why it has none.
 
-use std::{collections::HashMap, net::IpAddr, sync::Arc};
+use std::{net::IpAddr, sync::Arc};
 
 use md5::{Digest as _, Md5};
 use url::Url;
@@ -13,7 +13,7 @@ use crate::store::{ClaimedUrl, DescriptionChange, Loss, PageRecord, WITHDRAWN};
 
 use super::{
     Rejection, Step,
-    found::{self, Taken},
+    found::{self, Taken, unique},
     outcome::time,
     repeats::look,
     source::PageAnswer,
@@ -373,24 +373,6 @@ fn header_meta(answer: &PageAnswer) -> RobotsMeta {
     let tags = answer.x_robots_tags();
     tags.for_each(|tag| meta.add_header(tag.as_bytes()));
     meta
-}
-
-/// Each URL once, as near as it is.
-fn unique(mut taken: Vec<Taken>) -> Vec<Taken> {
-    let mut nearest: HashMap<&str, u32> = HashMap::with_capacity(taken.len());
-    for link in &taken {
-        let steps = nearest.entry(&link.url).or_insert(link.steps);
-        *steps = link.steps.min(*steps);
-    }
-    // The first of a URL is told of; the others find nothing left.
-    let steps: Vec<Option<u32>> = taken.iter().map(|it| nearest.remove(&*it.url)).collect();
-    let mut steps = steps.into_iter();
-    taken.retain_mut(|link| {
-        let nearest = steps.next().flatten();
-        link.steps = nearest.unwrap_or(link.steps);
-        nearest.is_some()
-    });
-    taken
 }
 
 trait KeepVersion {

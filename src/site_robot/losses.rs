@@ -32,10 +32,19 @@ pub(super) struct Beside {
     pub(super) host_answers: bool,
     /// Whether it is deeper than the run went.
     pub(super) is_too_deep: bool,
-    /// Whether what came in its place came in place of many.
-    pub(super) is_alike: bool,
-    /// Whether somebody has said that the run is good.
-    pub(super) is_accepted: bool,
+    /// What came in its place.
+    pub(super) came: Came,
+}
+
+/// How far what came is believed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Came {
+    /// As what it says, unless it asks for a password.
+    AsSaid,
+    /// Not at all: it came in place of many.
+    InPlaceOfMany,
+    /// As what it says: somebody has accepted the run.
+    Accepted,
 }
 
 /// Where a page that moved, or is out of scope, is found now.
@@ -71,7 +80,7 @@ pub(super) fn fate(lost: &LostDescription, beside: &Beside) -> Option<Fate> {
             Fate::Missing
         });
     }
-    if beside.is_alike && !beside.is_accepted {
+    if beside.came == Came::InPlaceOfMany {
         return Some(Fate::Doubtful);
     }
     Some(match lost.loss? {
@@ -81,7 +90,7 @@ pub(super) fn fate(lost: &LostDescription, beside: &Beside) -> Option<Fate> {
         Loss::Forbidden | Loss::Gone | Loss::Missing => Fate::Missing,
         Loss::Duplicate | Loss::List => Fate::Goes,
         Loss::Withdrawn => Fate::Stays,
-        Loss::Login if beside.is_accepted => Fate::Stays,
+        Loss::Login if beside.came == Came::Accepted => Fate::Stays,
         Loss::Locked | Loss::Login => Fate::Doubtful,
         Loss::Moved | Loss::Excluded => return None,
     })
@@ -135,8 +144,7 @@ mod tests {
             run_id: 7,
             host_answers: true,
             is_too_deep: false,
-            is_alike: false,
-            is_accepted: false,
+            came: Came::AsSaid,
         }
     }
 
@@ -180,14 +188,14 @@ mod tests {
     #[test]
     fn one_page_for_many_says_nothing_until_it_is_accepted() {
         let alike = Beside {
-            is_alike: true,
+            came: Came::InPlaceOfMany,
             ..beside()
         };
         for loss in [Loss::Told, Loss::Duplicate] {
             assert_eq!(fate(&lost(Some(loss)), &alike), Some(Fate::Doubtful));
         }
         let accepted = Beside {
-            is_accepted: true,
+            came: Came::Accepted,
             ..alike
         };
         assert_eq!(

@@ -35,6 +35,7 @@ mod conf;
 mod course;
 mod duplicates;
 mod effects;
+mod elsewhere;
 mod ending;
 mod error;
 mod explain;
@@ -62,6 +63,7 @@ mod site_robot_handle;
 pub mod source;
 mod starts;
 mod taking;
+mod tally;
 mod traps;
 mod visit;
 mod visited;
@@ -72,7 +74,9 @@ pub use conf::{
     RobotConfRow, RobotKey, RobotKeyKind,
 };
 pub use effects::{Effect, effect};
-pub(crate) use ending::{MayPublish, Terms};
+#[cfg(feature = "server")]
+pub(crate) use ending::MayPublish;
+pub(crate) use ending::Terms;
 pub use error::SiteRobotError;
 pub use explain::{Explained, Explanation};
 #[cfg(feature = "server")]

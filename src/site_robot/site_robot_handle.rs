@@ -102,6 +102,7 @@ impl SiteRobot {
     }
 
     /// Puts what a run has brought so far in force, and withdraws nothing yet.
+    #[cfg(feature = "server")]
     pub(crate) async fn publish_so_far(&self) -> Result<(), SiteRobotError> {
         ending::publish_so_far(&self.shared.settings).await
     }

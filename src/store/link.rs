@@ -232,7 +232,7 @@ impl Link {
         let path = self.path().filter(|path| path.exists())?;
         self.let_go().await;
         let opened = *self.opened();
-        sqlite_file::remove_stale_log(&path, opened);
+        sqlite_file::set_stale_log_aside(&path, opened);
         let opened = sqlite::open(&self.url, place, Opening::Return).await;
         Some(opened.map(|pools| {
             place.trouble.is_damage.store(false, Ordering::Relaxed);

@@ -16,6 +16,7 @@ use sqlx::{
 };
 use time::OffsetDateTime;
 use tokio::time::{Instant, timeout};
+use tracing::{error, warn};
 
 use super::{
     StoreError, StoreErrorKind,
@@ -194,13 +195,23 @@ pub(super) async fn save_open_file(
     }
 }
 
-/// Removes the write-ahead log of a file that is no longer at its path.
+/// Sets the write-ahead log aside that belongs to a file which is no longer at its path.
 ///
 /// SQLite would write its pages into the other file that is there now.
-pub(super) fn remove_stale_log(path: &Path, opened: OpenedFile) {
+pub(super) fn set_stale_log_aside(path: &Path, opened: OpenedFile) {
     let log = beside(path, "-wal");
-    if FileId::of(path) != opened.file && opened.log.is_some() && FileId::of(&log) == opened.log {
-        drop(fs::remove_file(log));
+    let Some(stale) = opened.log.filter(|stale| FileId::of(&log) == Some(*stale)) else {
+        return;
+    };
+    if FileId::of(path) != opened.file {
+        let aside = beside(path, &format!("-wal.stale-{}", stale.inode));
+        match fs::rename(&log, &aside) {
+            Ok(()) => warn!(
+                "the write-ahead log of the file that was there before is {}",
+                aside.display()
+            ),
+            Err(error) => error!("{} cannot be set aside: {error}", log.display()),
+        }
         drop(fs::remove_file(beside(path, "-shm")));
     }
 }

@@ -458,6 +458,7 @@ fn a_refresh_tells_of_each_unusable_robot_once() {
 fn a_search_that_finds_no_robot_says_so_beside_the_output() {
     let directory = directory();
     offline(directory.path(), "");
+    succeed(directory.path(), &["registry", "list"]);
     for command in ["list", "export"] {
         let output = run(directory.path(), &["registry", command, "zzzzzz"]);
         let note = String::from_utf8_lossy(&output.stderr);

@@ -336,14 +336,14 @@ async fn what_no_server_takes_over_is_done_here() {
         assert_eq!(ran["added"], PAGES);
         assert!(err.contains("this process visits"), "{err}");
         assert!(!err.contains("not known"), "{err}");
-        let nothing = site.url("/nothing");
-        let (_, _, err) = site_robot(&path, &["run", &nothing, "--publish", "elsewhere"]);
-        assert!(err.contains("not known as of a site of ours"), "{err}");
         let (_, out, _) = site_robot(&path, &["status"]);
         assert!(
             out.contains("descriptions: nothing is made of them: set heaven.source"),
             "{out}"
         );
+        let nothing = site.url("/nothing");
+        let (_, _, err) = site_robot(&path, &["run", &nothing, "--publish", "elsewhere"]);
+        assert!(err.contains("not known as of a site of ours"), "{err}");
     })
     .await
     .unwrap();

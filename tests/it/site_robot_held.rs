@@ -508,11 +508,8 @@ async fn a_publication_is_put_back_and_a_page_taken_out_in_a_running_server() {
             }
         });
     };
-    let unknown = say(
-        path,
-        &["site-robot", "withdraw", "http://www.example.com/none"],
-    )
-    .await;
+    let unknown = "http://www.example.com/none";
+    let unknown = say(path, &["site-robot", "withdraw", unknown]).await;
     assert_eq!(unknown.code, 1, "{unknown:?}");
     ok(say(path, &["site-robot", "withdraw", url]).await);
     is_gone();

@@ -175,22 +175,6 @@ impl ServedRobotsTxt {
         }
     }
 
-    /// Returns `true` if a request is for `/robots.txt`, whoever answers it.
-    #[cfg(feature = "server")]
-    pub(in crate::app) fn is_for<B>(request: &http::Request<B>) -> bool {
-        request.uri().path() == PATH
-    }
-
-    /// Returns `true` if it is not for the site to answer a request.
-    #[cfg(feature = "server")]
-    pub(in crate::app) fn answers<B>(&self, request: &http::Request<B>) -> bool {
-        Self::is_for(request)
-            && matches!(
-                self.inner.answers.load().of(host(request)),
-                Some(Answer::Ours { .. } | Answer::Unknown)
-            )
-    }
-
     /// Says who answers on a host, from what, and what is to be known of it.
     #[must_use]
     pub fn who_answers(&self, host: Option<&str>) -> String {

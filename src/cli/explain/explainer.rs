@@ -115,7 +115,7 @@ impl Explainer {
         let (settings, name) = found.context("the site is not one of the index")?;
         let site = self.sites.get(number);
         let site = site.context("the site is not one of the index")?;
-        let made = InForce::new(settings, name, self);
+        let made = Box::pin(InForce::new(settings, name, self));
         site.get_or_try_init(|| made).await
     }
 }

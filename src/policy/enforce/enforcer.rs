@@ -9,10 +9,12 @@ use std::{
 use arc_swap::ArcSwap;
 
 use crate::detect::Claim;
+#[cfg(feature = "layer")]
+use crate::policy::Judgement;
 use crate::policy::{
-    Judgement, PassReason, Policy, Request, SharedRobotsFiles, Step, Visitor,
+    PassReason, Policy, Request, SharedRobotsFiles, Step, Visitor,
     path::{is_odd, resolved, with_normal_path},
-    trace::{Trace, quoted},
+    trace::Trace,
 };
 use crate::robots_txt::{ForRobot, RobotsTxt, Verdict};
 
@@ -21,6 +23,7 @@ use super::{
     pace::rate,
     records::{Records, Report, RobotCount, Violations},
     resolved::{OfFile, ResolvedFiles},
+    sentences::{exempt, group_name, rule_text, said, told},
     settings::{Enforce, Enforcement},
 };
 
@@ -107,6 +110,7 @@ impl Enforcer {
     /// These are the pages of its `Sitemap` and `License` lines on the host that is
     /// asked, each by its very path and query, a hundred at most. `asked` tells host and
     /// path with query, where anything but a pass was decided.
+    #[cfg(feature = "layer")]
     pub(crate) fn unless_named<'p, 'r>(
         &self,
         judgement: Judgement<'p>,
@@ -387,67 +391,4 @@ fn disallowed(verdict: &Verdict<'_>) -> Option<Breach> {
     let line = verdict.rule().map_or(0, |rule| rule.line());
     let group_line = verdict.group_line().unwrap_or_default();
     Some(Breach::disallowed(line, &rule_text(verdict), group_line))
-}
-
-fn rule_text(verdict: &Verdict<'_>) -> String {
-    match verdict.rule() {
-        Some(rule) if rule.is_implied() => format!("{rule} (implied by Host)"),
-        Some(rule) => rule.to_string(),
-        None => String::new(),
-    }
-}
-
-/// Returns the names of the group that begins on a line.
-fn group_name(file: &RobotsTxt, line: usize) -> String {
-    let group = file.groups().find(|group| group.line == line);
-    group
-        .map(|group| group.agents.join(", "))
-        .unwrap_or_default()
-}
-
-fn exempt(reason: PassReason) -> &'static str {
-    match reason {
-        PassReason::Allowed => {
-            "The robot is one of those that always pass, so that it is not asked."
-        }
-        PassReason::Heaven => "The path is part of robot heaven, so that it is not asked.",
-        _ => "The path is one that is never refused, so that it is not asked.",
-    }
-}
-
-/// Says what a file says.
-fn told(file: &RobotsTxt, verdict: &Verdict<'_>, read_as: Option<&str>) -> String {
-    let Some(group_line) = verdict.group_line() else {
-        return "No group is about the robot, so that it is allowed.".to_owned();
-    };
-    let group = quoted(group_name(file, group_line).as_bytes());
-    let group = format!("the group of line {group_line}, {group}");
-    let Some(rule) = verdict.rule() else {
-        return format!("No rule matches in {group}, so that it is allowed.");
-    };
-    let allows = if verdict.allowed() {
-        "allows"
-    } else {
-        "disallows"
-    };
-    let text = quoted(rule_text(verdict).as_bytes());
-    let read_as = read_as.map_or_else(String::new, |path| {
-        format!(", read as {}", quoted(path.as_bytes()))
-    });
-    format!(
-        "Line {}, {text}, {allows} it{read_as}, in {group}.",
-        rule.line()
-    )
-}
-
-/// Says what is done about a breach.
-fn said(answer: Answer, settings: Enforcement) -> String {
-    match answer {
-        Answer::Pass if settings.rules == Enforce::On => {
-            "It passes and is counted: robots_txt.refusal is pass.".to_owned()
-        }
-        Answer::Pass => "It passes and is counted: robots_txt.enforce is report.".to_owned(),
-        Answer::Redirect => "The robot is redirected to robot heaven.".to_owned(),
-        answer => format!("The answer is {answer}."),
-    }
 }

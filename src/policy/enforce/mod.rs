@@ -5,6 +5,7 @@ mod enforcer;
 mod pace;
 mod records;
 mod resolved;
+mod sentences;
 mod settings;
 
 pub use answer::{Answer, Breach, Outcome};

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
-use crate::robots_txt::{AgentsEnd, Dialect, Grouping, Naming};
+use crate::robots_txt::{AgentsEnd, Dialect, EmptyPath, Grouping, Naming};
 
 use super::{
     WarningKind,
     found::{Found, quote},
     rules::{Written, compare},
+    values::useless_disallow,
 };
 
 /// State between two lines.
@@ -106,6 +107,12 @@ impl<'t> Groups<'t> {
         let Some(group) = self.open.take() else {
             return;
         };
+        if group.rules.len() > 1 && self.dialect.empty_path != EmptyPath::MatchesAll {
+            let is_useless = |rule: &&Written<'_>| !rule.is_allow && rule.path.is_empty();
+            for rule in group.rules.iter().filter(is_useless) {
+                useless_disallow(rule.line, found);
+            }
+        }
         compare(group.rules, self.dialect, found);
         let mut names: Vec<&(Vec<u8>, usize)> = group.agents.iter().collect();
         names.sort();

@@ -47,10 +47,8 @@ fn empty(is_allow: bool, line: usize, dialect: &Dialect, found: &mut Found) {
             WarningKind::EmptyDisallow,
             "this dialect reads an empty Disallow as everything, all others as nothing; write Disallow: / if that is meant",
         ),
-        (false, _) => (
-            WarningKind::EmptyDisallow,
-            "an empty Disallow lets the group's robots fetch everything (HTTP: The Definitive Guide reads it the other way round); write Disallow: / if nothing is to be fetched",
-        ),
+        // Alone in its group it is how everything is allowed: see `useless_disallow`.
+        (false, _) => return,
         (true, EmptyPath::Inverted) => (
             WarningKind::EmptyAllow,
             "this dialect reads an empty Allow as nothing, others as no rule; write Allow: / if everything may be fetched",
@@ -61,6 +59,13 @@ fn empty(is_allow: bool, line: usize, dialect: &Dialect, found: &mut Found) {
         ),
     };
     found.add(line, kind, || text.to_owned());
+}
+
+/// Warns of an empty `Disallow` beside other rules, where it says nothing.
+pub(super) fn useless_disallow(line: usize, found: &mut Found) {
+    found.add(line, WarningKind::EmptyDisallow, || {
+        "an empty Disallow refuses nothing, and other rules stand beside it; leave it out, or write Disallow: / if nothing is to be fetched".to_owned()
+    });
 }
 
 fn start(path: &[u8], line: usize, dialect: &Dialect, found: &mut Found) {

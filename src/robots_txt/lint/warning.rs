@@ -43,7 +43,7 @@ kinds! {
     MissingColon = "missing-colon",
     /// Rule that belongs to no group.
     OrphanRule = "orphan-rule",
-    /// `Disallow` without a path.
+    /// `Disallow` without a path, beside other rules or in a dialect that refuses all by it.
     EmptyDisallow = "empty-disallow",
     /// `Allow` without a path.
     EmptyAllow = "empty-allow",

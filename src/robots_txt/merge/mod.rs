@@ -3,6 +3,7 @@
 mod groups;
 mod refusals;
 mod region;
+mod side;
 mod union;
 
 pub use groups::{Merged, merge};

@@ -1,7 +1,8 @@
 //! Two files of which only what they refuse is kept.
 
 use super::super::RobotsTxt;
-use super::groups::{MAX_BYTES, Side, before, contents, reread, write_end, write_group};
+use super::groups::{MAX_BYTES, before, contents, reread, write_end, write_group};
+use super::side::Side;
 use super::union::RuleLine;
 
 /// Puts the refusals of two files together, of whatever size, without what they allow.

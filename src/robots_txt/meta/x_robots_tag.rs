@@ -11,7 +11,7 @@ use super::{
 /// Bytes of a value, at most.
 const MAX_BYTES: usize = 1024;
 
-/// Words of no standard that robots are asked to read all the same (DeviantArt, 2022).
+/// Words of no standard that robots are asked to read all the same (`DeviantArt`, 2022).
 const DE_FACTO: [&str; 2] = ["noai", "noimageai"];
 
 /// Value of an `X-Robots-Tag` header: rules for everybody, and by robot.

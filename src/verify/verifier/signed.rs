@@ -119,7 +119,7 @@ impl SignedProofs {
             target,
             headers,
         } = request.signed();
-        let mut headers: Vec<_> = headers.iter().map(|(name, value)| (name, value)).collect();
+        let mut headers: Vec<_> = headers.iter().collect();
         headers.sort_by_key(|(name, _)| name.as_str());
         let target = (method, scheme, authority, target);
         self.hasher.hash_one((target, headers))

@@ -1,18 +1,23 @@
 //! Who answers, and with which page: what is explained is what the server does.
 
-use std::{fs, path::Path};
+use std::{fs, net::SocketAddr, path::Path};
 
-use reqwest::{Client, redirect};
+use axum::{
+    body::{Body, to_bytes},
+    http::Request,
+};
+use reqwest::{Client, Response, redirect};
 use robot_detection::{
-    admin::Access,
-    app::{self, ServerSettings},
+    app::{self, RobotDetection, ServerSettings},
     config::Loader,
     description::{ResourceDescription, name},
     heaven::{HeavenSettings, Library, publish},
     store::Store,
 };
 use serde_json::Value;
+use tokio::task::JoinHandle;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tower::ServiceExt as _;
 
 use crate::support::program::{GOOGLEBOT, succeed};
 
@@ -96,10 +101,10 @@ const ANSWERED: [(&str, &str); 7] = [
 ];
 
 #[tokio::test]
-async fn the_program_says_what_it_answers_itself_and_does_so() {
+async fn explain_says_what_the_program_answers_itself() {
     let directory = tempfile::tempdir().unwrap();
     describe(directory.path()).await.close().await;
-    let text = configure(directory.path(), "heaven.source = 'database'");
+    configure(directory.path(), "heaven.source = 'database'");
     for (path, who) in ANSWERED {
         let told = explain(directory.path(), path);
         let by = told["answered_by"].as_str().unwrap_or_default();
@@ -113,68 +118,88 @@ async fn the_program_says_what_it_answers_itself_and_does_so() {
         let told = explain(directory.path(), path);
         assert_eq!(told["answered_by"], Value::Null, "{path}");
     }
+}
 
-    let loaded = Loader::new().file("f.toml", &text).load().unwrap();
-    let builder = app::assemble(&loaded).unwrap().admin_access(Access::Open);
-    let robots = builder.build_idle().await.unwrap();
-    let server = ServerSettings::new(&loaded, false)
-        .unwrap()
-        .bind()
-        .await
-        .unwrap();
-    let (addr, stop) = (server.local_addr(), CancellationToken::new());
-    let (ours, until, tasks) = (robots.clone(), stop.clone(), TaskTracker::new());
-    let done = tasks.spawn(async move { server.run(&ours, until).await });
-    let client = Client::builder()
-        .redirect(redirect::Policy::none())
-        .build()
-        .unwrap();
-    let get = async |path: &str| {
-        let request = client
-            .get(format!("http://{addr}{path}"))
-            .header("user-agent", GOOGLEBOT);
+/// Server, and its admin pages without their login.
+struct Running {
+    robots: RobotDetection,
+    addr: SocketAddr,
+    client: Client,
+    stop: CancellationToken,
+    done: JoinHandle<()>,
+}
+
+impl Running {
+    async fn start(text: &str) -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let loaded = Loader::new().file("f.toml", text).load().unwrap();
+        let builder = app::assemble(&loaded).unwrap();
+        let robots = builder.build_idle().await.unwrap();
+        let settings = ServerSettings::new(&loaded, false).unwrap();
+        let server = settings.bind().await.unwrap();
+        let (addr, stop) = (server.local_addr(), CancellationToken::new());
+        let (ours, until) = (robots.clone(), stop.clone());
+        let tasks = TaskTracker::new();
+        let done = tasks.spawn(async move { server.run(&ours, until).await });
+        let client = Client::builder().redirect(redirect::Policy::none());
+        Self {
+            robots,
+            addr,
+            client: client.build().unwrap(),
+            stop,
+            done,
+        }
+    }
+
+    async fn get(&self, path: &str) -> Response {
+        let request = self.client.get(format!("http://{}{path}", self.addr));
+        let request = request.header("user-agent", GOOGLEBOT);
         request.send().await.unwrap()
-    };
-    let ask = async |path: &str| -> Value {
+    }
+
+    /// Asks a page of the admin page about a path.
+    async fn identify(&self, page: &str, path: &str) -> String {
         let query = url::form_urlencoded::Serializer::new(String::new())
             .append_pair("user_agent", GOOGLEBOT)
             .append_pair("path", path)
             .finish();
-        let asked = format!("/robot-detection/admin/api/identify?{query}");
-        serde_json::from_str(&get(&asked).await.text().await.unwrap()).unwrap()
-    };
+        let request = Request::get(format!("/{page}?{query}")).header("host", "www.example.com");
+        let request = request.body(Body::empty()).unwrap();
+        let pages = self.robots.admin_router_without_login();
+        let answer = pages.oneshot(request).await.unwrap();
+        let body = to_bytes(answer.into_body(), 1 << 20).await.unwrap();
+        String::from_utf8(body.to_vec()).unwrap()
+    }
+}
+
+#[tokio::test]
+async fn identify_says_what_the_server_does() {
+    let directory = tempfile::tempdir().unwrap();
+    describe(directory.path()).await.close().await;
+    let text = configure(directory.path(), "heaven.source = 'database'");
+    let server = Running::start(&text).await;
     // The server has read which pages there are when it sends robots to one.
-    while get(ASKED).await.headers()["location"] != OWN {
+    while server.get(ASKED).await.headers()["location"] != OWN {
         tokio::task::yield_now().await;
     }
+    let ask = async |path: &str| -> Value {
+        serde_json::from_str(&server.identify("api/identify", path).await).unwrap()
+    };
     let told = ask(ASKED).await;
-    assert_eq!(
-        (&told["decision"], &told["location"]),
-        (&Value::from("redirect"), &Value::from(OWN))
-    );
+    assert_eq!(told["decision"], "redirect", "{told}");
+    assert_eq!(told["location"], OWN, "{told}");
     for (path, who) in ANSWERED {
         let told = ask(path).await;
         let by = told["answered_by"].as_str().unwrap_or_default();
         assert!(by.contains(who), "{path}: {told}");
     }
-    let query = url::form_urlencoded::byte_serialize(GOOGLEBOT.as_bytes()).collect::<String>();
-    let page =
-        |path: &str| format!("/robot-detection/admin/identify?user_agent={query}&path={path}");
-    let shown = get(&page(ASKED)).await.text().await.unwrap();
-    assert!(
-        shown.contains(&format!("is redirected to <code>{OWN}</code>")),
-        "{shown}"
-    );
-    let shown = get(&page("/robot-detection/admin/"))
-        .await
-        .text()
-        .await
-        .unwrap();
-    assert!(
-        shown.contains("is answered by this program, with its admin page"),
-        "{shown}"
-    );
-    stop.cancel();
-    done.await.unwrap();
-    robots.shutdown().await;
+    let shown = server.identify("identify", ASKED).await;
+    let words = format!("is redirected to <code>{OWN}</code>");
+    assert!(shown.contains(&words), "{shown}");
+    let shown = server.identify("identify", "/robot-detection/admin/").await;
+    let words = "is answered by this program, with its admin page";
+    assert!(shown.contains(words), "{shown}");
+    server.stop.cancel();
+    server.done.await.unwrap();
+    server.robots.shutdown().await;
 }

@@ -9,7 +9,7 @@ use std::{
 
 use reqwest::{StatusCode, header, redirect};
 use tokio::task::JoinHandle;
-use tokio_util::task::AbortOnDropHandle;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use crate::support::{
     postgres,
@@ -99,7 +99,7 @@ fn guess_for_ever(server: &Server) -> Vec<AbortOnDropHandle<()>> {
     let guesser = Browser::new(server, GUESSER);
     let guessing = |mut guess: u64| {
         let guesser = guesser.clone();
-        let task: JoinHandle<()> = tokio::spawn(async move {
+        let task: JoinHandle<()> = TaskTracker::new().spawn(async move {
             loop {
                 guesser.log_in(&format!("guess-{guess}")).await;
                 guess += 4;

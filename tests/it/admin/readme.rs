@@ -6,6 +6,7 @@ use axum::{Router, routing::get};
 use reqwest::{StatusCode, redirect};
 use robot_detection::app::RobotDetection;
 use tokio::net::TcpListener;
+use tokio_util::task::TaskTracker;
 
 /// Runs these lines, and keeps them as text.
 macro_rules! lines_of_readme {
@@ -55,7 +56,7 @@ async fn the_admin_page_asks_for_the_password() {
         listener.local_addr().unwrap()
     );
     let site = served(&robots).into_make_service_with_connect_info::<SocketAddr>();
-    let server = tokio::spawn(async move { axum::serve(listener, site).await });
+    let server = TaskTracker::new().spawn(async move { axum::serve(listener, site).await });
     let client = reqwest::Client::builder()
         .redirect(redirect::Policy::none())
         .build()

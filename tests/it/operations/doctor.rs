@@ -279,7 +279,17 @@ fn heaven_of_the_database_and_the_site_robot_that_fills_it_are_told_of() {
     assert_told(directory.path(), "site robot", "ok", &words);
     let report = succeed(directory.path(), &["doctor"]);
     assert!(!report.contains("geheim"), "{report}");
+}
 
+#[test]
+fn a_starting_point_that_does_not_answer_is_told_of() {
+    let directory = tempfile::tempdir().unwrap();
+    let site = site_of_two_pages();
+    let settings = format!(
+        "server.listen = '127.0.0.1:0'\nsite_robot.starting_points = '{}'",
+        site.url("/")
+    );
+    configure(directory.path(), &settings);
     site.set(Reply::status(503));
     assert_told(directory.path(), "starting point", "warn", &["503"]);
     site.set(Reply::redirect("https://login.example/"));

@@ -184,7 +184,8 @@ fn sites_are_counted_by_their_names_and_what_is_for_none_apart() {
     assert_values(
         &text,
         &[
-            (requests, &[("site", "shop"), ("visitor", "person")], 1),
+            (requests, &[("site", "shop"), ("visitor", "nameless")], 1),
+            // Nobody looks at who asks for no site.
             (requests, &[("site", "none"), ("visitor", "person")], 1),
         ],
     );

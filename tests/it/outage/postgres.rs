@@ -5,8 +5,23 @@ use robot_detection::app::{BuildError, RobotDetection};
 use super::site::{Site, assert_serves, log_in, page, readiness, wait_for};
 use crate::support::{
     postgres::{self, Cluster},
-    program::{eventually, request},
+    program::{Server, eventually, request},
 };
+
+/// Who has no session is told that the database is away, and not why.
+fn assert_strangers_are_told_nothing(server: &Server) {
+    for (path, cookie) in [
+        ("login", ""),
+        ("overview", "robot-detection-admin=AAAAAAAAAAAAAAAAAAAAAA"),
+    ] {
+        let stranger = page(server, path, cookie);
+        assert_eq!(stranger.status, 503);
+        let text = stranger.text();
+        assert!(text.contains("has been away since"), "{text}");
+        let is_told = text.contains("postgres:") || text.contains("Bundled");
+        assert!(!is_told, "{text}");
+    }
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_waits_for_a_database_that_is_away() {
@@ -43,22 +58,7 @@ async fn nobody_waits_for_a_database_that_is_away() {
     let status = page(&server, "api/status", &cookie).text();
     assert!(status.contains("\"database_away_since\":\"2"), "{status}");
     assert_eq!(page(&server, "robots", &cookie).status, 503);
-    for stranger in [
-        page(&server, "login", ""),
-        page(
-            &server,
-            "overview",
-            "robot-detection-admin=AAAAAAAAAAAAAAAAAAAAAA",
-        ),
-    ] {
-        assert_eq!(stranger.status, 503);
-        let text = stranger.text();
-        assert!(text.contains("has been away since"), "{text}");
-        assert!(
-            !text.contains("postgres:") && !text.contains("Bundled"),
-            "{text}"
-        );
-    }
+    assert_strangers_are_told_nothing(&server);
     let metrics = request(server.addr, "GET", "/metrics", &[("Host", "localhost")]).text();
     assert!(
         metrics.contains("robot_detection_database_up 0"),

@@ -71,7 +71,7 @@ impl Site {
         let entries = fs::read_dir(self.path()).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let mut names: Vec<_> = names
-            .filter(|name| name.starts_with("robots.db") && !name.ends_with(".lock"))
+            .filter(|name| name.starts_with("robots.db") && !name.contains(".lock"))
             .collect();
         names.sort();
         names
@@ -114,8 +114,9 @@ pub(super) fn log_in(server: &Server, password: &str) -> String {
     );
     let answer = exchange(server.addr, head.as_bytes());
     assert_eq!(answer.status, 303, "{}", answer.text());
-    let cookie = answer.header("set-cookie");
-    cookie.split(';').next().unwrap().to_owned()
+    let cookies = answer.header("set-cookie");
+    let session = cookies.find("robot-detection-admin=").unwrap();
+    cookies[session..].split(';').next().unwrap().to_owned()
 }
 
 pub(super) fn page(server: &Server, path: &str, cookie: &str) -> Answer {

@@ -20,7 +20,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{HeaderMap, Method, Request, Response, StatusCode, Version};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Version};
 use http_body_util::{BodyExt as _, Full};
 use hyper::{
     body::Incoming,
@@ -171,7 +171,7 @@ async fn answer(request: Request<Incoming>, seen: &RefCell<Vec<Asked>>) -> Respo
         }
         _ => {
             *response.status_mut() = StatusCode::BAD_REQUEST;
-            let close = http::HeaderValue::from_static("close");
+            let close = HeaderValue::from_static("close");
             response.headers_mut().insert("connection", close);
         }
     }
@@ -289,10 +289,10 @@ fn request(input: &[u8]) -> Option<(Asked, &[u8])> {
     let mut headers = HeaderMap::new();
     for line in parsed.headers.iter() {
         let name = http::HeaderName::from_bytes(line.name.as_bytes()).ok()?;
-        headers.append(name, http::HeaderValue::from_bytes(line.value).ok()?);
+        headers.append(name, HeaderValue::from_bytes(line.value).ok()?);
     }
     let has_chunks = headers.contains_key("transfer-encoding");
-    let length = lengths(&headers)?;
+    let length = length(&headers).ok()?;
     let (body, behind) = match length {
         Some(_) if has_chunks => return None,
         Some(length) => behind.split_at_checked(usize::try_from(length).ok()?)?,
@@ -357,26 +357,29 @@ fn encoded(input: &[u8]) -> Option<(Vec<u8>, usize)> {
     Some((encoded, skipped))
 }
 
+/// What is said cannot be followed.
+struct Wrong;
+
 /// Returns the length that all lines say, if any.
-fn lengths(headers: &HeaderMap) -> Option<Option<u64>> {
+fn length(headers: &HeaderMap) -> Result<Option<u64>, Wrong> {
     let mut length = None;
     for line in headers.get_all("content-length") {
-        let text = line.to_str().ok()?;
+        let text = line.to_str().map_err(|_| Wrong)?;
         if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-            return None;
+            return Err(Wrong);
         }
-        let told = text.parse::<u64>().ok()?;
+        let told = text.parse::<u64>().map_err(|_| Wrong)?;
         if length.is_some_and(|before| before != told) {
-            return None;
+            return Err(Wrong);
         }
         length = Some(told);
     }
-    Some(length)
+    Ok(length)
 }
 
 fn ends_with_chunked(headers: &HeaderMap) -> bool {
     let codings = headers.get_all("transfer-encoding");
-    let last = codings.iter().next_back().map(|line| line.as_bytes());
+    let last = codings.iter().next_back().map(HeaderValue::as_bytes);
     let last = last.and_then(|line| line.rsplit(|byte| *byte == b',').next());
     last.is_some_and(|coding| coding.trim_ascii().eq_ignore_ascii_case(b"chunked"))
 }
