@@ -73,13 +73,13 @@ pub(crate) fn trim_values(headers: &mut HeaderMap) {
     }
 }
 
-/// Tells whether a name is another spelling of one that is decided by.
+/// Returns `true` if a name is another spelling of one that is decided by.
 pub(super) fn is_misspelt(name: &HeaderName) -> bool {
     let name = name.as_str().as_bytes();
     name.iter().any(|byte| is_odd(*byte)) && is_guarded(name)
 }
 
-/// Tells whether a header is one by which a request is read, in any spelling.
+/// Returns `true` if a header is one by which a request is read, in any spelling.
 pub(crate) fn is_guarded(name: &[u8]) -> bool {
     let is_name = |other: &&str| is_spelling_of(name, other.as_bytes());
     NAMES.iter().any(is_name)
@@ -88,18 +88,18 @@ pub(crate) fn is_guarded(name: &[u8]) -> bool {
             .any(|prefix| begins_as(name, prefix.as_bytes()))
 }
 
-/// Tells whether a name is another one in some spelling.
+/// Returns `true` if a name is another one in some spelling.
 pub(crate) fn is_spelling_of(name: &[u8], other: &[u8]) -> bool {
     name.len() == other.len() && begins_as(name, other)
 }
 
-/// Tells whether a name begins as another one in some spelling.
+/// Returns `true` if a name begins as another one in some spelling.
 pub(crate) fn begins_as(name: &[u8], prefix: &[u8]) -> bool {
     let is_like = |(byte, right): (&u8, &u8)| byte == right || (*right == b'-' && is_odd(*byte));
     name.len() >= prefix.len() && name.iter().zip(prefix).all(is_like)
 }
 
-/// Tells whether a byte of a name may be taken for a hyphen.
+/// Returns `true` if a byte of a name may be taken for a hyphen.
 fn is_odd(byte: u8) -> bool {
     // By a table, as the names of every request are looked at.
     #[expect(

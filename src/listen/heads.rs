@@ -51,7 +51,7 @@ struct Following {
 }
 
 impl Heads {
-    /// Tells whether a line may be beyond the limit.
+    /// Returns `true` if a line may be beyond the limit.
     pub(super) fn is_long(&self) -> bool {
         self.is_long.load(Relaxed)
     }
@@ -61,7 +61,7 @@ impl Heads {
         self.is_over.store(true, Relaxed);
     }
 
-    /// Tells whether the request of this number has a `Content-Length` beside its chunks, or
+    /// Returns `true` if the request of this number has a `Content-Length` beside its chunks, or
     /// a wrong one (RFC 9112 §6.1): somebody else may read another request than we do.
     pub(super) fn is_unclear(&self, number: u32) -> bool {
         self.unclear.load(Relaxed) == number
@@ -123,7 +123,7 @@ impl Following {
         Ok(followed)
     }
 
-    /// Tells whether nothing more is to be read.
+    /// Returns `true` if nothing more is to be read.
     fn is_over(&self) -> bool {
         self.framing.is_over() && !self.activity.heads.is_over.load(Relaxed)
     }

@@ -69,7 +69,7 @@ impl Conditions {
             })
     }
 
-    /// Tells whether visitors of a kind may be meant.
+    /// Returns `true` if visitors of a kind may be meant.
     ///
     /// The nameless are so only where they are named: whoever wrote of robots did not
     /// think of them.
@@ -262,7 +262,7 @@ impl RobotSet {
         }
     }
 
-    /// Tells whether somebody of a kind is among them.
+    /// Returns `true` if somebody of a kind is among them.
     fn may_be(&self, kind: Kind) -> bool {
         match kind {
             Kind::Unlisted => self.unlisted,

@@ -27,7 +27,7 @@ impl<'p> Judgement<'p> {
         }
     }
 
-    /// Tells whether the robot gets something else than a person, or may.
+    /// Returns `true` if the robot gets something else than a person, or may.
     pub(super) fn is_felt(&self) -> bool {
         self.slowed_by.is_some() || !matches!(self.decision, Decision::Pass(_))
     }

@@ -41,7 +41,7 @@ impl NamedPages {
         }
     }
 
-    /// Tells whether a request, by its path and query as received, is for one of them.
+    /// Returns `true` if a request, by its path and query as received, is for one of them.
     pub(super) fn contains(&self, host: Option<&str>, target: &str) -> bool {
         if self.pages.is_empty() {
             return false;

@@ -45,7 +45,7 @@ pub(super) fn has_odd_segments(path: &[u8]) -> bool {
     false
 }
 
-/// Tells whether a path that a request names has empty or dot segments, escaped or not.
+/// Returns `true` if a path that a request names has empty or dot segments, escaped or not.
 ///
 /// A server may resolve them, or take them for names: one that asks so may get
 /// something else than what the normal form names.
@@ -107,7 +107,7 @@ pub(super) fn resolved(target: &str) -> Option<String> {
     Some(text)
 }
 
-/// Tells whether a sign is escaped that is no letter, digit or the like: it is another
+/// Returns `true` if a sign is escaped that is no letter, digit or the like: it is another
 /// than the escape to whoever reads robots.txt, and the same to many a server.
 fn has_escaped_sign(path: &[u8]) -> bool {
     let is_sign = |byte: u8| byte.is_ascii_punctuation() && !b"%?#-._~*$".contains(&byte);

@@ -230,7 +230,7 @@ impl Rule {
         self.scope.mismatch(asked, Some(visitor)).or(spoofed)
     }
 
-    /// Tells whether it names nameless visitors; a rule about every robot does not.
+    /// Returns `true` if it names nameless visitors; a rule about every robot does not.
     pub(super) fn is_about_nameless(&self) -> bool {
         self.scope.robots.is_about(Kind::Nameless)
     }

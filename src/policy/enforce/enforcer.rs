@@ -125,7 +125,7 @@ impl Enforcer {
         judgement
     }
 
-    /// Tells whether the robots.txt in force names a page for robots.
+    /// Returns `true` if the robots.txt in force names a page for robots.
     pub(in crate::policy) fn names(&self, host: Option<&str>, target: &str) -> bool {
         let file = self.file(host);
         file.is_some_and(|file| file.named.contains(host, target))
