@@ -52,6 +52,28 @@ impl RobotDetection {
         self.admin_pages(Access::Open)
     }
 
+    /// Sets the password that an application wants, as soon as the database is there.
+    pub(super) async fn want_password(&self, password: String) -> Result<(), BuildError> {
+        if password.chars().count() < MIN_PASSWORD_CHARS {
+            return Err(BuildError::ShortPassword(MIN_PASSWORD_CHARS));
+        }
+        let (store, clock) = (self.store().clone(), self.clock().clone());
+        if store.absence().is_none() {
+            return set_password(&store, &clock, password).await;
+        }
+        let stop = self.parts().stop.clone();
+        self.parts().tasks.spawn(async move {
+            let setting = async {
+                while let Err(error) = set_password(&store, &clock, password.clone()).await {
+                    debug!("the password of the admin pages is not set yet: {error}");
+                    tokio::time::sleep(RETRY).await;
+                }
+            };
+            stop.run_until_cancelled(setting).await;
+        });
+        Ok(())
+    }
+
     /// Returns the pages with a login, and makes no password.
     pub(super) fn admin_router_with_login(&self) -> Router {
         self.admin_pages(Access::Login {
@@ -85,14 +107,7 @@ impl RobotDetection {
 /// Sets the password that an application wants, unless it is set already.
 ///
 /// To set it anew would end all sessions at each start.
-pub(super) async fn set_password(
-    store: &Store,
-    clock: &Clock,
-    password: String,
-) -> Result<(), BuildError> {
-    if password.chars().count() < MIN_PASSWORD_CHARS {
-        return Err(BuildError::ShortPassword(MIN_PASSWORD_CHARS));
-    }
+async fn set_password(store: &Store, clock: &Clock, password: String) -> Result<(), BuildError> {
     let known = store.admin_password_hash().await?;
     let made = tokio::task::spawn_blocking(move || {
         let is_set = known.is_some_and(|hash| verify_password(&password, &hash));

@@ -21,7 +21,6 @@ use crate::store::{Store, StoreError};
 use super::site_robot::{Orders, Schedules};
 use super::{
     RobotDetection, RobotsTxtPlan, Site,
-    admin_pages::set_password,
     handle::Inner,
     own_robot, robots_txt,
     site::{Common, DEFAULT_SITE, Detection},
@@ -318,7 +317,7 @@ impl RobotDetectionBuilder {
         let (bundled, password) = (self.bundled, self.admin_password.take());
         let robots = self.open().await?;
         if let Some(password) = password {
-            set_password(robots.store(), robots.clock(), password).await?;
+            robots.want_password(password).await?;
         }
         if let Err(error) = robots.refresher().prepare(bundled).await {
             warn!(%error, "the database does not answer, the bundled registry serves until it does");

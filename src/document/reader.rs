@@ -204,7 +204,7 @@ impl Reader<'_> {
         let role = role.as_deref().unwrap_or_default();
         Traits {
             is_hidden: self.attributes.has(Attribute::Hidden)
-                || self.is_kept_from_robots(name)
+                || self.is_kept_from_robots()
                 || (name == b"dialog" && !self.attributes.has(Attribute::Open))
                 || self
                     .attributes
@@ -227,16 +227,14 @@ impl Reader<'_> {
 
     /// Returns `true` for text that is not for assistive technology or snippets.
     ///
-    /// `data-nosnippet` is one of `span`, `div` and `section` only, whatever its value
-    /// (Google Search Central, "Robots meta tag").
-    fn is_kept_from_robots(&self, name: &[u8]) -> bool {
+    /// Google reads `data-nosnippet` on `span`, `div` and `section` only; whoever writes it
+    /// on another element wants the same, and what was published cannot be taken back.
+    fn is_kept_from_robots(&self) -> bool {
         let is_silent = || {
             let hidden = self.attributes.lower(Attribute::AriaHidden);
             hidden.is_some_and(|hidden| hidden == "true")
         };
-        is_silent()
-            || matches!(name, b"span" | b"div" | b"section")
-                && self.attributes.has(Attribute::NoSnippet)
+        self.attributes.has(Attribute::NoSnippet) || is_silent()
     }
 
     /// Tells which part of a page an element is by the usual names of classes.

@@ -79,7 +79,7 @@ blocks! {
         "<p hidden=until-found>x<div>a</div>" => ["a"];
         "a <span data-nosnippet>x</span>b" => ["a b"];
         "<div data-nosnippet=false>x</div><section DATA-NOSNIPPET>x</section>a" => ["a"];
-        "<p data-nosnippet>a</p>" => ["a"];
+        "<p data-nosnippet>x</p>a<li data-nosnippet>x" => ["a"];
         "<p aria-hidden=TRUE>x</p><p aria-hidden=false>a</p>" => ["a"];
         "<div style='color: red; DISPLAY : none !important'>x</div>a" => ["a"];
         "<div style='display:block'>a</div>" => ["a"];
