@@ -1,6 +1,7 @@
 //! What it costs to ask a User-Agent which robot it names.
 //!
-//! The names are invented, and shaped like those of published registries. Time
+//! The bundled registry is asked, beside it so many imported robots, and the rule for unlisted
+//! ones. The imported names are invented, and shaped like those of published registries. Time
 //! and throughput are per pass over the User-Agents: `item` is one of them.
 
 use std::{hint::black_box, sync::Arc};
@@ -9,7 +10,7 @@ use divan::{AllocProfiler, Bencher, counter::ItemsCount};
 use regex::bytes::{Regex, RegexBuilder};
 use robot_detection::{
     detect::{Detector, browsers, self_test},
-    registry::{PatternKind, Robot, Source},
+    registry::{PatternKind, Robot, Source, bundled},
 };
 
 #[path = "support/invent.rs"]
@@ -18,8 +19,8 @@ mod invent;
 #[global_allocator]
 static ALLOC: AllocProfiler = AllocProfiler::system();
 
-/// Numbers of patterns.
-const PATTERNS: [usize; 4] = [300, 1_000, 3_000, 10_000];
+/// Numbers of imported robots, each with a pattern.
+const PATTERNS: [usize; 4] = [0, 1_000, 3_000, 10_000];
 
 fn main() {
     divan::main();
@@ -66,7 +67,7 @@ fn robots_only(bencher: Bencher<'_, '_>, patterns: usize) {
 /// The usual way, for comparison: one regular expression a robot, tried in turn.
 #[divan::bench(args = [300, 1_000], sample_count = 10, sample_size = 1)]
 fn browsers_only_one_regex_a_robot(bencher: Bencher<'_, '_>, patterns: usize) {
-    let regexes: Vec<Regex> = robots(patterns).iter().filter_map(regex).collect();
+    let regexes: Vec<Regex> = invented(patterns).iter().filter_map(regex).collect();
     let user_agents: Vec<&str> = browsers().collect();
     bencher
         .counter(ItemsCount::new(user_agents.len()))
@@ -81,7 +82,7 @@ fn browsers_only_one_regex_a_robot(bencher: Bencher<'_, '_>, patterns: usize) {
 /// The quicker usual way: all robots in one alternation, which names none of them.
 #[divan::bench(args = [300, 1_000], sample_count = 10, sample_size = 1)]
 fn browsers_only_one_alternation(bencher: Bencher<'_, '_>, patterns: usize) {
-    let texts: Vec<String> = robots(patterns).iter().filter_map(expression).collect();
+    let texts: Vec<String> = invented(patterns).iter().filter_map(expression).collect();
     let Some(regex) = compiled(&texts.join("|")) else {
         return;
     };
@@ -132,6 +133,7 @@ fn identify_all(bencher: Bencher<'_, '_>, robots: Vec<Robot>, user_agents: &[Str
     let Ok(detector) = Detector::new(robots.into_iter().map(Arc::new)) else {
         return;
     };
+    let detector = detector.recognise_unlisted(true);
     bencher
         .counter(ItemsCount::new(user_agents.len()))
         .bench(|| {
@@ -141,8 +143,15 @@ fn identify_all(bencher: Bencher<'_, '_>, robots: Vec<Robot>, user_agents: &[Str
         });
 }
 
-fn robots(count: usize) -> Vec<Robot> {
-    invent::robots(count, &Source::bundled())
+/// Returns the bundled robots and so many imported ones.
+fn robots(imported: usize) -> Vec<Robot> {
+    let mut robots = bundled().robots;
+    robots.extend(invented(imported));
+    robots
+}
+
+fn invented(count: usize) -> Vec<Robot> {
+    invent::robots(count, &Source::web_robots_db())
 }
 
 /// Returns a User-Agent that the robot may send.

@@ -5,9 +5,8 @@ use std::{collections::HashMap, sync::Arc};
 use super::{
     Claim, Listed, MAX_USER_AGENT_BYTES,
     matcher::{Builder, Limits, Matcher},
-    names, skipped,
-    unlisted::{self, Glance, MARKS},
-    visitors::{AnyRobot, MostSpecific},
+    unlisted::{self, MARKS},
+    visitors::MostSpecific,
 };
 use crate::registry::{Pattern, Robot, Source};
 
@@ -126,14 +125,12 @@ impl Detector {
     pub fn identify(&self, user_agent: &[u8]) -> Option<Claim<'_>> {
         let matcher = self.matcher.as_deref()?;
         let mut best = MostSpecific::new(self.recognises_unlisted);
-        let left = skipped::between(read(user_agent));
-        matcher.scan(user_agent, left.clone(), &mut best);
+        matcher.scan(user_agent, &mut best);
         let Some((owner, range)) = best.hit else {
             if !self.recognises_unlisted {
                 return None;
             }
-            let unlisted = unlisted::find(read(user_agent), left, &mut best.marks);
-            return unlisted.map(Claim::Unlisted);
+            return unlisted::find(read(user_agent), &best.marks).map(Claim::Unlisted);
         };
         let robot = owner.robot as usize;
         Some(Claim::Listed(Listed {
@@ -168,8 +165,6 @@ impl Detector {
 
     /// Tells whether a User-Agent is a robot's: whether [`Detector::identify`] names one.
     ///
-    /// It is the quicker question, as the first robot found is enough.
-    ///
     /// # Example
     ///
     /// ```
@@ -182,40 +177,7 @@ impl Detector {
     /// ```
     #[must_use]
     pub fn is_robot(&self, user_agent: impl AsRef<[u8]>) -> bool {
-        self.is_any(user_agent.as_ref())
-    }
-
-    fn is_any(&self, user_agent: &[u8]) -> bool {
-        let Some(matcher) = self.matcher.as_deref() else {
-            return false;
-        };
-        self.is_named(matcher, read(user_agent)) || self.is_found(matcher, user_agent)
-    }
-
-    /// Tells whether a robot is found in a User-Agent that does not begin with its name.
-    #[inline(never)]
-    fn is_found(&self, matcher: &Matcher, user_agent: &[u8]) -> bool {
-        let text = read(user_agent);
-        let left = skipped::between(text);
-        let glance = self
-            .recognises_unlisted
-            .then(|| Glance::at(text, left.clone()));
-        if glance == Some(Glance::Sign) {
-            return true;
-        }
-        let is_browser_s = left.start > 0 || unlisted::is_mozilla(text);
-        let mut any = AnyRobot::new(self.recognises_unlisted, is_browser_s);
-        matcher.scan(user_agent, left.clone(), &mut any);
-        any.is_found
-            || glance.is_some_and(|glance| glance.is_found(text, left.start, &mut any.marks))
-    }
-
-    /// Tells whether the first word names a robot.
-    #[inline]
-    fn is_named(&self, matcher: &Matcher, text: &[u8]) -> bool {
-        names::first_word(text).is_some_and(|word| {
-            matcher.is_named(&word, text) || self.recognises_unlisted && unlisted::is_bot(&word)
-        })
+        self.identify(user_agent.as_ref()).is_some()
     }
 
     /// Returns the robots that take part.

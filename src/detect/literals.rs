@@ -1,6 +1,6 @@
 //! Which literals does a regular expression need?
 
-use regex_syntax::hir::{Class, Hir, HirKind, Look, Repetition};
+use regex_syntax::hir::{Class, Hir, HirKind, Repetition};
 
 /// Shortest literal that may decide whether a regular expression is run.
 const MIN_GATE_BYTES: usize = 3;
@@ -122,27 +122,6 @@ pub(super) fn gates(hir: &Hir) -> Option<Vec<Literal>> {
         }
         _ => None,
     }
-}
-
-/// Returns literals with one of which every text starts that an expression matches.
-pub(super) fn leading(hir: &Hir) -> Option<Vec<Literal>> {
-    let HirKind::Concat(parts) = hir.kind() else {
-        return None;
-    };
-    let (HirKind::Look(Look::Start), rest) = parts
-        .split_first()
-        .map(|(look, rest)| (look.kind(), rest))?
-    else {
-        return None;
-    };
-    let mut run = vec![Literal::default()];
-    for part in rest {
-        let Some(longer) = all_texts(part).and_then(|texts| joined(&run, &texts)) else {
-            break;
-        };
-        run = longer;
-    }
-    usable(run)
 }
 
 fn usable(literals: Vec<Literal>) -> Option<Vec<Literal>> {

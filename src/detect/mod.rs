@@ -6,15 +6,12 @@
 //!
 //! # How a User-Agent is read
 //!
-//! Each literal is looked for by one of its words that stands alone wherever the
-//! literal does, a run of letters with none beside it; so each word of a
-//! User-Agent is looked up once, however many robots there are. Literals without
-//! such a word are looked for by three letters in a row, within words that are
-//! not known as a whole, and the few that have not even these at every place.
-//! All are found, overlapping ones too, so that no literal hides another. At each
-//! occurrence the rule of the pattern's
-//! [`PatternKind`](crate::registry::PatternKind) is checked. A regular
-//! expression that says no more than a literal becomes one; any other runs
+//! All literals stand in one automaton of the `aho-corasick` crate, which reads a
+//! User-Agent once, however many robots there are, and tells every literal in it,
+//! overlapping ones too, so that none hides another. At each occurrence the rule of
+//! the pattern's [`PatternKind`](crate::registry::PatternKind) is checked, and that
+//! nobody is only compared with the robot: who is `like Googlebot` is another. A
+//! regular expression that says no more than a literal becomes one; any other runs
 //! only when a literal that it cannot match without has occurred.
 //!
 //! Letters and digits are those of ASCII: every other byte, so every byte from
@@ -35,7 +32,7 @@
 //! old browsers and telephones' profiles carry.
 //!
 //! The answer is [`Claim::Unlisted`], with the id [`UNLISTED`], so that a site
-//! can treat these robots apart. Its marks are found in the same pass.
+//! can treat these robots apart. The marks of it are found in the same pass.
 //!
 //! # Example
 //!
@@ -57,29 +54,21 @@
 //! # Ok::<(), robot_detection::detect::BuildError>(())
 //! ```
 
-mod anchor;
-mod blocks;
-mod cases;
 mod claim;
 mod detector;
 mod duplicates;
 #[cfg(feature = "formats")]
 mod export;
-mod index;
 mod literals;
 mod matcher;
-mod names;
 mod regexes;
 mod rules;
 mod self_test;
 mod shared;
-mod skipped;
 mod specificity;
-mod triples;
 mod unlisted;
 mod verdict;
 mod visitors;
-mod words;
 
 pub use claim::{Claim, Kind, Listed, NAMELESS, UNLISTED};
 pub use detector::{BuildError, Detector, Rejected};

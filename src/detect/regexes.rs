@@ -24,8 +24,8 @@ const MAX_NESTING: u32 = 50;
 pub(super) enum Plan {
     /// It says no more than that one of these literals occurs.
     Literals(Vec<(Literal, Plain)>),
-    /// It is run where one of these literals occurs, before which this edge is.
-    Gated(Regex, Vec<Literal>, Edge),
+    /// It is run where one of these literals occurs.
+    Gated(Regex, Vec<Literal>),
     /// It is run on every User-Agent.
     Always(Regex),
 }
@@ -50,11 +50,7 @@ impl Plan {
         }
         let regex = compile_regex(text).map_err(|error| error.to_string())?;
         Ok(match literals::gates(&hir) {
-            Some(gates) => {
-                let is_start = literals::leading(&hir).as_ref() == Some(&gates);
-                let before = if is_start { Edge::Text } else { Edge::Free };
-                Self::Gated(regex, gates, before)
-            }
+            Some(gates) => Self::Gated(regex, gates),
             None => Self::Always(regex),
         })
     }
@@ -71,7 +67,7 @@ pub(super) fn probes(text: &str) -> Option<Vec<Vec<u8>>> {
                 .map(|(literal, _)| literal.bytes)
                 .collect(),
         ),
-        Plan::Gated(_, gates, _) => Some(gates.into_iter().map(|gate| gate.bytes).collect()),
+        Plan::Gated(_, gates) => Some(gates.into_iter().map(|gate| gate.bytes).collect()),
         Plan::Always(_) => None,
     }
 }
@@ -167,7 +163,7 @@ mod tests {
                 };
                 format!("literals {}", join(literals.iter().map(show).collect()))
             }
-            Ok(Plan::Gated(_, gates, _)) => {
+            Ok(Plan::Gated(_, gates)) => {
                 format!("gated {}", join(gates.iter().map(show).collect()))
             }
             Ok(Plan::Always(_)) => "always".to_owned(),

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use super::anchor::Bounds;
 use crate::registry::PatternKind;
 
 /// Rule that an occurrence of a literal must keep to be a hit.
@@ -51,20 +50,6 @@ impl Rule {
         }
     }
 
-    /// Tells at which ends of its literal the rule suffers no letter.
-    pub(super) fn bounds(self) -> Bounds {
-        let (starts_text, after) = match self {
-            Self::Token => (false, true),
-            Self::Prefix => (true, false),
-            Self::Product | Self::Exact => (true, true),
-        };
-        Bounds {
-            starts_text,
-            before: true,
-            after,
-        }
-    }
-
     /// Tells whether the literal at `range` of `text` is a hit.
     pub(super) fn holds(self, text: &[u8], range: &Range<usize>) -> bool {
         let (before, after) = around(text, range);
@@ -81,11 +66,6 @@ impl Rule {
 }
 
 impl Plain {
-    /// Tells at which ends of its literal no letter stands.
-    pub(super) fn bounds(&self) -> Bounds {
-        self.before.bounds(self.after)
-    }
-
     /// Tells whether the literal at `range` of `text` is a hit.
     pub(super) fn holds(&self, text: &[u8], range: &Range<usize>) -> bool {
         let (before, after) = around(text, range);
@@ -97,15 +77,6 @@ impl Plain {
 }
 
 impl Edge {
-    /// Tells at which ends of a literal no letter stands beside its own, by these edges.
-    pub(super) fn bounds(self, after: Self) -> Bounds {
-        Bounds {
-            starts_text: self == Self::Text,
-            before: self != Self::Free,
-            after: after != Self::Free,
-        }
-    }
-
     fn holds(self, outside: Option<&u8>, inside: Option<&u8>) -> bool {
         match self {
             Self::Free => true,
@@ -113,6 +84,49 @@ impl Edge {
             Self::Word => is_word(outside) != is_word(inside),
         }
     }
+}
+
+/// What is said before the name of a robot that one only resembles: `treat like`, `works like`.
+const COMPARISONS: [&[u8]; 4] = [b"like ", b"compatible with ", b"similar to ", b"treat as "];
+
+/// What stands between the names of several such robots.
+const CONJUNCTIONS: [&[u8]; 5] = [b" and ", b" or ", b", ", b"/", b" & "];
+
+/// Most names in a row that are looked at.
+const MAX_COMPARED: usize = 4;
+
+/// Tells whether the name at `start` is that of a robot with which somebody else compares itself.
+pub(super) fn is_compared(text: &[u8], start: usize) -> bool {
+    let mut before = text.get(..start).unwrap_or_default();
+    for _ in 0..MAX_COMPARED {
+        let mut comparisons = COMPARISONS.iter();
+        if comparisons.any(|own| without_end(before, own).is_some_and(ends_word)) {
+            return true;
+        }
+        let mut conjunctions = CONJUNCTIONS.iter();
+        let Some(list) = conjunctions.find_map(|own| without_end(before, own)) else {
+            return false;
+        };
+        let is_name = |byte: &&u8| byte.is_ascii_graphic() && !b"(),;".contains(byte);
+        let name = list.iter().rev().take_while(is_name).count();
+        let (rest, name) = list.split_at_checked(list.len() - name).unwrap_or_default();
+        // Every browser says that it is like that one.
+        if name.eq_ignore_ascii_case(b"gecko") {
+            return false;
+        }
+        before = rest;
+    }
+    false
+}
+
+fn without_end<'t>(text: &'t [u8], end: &[u8]) -> Option<&'t [u8]> {
+    let (rest, own) = text.split_at_checked(text.len().checked_sub(end.len())?)?;
+    own.eq_ignore_ascii_case(end).then_some(rest)
+}
+
+/// Tells whether no word goes on behind a text.
+fn ends_word(text: &[u8]) -> bool {
+    !text.last().is_some_and(u8::is_ascii_alphanumeric)
 }
 
 /// Returns what stands before and behind a range.
@@ -132,4 +146,46 @@ fn ends_product(after: &[u8]) -> bool {
         after,
         [] | [b'/' | b'_' | b'0'..=b'9', ..] | [b' ', b'(' | b'0'..=b'9', ..]
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_like_a_robot_is_another() {
+        for (text, expected) in [
+            (
+                "Feedly/1.0 (+http://feedly.example/; like FeedFetcher-Google) X",
+                "X",
+            ),
+            ("Reader/2.0 like X", ""),
+            ("Reader (treat like X)", ""),
+            ("Reader (Compatible with X)", ""),
+            ("Reader; similar to X/1.0", ""),
+            ("example.com-like X", ""),
+            ("Reader like Googlebot and X", ""),
+            ("Reader like Googlebot, bingbot/2.0 or X", ""),
+            ("Reader like Googlebot/X", ""),
+            ("Reader like Googlebot; X", "X"),
+            ("Reader (like Googlebot) X", "X"),
+            ("Unlike X", "X"),
+            ("Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko, X)", "X"),
+            (
+                "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; X)",
+                "X",
+            ),
+            ("a, b, c, d, e, f, X", "X"),
+            ("X", "X"),
+            ("like X", ""),
+        ] {
+            let start = text.find('X').unwrap();
+            let found = if is_compared(text.as_bytes(), start) {
+                ""
+            } else {
+                "X"
+            };
+            assert_eq!(found, expected, "{text}");
+        }
+    }
 }

@@ -90,7 +90,7 @@ fn first_hits(robots: &[Robot]) -> Vec<FirstHit> {
             hits: &mut hits,
             ran: &mut ran,
         };
-        matcher.scan(browser.as_bytes(), 0..browser.len(), &mut visitor);
+        matcher.scan(browser.as_bytes(), &mut visitor);
     }
     hits.into_iter().flatten().collect()
 }

@@ -1,9 +1,8 @@
-//! What a User-Agent is scanned for: the most specific robot, or any.
+//! What a User-Agent is scanned for: the most specific robot.
 
 use std::ops::Range;
 
 use super::{
-    MAX_USER_AGENT_BYTES,
     matcher::{Owner, Visitor},
     unlisted::Marks,
 };
@@ -51,69 +50,9 @@ impl Visitor for MostSpecific {
         }
     }
 
-    fn wants_marks(&self) -> bool {
-        self.recognises_unlisted && self.hit.is_none()
-    }
-
-    fn mark(&mut self, mark: u8, range: Range<usize>, _text: &[u8]) {
-        self.marks.push(mark, range);
-    }
-}
-
-/// Visitor that stops at the first hit.
-pub(super) struct AnyRobot {
-    pub(super) is_found: bool,
-    ran: Option<Ran>,
-    recognises_unlisted: bool,
-    /// Whether marks give nobody away before all is known.
-    is_browser_s: bool,
-    pub(super) marks: Marks,
-}
-
-impl AnyRobot {
-    /// Creates one without a hit, for a text that may begin as a browser's does.
-    pub(super) fn new(recognises_unlisted: bool, is_browser_s: bool) -> Self {
-        Self {
-            is_found: false,
-            ran: None,
-            recognises_unlisted,
-            is_browser_s,
-            marks: Marks::default(),
-        }
-    }
-}
-
-impl Visitor for AnyRobot {
-    fn wants(&self, _owner: Owner) -> bool {
-        !self.is_found
-    }
-
-    fn may_run(&mut self, regex: u32) -> bool {
-        self.ran.get_or_insert_default().is_first(regex)
-    }
-
-    fn hit(&mut self, _owner: Owner, _range: Range<usize>) {
-        self.is_found = true;
-    }
-
-    fn takes_any(&mut self) -> bool {
-        self.is_found = true;
-        true
-    }
-
-    fn is_done(&self) -> bool {
-        self.is_found
-    }
-
-    fn wants_marks(&self) -> bool {
-        self.recognises_unlisted
-    }
-
-    fn mark(&mut self, mark: u8, range: Range<usize>, text: &[u8]) {
-        let stays = self.marks.push(mark, range);
-        if stays && self.recognises_unlisted && !self.is_browser_s {
-            let text = text.get(..MAX_USER_AGENT_BYTES).unwrap_or(text);
-            self.is_found = self.is_found || self.marks.last_holds(text);
+    fn mark(&mut self, mark: u8, start: usize) {
+        if self.recognises_unlisted && self.hit.is_none() {
+            self.marks.push(mark, start);
         }
     }
 }

@@ -310,7 +310,7 @@ fn names_are_found_in_what_browsers_begin_and_end_with() {
         "Linux; Android 14",
         "AppleWebKit",
         "KHTML",
-        "Gecko) Chrome/143",
+        "like Gecko) Chrome/143",
         "Chrome/143.0.0.0 Mobile",
         "Mobile",
         "Safari/537.36",

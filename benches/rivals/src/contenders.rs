@@ -14,9 +14,6 @@ use crate::{Result, invent};
 /// What all ratios are against.
 pub const OURS: &str = "ours, bundled + 3,000 imported";
 
-/// The same, asked which robot it is: no other names as many.
-const OURS_NAMING: &str = "ours, the same, naming the robot";
-
 /// Bytes that a compiled regular expression may take: speed is measured, not thrift.
 const SIZE_LIMIT: usize = 1 << 30;
 
@@ -43,7 +40,6 @@ pub fn all(corpora: &Path) -> Vec<(&'static str, Result<Contender>)> {
     let module = corpora.join("lists/isbot.mjs");
     let mut all = vec![
         (OURS, imported(3_000)),
-        (OURS_NAMING, imported_naming(3_000)),
         ("ours, bundled", ours("ours, bundled", Vec::new())),
         ("ours, bundled + crawler-user-agents", real_import(&listing)),
     ];
@@ -153,22 +149,11 @@ fn real_import(listing: &Path) -> Result<Contender> {
     ours("ours, bundled + crawler-user-agents", robots)
 }
 
-fn imported_naming(count: usize) -> Result<Contender> {
-    let detector = detector(invent::robots(count, &Source::web_robots_db()))?;
-    Ok(Contender::new(OURS_NAMING, move |user_agent| {
-        detector.identify(user_agent.as_bytes()).is_some()
-    }))
-}
-
+/// Returns ours: the bundled registry, and robots beside it.
 fn ours(name: &'static str, more: Vec<Robot>) -> Result<Contender> {
-    let detector = detector(more)?;
+    let robots = bundled().robots.into_iter().chain(more).map(Arc::new);
+    let detector = Detector::new(robots)?.recognise_unlisted(true);
     Ok(Contender::new(name, move |user_agent| {
         detector.is_robot(user_agent)
     }))
-}
-
-/// Returns ours: the bundled registry, and robots beside it.
-fn detector(more: Vec<Robot>) -> Result<Detector> {
-    let robots = bundled().robots.into_iter().chain(more).map(Arc::new);
-    Ok(Detector::new(robots)?.recognise_unlisted(true))
 }

@@ -1,20 +1,18 @@
 //! Collects the patterns of robots for a matcher.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use regex::bytes::Regex;
 
 use super::{
     super::{
-        anchor::Bounds,
         detector::BuildError,
         regexes::Plan,
-        rules::{Edge, Plain, Rule},
+        rules::{Plain, Rule},
         specificity::{Specificity, name, shortest_name},
         unlisted::Mark,
     },
-    Matcher, Test,
-    groups::Groups,
+    Form, Literals, Matcher, Owner, Test,
 };
 use crate::registry::{Pattern, PatternKind, Robot};
 
@@ -55,7 +53,6 @@ pub(super) struct Draft {
     /// In lower case; `None` for a regular expression that always runs.
     pub(super) literal: Option<Vec<u8>>,
     pub(super) specificity: Specificity,
-    pub(super) bounds: Bounds,
     pub(super) test: Test,
 }
 
@@ -97,7 +94,6 @@ impl Builder {
             self.drafts.push(Draft {
                 literal: Some(mark.literal.as_bytes().to_vec()),
                 specificity: Specificity::of_mark(usize::from(index)),
-                bounds: mark.bounds(),
                 test: Test::Mark(index),
             });
         }
@@ -108,11 +104,35 @@ impl Builder {
         self.check_size()?;
         self.settle_weakness();
         self.drafts.sort_by_key(|draft| draft.specificity);
-        let mut groups = Groups::new(&self.drafts);
-        for draft in self.drafts {
-            groups.add(draft)?;
+        let mut by_literal: BTreeMap<Vec<u8>, Vec<Form>> = BTreeMap::new();
+        let mut always = Vec::new();
+        for (rank, draft) in self.drafts.into_iter().enumerate() {
+            let form = Form {
+                owner: draft.specificity.owner(rank)?,
+                test: draft.test,
+            };
+            match draft.literal {
+                Some(literal) => by_literal.entry(literal).or_default().push(form),
+                None => always.push(form),
+            }
         }
-        groups.into_matcher(self.plains, self.regexes, self.patterns)
+        let literals = Literals::new(by_literal.keys().map(Vec::as_slice))
+            .map_err(|error| BuildError::TooLarge(error.to_string()))?;
+        let mut starts = vec![0];
+        let mut forms = Vec::new();
+        for of_literal in by_literal.into_values() {
+            forms.extend(of_literal);
+            starts.push(narrow(forms.len())?);
+        }
+        Ok(Matcher {
+            literals,
+            starts: starts.into(),
+            forms: forms.into(),
+            plains: self.plains.into(),
+            regexes: self.regexes.into(),
+            always: always.into(),
+            patterns: self.patterns,
+        })
     }
 
     fn check_size(&self) -> Result<(), BuildError> {
@@ -161,7 +181,7 @@ impl Builder {
             0 => Err("has no text".to_owned()),
             1..=MAX_LITERAL_BYTES => {
                 let literal = pattern.text.as_bytes();
-                self.draft(literal, place, rule.bounds(), Test::Rule(rule));
+                self.draft(literal, place, Test::Rule(rule));
                 Ok(())
             }
             _ => Err(format!("longer than {MAX_LITERAL_BYTES} bytes")),
@@ -172,20 +192,18 @@ impl Builder {
         match Plan::new(text)? {
             Plan::Literals(literals) => {
                 for (literal, plain) in literals {
-                    let bounds = plain.bounds();
                     let test = Test::Plain(number(self.plains.len())?);
                     self.plains.push(plain);
-                    self.draft(&literal.bytes, place, bounds, test);
+                    self.draft(&literal.bytes, place, test);
                 }
             }
-            Plan::Gated(regex, gates, before) => {
+            Plan::Gated(regex, gates) => {
                 let test = self.keep(regex)?;
                 // All gates rank alike: the regular expression is one claim.
                 let specificity = place.with_length(shortest_name(&gates));
                 self.drafts.extend(gates.into_iter().map(|gate| Draft {
                     literal: Some(gate.bytes.to_ascii_lowercase()),
                     specificity,
-                    bounds: before.bounds(Edge::Free),
                     test,
                 }));
             }
@@ -201,7 +219,6 @@ impl Builder {
                 self.drafts.push(Draft {
                     literal: None,
                     specificity: place,
-                    bounds: Bounds::default(),
                     test,
                 });
             }
@@ -215,14 +232,29 @@ impl Builder {
         Ok(test)
     }
 
-    fn draft(&mut self, literal: &[u8], place: Specificity, bounds: Bounds, test: Test) {
+    fn draft(&mut self, literal: &[u8], place: Specificity, test: Test) {
         self.drafts.push(Draft {
             literal: Some(literal.to_ascii_lowercase()),
             specificity: place.with_length(name(literal).len()),
-            bounds,
             test,
         });
     }
+}
+
+impl Specificity {
+    /// Returns whose a hit is, by its place among all.
+    fn owner(&self, rank: usize) -> Result<Owner, BuildError> {
+        Ok(Owner {
+            rank: narrow(rank)?,
+            // A mark is of no robot.
+            robot: u32::try_from(self.robot).unwrap_or(u32::MAX),
+            pattern: narrow(self.pattern)?,
+        })
+    }
+}
+
+fn narrow(number: usize) -> Result<u32, BuildError> {
+    u32::try_from(number).map_err(|_| BuildError::TooLarge("too many literals".to_owned()))
 }
 
 fn number(place: usize) -> Result<u32, String> {

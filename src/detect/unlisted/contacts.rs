@@ -1,7 +1,7 @@
 //! URLs, sites and e-mail addresses that say whose robot it is.
 
 use super::{
-    marks::{ends_with, has_pair, is_device, is_mozilla},
+    marks::{ends_with, is_device, is_mozilla},
     words::{Words, has_any, words},
 };
 
@@ -24,10 +24,7 @@ pub(super) fn is_contact_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
 /// Tells whether a browser's own URL or that of its device's profile follows.
 fn is_browser_s_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     let site = after.strip_prefix(b"www.").unwrap_or(after);
-    HOSTS.has_start(site)
-        || ends_with(before, b"from: ")
-        // All of these have `of` or `oc` in them, which other texts seldom have.
-        || has_pair(text, b'o', [b'f', b'c']) && has_any(&PROFILES, text)
+    HOSTS.has_start(site) || ends_with(before, b"from: ") || has_any(&PROFILES, text)
 }
 
 /// Tells whether a browser's User-Agent goes on with the name of a site.

@@ -1,18 +1,14 @@
 //! What may give a robot away anywhere in a User-Agent, found in the one pass
 //! of the detector.
 
-use std::{ops::Range, sync::LazyLock};
-
-use aho_corasick::{AhoCorasick, MatchKind};
+use std::ops::Range;
 
 use super::{
-    Marks, Sign, Unlisted,
+    Sign,
     contacts::{is_address, is_contact_url, is_domain, is_name, is_site},
-    occurrences::MAX_OCCURRENCES,
     platform::has_platform,
     words::{Words, has_any, words},
 };
-use crate::detect::{anchor::Bounds, cases::is_same};
 
 /// Text that gives a robot away where its rule holds.
 #[derive(Debug)]
@@ -131,123 +127,13 @@ pub(in crate::detect) const MARKS: &[Mark] = &[
     mark("compatible;", Sign::Compatible, Rule::Compatible),
     mark("like gecko; ", Sign::Compatible, Rule::Engine),
     mark("like gecko, ", Sign::Compatible, Rule::Engine),
+    mark("https://", Sign::Url, Rule::Url),
+    mark("http://", Sign::Url, Rule::Url),
+    mark("+", Sign::Url, Rule::Domain),
+    mark("@", Sign::Address, Rule::Address),
 ];
-
-/// Marks that stand in many robots' User-Agents, and are looked for only where
-/// no robot is found: by a byte that few browsers have, and how many are behind it.
-static LATE_MARKS: [(u8, usize, &[Mark]); 3] = [
-    (
-        b':',
-        2,
-        &[
-            mark("https://", Sign::Url, Rule::Url),
-            mark("http://", Sign::Url, Rule::Url),
-        ],
-    ),
-    (b'+', 0, &[mark("+", Sign::Url, Rule::Domain)]),
-    (b'@', 0, &[mark("@", Sign::Address, Rule::Address)]),
-];
-
-/// Returns the first of the late marks that gives a robot away.
-pub(super) fn find_late(text: &[u8]) -> Option<Unlisted> {
-    memchr::memchr3_iter(b':', b'+', b'@', text)
-        .filter_map(|at| late_mark(text, at))
-        .take(MAX_OCCURRENCES)
-        .find(|(mark, range)| mark.holds(text, range))
-        .map(|(mark, range)| Unlisted {
-            sign: mark.sign,
-            range,
-        })
-}
-
-/// Returns the late mark that the byte at `at` belongs to, and where it stands.
-fn late_mark(text: &[u8], at: usize) -> Option<(&'static Mark, Range<usize>)> {
-    let byte = text.get(at)?;
-    let (_, behind, marks) = LATE_MARKS.iter().find(|(known, ..)| known == byte)?;
-    let end = at + 1 + behind;
-    let before = text.get(..end)?;
-    let mark = marks
-        .iter()
-        .find(|mark| ends_with(before, mark.literal.as_bytes()))?;
-    Some((mark, end - mark.literal.len()..end))
-}
-
-/// Bytes that are looked at together, and the next one.
-pub(super) const BLOCK: usize = 33;
-
-/// Tells whether a small letter stands before one of two, in any case.
-pub(super) fn has_pair(text: &[u8], first: u8, then: [u8; 2]) -> bool {
-    any_block(text, |text| {
-        let next = text.get(1..).unwrap_or_default();
-        let pairs = text.iter().zip(next).map(|(&byte, &next)| {
-            let next = next | 0x20;
-            u8::from(byte | 0x20 == first) & (u8::from(next == then[0]) | u8::from(next == then[1]))
-        });
-        pairs.fold(0, |all, pair| all | pair) != 0
-    })
-}
-
-/// Tells whether a test holds for any bytes of a text that stand together, each with the next.
-#[inline]
-fn any_block(text: &[u8], holds: impl Fn(&[u8]) -> bool) -> bool {
-    let Some(last) = text.last_chunk::<BLOCK>() else {
-        return holds(text);
-    };
-    let mut rest = text;
-    while let Some(block) = rest.first_chunk::<BLOCK>() {
-        if holds(block) {
-            return true;
-        }
-        rest = rest.get(BLOCK - 1..).unwrap_or_default();
-    }
-    holds(last)
-}
-
-/// Adds the marks that have no letters, of which no two overlap.
-pub(super) fn push_signs(text: &[u8], marks: &mut Marks) {
-    static SIGNS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
-        AhoCorasick::builder()
-            .match_kind(MatchKind::LeftmostFirst)
-            .build(signs().map(|(_, sign)| sign.literal))
-            .ok()
-    });
-    let Some(found) = SIGNS.as_ref().map(|signs| signs.find_iter(text)) else {
-        return;
-    };
-    for found in found.take(MAX_OCCURRENCES) {
-        if let Some((mark, _)) = signs().nth(found.pattern().as_usize()) {
-            marks.push(mark, found.range());
-        }
-    }
-}
-
-/// Returns the marks without letters, and their indexes.
-fn signs() -> impl Iterator<Item = (u8, &'static Mark)> {
-    let has_letters = |mark: &Mark| mark.literal.bytes().any(|byte| byte.is_ascii_alphabetic());
-    (0..=u8::MAX)
-        .zip(MARKS)
-        .filter(move |(_, mark)| !has_letters(mark))
-}
 
 impl Mark {
-    /// Tells at which ends of the literal no letter stands where its rule holds.
-    pub(in crate::detect) fn bounds(&self) -> Bounds {
-        Bounds {
-            after: matches!(self.rule, Rule::Site),
-            ..Bounds::default()
-        }
-    }
-
-    /// Tells whether it surely gives nobody away between `before` and `after`, whatever stands
-    /// around these.
-    pub(in crate::detect) fn is_idle(&self, before: &[u8], after: &[u8]) -> bool {
-        match self.rule {
-            Rule::Compatible => is_explorer(after),
-            Rule::Site => before.ends_with(b" "),
-            _ => false,
-        }
-    }
-
     /// Tells whether the literal at `range` of `text` gives a robot away.
     pub(in crate::detect) fn holds(&self, text: &[u8], range: &Range<usize>) -> bool {
         let before = text.get(..range.start).unwrap_or_default();
@@ -307,10 +193,7 @@ static ENGINE: Words = Words::new(|| words(["like gecko"]));
 ///
 /// Android's browsers name the device in their first comment.
 pub(super) fn is_device(text: &[u8], before: &[u8]) -> bool {
-    // What can be told quickly is asked first.
-    !starts_with(before, b"Mozilla/5.0 (compatible")
-        && starts_with(text, b"Mozilla/")
-        && has_pair(before, b'd', [b'r'; 2])
+    starts_with(text, b"Mozilla/")
         && !before.contains(&b')')
         && has_any(&ANDROID, before)
         && !has_any(&COMPATIBLE, before)
@@ -342,23 +225,12 @@ pub(in crate::detect) fn is_mozilla(text: &[u8]) -> bool {
 }
 
 pub(super) fn starts_with(text: &[u8], start: &[u8]) -> bool {
-    text.starts_with(start)
-        || text
-            .get(..start.len())
-            .is_some_and(|found| is(found, start))
+    let found = text.get(..start.len());
+    found.is_some_and(|found| found.eq_ignore_ascii_case(start))
 }
 
 pub(super) fn ends_with(text: &[u8], end: &[u8]) -> bool {
     let found = text.len().checked_sub(end.len());
     let found = found.and_then(|at| text.get(at..));
-    found.is_some_and(|found| found == end || is(found, end))
-}
-
-/// Tells whether two texts are the same but for their case; mostly the ends tell.
-fn is(found: &[u8], text: &[u8]) -> bool {
-    let same = |a: Option<&u8>, b: Option<&u8>| match (a, b) {
-        (Some(a), Some(b)) => a.eq_ignore_ascii_case(b),
-        _ => true,
-    };
-    same(found.first(), text.first()) && same(found.last(), text.last()) && is_same(found, text)
+    found.is_some_and(|found| found.eq_ignore_ascii_case(end))
 }

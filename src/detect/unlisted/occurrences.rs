@@ -1,12 +1,10 @@
 //! The marks that occur in one User-Agent.
 
-use std::ops::Range;
-
 use super::{MARKS, Unlisted};
 
 /// Occurrences that are looked at, each of which may take as long as the text is;
 /// who has more of them has said enough.
-pub(super) const MAX_OCCURRENCES: usize = 16;
+const MAX_OCCURRENCES: usize = 16;
 
 /// Occurrences of marks, without memory of their own.
 pub(in crate::detect) struct Marks {
@@ -27,36 +25,24 @@ impl Default for Marks {
 impl Marks {
     /// Adds the occurrence of a mark, by its index, unless there are too many that say as much.
     ///
-    /// Tells whether it stays, as all but the last place do: that one goes to who says more.
-    pub(in crate::detect) fn push(&mut self, mark: u8, range: Range<usize>) -> bool {
-        let Ok(start) = u16::try_from(range.start) else {
-            return false;
+    /// The last place goes to who says more.
+    pub(in crate::detect) fn push(&mut self, mark: u8, start: usize) {
+        let Ok(start) = u16::try_from(start) else {
+            return;
         };
         let occurrence = (mark.into(), start);
         let count = (self.count + 1).min(MAX_OCCURRENCES);
         let Some(free) = self.occurrences.get_mut(count - 1) else {
-            return false;
+            return;
         };
         if count > self.count || occurrence.0 < free.0 {
             *free = occurrence;
         }
         self.count = count;
-        count < MAX_OCCURRENCES
-    }
-
-    /// Tells whether the mark that was added last gives a robot away.
-    pub(in crate::detect) fn last_holds(&self, text: &[u8]) -> bool {
-        let last = self.occurrences().last();
-        last.is_some_and(|last| unlisted(*last, text).is_some())
-    }
-
-    /// Tells whether there are none.
-    pub(super) fn is_empty(&self) -> bool {
-        self.count == 0
     }
 
     /// Returns the first of the marks, in their order, that gives a robot away.
-    pub(in crate::detect) fn best(&self, text: &[u8]) -> Option<Unlisted> {
+    pub(super) fn best(&self, text: &[u8]) -> Option<Unlisted> {
         let mut best: Option<(u16, Unlisted)> = None;
         for &occurrence in self.occurrences() {
             let (index, _) = occurrence;
@@ -68,12 +54,6 @@ impl Marks {
             }
         }
         best.map(|(_, unlisted)| unlisted)
-    }
-
-    /// Tells whether any of the marks gives a robot away.
-    pub(super) fn any(&self, text: &[u8]) -> bool {
-        let mut occurrences = self.occurrences().iter();
-        occurrences.any(|&occurrence| unlisted(occurrence, text).is_some())
     }
 
     fn occurrences(&self) -> &[(u16, u16)] {
@@ -105,14 +85,12 @@ mod tests {
         let com = u8::try_from(index(".com").unwrap()).unwrap();
         let mut marks = Marks::default();
         for place in 0..40 {
-            let start = 1 + 5 * place;
-            let stays = marks.push(com, start..start + 4);
-            assert_eq!(stays, place + 1 < MAX_OCCURRENCES);
+            marks.push(com, 1 + 5 * place);
         }
-        assert!(!marks.any(text.as_bytes()));
-        marks.push(0, at..at + 3);
-        assert!(marks.last_holds(text.as_bytes()));
-        marks.push(com, 1..5);
-        assert!(marks.any(text.as_bytes()));
+        assert_eq!(marks.best(text.as_bytes()), None);
+        marks.push(0, at);
+        marks.push(com, 1);
+        let found = marks.best(text.as_bytes()).unwrap();
+        assert_eq!(found.range, at..at + 3);
     }
 }

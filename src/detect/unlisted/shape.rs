@@ -12,9 +12,6 @@ use super::{
 /// Longest User-Agent that is looked at for its shape.
 const MAX_BYTES: usize = 200;
 
-/// What browsers say before their system.
-const PRODUCT: &[u8] = b"Mozilla/5.0 (";
-
 /// Longest word alone that is one of a language, and no key.
 const MAX_WORD_BYTES: usize = 16;
 
@@ -83,14 +80,12 @@ const LIBRARIES: &[&str] = &[
 ];
 
 /// Returns the sign in a User-Agent by its shape: a program's name alone.
-///
-/// What stands before `left` is surely a browser's.
-pub(super) fn find(text: &[u8], left: usize) -> Option<Unlisted> {
+pub(super) fn find(text: &[u8]) -> Option<Unlisted> {
     if text.len() > MAX_BYTES || !text.first()?.is_ascii_alphanumeric() {
         return None;
     }
-    if left > 0 || is_mozilla(text) {
-        find_behind_mozilla(text, left)
+    if is_mozilla(text) {
+        find_behind_mozilla(text)
     } else {
         find_at_start(text)
     }
@@ -132,14 +127,8 @@ fn find_at_start(text: &[u8]) -> Option<Unlisted> {
 }
 
 /// Returns the name behind `Mozilla/5.0` where no browser, system or device has one.
-fn find_behind_mozilla(text: &[u8], left: usize) -> Option<Unlisted> {
-    if left > PRODUCT.len() {
-        return None;
-    }
-    let start = match left {
-        0 => text.iter().position(|byte| b" (".contains(byte))?,
-        _ => left - b" (".len(),
-    };
+fn find_behind_mozilla(text: &[u8]) -> Option<Unlisted> {
+    let start = text.iter().position(|byte| b" (".contains(byte))?;
     // What nearly all browsers say is told quickly.
     let said = text.get(start + b" (".len()..).unwrap_or_default();
     let systems: [&[u8]; 5] = [b"Windows", b"Linux", b"Mac", b"iP", b"X11"];

