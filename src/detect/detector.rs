@@ -23,7 +23,6 @@ pub(super) const LIMITS: Limits = Limits {
 #[derive(Clone, Debug, Default)]
 pub struct Detector {
     robots: Vec<Arc<Robot>>,
-    patterns: Arc<Patterns>,
     rejected: Vec<Rejected>,
     matcher: Option<Arc<Matcher>>,
     recognises_unlisted: bool,
@@ -85,7 +84,6 @@ impl Detector {
         }
         builder.add_marks(MARKS);
         Ok(Self {
-            patterns: Arc::new(Patterns::of(&taking_part)),
             robots: taking_part,
             rejected,
             matcher: Some(Arc::new(builder.build()?)),
@@ -132,10 +130,10 @@ impl Detector {
             }
             return unlisted::find(read(user_agent), &best.marks).map(Claim::Unlisted);
         };
-        let robot = owner.robot as usize;
+        let robot = self.robots.get(owner.robot as usize)?;
         Some(Claim::Listed(Listed {
-            robot: self.robots.get(robot)?,
-            pattern: self.patterns.get(robot, owner.pattern as usize)?,
+            robot,
+            pattern: robot.patterns.get(owner.pattern as usize)?,
             range,
         }))
     }
@@ -202,36 +200,6 @@ impl Detector {
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         self.matcher.as_deref().map_or(0, Matcher::memory_bytes)
-    }
-}
-
-/// The patterns of all robots beside each other, so that to name one its robot
-/// need not be fetched from memory.
-#[derive(Debug, Default)]
-struct Patterns {
-    all: Box<[Pattern]>,
-    /// Where those of each robot begin.
-    starts: Box<[u32]>,
-}
-
-impl Patterns {
-    fn of(robots: &[Arc<Robot>]) -> Self {
-        let mut all = Vec::new();
-        let starts = robots.iter().map(|robot| {
-            let start = u32::try_from(all.len()).unwrap_or(u32::MAX);
-            all.extend(robot.patterns.iter().cloned());
-            start
-        });
-        let starts = starts.collect();
-        Self {
-            all: all.into(),
-            starts,
-        }
-    }
-
-    fn get(&self, robot: usize, pattern: usize) -> Option<&Pattern> {
-        let start = self.starts.get(robot).copied()?;
-        self.all.get(start as usize + pattern)
     }
 }
 

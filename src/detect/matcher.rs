@@ -82,9 +82,9 @@ impl Matcher {
         let text = user_agent
             .get(..=MAX_USER_AGENT_BYTES)
             .unwrap_or(user_agent);
-        self.literals.find(text, |literal, start, end| {
+        self.literals.find(text, |literal, range| {
             for form in self.forms_of(literal) {
-                self.test(form, start..end, text, visitor);
+                self.test(form, range.clone(), text, visitor);
             }
         });
         for form in &self.always {

@@ -1,8 +1,10 @@
 //! The automaton of the literals, in the form that their number allows.
 
+use std::ops::Range;
+
 use aho_corasick::{
     Anchored, BuildError,
-    automaton::Automaton,
+    automaton::{Automaton, StateID},
     dfa,
     nfa::{contiguous, noncontiguous},
 };
@@ -44,9 +46,9 @@ impl Literals {
         Ok(Self { symbols, form })
     }
 
-    /// Calls `found` with the number of each literal in a text, its start and its end.
+    /// Calls `found` with the number of each literal in a text, and where it stands.
     #[inline]
-    pub(super) fn find(&self, text: &[u8], found: impl FnMut(usize, usize, usize)) {
+    pub(super) fn find(&self, text: &[u8], found: impl FnMut(usize, Range<usize>)) {
         match &self.form {
             Form::Table(table) => self.walk(table, text, found),
             Form::Compact(compact) => self.walk(compact, text, found),
@@ -66,22 +68,36 @@ impl Literals {
         &self,
         automaton: &impl Automaton,
         text: &[u8],
-        mut found: impl FnMut(usize, usize, usize),
+        mut found: impl FnMut(usize, Range<usize>),
     ) {
         let Ok(mut state) = automaton.start_state(Anchored::No) else {
             return;
         };
         for (at, byte) in text.iter().enumerate() {
             state = automaton.next_state(Anchored::No, state, self.symbols.of_byte(*byte));
-            if automaton.is_special(state) && automaton.is_match(state) {
-                for index in 0..automaton.match_len(state) {
-                    let literal = automaton.match_pattern(state, index);
-                    let end = at + 1;
-                    let start = end - automaton.pattern_len(literal);
-                    found(literal.as_usize(), start, end);
-                }
+            if automaton.is_special(state) {
+                tell(automaton, state, at + 1, &mut found);
             }
         }
+    }
+}
+
+/// Calls `found` with the literals that end at `end`, apart from the loop over all bytes, of
+/// which the state stays in a register so.
+#[inline(never)]
+fn tell(
+    automaton: &impl Automaton,
+    state: StateID,
+    end: usize,
+    found: &mut impl FnMut(usize, Range<usize>),
+) {
+    if !automaton.is_match(state) {
+        return;
+    }
+    for index in 0..automaton.match_len(state) {
+        let literal = automaton.match_pattern(state, index);
+        let start = end - automaton.pattern_len(literal);
+        found(literal.as_usize(), start..end);
     }
 }
 
