@@ -23,20 +23,42 @@ const ENDINGS: &[&str] = &["robot", "bot", "crawler", "spider", "reader", "fetch
 /// Records whose names are alike and that are not the same robot, by their ids.
 const APART: &[(&str, &str, &str)] = &[
     (
+        "akismet",
+        "akismetbot",
+        "a plug-in and a robot of its maker",
+    ),
+    (
         "centrum-holmes",
         "holmes-ge",
         "a Czech and a Georgian search",
     ),
     (
+        "drupal",
+        "drupalbot",
+        "the program and a robot of its association",
+    ),
+    ("exa-bot", "exabot", "Exa of 2025 and Exalead of 2000"),
+    ("freshbot", "freshreader", "a check of pages and a reader"),
+    (
+        "friendly-spider",
+        "friendlycrawler",
+        "two authors, neither known",
+    ),
+    (
         "furl-perl",
         "looksmart-furl",
-        "a Perl module and a bookmark service",
+        "a Perl module and a service of bookmarks",
     ),
-    ("hubspot", "hubspot-crawler", "its webhooks and its crawler"),
+    (
+        "git",
+        "gitcrawlerbot",
+        "the program and a search for open repositories",
+    ),
+    ("hubspot", "hubspot-crawler", "its webhooks and its robot"),
     (
         "iabot",
         "internetarchive",
-        "a robot of Wikipedia and a library of Python",
+        "a robot of Wikipedia and a Python library",
     ),
     (
         "jobcrawlerbot",
@@ -44,16 +66,35 @@ const APART: &[(&str, &str, &str)] = &[
         "JobCrawler and JobBot of two sites",
     ),
     (
+        "kagi-fetcher",
+        "kagibot",
+        "what users ask for and the index",
+    ),
+    (
         "link-reader",
         "linkbot",
-        "a tool of 2024 and a checker of 1998",
+        "a tool of 2024 and a check of 1998",
     ),
     ("node", "node-crawler", "the runtime and a package"),
+    ("rssbot", "rssreader", "two programs"),
+    ("stripe", "stripebot", "its webhooks and its robot"),
     (
         "superbot",
         "supercrawler",
         "a Windows program and a package",
     ),
+    ("test-bot", "testcrawler", "two authors"),
+    (
+        "vercel",
+        "vercelbot",
+        "the command and a robot of its maker",
+    ),
+    (
+        "wire-chile",
+        "wirereaderbot",
+        "a project of Chile and a reader",
+    ),
+    ("zombie", "zombiebot", "a package and a robot of domains"),
 ];
 
 fn facts(robot: &Robot) -> (Option<&str>, Purpose) {
