@@ -32,6 +32,8 @@ pub(super) struct RobotView {
     pub(super) ranges_url: Option<String>,
     /// Hosts whose keys sign its requests.
     pub(super) signature_agents: Vec<String>,
+    /// Public lists that saw it; `operator` for a page of its own.
+    pub(super) evidence: Vec<String>,
     /// Day on which its facts were compared with the operator's page.
     pub(super) checked: Option<String>,
     pub(super) inserted: Moment,
@@ -91,6 +93,7 @@ impl RobotView {
             details_url: robot.details_url.clone().filter(|url| is_web_link(url)),
             ranges_url: robot.ranges_url.clone().filter(|url| is_web_link(url)),
             signature_agents: robot.signature_agents.clone(),
+            evidence: robot.evidence.clone(),
             checked: robot.checked.clone(),
             inserted: Moment::new(stored.insertion_ms, now_ms),
             modified: Moment::new(stored.modified_ms, now_ms),

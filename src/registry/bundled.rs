@@ -39,3 +39,6 @@ pub fn bundled() -> Parsed {
     )
     .unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests;

@@ -32,6 +32,7 @@
 //! | `robot-owner-name` | [`Robot::operator`], of bundled and manual robots only |
 //! | `robot-host`, `robot-ranges-url` | [`Robot::host_suffixes`], [`Robot::ranges_url`], of bundled and manual robots only |
 //! | `robot-signature-agent` | [`Robot::signature_agents`], of bundled and manual robots only |
+//! | `robot-evidence` | [`Robot::evidence`], of bundled and manual robots only |
 //! | `robot-checked` | [`Robot::checked`], of bundled and manual robots only |
 //!
 //! A kept field holds at most 2,048 bytes, a file at most 50,000 robots.

@@ -6,6 +6,8 @@ use super::text::{clean, starts_with_ignore_case};
 
 /// Bytes of the longest URL.
 const MAX_URL_BYTES: usize = 2048;
+/// Bytes of the longest word for who saw a robot.
+const MAX_NAME_BYTES: usize = 40;
 /// Words of a list that are read.
 const MAX_LIST: usize = 64;
 
@@ -74,6 +76,16 @@ pub(super) fn signature_agents(value: &str) -> FactList {
             && path.bytes().all(is_path)
             && agent.len() <= MAX_URL_BYTES;
         is_agent.then(|| format!("{authority}{path}"))
+    })
+}
+
+/// Returns the words for who saw a robot: `crawler-user-agents, operator`.
+pub(super) fn list_names(value: &str) -> FactList {
+    FactList::read(value, |word| {
+        let is_inside =
+            |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        let is_name = word.len() <= MAX_NAME_BYTES && word.bytes().all(is_inside);
+        is_name.then(|| word.to_owned())
     })
 }
 

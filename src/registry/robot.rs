@@ -36,6 +36,9 @@ pub struct Robot {
     /// with the path of a key set or of a Client ID Metadata Document (bundled and manual
     /// only, `robot-signature-agent`).
     pub signature_agents: Vec<String>,
+    /// Who saw it: words for public lists, `operator` for its own page (bundled and manual
+    /// only, `robot-evidence`).
+    pub evidence: Vec<String>,
     /// Day on which its facts were compared with the operator's page, as
     /// `2026-11-21` (bundled and manual only, `robot-checked`).
     pub checked: Option<String>,
@@ -62,6 +65,7 @@ impl Robot {
             host_suffixes: Vec::new(),
             ranges_url: None,
             signature_agents: Vec::new(),
+            evidence: Vec::new(),
             checked: None,
             source,
             status: Status::Active,

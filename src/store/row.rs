@@ -70,6 +70,8 @@ struct FactsJson {
     ranges_url: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     signature_agents: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    evidence: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     checked: Option<String>,
 }
@@ -171,6 +173,7 @@ impl RobotRow {
         robot.host_suffixes = facts.host_suffixes;
         robot.ranges_url = facts.ranges_url.filter(|url| is_web_url(url));
         robot.signature_agents = facts.signature_agents;
+        robot.evidence = facts.evidence;
         robot.checked = facts.checked;
         robot.status = status;
         Ok(StoredRobot {
@@ -268,6 +271,7 @@ fn facts_to_json(robot: &Robot) -> String {
         host_suffixes: robot.host_suffixes.clone(),
         ranges_url: robot.ranges_url.clone(),
         signature_agents: robot.signature_agents.clone(),
+        evidence: robot.evidence.clone(),
         checked: robot.checked.clone(),
     })
 }

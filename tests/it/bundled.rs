@@ -249,6 +249,7 @@ fn every_field_of_every_record_is_one_of_the_schema_and_is_read() {
             ("robot-operator", read(&robot.operator)),
             ("robot-exclusion-useragent", read(&robot.product_token)),
             ("robot-checked", read(&robot.checked)),
+            ("robot-evidence", robot.evidence.join(", ")),
             ("robot-host", robot.host_suffixes.join(", ")),
             ("robot-signature-agent", robot.signature_agents.join(", ")),
             ("robot-purpose", robot.purpose.to_string()),

@@ -62,6 +62,7 @@ fn lines(row: &Row) -> Vec<(&'static str, String)> {
     more("ranges", robot.ranges_url.iter().cloned().collect());
     more("signs as", robot.signature_agents.clone());
     more("details", robot.details_url.iter().cloned().collect());
+    more("evidence", robot.evidence.clone());
     more("checked", robot.checked.iter().cloned().collect());
     lines
 }
@@ -90,6 +91,7 @@ pub(super) fn robot_object(row: &Row) -> Value {
         "host_suffixes": robot.host_suffixes,
         "ranges_url": robot.ranges_url,
         "signature_agents": robot.signature_agents,
+        "evidence": robot.evidence,
         "checked": robot.checked,
         "patterns": patterns,
         "insertion_ms": row.dates_ms.map(|(insertion_ms, _)| insertion_ms),

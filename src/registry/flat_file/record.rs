@@ -13,6 +13,7 @@ const MAX_VALUE_BYTES: usize = 16 * 1024;
 const KEPT: &[&str] = &[
     "robot-checked",
     "robot-details-url",
+    "robot-evidence",
     "robot-exclusion",
     "robot-exclusion-useragent",
     "robot-host",

@@ -4,7 +4,7 @@ use super::record::{Item, Record, records};
 use crate::registry::{
     Exclusion, NoPattern, Parsed, Pattern, PatternKind, Purpose, Robot, Source, Status,
     collect::Collector,
-    proofs::{host_suffixes, http_url, signature_agents},
+    proofs::{host_suffixes, http_url, list_names, signature_agents},
     text::{clean, clean_verbatim, cut, slug},
     useragent::{clean_useragent, normalise_clean, strip_useragent, without_version},
 };
@@ -86,6 +86,7 @@ fn robot(record: &Record, source: &Source) -> Result<Robot, &'static str> {
         robot.host_suffixes = host_suffixes(record.first("robot-host")).facts;
         robot.ranges_url = http_url(record.first("robot-ranges-url"));
         robot.signature_agents = signature_agents(record.first("robot-signature-agent")).facts;
+        robot.evidence = list_names(record.first("robot-evidence")).facts;
         robot.checked = date(record.first("robot-checked"));
     }
     let useragents: Vec<String> = record

@@ -50,6 +50,9 @@ fn write_robot(robot: &Robot, file: &mut String) {
     if robot.purpose != Purpose::Unknown {
         field("purpose", robot.purpose.as_str());
     }
+    if !robot.evidence.is_empty() {
+        field("evidence", &robot.evidence.join(", "));
+    }
     if let Some(operator) = &robot.operator {
         field("operator", operator);
     }

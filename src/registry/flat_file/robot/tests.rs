@@ -452,6 +452,16 @@ fn signature_agents_are_hosts_and_taken_from_our_own_files_only() {
     assert!(one(file).signature_agents.is_empty());
 }
 
+#[test]
+fn evidence_is_words_and_taken_from_our_own_files_only() {
+    let file = "robot-id: a\nrobot-evidence: matomo, web-robots-db; matomo, Some prose., http://a.example/, operator\n";
+    assert_eq!(
+        bundled(file).evidence,
+        ["matomo", "web-robots-db", "operator"]
+    );
+    assert!(one(file).evidence.is_empty());
+}
+
 // Size.
 
 #[test]

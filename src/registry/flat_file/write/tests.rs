@@ -95,6 +95,7 @@ fn nasty_file() -> impl Strategy<Value = Vec<u8>> {
         "robot-host",
         "robot-ranges-url",
         "robot-signature-agent",
+        "robot-evidence",
         "robot-unusable",
         "robot-description",
     ]);
@@ -149,6 +150,7 @@ fn a_robot_is_written_in_the_schema_of_the_database() {
     robot.exclusion = Exclusion::Yes;
     robot.host_suffixes = vec!["acme.example".to_owned(), "quill.example".to_owned()];
     robot.signature_agents = vec!["keys.acme.example".to_owned()];
+    robot.evidence = vec!["matomo".to_owned(), "operator".to_owned()];
     let plain = "\
 robot-id: quill
 robot-name: Quill & Co
@@ -156,6 +158,7 @@ robot-details-url: https://acme.example/?a=1&b=2
 robot-useragent: Mozilla/5.0 (compatible; QuillBot/1.0)
 robot-exclusion: yes
 robot-purpose: search
+robot-evidence: matomo, operator
 robot-host: acme.example, quill.example
 robot-signature-agent: keys.acme.example
 ";
