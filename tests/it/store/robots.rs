@@ -165,6 +165,7 @@ async fn every_fact_of_a_robot_comes_back(database: TestDatabase) {
     full.host_suffixes = vec![".example.org".to_owned(), ".example.com".to_owned()];
     full.ranges_url = Some("https://example.org/ranges.json".to_owned());
     full.signature_agents = vec!["keys.example.org".to_owned()];
+    full.evidence = vec!["matomo".to_owned(), "operator".to_owned()];
     let mut quarantined = robot("quarantined");
     quarantined.status = Status::Quarantined {
         pattern: "safari".to_owned(),
