@@ -4,8 +4,10 @@ mod contacts;
 mod marks;
 mod occurrences;
 mod platform;
+mod said;
 mod shape;
 mod sign;
+mod spelling;
 mod words;
 
 use std::ops::Range;
@@ -50,7 +52,8 @@ fn find_name(text: &[u8]) -> Option<Unlisted> {
 /// Tells whether a word, said where most robots say their names, ends as robots' names do.
 #[inline]
 pub(super) fn is_bot(word: &Word) -> bool {
-    word.ends_with(b"bot") && !word.ends_with(b"cubot")
+    let is_irobot = word.ends_with(b"irobot") && word.run.len() == b"irobot".len();
+    word.ends_with(b"bot") && !word.ends_with(b"cubot") && !is_irobot
 }
 
 /// What is known of a User-Agent before it is scanned for names.
