@@ -26,10 +26,13 @@
 //! `crawler`, `monitor`), a URL or an e-mail address, `compatible;` where no
 //! browser says it, an attack on the server, a library's name at the start, or
 //! a program's name with nothing of a browser or a device beside it: a name with
-//! a version or a comment, words alone, or a name where only `Mozilla/5.0` is said.
-//! Names of devices are no signs: what the first comment of an Android browser
-//! says (`CUBOT`, `M bot 54`, `Spider 8`) does not count, nor do the URLs that
-//! old browsers and telephones' profiles carry.
+//! a version or a comment, words alone, or nothing or a name where only
+//! `Mozilla/5.0` is said.
+//! A word must stand where a program's name stands: what the first comment of an
+//! Android browser says (`CUBOT`, `M bot 54`, `Spider 8`) does not count, nor do
+//! apps on telephones (`CamScanner`), browsers named after sites (`Battle.net/1.3`),
+//! random letters, and the URLs that old browsers, companies and telephones'
+//! profiles carry.
 //!
 //! The answer is [`Claim::Unlisted`], with the id [`UNLISTED`], so that a site
 //! can treat these robots apart. The marks of it are found in the same pass.

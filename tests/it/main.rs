@@ -16,6 +16,7 @@ mod cli;
 mod demo_heaven;
 mod detect;
 mod detection_cases_names;
+mod detection_cases_words;
 mod dns_server;
 mod examples;
 mod export;

@@ -90,6 +90,12 @@ signs! {
         "Example of a name" => "Example";
         "Mozilla/5.0 Example/2.1" => "Example";
         "Mozilla/5.0 (Example; 2.1)" => "Example";
+        // Where nothing is said, or what no browser says.
+        "Mozilla/5.0" => "Mozilla/5.0";
+        "Mozilla/4.0 (compatible;)" => "Mozilla/4.0";
+        "Mozilla/5.0example/2.1" => "Mozilla/5.0";
+        "example_cli/2.1 (Windows 10.0)" => "example_cli";
+        "ExamplePod-Downloader" => "Download";
     }
 }
 
@@ -98,7 +104,6 @@ fn people_are_no_robots() {
     for user_agent in [
         "",
         "-",
-        "Mozilla/5.0",
         // Devices whose names sound like robots.
         "Mozilla/5.0 (Linux; Android 7.0; CUBOT_NOTE Build/NRD90M) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/78.0 Mobile Safari/537.36",
         "Mozilla/5.0 (Linux; Android 7.0; M bot 60 Build/NRD90M) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/58.0 Mobile Safari/537.36",
@@ -110,7 +115,6 @@ fn people_are_no_robots() {
         "Mozilla/5.0 (Web0S; Linux/SmartTV) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/87.0 Safari/537.36 HbbTV/1.6.1 (+DRM; LGE/BOTECH; 58B; W22;)",
         // Words alone, and words of browsers that hide themselves.
         "default",
-        "Mozilla/4.0 (compatible)",
         "Mozilla/5.0 (masking-agent; rv:23.0) Gecko/20100101 Firefox/23.0",
         "User-Agent: Mozilla/5.0 (Windows NT 10.0; rv:130.0) Gecko/20100101 Firefox/130.0",
         "Mozilla/5.0 (Linux; Android 12; MagentaTV Box Build/A) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/133.0 Mobile Safari/537.36",
@@ -125,7 +129,6 @@ fn people_are_no_robots() {
         // Browsers that call themselves compatible, or write their engine so.
         "Mozilla/5.0 (compatible; Konqueror/4.4; Linux) KHTML/4.4.5 (like Gecko)",
         "Mozilla/5.0 (compatible; MSIE 10.0; Windows NT 6.2; Trident/6.0)",
-        "Mozilla/4.0 (compatible;)",
         "Mozilla/5.0 (Macintosh; U; PPC Mac OS X; en) AppleWebKit/418.8 (KHTML, like Gecko, Safari) Cheshire/1.0",
         "Mozilla/5.0 (Macintosh; U; PPC Mac OS X; en-US; rv:1.8.1) Gecko/20061013 Camino/1.0+ (Firefox compatible)",
         // Apps and telephones.

@@ -3,6 +3,7 @@
 import re
 
 import halves
+import reviewed
 
 SIDES = ("both", "tuned", "held out")
 
@@ -15,9 +16,10 @@ class Groups:
         by_kind = {kind: [c for c in corpora if c.kind == kind] for kind in ("robots", "browsers", "tools")}
         self.robot_lists, self.browser_lists, self.tool_lists = by_kind.values()
         robots, browsers, tools = (union(lists) for lists in by_kind.values())
-        self.disputed = {agent: None for agent in robots if agent in browsers}
+        self.reviewed = dict.fromkeys(reviewed.among(browsers, "no people's"))
+        self.disputed = {agent: None for agent in robots if agent in browsers} | self.reviewed
         self.robots = without(robots, self.disputed)
-        self.browsers = without(browsers, robots)
+        self.browsers = without(browsers, robots | self.reviewed)
         self.tools = without(tools, robots)
         self.all = list(union(corpora))
         self.traffic = union(c for c in self.browser_lists if c.is_traffic)
@@ -69,7 +71,8 @@ def count(groups, answers):
             "measured current traffic": found(groups, answers, groups.traffic),
         },
         "counted in neither": {
-            "disputed: on lists of both": found(groups, answers, groups.disputed),
+            "disputed: on lists of both": found(groups, answers, without(groups.disputed, groups.reviewed)),
+            "reviewed: listed as people's, but no people's": found(groups, answers, groups.reviewed),
             **{c.name: found(groups, answers, without(c, groups.robots)) for c in groups.tool_lists},
         },
     }

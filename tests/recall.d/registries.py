@@ -51,6 +51,17 @@ class Cache:
 
         return self._kept(f"pypi/{name}-{version}", f"{name} {version} of PyPI", bring)
 
+    def sdist(self, name, version):
+        """Returns the folder of a source package; pip asks its build program for its name, and runs no more of it."""
+
+        def bring(into):
+            run([*pip(), "download", "--quiet", "--no-deps", "--no-binary=:all:", "--dest", str(into), f"{name}=={version}"])
+            [archive] = into.glob("*.tar.gz")
+            extract(tarfile.open(archive), into)
+            archive.unlink()
+
+        return self._kept(f"sdist/{name}-{version}", f"the source of {name} {version} of PyPI", bring) / f"{name}-{version}"
+
     def python(self, name, version):
         """Lets this program import a package of PyPI, installed for it alone."""
 

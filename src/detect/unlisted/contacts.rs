@@ -1,18 +1,20 @@
 //! URLs, sites and e-mail addresses that say whose robot it is.
 
 use super::{
-    marks::{ends_with, is_device, is_mozilla},
+    marks::{ends_with, is_device, is_mozilla, starts_with},
     words::{Words, has_any, words},
 };
 
 static HOSTS: Words =
     Words::new(|| words(["bsalsa.com", "qtweb.net", "whatsapp.com", "instapaper.com"]));
+static EXPLORERS: Words = Words::new(|| words(["trident/", "msie "]));
+static SERVERS: Words = Words::new(|| words(["x11"]));
 static PROFILES: Words = Words::new(|| words(["wap-profile", "uaprof", "docomo"]));
 
 /// Tells whether what follows is the host of a URL that tells of a robot.
 pub(super) fn is_contact_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     let has_host = after.first().is_some_and(u8::is_ascii_alphanumeric);
-    if !has_host || is_device(text, before) {
+    if !has_host || is_device(text, before) || is_browser_s_host(before, after) {
         return false;
     }
     if is_mozilla(text) {
@@ -24,7 +26,33 @@ pub(super) fn is_contact_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
 /// Tells whether a browser's own URL or that of its device's profile follows.
 fn is_browser_s_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     let site = after.strip_prefix(b"www.").unwrap_or(after);
-    HOSTS.has_start(site) || ends_with(before, b"from: ") || has_any(&PROFILES, text)
+    HOSTS.has_start(site)
+        || ends_with(before, b"from: ")
+        || is_company_s(text, before, after)
+        || has_any(&PROFILES, text)
+}
+
+/// Tells whether a part of Internet Explorer's comment is a URL alone, which companies put there.
+fn is_company_s(text: &[u8], before: &[u8], after: &[u8]) -> bool {
+    let schemes: [&[u8]; 2] = [b"http://", b"https://"];
+    let before = schemes
+        .into_iter()
+        .find_map(|scheme| before.strip_suffix(scheme))
+        .unwrap_or(before);
+    let is_part = ends_with(before, b"; ") && !ends_with(before, b"compatible; ");
+    let is_first = before.ends_with(b"(") && starts_with(text, b"Mozilla/5.0 (http");
+    let end = after.iter().find(|byte| b"; )".contains(byte));
+    (is_part || is_first) && end == Some(&b';') && has_any(&EXPLORERS, text)
+}
+
+/// Tells whether a label of a URL's host ends as browsers' names do.
+fn is_browser_s_host(before: &[u8], after: &[u8]) -> bool {
+    let end = after
+        .iter()
+        .position(|byte| !byte.is_ascii_alphanumeric() && !b".-".contains(byte));
+    let host = after.get(..end.unwrap_or(after.len())).unwrap_or_default();
+    let mut labels = host.split(|byte| *byte == b'.');
+    !before.ends_with(b"+") && labels.any(|label| ends_with(label, b"browser"))
 }
 
 /// Tells whether a browser's User-Agent goes on with the name of a site.
@@ -38,8 +66,16 @@ pub(super) fn is_site(text: &[u8], before: &[u8], after: &[u8]) -> bool {
         && label.first().is_some_and(u8::is_ascii_alphabetic)
         && matches!(host.last(), Some(b' ' | b'(' | b';' | b','))
         && !after.first().copied().is_some_and(is_name)
+        && !is_browser_s(text, after)
         && before.contains(&b')')
         && is_mozilla(text)
+}
+
+/// Tells whether it is a browser that has the name of a site: `Battle.net/1.3`.
+///
+/// Those that say X11 run on servers mostly.
+fn is_browser_s(text: &[u8], after: &[u8]) -> bool {
+    matches!(after, [b'/', b'0'..=b'9', ..]) && !has_any(&SERVERS, text)
 }
 
 /// Tells whether an e-mail address has its sign here.
@@ -74,8 +110,8 @@ pub(super) fn is_domain(text: &[u8]) -> bool {
 fn is_people_s(text: &[u8]) -> bool {
     static WORDS: Words = Words::new(|| {
         words([
-            "android", "ios", "iphone", "ipad", "podcast", "bullhorn", "torrent", "watch",
-            "mac os", "macos", "darwin", "windows", "symbian", "ucweb", "xbmc", "kodi",
+            "android", "ios", "iphone", "ipad", "bullhorn", "torrent", "watch", "mac os", "macos",
+            "darwin", "windows", "symbian", "ucweb", "xbmc", "kodi",
         ])
     });
     has_any(&WORDS, text)

@@ -4,9 +4,11 @@
 use std::ops::Range;
 
 use super::{
-    Sign,
+    Sign, Unlisted,
     contacts::{is_address, is_contact_url, is_domain, is_name, is_site},
-    platform::has_platform,
+    occurrences::MAX_OCCURRENCES,
+    said::has_platform,
+    spelling::{ends_word, is_agent, is_app, is_firm, is_spelled, is_user, starts_word},
     words::{Words, has_any, words},
 };
 
@@ -21,14 +23,24 @@ pub(in crate::detect) struct Mark {
 /// What must stand around the literal of a mark.
 #[derive(Clone, Copy, Debug)]
 enum Rule {
-    /// Anything.
+    /// Anything, as what holds attacks is no name.
     Anywhere,
+    /// Anything, where it is written as a word and is no device's.
+    Word,
     /// No letter behind it, but for a plural or a new word: `bots`, `botCheck`.
     EndOfWord,
-    /// What calls itself a browser: others are told by their shape.
+    /// No letter beside it, but for a new word before it: `FooResearch`, not `Presearch`.
+    WholeWord,
+    /// No telephone, on which apps of people scan, check and translate.
+    Tool,
+    /// As a tool with no letter behind it.
+    EndOfTool,
+    /// What calls itself a browser and is no app: others are told by their shape.
     Mozilla,
     /// A browser's name of which it is the last part: `ExampleAgent`, `example-agent`.
     Agent,
+    /// As an agent with nothing behind it but a version: `ExampleUser/1.0`.
+    User,
     /// A host name behind it, and not the address of a device's profile.
     Url,
     /// A name before it and a domain behind it.
@@ -52,7 +64,11 @@ const fn mark(literal: &'static str, sign: Sign, rule: Rule) -> Mark {
 }
 
 const fn word(literal: &'static str) -> Mark {
-    mark(literal, Sign::Word, Rule::Anywhere)
+    mark(literal, Sign::Word, Rule::Word)
+}
+
+const fn tool(literal: &'static str) -> Mark {
+    mark(literal, Sign::Word, Rule::Tool)
 }
 
 const fn attack(literal: &'static str) -> Mark {
@@ -75,15 +91,15 @@ pub(in crate::detect) const MARKS: &[Mark] = &[
     word("archive"),
     word("slurp"),
     word("harvest"),
-    word("checker"),
-    mark("check", Sign::Word, Rule::EndOfWord),
-    word("checking"),
-    word("monitor"),
+    tool("checker"),
+    mark("check", Sign::Word, Rule::EndOfTool),
+    tool("checking"),
+    tool("monitor"),
     word("validator"),
     word("validation"),
-    mark("scan", Sign::Word, Rule::EndOfWord),
-    word("scanner"),
-    word("scanning"),
+    mark("scan", Sign::Word, Rule::EndOfTool),
+    tool("scanner"),
+    tool("scanning"),
     word("parser"),
     word("extractor"),
     word("sitemap"),
@@ -96,18 +112,21 @@ pub(in crate::detect) const MARKS: &[Mark] = &[
     word("headless"),
     word("resolver"),
     word("synthetic"),
-    word("research"),
-    word("measurement"),
-    word("verification"),
+    mark("research", Sign::Word, Rule::WholeWord),
+    tool("measurement"),
+    tool("verification"),
     word("shorten"),
-    word("generator"),
-    word("diagnostics"),
+    tool("generator"),
+    tool("diagnostics"),
     word("http client"),
+    word("httpclient"),
     mark("preview", Sign::Word, Rule::Mozilla),
     mark("snapshot", Sign::Word, Rule::Mozilla),
     mark("translat", Sign::Word, Rule::Mozilla),
     mark("contact", Sign::Word, Rule::Mozilla),
     mark("agent", Sign::Word, Rule::Agent),
+    mark("user", Sign::Word, Rule::User),
+    mark("powershell", Sign::Library, Rule::Anywhere),
     mark("www.", Sign::Url, Rule::Url),
     mark(".com", Sign::Url, Rule::Site),
     mark(".net", Sign::Url, Rule::Site),
@@ -127,32 +146,86 @@ pub(in crate::detect) const MARKS: &[Mark] = &[
     mark("compatible;", Sign::Compatible, Rule::Compatible),
     mark("like gecko; ", Sign::Compatible, Rule::Engine),
     mark("like gecko, ", Sign::Compatible, Rule::Engine),
+];
+
+/// Marks that nearly all robots have, and few browsers: they are looked for only where no
+/// robot is found, by the bytes that they share.
+const LATE_MARKS: [Mark; 4] = [
     mark("https://", Sign::Url, Rule::Url),
     mark("http://", Sign::Url, Rule::Url),
     mark("+", Sign::Url, Rule::Domain),
     mark("@", Sign::Address, Rule::Address),
 ];
 
+/// Returns the first of the late marks that gives a robot away.
+pub(super) fn find_late(text: &[u8]) -> Option<Unlisted> {
+    memchr::memchr3_iter(b':', b'+', b'@', text)
+        .take(MAX_OCCURRENCES)
+        .find_map(|at| {
+            LATE_MARKS
+                .iter()
+                .find_map(|mark| mark.found_around(text, at))
+        })
+}
+
 impl Mark {
+    /// Tells whether a word is written as one, and ends where its rule says.
+    fn is_word(&self, before: &[u8], literal: &[u8], after: &[u8]) -> bool {
+        match self.rule {
+            // Random letters have the shortest one in them, in any case.
+            Rule::EndOfWord => is_spelled(literal) && ends_word(literal, after),
+            Rule::EndOfTool => ends_word(literal, after),
+            Rule::WholeWord => {
+                starts_word(before, literal) && !after.first().is_some_and(u8::is_ascii_alphabetic)
+            }
+            _ => true,
+        }
+    }
+
+    /// Returns the mark that the byte at `at` belongs to, where it gives a robot away.
+    fn found_around(&self, text: &[u8], at: usize) -> Option<Unlisted> {
+        let byte = text.get(at)?;
+        let before = self.literal.bytes().position(|own| own == *byte)?;
+        let start = at.checked_sub(before)?;
+        let range = start..start + self.literal.len();
+        let literal = text.get(range.clone())?;
+        let is_there = literal.eq_ignore_ascii_case(self.literal.as_bytes());
+        (is_there && self.holds(text, &range)).then_some(Unlisted {
+            sign: self.sign,
+            range,
+        })
+    }
+
     /// Tells whether the literal at `range` of `text` gives a robot away.
     pub(in crate::detect) fn holds(&self, text: &[u8], range: &Range<usize>) -> bool {
         let before = text.get(..range.start).unwrap_or_default();
         let after = text.get(range.end..).unwrap_or_default();
         match self.rule {
             Rule::Anywhere => !is_device(text, before),
-            Rule::EndOfWord => {
+            Rule::Word | Rule::EndOfWord | Rule::WholeWord | Rule::Tool | Rule::EndOfTool => {
                 let literal = text.get(range.clone()).unwrap_or_default();
-                let is_cubot = self.literal == "bot" && ends_with(before, b"cu");
-                ends_word(literal, after) && !is_cubot && !is_device(text, before)
+                let is_tool = matches!(self.rule, Rule::Tool | Rule::EndOfTool);
+                self.is_word(before, literal, after)
+                    && !is_firm(before, literal)
+                    && !is_device(text, before)
+                    && (!is_tool || !is_app(text, before, literal))
             }
-            Rule::Mozilla => is_mozilla(text) && !is_device(text, before),
+            Rule::Mozilla => {
+                is_mozilla(text)
+                    && !is_device(text, before)
+                    && !ends_with(before, b"(via ")
+                    && !is_app(text, before, text.get(range.clone()).unwrap_or_default())
+            }
             Rule::Agent => is_mozilla(text) && is_agent(before, after) && !is_device(text, before),
+            Rule::User => is_mozilla(text) && is_user(before, after) && !is_device(text, before),
             Rule::Url => is_contact_url(text, before, after),
             Rule::Address => is_address(text, before, after),
             Rule::Compatible => is_compatible_without_browser(before, after),
             Rule::Engine => {
                 let rest = after.split(|&byte| byte == b')').next().unwrap_or_default();
-                after.first().is_some_and(u8::is_ascii_alphabetic) && !has_platform(rest)
+                after.first().is_some_and(u8::is_ascii_alphabetic)
+                    && ends_with(before, b"khtml, ")
+                    && !has_platform(rest)
             }
             Rule::Site => is_site(text, before, after),
             Rule::Domain => {
@@ -161,28 +234,6 @@ impl Mark {
             }
         }
     }
-}
-
-/// Tells whether a word ends: with no letter behind it, or an `s` and no
-/// letter, or a capital letter where it was written small.
-fn ends_word(literal: &[u8], after: &[u8]) -> bool {
-    let was_small = literal.last().is_some_and(u8::is_ascii_lowercase);
-    match after {
-        [b's' | b'S', rest @ ..] => !rest.first().is_some_and(u8::is_ascii_alphabetic),
-        [next, ..] if next.is_ascii_uppercase() => was_small,
-        [next, ..] => !next.is_ascii_alphabetic(),
-        [] => true,
-    }
-}
-
-/// Tells whether a name ends with this part, and is not that of the header or of
-/// an add-on that hides the browser.
-fn is_agent(before: &[u8], after: &[u8]) -> bool {
-    let name = before.strip_suffix(b"-").unwrap_or(before);
-    name.last().is_some_and(u8::is_ascii_alphabetic)
-        && !after.first().is_some_and(u8::is_ascii_alphabetic)
-        && !ends_with(name, b"user")
-        && !ends_with(name, b"masking")
 }
 
 static ANDROID: Words = Words::new(|| words(["android", "andr0id"]));

@@ -4,8 +4,10 @@ mod contacts;
 mod marks;
 mod occurrences;
 mod platform;
+mod said;
 mod shape;
 mod sign;
+mod spelling;
 mod words;
 
 pub(super) use marks::{MARKS, Mark};
@@ -14,5 +16,6 @@ pub use sign::{Sign, Unlisted};
 
 /// Returns the sign in a User-Agent that no pattern matches, of which the marks are known.
 pub(super) fn find(text: &[u8], marks: &Marks) -> Option<Unlisted> {
-    marks.best(text).or_else(|| shape::find(text))
+    let marked = marks.best(text).or_else(|| marks::find_late(text));
+    marked.or_else(|| shape::find(text))
 }

@@ -4,7 +4,7 @@ use super::{MARKS, Unlisted};
 
 /// Occurrences that are looked at, each of which may take as long as the text is;
 /// who has more of them has said enough.
-const MAX_OCCURRENCES: usize = 16;
+pub(super) const MAX_OCCURRENCES: usize = 16;
 
 /// Occurrences of marks, without memory of their own.
 pub(in crate::detect) struct Marks {

@@ -1,7 +1,5 @@
 //! Words of browsers, their engines, and the devices that people hold.
 
-use super::words::{Words, has_any, words};
-
 /// Words that stand in the User-Agents of people's browsers, apps and devices alone.
 pub(super) const PLATFORMS: &[&str] = &[
     // systems
@@ -46,6 +44,12 @@ pub(super) const PLATFORMS: &[&str] = &[
     "openbsd",
     "sunos",
     "openvms",
+    "syllable",
+    "hiptop",
+    "epoc32",
+    "dreampassport",
+    "dreamkey",
+    "planetweb",
     "hp-ux",
     "irix",
     "inferno",
@@ -108,6 +112,13 @@ pub(super) const PLATFORMS: &[&str] = &[
     "sylera",
     "vivaldi",
     "xiino",
+    "arachne",
+    "linemode",
+    "vimprobable",
+    "xombrero",
+    "machblue",
+    "espial",
+    "gsa/",
     // phones and other devices
     "cldc",
     "midp",
@@ -216,8 +227,6 @@ pub(super) const PLATFORMS: &[&str] = &[
     "fban",
     "fbav",
     "player",
-    "pod",
-    "cast",
     "tuner",
     "-ios",
     "airplay",
@@ -274,10 +283,4 @@ pub(super) const PLATFORMS: &[&str] = &[
 ];
 
 /// Systems of people and of servers.
-const SYSTEMS: &[&str] = &["linux", "x11"];
-
-/// Tells whether a User-Agent names what people use, or may use.
-pub(super) fn has_platform(text: &[u8]) -> bool {
-    static WORDS: Words = Words::new(|| words([PLATFORMS, SYSTEMS].into_iter().flatten().copied()));
-    has_any(&WORDS, text)
-}
+pub(super) const SYSTEMS: &[&str] = &["linux", "x11"];

@@ -4,91 +4,67 @@ use std::ops::Range;
 
 use super::{
     Sign, Unlisted,
-    marks::is_mozilla,
-    platform::{PLATFORMS, has_platform},
-    words::{Words, words, words_of},
+    marks::{is_mozilla, starts_with},
+    said::{Said, has_platform},
+    words::{Words, words},
 };
 
 /// Longest User-Agent that is looked at for its shape.
 const MAX_BYTES: usize = 200;
 
 /// Longest word alone that is one of a language, and no key.
-const MAX_WORD_BYTES: usize = 16;
-
-/// Words that programs have in their names, and few apps that people use.
-const PROGRAM_WORDS: &[&str] = &[
-    "search",
-    " api",
-    "analy",
-    "audit",
-    "automat",
-    "backlink",
-    "catalog",
-    "collect",
-    "curl",
-    "directory",
-    "discover",
-    "domain",
-    "enrich",
-    "feed",
-    "find",
-    "http",
-    "image",
-    "import",
-    "index",
-    "inspect",
-    "link",
-    "locat",
-    "lookup",
-    "measure",
-    "metadata",
-    "metric",
-    "perl",
-    "php",
-    "ping",
-    "preview",
-    "probe",
-    "proxy",
-    "python",
-    "quality",
-    "rank",
-    "render",
-    "ruby",
-    "secur",
-    "seo",
-    "service",
-    "site",
-    "ssl",
-    "status",
-    "survey",
-    "test",
-    "track",
-    "translat",
-    "url",
-    "verif",
-    "visit",
-    "walk",
-    "web",
-    "worm",
-];
+const MAX_WORD_BYTES: usize = 18;
 
 /// Starts of libraries' names, beside those of the registry.
 const LIBRARIES: &[&str] = &[
-    "java/", "jakarta", "libcurl", "libwww", "lwp-", "lwp:", "node", "perl", "php", "pycurl",
-    "python", "ruby", "rust", "go ", "go-", "golang", "http", "curl", "wget", "axios", "nutch",
-    "apache",
+    "azsdk-", "nscurl", "java/", "jakarta", "libcurl", "libwww", "lwp-", "lwp:", "node", "perl",
+    "php", "pycurl", "python", "ruby", "rust", "go ", "go-", "golang", "http", "curl", "wget",
+    "axios", "nutch", "apache",
 ];
 
 /// Returns the sign in a User-Agent by its shape: a program's name alone.
 pub(super) fn find(text: &[u8]) -> Option<Unlisted> {
-    if text.len() > MAX_BYTES || !text.first()?.is_ascii_alphanumeric() {
+    if text.len() > MAX_BYTES {
         return None;
+    }
+    if let Some(range) = bare_mozilla(text) {
+        let sign = Sign::Program;
+        return Some(Unlisted { sign, range });
     }
     if is_mozilla(text) {
         find_behind_mozilla(text)
+    } else if !text.first()?.is_ascii_alphanumeric() {
+        None
     } else {
         find_at_start(text)
     }
+}
+
+/// Returns where `Mozilla/5.0` stands with nothing behind it, `compatible` alone, or at
+/// once another name: so it is written in programs.
+fn bare_mozilla(text: &[u8]) -> Option<Range<usize>> {
+    let start = text.iter().position(u8::is_ascii_alphanumeric)?;
+    let name = text.get(start..)?;
+    if !starts_with(name, b"Mozilla/") {
+        return None;
+    }
+    let end = name
+        .iter()
+        .skip(b"Mozilla/".len())
+        .position(|byte| !byte.is_ascii_digit() && *byte != b'.');
+    let end = end.map_or(name.len(), |digits| b"Mozilla/".len() + digits);
+    let rest = name.get(end..)?;
+    let is_bare = match rest.iter().position(u8::is_ascii_alphanumeric) {
+        None => true,
+        Some(0) => !has_platform(rest),
+        Some(at) => {
+            let said = rest.get(at..)?;
+            let word = said.iter().take_while(|byte| byte.is_ascii_alphanumeric());
+            let (word, signs) = said.split_at_checked(word.count())?;
+            word.eq_ignore_ascii_case(b"compatible") && !signs.iter().any(u8::is_ascii_alphanumeric)
+        }
+    };
+    is_bare.then_some(start..start + end)
 }
 
 /// Returns the name that a User-Agent begins with, or a word of it, where nothing is of a
@@ -110,15 +86,16 @@ fn find_at_start(text: &[u8]) -> Option<Unlisted> {
     if is_library(text) {
         return found(Sign::Library);
     }
-    match whose(text) {
-        Some((Whose::People, _)) => return None,
-        Some((Whose::Program, range)) => {
-            return Some(Unlisted {
-                sign: Sign::Program,
-                range,
-            });
-        }
-        None => {}
+    if is_tool(name) || (after.is_empty() && is_domain(name)) {
+        return found(Sign::Program);
+    }
+    let said = Said::by(text);
+    if said.is_people_s {
+        return None;
+    }
+    if let Some(range) = said.program() {
+        let sign = Sign::Program;
+        return Some(Unlisted { sign, range });
     }
     if is_program_name(name, after) || is_words(text) {
         return found(Sign::Program);
@@ -157,28 +134,11 @@ fn is_library(text: &[u8]) -> bool {
     STARTS.has_start(text)
 }
 
-/// Whose a User-Agent is by a word in it.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Whose {
-    People,
-    Program,
-}
-
-/// Tells whose a User-Agent is by its words, where it has any, those of people first.
-fn whose(text: &[u8]) -> Option<(Whose, Range<usize>)> {
-    static WORDS: Words<Whose> = Words::new(|| {
-        let people = PLATFORMS.iter().map(|word| (*word, Whose::People));
-        let programs = PROGRAM_WORDS.iter().map(|word| (*word, Whose::Program));
-        words_of(people.chain(programs))
-    });
-    let mut first = None;
-    for (range, whose) in WORDS.all_in(text) {
-        if whose == Whose::People {
-            return Some((whose, range));
-        }
-        first = first.or(Some((whose, range)));
-    }
-    first
+/// Tells whether a name has a part that only tools have: `foo_cli`, `foo-sdk`.
+fn is_tool(name: &[u8]) -> bool {
+    let is_own = |part: &[u8]| matches!(part, b"cli" | b"sdk");
+    let mut parts = name.split(|byte| b"-_".contains(byte)).skip(1);
+    parts.any(is_own)
 }
 
 /// Tells whether it is a name that says its version or goes on with a comment, a
@@ -277,13 +237,16 @@ fn is_word(name: &[u8]) -> bool {
     }
 }
 
-/// Tells whether there are several words, the first with a capital letter: `Example of a name`.
+/// Tells whether there are several words, the first with a capital letter, which a number
+/// may follow: `Example of a name`, `Example Name v2`.
 fn is_words(text: &[u8]) -> bool {
     let mut words = text.split(|&byte| byte == b' ');
     let first = words.next().unwrap_or_default();
-    let mut others = words.peekable();
-    let is_other = |word: &[u8]| {
-        word.iter().all(u8::is_ascii_alphabetic)
+    let last = text.rsplit(|&byte| byte == b' ').next();
+    let mut number = last.filter(|last| is_number(last));
+    let is_name = |word: &[u8]| {
+        !word.is_empty()
+            && word.iter().all(u8::is_ascii_alphabetic)
             && word.iter().skip(1).all(u8::is_ascii_lowercase)
             && !NOBODY
                 .iter()
@@ -291,9 +254,21 @@ fn is_words(text: &[u8]) -> bool {
     };
     first.len() >= 3
         && first.first().is_some_and(u8::is_ascii_uppercase)
-        && is_other(first)
-        && others.peek().is_some()
-        && others.all(|word| !word.is_empty() && is_other(word))
+        && is_name(first)
+        && words.next().is_some_and(is_name)
+        && words.all(|word| is_name(word) || number.take().is_some_and(|last| last == word))
+}
+
+/// Tells whether a word is a number, as `V3` and `2.2` are.
+fn is_number(word: &[u8]) -> bool {
+    let number = match word {
+        [b'v' | b'V', number @ ..] => number,
+        _ => word,
+    };
+    number.first().is_some_and(u8::is_ascii_digit)
+        && number
+            .iter()
+            .all(|byte| byte.is_ascii_digit() || *byte == b'.')
 }
 
 /// Tells whether a path of words follows, such as `/production`.

@@ -1,0 +1,37 @@
+"""User-Agents of which a list says what they are not, as a review found.
+
+Each is told by the first half of its hash, with the reason; no User-Agent is
+kept here. They count as neither robots' nor people's, and how many they are is
+printed. Only what we and a list say differently was looked at, which favours
+us: tests/held_apart --unreviewed counts them all.
+"""
+
+import hashlib
+from pathlib import Path
+
+FILE = Path(__file__).with_name("reviewed.txt")
+
+
+def reasons():
+    """Returns the reason by the hash of a User-Agent."""
+    lines = (line.split(maxsplit=1) for line in FILE.read_text("utf8").splitlines())
+    return {words[0]: words[1] for words in lines if words and words[0] != "#"}
+
+
+def key(user_agent):
+    return hashlib.sha256(user_agent.encode("utf8", "replace")).hexdigest()[:16]
+
+
+def among(user_agents, start=""):
+    """Returns the reasons that start so of those that were reviewed, by User-Agent."""
+    known = {short: reason for short, reason in reasons().items() if reason.startswith(start)}
+    keys = ((agent, key(agent)) for agent in user_agents)
+    return {agent: known[short] for agent, short in keys if short in known}
+
+
+def counts(user_agents):
+    """Returns how many User-Agents each reason has."""
+    found = {}
+    for reason in among(user_agents).values():
+        found[reason] = found.get(reason, 0) + 1
+    return dict(sorted(found.items()))
