@@ -60,6 +60,7 @@ mod format;
 mod import;
 mod parse;
 mod pattern;
+mod product_token;
 mod proofs;
 mod purpose;
 mod regex;
@@ -80,6 +81,7 @@ pub use flat_file::write_flat_file;
 pub use format::Format;
 pub use parse::{ParseError, Parsed, Skipped, parse};
 pub use pattern::{InvalidPattern, Pattern, PatternKind};
+pub use product_token::{NoProductToken, ProductToken};
 #[cfg(feature = "verify")]
 pub(crate) use proofs::is_public_suffix;
 pub use purpose::Purpose;

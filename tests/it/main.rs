@@ -36,6 +36,7 @@ mod registry;
 mod robots_txt;
 mod robots_txt_cli;
 mod robots_txt_enforce;
+mod robots_txt_purposes;
 mod robots_txt_serve;
 mod rules;
 mod site_robot;
