@@ -53,6 +53,7 @@ mod by_hand;
 #[cfg(feature = "verify")]
 mod by_robot;
 mod collect;
+mod cut_off;
 #[cfg(feature = "formats")]
 mod export;
 mod flat_file;
@@ -72,6 +73,7 @@ pub use bundled::bundled;
 pub use by_hand::{TypedError, TypedRobot};
 #[cfg(feature = "verify")]
 pub(crate) use by_robot::ByRobot;
+pub use cut_off::{is_open_ended, missing_at_the_end};
 #[cfg(feature = "formats")]
 pub use export::{
     ExportFormat, Exported, Expression, LeftOut, write_ai_robots_txt, write_crawler_user_agents,

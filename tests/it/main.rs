@@ -33,6 +33,7 @@ mod proxy;
 mod raw_http;
 mod refresh;
 mod registry;
+mod registry_held;
 mod robots_txt;
 mod robots_txt_cli;
 mod robots_txt_enforce;
