@@ -52,10 +52,8 @@ impl Robot {
                 text,
                 is_published: true,
             };
-            return match is_readable(text) {
-                true => Ok(published),
-                false => Err(NoProductToken::Odd),
-            };
+            let is_readable = is_readable(text);
+            return is_readable.then_some(published).ok_or(NoProductToken::Odd);
         }
         self.derived_token().ok_or(NoProductToken::Unnamed)
     }

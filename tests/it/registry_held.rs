@@ -25,8 +25,8 @@ impl House {
     }
 
     fn list(&self, robots: usize) {
-        let names: String = (0..robots).map(|n| format!("Fetcher{n}x\n")).collect();
-        fs::write(self.path().join("own.list"), names).unwrap();
+        let names: Vec<String> = (0..robots).map(|n| format!("Fetcher{n}x\n")).collect();
+        fs::write(self.path().join("own.list"), names.concat()).unwrap();
     }
 
     fn path(&self) -> &Path {
