@@ -3,8 +3,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use robot_detection::document::{
-    Feed, Page, Sitemap, decode, gunzip, resolve, urls_in_text, without_session,
+use robot_detection::{
+    document::{Feed, Page, Sitemap, decode, resolve, urls_in_text, without_session},
+    fetch::gunzip,
 };
 
 fuzz_target!(|bytes: &[u8]| {

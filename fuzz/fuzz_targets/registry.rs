@@ -8,10 +8,11 @@
 use std::collections::HashSet;
 
 use libfuzzer_sys::fuzz_target;
-use robot_detection::registry::{Format, Source, parse, write_flat_file};
+use robot_detection::registry::{Format, Source, missing_at_the_end, parse, write_flat_file};
 
 fuzz_target!(|bytes: &[u8]| {
     for &format in Format::ALL {
+        let _ = missing_at_the_end(format, bytes);
         let source = Source::bundled();
         let Ok(parsed) = parse(format, bytes, &source) else {
             continue;

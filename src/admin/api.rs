@@ -61,6 +61,7 @@ pub(super) fn routes() -> Router<AdminState> {
         .route("/refreshes", none(get(history)))
         .route("/refreshes/{refresh_id}", none(get(record)))
         .route("/refresh", none(get(progress).post(start)))
+        .route("/refresh/accept", none(post(accept)))
         .route("/identify", takes(IDENTIFY, get(identify)))
         .route("/sites", none(get(sites::json)))
         .route("/reload", none(post(sites::reload_json)))
@@ -229,16 +230,40 @@ async fn start(
     Body(body): Body<StartBody>,
 ) -> Result<Response, Problem> {
     let sources = refreshes::chosen(&state, &body.source.unwrap_or_default())?;
-    let options = RefreshOptions { force: body.force };
-    jobs::start(&state, sources, options).map_err(|jobs::AlreadyRunning| {
-        Problem::new(
-            StatusCode::CONFLICT,
-            "busy",
-            "A refresh is running already; see GET api/refresh.",
-        )
-    })?;
+    let options = RefreshOptions {
+        force: body.force,
+        ..RefreshOptions::default()
+    };
+    jobs::start(&state, sources, options).map_err(|jobs::AlreadyRunning| busy())?;
     let job = refreshes::current(&state);
     Ok((StatusCode::ACCEPTED, Json(job)).into_response())
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AcceptBody {
+    source: String,
+    /// SHA-256 of the document; without it, whichever is held back.
+    document: Option<String>,
+}
+
+async fn accept(
+    State(state): State<AdminState>,
+    Body(body): Body<AcceptBody>,
+) -> Result<Response, Problem> {
+    let document = body.document.as_deref();
+    let (source, options) = refreshes::acceptance(&state, &body.source, document).await?;
+    jobs::start(&state, vec![source], options).map_err(|jobs::AlreadyRunning| busy())?;
+    let job = refreshes::current(&state);
+    Ok((StatusCode::ACCEPTED, Json(job)).into_response())
+}
+
+fn busy() -> Problem {
+    Problem::new(
+        StatusCode::CONFLICT,
+        "busy",
+        "A refresh is running already; see GET api/refresh.",
+    )
 }
 
 async fn identify(

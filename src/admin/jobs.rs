@@ -32,6 +32,7 @@ pub(super) enum StepState {
     Waiting,
     Running,
     Done(Box<RefreshRecord>),
+    Held(Box<RefreshRecord>),
     Failed {
         reason: String,
         record: Option<Box<RefreshRecord>>,
@@ -150,6 +151,7 @@ async fn run(state: AdminState, sources: Vec<Source>, options: RefreshOptions) {
 fn outcome(result: Result<RefreshRecord, RefreshError>) -> StepState {
     match result {
         Ok(record) => StepState::Done(Box::new(record)),
+        Err(RefreshError::Held(record)) => StepState::Held(record),
         Err(failure) => {
             let reason = failure.to_string();
             let record = match failure {

@@ -3,6 +3,7 @@
 use askama::Template;
 use axum::{
     extract::{Path, State},
+    http::StatusCode,
     response::Response,
 };
 use serde::{Deserialize, Serialize};
@@ -58,7 +59,7 @@ pub(super) struct RefreshView {
     pub(super) finished: Moment,
     #[serde(skip)]
     pub(super) took: String,
-    /// "replaced", "not-modified", "failed".
+    /// "replaced", "not-modified", "held", "failed".
     pub(super) outcome: &'static str,
     #[serde(skip)]
     pub(super) outcome_text: &'static str,
@@ -71,6 +72,8 @@ pub(super) struct RefreshView {
     pub(super) quarantined: u64,
     pub(super) unusable: u64,
     pub(super) problems: Vec<String>,
+    /// SHA-256 of the document that was held back.
+    pub(super) document: Option<String>,
 }
 
 /// The job under way, or the last one.
@@ -90,7 +93,7 @@ pub(super) struct JobView {
 pub(super) struct StepView {
     pub(super) source: String,
     pub(super) source_title: String,
-    /// "waiting", "running", "done", "failed".
+    /// "waiting", "running", "done", "held", "failed".
     pub(super) state: &'static str,
     pub(super) text: String,
     pub(super) refresh: Option<RefreshView>,
@@ -103,6 +106,15 @@ pub(super) struct StartForm {
     pub(super) source: String,
     #[serde(default)]
     pub(super) force: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct AcceptForm {
+    #[serde(default)]
+    source: String,
+    /// SHA-256 of the document that was seen.
+    #[serde(default)]
+    document: String,
 }
 
 /// Refresh that a path names.
@@ -157,11 +169,53 @@ pub(super) async fn start(
     let sources = chosen(&state, &form.source)?;
     let options = RefreshOptions {
         force: form.force.is_some(),
+        ..RefreshOptions::default()
     };
     Ok(match jobs::start(&state, sources, options) {
         Ok(()) => page.place.see_other("refresh"),
         Err(jobs::AlreadyRunning) => page.place.see_other("refresh?note=busy"),
     })
+}
+
+/// Accepts the document of a source that is held back, and shows how it goes.
+pub(super) async fn accept(
+    State(state): State<AdminState>,
+    page: Page,
+    Fields(form): Fields<AcceptForm>,
+) -> Result<Response, Problem> {
+    let (source, options) = acceptance(&state, &form.source, Some(&form.document)).await?;
+    Ok(match jobs::start(&state, vec![source], options) {
+        Ok(()) => page.place.see_other("refresh"),
+        Err(jobs::AlreadyRunning) => page.place.see_other("refresh?note=busy"),
+    })
+}
+
+/// Returns what accepts the document that is held back, if it is the one that was seen.
+pub(super) async fn acceptance(
+    state: &AdminState,
+    name: &str,
+    document: Option<&str>,
+) -> Result<(Source, RefreshOptions), Problem> {
+    let refresher = &state.admin().refresher;
+    let specs = refresher.sources();
+    let spec = specs.iter().find(|spec| spec.source.as_str() == name);
+    let spec = spec.ok_or_else(|| Problem::invalid(format!("No source is named {name:?}.")))?;
+    let not_held = |message: String| Problem::new(StatusCode::CONFLICT, "not_held", message);
+    let held = refresher
+        .held(spec)
+        .await?
+        .and_then(|record| record.held_sha256);
+    let held = held.ok_or_else(|| not_held(format!("Nothing of {name} is held back.")))?;
+    if document.is_some_and(|document| document != held) {
+        return Err(not_held(format!(
+            "Another document of {name} is held back now; look at it first."
+        )));
+    }
+    let options = RefreshOptions {
+        accept: Some(held),
+        ..RefreshOptions::default()
+    };
+    Ok((spec.source.clone(), options))
 }
 
 /// Returns the sources that a request names; empty means all.
@@ -231,6 +285,7 @@ impl RefreshView {
         let (outcome, outcome_text) = match record.outcome {
             RefreshOutcome::Replaced => ("replaced", "updated"),
             RefreshOutcome::NotModified => ("not-modified", "unchanged"),
+            RefreshOutcome::Held => ("held", "held back"),
             RefreshOutcome::Failed => ("failed", "failed"),
         };
         Self {
@@ -253,11 +308,16 @@ impl RefreshView {
             quarantined: record.quarantined,
             unusable: record.unusable,
             problems: record.problems,
+            document: record.held_sha256,
         }
     }
 
     pub(super) fn is_failed(&self) -> bool {
         self.outcome == "failed"
+    }
+
+    pub(super) fn is_held(&self) -> bool {
+        self.outcome == "held"
     }
 }
 
@@ -294,6 +354,10 @@ impl StepView {
             StepState::Waiting => ("waiting", "waiting for its turn".to_owned(), None),
             StepState::Running => ("running", step_text(&step.source, progress), None),
             StepState::Done(record) => ("done", done_text(&record), Some(viewed(record))),
+            StepState::Held(record) => {
+                let text = format!("held back: {}", record.error);
+                ("held", text, Some(viewed(record)))
+            }
             StepState::Failed { reason, record } => ("failed", reason, record.map(viewed)),
         };
         Self {
@@ -329,8 +393,12 @@ fn headline(job: Option<&Job>, progress: &Progress) -> String {
         .iter()
         .filter(|step| matches!(step.state, StepState::Failed { .. }))
         .count();
+    let is_held = |step: &JobStep| matches!(step.state, StepState::Held(_));
     match (job.is_running(), failed, job.steps.len()) {
         (true, _, _) => "The refresh is starting.".to_owned(),
+        (false, 0, _) if job.steps.iter().any(is_held) => {
+            "What was downloaded is held back.".to_owned()
+        }
         (false, 0, _) => "The refresh is done.".to_owned(),
         (false, failed, all) if failed == all => "The refresh failed.".to_owned(),
         (false, failed, all) => format!("The refresh of {failed} of {all} sources failed."),

@@ -21,7 +21,10 @@ pub(super) struct RobotView {
     pub(super) patterns: Vec<PatternView>,
     pub(super) purpose: &'static str,
     pub(super) operator: Option<String>,
+    /// What robots.txt calls it.
     pub(super) product_token: Option<String>,
+    /// "published", or "derived" from its name.
+    pub(super) product_token_origin: Option<&'static str>,
     /// Whether it says to obey robots.txt; "unknown" where it says nothing.
     pub(super) exclusion: &'static str,
     /// Endings of the host names that its requests come from.
@@ -69,6 +72,7 @@ impl RobotView {
     pub(super) fn new(stored: &StoredRobot, duplicates: &Duplicates<'_>, now_ms: i64) -> Self {
         let robot = &stored.robot;
         let (reason, hit) = why(&robot.status);
+        let token = robot.token().ok();
         Self {
             id: robot.id.clone(),
             name: shown_name(robot),
@@ -87,7 +91,8 @@ impl RobotView {
                 .collect(),
             purpose: robot.purpose.as_str(),
             operator: robot.operator.clone(),
-            product_token: robot.product_token.clone(),
+            product_token: token.map(|token| token.as_str().to_owned()),
+            product_token_origin: token.map(|token| token.origin()),
             exclusion: robot.exclusion.as_str(),
             host_suffixes: robot.host_suffixes.clone(),
             details_url: robot.details_url.clone().filter(|url| is_web_link(url)),

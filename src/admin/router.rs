@@ -61,6 +61,7 @@ fn pages() -> Router<AdminState> {
         .route("/sites/reload", post(sites::reload))
         .merge(site_robot_pages())
         .route("/refresh", get(refreshes::progress).post(refreshes::start))
+        .route("/refresh/accept", post(refreshes::accept))
         .route("/refreshes", get(refreshes::list))
         .route("/refreshes/{refresh_id}", get(refreshes::record))
         .route("/assets/{asset_name}", get(assets::serve))

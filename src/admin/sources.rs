@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{moment::Moment, state::AdminState};
 use crate::refresh::SourceSpec;
 use crate::registry::Source;
-use crate::store::{RobotCount, StoreError};
+use crate::store::{RefreshOutcome, RobotCount, StoreError};
 
 /// One source on the overview.
 #[derive(Clone, Debug, Serialize)]
@@ -25,6 +25,18 @@ pub(super) struct SourceView {
     pub(super) next_refresh: Option<Moment>,
     /// Failure that no success has followed yet.
     pub(super) failure: Option<FailureView>,
+    /// Document that waits for the administrator's word.
+    pub(super) held: Option<HeldView>,
+}
+
+/// Document that is held back.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct HeldView {
+    pub(super) refresh_id: i64,
+    pub(super) reason: String,
+    pub(super) at: Moment,
+    /// Its SHA-256 in hexadecimal, by which it is accepted.
+    pub(super) document: String,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -49,6 +61,7 @@ impl SourceView {
             refreshed: None,
             next_refresh: None,
             failure: None,
+            held: None,
         }
     }
 
@@ -135,13 +148,24 @@ async fn view(
     let now_ms = state.now_ms();
     let told = |at_ms| Moment::new(at_ms, now_ms);
     let remembered = admin.store.source_state(source).await?;
-    let (next_ms, failure) = match spec {
-        Some(_) => (
+    let (next_ms, failure, held) = match spec {
+        Some(spec) => (
             admin.refresher.next_due_ms(source).await?,
             admin.refresher.standing_failure(source).await?,
+            admin.refresher.held(spec).await?,
         ),
-        None => (None, None),
+        None => (None, None, None),
     };
+    // What is held back is told as that.
+    let failure = failure.filter(|record| record.outcome == RefreshOutcome::Failed);
+    let held = held.and_then(|record| {
+        Some(HeldView {
+            refresh_id: record.refresh_id,
+            reason: record.error,
+            at: told(record.finished_ms),
+            document: record.held_sha256?,
+        })
+    });
     Ok(SourceView {
         refreshed: remembered.and_then(|state| state.succeeded_ms).map(told),
         next_refresh: next_ms.map(told),
@@ -150,6 +174,7 @@ async fn view(
             error: record.error,
             at: told(record.finished_ms),
         }),
+        held,
         ..SourceView::new(source, spec, count)
     })
 }
@@ -197,6 +222,7 @@ mod tests {
             refreshed: None,
             next_refresh: None,
             failure: None,
+            held: None,
         }
     }
 

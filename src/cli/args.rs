@@ -129,9 +129,12 @@ pub(super) struct RefreshArgs {
     /// Source: the one to refresh, or the one to fill with --from [default: all; with --from by its format]
     #[arg(long, value_name = "NAME")]
     pub(super) source: Option<String>,
-    /// Accepts fewer than 10 records, or under half of the previous count
+    /// Accepts what would be held back, whatever it is
     #[arg(long)]
     pub(super) force: bool,
+    /// Puts in force what the last refresh held back, unless it has changed since
+    #[arg(long, conflicts_with = "force")]
+    pub(super) accept: bool,
     /// Prints JSON
     #[arg(long)]
     pub(super) json: bool,

@@ -147,8 +147,8 @@ fn about_id(who: &str, id: &str, robots: &[Robot]) -> Option<String> {
             "{who}.refuse_robots names the robot {id:?}, which no source has{near}"
         ));
     };
-    robot.product_token.is_none().then(|| {
-        format!("{who}.refuse_robots names {id:?}, for which no product token is known: no robots.txt can refuse it")
+    robot.token().is_err().then(|| {
+        format!("{who}.refuse_robots names {id:?}, for which robots.txt has no name: it is refused only where robots_txt.enforce is on")
     })
 }
 

@@ -31,12 +31,19 @@ pub fn commented_configuration() -> String {
 }
 
 const SOURCES: &str = "
-# More registries. format: web-robots-db, crawler-user-agents, ai-robots-txt, matomo or list.
+# More registries. Two that are published, and keep themselves fresh; a preset stands for
+# name, url, format and interval_days (7), each of which may be set beside it:
 #[[source]]
-#name = \"crawler-user-agents\"
-#url = \"https://raw.githubusercontent.com/monperrus/crawler-user-agents/master/crawler-user-agents.json\"
-#format = \"crawler-user-agents\"
-#interval_days = 7
+#preset = \"crawler-user-agents\"
+#[[source]]
+#preset = \"ai-robots-txt\"
+# Any other, by its URL or file, also gzip. format: web-robots-db, crawler-user-agents,
+# ai-robots-txt, matomo or list.
+#[[source]]
+#name = \"our-list\"
+#url = \"/etc/robot-detection/robots.list.gz\"
+#format = \"list\"
+#interval_days = 1
 ";
 
 const RULES: &str = "
@@ -203,7 +210,9 @@ mod tests {
                 found.origin
             );
         }
-        assert_eq!(loaded.settings().sources.len(), 1);
+        let sources = loaded.settings().sources;
+        let names: Vec<_> = sources.iter().map(|source| source.name.as_str()).collect();
+        assert_eq!(names, ["crawler-user-agents", "ai-robots-txt", "our-list"]);
         assert_eq!(loaded.settings().rules.len(), 3);
         assert_eq!(loaded.settings().tags.len(), 1);
         assert_eq!(loaded.settings().robots_txt_hosts.len(), 1);

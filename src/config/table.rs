@@ -2,7 +2,30 @@
 
 use std::collections::BTreeMap;
 
-use super::{ConfigError, ConfigErrors, Value, file::Table};
+use super::{ConfigError, ConfigErrors, Value, file::Table, unknown_word};
+
+/// Registry that is published at a place which is known.
+#[derive(Debug)]
+struct Preset {
+    /// Its name, that of its format too.
+    name: &'static str,
+    url: &'static str,
+    interval_days: u32,
+}
+
+/// Every preset of a `[[source]]`.
+const PRESETS: &[Preset] = &[
+    Preset {
+        name: "crawler-user-agents",
+        url: "https://raw.githubusercontent.com/monperrus/crawler-user-agents/master/crawler-user-agents.json",
+        interval_days: 7,
+    },
+    Preset {
+        name: "ai-robots-txt",
+        url: "https://raw.githubusercontent.com/ai-robots-txt/ai.robots.txt/main/robots.json",
+        interval_days: 7,
+    },
+];
 
 /// One `[[source]]`.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -93,6 +116,14 @@ impl SourceSettings {
             origin: format!("{file}:{}", table.line),
             ..Self::default()
         };
+        for (name, value, line) in &table.values {
+            if let ("preset", Value::Text(word)) = (*name, value) {
+                source.preset(word).map_err(|message| ConfigError {
+                    origin: format!("{file}:{line}"),
+                    message,
+                })?;
+            }
+        }
         for (name, value, _) in &table.values {
             match (*name, value) {
                 ("name", Value::Text(text)) => source.name.clone_from(text),
@@ -107,10 +138,24 @@ impl SourceSettings {
         if source.name.is_empty() || source.url.is_empty() {
             return Err(ConfigError {
                 origin: source.origin,
-                message: "a [[source]] needs a name and a url".to_owned(),
+                message: "a [[source]] needs a name and a url, or a preset such as \"crawler-user-agents\"".to_owned(),
             });
         }
         Ok(source)
+    }
+
+    /// Takes all that a preset says; keys that are set count before it.
+    fn preset(&mut self, word: &str) -> Result<(), String> {
+        let preset = PRESETS.iter().find(|preset| preset.name == word.trim());
+        let preset = preset.ok_or_else(|| {
+            let names = PRESETS.iter().map(|preset| preset.name);
+            unknown_word("preset of a [[source]]", word, names)
+        })?;
+        preset.name.clone_into(&mut self.name);
+        preset.url.clone_into(&mut self.url);
+        preset.name.clone_into(&mut self.format);
+        self.interval_days = Some(preset.interval_days);
+        Ok(())
     }
 
     /// Tells whether both are the same, wherever they stand.

@@ -44,6 +44,7 @@ pub(super) const SITE: TableKind = TableKind {
 pub(super) const SOURCE: TableKind = TableKind {
     name: "source",
     keys: &[
+        ("preset", Kind::Text),
         ("name", Kind::Text),
         ("url", Kind::Text),
         ("format", Kind::Text),

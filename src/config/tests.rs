@@ -117,6 +117,10 @@ fn what_is_wrong_is_told_with_its_line_and_the_nearest_right_name() {
             "[[source]]\nname='a'\nurl='x'\ninterval_days=0",
             "c.toml:4: source.interval_days: 0 is not between 1 and 3650",
         ),
+        (
+            "[[source]]\npreset='crawler-useragents'",
+            "c.toml:2: \"crawler-useragents\" is no preset of a [[source]]; did you mean \"crawler-user-agents\"?",
+        ),
         ("source = 1", "c.toml:1: unknown key \"source\""),
         (
             "[[rule]]\naction='pass'\nverdicts=['verified']\nwait_milliseconds=10001",
@@ -227,4 +231,28 @@ fn listeners_and_certificates_are_kept_and_named_only_where_they_differ() {
             running.settings().certificates
         );
     }
+}
+
+#[test]
+fn a_preset_fills_in_what_is_not_said() {
+    let text = "[[source]]\npreset = 'crawler-user-agents'\n\
+        [[source]]\nurl = '/srv/robots.json.gz'\ninterval_days = 1\npreset = 'ai-robots-txt'\nname = 'ours'";
+    let loaded = Loader::new().file("c.toml", text).load().unwrap();
+    let sources = loaded.settings().sources;
+    let told: Vec<_> = sources
+        .iter()
+        .map(|source| {
+            let days = source.interval_days.unwrap();
+            (source.name.as_str(), source.format.as_str(), days)
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("crawler-user-agents", "crawler-user-agents", 7),
+            ("ours", "ai-robots-txt", 1),
+        ]
+    );
+    assert!(sources[0].url.ends_with("/crawler-user-agents.json"));
+    assert_eq!(sources[1].url, "/srv/robots.json.gz");
 }

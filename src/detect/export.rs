@@ -16,7 +16,8 @@ use crate::registry::{
 /// Writes robots in a format that other programs read.
 ///
 /// The flat file holds all robots; the other formats hold those that take part
-/// in detection, and tell which they leave out. nginx and HAProxy take the first
+/// in detection, and tell which they leave out, in comments where a format has them.
+/// nginx and HAProxy take the first
 /// expression that matches, so theirs stand in the order in which
 /// [`Detector::identify`](super::Detector::identify) prefers robots. Robots that
 /// no registry lists are found by a rule, which none of them holds.
@@ -38,7 +39,7 @@ use crate::registry::{
 /// ```
 #[must_use]
 pub fn export(format: ExportFormat, robots: &[Arc<Robot>]) -> Exported {
-    match format {
+    let exported = match format {
         ExportFormat::Registry(Format::WebRobotsDb) => Exported {
             text: write_flat_file(robots.iter().map(AsRef::as_ref)),
             robots: robots.len(),
@@ -51,6 +52,11 @@ pub fn export(format: ExportFormat, robots: &[Arc<Robot>]) -> Exported {
         ExportFormat::RobotsTxt => write_robots_txt(robots),
         ExportFormat::Nginx => in_order(robots, |ranked| write_nginx(ranked)),
         ExportFormat::HaProxy => in_order(robots, |ranked| write_haproxy(ranked)),
+    };
+    if format.has_comments() {
+        exported.remarked()
+    } else {
+        exported
     }
 }
 

@@ -39,7 +39,6 @@ mod sitemap;
 mod tags;
 #[cfg(test)]
 mod tests;
-mod unzip;
 mod xml;
 
 pub use address::{MAX_URL_BYTES, normalise, resolve};
@@ -50,4 +49,3 @@ pub use page::{Block, BlockKind, Cell, Link, LinkKind, Meta, Page, Place};
 pub use plain::urls_in_text;
 pub use session::{has_session, without_session};
 pub use sitemap::{Sitemap, SitemapEntry};
-pub use unzip::{UnzipError, gunzip, is_gzip};

@@ -32,6 +32,7 @@ mod fetcher;
 mod post;
 mod public;
 mod shown;
+mod unzip;
 
 pub use address::{AddressKind, is_public};
 pub use ask::{Answered, Ask};
@@ -41,3 +42,4 @@ pub use fetcher::{Conditions, FetchLimits, Fetched, Fetcher};
 #[cfg(feature = "otel")]
 pub(crate) use post::Poster;
 pub use shown::shown_url;
+pub use unzip::{UnzipError, gunzip, is_gzip};

@@ -138,7 +138,8 @@
 //!
 //! A listed robot is looked for in the file by its product token; one without a
 //! token by its name, its id and the tokens of its patterns, of which the first
-//! that the file names counts. An unlisted robot is looked for by the names of the
+//! that the file names counts. Robots that the site refuses by purpose or id
+//! ([`RefusedRobots`]) are refused whatever the file calls them, if it can at all. An unlisted robot is looked for by the names of the
 //! file in its User-Agent. A robot that the file does not name has the rules of `*`.
 //!
 //! `Crawl-delay` is held against a robot, not an address: a fleet shares one pace, on
@@ -205,6 +206,7 @@ mod path;
 mod reach;
 mod redirect;
 mod refuse;
+mod refused_robots;
 mod robots_files;
 mod rule;
 mod rule_builder;
@@ -232,7 +234,8 @@ pub use judgement::Judgement;
 pub(crate) use path::with_normal_path;
 pub use redirect::Redirect;
 pub use refuse::Refuse;
-pub use robots_files::{ByHost, HostName, RobotsFiles, SharedRobotsFiles};
+pub use refused_robots::{RefusedFor, RefusedRobots};
+pub use robots_files::{ByHost, HostName, LoadedRobotsFiles, RobotsFiles, SharedRobotsFiles};
 pub use rule::{Action, Rule};
 pub use rule_builder::RuleBuilder;
 pub use shared::SharedPolicy;

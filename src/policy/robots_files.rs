@@ -1,12 +1,15 @@
 //! The robots.txt in force on each host.
 
-use std::{collections::HashMap, fmt, sync::Arc};
+use std::{collections::HashMap, fmt, ops::Deref, sync::Arc};
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, Guard};
 
 use crate::robots_txt::RobotsTxt;
 
-use super::host::{self, Host};
+use super::{
+    RefusedRobots,
+    host::{self, Host},
+};
 
 /// Files of robots.txt by host: what is served there and held against robots.
 pub type RobotsFiles = ByHost<RobotsTxt>;
@@ -14,8 +17,19 @@ pub type RobotsFiles = ByHost<RobotsTxt>;
 /// Files of robots.txt that can be replaced while requests are judged.
 #[derive(Clone, Debug, Default)]
 pub struct SharedRobotsFiles {
-    current: Arc<ArcSwap<RobotsFiles>>,
+    current: Arc<ArcSwap<InForce>>,
 }
+
+/// Files as they are in force, with whom each site refuses whatever they say.
+#[derive(Debug, Default)]
+pub(super) struct InForce {
+    pub(super) files: RobotsFiles,
+    pub(super) refused: ByHost<RefusedRobots>,
+}
+
+/// Files in force at the moment of the question.
+#[derive(Debug)]
+pub struct LoadedRobotsFiles(Guard<Arc<InForce>>);
 
 /// Values of which each host has one.
 ///
@@ -129,13 +143,33 @@ impl fmt::Display for HostName {
 impl SharedRobotsFiles {
     /// Returns the files in force.
     #[must_use]
-    pub fn load(&self) -> arc_swap::Guard<Arc<RobotsFiles>> {
-        self.current.load()
+    pub fn load(&self) -> LoadedRobotsFiles {
+        LoadedRobotsFiles(self.current.load())
     }
 
-    /// Puts other files in force.
+    /// Puts other files in force; nobody is refused but by what they say.
     pub fn replace(&self, files: RobotsFiles) {
-        self.current.store(Arc::new(files));
+        self.replace_with(files, ByHost::default());
+    }
+
+    /// Puts other files in force, and whom each site refuses whatever its file says.
+    ///
+    /// A site that refuses robots has a file; what is `refused` on hosts without one
+    /// does not count.
+    pub fn replace_with(&self, files: RobotsFiles, refused: ByHost<RefusedRobots>) {
+        self.current.store(Arc::new(InForce { files, refused }));
+    }
+
+    pub(super) fn in_force(&self) -> Guard<Arc<InForce>> {
+        self.current.load()
+    }
+}
+
+impl Deref for LoadedRobotsFiles {
+    type Target = RobotsFiles;
+
+    fn deref(&self) -> &RobotsFiles {
+        &self.0.files
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
     Progress, RefreshError, RefreshOptions, SourceSpec, Trigger,
     candidate::{Candidate, sizes},
     fingerprint::{Fingerprint, OriginKind},
-    judge::{content_refusal, size_refusal},
+    judge::{Verdict, content_refusal, cut_doubt, size_doubt, verdict},
     origin::Origin,
     past::made_from,
     record,
@@ -40,6 +40,8 @@ pub(super) struct Attempt {
 enum Trouble {
     /// For a reason that the history keeps.
     Failed(String),
+    /// For a doubt that a person may set aside, about the document with this SHA-256.
+    Held(String, String),
     /// For a fault of the database.
     Store(StoreError),
     /// For another instance that took the lease meanwhile.
@@ -92,6 +94,12 @@ impl Attempt {
                 record.error = record::reason(&reason);
                 Err(RefreshError::Failed(Box::new(self.save(record).await)))
             }
+            Err(Trouble::Held(reason, sha256)) => {
+                record.outcome = RefreshOutcome::Held;
+                record.error = record::reason(&reason);
+                record.held_sha256 = Some(sha256);
+                Err(RefreshError::Held(Box::new(self.save(record).await)))
+            }
             Err(Trouble::Store(error)) => {
                 record.error = record::reason(&format!("the database failed: {error}"));
                 let record = self.save(record).await;
@@ -125,13 +133,26 @@ impl Attempt {
             return self.not_modified(lease, before.unwrap_or_default()).await;
         };
         let made = before.as_ref().and_then(made_from);
-        let is_same = made.is_some_and(|made| made.makes_same_rows(&download.fingerprint));
+        let is_same = made
+            .as_ref()
+            .is_some_and(|made| made.makes_same_rows(&download.fingerprint));
         if is_same && !self.options.force {
             return self.not_modified(lease, download.state).await;
         }
+        let doubt = cut_doubt(self.spec.format, &download.bytes, made.as_ref());
         let candidate = self.parse(download.bytes).await?;
         fill(record, &candidate);
-        let detector = self.admit(&candidate).await?;
+        let stored = self.stored_robots().await?;
+        let is_other = made.is_none_or(|made| !made.is_of(&download.fingerprint));
+        let loss = self.loss(&candidate, &stored, is_other)?;
+        let doubts: Vec<String> = doubt.into_iter().chain(loss).collect();
+        let sha256 = download.fingerprint.sha256();
+        match verdict(&doubts, &self.options, sha256) {
+            Verdict::Take => {}
+            Verdict::TakeAnother(note) => record.problems.insert(0, note.to_owned()),
+            Verdict::Hold(reason) => return Err(Trouble::Held(reason, sha256.to_owned())),
+        }
+        let detector = self.admit(&candidate, stored).await?;
         self.publish(lease, record, candidate.robots, &download.state, detector)
             .await
     }
@@ -235,18 +256,37 @@ impl Attempt {
             .map_err(|error| self.failed(&format!("{error}: check the address and the format")))
     }
 
-    /// Refuses too few robots, and a set that no detector can be built from.
-    async fn admit(&self, candidate: &Candidate) -> Result<Detector, Trouble> {
+    async fn stored_robots(&self) -> Result<Vec<Robot>, Trouble> {
         self.go_on()?;
         let stored = self.shared.store.robots().await?;
-        let (ours, mut all): (Vec<Robot>, Vec<Robot>) = stored
-            .into_iter()
-            .map(|row| row.robot)
-            .partition(|robot| robot.source == self.spec.source);
-        let (now, before) = (candidate.sizes(), sizes(&ours));
-        if let Some(reason) = size_refusal(self.spec.format, now, before, self.options.force) {
-            return Err(self.failed(&reason));
+        Ok(stored.into_iter().map(|row| row.robot).collect())
+    }
+
+    /// Refuses a candidate without robots; returns why one has too few, if so.
+    ///
+    /// Of the document that is in force other rules may make fewer robots: that is no loss.
+    fn loss(
+        &self,
+        candidate: &Candidate,
+        stored: &[Robot],
+        is_other: bool,
+    ) -> Result<Option<String>, Trouble> {
+        let now = candidate.sizes();
+        if now.robots == 0 {
+            return Err(self.failed("it has no robots: check the address and the format"));
         }
+        let ours = stored.iter();
+        let ours = ours.filter(|robot| robot.source == self.spec.source && is_other);
+        Ok(size_doubt(self.spec.format, now, sizes(ours)))
+    }
+
+    /// Refuses a set that no detector can be built from.
+    async fn admit(&self, candidate: &Candidate, stored: Vec<Robot>) -> Result<Detector, Trouble> {
+        self.go_on()?;
+        let others = stored.into_iter();
+        let mut all: Vec<Robot> = others
+            .filter(|robot| robot.source != self.spec.source)
+            .collect();
         all.extend(candidate.robots.iter().cloned());
         let built = self.shared.build(all).await;
         built.map_err(|reason| self.failed(&format!("its robots cannot serve: {reason}")))

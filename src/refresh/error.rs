@@ -25,6 +25,9 @@ pub enum RefreshError {
     /// Recorded in the history; the rows stay as they were.
     #[error("{}", .0.error)]
     Failed(Box<RefreshRecord>),
+    /// Held back until a person accepts it; recorded, and the rows stayed as they were.
+    #[error("held back: {}", .0.error)]
+    Held(Box<RefreshRecord>),
     /// The database did not answer, so that nothing could be recorded.
     #[error(transparent)]
     Store(#[from] StoreError),

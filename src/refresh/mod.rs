@@ -5,9 +5,10 @@
 //! 1. takes the source's lease, so that one instance of a fleet does the work;
 //! 2. reads the source, an `http:` or `https:` URL, a `file:` URL or a path,
 //!    asking the server only for what changed;
-//! 3. refuses pages, binary and oversized data, then parses;
+//! 3. unpacks gzip, refuses pages, binary and oversized data, then parses;
 //! 4. tests every pattern against browsers, and quarantines what hits one;
-//! 5. refuses too few robots, or under half of those before (unless forced);
+//! 5. holds back what looks cut off, has fewer than ten robots, or loses more than a tenth
+//!    of those before, until a person accepts it (or forces the refresh);
 //! 6. builds a detector of all sources, so that no set gets in that cannot serve;
 //! 7. replaces the source's rows in one transaction and publishes the detector.
 //!

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use tokio::io::AsyncReadExt;
 use url::Url;
 
-use crate::fetch::{Conditions, Fetched, Fetcher, shown_url};
+use crate::fetch::{Conditions, Fetched, Fetcher, UnzipError, gunzip, is_gzip, shown_url};
 
 /// Place of a source.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -38,8 +38,21 @@ impl Origin {
         }
     }
 
-    /// Reads the source; a file has no conditions and is read every time.
+    /// Reads the source, unpacked where it is gzip by its first bytes.
+    ///
+    /// A file has no conditions and is read every time. What is unpacked has the same
+    /// limit as what is read.
     pub(super) async fn read(
+        &self,
+        fetcher: &Fetcher,
+        conditions: &Conditions,
+        progress: &(dyn Fn(u64, Option<u64>) + Send + Sync),
+    ) -> Result<Fetched, String> {
+        let fetched = self.read_packed(fetcher, conditions, progress).await?;
+        unpacked(fetched, fetcher.limits().max_body_bytes)
+    }
+
+    async fn read_packed(
         &self,
         fetcher: &Fetcher,
         conditions: &Conditions,
@@ -65,6 +78,39 @@ impl Origin {
                     last_modified: None,
                 })
             }
+        }
+    }
+}
+
+fn unpacked(fetched: Fetched, max_bytes: u64) -> Result<Fetched, String> {
+    let Fetched::Body {
+        bytes,
+        etag,
+        last_modified,
+        ..
+    } = &fetched
+    else {
+        return Ok(fetched);
+    };
+    if !is_gzip(bytes) {
+        return Ok(fetched);
+    }
+    Ok(Fetched::Body {
+        bytes: gunzip(bytes, max_bytes).map_err(|error| unzip_reason(&error))?,
+        // The type is that of the archive.
+        content_type: None,
+        etag: etag.clone(),
+        last_modified: last_modified.clone(),
+    })
+}
+
+fn unzip_reason(error: &UnzipError) -> String {
+    match error {
+        UnzipError::Broken(error) => {
+            format!("the gzip file is cut off or damaged ({error}): fetch or make it anew")
+        }
+        UnzipError::TooLarge(max_bytes) => {
+            format!("the gzip file holds over {max_bytes} bytes: check that it is the right one")
         }
     }
 }

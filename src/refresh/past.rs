@@ -41,13 +41,32 @@ impl Shared {
     /// A failure to read a configured source from elsewhere does not count: it
     /// says nothing of the source.
     pub(super) async fn failures(&self, source: &Source) -> Result<Vec<RefreshRecord>, StoreError> {
+        let url = self.spec(source).map(|spec| shown_url(&spec.url));
+        self.failures_at(source, url.as_deref()).await
+    }
+
+    /// Returns the refresh whose document waits for a person's word, if one does.
+    pub(super) async fn held(
+        &self,
+        spec: &SourceSpec,
+    ) -> Result<Option<RefreshRecord>, StoreError> {
+        let url = shown_url(&spec.url);
+        let failures = self.failures_at(&spec.source, Some(&url)).await?;
+        let mut failures = failures.into_iter();
+        Ok(failures.find(|record| record.outcome == RefreshOutcome::Held))
+    }
+
+    async fn failures_at(
+        &self,
+        source: &Source,
+        url: Option<&str>,
+    ) -> Result<Vec<RefreshRecord>, StoreError> {
         // The usual case is found out without reading the history.
         let last = self.store.last_refresh(source).await?;
         if !last.as_ref().is_some_and(is_failure) {
             return Ok(Vec::new());
         }
-        let url = self.spec(source).map(|spec| shown_url(&spec.url));
-        let is_here = |record: &RefreshRecord| url.as_ref().is_none_or(|url| *url == record.url);
+        let is_here = |record: &RefreshRecord| url.is_none_or(|url| *url == record.url);
         let history = self.store.refreshes(HISTORY).await?;
         Ok(history
             .into_iter()
@@ -86,6 +105,10 @@ fn is_outdated(state: &SourceState, spec: &SourceSpec) -> bool {
     })
 }
 
+/// Tells whether a refresh left the robots as they were, for want of something better.
 fn is_failure(record: &RefreshRecord) -> bool {
-    record.outcome == RefreshOutcome::Failed
+    matches!(
+        record.outcome,
+        RefreshOutcome::Failed | RefreshOutcome::Held
+    )
 }

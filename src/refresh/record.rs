@@ -30,6 +30,7 @@ pub(super) fn begin(spec: &SourceSpec, trigger: Trigger, now_ms: i64) -> Refresh
         quarantined: 0,
         unusable: 0,
         problems: Vec::new(),
+        held_sha256: None,
     }
 }
 

@@ -190,6 +190,18 @@ impl Refresher {
         Ok(failures.into_iter().next())
     }
 
+    /// Returns the refresh of a source whose document is held back, if one is.
+    ///
+    /// It is held back until it is accepted ([`RefreshOptions::accept`]), or until another
+    /// document of the same place comes in. The place is that of `spec`.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does not answer.
+    pub async fn held(&self, spec: &SourceSpec) -> Result<Option<RefreshRecord>, StoreError> {
+        self.shared.held(spec).await
+    }
+
     /// Runs until `stop`: refreshes what is due, and follows the store.
     ///
     /// At start the robots of sources that left the configuration are dropped;

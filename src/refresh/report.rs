@@ -73,7 +73,13 @@ fn failure(shared: &Shared, key: &str, spec: &SourceSpec, error: &RefreshError) 
     let source = &spec.source;
     let url = shown_url(&spec.url);
     let reason = error.to_string();
-    if shared.is_news(key, &reason) {
+    if matches!(error, RefreshError::Held(_)) {
+        if shared.is_news(key, &reason) {
+            warn!(%source, %url, "the registry {source} is {reason}; its robots stay as they are until the document is accepted: on the admin page, or with registry refresh --source {source} --accept");
+        } else {
+            debug!(%source, %url, "the registry {source} is {reason}, as before");
+        }
+    } else if shared.is_news(key, &reason) {
         warn!(%source, %url, "the registry {source} was not refreshed, its robots stay as they are: {reason}");
     } else {
         debug!(%source, %url, "the registry {source} was not refreshed, as before: {reason}");

@@ -86,9 +86,14 @@ impl Trigger {
 /// Exceptions that a person makes for one refresh.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct RefreshOptions {
-    /// Accepts fewer than 10 records, or under half of the previous count.
+    /// Accepts what would be held back, whatever it is.
     ///
     /// It also reads and parses again what did not change. An empty source is
     /// refused all the same.
     pub force: bool,
+    /// Accepts the document with this SHA-256, in hexadecimal, that was held back.
+    ///
+    /// Another document is judged as ever. [`Refresher::held`](super::Refresher::held)
+    /// tells which one is held back.
+    pub accept: Option<String>,
 }

@@ -54,6 +54,7 @@ mod by_hand;
 #[cfg(feature = "verify")]
 mod by_robot;
 mod collect;
+mod cut_off;
 #[cfg(feature = "formats")]
 mod export;
 mod flat_file;
@@ -61,6 +62,7 @@ mod format;
 mod import;
 mod parse;
 mod pattern;
+mod product_token;
 mod proofs;
 mod purpose;
 mod regex;
@@ -72,6 +74,7 @@ pub use bundled::bundled;
 pub use by_hand::{TypedError, TypedRobot};
 #[cfg(feature = "verify")]
 pub(crate) use by_robot::ByRobot;
+pub use cut_off::{is_open_ended, missing_at_the_end};
 #[cfg(feature = "formats")]
 pub use export::{
     ExportFormat, Exported, Expression, LeftOut, write_ai_robots_txt, write_crawler_user_agents,
@@ -81,6 +84,7 @@ pub use flat_file::write_flat_file;
 pub use format::Format;
 pub use parse::{ParseError, Parsed, Skipped, parse};
 pub use pattern::{InvalidPattern, Pattern, PatternKind};
+pub use product_token::{NoProductToken, ProductToken};
 #[cfg(feature = "verify")]
 pub(crate) use proofs::is_public_suffix;
 pub use purpose::Purpose;

@@ -24,7 +24,9 @@ pub struct Robot {
     pub purpose: Purpose,
     /// Company or project that runs it (bundled registry and modern lists only).
     pub operator: Option<String>,
-    /// Product token in robots.txt (`robot-exclusion-useragent`).
+    /// Product token in robots.txt, where one is published (`robot-exclusion-useragent`).
+    ///
+    /// [`Robot::token`] returns what stands for it where none is.
     pub product_token: Option<String>,
     /// Whether it says to obey robots.txt (`robot-exclusion`).
     pub exclusion: Exclusion,

@@ -6,7 +6,8 @@ use md5::{Digest as _, Md5};
 use url::Url;
 
 use crate::description::{ResourceDescription, hex, name};
-use crate::document::{Feed, Sitemap, gunzip, is_gzip, resolve};
+use crate::document::{Feed, Sitemap, resolve};
+use crate::fetch::{gunzip, is_gzip};
 use crate::filter::{Denial, Received, Resource};
 use crate::robots_txt::meta::{RobotsDirectives, RobotsMeta};
 use crate::store::{ClaimedUrl, DescriptionChange, Loss, PageRecord, WITHDRAWN};

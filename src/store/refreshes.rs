@@ -14,6 +14,8 @@ pub enum RefreshOutcome {
     Replaced,
     /// The source has the same content as before.
     NotModified,
+    /// What was read looks damaged and waits for a person's word; the old robots stay.
+    Held,
     /// The source could not be read, or was refused; the old robots stay.
     Failed,
 }
@@ -35,7 +37,7 @@ pub struct RefreshRecord {
     pub finished_ms: i64,
     /// How it ended.
     pub outcome: RefreshOutcome,
-    /// Why it failed; empty otherwise.
+    /// Why it failed, or is held back; empty otherwise.
     pub error: String,
     /// Records in the source.
     pub records: u64,
@@ -53,6 +55,8 @@ pub struct RefreshRecord {
     pub unusable: u64,
     /// One line for each skipped record; bounded by who records.
     pub problems: Vec<String>,
+    /// SHA-256 of the document that is held back, in hexadecimal.
+    pub held_sha256: Option<String>,
 }
 
 #[derive(sqlx::FromRow)]
@@ -73,6 +77,7 @@ struct RefreshRow {
     quarantined: i64,
     unusable: i64,
     problems: String,
+    held_sha256: Option<String>,
 }
 
 impl Store {
@@ -99,6 +104,7 @@ impl Store {
             record.quarantined.into(),
             record.unusable.into(),
             (&problems).into(),
+            (&record.held_sha256).into(),
         ];
         let mut transaction = self.database.begin(sql::ADD_REFRESH.what).await?;
         let (id,) = transaction
@@ -146,12 +152,13 @@ impl RefreshOutcome {
         match self {
             Self::Replaced => "replaced",
             Self::NotModified => "not-modified",
+            Self::Held => "held",
             Self::Failed => "failed",
         }
     }
 
     fn from_word(word: &str) -> Option<Self> {
-        [Self::Replaced, Self::NotModified, Self::Failed]
+        [Self::Replaced, Self::NotModified, Self::Held, Self::Failed]
             .into_iter()
             .find(|outcome| outcome.as_str() == word)
     }
@@ -187,6 +194,7 @@ impl RefreshRow {
             quarantined: from_sql(self.quarantined),
             unusable: from_sql(self.unusable),
             problems,
+            held_sha256: self.held_sha256,
         })
     }
 }

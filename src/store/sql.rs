@@ -32,7 +32,7 @@ macro_rules! robot_columns {
 macro_rules! refresh_columns {
     () => {
         "refresh_id, source, url, triggered_by, started_ms, finished_ms, outcome, error, records, \
-         added, changed, removed, skipped, quarantined, unusable, problems"
+         added, changed, removed, skipped, quarantined, unusable, problems, held_sha256"
     };
 }
 
@@ -88,8 +88,9 @@ statements! {
 
     ADD_REFRESH = "record a refresh",
         "INSERT INTO refreshes (source, url, triggered_by, started_ms, finished_ms, outcome, \
-         error, records, added, changed, removed, skipped, quarantined, unusable, problems) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) \
+         error, records, added, changed, removed, skipped, quarantined, unusable, problems, \
+         held_sha256) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) \
          RETURNING refresh_id";
     PRUNE_REFRESHES = "remove old refreshes",
         "DELETE FROM refreshes WHERE source = $1 AND refresh_id NOT IN \

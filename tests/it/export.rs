@@ -382,9 +382,9 @@ fn a_robots_txt_shuts_out_the_robots_that_were_chosen_and_nobody_else() {
     assert_eq!(
         exported.text,
         "# Acme User-agent: *\nUser-agent: OneBot\nUser-agent: Two_Robot 2.0!\nDisallow: /\n\n\
-         # No operator known\nUser-agent: alone\nDisallow: /\n"
+         # No operator known\nUser-agent: none\nUser-agent: alone\nDisallow: /\n"
     );
-    assert_eq!((exported.robots, exported.left_out.len()), (4, 6));
+    assert_eq!((exported.robots, exported.left_out.len()), (5, 5));
 }
 
 /// Text that would end a string, a comment, a line or a block somewhere.
@@ -479,9 +479,13 @@ proptest! {
             prop_assert!(no_control(&exported(format)), "{format:?}");
         }
         let nginx = exported(NGINX);
-        let body = nginx.split_once("    default \"\";\n").unwrap().1.strip_suffix("}\n").unwrap();
-        for line in body.lines() {
+        let body = nginx.split_once("    default \"\";\n").unwrap().1;
+        let mut lines = body.lines();
+        for line in lines.by_ref().take_while(|line| *line != "}") {
             prop_assert!(nginx_line(line).is_some(), "{line}");
+        }
+        for line in lines {
+            prop_assert!(line.starts_with('#'), "{line}");
         }
         for line in exported(HAPROXY).lines() {
             prop_assert!(line.starts_with("# ") || line.starts_with("#  ") || line.split(' ').count() == 2, "{line}");
@@ -623,11 +627,65 @@ fn what_an_export_leaves_out_is_said_beside_it() {
     ];
     let output = run(path, &arguments);
     let note = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(note.trim_end(), "left out, in quarantine: 1");
+    assert_eq!(note.trim_end(), "left out, in quarantine: 1: list:sogou");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(
         text.contains("AgrimonyBot") && !text.contains("Sogou"),
         "{text}"
+    );
+    assert!(
+        text.ends_with("}\n# Left out, in quarantine: 1\n#   list:sogou\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn every_format_says_which_robots_it_leaves_out() {
+    let directory = directory();
+    let path = directory.path();
+    let record = "robot-id: wide\nrobot-name: Wide open robot\nrobot-useragent: Wide open robot\n\n\
+        robot-id: idle\nrobot-name: Idle\nrobot-unusable: no name\n\n\
+        robot-id: good\nrobot-name: GoodRobot\nrobot-useragent: GoodRobot/1.0\n";
+    fs::write(path.join("own.txt"), record).unwrap();
+    succeed(
+        path,
+        &["registry", "refresh", "--from", "own.txt", "--force"],
+    );
+    for (format, id, has_comments) in [
+        ("crawler-user-agents", "idle", false),
+        ("ai-robots-txt", "idle", false),
+        ("matomo", "idle", true),
+        ("list", "idle", true),
+        ("nginx", "idle", true),
+        ("haproxy", "idle", true),
+        ("robots-txt", "wide", true),
+    ] {
+        let arguments = [
+            "registry",
+            "export",
+            "--source",
+            "web-robots-db",
+            "--format",
+            format,
+        ];
+        let output = run(path, &arguments);
+        let note = String::from_utf8_lossy(&output.stderr);
+        let is_told = note
+            .lines()
+            .any(|line| line.starts_with("left out, with") && line.contains(id));
+        assert!(is_told, "{format}: {note}");
+        let text = String::from_utf8_lossy(&output.stdout);
+        let comment = format!("#   {id}");
+        assert_eq!(
+            text.lines().any(|line| line == comment),
+            has_comments,
+            "{format}: {text}"
+        );
+    }
+    let flat = succeed(path, &["registry", "export", "--source", "web-robots-db"]);
+    assert!(
+        flat.contains("robot-id: idle\n") && !flat.contains("# Left out"),
+        "{flat}"
     );
 }
 

@@ -2,6 +2,7 @@
 
 mod failing;
 mod fetching;
+mod holding;
 mod house;
 mod leases;
 mod preparing;

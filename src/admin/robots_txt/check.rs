@@ -138,15 +138,17 @@ impl<'d> Who<'d> {
         match self {
             Self::Claim(Claim::Listed(listed)) => {
                 let robot = &listed.robot;
-                match &robot.product_token {
-                    Some(token) => format!(
-                        "It is the robot {}, which robots.txt calls {token}.",
-                        robot.id
+                let id = &robot.id;
+                match robot.token() {
+                    Ok(token) if token.is_published() => format!(
+                        "It is the robot {id}, which robots.txt calls {}.",
+                        token.as_str()
                     ),
-                    None => format!(
-                        "It is the robot {}, of which no registry says what robots.txt calls it.",
-                        robot.id
+                    Ok(token) => format!(
+                        "It is the robot {id}, of which no registry says what robots.txt calls it: its name {} stands for that.",
+                        token.as_str()
                     ),
+                    Err(_) => format!("It is the robot {id}, for which robots.txt has no name."),
                 }
             }
             Self::Claim(Claim::Unlisted(_)) => {

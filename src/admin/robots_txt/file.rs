@@ -33,15 +33,17 @@ pub(super) struct WarningView {
 }
 
 impl WarningView {
-    /// Returns them; a name that a robot of the registry publishes is right.
+    /// Returns them; a name that robots.txt has for a robot of the registry is right.
     pub(super) fn all(file: &RobotsTxt, detector: &Detector) -> Vec<Self> {
         let view = |warning: &Warning| Self {
             line: warning.line,
             text: warning.text.clone(),
         };
         let tokens = detector.robots().iter();
-        let tokens = tokens.filter_map(|robot| robot.product_token.as_deref());
-        let tokens: HashSet<String> = tokens.map(str::to_ascii_lowercase).collect();
+        let tokens = tokens.filter_map(|robot| robot.token().ok());
+        let tokens: HashSet<String> = tokens
+            .map(|token| token.as_str().to_ascii_lowercase())
+            .collect();
         let is_name = |name: &str| tokens.contains(&name.to_ascii_lowercase());
         file.warnings_but_for(is_name).iter().map(view).collect()
     }

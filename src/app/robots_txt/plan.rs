@@ -1,7 +1,8 @@
 //! Where the robots.txt of each host comes from.
 
 use crate::fetch::{Conditions, Fetcher, shown_url};
-use crate::policy::{ByHost, HostName};
+use crate::policy::{ByHost, HostName, RefusedRobots};
+use crate::registry::Robot;
 
 use super::{
     RobotsTxtRules,
@@ -92,6 +93,19 @@ impl Entry {
             Self::MirrorOf(_) => None,
         }
     }
+
+    /// Returns the robots that are refused everything here, if our rules are served.
+    pub(super) fn refused(&self) -> Option<&RefusedRobots> {
+        self.rules().map(RobotsTxtRules::refused_robots)
+    }
+
+    /// Returns our rules, if they are served here.
+    fn rules(&self) -> Option<&RobotsTxtRules> {
+        match self.content()? {
+            RobotsTxtContent::Settings(rules) | RobotsTxtContent::Merge(rules) => Some(rules),
+            RobotsTxtContent::Pass | RobotsTxtContent::File { .. } => None,
+        }
+    }
 }
 
 impl RobotsTxtPlan {
@@ -164,14 +178,23 @@ impl RobotsTxtPlan {
     /// Returns `true` if which robots are refused somewhere depends on the registry.
     #[must_use]
     pub fn needs_registry(&self) -> bool {
-        let needs = |content: &RobotsTxtContent| match content {
-            RobotsTxtContent::Settings(rules) | RobotsTxtContent::Merge(rules) => {
-                rules.needs_registry()
-            }
-            RobotsTxtContent::Pass | RobotsTxtContent::File { .. } => false,
-        };
         let mut entries = self.entries.iter();
-        entries.any(|(_, entry)| entry.content().is_some_and(needs))
+        entries.any(|(_, entry)| entry.refused().is_some_and(|refused| !refused.is_empty()))
+    }
+
+    /// Returns the robots that are refused and that robots.txt cannot name, by host.
+    ///
+    /// `None` is every host without a robots.txt of its own.
+    #[must_use]
+    pub fn unnamed<'r>(&self, robots: &'r [Robot]) -> Vec<(Option<&str>, Vec<&'r Robot>)> {
+        let entries = self.entries.iter();
+        let unnamed = entries.filter_map(|(host, entry)| {
+            let unnamed = entry.rules()?.unnamed(robots);
+            (!unnamed.is_empty()).then_some((host, unnamed))
+        });
+        let mut unnamed: Vec<_> = unnamed.collect();
+        unnamed.sort_by_key(|(host, _)| *host);
+        unnamed
     }
 
     /// Asks the upstream for each file that is needed; says of each what it is like.

@@ -1,8 +1,8 @@
 //! Rules of our own, and the text that they make.
 
-use std::{borrow::Borrow, collections::BTreeSet, fmt::Write as _, time::Duration};
+use std::{borrow::Borrow, collections::HashSet, fmt::Write as _, time::Duration};
 
-use crate::policy::HostName;
+use crate::policy::{HostName, RefusedRobots};
 use crate::registry::{Purpose, Robot, write_robots_txt};
 use crate::robots_txt::{Dialect, RobotsTxt};
 
@@ -28,8 +28,7 @@ const MAX_PATHS: usize = 500;
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[must_use]
 pub struct RobotsTxtRules {
-    refuse_purposes: Vec<Purpose>,
-    refuse_robots: BTreeSet<String>,
+    refused: RefusedRobots,
     disallow: Vec<String>,
     allow: Vec<String>,
     crawl_delay: Duration,
@@ -52,16 +51,18 @@ impl RobotsTxtRules {
 
     /// Refuses everything to the robots of these purposes.
     ///
-    /// They are named by the product tokens that the registry knows.
+    /// They are named by the product tokens that the registry knows, or else by their
+    /// [names](Robot::token); where robots are held to robots.txt those that it cannot
+    /// name are refused too.
     pub fn refuse_purposes(mut self, purposes: impl IntoIterator<Item = Purpose>) -> Self {
-        self.refuse_purposes = purposes.into_iter().collect();
+        self.refused = self.refused.purposes(purposes);
         self
     }
 
     /// Refuses everything to the robots with these ids.
     pub fn refuse_robots<S: AsRef<str>>(mut self, ids: impl IntoIterator<Item = S>) -> Self {
         let ids = ids.into_iter().map(|id| id.as_ref().trim().to_owned());
-        self.refuse_robots = ids.collect();
+        self.refused = self.refused.ids(ids);
         self
     }
 
@@ -172,7 +173,12 @@ impl RobotsTxtRules {
     /// Returns `true` if which robots are refused depends on the registry.
     #[must_use]
     pub fn needs_registry(&self) -> bool {
-        !self.refuse_purposes.is_empty() || !self.refuse_robots.is_empty()
+        !self.refused.is_empty()
+    }
+
+    /// Returns the robots that are refused everything, whatever the robots.txt can say.
+    pub(super) fn refused_robots(&self) -> &RefusedRobots {
+        &self.refused
     }
 
     /// Returns the robots.txt; `robots` are those that may be refused by name.
@@ -185,7 +191,7 @@ impl RobotsTxtRules {
     pub(super) fn text<R: Borrow<Robot>>(&self, robots: &[R], main: Option<&HostName>) -> String {
         let mut text = String::new();
         line(&mut text, "License", &self.license);
-        let refused = self.refused(robots);
+        let refused = self.groups(robots);
         if !refused.is_empty() {
             text.push_str(&refused);
             text.push('\n');
@@ -217,17 +223,36 @@ impl RobotsTxtRules {
         text
     }
 
+    /// Returns the robots that are refused, and that no robots.txt can name.
+    ///
+    /// Where robots are held to robots.txt they are refused nevertheless.
+    #[must_use]
+    pub fn unnamed<'r, R: Borrow<Robot>>(&self, robots: &'r [R]) -> Vec<&'r Robot> {
+        self.by_name(robots).1
+    }
+
     /// Groups of the robots that are refused everything, by their operators.
-    fn refused<R: Borrow<Robot>>(&self, robots: &[R]) -> String {
-        let refused: Vec<&Robot> = robots
+    fn groups<R: Borrow<Robot>>(&self, robots: &[R]) -> String {
+        write_robots_txt(&self.by_name(robots).0).text
+    }
+
+    /// Splits the robots that are refused into those that have a name and those that have none.
+    ///
+    /// A name that is another robot's published token stands for that one alone.
+    fn by_name<'r, R: Borrow<Robot>>(&self, robots: &'r [R]) -> (Vec<&'r Robot>, Vec<&'r Robot>) {
+        let (refused, others): (Vec<&Robot>, Vec<_>) = robots
             .iter()
             .map(Borrow::borrow)
-            .filter(|robot| {
-                self.refuse_purposes.contains(&robot.purpose)
-                    || self.refuse_robots.contains(&robot.id)
+            .partition(|robot| self.refused.reason(robot).is_some());
+        let taken = others
+            .iter()
+            .filter_map(|robot| robot.product_token.as_deref());
+        let taken: HashSet<String> = taken.map(str::to_ascii_lowercase).collect();
+        refused.into_iter().partition(|robot| {
+            robot.token().is_ok_and(|token| {
+                token.is_published() || !taken.contains(&token.as_str().to_ascii_lowercase())
             })
-            .collect();
-        write_robots_txt(&refused).text
+        })
     }
 }
 
@@ -332,6 +357,8 @@ mod tests {
             robot("seobot", Purpose::Seo, Some("SeoBot")),
             robot("otherbot", Purpose::Search, Some("OtherBot")),
             robot("namelessbot", Purpose::AiTraining, None),
+            robot("two words", Purpose::AiTraining, None),
+            robot("otherbot", Purpose::AiTraining, None),
         ];
         let rules = RobotsTxtRules::new()
             .refuse_purposes([Purpose::AiTraining])
@@ -348,11 +375,16 @@ mod tests {
         assert_eq!(
             rules.text(&robots, Some(&main)),
             "License: https://example.com/license.xml\n\
-             # No operator known\nUser-agent: TrainBot\nUser-agent: SeoBot\nDisallow: /\n\n\
+             # No operator known\nUser-agent: TrainBot\nUser-agent: SeoBot\nUser-agent: namelessbot\n\
+             Disallow: /\n\n\
              User-agent: *\nContent-Signal: search=yes, ai-train=no\nContent-Usage: train-ai=n\n\
              Allow: /search/about\nDisallow: /search\nDisallow: /*.php$\nCrawl-delay: 1.5\n\
              Host: www.example.com\n\nSitemap: https://www.example.com/sitemap.xml\n"
         );
+        // One is no word, and the name of another is the token of a robot that is let in.
+        let unnamed = rules.unnamed(&robots);
+        let unnamed: Vec<_> = unnamed.iter().map(|robot| robot.id.as_str()).collect();
+        assert_eq!(unnamed, ["two words", "otherbot"]);
     }
 
     #[test]

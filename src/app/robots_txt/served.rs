@@ -327,6 +327,7 @@ impl ServedRobotsTxt {
         let detector = self.inner.detector.load_full();
         let old = self.inner.answers.load();
         let (mut answers, mut files) = (ByHost::default(), ByHost::default());
+        let mut refused = ByHost::default();
         let mut merged = HashMap::new();
         for (host, entry) in plan.entries.iter() {
             let key = host.map(str::to_owned);
@@ -340,6 +341,11 @@ impl ServedRobotsTxt {
             let made = Made::new(entry, &sources, &mut both);
             merged.extend(both.map(|both| (key, both)));
             let answer = self.prepared(made.body, &old, host);
+            let of_host = entry.refused().cloned().unwrap_or_default();
+            refused = match host {
+                Some(host) => refused.host(host, of_host),
+                None => refused.other(of_host),
+            };
             (answers, files) = match (host, made.file) {
                 // A host of its own is not held to what the others say.
                 (Some(host), file) => {
@@ -351,7 +357,7 @@ impl ServedRobotsTxt {
             };
         }
         self.inner.answers.store(Arc::new(answers));
-        self.inner.files.replace(files);
+        self.inner.files.replace_with(files, refused);
         *making = Making {
             detector: Arc::downgrade(&detector),
             both: merged,

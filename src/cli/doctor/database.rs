@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use crate::app;
-use crate::config::Settings;
+use crate::config::{Loaded, Settings};
+use crate::policy::Enforce;
+use crate::registry::Robot;
 use crate::store::Store;
 
 use super::{
@@ -11,6 +13,9 @@ use super::{
     check::Check,
     run::Subject,
 };
+
+/// Robots that are told by their ids.
+const MAX_TOLD: usize = 20;
 
 pub(super) async fn database(subject: &Subject<'_>) -> anyhow::Result<Vec<Check>> {
     let Subject {
@@ -23,9 +28,37 @@ pub(super) async fn database(subject: &Subject<'_>) -> anyhow::Result<Vec<Check>
         let of_rules = doubts(settings, &policy, &robots).into_iter();
         checks.extend(of_rules.map(|text| Check::doubt("rules", text)));
         let of_robots_txt = robots_txt_doubts(settings, &robots).into_iter();
+        let of_robots_txt = of_robots_txt.chain(unnamed(loaded, &robots));
         checks.extend(of_robots_txt.map(|text| Check::doubt("robots.txt", text)));
     }
     Ok(checks)
+}
+
+/// Says which robots are refused by purpose or id, and cannot be named in robots.txt.
+fn unnamed(loaded: &Loaded, robots: &[Robot]) -> Vec<String> {
+    // What is wrong is told with the configuration.
+    let (Ok(plan), Ok(enforcement)) = (app::robots_txt(loaded), app::enforcement(loaded)) else {
+        return Vec::new();
+    };
+    let what_then = match enforcement.rules {
+        Enforce::On => "they are refused all the same, since robots_txt.enforce is on",
+        _ => "they pass: set robots_txt.enforce to on, so that they are refused all the same",
+    };
+    let told = plan.unnamed(robots).into_iter().map(|(host, unnamed)| {
+        let host = host.map_or_else(String::new, |host| format!(" of {host}"));
+        let count = unnamed.len();
+        let told = unnamed.iter().take(MAX_TOLD);
+        let told: Vec<_> = told
+            .map(|robot| format!("{} ({})", robot.id, robot.purpose))
+            .collect();
+        let more = match count.saturating_sub(told.len()) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let told = told.join(", ");
+        format!("{count} robots are refused that the file{host} cannot name, for want of a product token or of a name that is one word: {told}{more}; {what_then}")
+    });
+    told.collect()
 }
 
 /// A missing file is not made here: it would belong to whoever asks, not to who serves.

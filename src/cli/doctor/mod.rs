@@ -14,3 +14,4 @@ mod sources;
 mod verification;
 
 pub(super) use run::run;
+pub(super) use sources::held_back_text;

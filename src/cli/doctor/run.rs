@@ -23,7 +23,7 @@ use super::{
     robots_txt::robots_txt,
     server::{access_log, listeners, open_files, upstreams},
     site_robot::robots_of_sites,
-    sources::sources,
+    sources::{held_back, sources},
     verification::verification,
 };
 
@@ -86,6 +86,7 @@ async fn all(subject: &Subject<'_>, offline: bool) -> anyhow::Result<Vec<Check>>
         robots_txt(subject).await,
         database(subject).await?,
         verification(subject, offline).await?,
+        held_back(subject).await,
         if offline {
             Vec::new()
         } else {

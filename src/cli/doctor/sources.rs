@@ -1,8 +1,12 @@
 //! Registries that are refreshed.
 
 use crate::app;
+use crate::clock::Clock;
+use crate::detect::SharedDetector;
 use crate::fetch::{FetchLimits, Fetcher};
-use crate::refresh::SourceSpec;
+use crate::refresh::{Refresher, SourceSpec};
+use crate::registry::Source;
+use crate::store::RefreshRecord;
 
 use super::{check::Check, run::Subject};
 
@@ -14,6 +18,36 @@ pub(super) async fn sources(subject: &Subject<'_>) -> Vec<Check> {
         checks.push(Check::new(name, source(&spec).await));
     }
     checks
+}
+
+/// Says what is held back until somebody accepts it.
+pub(super) async fn held_back(subject: &Subject<'_>) -> Vec<Check> {
+    let (Some(store), Ok(specs), Ok(fetcher)) = (
+        &subject.store,
+        app::sources(subject.loaded),
+        Fetcher::new(FetchLimits::default()),
+    ) else {
+        return Vec::new();
+    };
+    let (detector, clock) = (SharedDetector::default(), Clock::system());
+    let refresher = Refresher::new(store.clone(), fetcher, detector, clock, specs);
+    let mut checks = Vec::new();
+    for spec in refresher.sources() {
+        // What is wrong with the database is told with it.
+        if let Ok(Some(record)) = refresher.held(&spec).await {
+            let text = held_back_text(&spec.source, &record);
+            checks.push(Check::doubt(&format!("source {}", spec.source), text));
+        }
+    }
+    checks
+}
+
+/// Says that a document is held back, and how it is accepted.
+pub(in super::super) fn held_back_text(source: &Source, record: &RefreshRecord) -> String {
+    let reason = &record.error;
+    format!(
+        "held back: {reason}; the robots of before serve; if that is right, `registry refresh --source {source} --accept` puts it in force"
+    )
 }
 
 async fn source(spec: &SourceSpec) -> Result<String, String> {

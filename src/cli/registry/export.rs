@@ -62,12 +62,29 @@ fn format(args: &ExportArgs) -> anyhow::Result<Option<ExportFormat>> {
     Ok(Some(format))
 }
 
-/// Returns the text, and tells how many robots are left out.
+/// Ids that are told of those that are left out for the same reason; a file with comments
+/// has all of them.
+const MAX_TOLD: usize = 10;
+const MAX_TOLD_WITHOUT_COMMENTS: usize = 100;
+
+/// Returns the text, and tells which robots are left out.
 fn text(format: ExportFormat, rows: Vec<Row>) -> String {
     let robots: Vec<Arc<_>> = rows.into_iter().map(|row| row.robot).collect();
     let exported = detect::export(format, &robots);
-    for (reason, count) in exported.reasons() {
-        output::note(&format!("left out, {reason}: {count}"));
+    let max = if format.has_comments() {
+        MAX_TOLD
+    } else {
+        MAX_TOLD_WITHOUT_COMMENTS
+    };
+    for (reason, ids) in exported.ids_by_reason() {
+        let more = match ids.len().saturating_sub(max) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let count = ids.len();
+        let ids = ids.into_iter().take(max).collect::<Vec<_>>();
+        let ids = output::clean(&ids.join(", "));
+        output::note(&format!("left out, {reason}: {count}: {ids}{more}"));
     }
     exported.text
 }

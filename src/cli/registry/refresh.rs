@@ -12,6 +12,9 @@ use crate::refresh::{Progress, RefreshError, RefreshOptions, SourceSpec, Trigger
 use crate::registry::{Format, Source};
 use crate::store::{RefreshOutcome, RefreshRecord};
 
+/// What is said behind the reason for which a document is held back.
+const HELD: &str = "; the robots stay as they are; if that is right, --accept puts it in force";
+
 pub(super) async fn refresh(
     robots: &RobotDetection,
     args: &RefreshArgs,
@@ -23,8 +26,8 @@ pub(super) async fn refresh(
     }
     let mut code = ExitCode::SUCCESS;
     let mut records = Vec::new();
-    for spec in specs {
-        match refresh_one(robots, &spec, args.force).await {
+    for (spec, options) in with_options(robots, specs, args).await? {
+        match refresh_one(robots, &spec, options).await {
             Ok(record) => {
                 if !args.json {
                     print_record(&record)?;
@@ -33,12 +36,12 @@ pub(super) async fn refresh(
             }
             Err(error) => {
                 code = ExitCode::FAILURE;
-                output::note(&format!(
-                    "error: {}: {}",
-                    spec.source,
-                    output::clean(&error.to_string())
-                ));
-                records.push(json!({"source": spec.source.as_str(), "outcome": "failed", "error": error.to_string()}));
+                let reason = output::clean(&error.to_string());
+                let is_held = matches!(error, RefreshError::Held(_));
+                let advice = if is_held { HELD } else { "" };
+                output::note(&format!("error: {}: {reason}{advice}", spec.source));
+                let outcome = if is_held { "held" } else { "failed" };
+                records.push(json!({"source": spec.source.as_str(), "outcome": outcome, "error": error.to_string()}));
             }
         }
     }
@@ -46,6 +49,33 @@ pub(super) async fn refresh(
         output::json(&Value::Array(records))?;
     }
     Ok(code)
+}
+
+/// Returns the sources to refresh; of those to accept, only such with something held back.
+async fn with_options(
+    robots: &RobotDetection,
+    specs: Vec<SourceSpec>,
+    args: &RefreshArgs,
+) -> anyhow::Result<Vec<(SourceSpec, RefreshOptions)>> {
+    let mut refreshes = Vec::new();
+    for spec in specs {
+        let mut options = RefreshOptions {
+            force: args.force,
+            ..RefreshOptions::default()
+        };
+        if args.accept {
+            let held = robots.refresher().held(&spec).await?;
+            let Some(document) = held.and_then(|record| record.held_sha256) else {
+                continue;
+            };
+            options.accept = Some(document);
+        }
+        refreshes.push((spec, options));
+    }
+    if refreshes.is_empty() {
+        anyhow::bail!("nothing is held back: `registry refresh` reads the sources anew");
+    }
+    Ok(refreshes)
 }
 
 fn specs(robots: &RobotDetection, args: &RefreshArgs) -> anyhow::Result<Vec<SourceSpec>> {
@@ -105,11 +135,10 @@ fn spec_from(from: &str, args: &RefreshArgs) -> anyhow::Result<SourceSpec> {
 async fn refresh_one(
     robots: &RobotDetection,
     spec: &SourceSpec,
-    force: bool,
+    options: RefreshOptions,
 ) -> Result<RefreshRecord, RefreshError> {
     let refresher = robots.refresher();
     let mut progress = refresher.progress();
-    let options = RefreshOptions { force };
     let work = refresher.refresh_from(spec, Trigger::Command, options);
     tokio::pin!(work);
     let bar = std::io::stderr().is_terminal().then(progress_bar);

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use crate::app;
-use crate::cli::{Cli, args::RegistryCommand, context};
+use crate::app::{self, RobotDetection};
+use crate::cli::{Cli, args::RegistryCommand, context, doctor::held_back_text, output};
 use crate::config::wants_colours;
 use crate::telemetry::{LogFormat, start_log};
 
@@ -32,6 +32,7 @@ pub(in crate::cli) async fn run(cli: &Cli, command: &RegistryCommand) -> anyhow:
     let code = match command {
         RegistryCommand::Refresh(args) => refresh(&robots, args).await,
         RegistryCommand::List(args) => {
+            tell_held_back(&robots).await;
             let rows = stored_rows(robots.store()).await;
             rows.and_then(|rows| list(rows, args))
         }
@@ -48,4 +49,16 @@ pub(in crate::cli) async fn run(cli: &Cli, command: &RegistryCommand) -> anyhow:
     };
     robots.shutdown().await;
     code
+}
+
+/// Tells on standard error what waits for somebody to accept it.
+async fn tell_held_back(robots: &RobotDetection) {
+    let refresher = robots.refresher();
+    for spec in refresher.sources() {
+        // A database that does not answer is told of by the command itself.
+        if let Ok(Some(record)) = refresher.held(&spec).await {
+            let text = held_back_text(&spec.source, &record);
+            output::note(&format!("{}: {}", spec.source, output::clean(&text)));
+        }
+    }
 }

@@ -54,7 +54,7 @@ fn lines(row: &Row) -> Vec<(&'static str, String)> {
         robot.patterns.iter().map(ToString::to_string).collect(),
     );
     more("operator", robot.operator.iter().cloned().collect());
-    more("robots.txt", robot.product_token.iter().cloned().collect());
+    more("robots.txt", vec![robots_txt(robot)]);
     if robot.exclusion != Exclusion::Unknown {
         more("obeys it", vec![robot.exclusion.as_str().to_owned()]);
     }
@@ -86,7 +86,8 @@ pub(super) fn robot_object(row: &Row) -> Value {
         "duplicate_of": other.map(|it| json!({"source": it.source.as_str(), "robot_id": it.id})),
         "purpose": robot.purpose.as_str(),
         "operator": robot.operator,
-        "product_token": robot.product_token,
+        "product_token": robot.token().ok().map(|token| token.as_str()),
+        "product_token_origin": robot.token().ok().map(|token| token.origin()),
         "exclusion": robot.exclusion.as_str(),
         "host_suffixes": robot.host_suffixes,
         "ranges_url": robot.ranges_url,
@@ -97,6 +98,15 @@ pub(super) fn robot_object(row: &Row) -> Value {
         "insertion_ms": row.dates_ms.map(|(insertion_ms, _)| insertion_ms),
         "modified_ms": row.dates_ms.map(|(_, modified_ms)| modified_ms),
     })
+}
+
+/// Says what robots.txt calls a robot.
+fn robots_txt(robot: &Robot) -> String {
+    match robot.token() {
+        Ok(token) if token.is_published() => token.as_str().to_owned(),
+        Ok(token) => format!("{}, derived from its name", token.as_str()),
+        Err(_) => "has no name for it".to_owned(),
+    }
 }
 
 /// Returns a robot's source and id.

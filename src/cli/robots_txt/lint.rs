@@ -42,7 +42,7 @@ fn warnings(cli: &Cli, file: &RobotsTxt) -> Vec<Warning> {
     let robots = robots(cli).unwrap_or_else(|_| bundled().robots);
     let tokens = robots
         .iter()
-        .filter_map(|robot| robot.product_token.as_deref());
+        .filter_map(|robot| Some(robot.token().ok()?.as_str()));
     let tokens: HashSet<String> = tokens.map(str::to_ascii_lowercase).collect();
     file.warnings_but_for(|name| tokens.contains(&name.to_ascii_lowercase()))
 }

@@ -37,7 +37,7 @@ pub(super) const ROBOTS_TXT: &[Key] = &[
         "robots_txt.refuse_purposes",
         Kind::List,
         "",
-        "Purposes of robots that are refused everything, such as ai-training, by the product tokens that the registry knows",
+        "Purposes of robots that are refused everything, such as ai-training: in robots.txt by their product tokens or names, and whatever they are called where robots_txt.enforce is on",
     ),
     key(
         "robots_txt.refuse_robots",

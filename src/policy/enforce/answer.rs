@@ -2,6 +2,8 @@
 
 use std::{fmt, time::Duration};
 
+use crate::policy::RefusedFor;
+
 use super::settings::{Enforce, Enforcement, Refusal};
 
 /// Time after which a robot may ask again for what is disallowed: its copy of
@@ -24,6 +26,8 @@ pub enum Breach {
         /// Line of the first `User-agent` of its group.
         group_line: usize,
     },
+    /// The site refuses the robot everything, and no group of the file names it.
+    Refused(RefusedFor),
     /// The robot did not wait as long as `Crawl-delay` asks it to.
     TooSoon {
         /// Time that it is asked to let pass between two requests.
@@ -79,18 +83,20 @@ impl Breach {
     #[must_use]
     pub fn answer(&self, settings: Enforcement) -> Answer {
         match self {
-            Self::Disallowed { .. } if settings.rules == Enforce::On => match settings.refusal {
-                Refusal::Pass => Answer::Pass,
-                Refusal::Forbidden => Answer::Forbidden,
-                Refusal::TooManyRequests => Answer::TooManyRequests {
-                    retry_after: RETRY_AFTER,
-                },
-                Refusal::Redirect => Answer::Redirect,
-            },
+            Self::Disallowed { .. } | Self::Refused(_) if settings.rules == Enforce::On => {
+                match settings.refusal {
+                    Refusal::Pass => Answer::Pass,
+                    Refusal::Forbidden => Answer::Forbidden,
+                    Refusal::TooManyRequests => Answer::TooManyRequests {
+                        retry_after: RETRY_AFTER,
+                    },
+                    Refusal::Redirect => Answer::Redirect,
+                }
+            }
             Self::TooSoon { wait, .. } if settings.crawl_delay == Enforce::On => {
                 Answer::TooManyRequests { retry_after: *wait }
             }
-            Self::Disallowed { .. } | Self::TooSoon { .. } => Answer::Pass,
+            Self::Disallowed { .. } | Self::Refused(_) | Self::TooSoon { .. } => Answer::Pass,
         }
     }
 }
@@ -115,6 +121,10 @@ impl fmt::Display for Breach {
                 f,
                 "line {line} of /robots.txt disallows this: {rule} (group of line {group_line})"
             ),
+            Self::Refused(RefusedFor::Purpose(purpose)) => {
+                write!(f, "this site refuses all robots of the purpose {purpose}")
+            }
+            Self::Refused(RefusedFor::Itself) => f.write_str("this site refuses this robot"),
             Self::TooSoon { delay, gap, .. } => write!(
                 f,
                 "/robots.txt asks for a crawl-delay of {} s, and the request before came {} s ago",

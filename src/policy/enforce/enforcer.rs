@@ -23,7 +23,7 @@ use super::{
     pace::rate,
     records::{Records, Report, RobotCount, Violations},
     resolved::{OfFile, ResolvedFiles},
-    sentences::{exempt, group_name, rule_text, said, told},
+    sentences::{exempt, group_name, refused, rule_text, said, told},
     settings::{Enforce, Enforcement},
 };
 
@@ -177,7 +177,11 @@ impl Enforcer {
             let robot = file.of_claim(visitor.claim, user_agent);
             let (verdict, read_as) = check(&robot.rules, target);
             steps.step(STEP, || told(&file.file, &verdict, read_as.as_deref()));
-            disallowed(&verdict)
+            let reason = robot.refused.filter(|_| verdict.allowed());
+            if let Some(reason) = reason {
+                steps.step(STEP, || refused(reason));
+            }
+            disallowed(&verdict).or(reason.map(Breach::Refused))
         });
         let answer = breach
             .as_ref()
@@ -245,7 +249,7 @@ impl Enforcer {
         };
         let group = match outcome.breach {
             Breach::Disallowed { group_line, .. } => group_line,
-            Breach::TooSoon { .. } => 0,
+            Breach::Refused(_) | Breach::TooSoon { .. } => 0,
         };
         let mut records = self.records();
         records.add(&report, &mut outcome, || group_name(file, group));
@@ -338,7 +342,8 @@ fn breach(
 ) -> Option<Breach> {
     let robot = file.of_claim(visit.visitor.claim, visit.user_agent);
     if settings.rules != Enforce::Off
-        && let Some(breach) = disallowed(&check(&robot.rules, visit.target).0)
+        && let Some(breach) =
+            disallowed(&check(&robot.rules, visit.target).0).or(robot.refused.map(Breach::Refused))
     {
         let is_named = file.named.contains(visit.request.host, visit.target);
         return (!is_named).then_some(breach);

@@ -73,7 +73,8 @@ pub struct Violation {
 pub enum Broken {
     /// A rule.
     Rule {
-        /// Its line in the file, counted from 1.
+        /// Its line in the file, counted from 1; 0 for a setting that refuses the robot,
+        /// which no line can name.
         line: usize,
         /// The rule as its line says it.
         rule: String,
@@ -195,8 +196,8 @@ impl Records {
             robot.clone_into(&mut count.robot);
         }
         *match (breach, refused) {
-            (Breach::Disallowed { .. }, false) => &mut count.rules_reported,
-            (Breach::Disallowed { .. }, true) => &mut count.rules_refused,
+            (Breach::Disallowed { .. } | Breach::Refused(_), false) => &mut count.rules_reported,
+            (Breach::Disallowed { .. } | Breach::Refused(_), true) => &mut count.rules_refused,
             (Breach::TooSoon { .. }, false) => &mut count.delays_reported,
             (Breach::TooSoon { .. }, true) => &mut count.delays_refused,
         } += 1;
@@ -261,6 +262,7 @@ impl Violation {
 fn rule_of(breach: &Breach) -> Option<(usize, String)> {
     match breach {
         Breach::Disallowed { line, rule, .. } => Some((*line, rule.clone())),
+        Breach::Refused(reason) => Some((0, reason.to_string())),
         Breach::TooSoon { .. } => None,
     }
 }
@@ -276,6 +278,12 @@ fn broken(breach: &Breach, group: impl FnOnce() -> String) -> Broken {
             rule: rule.clone(),
             group_line: *group_line,
             group: visible(&group(), MAX_TEXT_CHARS),
+        },
+        Breach::Refused(reason) => Broken::Rule {
+            line: 0,
+            rule: reason.to_string(),
+            group_line: 0,
+            group: String::new(),
         },
         Breach::TooSoon { delay, gap, .. } => Broken::Delay {
             delay: *delay,

@@ -12,7 +12,8 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 
 use crate::detect::Claim;
 use crate::policy::{
-    RobotsFiles, SharedRobotsFiles, Visitor, named_pages::NamedPages, paces::Paces,
+    RefusedFor, RefusedRobots, SharedRobotsFiles, Visitor, named_pages::NamedPages, paces::Paces,
+    robots_files::InForce,
 };
 use crate::registry::{PatternKind, Robot};
 use crate::robots_txt::{ForRobot, RobotsTxt};
@@ -38,7 +39,7 @@ pub(super) struct ResolvedFiles {
 #[derive(Debug)]
 struct OfFiles {
     /// They are kept, so that no other set gets their addresses.
-    files: Arc<RobotsFiles>,
+    files: Arc<InForce>,
     /// By the file's address in the set.
     by_file: ArcSwap<HashMap<usize, Arc<OfFile>>>,
 }
@@ -47,6 +48,8 @@ struct OfFiles {
 #[derive(Debug)]
 pub(super) struct OfFile {
     pub(super) file: RobotsTxt,
+    /// Whom the site refuses whatever the file says.
+    refused: RefusedRobots,
     /// By the robot's address; a registry that is exchanged has others.
     listed: ArcSwap<HashMap<usize, Arc<OfRobot>>>,
     unlisted: ArcSwap<HashMap<Box<[u8]>, Arc<OfRobot>>>,
@@ -63,6 +66,8 @@ pub(super) struct OfRobot {
     #[expect(dead_code, reason = "it is there to be kept")]
     robot: Option<Arc<Robot>>,
     pub(super) rules: ForRobot,
+    /// What the site refuses it for, whatever the rules say.
+    pub(super) refused: Option<RefusedFor>,
     /// The pause that the robot is asked to make, if any.
     pub(super) delay: Option<Duration>,
     paces: PacesOfListed,
@@ -83,29 +88,33 @@ impl ResolvedFiles {
         files: &SharedRobotsFiles,
         host: Option<&str>,
     ) -> Option<Arc<OfFile>> {
-        let files = files.load();
-        let file = files.of(host)?;
+        let files = files.in_force();
+        let file = files.files.of(host)?;
+        let refused = || files.refused.of(host).cloned().unwrap_or_default();
         if let Some(current) = &*self.current.load()
             && Arc::ptr_eq(&current.files, &files)
         {
-            return Some(current.of_file(file));
+            return Some(current.of_file(file, refused));
         }
         let fresh = Arc::new(OfFiles {
             files: Arc::clone(&files),
             by_file: ArcSwap::default(),
         });
         self.current.store(Some(Arc::clone(&fresh)));
-        Some(fresh.of_file(file))
+        Some(fresh.of_file(file, refused))
     }
 }
 
 impl OfFiles {
-    fn of_file(&self, file: &RobotsTxt) -> Arc<OfFile> {
+    fn of_file(&self, file: &RobotsTxt, refused: impl FnOnce() -> RefusedRobots) -> Arc<OfFile> {
         let address = ptr::from_ref(file).addr();
         if let Some(known) = self.by_file.load().get(&address) {
             return Arc::clone(known);
         }
-        let fresh = Arc::new(OfFile::new(file.clone()));
+        let fresh = Arc::new(OfFile {
+            refused: refused(),
+            ..OfFile::new(file.clone())
+        });
         remember(&self.by_file, usize::MAX, &address, &fresh)
     }
 }
@@ -115,6 +124,7 @@ impl OfFile {
         Self {
             named: NamedPages::new(&file),
             file,
+            refused: RefusedRobots::default(),
             listed: ArcSwap::default(),
             unlisted: ArcSwap::default(),
             unlisted_paces: Mutex::default(),
@@ -130,7 +140,8 @@ impl OfFile {
         if let Some(known) = self.listed.load().get(&address) {
             return Arc::clone(known);
         }
-        let fresh = OfRobot::new(Some(robot), self.rules_of_listed(robot));
+        let refused = self.refused.reason(robot);
+        let fresh = OfRobot::new(Some(robot), self.rules_of_listed(robot), refused);
         remember(&self.listed, MAX_LISTED, &address, &fresh)
     }
 
@@ -141,7 +152,7 @@ impl OfFile {
             return Arc::clone(known);
         }
         let header = String::from_utf8_lossy(user_agent);
-        let fresh = OfRobot::new(None, self.file.for_header(&header));
+        let fresh = OfRobot::new(None, self.file.for_header(&header), None);
         remember(&self.unlisted, MAX_UNLISTED, &user_agent.into(), &fresh)
     }
 
@@ -157,7 +168,10 @@ impl OfFile {
         let tokens = robot.patterns.iter();
         let tokens = tokens.filter(|pattern| pattern.kind == PatternKind::Token);
         let names = [robot.name.as_str(), robot.id.as_str()].into_iter();
-        names
+        let derived = robot.token().ok().map(|token| token.as_str());
+        derived
+            .into_iter()
+            .chain(names)
             .chain(tokens.map(|pattern| pattern.text.as_str()))
             .map(|name| self.file.for_robot(name))
             .find(ForRobot::is_named)
@@ -175,12 +189,13 @@ fn fallback(token: &str) -> Option<&'static str> {
 }
 
 impl OfRobot {
-    fn new(robot: Option<&Arc<Robot>>, rules: ForRobot) -> Arc<Self> {
+    fn new(robot: Option<&Arc<Robot>>, rules: ForRobot, refused: Option<RefusedFor>) -> Arc<Self> {
         rules.prepare();
         Arc::new(Self {
             robot: robot.cloned(),
             delay: rules.crawl_delay().filter(|delay| !delay.is_zero()),
             rules,
+            refused,
             paces: PacesOfListed::default(),
         })
     }

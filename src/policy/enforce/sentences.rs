@@ -1,6 +1,6 @@
 //! What the enforcer says of what it finds.
 
-use crate::policy::{PassReason, trace::quoted};
+use crate::policy::{PassReason, RefusedFor, trace::quoted};
 use crate::robots_txt::{RobotsTxt, Verdict};
 
 use super::{
@@ -57,6 +57,16 @@ pub(super) fn told(file: &RobotsTxt, verdict: &Verdict<'_>, read_as: Option<&str
         "Line {}, {text}, {allows} it{read_as}, in {group}.",
         rule.line()
     )
+}
+
+/// Says that the site refuses a robot whom the file lets in.
+pub(super) fn refused(reason: RefusedFor) -> String {
+    match reason {
+        RefusedFor::Purpose(purpose) => format!(
+            "The site refuses all robots of the purpose {purpose}, whatever the file calls them."
+        ),
+        RefusedFor::Itself => "The site refuses the robot, whatever the file calls it.".to_owned(),
+    }
 }
 
 /// Says what is done about a breach.

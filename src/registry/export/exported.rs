@@ -1,8 +1,12 @@
 //! What an export says, and what it leaves out.
 
-use std::{borrow::Borrow, collections::BTreeMap};
+use std::{borrow::Borrow, collections::BTreeMap, fmt::Write as _};
 
+use super::text::plain_id;
 use crate::registry::{Robot, Status};
+
+/// Characters of a line of ids.
+const MAX_LINE_CHARS: usize = 100;
 
 /// Registry as a text for other programs.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -35,6 +39,41 @@ impl Exported {
             *reasons.entry(left_out.reason).or_default() += 1;
         }
         reasons
+    }
+
+    /// Returns the ids of what was left out by its reason, each once.
+    #[must_use]
+    pub fn ids_by_reason(&self) -> BTreeMap<&'static str, Vec<&str>> {
+        let mut ids: BTreeMap<_, Vec<&str>> = BTreeMap::new();
+        for left_out in &self.left_out {
+            let ids = ids.entry(left_out.reason).or_default();
+            if ids.last() != Some(&left_out.id.as_str()) {
+                ids.push(&left_out.id);
+            }
+        }
+        ids
+    }
+
+    /// Says at the end of the text what it leaves out, on lines that begin with `#`.
+    pub(crate) fn remarked(mut self) -> Self {
+        let mut remarks = String::new();
+        for (reason, ids) in self.ids_by_reason() {
+            // Writing to a string cannot fail.
+            let _ = write!(remarks, "# Left out, {reason}: {}", ids.len());
+            let mut width = MAX_LINE_CHARS;
+            for id in ids {
+                let id = plain_id(id);
+                if width + id.len() + 2 > MAX_LINE_CHARS {
+                    remarks.push_str("\n#  ");
+                    width = 3;
+                }
+                width += id.len() + 1;
+                let _ = write!(remarks, " {id}");
+            }
+            remarks.push('\n');
+        }
+        self.text.push_str(&remarks);
+        self
     }
 
     pub(crate) fn leave_out(&mut self, robot: &Robot, reason: &'static str) {

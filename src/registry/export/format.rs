@@ -49,6 +49,15 @@ impl ExportFormat {
             .find(|format| format.as_str() == word)
     }
 
+    /// Returns `true` if lines that begin with `#` are comments.
+    #[must_use]
+    pub fn has_comments(self) -> bool {
+        !matches!(
+            self,
+            Self::Registry(Format::CrawlerUserAgents | Format::AiRobotsTxt)
+        )
+    }
+
     /// Returns the name that a file of this format usually has.
     #[must_use]
     pub fn file_name(self) -> &'static str {

@@ -13,7 +13,7 @@ use tokio::{task::JoinSet, time};
 use tower::{BoxError, Service, ServiceExt as _, util::BoxCloneSyncService};
 use url::Url;
 
-use crate::document::{UnzipError, gunzip};
+use crate::fetch::{UnzipError, gunzip};
 
 use super::{PageAnswer, PageRequest, SourceError, SourceLimits};
 

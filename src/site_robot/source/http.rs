@@ -12,8 +12,7 @@ use http::{
 };
 use url::Url;
 
-use crate::document::{UnzipError, gunzip};
-use crate::fetch::{DirectClient, DirectSettings, shown_url};
+use crate::fetch::{DirectClient, DirectSettings, UnzipError, gunzip, shown_url};
 
 use super::{PageAnswer, PageRequest, RequestSigner, SiteAccess, SourceError, SourceLimits};
 

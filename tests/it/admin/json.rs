@@ -146,6 +146,36 @@ async fn a_refresh_runs_and_tells_its_outcome() {
 }
 
 #[tokio::test]
+async fn what_is_held_back_is_accepted_by_its_document() {
+    let (site, client) = script().await;
+    site.source.set(Reply::text(flat_file(100)));
+    site.refresh().await;
+    site.source.set(Reply::text(flat_file(80)));
+    let accept = |body: String| {
+        let client = &client;
+        async move { ask(client, Method::POST, "api/refresh/accept", &body).await }
+    };
+    let named = r#"{"source":"web-robots-db"}"#.to_owned();
+    let early = accept(named.clone()).await;
+    assert_eq!(early.status, StatusCode::CONFLICT);
+    assert_eq!(early.json()["error"]["code"], "not_held");
+    ask(&client, Method::POST, "api/refresh", "{}").await;
+    let browser = site.logged_in().await;
+    let job = browser.refresh_done().await;
+    assert_eq!(job["sources"][0]["state"], "held");
+    assert_eq!(job["sources"][0]["refresh"]["outcome"], "held");
+    let document = job["sources"][0]["refresh"]["document"].as_str().unwrap();
+    let of = |document: &str| format!(r#"{{"source":"web-robots-db","document":"{document}"}}"#);
+    assert_eq!(accept(of("x")).await.status, StatusCode::CONFLICT);
+    let unknown = accept(r#"{"source":"nobody"}"#.to_owned()).await;
+    assert_eq!(unknown.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(accept(of(document)).await.status, StatusCode::ACCEPTED);
+    let job = browser.refresh_done().await;
+    assert_eq!(job["sources"][0]["refresh"]["removed"], 20);
+    assert_eq!(accept(named).await.status, StatusCode::CONFLICT);
+}
+
+#[tokio::test]
 async fn a_second_refresh_waits_for_the_first() {
     let (site, client) = script().await;
     site.source.set(Reply::Hang);

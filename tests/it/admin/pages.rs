@@ -152,9 +152,59 @@ async fn force_accepts_what_looks_damaged() {
     let client = site.logged_in().await;
     site.source.set(Reply::text(flat_file(3)));
     client.post("refresh", &[]).await;
-    assert_eq!(client.refresh_done().await["sources"][0]["state"], "failed");
+    assert_eq!(client.refresh_done().await["sources"][0]["state"], "held");
     client.post("refresh", &[("force", "1")]).await;
     assert_eq!(client.refresh_done().await["sources"][0]["state"], "done");
+}
+
+#[tokio::test]
+async fn what_is_held_back_is_shown_with_a_button_that_accepts_just_that() {
+    let site = Plan::default().start().await;
+    let client = site.logged_in().await;
+    site.source.set(Reply::text(flat_file(100)));
+    site.refresh().await;
+    site.source.set(Reply::text(flat_file(80)));
+    client.post("refresh", &[]).await;
+    client.refresh_done().await;
+    let page = client.get("refresh").await.text();
+    assert!(page.contains("What was downloaded is held back."), "{page}");
+    assert!(
+        page.contains("held back: it has 80 robots, before it had 100"),
+        "{page}"
+    );
+    let overview = client.get("overview").await;
+    let text = overview.text();
+    assert!(
+        text.contains("What was downloaded of Web Robots Database is held back"),
+        "{text}"
+    );
+    assert!(!text.contains("failed"), "{text}");
+    assert!(overview.body.contains("Accept the download"));
+    let status = client.get("api/status").await.json();
+    let held = status["sources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find_map(|source| source["held"].as_object())
+        .unwrap();
+    let document = held["document"].as_str().unwrap().to_owned();
+    assert!(overview.body.contains(&document));
+
+    let other = "0".repeat(64);
+    let fields = [("source", "web-robots-db"), ("document", other.as_str())];
+    let refused = client.post("refresh/accept", &fields).await;
+    assert_eq!(refused.status, StatusCode::CONFLICT);
+    let fields = [("source", "web-robots-db"), ("document", document.as_str())];
+    let accepted = client.post("refresh/accept", &fields).await;
+    assert_eq!(accepted.header("location"), "../refresh");
+    assert_eq!(
+        client.refresh_done().await["sources"][0]["refresh"]["removed"],
+        20
+    );
+    let overview = client.get("overview").await.text();
+    assert!(!overview.contains("is held back"), "{overview}");
+    let again = client.post("refresh/accept", &fields).await;
+    assert_eq!(again.status, StatusCode::CONFLICT);
 }
 
 #[tokio::test]
@@ -371,6 +421,7 @@ async fn poison(site: &Site) -> i64 {
             quarantined: 1,
             unusable: 1,
             problems: vec![HOSTILE.to_owned()],
+            held_sha256: None,
         })
         .await
         .unwrap()

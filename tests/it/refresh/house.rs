@@ -109,7 +109,11 @@ impl House {
     }
 
     pub(super) async fn force(&self) -> Result<RefreshRecord, RefreshError> {
-        self.refresh_with(RefreshOptions { force: true }).await
+        self.refresh_with(RefreshOptions {
+            force: true,
+            ..RefreshOptions::default()
+        })
+        .await
     }
 
     async fn refresh_with(&self, options: RefreshOptions) -> Result<RefreshRecord, RefreshError> {
@@ -129,7 +133,7 @@ impl House {
     /// Refreshes what must fail; returns the record of it.
     pub(super) async fn fail(&self) -> RefreshRecord {
         match self.refresh().await {
-            Err(RefreshError::Failed(record)) => *record,
+            Err(RefreshError::Failed(record) | RefreshError::Held(record)) => *record,
             other => panic!("a failure was expected: {other:?}"),
         }
     }

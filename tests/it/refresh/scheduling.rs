@@ -159,7 +159,10 @@ async fn a_refresh_under_way_makes_the_next_one_busy() {
 
     let wrd = Source::web_robots_db();
     for refresher in [&house.refresher, &neighbour] {
-        let options = RefreshOptions { force: true };
+        let options = RefreshOptions {
+            force: true,
+            ..RefreshOptions::default()
+        };
         let result = refresher.refresh(&wrd, Trigger::Admin, options).await;
         assert!(matches!(result, Err(RefreshError::Busy(..))), "{result:?}");
     }

@@ -48,6 +48,7 @@ fn record(source: Source, started_ms: i64) -> RefreshRecord {
         quarantined: 6,
         unusable: 7,
         problems: vec!["line 7: \"no id\"".to_owned(), String::new()],
+        held_sha256: Some("ab".repeat(32)),
     }
 }
 
@@ -57,6 +58,7 @@ async fn a_refresh_comes_back_as_it_was_recorded(database: TestDatabase) {
     for outcome in [
         RefreshOutcome::Replaced,
         RefreshOutcome::NotModified,
+        RefreshOutcome::Held,
         RefreshOutcome::Failed,
     ] {
         let mut expected = record(web_robots(), 1_000);

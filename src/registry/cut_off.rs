@@ -1,0 +1,216 @@
+//! Does a file end where its author ended it?
+
+use std::{
+    collections::{HashMap, HashSet},
+    mem,
+};
+
+use super::Format;
+
+/// Records from which on it is known which fields one has.
+const FEWEST_RECORDS: usize = 10;
+/// Part of the records that have a field which each has: all but two in a hundred.
+const USUAL_PERCENT: usize = 98;
+/// Bytes of the longest name of a field.
+const MAX_NAME_BYTES: usize = 64;
+
+/// Returns `true` if the bytes end in the middle of a line.
+///
+/// Formats that are JSON have no lines: cut off, they cannot be read at all.
+#[must_use]
+pub fn is_open_ended(format: Format, bytes: &[u8]) -> bool {
+    let has_lines = matches!(format, Format::WebRobotsDb | Format::Matomo | Format::List);
+    let mut behind = bytes.iter().rev().skip_while(|b| matches!(b, b' ' | b'\t'));
+    has_lines && !matches!(behind.next(), None | Some(b'\n' | b'\r'))
+}
+
+/// Returns the fields that the last record lacks, and that all others have but for a few.
+///
+/// A file that was cut off between two lines ends in such a record; one that was cut
+/// off between two records, or before a field that many lack, is not found out.
+#[must_use]
+pub fn missing_at_the_end(format: Format, bytes: &[u8]) -> Vec<String> {
+    let read = match format {
+        Format::WebRobotsDb => flat_line,
+        Format::Matomo => yaml_line,
+        Format::CrawlerUserAgents | Format::AiRobotsTxt | Format::List => return Vec::new(),
+    };
+    let mut records = Records::default();
+    let end = if bytes.contains(&b'\n') { b'\n' } else { b'\r' };
+    for line in bytes.split(|b| *b == end) {
+        read(line.trim_ascii_end(), &mut records);
+    }
+    records.end();
+    records.missing()
+}
+
+/// Which fields the records of a file have.
+#[derive(Debug, Default)]
+struct Records {
+    number: usize,
+    counts: HashMap<String, usize>,
+    /// Fields of the record that is being read, then of the last one.
+    open: HashSet<String>,
+    last: HashSet<String>,
+}
+
+impl Records {
+    fn end(&mut self) {
+        if self.open.is_empty() {
+            return;
+        }
+        self.last = mem::take(&mut self.open);
+        self.number += 1;
+        for name in &self.last {
+            *self.counts.entry(name.clone()).or_default() += 1;
+        }
+    }
+
+    fn missing(&self) -> Vec<String> {
+        let others = self.number.saturating_sub(1);
+        if others < FEWEST_RECORDS {
+            return Vec::new();
+        }
+        let is_usual = |count: usize| count * 100 >= others * USUAL_PERCENT;
+        let missing = self.counts.iter();
+        let missing =
+            missing.filter(|(name, count)| !self.last.contains(*name) && is_usual(**count));
+        let mut missing: Vec<_> = missing.map(|(name, _)| name.clone()).collect();
+        missing.sort_unstable();
+        missing
+    }
+}
+
+/// Reads a line of a flat file: a blank one ends a record, and so does a second id.
+fn flat_line(line: &[u8], records: &mut Records) {
+    if line.is_empty() {
+        records.end();
+        return;
+    }
+    let name = field_name(line).map(|name| name.replace('_', "-"));
+    // Prose before and behind the records has colons too.
+    let name = name.filter(|name| name.starts_with("robot-") || !records.open.is_empty());
+    if let Some(name) = name {
+        if name == "robot-id" && records.open.contains(&name) {
+            records.end();
+        }
+        records.open.insert(name);
+    }
+}
+
+/// Reads a line of `bots.yml`: `- ` begins an entry.
+fn yaml_line(line: &[u8], records: &mut Records) {
+    let key = match (line.strip_prefix(b"- "), line.strip_prefix(b"  ")) {
+        (Some(key), _) => {
+            records.end();
+            key
+        }
+        (None, Some(key)) => key,
+        (None, None) => return,
+    };
+    records.open.extend(field_name(key));
+}
+
+/// Returns the name before a colon, in lower case.
+fn field_name(line: &[u8]) -> Option<String> {
+    let end = line.iter().position(|b| *b == b':')?;
+    let name = std::str::from_utf8(line.get(..end)?).ok()?.trim_end();
+    let fits = name.len() <= MAX_NAME_BYTES
+        && name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
+    fits.then(|| name.to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flat(records: usize) -> String {
+        let record = |n| {
+            format!(
+                "robot-id: r{n}\nrobot-name: R{n}\nrobot_useragent: R{n}/1\n  more\nmodified-by: me\n\n"
+            )
+        };
+        (0..records).map(record).collect()
+    }
+
+    fn yaml(records: usize) -> String {
+        let record = |n| {
+            format!("- regex: 'R{n}'\n  name: 'R{n}'\n  producer:\n    name: 'Me'\n    url: ''\n\n")
+        };
+        (0..records).map(record).collect()
+    }
+
+    fn missing(format: Format, text: &str) -> String {
+        missing_at_the_end(format, text.as_bytes()).join(" ")
+    }
+
+    #[test]
+    fn a_line_that_does_not_end_is_seen_in_formats_with_lines() {
+        for (format, text, is_open) in [
+            (Format::WebRobotsDb, "robot-id: x", true),
+            (Format::WebRobotsDb, "robot-id: x\r", false),
+            (Format::List, "A\nB", true),
+            (Format::List, "", false),
+            (Format::List, "A\n \t", false),
+            (Format::List, "A\nB \t", true),
+            (Format::Matomo, "- regex: 'x'", true),
+            (Format::AiRobotsTxt, "{}", false),
+            (Format::CrawlerUserAgents, "[]", false),
+        ] {
+            assert_eq!(is_open_ended(format, text.as_bytes()), is_open, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_last_record_that_lacks_what_the_others_have_was_cut_off() {
+        let before = |text: &str, mark: &str| {
+            let (before, _) = text.rsplit_once(mark).unwrap();
+            before.to_owned()
+        };
+        let whole = flat(30);
+        assert_eq!(missing(Format::WebRobotsDb, &whole), "");
+        assert_eq!(
+            missing(Format::WebRobotsDb, &before(&whole, "robot-name: R29")),
+            "modified-by robot-name robot-useragent"
+        );
+        // Between two records nothing can be seen, nor in a file of a few.
+        let between = before(&whole, "robot-id: r29");
+        assert_eq!(missing(Format::WebRobotsDb, &between), "");
+        let few = "robot-id: a\nrobot-name: A\n\nrobot-id: b\n";
+        assert_eq!(missing(Format::WebRobotsDb, few), "");
+
+        let whole = yaml(30);
+        assert_eq!(missing(Format::Matomo, &whole), "");
+        let cut = before(&whole, "  producer:");
+        assert_eq!(missing(Format::Matomo, &cut), "producer");
+    }
+
+    #[test]
+    fn records_are_told_apart_as_the_parser_does() {
+        let whole = flat(30);
+        for text in [
+            whole.replace('\n', "\r\n"),
+            whole.replace('\n', "\r"),
+            whole.replace("\n\n", "\n"),
+            format!("{whole}robot-useragent: x\nrobot-name: X\nmodified-by: me\nrobot-id: x\n"),
+            format!("# head\nSee: below\n\n{whole}There is no more.\nWrite to: me\n"),
+        ] {
+            assert_eq!(missing(Format::WebRobotsDb, &text), "", "{text}");
+        }
+        let cut = format!("{whole}robot-name: X\n").replace('\n', "\r\n");
+        assert_eq!(
+            missing(Format::WebRobotsDb, &cut),
+            "modified-by robot-id robot-useragent"
+        );
+    }
+
+    #[test]
+    fn a_field_that_some_records_lack_says_nothing() {
+        let mut text = flat(30);
+        text.push_str(&flat(3).replace("modified-by: me\n", ""));
+        assert_eq!(missing(Format::WebRobotsDb, &text), "");
+    }
+}

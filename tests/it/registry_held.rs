@@ -1,0 +1,111 @@
+//! What a source would do damage with, on the command line.
+
+use std::{fs, path::Path};
+
+use tempfile::TempDir;
+
+use crate::support::program::{run, succeed};
+
+struct House {
+    directory: TempDir,
+}
+
+impl House {
+    /// A list of so many robots as the only source, read once.
+    fn new(robots: usize) -> Self {
+        let house = Self {
+            directory: tempfile::tempdir().unwrap(),
+        };
+        let text =
+            "web_robots_db = ''\n[[source]]\nname = 'own'\nurl = 'own.list'\nformat = 'list'\n";
+        fs::write(house.path().join("robot-detection.toml"), text).unwrap();
+        house.list(robots);
+        succeed(house.path(), &["registry", "refresh"]);
+        house
+    }
+
+    fn list(&self, robots: usize) {
+        let names: Vec<String> = (0..robots).map(|n| format!("Fetcher{n}x\n")).collect();
+        fs::write(self.path().join("own.list"), names.concat()).unwrap();
+    }
+
+    fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Runs a command; returns its exit code, and what it says on both streams.
+    fn run(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
+        let output = run(self.path(), arguments);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (
+            output.status.code(),
+            text(&output.stdout),
+            text(&output.stderr),
+        )
+    }
+
+    fn robots(&self) -> usize {
+        let list = succeed(self.path(), &["registry", "list", "--source", "own"]);
+        list.lines().skip(1).count()
+    }
+}
+
+#[test]
+fn what_is_held_back_is_told_until_it_is_accepted() {
+    let house = House::new(50);
+    house.list(40);
+    let (code, _, said) = house.run(&["registry", "refresh"]);
+    assert_eq!(code, Some(1));
+    let reason =
+        "held back: it has 40 robots, before it had 50: more than a tenth would go at once";
+    assert!(
+        said.starts_with(&format!("error: own: {reason}"))
+            && said.contains("--accept puts it in force"),
+        "{said}"
+    );
+    assert_eq!(house.robots(), 50);
+    let advice = "`registry refresh --source own --accept` puts it in force";
+    let (_, _, said) = house.run(&["registry", "list", "--source", "own"]);
+    assert!(said.contains(reason) && said.contains(advice), "{said}");
+    let (_, report, _) = house.run(&["doctor", "--offline"]);
+    let line = report.lines().find(|line| line.contains(reason));
+    let line = line.unwrap_or_else(|| panic!("{report}"));
+    assert!(
+        line.starts_with("warn  source own: ") && line.contains(advice),
+        "{line}"
+    );
+
+    // It has changed meanwhile: what was looked at is not there.
+    house.list(30);
+    let (code, _, said) = house.run(&["registry", "refresh", "--source", "own", "--accept"]);
+    assert_eq!(code, Some(1));
+    assert!(
+        said.contains("it has changed since it was held back"),
+        "{said}"
+    );
+    assert_eq!(house.robots(), 50);
+
+    let (code, out, said) = house.run(&["registry", "refresh", "--accept"]);
+    assert_eq!((code, said.as_str()), (Some(0), ""), "{out}");
+    assert!(out.contains("own: 0 added, 0 changed, 20 removed"), "{out}");
+    assert_eq!(house.robots(), 30);
+    let (_, report, _) = house.run(&["doctor", "--offline"]);
+    assert!(!report.contains("held back"), "{report}");
+    let (code, _, said) = house.run(&["registry", "refresh", "--accept"]);
+    assert_eq!(code, Some(1));
+    assert!(said.contains("nothing is held back"), "{said}");
+}
+
+#[test]
+fn json_tells_held_back_from_failed() {
+    let house = House::new(50);
+    house.list(40);
+    let (code, out, _) = house.run(&["registry", "refresh", "--json"]);
+    assert_eq!(code, Some(1));
+    let told: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(told[0]["outcome"], "held");
+    fs::remove_file(house.path().join("own.list")).unwrap();
+    let (_, out, _) = house.run(&["registry", "refresh", "--json"]);
+    let told: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(told[0]["outcome"], "failed");
+}

@@ -1,0 +1,209 @@
+//! Robots that are refused by purpose, whatever robots.txt calls them.
+
+use std::fs;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::support::{
+    http::{Reply, TestServer},
+    program::{Server, request, run, succeed},
+};
+
+/// Robots that train models, none with a published token, and the token that stands for it.
+///
+/// Before tokens were derived from names each of them was let in, and stood in no file.
+const NAMED: [(&str, &str); 12] = [
+    ("Mozilla/5.0 (compatible; DeepSeekBot/1.0)", "DeepSeekBot"),
+    ("img2dataset", "img2dataset"),
+    ("anthropic-ai/1.0", "anthropic-ai"),
+    ("ChatGLM-Spider/1.0", "ChatGLM-Spider"),
+    ("Factset_spyderbot/1.0", "Factset_spyderbot"),
+    ("FriendlyCrawler/1.0", "FriendlyCrawler"),
+    ("imageSpider", "imageSpider"),
+    ("KunatoCrawler/2", "KunatoCrawler"),
+    ("laion-huggingface-processor", "laion-huggingface-processor"),
+    ("omgilibot/0.4", "omgilibot"),
+    ("Spawning-AI", "Spawning-AI"),
+    ("webzio-extended/1.0", "webzio-extended"),
+];
+
+struct House {
+    directory: TempDir,
+    upstream: TestServer,
+}
+
+impl House {
+    fn new(robots_txt: &str) -> Self {
+        let upstream = TestServer::with(|seen| match seen.path.as_str() {
+            "/robots.txt" => Reply::text("User-agent: *\nDisallow: /theirs\n"),
+            _ => Reply::text("site"),
+        });
+        let url = upstream.url("");
+        let directory = tempfile::tempdir().unwrap();
+        let text = format!(
+            "web_robots_db = ''\n[server]\nupstream = '{url}'\nlisten = '127.0.0.1:0'\n\
+             [robots_txt]\nrefuse_purposes = ['ai-training']\n{robots_txt}\n"
+        );
+        fs::write(directory.path().join("robot-detection.toml"), text).unwrap();
+        Self {
+            directory,
+            upstream,
+        }
+    }
+
+    fn serve(&self) -> Server {
+        Server::start(self.directory.path(), &["serve"])
+    }
+
+    /// Adds a robot that trains models, and that no `User-agent` line can name.
+    fn add_unnamed(&self) {
+        let arguments = [
+            "registry",
+            "add",
+            "wide",
+            "--useragent",
+            "Wide Open Gatherer",
+            "--name",
+            "Wide Open Gatherer",
+            "--purpose",
+            "ai-training",
+        ];
+        succeed(self.directory.path(), &arguments);
+    }
+}
+
+fn get(server: &Server, path: &str, user_agent: &str) -> (u16, String) {
+    let headers = [("Host", "www.example.com"), ("User-Agent", user_agent)];
+    let answer = request(server.addr, "GET", path, &headers);
+    (answer.status, answer.text())
+}
+
+#[test]
+fn robots_of_a_purpose_are_listed_and_refused_whether_or_not_they_have_a_token() {
+    let house = House::new("serve = 'settings'\nenforce = 'on'");
+    let server = house.serve();
+    let (_, file) = get(&server, "/robots.txt", "x");
+    for (user_agent, token) in NAMED {
+        let line = format!("User-agent: {token}");
+        assert!(file.lines().any(|found| found == line), "{line}\n{file}");
+        let (status, text) = get(&server, "/articles/1", user_agent);
+        assert_eq!(status, 403, "{user_agent}: {text}");
+    }
+    for user_agent in ["Googlebot/2.1", "AhrefsBot/7.0"] {
+        assert_eq!(
+            get(&server, "/articles/1", user_agent).0,
+            200,
+            "{user_agent}"
+        );
+    }
+    assert_eq!(get(&server, "/robots.txt", "DeepSeekBot/1.0").0, 200);
+}
+
+#[test]
+fn all_robots_of_the_bundled_registry_that_train_models_are_refused() {
+    let house = House::new("serve = 'merge'\nenforce = 'on'");
+    let server = house.serve();
+    let list = [
+        "registry",
+        "list",
+        "--bundled",
+        "--purpose",
+        "ai-training",
+        "--json",
+    ];
+    let rows = succeed(house.directory.path(), &list);
+    let rows: Vec<Value> = serde_json::from_str(&rows).unwrap();
+    assert!(rows.len() > 40);
+    for row in rows {
+        let origin = row["product_token_origin"].as_str();
+        assert!(
+            row["product_token"].is_string() && matches!(origin, Some("published" | "derived")),
+            "{row}"
+        );
+        let sent = row["patterns"][0]["text"].as_str().unwrap();
+        let user_agent = format!("{}/1.0", sent.trim_end_matches('/'));
+        assert_eq!(
+            get(&server, "/articles/1", &user_agent).0,
+            403,
+            "{user_agent}"
+        );
+    }
+}
+
+#[test]
+fn a_robot_that_robots_txt_cannot_name_is_refused_and_told_of() {
+    for (settings, status, told) in [
+        (
+            "serve = 'settings'\nenforce = 'on'",
+            403,
+            "they are refused all the same",
+        ),
+        (
+            "serve = 'merge'\nenforce = 'on'",
+            403,
+            "they are refused all the same",
+        ),
+        (
+            "serve = 'settings'\nenforce = 'report'",
+            200,
+            "they pass: set robots_txt.enforce to on",
+        ),
+    ] {
+        let house = House::new(settings);
+        house.add_unnamed();
+        let server = house.serve();
+        let (found, text) = get(&server, "/articles/1", "Wide Open Gatherer/1.0");
+        assert_eq!(found, status, "{settings}: {text}");
+        if status == 403 {
+            assert!(
+                text.contains("refuses all robots of the purpose ai-training"),
+                "{text}"
+            );
+        }
+        let (_, file) = get(&server, "/robots.txt", "x");
+        assert!(!file.contains("Wide"), "{file}");
+        let path = house.directory.path();
+        let report = run(path, &["doctor", "--offline"]);
+        let report = String::from_utf8_lossy(&report.stdout).into_owned();
+        let line = report
+            .lines()
+            .find(|line| line.contains("wide (ai-training)"));
+        let line = line.unwrap_or_else(|| panic!("{report}"));
+        assert!(
+            line.starts_with("warn  robots.txt: ") && line.contains(told),
+            "{line}"
+        );
+        let explained = succeed(
+            path,
+            &[
+                "explain",
+                "--path",
+                "/a",
+                "--user-agent",
+                "Wide Open Gatherer",
+            ],
+        );
+        assert!(
+            explained.contains("The site refuses all robots of the purpose ai-training"),
+            "{explained}"
+        );
+        assert!(house.upstream.seen().len() < 1_000);
+    }
+}
+
+#[test]
+fn a_token_is_told_as_published_or_derived() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    for (id, line) in [
+        ("gptbot", "robots.txt    GPTBot\n"),
+        (
+            "img2dataset",
+            "robots.txt    img2dataset, derived from its name\n",
+        ),
+    ] {
+        let shown = succeed(path, &["registry", "show", id]);
+        assert!(shown.contains(line), "{shown}");
+    }
+}
