@@ -24,7 +24,7 @@ const LIBRARIES: &[&str] = &[
 
 /// Returns the sign in a User-Agent by its shape: a program's name alone.
 pub(super) fn find(text: &[u8]) -> Option<Unlisted> {
-    if text.len() > MAX_BYTES {
+    if text.len() > MAX_BYTES || names_system(text) {
         return None;
     }
     if let Some(range) = bare_mozilla(text) {
@@ -38,6 +38,13 @@ pub(super) fn find(text: &[u8]) -> Option<Unlisted> {
     } else {
         find_at_start(text)
     }
+}
+
+/// Tells whether a User-Agent begins as nearly all browsers' do, which is told quickly.
+fn names_system(text: &[u8]) -> bool {
+    let systems: [&[u8]; 5] = [b"Windows", b"Linux", b"Mac", b"iP", b"X11"];
+    let said = text.strip_prefix(b"Mozilla/5.0 (");
+    said.is_some_and(|said| systems.iter().any(|own| said.starts_with(own)))
 }
 
 /// Returns where `Mozilla/5.0` stands with nothing behind it, `compatible` alone, or at
@@ -106,10 +113,7 @@ fn find_at_start(text: &[u8]) -> Option<Unlisted> {
 /// Returns the name behind `Mozilla/5.0` where no browser, system or device has one.
 fn find_behind_mozilla(text: &[u8]) -> Option<Unlisted> {
     let start = text.iter().position(|byte| b" (".contains(byte))?;
-    // What nearly all browsers say is told quickly.
-    let said = text.get(start + b" (".len()..).unwrap_or_default();
-    let systems: [&[u8]; 5] = [b"Windows", b"Linux", b"Mac", b"iP", b"X11"];
-    if systems.into_iter().any(|own| said.starts_with(own)) || has_platform(text) {
+    if has_platform(text) {
         return None;
     }
     let names = text.get(start..)?.split(|&byte| !is_name(byte));
