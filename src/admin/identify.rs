@@ -62,7 +62,9 @@ pub(super) struct Answer {
 
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ClaimView {
+    /// Of a User-Agent that many people share, `shared`.
     pub(super) id: String,
+    pub(super) kind: &'static str,
     pub(super) purpose: &'static str,
     /// What its User-Agent gave away: a pattern, or the sign of an unlisted robot.
     pub(super) evidence: String,
@@ -167,10 +169,11 @@ impl ClaimView {
         let (before, matched, after) = cut(user_agent, range.start, range.end);
         Self {
             id: claim.id().to_owned(),
+            kind: claim.kind().as_str(),
             purpose: claim.purpose().as_str(),
             evidence: claim.to_string(),
             listed: match claim {
-                Claim::Listed(listed) => Some(ListedView::new(listed)),
+                Claim::Listed(listed) | Claim::Shared(listed) => Some(ListedView::new(listed)),
                 Claim::Unlisted(_) | Claim::Nameless => None,
             },
             start: range.start,

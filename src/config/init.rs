@@ -51,7 +51,9 @@ const RULES: &str = "
 #   operators  names, in any case
 #   sources    bundled, web-robots-db, manual, or the name of a [[source]]
 #   visitors   listed, unlisted, nameless (no User-Agent, or an empty one); robots: all
-#              three. Without it nameless visitors are not meant: by default they pass
+#              three; shared (a User-Agent that stands for many people, such as that of
+#              Amazon CloudFront); people: shared, as a person always passes; all.
+#              Without it nameless and shared are not meant: by default they pass
 #   unlisted   true: visitors = \"unlisted\"; false: visitors = \"listed\"
 #   verdicts   on who the robot says it is: verified, spoofed, unverifiable, pending
 # action:

@@ -11,6 +11,9 @@ pub const UNLISTED: &str = "unlisted";
 /// Id that stands for every visitor without a User-Agent.
 pub const NAMELESS: &str = "nameless";
 
+/// Word for a User-Agent that stands for many people.
+pub const SHARED: &str = "shared";
+
 /// Kind of a visitor: what a request says that it comes from.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
@@ -23,11 +26,22 @@ pub enum Kind {
     Unlisted,
     /// Somebody without a User-Agent, or with an empty one.
     Nameless,
+    /// Somebody whose User-Agent stands for many people: a CDN's, a translator's.
+    Shared,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: &'static [Self] = &[Self::Person, Self::Listed, Self::Unlisted, Self::Nameless];
+    pub const ALL: &'static [Self] = &[
+        Self::Person,
+        Self::Listed,
+        Self::Unlisted,
+        Self::Nameless,
+        Self::Shared,
+    ];
+
+    /// Kinds of people.
+    pub const PEOPLE: &'static [Self] = &[Self::Person, Self::Shared];
 
     /// Kinds of those who are no people.
     pub const ROBOTS: &'static [Self] = &[Self::Listed, Self::Unlisted, Self::Nameless];
@@ -40,7 +54,14 @@ impl Kind {
             Self::Listed => "listed",
             Self::Unlisted => UNLISTED,
             Self::Nameless => NAMELESS,
+            Self::Shared => SHARED,
         }
+    }
+
+    /// Returns `true` for those who are no robots.
+    #[must_use]
+    pub fn is_of_people(self) -> bool {
+        Self::PEOPLE.contains(&self)
     }
 
     /// Returns the kind that a word names.
@@ -57,7 +78,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Claim of a User-Agent to be a robot; it is not a proof.
+/// What a request says that it comes from, where that is no one person; it is not a proof.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Claim<'d> {
     /// A robot of the registry.
@@ -68,6 +89,11 @@ pub enum Claim<'d> {
     ///
     /// [`Detector::claim`](super::Detector::claim) says so, [`Detector::identify`](super::Detector::identify) never.
     Nameless,
+    /// Many people at once, by a record of the registry that [says so](Purpose::Shared): no
+    /// robot is claimed.
+    ///
+    /// It is said by [`Detector::claim`](super::Detector::claim) alone too.
+    Shared(Listed<'d>),
 }
 
 /// Claim to be a robot of the registry: the robot, the pattern and where it matched.
@@ -83,13 +109,14 @@ pub struct Listed<'d> {
 }
 
 impl<'d> Claim<'d> {
-    /// Returns the robot's id, [`UNLISTED`] where no registry lists it, or [`NAMELESS`].
+    /// Returns the robot's id, [`UNLISTED`] where no registry lists it, [`NAMELESS`] or [`SHARED`].
     #[must_use]
     pub fn id(&self) -> &'d str {
         match self {
             Self::Listed(listed) => &listed.robot.id,
             Self::Unlisted(_) => UNLISTED,
             Self::Nameless => NAMELESS,
+            Self::Shared(_) => SHARED,
         }
     }
 
@@ -100,6 +127,7 @@ impl<'d> Claim<'d> {
             Self::Listed(_) => Kind::Listed,
             Self::Unlisted(_) => Kind::Unlisted,
             Self::Nameless => Kind::Nameless,
+            Self::Shared(_) => Kind::Shared,
         }
     }
 
@@ -108,7 +136,16 @@ impl<'d> Claim<'d> {
     pub fn robot(&self) -> Option<&'d Arc<Robot>> {
         match self {
             Self::Listed(listed) => Some(listed.robot),
-            Self::Unlisted(_) | Self::Nameless => None,
+            Self::Unlisted(_) | Self::Nameless | Self::Shared(_) => None,
+        }
+    }
+
+    /// Returns the record of what many people share, `None` of any other claim.
+    #[must_use]
+    pub fn shared(&self) -> Option<&'d Arc<Robot>> {
+        match self {
+            Self::Shared(listed) => Some(listed.robot),
+            Self::Listed(_) | Self::Unlisted(_) | Self::Nameless => None,
         }
     }
 
@@ -116,7 +153,7 @@ impl<'d> Claim<'d> {
     #[must_use]
     pub fn pattern(&self) -> Option<&'d Pattern> {
         match self {
-            Self::Listed(listed) => Some(listed.pattern),
+            Self::Listed(listed) | Self::Shared(listed) => Some(listed.pattern),
             Self::Unlisted(_) | Self::Nameless => None,
         }
     }
@@ -125,7 +162,7 @@ impl<'d> Claim<'d> {
     #[must_use]
     pub fn purpose(&self) -> Purpose {
         match self {
-            Self::Listed(listed) => listed.robot.purpose,
+            Self::Listed(listed) | Self::Shared(listed) => listed.robot.purpose,
             Self::Unlisted(unlisted) => unlisted.sign.purpose(),
             Self::Nameless => Purpose::Unknown,
         }
@@ -135,7 +172,7 @@ impl<'d> Claim<'d> {
     #[must_use]
     pub fn range(&self) -> Range<usize> {
         match self {
-            Self::Listed(listed) => listed.range.clone(),
+            Self::Listed(listed) | Self::Shared(listed) => listed.range.clone(),
             Self::Unlisted(unlisted) => unlisted.range.clone(),
             Self::Nameless => 0..0,
         }
@@ -146,7 +183,7 @@ impl<'d> Claim<'d> {
 impl fmt::Display for Claim<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Listed(listed) => listed.pattern.fmt(f),
+            Self::Listed(listed) | Self::Shared(listed) => listed.pattern.fmt(f),
             Self::Unlisted(unlisted) => unlisted.sign.fmt(f),
             Self::Nameless => f.write_str("missing User-Agent"),
         }

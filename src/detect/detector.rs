@@ -1,15 +1,15 @@
 //! Names the robot behind a User-Agent.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, ops::Range, sync::Arc};
 
 use super::{
-    Claim, Listed, MAX_USER_AGENT_BYTES,
+    Claim, Listed, MAX_USER_AGENT_BYTES, Sign, Unlisted,
     matcher::{Builder, Limits, Matcher},
     names, skipped,
     unlisted::{self, Glance, MARKS},
-    visitors::{AnyRobot, MostSpecific},
+    visitors::{AnyRobot, MostSpecific, OnlyMarks},
 };
-use crate::registry::{Pattern, Robot, Source};
+use crate::registry::{Pattern, Purpose, Robot, Source};
 
 /// What one detector takes.
 pub(super) const LIMITS: Limits = Limits {
@@ -28,6 +28,8 @@ pub struct Detector {
     rejected: Vec<Rejected>,
     matcher: Option<Arc<Matcher>>,
     recognises_unlisted: bool,
+    /// Whether a record is of what many people share.
+    knows_shared: bool,
 }
 
 /// Pattern of an active robot that the detector does not match.
@@ -87,6 +89,9 @@ impl Detector {
         builder.add_marks(MARKS);
         Ok(Self {
             patterns: Arc::new(Patterns::of(&taking_part)),
+            knows_shared: taking_part
+                .iter()
+                .any(|robot| robot.purpose == Purpose::Shared),
             robots: taking_part,
             rejected,
             matcher: Some(Arc::new(builder.build()?)),
@@ -124,6 +129,12 @@ impl Detector {
     /// those that always do.
     #[must_use]
     pub fn identify(&self, user_agent: &[u8]) -> Option<Claim<'_>> {
+        let claim = self.find(user_agent)?;
+        claim.shared().is_none().then_some(claim)
+    }
+
+    /// Returns the robot that a User-Agent names, or the record that many people share.
+    fn find(&self, user_agent: &[u8]) -> Option<Claim<'_>> {
         let matcher = self.matcher.as_deref()?;
         let mut best = MostSpecific::new(self.recognises_unlisted);
         let left = skipped::between(read(user_agent));
@@ -136,17 +147,42 @@ impl Detector {
             return unlisted.map(Claim::Unlisted);
         };
         let robot = owner.robot as usize;
-        Some(Claim::Listed(Listed {
+        let listed = Listed {
             robot: self.robots.get(robot)?,
             pattern: self.patterns.get(robot, owner.pattern as usize)?,
             range,
-        }))
+        };
+        if listed.robot.purpose != Purpose::Shared {
+            return Some(Claim::Listed(listed));
+        }
+        let named = self.named_unlisted(matcher, user_agent, left, &listed.range);
+        Some(named.map_or(Claim::Shared(listed), Claim::Unlisted))
+    }
+
+    /// Returns the unlisted robot that a User-Agent names by a robot's word, outside of what is shared.
+    #[cold]
+    fn named_unlisted(
+        &self,
+        matcher: &Matcher,
+        user_agent: &[u8],
+        left: Range<usize>,
+        shared: &Range<usize>,
+    ) -> Option<Unlisted> {
+        if !self.recognises_unlisted {
+            return None;
+        }
+        let mut marks = OnlyMarks::new(shared.clone());
+        matcher.scan(user_agent, left.clone(), &mut marks);
+        let found = unlisted::find(read(user_agent), left, &mut marks.marks)?;
+        let is_beside = found.range.end <= shared.start || found.range.start >= shared.end;
+        (found.sign == Sign::Word && is_beside).then_some(found)
     }
 
     /// Returns what a request claims whose User-Agent this is; an empty one is [nameless](Claim::Nameless).
     ///
-    /// Of any other it is what [`identify`](Self::identify) returns. A request without
-    /// the header is to be asked about with an empty one.
+    /// One that stands for many people is [shared](Claim::Shared). Of any other it is what
+    /// [`identify`](Self::identify) returns. A request without the header is to be asked
+    /// about with an empty one.
     ///
     /// # Example
     ///
@@ -163,7 +199,7 @@ impl Detector {
         if user_agent.trim_ascii().is_empty() {
             return Some(Claim::Nameless);
         }
-        self.identify(user_agent)
+        self.find(user_agent)
     }
 
     /// Tells whether a User-Agent is a robot's: whether [`Detector::identify`] names one.
@@ -189,7 +225,8 @@ impl Detector {
         let Some(matcher) = self.matcher.as_deref() else {
             return false;
         };
-        self.is_named(matcher, read(user_agent)) || self.is_found(matcher, user_agent)
+        let is_any = self.is_named(matcher, read(user_agent)) || self.is_found(matcher, user_agent);
+        is_any && !(self.knows_shared && self.identify(user_agent).is_none())
     }
 
     /// Tells whether a robot is found in a User-Agent that does not begin with its name.

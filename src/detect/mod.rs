@@ -37,6 +37,14 @@
 //! The answer is [`Claim::Unlisted`], with the id [`UNLISTED`], so that a site
 //! can treat these robots apart. Its marks are found in the same pass.
 //!
+//! # What many people share
+//!
+//! A record of the purpose [`Shared`](crate::registry::Purpose::Shared) is no robot's: its
+//! User-Agent stands for many people, as that of a CDN or a translator does. Any robot's
+//! name goes before it, also a word that robots call themselves. What is left is
+//! [`Claim::Shared`], which [`Detector::claim`] tells; to [`Detector::identify`] it is
+//! nobody's.
+//!
 //! # Example
 //!
 //! ```
@@ -81,7 +89,7 @@ mod verdict;
 mod visitors;
 mod words;
 
-pub use claim::{Claim, Kind, Listed, NAMELESS, UNLISTED};
+pub use claim::{Claim, Kind, Listed, NAMELESS, SHARED, UNLISTED};
 pub use detector::{BuildError, Detector, Rejected};
 pub use duplicates::Duplicates;
 #[cfg(feature = "formats")]

@@ -60,6 +60,43 @@ impl Visitor for MostSpecific {
     }
 }
 
+/// Visitor that looks for the marks of unlisted robots alone, outside of a range.
+pub(super) struct OnlyMarks {
+    outside: Range<usize>,
+    pub(super) marks: Marks,
+}
+
+impl OnlyMarks {
+    pub(super) fn new(outside: Range<usize>) -> Self {
+        Self {
+            outside,
+            marks: Marks::default(),
+        }
+    }
+}
+
+impl Visitor for OnlyMarks {
+    fn wants(&self, _owner: Owner) -> bool {
+        false
+    }
+
+    fn may_run(&mut self, _regex: u32) -> bool {
+        false
+    }
+
+    fn hit(&mut self, _owner: Owner, _range: Range<usize>) {}
+
+    fn wants_marks(&self) -> bool {
+        true
+    }
+
+    fn mark(&mut self, mark: u8, range: Range<usize>, _text: &[u8]) {
+        if range.end <= self.outside.start || range.start >= self.outside.end {
+            self.marks.push(mark, range);
+        }
+    }
+}
+
 /// Visitor that stops at the first hit.
 pub(super) struct AnyRobot {
     pub(super) is_found: bool,

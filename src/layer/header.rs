@@ -65,7 +65,8 @@ impl IdentificationHeaders {
 
 /// Returns the claim of the first User-Agent header that makes one, and that header.
 ///
-/// Without a header that says anything the visitor is nameless.
+/// Without a header that says anything the visitor is nameless; a robot's name goes before
+/// what many people share.
 pub(super) fn claim<'d, 'h>(
     detector: &'d Detector,
     headers: &'h HeaderMap,
@@ -86,7 +87,15 @@ pub(super) fn claim<'d, 'h>(
     if named.peek().is_none() {
         return Some(nameless);
     }
-    named.find_map(|value| Some((detector.identify(value)?, value)))
+    let mut shared = None;
+    for value in named {
+        match detector.claim(value) {
+            Some(claim @ Claim::Shared(_)) => shared = shared.or(Some((claim, value))),
+            Some(claim) => return Some((claim, value)),
+            None => {}
+        }
+    }
+    shared
 }
 
 /// Returns what the policy looks at.

@@ -9,7 +9,7 @@ use crate::registry::{Pattern, Purpose, Robot};
 /// Identification of the robot that a request claims to come from.
 ///
 /// It is in the extensions of a robot's request and of one without a User-Agent, never
-/// in a person's, and
+/// in that of a person, or of people who share a User-Agent, and
 /// comes from nowhere but the layer: in axum, take
 /// `Option<Extension<Identification>>`. It is a claim, not a proof: see
 /// [`verdict`](Self::verdict).
@@ -87,9 +87,10 @@ impl Identification {
     }
 }
 
-impl From<Visitor<'_>> for Identification {
-    fn from(visitor: Visitor<'_>) -> Self {
-        match visitor.claim {
+impl Identification {
+    /// Creates that of a visitor; people who share a User-Agent have none.
+    pub(super) fn of(visitor: Visitor<'_>) -> Option<Self> {
+        Some(match visitor.claim {
             Claim::Listed(listed) => Self::Listed(ListedRobot {
                 robot: Arc::clone(listed.robot),
                 pattern: listed.pattern.clone(),
@@ -98,6 +99,7 @@ impl From<Visitor<'_>> for Identification {
             }),
             Claim::Unlisted(unlisted) => Self::Unlisted(unlisted.clone()),
             Claim::Nameless => Self::Nameless,
-        }
+            Claim::Shared(_) => return None,
+        })
     }
 }

@@ -144,7 +144,7 @@ pub use own_robot::OwnRobot;
 pub use service::RobotDetectionService;
 #[cfg(feature = "server")]
 pub(crate) use service::{OWN_PAGE, Reply};
-pub use stats::{Stats, WouldStats};
+pub use stats::{Front, Stats, WouldStats};
 #[cfg(feature = "server")]
 pub(crate) use verdicts::{Client, Pending};
 pub use verdicts::{Settling, Verdicts, Visit};

@@ -43,6 +43,8 @@ enum Visitor {
     Listed(Arc<Robot>),
     Unlisted(Purpose),
     Nameless,
+    /// People who share a User-Agent, by the record of it.
+    Shared(Arc<Robot>),
     /// The site robot of the program, or whoever looks at its pages.
     Own,
 }
@@ -63,6 +65,7 @@ impl Outcome {
                 Claim::Listed(listed) => Visitor::Listed(Arc::clone(listed.robot)),
                 Claim::Unlisted(_) => Visitor::Unlisted(claim.purpose()),
                 Claim::Nameless => Visitor::Nameless,
+                Claim::Shared(shared) => Visitor::Shared(Arc::clone(shared.robot)),
             },
             verdict: None,
             decision,
@@ -100,6 +103,7 @@ impl Outcome {
             Visitor::Listed(_) => Some(Kind::Listed),
             Visitor::Unlisted(_) => Some(Kind::Unlisted),
             Visitor::Nameless => Some(Kind::Nameless),
+            Visitor::Shared(_) => Some(Kind::Shared),
             Visitor::Own => None,
         }
     }
@@ -113,13 +117,13 @@ impl Outcome {
         self.visitor == Visitor::Own
     }
 
-    /// Returns the robot's id, `unlisted` where no registry lists it, `None` for a person.
+    /// Returns the robot's id, `unlisted` where no registry lists it, `None` for people.
     ///
     /// Whoever sends no User-Agent is `nameless`.
     #[must_use]
     pub fn robot(&self) -> Option<&str> {
         match &self.visitor {
-            Visitor::Person | Visitor::Own => None,
+            Visitor::Person | Visitor::Shared(_) | Visitor::Own => None,
             Visitor::Listed(robot) => Some(&robot.id),
             Visitor::Unlisted(_) => Some(UNLISTED),
             Visitor::Nameless => Some(NAMELESS),
@@ -131,15 +135,24 @@ impl Outcome {
     pub fn listed(&self) -> Option<&Arc<Robot>> {
         match &self.visitor {
             Visitor::Listed(robot) => Some(robot),
-            Visitor::Person | Visitor::Unlisted(_) | Visitor::Nameless | Visitor::Own => None,
+            _ => None,
         }
     }
 
-    /// Returns what the robot is for, `None` for a person.
+    /// Returns the record of the User-Agent, where it is one that many people share.
+    #[must_use]
+    pub fn shared(&self) -> Option<&Arc<Robot>> {
+        match &self.visitor {
+            Visitor::Shared(record) => Some(record),
+            _ => None,
+        }
+    }
+
+    /// Returns what the robot is for, `None` for people.
     #[must_use]
     pub fn purpose(&self) -> Option<Purpose> {
         match &self.visitor {
-            Visitor::Person | Visitor::Own => None,
+            Visitor::Person | Visitor::Shared(_) | Visitor::Own => None,
             Visitor::Listed(robot) => Some(robot.purpose),
             Visitor::Unlisted(purpose) => Some(*purpose),
             Visitor::Nameless => Some(Purpose::Unknown),

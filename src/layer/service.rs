@@ -222,8 +222,11 @@ impl Shared {
         identify(request, visitor, told, self);
         additions.is_in_place = serve_in_place(&answers, request, &course);
         if own.is_none() {
+            if let Some(Claim::Shared(shared)) = &claim {
+                self.stats.count_shared(shared);
+            }
             Stats::count(match (&claim, additions.is_in_place) {
-                (None, _) => &self.stats.people,
+                (None, _) | (Some(Claim::Shared(_)), false) => &self.stats.people,
                 (Some(Claim::Nameless), false) => &self.stats.nameless_passed,
                 (Some(_), false) => &self.stats.robots_passed,
                 (Some(_), true) => &self.stats.robots_served,
@@ -328,7 +331,9 @@ fn identify<B>(
         None => {}
     }
     let Some(visitor) = visitor else { return };
-    let identification = Identification::from(visitor);
+    let Some(identification) = Identification::of(visitor) else {
+        return;
+    };
     request.extensions_mut().insert(identification);
     if let Some(headers) = &shared.identification {
         headers.add(request.headers_mut(), visitor.claim.id(), told);

@@ -153,9 +153,9 @@ impl Asked {
     }
 }
 
-/// Returns the verdict on whom no registry lists; the nameless claim nothing.
+/// Returns the verdict on whom no registry lists; nameless and shared visitors claim nothing.
 fn of_no_robot(claim: &Claim<'_>) -> Option<Verdict> {
-    (claim.kind() != Kind::Nameless).then_some(Verdict::Unverifiable)
+    (claim.kind() == Kind::Unlisted).then_some(Verdict::Unverifiable)
 }
 
 fn visit<'v, B>(

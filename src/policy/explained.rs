@@ -16,7 +16,7 @@ use super::{
 pub struct Explained<'p> {
     /// Steps in the order in which they were taken; about a robot the verdict comes first.
     pub steps: Vec<Step>,
-    /// The verdict on the claim; neither a person nor a nameless visitor makes one.
+    /// The verdict on the claim; neither people nor a nameless visitor make one.
     pub verdict: Option<Verdict>,
     /// What is done, or in a [dry run](Self::is_dry_run) would be.
     pub action: Action,
@@ -55,7 +55,7 @@ impl Enforcer {
         if is_felt && self.names(request.host, target) {
             explanation.pass_named();
         }
-        let claimant = visitor.filter(|visitor| !visitor.is_nameless());
+        let claimant = visitor.filter(|visitor| !visitor.claims_nothing());
         let judgement = explanation.judgement;
         let mut explained = Explained {
             steps: claimant.map(verdict_step).into_iter().collect(),

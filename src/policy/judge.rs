@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::detect::Claim;
+use crate::detect::{Claim, Kind};
 
 use super::{
     Decision, Judgement, PassReason, Policy, Request, Rule, Visitor,
@@ -260,11 +260,15 @@ impl Policy {
         trace: &mut impl Trace,
     ) -> Judgement<'_> {
         match &self.heaven {
-            _ if visitor.is_nameless() => {
+            _ if visitor.claims_nothing() => {
+                let kind = visitor.claim.kind();
                 trace.step("rule", || {
-                    "No rule names nameless visitors there, so it passes.".to_owned()
+                    format!("No rule names {kind} visitors there, so it passes.")
                 });
-                Judgement::pass(PassReason::Nameless)
+                Judgement::pass(match kind {
+                    Kind::Shared => PassReason::Shared,
+                    _ => PassReason::Nameless,
+                })
             }
             Some(heaven) if site.by_default => match self.judge_purpose(visitor.claim, trace) {
                 Ok(()) => Judgement::new(Decision::Redirect(&heaven.redirect)),
@@ -354,6 +358,10 @@ fn judge_robot<'v>(
             Some((Claim::Nameless, _)) => {
                 "The request has no User-Agent, or an empty one: the visitor is nameless."
                     .to_owned()
+            }
+            Some((claim @ Claim::Shared(shared), _)) => {
+                let name = quoted(shared.robot.name.as_bytes());
+                format!("The User-Agent stands for many people, those of {name}, by the {claim}.")
             }
             Some((claim, Some(robot))) => {
                 let id = quoted(robot.id.as_bytes());

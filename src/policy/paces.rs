@@ -66,8 +66,10 @@ impl Paces {
         rate: Rate,
     ) -> Result<(), TooSoon> {
         let name = match claim {
-            // Nobody knows more of the nameless than their network.
-            Claim::Nameless if client.is_some() => None,
+            // Nobody knows more of the nameless than their network, nor of many people.
+            Claim::Nameless | Claim::Shared(_) if client.is_some() => None,
+            // All of them are not one visitor.
+            Claim::Shared(_) => return Ok(()),
             Claim::Nameless => Some(self.hasher.hash_one(rate)),
             _ => {
                 let name = unlisted_name(claim, user_agent);

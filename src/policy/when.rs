@@ -119,7 +119,8 @@ macro_rules! condition_setters {
 
         /// Sets the kinds of visitors; without them every robot that is listed or unlisted.
         ///
-        /// [Nameless](crate::detect::Kind::Nameless) visitors are meant only where they are named.
+        /// [Nameless](crate::detect::Kind::Nameless) visitors are meant only where they are
+        /// named, and so are people who [share](crate::detect::Kind::Shared) a User-Agent.
         pub fn visitors(
             mut self,
             kinds: impl IntoIterator<Item = $crate::detect::Kind>,

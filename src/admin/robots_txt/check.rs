@@ -153,7 +153,7 @@ impl<'d> Who<'d> {
                 "It is a robot that no registry lists; robots.txt is searched for a name in its User-Agent."
                     .to_owned()
             }
-            Self::Claim(Claim::Nameless) | Self::Name => {
+            Self::Claim(Claim::Nameless | Claim::Shared(_)) | Self::Name => {
                 "Detection knows no robot by that, so a visitor with this User-Agent is taken for a person; robots.txt is asked about the name."
                     .to_owned()
             }

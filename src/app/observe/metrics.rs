@@ -22,7 +22,8 @@ const MAX_SITES: usize = 1_000;
 const OTHER_SITES: &str = "other";
 
 /// Words for who asks.
-pub(in super::super) const VISITORS: [&str; 4] = ["person", "listed", "unlisted", "nameless"];
+pub(in super::super) const VISITORS: [&str; 5] =
+    ["person", "listed", "unlisted", "nameless", "shared"];
 
 /// Words for what was done; in a dry run, for what would have been.
 pub(in super::super) const DECISIONS: [&str; 9] = [

@@ -130,7 +130,7 @@ fn row(name: &str, text: &str) -> io::Result<()> {
 /// Says which robot is claimed, and by what of the User-Agent.
 fn found(claim: &Claim<'_>, user_agent: &[u8]) -> String {
     let by = match claim {
-        Claim::Listed(_) | Claim::Nameless => claim.to_string(),
+        Claim::Listed(_) | Claim::Nameless | Claim::Shared(_) => claim.to_string(),
         Claim::Unlisted(unlisted) => {
             let text = user_agent.get(claim.range()).unwrap_or_default();
             format!("{} {:?}", unlisted.sign, String::from_utf8_lossy(text))

@@ -2,7 +2,7 @@
 
 use std::{borrow::Borrow, collections::BTreeMap};
 
-use crate::registry::{Robot, Status};
+use crate::registry::{Purpose, Robot, Status};
 
 /// Registry as a text for other programs.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -51,6 +51,7 @@ impl Exported {
             let robot: &Robot = item.borrow();
             match robot.status {
                 Status::Quarantined { .. } => self.leave_out(robot, "in quarantine"),
+                _ if robot.purpose == Purpose::Shared => self.leave_out(robot, "shared by people"),
                 _ if robot.is_active() => active.push(item),
                 _ => self.leave_out(robot, "without a pattern"),
             }
