@@ -6,6 +6,9 @@ import halves
 
 SIDES = ("both", "tuned", "held out")
 
+# User-Agents that lists of robots have, and that stand for many people: neither robots nor one browser.
+FRONTS = ("Amazon CloudFront", "Chrome Privacy Preserving Prefetch Proxy")
+
 
 class Groups:
     """The User-Agents of all corpora, sorted into those that count as robots' and as people's."""
@@ -15,7 +18,7 @@ class Groups:
         by_kind = {kind: [c for c in corpora if c.kind == kind] for kind in ("robots", "browsers", "tools")}
         self.robot_lists, self.browser_lists, self.tool_lists = by_kind.values()
         robots, browsers, tools = (union(lists) for lists in by_kind.values())
-        self.disputed = {agent: None for agent in robots if agent in browsers}
+        self.disputed = {agent: None for agent in robots if agent in browsers or agent in FRONTS}
         self.robots = without(robots, self.disputed)
         self.browsers = without(browsers, robots)
         self.tools = without(tools, robots)
@@ -69,7 +72,7 @@ def count(groups, answers):
             "measured current traffic": found(groups, answers, groups.traffic),
         },
         "counted in neither": {
-            "disputed: on lists of both": found(groups, answers, groups.disputed),
+            "disputed: lists of both, fronts": found(groups, answers, groups.disputed),
             **{c.name: found(groups, answers, without(c, groups.robots)) for c in groups.tool_lists},
         },
     }
