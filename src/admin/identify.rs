@@ -89,6 +89,7 @@ pub(super) struct ListedView {
     pub(super) source_title: String,
     pub(super) operator: Option<String>,
     pub(super) pattern_kind: &'static str,
+    /// Empty where no pattern matched.
     pub(super) pattern: String,
     #[serde(skip)]
     pub(super) link: String,
@@ -174,7 +175,7 @@ impl ClaimView {
             evidence: claim.to_string(),
             listed: match claim {
                 Claim::Listed(listed) | Claim::Shared(listed) => Some(ListedView::new(listed)),
-                Claim::Unlisted(_) | Claim::Nameless => None,
+                Claim::Unlisted(_) | Claim::Signed(_) | Claim::Nameless => None,
             },
             start: range.start,
             end: range.end,
@@ -193,8 +194,10 @@ impl ListedView {
             source: robot.source.to_string(),
             source_title: title(&robot.source),
             operator: robot.operator.clone(),
-            pattern_kind: listed.pattern.kind.as_str(),
-            pattern: listed.pattern.text.clone(),
+            pattern_kind: listed.pattern.map_or("", |pattern| pattern.kind.as_str()),
+            pattern: listed
+                .pattern
+                .map_or_else(String::new, |pattern| pattern.text.clone()),
             link: link(robot.source.as_str(), &robot.id),
         }
     }

@@ -46,7 +46,8 @@ const RULES: &str = "
 #   path       globs; without it: filter_pattern
 #   methods    without it: redirect_methods, or all if the action is pass, refuse or slow
 #   hosts      names that are asked for, with a port where only that one is meant
-#   robots     ids, unlisted for all that no registry lists, nameless for no User-Agent
+#   robots     ids, unlisted for all that no registry lists, nameless for no User-Agent;
+#              the host of an unlisted robot whose signature holds, such as agent.example.com
 #   purposes   words such as search, ai-training, seo, unknown
 #   operators  names, in any case
 #   sources    bundled, web-robots-db, manual, or the name of a [[source]]

@@ -2,7 +2,7 @@
 
 use std::{fmt, ops::Range, sync::Arc};
 
-use super::Unlisted;
+use super::{Signed, Unlisted};
 use crate::registry::{Pattern, Purpose, Robot};
 
 /// Id that stands for every robot that no registry lists.
@@ -13,6 +13,9 @@ pub const NAMELESS: &str = "nameless";
 
 /// Word for a User-Agent that stands for many people.
 pub const SHARED: &str = "shared";
+
+/// By what a robot is recognised that signs.
+const SIGNATURE: &str = "signature of the request";
 
 /// Kind of a visitor: what a request says that it comes from.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -85,6 +88,10 @@ pub enum Claim<'d> {
     Listed(Listed<'d>),
     /// A robot that no registry lists, by the generic rule.
     Unlisted(Unlisted),
+    /// A robot that no registry lists, by the signature of its request.
+    ///
+    /// [`Detector::claim_signed`](super::Detector::claim_signed) alone says so.
+    Signed(Signed),
     /// No User-Agent, or an empty one: whoever it is claims nothing.
     ///
     /// [`Detector::claim`](super::Detector::claim) says so, [`Detector::identify`](super::Detector::identify) never.
@@ -102,19 +109,23 @@ pub enum Claim<'d> {
 pub struct Listed<'d> {
     /// The most specific robot that matched.
     pub robot: &'d Arc<Robot>,
-    /// The pattern that matched.
-    pub pattern: &'d Pattern,
-    /// Bytes of the User-Agent that it matched.
+    /// The pattern that matched; `None` where it is the signature of the request that names
+    /// the robot.
+    pub pattern: Option<&'d Pattern>,
+    /// Bytes of the User-Agent that the pattern matched.
     pub range: Range<usize>,
 }
 
 impl<'d> Claim<'d> {
     /// Returns the robot's id, [`UNLISTED`] where no registry lists it, [`NAMELESS`] or [`SHARED`].
+    ///
+    /// An unlisted robot whose signature holds is named by its [signer](Signed::signer).
     #[must_use]
-    pub fn id(&self) -> &'d str {
+    pub fn id(&self) -> &str {
         match self {
             Self::Listed(listed) => &listed.robot.id,
             Self::Unlisted(_) => UNLISTED,
+            Self::Signed(signed) => signed.name(),
             Self::Nameless => NAMELESS,
             Self::Shared(_) => SHARED,
         }
@@ -125,7 +136,7 @@ impl<'d> Claim<'d> {
     pub fn kind(&self) -> Kind {
         match self {
             Self::Listed(_) => Kind::Listed,
-            Self::Unlisted(_) => Kind::Unlisted,
+            Self::Unlisted(_) | Self::Signed(_) => Kind::Unlisted,
             Self::Nameless => Kind::Nameless,
             Self::Shared(_) => Kind::Shared,
         }
@@ -136,7 +147,7 @@ impl<'d> Claim<'d> {
     pub fn robot(&self) -> Option<&'d Arc<Robot>> {
         match self {
             Self::Listed(listed) => Some(listed.robot),
-            Self::Unlisted(_) | Self::Nameless | Self::Shared(_) => None,
+            Self::Unlisted(_) | Self::Signed(_) | Self::Nameless | Self::Shared(_) => None,
         }
     }
 
@@ -145,16 +156,16 @@ impl<'d> Claim<'d> {
     pub fn shared(&self) -> Option<&'d Arc<Robot>> {
         match self {
             Self::Shared(listed) => Some(listed.robot),
-            Self::Listed(_) | Self::Unlisted(_) | Self::Nameless => None,
+            _ => None,
         }
     }
 
-    /// Returns the pattern that matched, `None` where no registry lists the robot.
+    /// Returns the pattern that matched, `None` where none did.
     #[must_use]
     pub fn pattern(&self) -> Option<&'d Pattern> {
         match self {
-            Self::Listed(listed) | Self::Shared(listed) => Some(listed.pattern),
-            Self::Unlisted(_) | Self::Nameless => None,
+            Self::Listed(listed) | Self::Shared(listed) => listed.pattern,
+            Self::Unlisted(_) | Self::Signed(_) | Self::Nameless => None,
         }
     }
 
@@ -164,6 +175,7 @@ impl<'d> Claim<'d> {
         match self {
             Self::Listed(listed) | Self::Shared(listed) => listed.robot.purpose,
             Self::Unlisted(unlisted) => unlisted.sign.purpose(),
+            Self::Signed(signed) => signed.purpose(),
             Self::Nameless => Purpose::Unknown,
         }
     }
@@ -174,17 +186,21 @@ impl<'d> Claim<'d> {
         match self {
             Self::Listed(listed) | Self::Shared(listed) => listed.range.clone(),
             Self::Unlisted(unlisted) => unlisted.range.clone(),
-            Self::Nameless => 0..0,
+            Self::Signed(_) | Self::Nameless => 0..0,
         }
     }
 }
 
-/// Says by what the robot is recognised: its pattern, or the sign of the generic rule.
+/// Says by what the robot is recognised: its pattern, the sign of the generic rule, a signature.
 impl fmt::Display for Claim<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Listed(listed) | Self::Shared(listed) => listed.pattern.fmt(f),
+            Self::Listed(listed) | Self::Shared(listed) => match listed.pattern {
+                Some(pattern) => pattern.fmt(f),
+                None => f.write_str(SIGNATURE),
+            },
             Self::Unlisted(unlisted) => unlisted.sign.fmt(f),
+            Self::Signed(_) => f.write_str(SIGNATURE),
             Self::Nameless => f.write_str("missing User-Agent"),
         }
     }

@@ -5,7 +5,9 @@ use std::{collections::HashMap, ops::Range, sync::Arc};
 use super::{
     Claim, Listed, MAX_USER_AGENT_BYTES, Sign, Unlisted,
     matcher::{Builder, Limits, Matcher},
-    names, skipped,
+    names,
+    signed::Signers,
+    skipped,
     unlisted::{self, Glance, MARKS},
     visitors::{AnyRobot, MostSpecific, OnlyMarks},
 };
@@ -30,6 +32,7 @@ pub struct Detector {
     recognises_unlisted: bool,
     /// Whether a record is of what many people share.
     knows_shared: bool,
+    signers: Arc<Signers>,
 }
 
 /// Pattern of an active robot that the detector does not match.
@@ -92,6 +95,7 @@ impl Detector {
             knows_shared: taking_part
                 .iter()
                 .any(|robot| robot.purpose == Purpose::Shared),
+            signers: Arc::new(Signers::of(&taking_part)),
             robots: taking_part,
             rejected,
             matcher: Some(Arc::new(builder.build()?)),
@@ -149,7 +153,7 @@ impl Detector {
         let robot = owner.robot as usize;
         let listed = Listed {
             robot: self.robots.get(robot)?,
-            pattern: self.patterns.get(robot, owner.pattern as usize)?,
+            pattern: Some(self.patterns.get(robot, owner.pattern as usize)?),
             range,
         };
         if listed.robot.purpose != Purpose::Shared {
@@ -253,6 +257,11 @@ impl Detector {
         names::first_word(text).is_some_and(|word| {
             matcher.is_named(&word, text) || self.recognises_unlisted && unlisted::is_bot(&word)
         })
+    }
+
+    /// Returns the robots by the agents with whose keys they sign.
+    pub(super) fn signers(&self) -> &Signers {
+        &self.signers
     }
 
     /// Returns the robots that take part.

@@ -37,6 +37,12 @@
 //! The answer is [`Claim::Unlisted`], with the id [`UNLISTED`], so that a site
 //! can treat these robots apart. Its marks are found in the same pass.
 //!
+//! # Signed requests
+//!
+//! Who signs its requests as robots do (Web Bot Auth) is a robot, whatever its User-Agent
+//! says: [`Detector::claim_signed`] looks for the agent that `Signature-Agent` names. One
+//! that no registry knows is a [`Claim::Signed`], named by its host once the signature holds.
+//!
 //! # What many people share
 //!
 //! A record of the purpose [`Shared`](crate::registry::Purpose::Shared) is no robot's: its
@@ -81,6 +87,7 @@ mod regexes;
 mod rules;
 mod self_test;
 mod shared;
+mod signed;
 mod skipped;
 mod specificity;
 mod triples;
@@ -97,5 +104,7 @@ pub use export::export;
 pub use matcher::MAX_USER_AGENT_BYTES;
 pub use self_test::{BrowserHit, browser_hits, browsers, self_test};
 pub use shared::SharedDetector;
+pub(crate) use signed::has_robot_tag;
+pub use signed::{Signed, SigningHost};
 pub use unlisted::{Sign, Unlisted};
 pub use verdict::Verdict;

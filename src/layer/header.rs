@@ -7,11 +7,17 @@ use http::{
     header::{HOST, USER_AGENT, VARY},
 };
 
-use crate::detect::{Claim, Detector, Verdict};
+use crate::detect::{Claim, Detector, Verdict, has_robot_tag};
 use crate::policy::{self, Policy};
 
 /// Header that tells robots what to do with a page.
 const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
+
+/// Header by which a robot says with whose key it signs (Web Bot Auth).
+const SIGNATURE_AGENT: HeaderName = HeaderName::from_static("signature-agent");
+
+/// Header that says what a signature covers, and what it is for (RFC 9421 §4.1).
+const SIGNATURE_INPUT: HeaderName = HeaderName::from_static("signature-input");
 
 /// Bytes of a robot's id that the header for the upstream holds, at most.
 const MAX_ID_BYTES: usize = 128;
@@ -63,11 +69,44 @@ impl IdentificationHeaders {
     }
 }
 
+/// Returns what a request claims, and the User-Agent header by which it does.
+///
+/// Who signs as robots do is one, whatever the User-Agent says: no browser sends these headers.
+pub(super) fn claim<'d, 'h>(
+    detector: &'d Detector,
+    headers: &'h HeaderMap,
+) -> Option<(Claim<'d>, &'h [u8])> {
+    let (by_name, user_agent) = claim_by_name(detector, headers).unzip();
+    let claim = signed_claim(detector, headers, by_name)?;
+    let user_agent = user_agent.or_else(|| Some(headers.get(USER_AGENT)?.as_bytes()));
+    Some((claim, user_agent.unwrap_or_default()))
+}
+
+/// Returns the claim by the name, unless the request is signed.
+#[inline]
+pub(crate) fn signed_claim<'d>(
+    detector: &'d Detector,
+    headers: &HeaderMap,
+    by_name: Option<Claim<'d>>,
+) -> Option<Claim<'d>> {
+    if !headers.contains_key(SIGNATURE_AGENT) || !has_robot_signature(headers) {
+        return by_name;
+    }
+    let agents = headers.get_all(SIGNATURE_AGENT).iter();
+    detector.signed(by_name, agents.map(HeaderValue::as_bytes))
+}
+
+#[cold]
+fn has_robot_signature(headers: &HeaderMap) -> bool {
+    let mut inputs = headers.get_all(SIGNATURE_INPUT).iter();
+    inputs.any(|input| has_robot_tag(input.as_bytes()))
+}
+
 /// Returns the claim of the first User-Agent header that makes one, and that header.
 ///
 /// Without a header that says anything the visitor is nameless; a robot's name goes before
 /// what many people share.
-pub(super) fn claim<'d, 'h>(
+fn claim_by_name<'d, 'h>(
     detector: &'d Detector,
     headers: &'h HeaderMap,
 ) -> Option<(Claim<'d>, &'h [u8])> {

@@ -135,6 +135,8 @@ pub use builder::{LayerBuilder, LayerError};
 #[cfg(feature = "server")]
 pub(crate) use future::Passing;
 pub use future::ResponseFuture;
+#[cfg(feature = "server")]
+pub(crate) use header::signed_claim;
 pub use identification::{Identification, ListedRobot};
 pub use in_place::ServedInPlace;
 pub use layer::RobotDetectionLayer;

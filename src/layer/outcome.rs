@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::detect::{Claim, Kind, NAMELESS, UNLISTED, Verdict};
+use crate::detect::{Claim, Kind, NAMELESS, SigningHost, UNLISTED, Verdict};
 use crate::policy::Action;
 use crate::registry::{Purpose, Robot};
 
@@ -42,6 +42,8 @@ enum Visitor {
     Person,
     Listed(Arc<Robot>),
     Unlisted(Purpose),
+    /// By the signature of the request; the host, where it holds.
+    Signed(Purpose, Option<SigningHost>),
     Nameless,
     /// People who share a User-Agent, by the record of it.
     Shared(Arc<Robot>),
@@ -64,6 +66,7 @@ impl Outcome {
             visitor: match claim {
                 Claim::Listed(listed) => Visitor::Listed(Arc::clone(listed.robot)),
                 Claim::Unlisted(_) => Visitor::Unlisted(claim.purpose()),
+                Claim::Signed(signed) => Visitor::Signed(claim.purpose(), signed.signer.clone()),
                 Claim::Nameless => Visitor::Nameless,
                 Claim::Shared(shared) => Visitor::Shared(Arc::clone(shared.robot)),
             },
@@ -101,7 +104,7 @@ impl Outcome {
         match &self.visitor {
             Visitor::Person => Some(Kind::Person),
             Visitor::Listed(_) => Some(Kind::Listed),
-            Visitor::Unlisted(_) => Some(Kind::Unlisted),
+            Visitor::Unlisted(_) | Visitor::Signed(..) => Some(Kind::Unlisted),
             Visitor::Nameless => Some(Kind::Nameless),
             Visitor::Shared(_) => Some(Kind::Shared),
             Visitor::Own => None,
@@ -119,13 +122,17 @@ impl Outcome {
 
     /// Returns the robot's id, `unlisted` where no registry lists it, `None` for people.
     ///
-    /// Whoever sends no User-Agent is `nameless`.
+    /// Whoever sends no User-Agent is `nameless`, and an unlisted robot whose signature holds
+    /// has the name of its [signer](Self::signer).
     #[must_use]
     pub fn robot(&self) -> Option<&str> {
         match &self.visitor {
             Visitor::Person | Visitor::Shared(_) | Visitor::Own => None,
             Visitor::Listed(robot) => Some(&robot.id),
             Visitor::Unlisted(_) => Some(UNLISTED),
+            Visitor::Signed(_, signer) => {
+                Some(signer.as_ref().map_or(UNLISTED, SigningHost::as_str))
+            }
             Visitor::Nameless => Some(NAMELESS),
         }
     }
@@ -135,6 +142,15 @@ impl Outcome {
     pub fn listed(&self) -> Option<&Arc<Robot>> {
         match &self.visitor {
             Visitor::Listed(robot) => Some(robot),
+            _ => None,
+        }
+    }
+
+    /// Returns who has signed the request, where that is proven and no registry lists it.
+    #[must_use]
+    pub fn signer(&self) -> Option<&SigningHost> {
+        match &self.visitor {
+            Visitor::Signed(_, signer) => signer.as_ref(),
             _ => None,
         }
     }
@@ -154,7 +170,7 @@ impl Outcome {
         match &self.visitor {
             Visitor::Person | Visitor::Shared(_) | Visitor::Own => None,
             Visitor::Listed(robot) => Some(robot.purpose),
-            Visitor::Unlisted(purpose) => Some(*purpose),
+            Visitor::Unlisted(purpose) | Visitor::Signed(purpose, _) => Some(*purpose),
             Visitor::Nameless => Some(Purpose::Unknown),
         }
     }

@@ -175,14 +175,14 @@ impl Shared {
         &self,
         request: &mut Request<B>,
         client: impl FnOnce(&Request<B>) -> Option<IpAddr>,
-        look: impl FnOnce(&Policy, &Request<B>, &Claim<'_>) -> Result<Option<Verdict>, W>,
+        look: impl FnOnce(&Policy, &Request<B>, &mut Claim<'_>) -> Result<Option<Verdict>, W>,
     ) -> Result<Decided<R>, W> {
         let detector = self.detector.load();
-        let (claim, user_agent) = claim(&detector, request.headers()).unzip();
+        let (mut claim, user_agent) = claim(&detector, request.headers()).unzip();
         let answers = self.answers.in_force(&self.policy);
         let policy = &*answers.policy;
         let own = self.own(request);
-        let told = match &claim {
+        let told = match &mut claim {
             Some(claim) if own.is_none() => look(policy, request, claim)?,
             _ => None,
         };

@@ -10,7 +10,7 @@ use std::{
 
 use crate::detect::Listed;
 use crate::policy::Action;
-use crate::registry::{PatternKind, Robot};
+use crate::registry::{Pattern, PatternKind, Robot};
 
 /// Requests below which nothing is said of a front.
 const FEW: u64 = 100;
@@ -84,7 +84,8 @@ impl Stats {
 
     /// Counts a request by a User-Agent that many people share, if it says nothing of them.
     pub(super) fn count_shared(&self, shared: &Listed<'_>) {
-        if shared.pattern.kind == PatternKind::Exact {
+        let is_fixed = |pattern: &Pattern| pattern.kind == PatternKind::Exact;
+        if shared.pattern.is_some_and(is_fixed) {
             Self::count(&self.behind_front);
             self.front.get_or_init(|| Arc::clone(shared.robot));
         }
@@ -142,7 +143,7 @@ impl fmt::Display for Front {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::{Pattern, Source};
+    use crate::registry::Source;
 
     #[test]
     fn a_front_hides_the_visitors_of_much_of_the_traffic() {
@@ -155,7 +156,7 @@ mod tests {
                 Stats::count(&stats.people);
                 stats.count_shared(&Listed {
                     robot: &robot,
-                    pattern: &Pattern::new(kind, "Amazon CloudFront"),
+                    pattern: Some(&Pattern::new(kind, "Amazon CloudFront")),
                     range: 0..17,
                 });
             }

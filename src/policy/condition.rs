@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::detect::{Claim, Kind, NAMELESS, UNLISTED, Verdict};
+use crate::detect::{Claim, Kind, NAMELESS, SigningHost, UNLISTED, Verdict};
 use crate::registry::{Purpose, Source};
 
 use super::{Visitor, scope::Asked, trace::quoted};
@@ -147,7 +147,9 @@ impl Conditions {
                 "unlisted",
                 "it is false, and robots names nothing but the unlisted",
             ))
-        } else if self.unlisted == Some(true) && robots.is_some_and(|robots| !robots.unlisted) {
+        } else if self.unlisted == Some(true)
+            && robots.is_some_and(|robots| !robots.may_be(Kind::Unlisted))
+        {
             Some((
                 "unlisted",
                 "it is true, and robots names nothing but listed ones",
@@ -270,6 +272,10 @@ impl RobotSet {
         match claim {
             Claim::Listed(listed) => self.ids.contains(listed.robot.id.as_str()),
             Claim::Unlisted(_) => self.unlisted,
+            Claim::Signed(signed) => {
+                let host = signed.signer.as_ref().and_then(SigningHost::host);
+                self.unlisted || host.is_some_and(|host| self.ids.contains(host))
+            }
             Claim::Nameless => self.nameless,
             // These are no robots.
             Claim::Shared(_) => false,
@@ -279,11 +285,16 @@ impl RobotSet {
     /// Returns `true` if somebody of a kind is among them.
     fn may_be(&self, kind: Kind) -> bool {
         match kind {
-            Kind::Unlisted => self.unlisted,
+            Kind::Unlisted => self.unlisted || self.names_signers(),
             Kind::Nameless => self.nameless,
             Kind::Person | Kind::Shared => false,
             Kind::Listed => !self.ids.is_empty(),
         }
+    }
+
+    /// Tells whether an id may be the host of a robot that signs.
+    fn names_signers(&self) -> bool {
+        self.ids.iter().any(|id| SigningHost::new(id).is_some())
     }
 
     fn includes(&self, other: &Self) -> bool {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::detect::Verdict;
+use crate::detect::{Claim, Verdict};
 
 use super::{
     Action, Answer, Decision, Enforcer, Finding, PassReason, Policy, Request, Rule, Step, Visitor,
@@ -183,6 +183,9 @@ fn verdict_step(visitor: Visitor<'_>) -> Step {
         Verdict::Spoofed => {
             "The claim is spoofed: what the robot's operator publishes contradicts it."
         }
+        Verdict::Unverifiable if is_signed(visitor.claim) => {
+            "The claim is unverifiable: the signature holds, and no registry says whose it is."
+        }
         Verdict::Unverifiable => "The claim is unverifiable: nothing proves it here.",
         Verdict::Pending => "The claim is pending: its proof is under way.",
     };
@@ -190,6 +193,11 @@ fn verdict_step(visitor: Visitor<'_>) -> Step {
         name: "verdict",
         text: text.to_owned(),
     }
+}
+
+/// Tells whether it is known which host has signed.
+fn is_signed(claim: &Claim<'_>) -> bool {
+    matches!(claim, Claim::Signed(signed) if signed.signer.is_some())
 }
 
 /// Says what is done: "pass", "redirect 302 /robot-heaven/", "refuse 403", "serve /robot-heaven/".

@@ -363,10 +363,21 @@ fn judge_robot<'v>(
                 let name = quoted(shared.robot.name.as_bytes());
                 format!("The User-Agent stands for many people, those of {name}, by the {claim}.")
             }
+            Some((claim, Some(robot))) if claim.pattern().is_none() => {
+                let id = quoted(robot.id.as_bytes());
+                format!("The request is signed, and its Signature-Agent is the robot {id}'s.")
+            }
             Some((claim, Some(robot))) => {
                 let id = quoted(robot.id.as_bytes());
                 format!("The User-Agent names the robot {id} by the {claim}.")
             }
+            Some((Claim::Signed(signed), None)) => match &signed.signer {
+                Some(signer) => {
+                    let name = quoted(signer.as_str().as_bytes());
+                    format!("The request is signed by {name}, which no registry lists: the robot is unlisted.")
+                }
+                None => "The request is signed, by nobody whom a registry lists and with nothing proven: the robot is unlisted.".to_owned(),
+            },
             Some((claim, None)) => {
                 format!("The User-Agent is that of an unlisted robot by its {claim}.")
             }

@@ -2,3 +2,4 @@
 //! robots that sign.
 
 mod shared;
+mod signed;

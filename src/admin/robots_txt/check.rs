@@ -118,7 +118,7 @@ impl<'d> Who<'d> {
             let range = 0..text.len();
             return Self::Claim(Claim::Listed(Listed {
                 robot,
-                pattern,
+                pattern: Some(pattern),
                 range,
             }));
         }
@@ -149,7 +149,7 @@ impl<'d> Who<'d> {
                     ),
                 }
             }
-            Self::Claim(Claim::Unlisted(_)) => {
+            Self::Claim(Claim::Unlisted(_) | Claim::Signed(_)) => {
                 "It is a robot that no registry lists; robots.txt is searched for a name in its User-Agent."
                     .to_owned()
             }

@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 
 use crate::access_log::Entry;
-use crate::detect::{Claim, Detector, Kind, Listed, Verdict};
+use crate::detect::{Claim, Detector, Kind, Listed, SigningHost, Verdict};
+use crate::registry::Pattern;
 
 use super::{input::Sink, proven::VerdictSink};
 
@@ -102,7 +103,7 @@ pub(in crate::cli) fn object(claim: &Claim<'_>) -> Value {
             "operator": robot.operator,
             "source": robot.source.as_str(),
             "details_url": robot.details_url,
-            "pattern": {"kind": pattern.kind.as_str(), "text": pattern.text},
+            "pattern": pattern.map(pattern_object),
             "matched": matched,
         }),
         Claim::Unlisted(unlisted) => json!({
@@ -120,12 +121,22 @@ pub(in crate::cli) fn object(claim: &Claim<'_>) -> Value {
             "operator": robot.operator,
             "source": robot.source.as_str(),
             "details_url": robot.details_url,
-            "pattern": {"kind": pattern.kind.as_str(), "text": pattern.text},
+            "pattern": pattern.map(pattern_object),
             "matched": matched,
+        }),
+        Claim::Signed(signed) => json!({
+            "robot": claim.id(),
+            "purpose": claim.purpose().as_str(),
+            "sign": signed.unlisted.as_ref().map_or("signed", |unlisted| unlisted.sign.as_str()),
+            "signer": signed.signer.as_ref().map(SigningHost::as_str),
         }),
         Claim::Nameless => json!({
             "robot": claim.id(),
             "purpose": claim.purpose().as_str(),
         }),
     }
+}
+
+fn pattern_object(pattern: &Pattern) -> Value {
+    json!({"kind": pattern.kind.as_str(), "text": pattern.text})
 }

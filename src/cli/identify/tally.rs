@@ -197,7 +197,8 @@ impl<'d> Tally<'d> {
             self.unlisted.hit(user_agent, bytes);
         }
         if let Some(verdict) = self.verdict {
-            let key = (claim.id(), verdict.as_str());
+            let id = robot.map_or(UNLISTED, |robot| robot.id.as_str());
+            let key = (id, verdict.as_str());
             self.verdicts.entry(key).or_default().hit(bytes);
         }
         let key = (robot.map(|robot| robot.id.as_str()), claim.purpose());

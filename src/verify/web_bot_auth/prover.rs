@@ -14,6 +14,7 @@ use super::{
     refusal::{Refusal, shown},
     replay::{Remembered, Used},
     signature::{MAX_SIGNATURES, Parameters, Signature, signatures},
+    strangers::Strangers,
 };
 use crate::clock::Clock;
 use crate::registry::Robot;
@@ -33,6 +34,16 @@ struct Inner {
     clock: Clock,
     directories: Directories,
     used: Used,
+    strangers: Strangers,
+}
+
+/// Whose signature is looked for.
+#[derive(Clone, Copy)]
+enum Whom<'r> {
+    /// That of a robot's agents.
+    Robot(&'r Robot),
+    /// Anybody's who has a directory.
+    Anybody,
 }
 
 /// Where the check of one signature ends.
@@ -63,6 +74,7 @@ impl SignatureProver {
             inner: Arc::new(Inner {
                 directories: Directories::new(settings.clone(), clock.clone()),
                 used: Used::new(settings.max_remembered),
+                strangers: Strangers::new(&settings, clock.clone()),
                 settings,
                 clock,
             }),
@@ -122,6 +134,49 @@ impl SignatureProver {
         self.look(request, robot).ok()
     }
 
+    /// Returns the host that has signed a request, whoever it is, or why nobody is known to
+    /// have; without any I/O, `None` where its key directory must be fetched first.
+    ///
+    /// Each request is to be asked about once, as with [`prove`](Self::prove).
+    #[must_use]
+    pub fn signer_now(&self, request: &SignedRequest<'_>) -> Option<Result<String, String>> {
+        match self.inner.signer(request) {
+            Ok(host) => Some(Ok(host)),
+            Err(Stop::Refused(refusal) | Stop::RefusedByOwnKey(refusal)) => {
+                Some(Err(refusal.to_string()))
+            }
+            Err(Stop::Fetch(..)) => None,
+        }
+    }
+
+    /// Returns the fetch of the key directory that a request asks for, where it is to be had now.
+    ///
+    /// It is not where it is under way, or where many were fetched in this minute.
+    pub fn fetch_of_signer(
+        &self,
+        request: &SignedRequest<'_>,
+    ) -> Option<impl Future<Output = ()> + Send + use<>> {
+        let Err(Stop::Fetch(agent, keyid)) = self.inner.signer(request) else {
+            return None;
+        };
+        let inner = Arc::clone(&self.inner);
+        inner.strangers.begin(&agent).then(|| async move {
+            let strangers = &inner.strangers;
+            // What fails is remembered there.
+            let _ = strangers.directories.fetch(&agent, &keyid).await;
+            strangers.end(&agent);
+        })
+    }
+
+    /// Puts the directory of somebody who is not listed into memory.
+    #[cfg(test)]
+    pub(crate) fn learn_stranger(&self, agent: &str, jwks: &str) {
+        use super::{agent::Discovery, key};
+        let origin = KeyUrl::parse(agent, Discovery::Directory, true).unwrap();
+        let keys = key::keys(jwks.as_bytes()).unwrap();
+        self.inner.strangers.directories.learn(origin, keys);
+    }
+
     /// Puts a directory into memory.
     #[cfg(test)]
     pub(super) fn learn(&self, agent: &str, keys: Vec<Key>) {
@@ -148,8 +203,9 @@ impl SignatureProver {
         let is_own = agents.name_one_of(robot, allow_http);
         let mut worst = None;
         for signature in &signatures {
-            let finding = match self.inner.check(request, robot, &agents, signature) {
-                Ok(text) => {
+            let whom = Whom::Robot(robot);
+            let finding = match self.inner.check(request, whom, &agents, signature) {
+                Ok((_, text)) => {
                     return Ok(Finding::Confirmed(Evidence::new(Method::WebBotAuth, text)));
                 }
                 Err(Stop::Fetch(origin, keyid)) => return Err((origin, keyid)),
@@ -171,30 +227,52 @@ impl SignatureProver {
 }
 
 impl Inner {
-    /// Checks one signature; the text says whose it is.
+    /// Returns the host that has signed a request.
+    fn signer(&self, request: &SignedRequest<'_>) -> Result<String, Stop> {
+        let (agents, signatures) = read(request)?;
+        let mut refused = None;
+        for signature in &signatures {
+            match self.check(request, Whom::Anybody, &agents, signature) {
+                Ok((agent, _)) => {
+                    let host = agent.host_of_anybody(self.settings.allow_http);
+                    return host.map(str::to_owned).ok_or(Refusal::NoAgent.into());
+                }
+                Err(Stop::Fetch(agent, keyid)) => return Err(Stop::Fetch(agent, keyid)),
+                Err(stop) => refused = refused.or(Some(stop)),
+            }
+        }
+        Err(refused.unwrap_or(Refusal::OtherTag.into()))
+    }
+
+    /// Checks one signature; the agent and a text say whose it is.
     fn check(
         &self,
         request: &SignedRequest<'_>,
-        robot: &Robot,
+        whom: Whom<'_>,
         agents: &Agents,
         signature: &Signature,
-    ) -> Result<String, Stop> {
-        let allow_http = self.settings.allow_http;
+    ) -> Result<(KeyUrl, String), Stop> {
         let parameters = signature.parameters()?;
         if !signature.covers("@authority") && !signature.covers("@target-uri") {
             return Err(Refusal::AuthorityNotCovered.into());
         }
-        let candidates = match agents.covered_by(signature, allow_http)? {
-            Some(agent) if agent.is_of(robot) => vec![agent],
-            Some(agent) => return Err(Refusal::UnknownAgent(shown(agent.as_str())).into()),
-            None => KeyUrl::all_of(robot, allow_http),
-        };
+        let candidates = self.candidates(whom, agents, signature)?;
         let now_s = self.clock.now_ms().div_euclid(1_000);
         self.check_times(&parameters, now_s)?;
         let bases = signature_bases(request, &signature.input)?;
-        let Found { key, agent } = self.find(candidates, &parameters.keyid)?;
-        let verified = self.verify(&key, &agent, &parameters, signature, &bases, now_s);
-        let supposed = verified.map_err(Stop::RefusedByOwnKey)?;
+        let (directories, used) = match whom {
+            Whom::Robot(_) => (&self.directories, &self.used),
+            Whom::Anybody => (&self.strangers.directories, &self.strangers.used),
+        };
+        let found = find(directories, candidates, &parameters.keyid)?;
+        let fitting = self.fitting(&found, &parameters, signature, &bases, now_s);
+        let supposed = fitting
+            .and_then(|fitting| {
+                self.use_up(used, &found.key, &parameters, now_s)
+                    .map(|()| fitting)
+            })
+            .map_err(Stop::RefusedByOwnKey)?;
+        let Found { key, agent } = found;
         let keyid = shown(&key.keyid);
         let directory = match key.possession {
             Possession::Untold => "",
@@ -202,12 +280,32 @@ impl Inner {
             Possession::Failed => ", whose directory has a signature with it that does not hold",
         };
         let signed = format!("signed with the key {keyid} of {agent}{directory}");
-        Ok(match supposed {
+        let text = match supposed {
             Some(scheme) => {
                 format!("{signed}, for a URL with {scheme}:, which nothing else tells here")
             }
             None => signed,
-        })
+        };
+        Ok((agent, text))
+    }
+
+    /// Returns the agents whose keys a signature may be with.
+    fn candidates(
+        &self,
+        whom: Whom<'_>,
+        agents: &Agents,
+        signature: &Signature,
+    ) -> Result<Vec<KeyUrl>, Refusal> {
+        let allow_http = self.settings.allow_http;
+        match (whom, agents.covered_by(signature, allow_http)?) {
+            (Whom::Robot(robot), Some(agent)) if agent.is_of(robot) => Ok(vec![agent]),
+            (Whom::Anybody, Some(agent)) if agent.host_of_anybody(allow_http).is_some() => {
+                Ok(vec![agent])
+            }
+            (_, Some(agent)) => Err(Refusal::UnknownAgent(shown(agent.as_str()))),
+            (Whom::Robot(robot), None) => Ok(KeyUrl::all_of(robot, allow_http)),
+            (Whom::Anybody, None) => Err(Refusal::NoAgent),
+        }
     }
 
     fn check_times(&self, parameters: &Parameters, now_s: i64) -> Result<(), Refusal> {
@@ -236,47 +334,22 @@ impl Inner {
         Ok(())
     }
 
-    /// Finds the key in the directory of one of the agents.
-    fn find(&self, agents: Vec<KeyUrl>, keyid: &str) -> Result<Found, Stop> {
-        let mut refusal = Refusal::NoAgent;
-        for agent in agents {
-            match self.directories.find(&agent, keyid) {
-                Lookup::Known(key) => return Ok(Found { key, agent }),
-                Lookup::Ask => return Err(Stop::Fetch(agent, keyid.to_owned())),
-                Lookup::Unknown => {
-                    refusal = Refusal::UnknownKey {
-                        agent: agent.to_string(),
-                        keyid: shown(keyid),
-                    };
-                }
-                Lookup::Unavailable(reason) => {
-                    refusal = Refusal::NoDirectory {
-                        agent: agent.to_string(),
-                        reason,
-                    };
-                }
-            }
-        }
-        Err(refusal.into())
-    }
-
-    /// Tells for which scheme it fits, where that had to be supposed.
-    fn verify(
+    /// Tells for which scheme a signature fits, where that had to be supposed.
+    fn fitting(
         &self,
-        key: &Key,
-        agent: &KeyUrl,
+        found: &Found,
         parameters: &Parameters,
         signature: &Signature,
         bases: &[Base],
         now_s: i64,
     ) -> Result<Option<&'static str>, Refusal> {
-        let agent = agent.to_string();
+        let key = &found.key;
+        let agent = found.agent.to_string();
         let keyid = shown(&key.keyid);
         if key.is_test_key() {
             return Err(Refusal::TestKey { agent, keyid });
         }
-        let skew_s = seconds(self.settings.clock_skew);
-        if !key.is_valid(now_s, skew_s) {
+        if !key.is_valid(now_s, seconds(self.settings.clock_skew)) {
             return Err(Refusal::KeyNotValid { agent, keyid });
         }
         if let Some(alg) = &parameters.alg
@@ -299,18 +372,55 @@ impl Inner {
                 either,
             });
         };
-        // Without a nonce it holds for its lifetime, and for all that it covers
-        // (draft-ietf-webbotauth-httpsig-protocol §5.2: the components bind it to an authority).
+        Ok(fitting.supposed)
+    }
+
+    /// Remembers a nonce, which is good for one request.
+    ///
+    /// A signature without one holds for its lifetime, and for all that it covers
+    /// (draft-ietf-webbotauth-httpsig-protocol §5.2: the components bind it to an authority).
+    fn use_up(
+        &self,
+        used: &Used,
+        key: &Key,
+        parameters: &Parameters,
+        now_s: i64,
+    ) -> Result<(), Refusal> {
         let Some(nonce) = &parameters.nonce else {
-            return Ok(fitting.supposed);
+            return Ok(());
         };
+        let skew_s = seconds(self.settings.clock_skew);
         let until_s = parameters.expires_s.saturating_add(skew_s);
-        match self.used.remember(&key.keyid, nonce, until_s, now_s) {
-            Remembered::New => Ok(fitting.supposed),
+        match used.remember(&key.keyid, nonce, until_s, now_s) {
+            Remembered::New => Ok(()),
             Remembered::Known => Err(Refusal::Replayed),
             Remembered::NoRoom => Err(Refusal::MemoryFull),
         }
     }
+}
+
+/// Finds the key in the directory of one of the agents.
+fn find(directories: &Directories, agents: Vec<KeyUrl>, keyid: &str) -> Result<Found, Stop> {
+    let mut refusal = Refusal::NoAgent;
+    for agent in agents {
+        match directories.find(&agent, keyid) {
+            Lookup::Known(key) => return Ok(Found { key, agent }),
+            Lookup::Ask => return Err(Stop::Fetch(agent, keyid.to_owned())),
+            Lookup::Unknown => {
+                refusal = Refusal::UnknownKey {
+                    agent: agent.to_string(),
+                    keyid: shown(keyid),
+                };
+            }
+            Lookup::Unavailable(reason) => {
+                refusal = Refusal::NoDirectory {
+                    agent: agent.to_string(),
+                    reason,
+                };
+            }
+        }
+    }
+    Err(refusal.into())
 }
 
 fn read(request: &SignedRequest<'_>) -> Result<(Agents, Vec<Signature>), Refusal> {
