@@ -104,7 +104,6 @@ pub use export::export;
 pub use matcher::MAX_USER_AGENT_BYTES;
 pub use self_test::{BrowserHit, browser_hits, browsers, self_test};
 pub use shared::SharedDetector;
-pub(crate) use signed::has_robot_tag;
 pub use signed::{Signed, SigningHost};
 pub use unlisted::{Sign, Unlisted};
 pub use verdict::Verdict;

@@ -5,9 +5,6 @@ use std::{borrow::Cow, collections::HashMap, sync::Arc};
 use super::{Claim, Detector, Listed, UNLISTED, Unlisted};
 use crate::registry::{Purpose, Robot};
 
-/// Tag of the signatures of robots (draft-ietf-webbotauth-httpsig-protocol).
-const TAG: &[u8] = b"tag=\"web-bot-auth\"";
-
 /// Bytes of one header that are looked at.
 const MAX_HEADER_BYTES: usize = 8 << 10;
 
@@ -190,28 +187,6 @@ fn is_anybody_s(robot: &Robot) -> bool {
     matches!(robot.purpose, Purpose::Library | Purpose::Automation)
 }
 
-/// Returns `true` if a `Signature-Input` header has a signature of a robot.
-pub(crate) fn has_robot_tag(header: &[u8]) -> bool {
-    let header = header.get(..MAX_HEADER_BYTES).unwrap_or(header);
-    let mut rest = header;
-    let mut is_text = false;
-    while let Some((&byte, behind)) = rest.split_first() {
-        let is_parameter = !is_text && byte == b';';
-        if is_parameter && behind.trim_ascii_start().starts_with(TAG) {
-            return true;
-        }
-        rest = match byte {
-            b'\\' if is_text => behind.get(1..).unwrap_or_default(),
-            b'"' => {
-                is_text = !is_text;
-                behind
-            }
-            _ => behind,
-        };
-    }
-    false
-}
-
 /// Returns the agents that a `Signature-Agent` header names, as the registry spells them.
 ///
 /// Both forms are read: the current dictionary of strings, and the older string.
@@ -247,32 +222,6 @@ fn agent(url: &str) -> Option<Cow<'_, str>> {
 mod tests {
     use super::*;
     use crate::registry::{Pattern, PatternKind, Source};
-
-    #[test]
-    fn a_tag_is_a_parameter_and_no_text() {
-        for (header, is_robot_s) in [
-            (
-                r#"sig1=("@authority");created=1;keyid="a";tag="web-bot-auth""#,
-                true,
-            ),
-            (r#"sig1=("@authority"); tag="web-bot-auth";created=1"#, true),
-            (r#"a=("x");tag="other", b=("y");tag="web-bot-auth""#, true),
-            (r#"sig1=("@authority");tag="web-bot-auth-2""#, false),
-            (
-                r#"sig1=("@authority");nonce=";tag=\"web-bot-auth\"""#,
-                false,
-            ),
-            (
-                r#"sig1=("@authority");nonce="\";tag=\"web-bot-auth\"""#,
-                false,
-            ),
-            (r#"sig1=("@authority");created=1"#, false),
-            ("", false),
-            (r#""\"#, false),
-        ] {
-            assert_eq!(has_robot_tag(header.as_bytes()), is_robot_s, "{header}");
-        }
-    }
 
     #[test]
     fn agents_are_read_in_both_forms_as_the_registry_spells_them() {

@@ -7,17 +7,13 @@ use http::{
     header::{HOST, USER_AGENT, VARY},
 };
 
-use crate::detect::{Claim, Detector, Verdict, has_robot_tag};
+use crate::detect::{Claim, Detector, Verdict};
 use crate::policy::{self, Policy};
+
+use super::signature::signed_claim;
 
 /// Header that tells robots what to do with a page.
 const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
-
-/// Header by which a robot says with whose key it signs (Web Bot Auth).
-const SIGNATURE_AGENT: HeaderName = HeaderName::from_static("signature-agent");
-
-/// Header that says what a signature covers, and what it is for (RFC 9421 §4.1).
-const SIGNATURE_INPUT: HeaderName = HeaderName::from_static("signature-input");
 
 /// Bytes of a robot's id that the header for the upstream holds, at most.
 const MAX_ID_BYTES: usize = 128;
@@ -80,26 +76,6 @@ pub(super) fn claim<'d, 'h>(
     let claim = signed_claim(detector, headers, by_name)?;
     let user_agent = user_agent.or_else(|| Some(headers.get(USER_AGENT)?.as_bytes()));
     Some((claim, user_agent.unwrap_or_default()))
-}
-
-/// Returns the claim by the name, unless the request is signed.
-#[inline]
-pub(crate) fn signed_claim<'d>(
-    detector: &'d Detector,
-    headers: &HeaderMap,
-    by_name: Option<Claim<'d>>,
-) -> Option<Claim<'d>> {
-    if !headers.contains_key(SIGNATURE_AGENT) || !has_robot_signature(headers) {
-        return by_name;
-    }
-    let agents = headers.get_all(SIGNATURE_AGENT).iter();
-    detector.signed(by_name, agents.map(HeaderValue::as_bytes))
-}
-
-#[cold]
-fn has_robot_signature(headers: &HeaderMap) -> bool {
-    let mut inputs = headers.get_all(SIGNATURE_INPUT).iter();
-    inputs.any(|input| has_robot_tag(input.as_bytes()))
 }
 
 /// Returns the claim of the first User-Agent header that makes one, and that header.

@@ -128,6 +128,7 @@ mod own_pages;
 #[cfg(feature = "verify")]
 mod own_robot;
 mod service;
+mod signature;
 mod stats;
 mod verdicts;
 
@@ -135,8 +136,6 @@ pub use builder::{LayerBuilder, LayerError};
 #[cfg(feature = "server")]
 pub(crate) use future::Passing;
 pub use future::ResponseFuture;
-#[cfg(feature = "server")]
-pub(crate) use header::signed_claim;
 pub use identification::{Identification, ListedRobot};
 pub use in_place::ServedInPlace;
 pub use layer::RobotDetectionLayer;
@@ -146,6 +145,8 @@ pub use own_robot::OwnRobot;
 pub use service::RobotDetectionService;
 #[cfg(feature = "server")]
 pub(crate) use service::{OWN_PAGE, Reply};
+#[cfg(feature = "server")]
+pub(crate) use signature::signed_claim;
 pub use stats::{Front, Stats, WouldStats};
 #[cfg(feature = "server")]
 pub(crate) use verdicts::{Client, Pending};

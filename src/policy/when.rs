@@ -79,7 +79,8 @@ macro_rules! condition_setters {
         }
 
         /// Sets the robots by their ids; `unlisted` stands for all that are not listed,
-        /// `nameless` for whoever sends no User-Agent.
+        /// `nameless` for whoever sends no User-Agent, and a host for the robot that is not
+        /// listed and whose signature by that host holds.
         ///
         /// An id that no registry has is no error: a refresh may bring it.
         pub fn robots<S: AsRef<str>>(mut self, ids: impl IntoIterator<Item = S>) -> Self {

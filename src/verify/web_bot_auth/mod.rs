@@ -71,6 +71,7 @@
 mod accept;
 mod agent;
 mod base;
+mod check;
 mod component;
 mod directories;
 mod fields;

@@ -97,7 +97,7 @@ fn the_verifier_names_whose_signature_holds() {
         ..Methods::default()
     };
     let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-    let verifier = Verifier::new(methods, clock.clone(), tasks, stop);
+    let verifier = Verifier::new(methods, clock, tasks, stop);
     let detector = Detector::new([]).unwrap().recognise_unlisted(true);
     let claim = detector.claim_signed(b"", [&b"sig1=\"https://agent.example\""[..]]);
     let claim = claim.unwrap();
