@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
+    AdminSite,
     fields::{Authentic, Body, Params},
     identify::{self, Question},
     jobs,
@@ -116,6 +117,7 @@ async fn status(State(state): State<AdminState>, of: Chosen) -> Answer {
         "database_away_since": away_since,
         "filtering": FilteringView::new(&of.policy.load()),
         "robots": RobotsView::new(&state, &views),
+        "front": of.site.as_ref().and_then(AdminSite::ask_front),
         "bundled_only": sources::is_bundled_only(&views),
         "refreshing": refreshes::current(&state).running,
         "sources": views,

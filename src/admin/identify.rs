@@ -62,7 +62,9 @@ pub(super) struct Answer {
 
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ClaimView {
+    /// Of a User-Agent that many people share, `shared`.
     pub(super) id: String,
+    pub(super) kind: &'static str,
     pub(super) purpose: &'static str,
     /// What its User-Agent gave away: a pattern, or the sign of an unlisted robot.
     pub(super) evidence: String,
@@ -87,6 +89,7 @@ pub(super) struct ListedView {
     pub(super) source_title: String,
     pub(super) operator: Option<String>,
     pub(super) pattern_kind: &'static str,
+    /// Empty where no pattern matched.
     pub(super) pattern: String,
     #[serde(skip)]
     pub(super) link: String,
@@ -167,11 +170,12 @@ impl ClaimView {
         let (before, matched, after) = cut(user_agent, range.start, range.end);
         Self {
             id: claim.id().to_owned(),
+            kind: claim.kind().as_str(),
             purpose: claim.purpose().as_str(),
             evidence: claim.to_string(),
             listed: match claim {
-                Claim::Listed(listed) => Some(ListedView::new(listed)),
-                Claim::Unlisted(_) | Claim::Nameless => None,
+                Claim::Listed(listed) | Claim::Shared(listed) => Some(ListedView::new(listed)),
+                Claim::Unlisted(_) | Claim::Signed(_) | Claim::Nameless => None,
             },
             start: range.start,
             end: range.end,
@@ -190,8 +194,10 @@ impl ListedView {
             source: robot.source.to_string(),
             source_title: title(&robot.source),
             operator: robot.operator.clone(),
-            pattern_kind: listed.pattern.kind.as_str(),
-            pattern: listed.pattern.text.clone(),
+            pattern_kind: listed.pattern.map_or("", |pattern| pattern.kind.as_str()),
+            pattern: listed
+                .pattern
+                .map_or_else(String::new, |pattern| pattern.text.clone()),
             link: link(robot.source.as_str(), &robot.id),
         }
     }

@@ -5,6 +5,7 @@ use axum::{extract::State, response::Response};
 use serde::Serialize;
 
 use super::{
+    AdminSite,
     page::{Page, html},
     problem::Problem,
     refreshes::{self, RefreshView},
@@ -28,6 +29,8 @@ struct OverviewPage<'s> {
     filtering: FilteringView,
     robots: RobotsView,
     sources: Vec<SourceView>,
+    /// What hides the visitors, and what to do.
+    front: Option<String>,
     is_bundled_only: bool,
     is_refreshable: bool,
     is_refreshing: bool,
@@ -85,6 +88,7 @@ pub(super) async fn show(
     Ok(html(&OverviewPage {
         page,
         filtering: FilteringView::new(&of.policy.load()),
+        front: of.site.as_ref().and_then(AdminSite::ask_front),
         of,
         robots: RobotsView::new(&state, &sources),
         is_bundled_only: sources::is_bundled_only(&sources),
@@ -129,7 +133,7 @@ impl FilteringView {
             redirect_url: redirect.map(|redirect| redirect.location.clone()),
             status: redirect.map(|redirect| redirect.status),
             methods: policy.methods().map(str::to_owned).collect(),
-            passing_purposes: Purpose::ALL
+            passing_purposes: Purpose::ROBOTS
                 .iter()
                 .map(|purpose| purpose.as_str())
                 .filter(|purpose| !purposes.contains(purpose))

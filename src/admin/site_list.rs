@@ -25,6 +25,7 @@ pub struct AdminSite {
     pub(super) robots_txt: String,
     upstreams: Ask<Vec<UpstreamRow>>,
     counts: Ask<SiteCounts>,
+    front: Ask<Option<String>>,
     pub(super) own_pages: Arc<FindOwnPage>,
     pub(super) answers: Arc<WhoAnswers>,
 }
@@ -94,6 +95,7 @@ impl AdminSite {
             robots_txt: String::new(),
             upstreams: Arc::new(Vec::new),
             counts: Arc::new(SiteCounts::default),
+            front: Arc::new(|| None),
             own_pages: Arc::new(|_, _| None),
             answers: Arc::new(|_, _| None),
         }
@@ -129,6 +131,12 @@ impl AdminSite {
         self
     }
 
+    /// Sets who says which front hides its visitors, and what to do.
+    pub fn front(mut self, ask: impl Fn() -> Option<String> + Send + Sync + 'static) -> Self {
+        self.front = Arc::new(ask);
+        self
+    }
+
     /// Sets who finds the page of heaven that is made from a page, in place of a redirect's location.
     pub fn own_pages(
         mut self,
@@ -153,6 +161,10 @@ impl AdminSite {
 
     pub(super) fn ask_counts(&self) -> SiteCounts {
         (self.counts)()
+    }
+
+    pub(super) fn ask_front(&self) -> Option<String> {
+        (self.front)()
     }
 
     /// Tells whether it is reached by a host, whatever the path.

@@ -19,7 +19,7 @@ use super::{
 const COUNTERS: [(&str, &str); 8] = [
     (
         "robot_detection_requests_total",
-        "Requests by site, visitor (person, listed or unlisted robot, nameless) and decision",
+        "Requests by site, visitor (person, listed or unlisted robot, nameless, shared) and decision",
     ),
     (
         "robot_detection_robot_requests_total",

@@ -20,7 +20,8 @@ use tokio_util::sync::CancellationToken;
 use crate::listen::ClientAddr;
 
 use super::{
-    RobotDetection, exposition::exposition, listener_metrics::ListenerMetrics, observe::Observer,
+    RobotDetection, Site, exposition::exposition, listener_metrics::ListenerMetrics,
+    observe::Observer,
 };
 
 /// Paths of operations.
@@ -42,6 +43,9 @@ struct Readiness {
     database: &'static str,
     #[serde(flatten)]
     away: Option<Away>,
+    /// What somebody should look at who keeps the sites.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -120,8 +124,19 @@ async fn ready(State(state): State<Operations>) -> impl IntoResponse {
         robots,
         database: if away.is_some() { "away" } else { "ok" },
         away,
+        warnings: warnings(&state.robots),
     };
     (status, Json(body))
+}
+
+/// Says of each site which front hides its visitors.
+fn warnings(robots: &RobotDetection) -> Vec<String> {
+    let sites = robots.sites();
+    let warning = |site: &Site| {
+        let front = site.stats().front()?;
+        Some(format!("site {}: {front}", site.name()))
+    };
+    sites.iter().filter_map(warning).collect()
 }
 
 async fn metrics(State(state): State<Operations>) -> impl IntoResponse {

@@ -49,11 +49,16 @@ pub(super) fn tag_rule(settings: &TagSettings) -> Result<TagRuleBuilder, ConfigE
 }
 
 pub(super) fn purposes(words: &[String]) -> Result<Vec<Purpose>, String> {
-    let parse = |word: &String| {
-        Purpose::from_word(word.trim()).ok_or_else(|| {
-            let words = Purpose::ALL.iter().map(|purpose| purpose.as_str());
-            unknown_word("purpose", word, words)
-        })
+    let parse = |word: &String| match Purpose::from_word(word.trim()) {
+        Some(Purpose::Shared) => {
+            let reason = "shared is no purpose of robots: it marks User-Agents that stand for many people, which rules name as visitors = [\"shared\"]";
+            Err(reason.to_owned())
+        }
+        Some(purpose) => Ok(purpose),
+        None => {
+            let words = Purpose::ROBOTS.iter().map(|purpose| purpose.as_str());
+            Err(unknown_word("purpose", word, words))
+        }
     };
     words.iter().map(parse).collect()
 }
@@ -68,20 +73,29 @@ fn verdicts(words: &[String]) -> Result<Vec<Verdict>, String> {
     words.iter().map(parse).collect()
 }
 
-/// Reads kinds of visitors; `robots` stands for all that are no people.
+/// Reads kinds of visitors; `robots` stands for all that are no people, `all` for everybody.
+///
+/// Of people a rule is about those alone that share a User-Agent: a person always passes.
 fn visitors(words: &[String]) -> Result<Vec<Kind>, String> {
     let mut kinds = Vec::new();
     for word in words {
         match word.trim() {
             "robots" => kinds.extend(Kind::ROBOTS),
-            word => match Kind::from_word(word).filter(|kind| Kind::ROBOTS.contains(kind)) {
-                Some(kind) => kinds.push(kind),
-                None if word == Kind::Person.as_str() => {
-                    return Err("rules are about robots: a person always passes".to_owned());
+            "people" => kinds.push(Kind::Shared),
+            "all" => kinds.extend(Kind::ROBOTS.iter().chain([&Kind::Shared])),
+            word => match Kind::from_word(word) {
+                Some(Kind::Person) => {
+                    return Err(
+                        "a person always passes; of people, rules are about \"shared\" User-Agents"
+                            .to_owned(),
+                    );
                 }
+                Some(kind) => kinds.push(kind),
                 None => {
-                    let words = Kind::ROBOTS.iter().map(|kind| kind.as_str());
-                    return Err(unknown_word("visitor", word, words.chain(["robots"])));
+                    let words = Kind::ROBOTS.iter().chain([&Kind::Shared]);
+                    let words = words.map(|kind| kind.as_str());
+                    let groups = ["robots", "people", "all"];
+                    return Err(unknown_word("visitor", word, words.chain(groups)));
                 }
             },
         }

@@ -309,6 +309,7 @@ impl Served {
         } = self.about.clone();
         let upstream = self.upstream();
         let stats = Arc::clone(self.site.stats());
+        let front = Arc::clone(self.site.stats());
         let (pages, answers) = (self.answers.clone(), self.answers.clone());
         AdminSite::new(name, hosts, path, self.site.policy().clone())
             .enforcer(self.site.enforcer().clone())
@@ -316,6 +317,7 @@ impl Served {
             .robots_txt(robots_txt)
             .upstreams(move || servers(upstream.as_deref()))
             .counts(move || counts(&stats))
+            .front(move || front.front().map(|front| front.to_string()))
             .own_pages(move |target, to| pages.own_page(target, to))
             .answers(move |asked, target| answers.who_answers(asked, target))
     }

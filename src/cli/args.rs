@@ -367,6 +367,9 @@ pub(super) struct ExplainArgs {
     /// Host; of a log, where a line says none
     #[arg(long)]
     pub(super) host: Option<String>,
+    /// Header of the request, may be repeated: Signature-Agent, Signature-Input and Signature say who signs
+    #[arg(long = "header", value_name = "NAME: VALUE", conflicts_with_all = ["log_line", "from_log"])]
+    pub(super) headers: Vec<String>,
     /// File of a robots.txt to hold the robot to, in place of the one in force
     #[arg(long, value_name = "FILE")]
     pub(super) robots_txt: Option<PathBuf>,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::{Settings, WhenSettings, nearest};
-use crate::detect::UNLISTED;
+use crate::detect::{NAMELESS, SigningHost, UNLISTED};
 use crate::policy::Policy;
 use crate::registry::{Robot, Source};
 
@@ -103,6 +103,10 @@ impl<'r> Names<'r> {
     fn about_id(&self, who: &str, id: &str) -> Option<String> {
         if id == UNLISTED {
             return (!self.has_unlisted).then(|| not_recognised(who));
+        }
+        // Whoever has no User-Agent has no source either, nor has a robot that its host names.
+        if id == NAMELESS || SigningHost::new(id).is_some() {
+            return None;
         }
         (!self.ids.contains(id)).then(|| {
             let near = did_you_mean(id, self.ids.iter().copied());

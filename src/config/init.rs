@@ -53,12 +53,15 @@ const RULES: &str = "
 #   path       globs; without it: filter_pattern
 #   methods    without it: redirect_methods, or all if the action is pass, refuse or slow
 #   hosts      names that are asked for, with a port where only that one is meant
-#   robots     ids, unlisted for all that no registry lists, nameless for no User-Agent
+#   robots     ids, unlisted for all that no registry lists, nameless for no User-Agent;
+#              the host of an unlisted robot whose signature holds, such as agent.example.com
 #   purposes   words such as search, ai-training, seo, unknown
 #   operators  names, in any case
 #   sources    bundled, web-robots-db, manual, or the name of a [[source]]
 #   visitors   listed, unlisted, nameless (no User-Agent, or an empty one); robots: all
-#              three. Without it nameless visitors are not meant: by default they pass
+#              three; shared (a User-Agent that stands for many people, such as that of
+#              Amazon CloudFront); people: shared, as a person always passes; all.
+#              Without it nameless and shared are not meant: by default they pass
 #   unlisted   true: visitors = \"unlisted\"; false: visitors = \"listed\"
 #   verdicts   on who the robot says it is: verified, spoofed, unverifiable, pending
 # action:

@@ -1,14 +1,15 @@
 //! Names the robot behind a User-Agent.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, ops::Range, sync::Arc};
 
 use super::{
-    Claim, Listed, MAX_USER_AGENT_BYTES,
+    Claim, Listed, MAX_USER_AGENT_BYTES, Sign, Unlisted,
     matcher::{Builder, Limits, Matcher},
+    signed::Signers,
     unlisted::{self, MARKS},
-    visitors::MostSpecific,
+    visitors::{MostSpecific, OnlyMarks},
 };
-use crate::registry::{Pattern, Robot, Source};
+use crate::registry::{Pattern, Purpose, Robot, Source};
 
 /// What one detector takes.
 pub(super) const LIMITS: Limits = Limits {
@@ -26,6 +27,7 @@ pub struct Detector {
     rejected: Vec<Rejected>,
     matcher: Option<Arc<Matcher>>,
     recognises_unlisted: bool,
+    signers: Arc<Signers>,
 }
 
 /// Pattern of an active robot that the detector does not match.
@@ -84,6 +86,7 @@ impl Detector {
         }
         builder.add_marks(MARKS);
         Ok(Self {
+            signers: Arc::new(Signers::of(&taking_part)),
             robots: taking_part,
             rejected,
             matcher: Some(Arc::new(builder.build()?)),
@@ -121,6 +124,12 @@ impl Detector {
     /// those that always do.
     #[must_use]
     pub fn identify(&self, user_agent: &[u8]) -> Option<Claim<'_>> {
+        let claim = self.find(user_agent)?;
+        claim.shared().is_none().then_some(claim)
+    }
+
+    /// Returns the robot that a User-Agent names, or the record that many people share.
+    fn find(&self, user_agent: &[u8]) -> Option<Claim<'_>> {
         let matcher = self.matcher.as_deref()?;
         let mut best = MostSpecific::new(self.recognises_unlisted);
         matcher.scan(user_agent, &mut best);
@@ -131,17 +140,41 @@ impl Detector {
             return unlisted::find(read(user_agent), &best.marks).map(Claim::Unlisted);
         };
         let robot = self.robots.get(owner.robot as usize)?;
-        Some(Claim::Listed(Listed {
+        let listed = Listed {
             robot,
-            pattern: robot.patterns.get(owner.pattern as usize)?,
+            pattern: Some(robot.patterns.get(owner.pattern as usize)?),
             range,
-        }))
+        };
+        if listed.robot.purpose != Purpose::Shared {
+            return Some(Claim::Listed(listed));
+        }
+        let named = self.named_unlisted(matcher, user_agent, &listed.range);
+        Some(named.map_or(Claim::Shared(listed), Claim::Unlisted))
+    }
+
+    /// Returns the unlisted robot that a User-Agent names by a robot's word, outside of what is shared.
+    #[cold]
+    fn named_unlisted(
+        &self,
+        matcher: &Matcher,
+        user_agent: &[u8],
+        shared: &Range<usize>,
+    ) -> Option<Unlisted> {
+        if !self.recognises_unlisted {
+            return None;
+        }
+        let mut marks = OnlyMarks::new(shared.clone());
+        matcher.scan(user_agent, &mut marks);
+        let found = unlisted::find(read(user_agent), &marks.marks)?;
+        let is_beside = found.range.end <= shared.start || found.range.start >= shared.end;
+        (found.sign == Sign::Word && is_beside).then_some(found)
     }
 
     /// Returns what a request claims whose User-Agent this is; an empty one is [nameless](Claim::Nameless).
     ///
-    /// Of any other it is what [`identify`](Self::identify) returns. A request without
-    /// the header is to be asked about with an empty one.
+    /// One that stands for many people is [shared](Claim::Shared). Of any other it is what
+    /// [`identify`](Self::identify) returns. A request without the header is to be asked
+    /// about with an empty one.
     ///
     /// # Example
     ///
@@ -158,7 +191,7 @@ impl Detector {
         if user_agent.trim_ascii().is_empty() {
             return Some(Claim::Nameless);
         }
-        self.identify(user_agent)
+        self.find(user_agent)
     }
 
     /// Tells whether a User-Agent is a robot's: whether [`Detector::identify`] names one.
@@ -176,6 +209,11 @@ impl Detector {
     #[must_use]
     pub fn is_robot(&self, user_agent: impl AsRef<[u8]>) -> bool {
         self.identify(user_agent.as_ref()).is_some()
+    }
+
+    /// Returns the robots by the agents with whose keys they sign.
+    pub(super) fn signers(&self) -> &Signers {
+        &self.signers
     }
 
     /// Returns the robots that take part.

@@ -37,6 +37,20 @@
 //! The answer is [`Claim::Unlisted`], with the id [`UNLISTED`], so that a site
 //! can treat these robots apart. The marks of it are found in the same pass.
 //!
+//! # Signed requests
+//!
+//! Who signs its requests as robots do (Web Bot Auth) is a robot, whatever its User-Agent
+//! says: [`Detector::claim_signed`] looks for the agent that `Signature-Agent` names. One
+//! that no registry knows is a [`Claim::Signed`], named by its host once the signature holds.
+//!
+//! # What many people share
+//!
+//! A record of the purpose [`Shared`](crate::registry::Purpose::Shared) is no robot's: its
+//! User-Agent stands for many people, as that of a CDN or a translator does. Any robot's
+//! name goes before it, also a word that robots call themselves. What is left is
+//! [`Claim::Shared`], which [`Detector::claim`] tells; to [`Detector::identify`] it is
+//! nobody's.
+//!
 //! # Example
 //!
 //! ```
@@ -68,12 +82,13 @@ mod regexes;
 mod rules;
 mod self_test;
 mod shared;
+mod signed;
 mod specificity;
 mod unlisted;
 mod verdict;
 mod visitors;
 
-pub use claim::{Claim, Kind, Listed, NAMELESS, UNLISTED};
+pub use claim::{Claim, Kind, Listed, NAMELESS, SHARED, UNLISTED};
 pub use detector::{BuildError, Detector, Rejected};
 pub use duplicates::Duplicates;
 #[cfg(feature = "formats")]
@@ -81,5 +96,6 @@ pub use export::export;
 pub use matcher::MAX_USER_AGENT_BYTES;
 pub use self_test::{BrowserHit, browser_hits, browsers, self_test};
 pub use shared::SharedDetector;
+pub use signed::{Signed, SigningHost};
 pub use unlisted::{Sign, Unlisted};
 pub use verdict::Verdict;

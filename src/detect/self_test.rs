@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::matcher::{Builder, Limits, Owner, Visitor};
-use crate::registry::{Pattern, Robot, Source, Status};
+use crate::registry::{Pattern, Purpose, Robot, Source, Status};
 
 /// Robot that would take a browser for itself.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -28,7 +28,8 @@ pub fn browsers() -> impl Iterator<Item = &'static str> {
 ///
 /// Robots added by hand are quarantined by nobody: [`browser_hits`] tells of
 /// them too, so that the caller can warn. Robots that are quarantined or
-/// unusable already stay as they are.
+/// unusable already stay as they are. What [many people share](Purpose::Shared) hits
+/// browsers as it should.
 pub fn self_test(robots: &mut [Robot]) -> usize {
     let mut quarantined = 0;
     for hit in first_hits(robots) {
@@ -73,7 +74,8 @@ struct FirstHit {
 /// Returns the first hit of each robot, in the order of the robots.
 fn first_hits(robots: &[Robot]) -> Vec<FirstHit> {
     let mut builder = Builder::new(Limits::NONE);
-    for (number, robot) in robots.iter().enumerate() {
+    let robots_only = |(_, robot): &(usize, &Robot)| robot.purpose != Purpose::Shared;
+    for (number, robot) in robots.iter().enumerate().filter(robots_only) {
         // Patterns that are refused here are refused by the detector too.
         builder.add(number, robot);
     }

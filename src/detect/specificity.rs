@@ -6,13 +6,15 @@ use super::literals::Literal;
 use crate::registry::{Purpose, Robot};
 
 /// Order of claims, the most specific first: what a library or a driven browser
-/// says of itself comes last; then the longer name, the better source, and the
+/// says of itself comes behind them, and what many people share last; then the longer name, the better source, and the
 /// order of robots and patterns decide. The name is the literal without signs at
 /// its ends: `Googlebot` and `Googlebot/` of two sources are one name.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) struct Specificity {
     /// A mark of unlisted robots, which every robot's name goes before.
     pub(super) is_mark: bool,
+    /// What many people share, which every robot's name goes before.
+    pub(super) shared: bool,
     pub(super) weak: bool,
     length: Reverse<usize>,
     pub(super) source: u8,
@@ -25,6 +27,7 @@ impl Specificity {
     pub(super) fn new(robot: &Robot, number: usize, pattern: usize) -> Self {
         Self {
             is_mark: false,
+            shared: robot.purpose == Purpose::Shared,
             weak: matches!(robot.purpose, Purpose::Library | Purpose::Automation),
             length: Reverse(0),
             source: robot.source.precedence(),
@@ -37,6 +40,7 @@ impl Specificity {
     pub(super) fn of_mark(mark: usize) -> Self {
         Self {
             is_mark: true,
+            shared: false,
             weak: true,
             length: Reverse(0),
             source: u8::MAX,

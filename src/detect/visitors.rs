@@ -57,6 +57,39 @@ impl Visitor for MostSpecific {
     }
 }
 
+/// Visitor that looks for the marks of unlisted robots alone, outside of a range.
+pub(super) struct OnlyMarks {
+    outside: Range<usize>,
+    pub(super) marks: Marks,
+}
+
+impl OnlyMarks {
+    pub(super) fn new(outside: Range<usize>) -> Self {
+        Self {
+            outside,
+            marks: Marks::default(),
+        }
+    }
+}
+
+impl Visitor for OnlyMarks {
+    fn wants(&self, _owner: Owner) -> bool {
+        false
+    }
+
+    fn may_run(&mut self, _regex: u32) -> bool {
+        false
+    }
+
+    fn hit(&mut self, _owner: Owner, _range: Range<usize>) {}
+
+    fn mark(&mut self, mark: u8, start: usize) {
+        if !self.outside.contains(&start) {
+            self.marks.push(mark, start);
+        }
+    }
+}
+
 /// The regular expressions that have run, without memory of their own.
 struct Ran {
     regexes: [u32; MAX_RUNS],

@@ -10,6 +10,8 @@ use http::{
 use crate::detect::{Claim, Detector, Verdict};
 use crate::policy::{self, Policy};
 
+use super::signature::signed_claim;
+
 /// Header that tells robots what to do with a page.
 const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 
@@ -63,10 +65,24 @@ impl IdentificationHeaders {
     }
 }
 
+/// Returns what a request claims, and the User-Agent header by which it does.
+///
+/// Who signs as robots do is one, whatever the User-Agent says: no browser sends these headers.
+pub(super) fn claim<'d, 'h>(
+    detector: &'d Detector,
+    headers: &'h HeaderMap,
+) -> Option<(Claim<'d>, &'h [u8])> {
+    let (by_name, user_agent) = claim_by_name(detector, headers).unzip();
+    let claim = signed_claim(detector, headers, by_name)?;
+    let user_agent = user_agent.or_else(|| Some(headers.get(USER_AGENT)?.as_bytes()));
+    Some((claim, user_agent.unwrap_or_default()))
+}
+
 /// Returns the claim of the first User-Agent header that makes one, and that header.
 ///
-/// Without a header that says anything the visitor is nameless.
-pub(super) fn claim<'d, 'h>(
+/// Without a header that says anything the visitor is nameless; a robot's name goes before
+/// what many people share.
+fn claim_by_name<'d, 'h>(
     detector: &'d Detector,
     headers: &'h HeaderMap,
 ) -> Option<(Claim<'d>, &'h [u8])> {
@@ -86,7 +102,15 @@ pub(super) fn claim<'d, 'h>(
     if named.peek().is_none() {
         return Some(nameless);
     }
-    named.find_map(|value| Some((detector.identify(value)?, value)))
+    let mut shared = None;
+    for value in named {
+        match detector.claim(value) {
+            Some(claim @ Claim::Shared(_)) => shared = shared.or(Some((claim, value))),
+            Some(claim) => return Some((claim, value)),
+            None => {}
+        }
+    }
+    shared
 }
 
 /// Returns what the policy looks at.

@@ -2,14 +2,14 @@
 
 use std::{ops::Range, sync::Arc};
 
-use crate::detect::{Claim, Kind, NAMELESS, UNLISTED, Unlisted, Verdict};
+use crate::detect::{Claim, Kind, NAMELESS, Signed, SigningHost, UNLISTED, Unlisted, Verdict};
 use crate::policy::Visitor;
 use crate::registry::{Pattern, Purpose, Robot};
 
 /// Identification of the robot that a request claims to come from.
 ///
 /// It is in the extensions of a robot's request and of one without a User-Agent, never
-/// in a person's, and
+/// in that of a person, or of people who share a User-Agent, and
 /// comes from nowhere but the layer: in axum, take
 /// `Option<Extension<Identification>>`. It is a claim, not a proof: see
 /// [`verdict`](Self::verdict).
@@ -19,6 +19,8 @@ pub enum Identification {
     Listed(ListedRobot),
     /// A robot that no registry lists.
     Unlisted(Unlisted),
+    /// A robot that no registry lists, by the signature of its request.
+    Signed(Signed),
     /// Whoever sends no User-Agent, or an empty one.
     Nameless,
 }
@@ -29,8 +31,9 @@ pub enum Identification {
 pub struct ListedRobot {
     /// The robot.
     pub robot: Arc<Robot>,
-    /// The pattern that its User-Agent matched.
-    pub pattern: Pattern,
+    /// The pattern that its User-Agent matched; `None` where the signature of its request
+    /// names the robot.
+    pub pattern: Option<Pattern>,
     /// Bytes of the User-Agent that the pattern matched.
     pub range: Range<usize>,
     /// What became of the claim.
@@ -39,11 +42,14 @@ pub struct ListedRobot {
 
 impl Identification {
     /// Returns the robot's id, [`UNLISTED`] where no registry lists it, or [`NAMELESS`].
+    ///
+    /// An unlisted robot whose signature holds is named by its [signer](Signed::signer).
     #[must_use]
     pub fn id(&self) -> &str {
         match self {
             Self::Listed(listed) => &listed.robot.id,
             Self::Unlisted(_) => UNLISTED,
+            Self::Signed(signed) => signed.signer.as_ref().map_or(UNLISTED, SigningHost::as_str),
             Self::Nameless => NAMELESS,
         }
     }
@@ -53,7 +59,7 @@ impl Identification {
     pub fn kind(&self) -> Kind {
         match self {
             Self::Listed(_) => Kind::Listed,
-            Self::Unlisted(_) => Kind::Unlisted,
+            Self::Unlisted(_) | Self::Signed(_) => Kind::Unlisted,
             Self::Nameless => Kind::Nameless,
         }
     }
@@ -63,7 +69,7 @@ impl Identification {
     pub fn robot(&self) -> Option<&Arc<Robot>> {
         match self {
             Self::Listed(listed) => Some(&listed.robot),
-            Self::Unlisted(_) | Self::Nameless => None,
+            Self::Unlisted(_) | Self::Signed(_) | Self::Nameless => None,
         }
     }
 
@@ -73,6 +79,7 @@ impl Identification {
         match self {
             Self::Listed(listed) => listed.robot.purpose,
             Self::Unlisted(unlisted) => unlisted.sign.purpose(),
+            Self::Signed(signed) => signed.purpose(),
             Self::Nameless => Purpose::Unknown,
         }
     }
@@ -82,22 +89,25 @@ impl Identification {
     pub fn verdict(&self) -> Verdict {
         match self {
             Self::Listed(listed) => listed.verdict,
-            Self::Unlisted(_) | Self::Nameless => Verdict::Unverifiable,
+            Self::Unlisted(_) | Self::Signed(_) | Self::Nameless => Verdict::Unverifiable,
         }
     }
 }
 
-impl From<Visitor<'_>> for Identification {
-    fn from(visitor: Visitor<'_>) -> Self {
-        match visitor.claim {
+impl Identification {
+    /// Creates that of a visitor; people who share a User-Agent have none.
+    pub(super) fn of(visitor: Visitor<'_>) -> Option<Self> {
+        Some(match visitor.claim {
             Claim::Listed(listed) => Self::Listed(ListedRobot {
                 robot: Arc::clone(listed.robot),
-                pattern: listed.pattern.clone(),
+                pattern: listed.pattern.cloned(),
                 range: listed.range.clone(),
                 verdict: visitor.verdict,
             }),
             Claim::Unlisted(unlisted) => Self::Unlisted(unlisted.clone()),
+            Claim::Signed(signed) => Self::Signed(signed.clone()),
             Claim::Nameless => Self::Nameless,
-        }
+            Claim::Shared(_) => return None,
+        })
     }
 }

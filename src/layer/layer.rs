@@ -81,7 +81,8 @@ impl RobotDetectionLayer {
 
     /// Names a request header that tells an upstream the robot's id; none by default.
     ///
-    /// It is `unlisted` where no registry lists the robot, `nameless` without a User-Agent.
+    /// It is `unlisted` where no registry lists the robot, the host of one whose signature
+    /// holds, `nameless` without a User-Agent.
     ///
     /// What a client sent under that name is always removed, also where a `_`,
     /// a `.` or another sign stands for a `-`. Bytes of the id other than
@@ -112,8 +113,9 @@ impl RobotDetectionLayer {
 
     /// Sets who is asked for the verdicts on robots' claims; by default nobody.
     ///
-    /// It is asked once about each request that names a listed robot, and about no
-    /// other. Without it every claim is unverifiable.
+    /// It is asked once about each request that names a listed robot, and who has
+    /// [signed](Verdicts::signer) one that no registry lists; about no other. Without it
+    /// every claim is unverifiable, and nobody who signs has a name.
     ///
     /// # Example
     ///

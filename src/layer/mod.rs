@@ -128,6 +128,7 @@ mod own_pages;
 #[cfg(feature = "verify")]
 mod own_robot;
 mod service;
+mod signature;
 mod stats;
 mod verdicts;
 
@@ -144,7 +145,9 @@ pub use own_robot::OwnRobot;
 pub use service::RobotDetectionService;
 #[cfg(feature = "server")]
 pub(crate) use service::{OWN_PAGE, Reply};
-pub use stats::{Stats, WouldStats};
+#[cfg(feature = "server")]
+pub(crate) use signature::signed_claim;
+pub use stats::{Front, Stats, WouldStats};
 #[cfg(feature = "server")]
 pub(crate) use verdicts::{Client, Pending};
 pub use verdicts::{Settling, Verdicts, Visit};

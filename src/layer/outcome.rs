@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::detect::{Claim, Kind, NAMELESS, UNLISTED, Verdict};
+use crate::detect::{Claim, Kind, NAMELESS, SigningHost, UNLISTED, Verdict};
 use crate::policy::Action;
 use crate::registry::{Purpose, Robot};
 
@@ -42,7 +42,11 @@ enum Visitor {
     Person,
     Listed(Arc<Robot>),
     Unlisted(Purpose),
+    /// By the signature of the request; the host, where it holds.
+    Signed(Purpose, Option<SigningHost>),
     Nameless,
+    /// People who share a User-Agent, by the record of it.
+    Shared(Arc<Robot>),
     /// The site robot of the program, or whoever looks at its pages.
     Own,
 }
@@ -62,7 +66,9 @@ impl Outcome {
             visitor: match claim {
                 Claim::Listed(listed) => Visitor::Listed(Arc::clone(listed.robot)),
                 Claim::Unlisted(_) => Visitor::Unlisted(claim.purpose()),
+                Claim::Signed(signed) => Visitor::Signed(claim.purpose(), signed.signer.clone()),
                 Claim::Nameless => Visitor::Nameless,
+                Claim::Shared(shared) => Visitor::Shared(Arc::clone(shared.robot)),
             },
             verdict: None,
             decision,
@@ -98,8 +104,9 @@ impl Outcome {
         match &self.visitor {
             Visitor::Person => Some(Kind::Person),
             Visitor::Listed(_) => Some(Kind::Listed),
-            Visitor::Unlisted(_) => Some(Kind::Unlisted),
+            Visitor::Unlisted(_) | Visitor::Signed(..) => Some(Kind::Unlisted),
             Visitor::Nameless => Some(Kind::Nameless),
+            Visitor::Shared(_) => Some(Kind::Shared),
             Visitor::Own => None,
         }
     }
@@ -113,15 +120,19 @@ impl Outcome {
         self.visitor == Visitor::Own
     }
 
-    /// Returns the robot's id, `unlisted` where no registry lists it, `None` for a person.
+    /// Returns the robot's id, `unlisted` where no registry lists it, `None` for people.
     ///
-    /// Whoever sends no User-Agent is `nameless`.
+    /// Whoever sends no User-Agent is `nameless`, and an unlisted robot whose signature holds
+    /// has the name of its [signer](Self::signer).
     #[must_use]
     pub fn robot(&self) -> Option<&str> {
         match &self.visitor {
-            Visitor::Person | Visitor::Own => None,
+            Visitor::Person | Visitor::Shared(_) | Visitor::Own => None,
             Visitor::Listed(robot) => Some(&robot.id),
             Visitor::Unlisted(_) => Some(UNLISTED),
+            Visitor::Signed(_, signer) => {
+                Some(signer.as_ref().map_or(UNLISTED, SigningHost::as_str))
+            }
             Visitor::Nameless => Some(NAMELESS),
         }
     }
@@ -131,17 +142,35 @@ impl Outcome {
     pub fn listed(&self) -> Option<&Arc<Robot>> {
         match &self.visitor {
             Visitor::Listed(robot) => Some(robot),
-            Visitor::Person | Visitor::Unlisted(_) | Visitor::Nameless | Visitor::Own => None,
+            _ => None,
         }
     }
 
-    /// Returns what the robot is for, `None` for a person.
+    /// Returns who has signed the request, where that is proven and no registry lists it.
+    #[must_use]
+    pub fn signer(&self) -> Option<&SigningHost> {
+        match &self.visitor {
+            Visitor::Signed(_, signer) => signer.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Returns the record of the User-Agent, where it is one that many people share.
+    #[must_use]
+    pub fn shared(&self) -> Option<&Arc<Robot>> {
+        match &self.visitor {
+            Visitor::Shared(record) => Some(record),
+            _ => None,
+        }
+    }
+
+    /// Returns what the robot is for, `None` for people.
     #[must_use]
     pub fn purpose(&self) -> Option<Purpose> {
         match &self.visitor {
-            Visitor::Person | Visitor::Own => None,
+            Visitor::Person | Visitor::Shared(_) | Visitor::Own => None,
             Visitor::Listed(robot) => Some(robot.purpose),
-            Visitor::Unlisted(purpose) => Some(*purpose),
+            Visitor::Unlisted(purpose) | Visitor::Signed(purpose, _) => Some(*purpose),
             Visitor::Nameless => Some(Purpose::Unknown),
         }
     }

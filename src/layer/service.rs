@@ -175,14 +175,14 @@ impl Shared {
         &self,
         request: &mut Request<B>,
         client: impl FnOnce(&Request<B>) -> Option<IpAddr>,
-        look: impl FnOnce(&Policy, &Request<B>, &Claim<'_>) -> Result<Option<Verdict>, W>,
+        look: impl FnOnce(&Policy, &Request<B>, &mut Claim<'_>) -> Result<Option<Verdict>, W>,
     ) -> Result<Decided<R>, W> {
         let detector = self.detector.load();
-        let (claim, user_agent) = claim(&detector, request.headers()).unzip();
+        let (mut claim, user_agent) = claim(&detector, request.headers()).unzip();
         let answers = self.answers.in_force(&self.policy);
         let policy = &*answers.policy;
         let own = self.own(request);
-        let told = match &claim {
+        let told = match &mut claim {
             Some(claim) if own.is_none() => look(policy, request, claim)?,
             _ => None,
         };
@@ -222,8 +222,11 @@ impl Shared {
         identify(request, visitor, told, self);
         additions.is_in_place = serve_in_place(&answers, request, &course);
         if own.is_none() {
+            if let Some(Claim::Shared(shared)) = &claim {
+                self.stats.count_shared(shared);
+            }
             Stats::count(match (&claim, additions.is_in_place) {
-                (None, _) => &self.stats.people,
+                (None, _) | (Some(Claim::Shared(_)), false) => &self.stats.people,
                 (Some(Claim::Nameless), false) => &self.stats.nameless_passed,
                 (Some(_), false) => &self.stats.robots_passed,
                 (Some(_), true) => &self.stats.robots_served,
@@ -328,7 +331,9 @@ fn identify<B>(
         None => {}
     }
     let Some(visitor) = visitor else { return };
-    let identification = Identification::from(visitor);
+    let Some(identification) = Identification::of(visitor) else {
+        return;
+    };
     request.extensions_mut().insert(identification);
     if let Some(headers) = &shared.identification {
         headers.add(request.headers_mut(), visitor.claim.id(), told);

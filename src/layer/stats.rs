@@ -1,21 +1,38 @@
 //! What passed, and what was done with the rest.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    fmt,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
+use crate::detect::Listed;
 use crate::policy::Action;
+use crate::registry::{Pattern, PatternKind, Robot};
+
+/// Requests below which nothing is said of a front.
+const FEW: u64 = 100;
+
+/// Percent of the requests from which on a front hides the visitors.
+const MUCH: u64 = 20;
 
 /// Counters of one layer since it was made; relaxed, so nothing waits for them.
 ///
 /// The requests of the program's [own pages](super::RobotDetectionLayer::own_path) and of its
 /// own site robot count nowhere.
-/// Of robots each request counts once, of nameless visitors as of robots unless it passes. In a
+/// Of robots each request counts once; of nameless visitors, and of people who share a
+/// User-Agent, as of robots unless it passes. In a
 /// [dry run](crate::policy::Policy::is_dry_run) it passes, and counts in `would`
 /// too unless it had passed anyway.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Requests of people.
+    /// Requests of people; of those who share a User-Agent the ones that passed.
     pub people: AtomicU64,
+    /// Requests of people whose User-Agent a front, such as a CDN, put in place of their own.
+    pub behind_front: AtomicU64,
     /// Requests without a User-Agent that passed.
     pub nameless_passed: AtomicU64,
     /// Requests with a claim that passed.
@@ -30,6 +47,20 @@ pub struct Stats {
     pub robots_slowed: AtomicU64,
     /// What would have been done in a dry run.
     pub would: WouldStats,
+    /// The front that was met first.
+    front: OnceLock<Arc<Robot>>,
+}
+
+/// Front that hides the visitors of a site: much of the traffic comes by its own User-Agent.
+///
+/// Shown as text it says what to do.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Front {
+    /// The record of its User-Agent.
+    pub record: Arc<Robot>,
+    /// Share of all requests since the layer was made.
+    pub percent: u64,
 }
 
 /// Counters of what would have been done with robots in a dry run.
@@ -51,6 +82,34 @@ impl Stats {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Counts a request by a User-Agent that many people share, if it says nothing of them.
+    pub(super) fn count_shared(&self, shared: &Listed<'_>) {
+        let is_fixed = |pattern: &Pattern| pattern.kind == PatternKind::Exact;
+        if shared.pattern.is_some_and(is_fixed) {
+            Self::count(&self.behind_front);
+            self.front.get_or_init(|| Arc::clone(shared.robot));
+        }
+    }
+
+    /// Returns the front that hides the visitors, where a fifth of a hundred requests or more came by one.
+    #[must_use]
+    pub fn front(&self) -> Option<Front> {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let all = [
+            &self.people,
+            &self.nameless_passed,
+            &self.robots_passed,
+            &self.robots_redirected,
+            &self.robots_served,
+            &self.robots_refused,
+            &self.robots_slowed,
+        ];
+        let all: u64 = all.into_iter().map(read).sum();
+        let percent = (read(&self.behind_front).saturating_mul(100) / all.max(1)).min(100);
+        let record = Arc::clone(self.front.get()?);
+        (all >= FEW && percent >= MUCH).then_some(Front { record, percent })
+    }
+
     /// Returns the counter of what would have been done, `None` of what passes anyway.
     pub(super) fn would(&self, action: Action) -> Option<&AtomicU64> {
         match action {
@@ -60,5 +119,57 @@ impl Stats {
             Action::Slow => Some(&self.would.slow),
             _ => None,
         }
+    }
+}
+
+/// Says what hides the visitors, and what to do.
+impl fmt::Display for Front {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { record, percent } = self;
+        let (id, name) = (&*record.id, &*record.name);
+        write!(
+            f,
+            "{percent} % of the requests came with the User-Agent of {name}, which stands before the site and hides who asks: robots among them are taken for people; "
+        )?;
+        match id {
+            "amazon-cloudfront" => f.write_str(
+                "give the distribution an origin request policy that includes the header User-Agent, such as Managed-UserAgentRefererHeaders",
+            ),
+            _ => write!(f, "have {name} forward the User-Agent of the visitor"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::Source;
+
+    #[test]
+    fn a_front_hides_the_visitors_of_much_of_the_traffic() {
+        let mut robot = Robot::new("amazon-cloudfront", Source::bundled());
+        robot.name = "Amazon CloudFront".to_owned();
+        let robot = Arc::new(robot);
+        let stats = Stats::default();
+        let come = |kind, times| {
+            for _ in 0..times {
+                Stats::count(&stats.people);
+                stats.count_shared(&Listed {
+                    robot: &robot,
+                    pattern: Some(&Pattern::new(kind, "Amazon CloudFront")),
+                    range: 0..17,
+                });
+            }
+        };
+        come(PatternKind::Token, 200);
+        assert!(stats.front().is_none(), "what names a browser hides none");
+        come(PatternKind::Exact, 49);
+        assert!(stats.front().is_none(), "fewer than a fifth");
+        come(PatternKind::Exact, 1);
+        let front = stats.front().unwrap();
+        assert_eq!(front.percent, 20);
+        let text = front.to_string();
+        assert!(text.starts_with("20 % of the requests"), "{text}");
+        assert!(text.contains("an origin request policy"), "{text}");
     }
 }

@@ -6,7 +6,7 @@ use std::{fmt, net::IpAddr, pin::Pin, sync::Arc};
 
 use http::{Extensions, HeaderMap, Method, Request, Uri};
 
-use crate::detect::{Claim, Kind, Verdict};
+use crate::detect::{Claim, Kind, SigningHost, Verdict};
 #[cfg(feature = "server")]
 use crate::policy::{Policy, Visitor};
 
@@ -45,6 +45,15 @@ pub trait Verdicts: Send + Sync + 'static {
     /// pending, where a rule [waits](crate::policy::RuleBuilder::wait) for it.
     /// Dropped, it ends nothing but the waiting. By default nothing is waited for.
     fn settled(&self, visit: &Visit<'_>) -> Option<Settling> {
+        let _ = visit;
+        None
+    }
+
+    /// Returns who has signed a request of a robot that no registry lists.
+    ///
+    /// It is asked once of each request whose claim is a [signed](Claim::Signed) one, and
+    /// names nobody before the signature holds. By default nobody is.
+    fn signer(&self, visit: &Visit<'_>) -> Option<SigningHost> {
         let _ = visit;
         None
     }
@@ -112,12 +121,38 @@ impl Asked {
     /// Returns what is known of a claim now; `None` where nobody proves claims.
     ///
     /// The address of the client is that which its request carries.
-    pub(super) fn verdict<B>(&self, request: &Request<B>, claim: &Claim<'_>) -> Option<Verdict> {
+    ///
+    /// A signed claim is named here.
+    pub(super) fn verdict<B>(
+        &self,
+        request: &Request<B>,
+        claim: &mut Claim<'_>,
+    ) -> Option<Verdict> {
         let verdicts = self.verdicts.as_ref()?;
         if claim.robot().is_none() {
-            return of_no_robot(claim);
+            return self.of_no_robot(request, claim, self.client(request), None);
         }
         Some(verdicts.verdict(&visit(request, claim, self.client(request), None)))
+    }
+
+    /// Names who signs, and returns the verdict on whom no registry lists; nameless and shared
+    /// visitors claim nothing.
+    fn of_no_robot<B>(
+        &self,
+        request: &Request<B>,
+        claim: &mut Claim<'_>,
+        client: Option<IpAddr>,
+        scheme: Option<&str>,
+    ) -> Option<Verdict> {
+        if let Claim::Signed(_) = claim
+            && let Some(verdicts) = &self.verdicts
+        {
+            let signer = verdicts.signer(&visit(request, claim, client, scheme));
+            if let Claim::Signed(signed) = claim {
+                signed.signer = signer;
+            }
+        }
+        (claim.kind() == Kind::Unlisted).then_some(Verdict::Unverifiable)
     }
 
     /// Returns `true` if an unverifiable request has a proof that was good once, before.
@@ -132,14 +167,14 @@ impl Asked {
         &self,
         policy: &Policy,
         request: &Request<B>,
-        claim: &Claim<'_>,
+        claim: &mut Claim<'_>,
         client: Client,
     ) -> Result<Option<Verdict>, Pending> {
         let Some(verdicts) = &self.verdicts else {
             return Ok(None);
         };
         if claim.robot().is_none() {
-            return Ok(of_no_robot(claim));
+            return Ok(self.of_no_robot(request, claim, Some(client.address), client.scheme));
         }
         let visit = visit(request, claim, Some(client.address), client.scheme);
         let verdict = verdicts.verdict(&visit);
@@ -151,11 +186,6 @@ impl Asked {
         }
         Ok(Some(verdict))
     }
-}
-
-/// Returns the verdict on whom no registry lists; the nameless claim nothing.
-fn of_no_robot(claim: &Claim<'_>) -> Option<Verdict> {
-    (claim.kind() != Kind::Nameless).then_some(Verdict::Unverifiable)
 }
 
 fn visit<'v, B>(

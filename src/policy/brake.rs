@@ -22,8 +22,10 @@ const MAX_LISTED: usize = 10_000;
 /// A robot has a pace of its own: a listed one by its id, wherever it comes
 /// from. One that is verified does not share it with those that only say that they are
 /// the same. An unlisted one has that of its name, in which no number counts, and that
-/// of its network besides (/24 of IPv4, /48 of IPv6): a request has to keep both. A
-/// nameless visitor has that of its network. Of those that come too fast at the
+/// of its network besides (/24 of IPv4, /48 of IPv6): a request has to keep both; one whose
+/// signature holds has that of its host alone. A
+/// nameless visitor has that of its network, and so have people who share a User-Agent: where
+/// no address is known they are not slowed at all. Of those that come too fast at the
 /// same time 10,000 listed ones, 1,024 names and 4,096 networks are told apart; the others
 /// share one pace, so that memory has an end.
 pub struct Brake {
@@ -171,7 +173,7 @@ mod tests {
     fn claim(robot: &Arc<Robot>) -> Claim<'_> {
         Claim::Listed(Listed {
             robot,
-            pattern: &robot.patterns[0],
+            pattern: robot.patterns.first(),
             range: 0..1,
         })
     }

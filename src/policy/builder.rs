@@ -257,7 +257,7 @@ impl Default for PolicyBuilder {
             redirect_url: "/robot-heaven/".to_owned(),
             status: 302,
             methods: owned(["GET", "HEAD"]),
-            purposes: Purpose::ALL
+            purposes: Purpose::ROBOTS
                 .iter()
                 .copied()
                 .filter(|purpose| !NOT_REDIRECTED.contains(purpose))

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::detect::{Claim, Kind, NAMELESS, UNLISTED, Verdict};
+use crate::detect::{Claim, Kind, NAMELESS, SigningHost, UNLISTED, Verdict};
 use crate::registry::{Purpose, Source};
 
 use super::{Visitor, scope::Asked, trace::quoted};
@@ -64,15 +64,15 @@ impl Conditions {
             })
             .or_else(|| {
                 let verdicts = self.verdicts.as_ref()?;
-                let holds = !visitor.is_nameless() && verdicts.contains(&verdict);
+                let holds = !visitor.claims_nothing() && verdicts.contains(&verdict);
                 fails(holds, Mismatch::Verdict)
             })
     }
 
     /// Returns `true` if visitors of a kind may be meant.
     ///
-    /// The nameless are so only where they are named: whoever wrote of robots did not
-    /// think of them.
+    /// Those who claim nothing, nameless and shared, are so only where they are named:
+    /// whoever wrote of robots did not think of them.
     pub(super) fn is_about(&self, kind: Kind) -> bool {
         let is_kind = self.unlisted.is_none_or(|unlisted| match kind {
             Kind::Unlisted => unlisted,
@@ -83,7 +83,7 @@ impl Conditions {
             && match (&self.visitors, &self.robots) {
                 (Some(kinds), _) => kinds.contains(&kind),
                 (None, Some(robots)) if kind == Kind::Nameless => robots.nameless,
-                (None, _) => kind != Kind::Nameless,
+                (None, _) => matches!(kind, Kind::Listed | Kind::Unlisted),
             }
     }
 
@@ -111,7 +111,7 @@ impl Conditions {
                 NameSet::includes,
             )
             && includes(self.sources.as_deref(), other.sources.as_deref(), has_all)
-            && Kind::ROBOTS
+            && Kind::ALL
                 .iter()
                 .all(|kind| self.is_about(*kind) || !other.is_about(*kind))
             && includes(self.verdicts.as_deref(), other.verdicts.as_deref(), has_all)
@@ -130,13 +130,15 @@ impl Conditions {
         let robots = self.robots.as_ref();
         let named =
             |kind: &Kind| self.is_about(*kind) && robots.is_none_or(|robots| robots.may_be(*kind));
-        let mut named = Kind::ROBOTS.iter().copied().filter(named);
+        let kinds = Kind::ALL.iter().copied();
+        let mut named = kinds.filter(|kind| *kind != Kind::Person && named(kind));
         let (first, has_more) = (named.next(), named.next().is_some());
         if first.is_none() && self.visitors.is_some() {
             return Some(("visitors", "robots names nobody of these kinds"));
         }
-        if first == Some(Kind::Nameless) && !has_more {
-            return self.of_nameless();
+        if matches!(first, Some(Kind::Nameless | Kind::Shared)) {
+            // These two are the last of all kinds.
+            return self.of_claimless();
         }
         let are_unlisted = robots.is_some_and(|robots| robots.ids.is_empty())
             || first == Some(Kind::Unlisted) && !has_more;
@@ -145,7 +147,9 @@ impl Conditions {
                 "unlisted",
                 "it is false, and robots names nothing but the unlisted",
             ))
-        } else if self.unlisted == Some(true) && robots.is_some_and(|robots| !robots.unlisted) {
+        } else if self.unlisted == Some(true)
+            && robots.is_some_and(|robots| !robots.may_be(Kind::Unlisted))
+        {
             Some((
                 "unlisted",
                 "it is true, and robots names nothing but listed ones",
@@ -169,14 +173,22 @@ impl Conditions {
 }
 
 impl Conditions {
-    /// Finds a condition that never holds for the nameless.
-    fn of_nameless(&self) -> Option<(&'static str, &'static str)> {
+    /// Finds a condition that never holds for those who claim nothing.
+    fn of_claimless(&self) -> Option<(&'static str, &'static str)> {
+        let is_about_shared = self.is_about(Kind::Shared);
         if self.verdicts.is_some() {
-            Some(("verdicts", "a nameless visitor claims nothing to be proved"))
+            let reason = "who is nameless or shared claims nothing to be proved";
+            Some(("verdicts", reason))
         } else if self.operators.is_some() {
-            Some(("operators", "nobody knows who operates a nameless visitor"))
+            let reason = "nobody knows who operates nameless or shared visitors";
+            Some(("operators", reason))
         } else if self.sources.is_some() {
-            Some(("sources", "a nameless visitor comes from no source"))
+            Some((
+                "sources",
+                "nameless and shared visitors come from no source",
+            ))
+        } else if self.purposes.is_some() && is_about_shared && !self.is_about(Kind::Nameless) {
+            Some(("purposes", "people have no purpose that a rule could name"))
         } else {
             None
         }
@@ -203,11 +215,13 @@ impl Mismatch {
                 None => "no source lists the robot".to_owned(),
             },
             Self::Kind => match claim.kind() {
-                Kind::Nameless => "it does not name nameless visitors".to_owned(),
+                kind @ (Kind::Nameless | Kind::Shared) => {
+                    format!("it does not name {kind} visitors")
+                }
                 kind => format!("the robot is {kind}"),
             },
-            Self::Verdict if claim.kind() == Kind::Nameless => {
-                "a nameless visitor has no verdict".to_owned()
+            Self::Verdict if let kind @ (Kind::Nameless | Kind::Shared) = claim.kind() => {
+                format!("a {kind} visitor has no verdict")
             }
             Self::Verdict => format!("the verdict is {verdict}"),
             Self::Spoofed => "the claim is spoofed, which it does not name".to_owned(),
@@ -258,17 +272,29 @@ impl RobotSet {
         match claim {
             Claim::Listed(listed) => self.ids.contains(listed.robot.id.as_str()),
             Claim::Unlisted(_) => self.unlisted,
+            Claim::Signed(signed) => {
+                let host = signed.signer.as_ref().and_then(SigningHost::host);
+                self.unlisted || host.is_some_and(|host| self.ids.contains(host))
+            }
             Claim::Nameless => self.nameless,
+            // These are no robots.
+            Claim::Shared(_) => false,
         }
     }
 
     /// Returns `true` if somebody of a kind is among them.
     fn may_be(&self, kind: Kind) -> bool {
         match kind {
-            Kind::Unlisted => self.unlisted,
+            Kind::Unlisted => self.unlisted || self.names_signers(),
             Kind::Nameless => self.nameless,
-            _ => !self.ids.is_empty(),
+            Kind::Person | Kind::Shared => false,
+            Kind::Listed => !self.ids.is_empty(),
         }
+    }
+
+    /// Tells whether an id may be the host of a robot that signs.
+    fn names_signers(&self) -> bool {
+        self.ids.iter().any(|id| SigningHost::new(id).is_some())
     }
 
     fn includes(&self, other: &Self) -> bool {

@@ -119,6 +119,8 @@ pub enum PassReason {
     Purpose,
     /// The request has no User-Agent, or an empty one, and no rule names such visitors.
     Nameless,
+    /// The User-Agent stands for many people, and no rule names such visitors.
+    Shared,
 }
 
 impl PassReason {
@@ -137,6 +139,7 @@ impl PassReason {
             Self::NoRule => "no-rule",
             Self::Purpose => "purpose",
             Self::Nameless => "nameless",
+            Self::Shared => "shared",
         }
     }
 
@@ -153,7 +156,8 @@ impl PassReason {
             | Self::Rule
             | Self::NoRule
             | Self::Purpose
-            | Self::Nameless => true,
+            | Self::Nameless
+            | Self::Shared => true,
         }
     }
 }

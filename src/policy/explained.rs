@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::detect::Verdict;
+use crate::detect::{Claim, Verdict};
 
 use super::{
     Action, Answer, Decision, Enforcer, Finding, PassReason, Policy, Request, Rule, Step, Visitor,
@@ -16,7 +16,7 @@ use super::{
 pub struct Explained<'p> {
     /// Steps in the order in which they were taken; about a robot the verdict comes first.
     pub steps: Vec<Step>,
-    /// The verdict on the claim; neither a person nor a nameless visitor makes one.
+    /// The verdict on the claim; neither people nor a nameless visitor make one.
     pub verdict: Option<Verdict>,
     /// What is done, or in a [dry run](Self::is_dry_run) would be.
     pub action: Action,
@@ -55,7 +55,7 @@ impl Enforcer {
         if is_felt && self.names(request.host, target) {
             explanation.pass_named();
         }
-        let claimant = visitor.filter(|visitor| !visitor.is_nameless());
+        let claimant = visitor.filter(|visitor| !visitor.claims_nothing());
         let judgement = explanation.judgement;
         let mut explained = Explained {
             steps: claimant.map(verdict_step).into_iter().collect(),
@@ -183,6 +183,9 @@ fn verdict_step(visitor: Visitor<'_>) -> Step {
         Verdict::Spoofed => {
             "The claim is spoofed: what the robot's operator publishes contradicts it."
         }
+        Verdict::Unverifiable if is_signed(visitor.claim) => {
+            "The claim is unverifiable: the signature holds, and no registry says whose it is."
+        }
         Verdict::Unverifiable => "The claim is unverifiable: nothing proves it here.",
         Verdict::Pending => "The claim is pending: its proof is under way.",
     };
@@ -190,6 +193,11 @@ fn verdict_step(visitor: Visitor<'_>) -> Step {
         name: "verdict",
         text: text.to_owned(),
     }
+}
+
+/// Tells whether it is known which host has signed.
+fn is_signed(claim: &Claim<'_>) -> bool {
+    matches!(claim, Claim::Signed(signed) if signed.signer.is_some())
 }
 
 /// Says what is done: "pass", "redirect 302 /robot-heaven/", "refuse 403", "serve /robot-heaven/".

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::detect::Claim;
+use crate::detect::{Claim, Kind};
 
 use super::{
     Decision, Judgement, PassReason, Policy, Request, Rule, Visitor,
@@ -260,11 +260,15 @@ impl Policy {
         trace: &mut impl Trace,
     ) -> Judgement<'_> {
         match &self.heaven {
-            _ if visitor.is_nameless() => {
+            _ if visitor.claims_nothing() => {
+                let kind = visitor.claim.kind();
                 trace.step("rule", || {
-                    "No rule names nameless visitors there, so it passes.".to_owned()
+                    format!("No rule names {kind} visitors there, so it passes.")
                 });
-                Judgement::pass(PassReason::Nameless)
+                Judgement::pass(match kind {
+                    Kind::Shared => PassReason::Shared,
+                    _ => PassReason::Nameless,
+                })
             }
             Some(heaven) if site.by_default => match self.judge_purpose(visitor.claim, trace) {
                 Ok(()) => Judgement::new(Decision::Redirect(&heaven.redirect)),
@@ -355,10 +359,25 @@ fn judge_robot<'v>(
                 "The request has no User-Agent, or an empty one: the visitor is nameless."
                     .to_owned()
             }
+            Some((claim @ Claim::Shared(shared), _)) => {
+                let name = quoted(shared.robot.name.as_bytes());
+                format!("The User-Agent stands for many people, those of {name}, by the {claim}.")
+            }
+            Some((claim, Some(robot))) if claim.pattern().is_none() => {
+                let id = quoted(robot.id.as_bytes());
+                format!("The request is signed, and its Signature-Agent is the robot {id}'s.")
+            }
             Some((claim, Some(robot))) => {
                 let id = quoted(robot.id.as_bytes());
                 format!("The User-Agent names the robot {id} by the {claim}.")
             }
+            Some((Claim::Signed(signed), None)) => match &signed.signer {
+                Some(signer) => {
+                    let name = quoted(signer.as_str().as_bytes());
+                    format!("The request is signed by {name}, which no registry lists: the robot is unlisted.")
+                }
+                None => "The request is signed, by nobody whom a registry lists and with nothing proven: the robot is unlisted.".to_owned(),
+            },
             Some((claim, None)) => {
                 format!("The User-Agent is that of an unlisted robot by its {claim}.")
             }

@@ -74,7 +74,9 @@
 //! The lists and the purposes are about the methods redirected alone.
 //!
 //! Whoever sends no User-Agent, or an empty one, is [nameless](crate::detect::Kind::Nameless):
-//! it passes, unless a list or a rule names it. A rule about every robot does not.
+//! it passes, unless a list or a rule names it. A rule about every robot does not. Whoever
+//! sends a User-Agent that many people [share](crate::detect::Kind::Shared) passes likewise,
+//! unless a rule names such visitors; no list does.
 //!
 //! A rule that slows down holds a robot to a pace and decides nothing else: within
 //! the pace, the rules behind it are asked. The first such rule that matches sets
@@ -125,7 +127,7 @@
 //! whatever robots.txt says. About a page that is served in place it is asked by
 //! the URL that the robot asked for. Of what would pass, this is never refused:
 //!
-//! - anything to a person, or a nameless visitor;
+//! - anything to people, or a nameless visitor;
 //! - heaven, and the paths that are never redirected: `/robots.txt` first of all, which
 //!   robots have to read to keep to it;
 //! - anything to one of [`allow_robots`](PolicyBuilder::allow_robots) that is no impostor.

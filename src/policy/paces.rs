@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use crate::detect::Claim;
+use crate::detect::{Claim, Signed};
 
 use super::{
     bucket::{Bucket, Rate},
@@ -66,8 +66,18 @@ impl Paces {
         rate: Rate,
     ) -> Result<(), TooSoon> {
         let name = match claim {
-            // Nobody knows more of the nameless than their network.
-            Claim::Nameless if client.is_some() => None,
+            Claim::Signed(Signed {
+                signer: Some(signer),
+                ..
+            }) if let Some(host) = signer.host() => {
+                // Who it is is proven, so that no neighbour uses up its pace.
+                let key = self.hasher.hash_one((host, "signed", rate));
+                return self.names.turn(key, MAX_NAMES, now_ms).arrive(now_ms, rate);
+            }
+            // Nobody knows more of the nameless than their network, nor of many people.
+            Claim::Nameless | Claim::Shared(_) if client.is_some() => None,
+            // All of them are not one visitor.
+            Claim::Shared(_) => return Ok(()),
             Claim::Nameless => Some(self.hasher.hash_one(rate)),
             _ => {
                 let name = unlisted_name(claim, user_agent);

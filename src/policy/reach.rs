@@ -84,8 +84,8 @@ impl Policy {
         let mut brake = None;
         let mut decisive: Option<&Rule> = None;
         for rule in about {
-            // What decides about every robot does not about the nameless.
-            if decisive.is_some() && !rule.is_about_nameless() {
+            // What decides about every robot does not about those who claim nothing.
+            if decisive.is_some() && !rule.is_about_claimless() {
                 continue;
             }
             match rule.outcome {

@@ -222,7 +222,7 @@ impl Rule {
     /// A rule that lets certain robots pass is not about those that only say that
     /// they are these, unless it names the verdict.
     pub(super) fn mismatch(&self, asked: &Asked<'_>, visitor: Visitor<'_>) -> Option<Mismatch> {
-        if visitor.is_nameless() && !self.is_about_nameless() {
+        if visitor.claims_nothing() && !self.scope.robots.is_about(visitor.claim.kind()) {
             return Some(Mismatch::Kind);
         }
         let is_spoofed = visitor.is_spoofed() && self.favours();
@@ -230,9 +230,12 @@ impl Rule {
         self.scope.mismatch(asked, Some(visitor)).or(spoofed)
     }
 
-    /// Returns `true` if it names nameless visitors; a rule about every robot does not.
-    pub(super) fn is_about_nameless(&self) -> bool {
-        self.scope.robots.is_about(Kind::Nameless)
+    /// Returns `true` if it names visitors who claim nothing; a rule about every robot does not.
+    pub(super) fn is_about_claimless(&self) -> bool {
+        let claimless = [Kind::Nameless, Kind::Shared];
+        claimless
+            .iter()
+            .any(|kind| self.scope.robots.is_about(*kind))
     }
 
     /// Tells whether it lets certain robots pass, whatever the verdict on their claims.

@@ -35,17 +35,19 @@ pub(super) struct UnlistedName<'n> {
 
 /// Returns the name that a User-Agent gives an unlisted robot.
 pub(super) fn unlisted_name<'n>(claim: &Claim<'_>, user_agent: &'n [u8]) -> UnlistedName<'n> {
-    let name = match claim {
-        Claim::Unlisted(unlisted) => match unlisted.sign {
-            Sign::Word | Sign::Library | Sign::Program => {
-                Some(product(user_agent, unlisted.range.start))
-            }
-            Sign::Url | Sign::Address => Some(around(user_agent, unlisted.range.start, is_gap)),
-            // The sign is no name, and may be all that is not made up.
-            _ => None,
-        },
+    let unlisted = match claim {
+        Claim::Unlisted(unlisted) => Some(unlisted),
+        Claim::Signed(signed) => signed.unlisted.as_ref(),
         _ => None,
     };
+    let name = unlisted.and_then(|unlisted| match unlisted.sign {
+        Sign::Word | Sign::Library | Sign::Program => {
+            Some(product(user_agent, unlisted.range.start))
+        }
+        Sign::Url | Sign::Address => Some(around(user_agent, unlisted.range.start, is_gap)),
+        // The sign is no name, and may be all that is not made up.
+        _ => None,
+    });
     let text = name.filter(|name| name.iter().any(|byte| is_letter(*byte)));
     let text = text.unwrap_or(user_agent);
     UnlistedName {

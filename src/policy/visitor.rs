@@ -5,7 +5,8 @@ use crate::detect::{Claim, Verdict};
 /// Robot that a request claims to come from, and the verdict on the claim.
 ///
 /// A person has neither: where nobody claims to be a robot, there is no visitor. Whoever
-/// sends no User-Agent is [nameless](Claim::Nameless), and has no verdict.
+/// sends no User-Agent is [nameless](Claim::Nameless), whoever sends that of many people
+/// [shared](Claim::Shared), and neither has a verdict.
 ///
 /// # Example
 ///
@@ -30,14 +31,15 @@ use crate::detect::{Claim, Verdict};
 pub struct Visitor<'v> {
     /// What the request says that it comes from.
     pub claim: &'v Claim<'v>,
-    /// What became of the claim; that of an unlisted robot is unverifiable, and a
-    /// nameless visitor makes none.
+    /// What became of the claim; that of an unlisted robot is unverifiable, and
+    /// nameless and shared visitors make none.
     pub verdict: Verdict,
 }
 
 impl Visitor<'_> {
-    pub(super) fn is_nameless(self) -> bool {
-        matches!(self.claim, Claim::Nameless)
+    /// Tells whether it claims to be no robot: only what names its kind is about it.
+    pub(super) fn claims_nothing(self) -> bool {
+        matches!(self.claim, Claim::Nameless | Claim::Shared(_))
     }
 
     pub(super) fn is_spoofed(self) -> bool {

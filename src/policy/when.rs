@@ -79,7 +79,8 @@ macro_rules! condition_setters {
         }
 
         /// Sets the robots by their ids; `unlisted` stands for all that are not listed,
-        /// `nameless` for whoever sends no User-Agent.
+        /// `nameless` for whoever sends no User-Agent, and a host for the robot that is not
+        /// listed and whose signature by that host holds.
         ///
         /// An id that no registry has is no error: a refresh may bring it.
         pub fn robots<S: AsRef<str>>(mut self, ids: impl IntoIterator<Item = S>) -> Self {
@@ -119,7 +120,8 @@ macro_rules! condition_setters {
 
         /// Sets the kinds of visitors; without them every robot that is listed or unlisted.
         ///
-        /// [Nameless](crate::detect::Kind::Nameless) visitors are meant only where they are named.
+        /// [Nameless](crate::detect::Kind::Nameless) visitors are meant only where they are
+        /// named, and so are people who [share](crate::detect::Kind::Shared) a User-Agent.
         pub fn visitors(
             mut self,
             kinds: impl IntoIterator<Item = $crate::detect::Kind>,

@@ -25,6 +25,7 @@ const FLAT_FILE: &str = flat_files! {
     "scanner.txt"
     "library.txt"
     "automation.txt"
+    "shared.txt"
 };
 
 /// Returns the bundled registry.

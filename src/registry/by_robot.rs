@@ -90,7 +90,7 @@ const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Hash of an id, of 32 bits, eight bytes at a time.
 ///
 /// Cheap, as it is asked for with each request of a robot. The ids are those of a
-/// registry: nobody who only sends requests can choose them.
+/// registry, or hosts of which few are named: nobody who only sends requests can choose many.
 fn hash(id: &[u8]) -> u64 {
     let (words, rest) = id.as_chunks::<8>();
     let mut hash = words.iter().fold(id.len() as u64, |hash, word| {

@@ -9,6 +9,8 @@ macro_rules! purposes {
         #[non_exhaustive]
         pub enum Purpose {
             $($(#[doc = $doc])* $variant,)*
+            /// None, for it is no robot: its User-Agent stands for many people.
+            Shared,
             /// Not stated, or not one of the words above.
             #[default]
             Unknown,
@@ -16,13 +18,17 @@ macro_rules! purposes {
 
         impl Purpose {
             /// Every purpose, in the order of the documentation.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)* Self::Unknown];
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)* Self::Shared, Self::Unknown];
+
+            /// Purposes of robots: every one but that of User-Agents that many people share.
+            pub const ROBOTS: &'static [Self] = &[$(Self::$variant,)* Self::Unknown];
 
             /// Returns the word for it.
             #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word,)*
+                    Self::Shared => "shared",
                     Self::Unknown => "unknown",
                 }
             }

@@ -111,6 +111,7 @@ const EXAMPLES: &[(Purpose, &str)] = &[
     (Purpose::Scanner, "CensysInspect, Nikto, sqlmap"),
     (Purpose::Library, "curl, Wget, python-requests"),
     (Purpose::Automation, "HeadlessChrome, PhantomJS"),
+    (Purpose::Shared, "Amazon CloudFront, Opera Mini, Puffin"),
 ];
 
 /// Record as it stands in its file: fields in their order.
@@ -336,10 +337,13 @@ fn every_robot_alone_is_recognised_as_itself_and_none_is_a_browser() {
     let mut wrong = Vec::new();
     for robot in detector.robots() {
         for user_agent in alone(robot) {
-            let claim = detector.identify(user_agent.as_bytes());
+            let claim = detector.claim(user_agent.as_bytes());
             // Who states a whole User-Agent has it, whatever it looks like.
             let is_whole = |pattern: &Pattern| pattern.kind == PatternKind::Exact;
-            let named = claim.as_ref().map(Claim::id);
+            let named = claim.as_ref().map(|claim| match claim.shared() {
+                Some(record) => record.id.as_str(),
+                None => claim.id(),
+            });
             let is_stated = claim
                 .as_ref()
                 .and_then(Claim::pattern)

@@ -21,7 +21,7 @@ fn detector(robots: impl IntoIterator<Item = Robot>) -> Detector {
 fn named(detector: &Detector, user_agent: impl AsRef<[u8]>) -> Option<&str> {
     detector
         .identify(user_agent.as_ref())
-        .map(|claim| claim.id())
+        .and_then(|claim| Some(claim.robot()?.id.as_str()))
 }
 
 /// Range of the one pattern in a User-Agent.

@@ -24,6 +24,7 @@ mod heaven;
 mod heaven_forms;
 mod http2_frames;
 mod identify;
+mod kinds;
 mod layer;
 mod listen;
 mod operations;

@@ -16,7 +16,7 @@ fn nothing_listed() -> Detector {
 fn sign(user_agent: &str) -> Option<(Sign, &str)> {
     match nothing_listed().identify(user_agent.as_bytes())? {
         Claim::Unlisted(unlisted) => Some((unlisted.sign, &user_agent[unlisted.range])),
-        Claim::Nameless => None,
+        Claim::Signed(_) | Claim::Nameless | Claim::Shared(_) => None,
         Claim::Listed(listed) => panic!("{} is listed", listed.robot.id),
     }
 }

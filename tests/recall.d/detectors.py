@@ -1,6 +1,6 @@
 """Asks detectors about User-Agents: ours, and its peers.
 
-An answer is None for no robot, else the robot's id or, of peers, `robot`.
+An answer is None for no robot, or a User-Agent that many people share, else the robot's id or, of peers, `robot`.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ def ours(binary, user_agents):
     with tempfile.TemporaryDirectory() as elsewhere:
         command = [str(Path(binary).resolve()), "identify", "--bundled"]
         lines = filtered(command, user_agents, cwd=elsewhere, env=settings)
-    return {agent: None if answer == "-" else answer for agent, answer in zip(user_agents, lines, strict=True)}
+    return {agent: None if answer in ("-", "shared") else answer for agent, answer in zip(user_agents, lines, strict=True)}
 
 
 def built(root):

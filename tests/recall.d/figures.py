@@ -7,6 +7,9 @@ import reviewed
 
 SIDES = ("both", "tuned", "held out")
 
+# User-Agents that lists of robots have, and that stand for many people: neither robots nor one browser.
+FRONTS = ("Amazon CloudFront", "Chrome Privacy Preserving Prefetch Proxy")
+
 
 class Groups:
     """The User-Agents of all corpora, sorted into those that count as robots' and as people's."""
@@ -17,7 +20,8 @@ class Groups:
         self.robot_lists, self.browser_lists, self.tool_lists = by_kind.values()
         robots, browsers, tools = (union(lists) for lists in by_kind.values())
         self.reviewed = dict.fromkeys(reviewed.among(browsers, "no people's"))
-        self.disputed = {agent: None for agent in robots if agent in browsers} | self.reviewed
+        disputed = {agent: None for agent in robots if agent in browsers or agent in FRONTS}
+        self.disputed = disputed | self.reviewed
         self.robots = without(robots, self.disputed)
         self.browsers = without(browsers, robots | self.reviewed)
         self.tools = without(tools, robots)
@@ -71,7 +75,7 @@ def count(groups, answers):
             "measured current traffic": found(groups, answers, groups.traffic),
         },
         "counted in neither": {
-            "disputed: on lists of both": found(groups, answers, without(groups.disputed, groups.reviewed)),
+            "disputed: lists of both, fronts": found(groups, answers, without(groups.disputed, groups.reviewed)),
             "reviewed: listed as people's, but no people's": found(groups, answers, groups.reviewed),
             **{c.name: found(groups, answers, without(c, groups.robots)) for c in groups.tool_lists},
         },

@@ -118,7 +118,7 @@ impl<'d> Who<'d> {
             let range = 0..text.len();
             return Self::Claim(Claim::Listed(Listed {
                 robot,
-                pattern,
+                pattern: Some(pattern),
                 range,
             }));
         }
@@ -151,11 +151,11 @@ impl<'d> Who<'d> {
                     Err(_) => format!("It is the robot {id}, for which robots.txt has no name."),
                 }
             }
-            Self::Claim(Claim::Unlisted(_)) => {
+            Self::Claim(Claim::Unlisted(_) | Claim::Signed(_)) => {
                 "It is a robot that no registry lists; robots.txt is searched for a name in its User-Agent."
                     .to_owned()
             }
-            Self::Claim(Claim::Nameless) | Self::Name => {
+            Self::Claim(Claim::Nameless | Claim::Shared(_)) | Self::Name => {
                 "Detection knows no robot by that, so a visitor with this User-Agent is taken for a person; robots.txt is asked about the name."
                     .to_owned()
             }

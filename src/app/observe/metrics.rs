@@ -22,7 +22,8 @@ const MAX_SITES: usize = 1_000;
 const OTHER_SITES: &str = "other";
 
 /// Words for who asks.
-pub(in super::super) const VISITORS: [&str; 4] = ["person", "listed", "unlisted", "nameless"];
+pub(in super::super) const VISITORS: [&str; 5] =
+    ["person", "listed", "unlisted", "nameless", "shared"];
 
 /// Words for what was done; in a dry run, for what would have been.
 pub(in super::super) const DECISIONS: [&str; 9] = [
@@ -65,9 +66,20 @@ pub(super) type ByVerdict = [AtomicU64; Verdict::ALL.len()];
 pub(in super::super) struct Metrics {
     sites: Mutex<BTreeMap<String, Arc<SiteMetrics>>>,
     pub(super) robots: RobotCounts<ByDecision>,
+    pub(super) signers: Signers,
     pub(in super::super) first_byte: Histogram,
     pub(in super::super) reloads_done: AtomicU64,
     pub(in super::super) reloads_failed: AtomicU64,
+}
+
+/// Numbers of the robots that sign, and that no registry lists, by their hosts.
+#[derive(Debug)]
+pub(super) struct Signers(pub(super) RobotCounts<ByDecision>);
+
+impl Default for Signers {
+    fn default() -> Self {
+        Self(RobotCounts::of_signers())
+    }
 }
 
 /// Metrics of one site.
@@ -132,7 +144,18 @@ impl Metrics {
     /// Returns robot, decision and number of what was counted.
     pub(in super::super) fn robots(&self) -> Vec<(String, &'static str, u64)> {
         let read = |numbers: &ByDecision| numbers_by_decision(numbers).collect();
-        self.robots.numbers(read)
+        let mut numbers = self.robots.numbers(read);
+        numbers.extend(self.signers.0.numbers(read));
+        numbers
+    }
+
+    /// Counts a request of a robot, if it is one's.
+    pub(super) fn count_robot(&self, outcome: &Outcome, labels: Labels) {
+        match (outcome.signer(), outcome.robot()) {
+            (Some(signer), _) => labels.count(self.signers.0.of(signer.as_str())),
+            (None, Some(robot)) => labels.count(self.robots.of(robot)),
+            (None, None) => {}
+        }
     }
 
     /// Returns the metrics of a site, the same ones for the same name.

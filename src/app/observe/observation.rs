@@ -6,7 +6,7 @@ use axum::http::{HeaderValue, Request, Response, StatusCode};
 use tokio::time::Instant;
 
 use crate::access_log::Line;
-use crate::detect::Verdict;
+use crate::detect::{UNLISTED, Verdict};
 use crate::layer::Outcome;
 use crate::listen::Arrival;
 #[cfg(feature = "otel")]
@@ -127,10 +127,13 @@ impl Drop for Observation {
         let duration = self.begun.elapsed();
         let labels = Labels::new(self.outcome.as_ref());
         shared.site.count(labels, self.status, duration);
-        if let Some(robot) = self.outcome.as_ref().and_then(Outcome::robot) {
-            labels.count(inner.metrics.robots.of(robot));
-            let verdict = self.outcome.as_ref().and_then(Outcome::verdict);
-            shared.site.count_verdict(robot, verdict);
+        if let Some(outcome) = &self.outcome {
+            inner.metrics.count_robot(outcome, labels);
+            // The verdict on who signs is that on all whom no registry lists.
+            let signer = outcome.signer().map(|_| UNLISTED);
+            if let Some(robot) = signer.or(outcome.robot()) {
+                shared.site.count_verdict(robot, outcome.verdict());
+            }
         }
         let Some(kept) = &self.kept else { return };
         let nobody = Outcome::default();

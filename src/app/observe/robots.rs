@@ -4,6 +4,8 @@ use crate::registry::ByRobot;
 
 /// Robots that are counted one by one, at most.
 const MAX_ROBOTS: usize = 200;
+/// Hosts of robots that sign, and that no registry lists: as many are named, and one name for the rest.
+const MAX_SIGNERS: usize = 201;
 /// Robot under which further robots are counted.
 const OTHER_ROBOTS: &str = "other";
 
@@ -22,6 +24,13 @@ impl<N: Default> Default for RobotCounts<N> {
 }
 
 impl<N: Default> RobotCounts<N> {
+    /// Creates counts of those who sign, which take no place from listed robots.
+    pub(super) fn of_signers() -> Self {
+        Self {
+            robots: ByRobot::new(MAX_SIGNERS),
+        }
+    }
+
     /// Returns the numbers of a robot, to count something of it.
     pub(super) fn of(&self, robot: &str) -> &N {
         self.robots.of(robot)

@@ -2,12 +2,12 @@
 
 use std::{fmt::Display, fs, path::Path, time::UNIX_EPOCH};
 
+use crate::app::rules::purposes;
 use crate::clock::Clock;
 use crate::config::{ConfigErrors, Loaded, RobotsTxtHostSettings, Settings, unknown_word};
 use crate::detect::SharedDetector;
 use crate::fetch::Fetcher;
 use crate::policy::HostName;
-use crate::registry::Purpose;
 
 use super::{
     LIMITS, RobotsTxtContent, RobotsTxtPlan, RobotsTxtRules, ServedRobotsTxt, served::COMMAND_WAIT,
@@ -207,14 +207,9 @@ impl Source {
     }
 
     fn rules(&self, wrong: &Wrong<'_>) -> Result<RobotsTxtRules, ConfigErrors> {
-        let purposes = self.refuse_purposes.iter().map(|word| {
-            Purpose::from_word(word.trim()).ok_or_else(|| {
-                let words = Purpose::ALL.iter().map(|purpose| purpose.as_str());
-                wrong("refuse_purposes", &unknown_word("purpose", word, words))
-            })
-        });
+        let purposes = purposes(&self.refuse_purposes);
         RobotsTxtRules::new()
-            .refuse_purposes(purposes.collect::<Result<Vec<_>, _>>()?)
+            .refuse_purposes(purposes.map_err(|reason| wrong("refuse_purposes", &reason))?)
             .refuse_robots(&self.refuse_robots)
             .crawl_delay(self.crawl_delay)
             .disallow(&self.disallow)

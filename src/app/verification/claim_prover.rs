@@ -6,11 +6,13 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::clock::Clock;
 use crate::config::{ConfigErrors, Loaded};
+use crate::detect::SigningHost;
 use crate::fetch::FetchError;
 use crate::registry::Robot;
 use crate::store::Store;
 use crate::verify::{
-    Method, NoResolver, Proof, RangesReport, RangesState, ResolverCheck, check_resolvers,
+    Evidence, Finding, Method, NoResolver, Proof, RangesReport, RangesState, ResolverCheck,
+    SignedRequest, check_resolvers,
 };
 
 use super::{Proving, Verification, assemble::switched_on, methods::dns_settings};
@@ -65,11 +67,41 @@ impl ClaimProver {
 
     /// Proves the claim of a robot by an address.
     pub async fn prove(&self, robot: &Robot, address: IpAddr) -> Proof {
-        self.fetch_list_of(robot, address).await;
-        self.proving
-            .verifier()
-            .prove(robot, Some(address), None)
-            .await
+        self.prove_request(robot, Some(address), None).await
+    }
+
+    /// Proves the claim of a robot by what is known of its request.
+    pub async fn prove_request(
+        &self,
+        robot: &Robot,
+        address: Option<IpAddr>,
+        signed: Option<&SignedRequest<'_>>,
+    ) -> Proof {
+        if let Some(address) = address {
+            self.fetch_list_of(robot, address).await;
+        }
+        self.proving.verifier().prove(robot, address, signed).await
+    }
+
+    /// Finds who has signed the request of a robot that no registry lists.
+    pub async fn prove_signer(&self, signed: &SignedRequest<'_>) -> (Option<SigningHost>, Proof) {
+        let methods = self.proving.verifier().methods();
+        let found = match &methods.web_bot_auth {
+            Some(prover) => {
+                if let Some(fetch) = prover.fetch_of_signer(signed) {
+                    fetch.await;
+                }
+                prover.signer_now(signed)
+            }
+            None => Some(Err("It is not used here.".to_owned())),
+        };
+        let (signer, text) = match found {
+            Some(Ok(host)) => (SigningHost::new(&host), format!("signed by {host}")),
+            Some(Err(reason)) => (None, reason),
+            None => (None, "its key directory could not be had now".to_owned()),
+        };
+        let finding = Finding::Nothing(Evidence::new(Method::WebBotAuth, text));
+        (signer, Proof::weigh([finding]))
     }
 
     /// Downloads these lists: all, or with `is_forced` unset those that are due.

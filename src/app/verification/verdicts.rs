@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use axum::{extract::ConnectInfo, http::Extensions};
 
-use crate::detect::Verdict;
+use crate::detect::{SigningHost, Verdict};
 use crate::layer::{Settling, Verdicts, Visit};
 use crate::verify::{ClaimedRequest, Verifier};
 
@@ -15,6 +15,10 @@ impl Verdicts for Verifier {
 
     fn settled(&self, visit: &Visit<'_>) -> Option<Settling> {
         Some(Self::settled(self, &request(visit)))
+    }
+
+    fn signer(&self, visit: &Visit<'_>) -> Option<SigningHost> {
+        Self::signer(self, &request(visit))
     }
 
     fn is_replay(&self, visit: &Visit<'_>) -> bool {

@@ -1,6 +1,6 @@
 //! What `serve` opens and reaches: listeners, upstreams, files, the access log.
 
-use std::{fs::OpenOptions, path::Path};
+use std::{collections::BTreeSet, fs::OpenOptions, path::Path};
 
 use serde_json::Value;
 
@@ -31,22 +31,32 @@ pub(super) async fn upstreams(subject: &Subject<'_>) -> Vec<Check> {
 }
 
 /// Binds each address; one in use is well where this program itself serves there.
+///
+/// A server there is asked what should be looked at.
 pub(super) async fn listeners(subject: &Subject<'_>) -> Vec<Check> {
     let Some(server) = subject.server else {
         return Vec::new();
     };
     let mut checks = Vec::new();
+    let mut warnings = BTreeSet::new();
     for (name, addr, bound) in server.try_listeners().await {
         let result = match bound {
             _ if matches!(addr, ListenAddr::Systemd(_)) => {
                 Ok("the service manager gives the socket at the start".to_owned())
             }
             Ok(_) => Ok(format!("{addr} is free")),
-            Err(_) if serves(addr).await => Ok(format!("robot-detection serves on {addr} already")),
-            Err(error) => Err(error.to_string()),
+            Err(error) => match readiness(addr).await {
+                Some(told) => {
+                    warnings.extend(warnings_of(&told));
+                    Ok(format!("robot-detection serves on {addr} already"))
+                }
+                None => Err(error.to_string()),
+            },
         };
         checks.push(Check::new(name, result));
     }
+    let warnings = warnings.into_iter();
+    checks.extend(warnings.map(|warning| Check::doubt("visitors", warning)));
     checks
 }
 
@@ -82,19 +92,25 @@ pub(super) fn access_log(subject: &Subject<'_>) -> Vec<Check> {
     vec![Check::new("access log", result)]
 }
 
-async fn serves(addr: &ListenAddr) -> bool {
+/// Returns what a server of this program says of itself at an address, if one serves there.
+async fn readiness(addr: &ListenAddr) -> Option<Value> {
     let ListenAddr::Tcp(addr) = addr else {
-        return false;
+        return None;
     };
     let url = format!("http://localhost:{}/readyz", addr.port());
-    let Ok(fetcher) = Fetcher::new(FetchLimits::default()) else {
-        return false;
-    };
+    let fetcher = Fetcher::new(FetchLimits::default()).ok()?;
     let ready = fetcher
         .fetch(&url, &Conditions::default(), &|_, _| {})
         .await;
     let Ok(Fetched::Body { bytes, .. }) = ready else {
-        return false;
+        return None;
     };
-    serde_json::from_slice::<Value>(&bytes).is_ok_and(|answer| answer.get("ready").is_some())
+    let told = serde_json::from_slice::<Value>(&bytes).ok()?;
+    told.get("ready").is_some().then_some(told)
+}
+
+fn warnings_of(told: &Value) -> impl Iterator<Item = String> {
+    let warnings = told.get("warnings").and_then(Value::as_array);
+    let warnings = warnings.into_iter().flatten().filter_map(Value::as_str);
+    warnings.map(str::to_owned)
 }

@@ -11,7 +11,7 @@ use crate::config::Loaded;
 use crate::detect::{Claim, SharedDetector};
 use crate::policy::{Enforcer, Policy, Request, RobotsFiles, SharedRobotsFiles, Visitor};
 use crate::robots_txt::{Dialect, RobotsTxt};
-use crate::verify::Proof;
+use crate::verify::{Proof, SignatureProver, SignedRequest};
 
 use super::told::{Asked, Told};
 
@@ -26,8 +26,10 @@ pub(super) struct Explainer {
     sites: Vec<OnceCell<InForce>>,
     /// File that is named in place of those of the sites.
     robots_txt: Option<RobotsTxt>,
-    /// Address that requests come from, and who proves claims by it.
-    client: Option<(IpAddr, ClaimProver)>,
+    /// Who proves claims, where there is something to prove them by.
+    prover: Option<ClaimProver>,
+    /// Address that requests come from.
+    client: Option<IpAddr>,
 }
 
 /// What decides and who answers on one site.
@@ -44,12 +46,14 @@ impl Explainer {
         for settings in index.settings() {
             app::policy(settings)?;
         }
-        let client = match args.ip {
-            Some(address) => Some((address, context::claim_prover(&loaded).await?)),
-            None => None,
+        let prover = if args.ip.is_some() || !args.headers.is_empty() {
+            Some(context::claim_prover(&loaded).await?)
+        } else {
+            None
         };
         Ok(Self {
-            client,
+            prover,
+            client: args.ip,
             detector: SharedDetector::new(context::detector(&loaded).await?),
             sites: index.settings().iter().map(|_| OnceCell::new()).collect(),
             index,
@@ -61,13 +65,13 @@ impl Explainer {
     pub(super) async fn tell(&self, asked: &Asked, as_json: bool) -> anyhow::Result<()> {
         let site = self.in_force(asked).await?;
         let detector = self.detector.load();
-        let claim = detector.claim(&asked.user_agent);
+        let mut claim = asked.claim(&detector);
         let request = Request {
             method: &asked.method,
             host: asked.host.as_deref(),
             path: asked.path(),
         };
-        let proof = self.prove(claim.as_ref()).await;
+        let proof = self.prove(claim.as_mut(), asked).await;
         let visitor = claim.as_ref().map(|claim| match &proof {
             Some(proof) => Visitor {
                 claim,
@@ -101,11 +105,30 @@ impl Explainer {
         Ok(())
     }
 
-    /// Proves the claim of a listed robot, where the client's address was named.
-    async fn prove(&self, claim: Option<&Claim<'_>>) -> Option<Proof> {
-        let (address, prover) = self.client.as_ref()?;
-        let robot = claim?.robot()?;
-        Some(prover.prove(robot, *address).await)
+    /// Proves a claim by what was named of the request; who signs gets a name.
+    async fn prove(&self, claim: Option<&mut Claim<'_>>, asked: &Asked) -> Option<Proof> {
+        let prover = self.prover.as_ref()?;
+        let method = asked.method.parse().ok()?;
+        let signed = SignedRequest {
+            method: &method,
+            scheme: None,
+            authority: asked.host.as_deref().unwrap_or_default(),
+            target: &asked.target,
+            headers: &asked.headers,
+        };
+        match claim? {
+            Claim::Signed(unknown) => {
+                let (signer, proof) = prover.prove_signer(&signed).await;
+                unknown.signer = signer;
+                Some(proof)
+            }
+            claim => {
+                let robot = claim.robot()?;
+                let is_signed = SignatureProver::is_signed(&asked.headers);
+                let signed = is_signed.then_some(&signed);
+                Some(prover.prove_request(robot, self.client, signed).await)
+            }
+        }
     }
 
     async fn in_force(&self, asked: &Asked) -> anyhow::Result<&InForce> {

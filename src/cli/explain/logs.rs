@@ -8,6 +8,7 @@ use std::{
 };
 
 use anyhow::Context as _;
+use http::HeaderMap;
 
 use crate::access_log::{Lines, LoggedRequest, open};
 use crate::cli::{args::ExplainArgs, output, usage::WrongUsage};
@@ -72,5 +73,7 @@ fn asked(logged: LoggedRequest, args: &ExplainArgs, number: u64) -> Asked {
         host: logged.host.or_else(|| args.host.clone()),
         target: logged.target,
         user_agent: logged.user_agent.unwrap_or_default(),
+        // No log tells them.
+        headers: HeaderMap::new(),
     }
 }

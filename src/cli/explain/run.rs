@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use http::{HeaderMap, HeaderName, HeaderValue};
+
 use crate::cli::{Cli, args::ExplainArgs, usage::WrongUsage};
 
 use super::{explainer::Explainer, logs, told::Asked};
@@ -30,8 +32,27 @@ pub(in crate::cli) async fn run(cli: &Cli, args: &ExplainArgs) -> anyhow::Result
         host: args.host.clone(),
         target: path.split('#').next().unwrap_or_default().to_owned(),
         user_agent: user_agent.clone().into_bytes(),
+        headers: headers(&args.headers)?,
     };
     let explainer = Explainer::new(cli, args).await?;
     explainer.tell(&asked, args.json).await?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Reads headers as they stand in a request.
+fn headers(lines: &[String]) -> anyhow::Result<HeaderMap> {
+    let mut headers = HeaderMap::new();
+    for line in lines {
+        let read = line.split_once(':').and_then(|(name, value)| {
+            let name = name.trim().parse::<HeaderName>().ok()?;
+            Some((name, HeaderValue::from_str(value.trim()).ok()?))
+        });
+        let Some((name, value)) = read else {
+            anyhow::bail!(WrongUsage(format!(
+                "--header {line:?} is no header; write it as it stands in the request, such as 'Signature-Agent: \"https://agent.example\"'"
+            )));
+        };
+        headers.append(name, value);
+    }
+    Ok(headers)
 }

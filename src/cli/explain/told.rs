@@ -2,10 +2,12 @@
 
 use std::io;
 
+use http::HeaderMap;
 use serde_json::{Value, json};
 
 use crate::cli::{identify, output};
-use crate::detect::{Claim, Verdict};
+use crate::detect::{Claim, Detector, Verdict};
+use crate::layer::signed_claim;
 use crate::policy::{Brake, Explained, PassReason, Rule};
 
 /// Request that is explained.
@@ -18,6 +20,8 @@ pub(super) struct Asked {
     /// Path with its query.
     pub(super) target: String,
     pub(super) user_agent: Vec<u8>,
+    /// Those that say who signs, if any.
+    pub(super) headers: HeaderMap,
 }
 
 /// What is done with a request, and why.
@@ -32,6 +36,12 @@ pub(super) struct Told<'t> {
 impl Asked {
     pub(super) fn path(&self) -> &str {
         self.target.split('?').next().unwrap_or_default()
+    }
+
+    /// Returns what the request claims, as the layer finds it.
+    pub(super) fn claim<'d>(&self, detector: &'d Detector) -> Option<Claim<'d>> {
+        let claim = detector.claim(&self.user_agent);
+        signed_claim(detector, &self.headers, claim)
     }
 
     fn user_agent(&self) -> String {
@@ -130,7 +140,9 @@ fn row(name: &str, text: &str) -> io::Result<()> {
 /// Says which robot is claimed, and by what of the User-Agent.
 fn found(claim: &Claim<'_>, user_agent: &[u8]) -> String {
     let by = match claim {
-        Claim::Listed(_) | Claim::Nameless => claim.to_string(),
+        Claim::Listed(_) | Claim::Signed(_) | Claim::Nameless | Claim::Shared(_) => {
+            claim.to_string()
+        }
         Claim::Unlisted(unlisted) => {
             let text = user_agent.get(claim.range()).unwrap_or_default();
             format!("{} {:?}", unlisted.sign, String::from_utf8_lossy(text))

@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 
 use crate::access_log::Entry;
-use crate::detect::{Claim, Detector, Listed, Verdict};
+use crate::detect::{Claim, Detector, Kind, Listed, SigningHost, Verdict};
+use crate::registry::Pattern;
 
 use super::{input::Sink, proven::VerdictSink};
 
@@ -49,7 +50,8 @@ impl<'d, W: Write> Answers<'d, W> {
     }
 
     pub(super) fn answer(&mut self, user_agent: &[u8]) -> io::Result<()> {
-        let claim = self.detector.identify(user_agent);
+        let claim = self.detector.claim(user_agent);
+        let claim = claim.filter(|claim| claim.kind() != Kind::Nameless);
         if self.is_json {
             let answer = claim.map_or_else(|| json!({"robot": null}), |claim| object(&claim));
             let answer = self.with_verdict(answer);
@@ -101,7 +103,7 @@ pub(in crate::cli) fn object(claim: &Claim<'_>) -> Value {
             "operator": robot.operator,
             "source": robot.source.as_str(),
             "details_url": robot.details_url,
-            "pattern": {"kind": pattern.kind.as_str(), "text": pattern.text},
+            "pattern": pattern.map(pattern_object),
             "matched": matched,
         }),
         Claim::Unlisted(unlisted) => json!({
@@ -110,9 +112,31 @@ pub(in crate::cli) fn object(claim: &Claim<'_>) -> Value {
             "sign": unlisted.sign.as_str(),
             "matched": matched,
         }),
+        // No robot: who reads this counts people.
+        Claim::Shared(Listed { robot, pattern, .. }) => json!({
+            "robot": null,
+            "visitor": claim.id(),
+            "shared": robot.id,
+            "name": robot.name,
+            "operator": robot.operator,
+            "source": robot.source.as_str(),
+            "details_url": robot.details_url,
+            "pattern": pattern.map(pattern_object),
+            "matched": matched,
+        }),
+        Claim::Signed(signed) => json!({
+            "robot": claim.id(),
+            "purpose": claim.purpose().as_str(),
+            "sign": signed.unlisted.as_ref().map_or("signed", |unlisted| unlisted.sign.as_str()),
+            "signer": signed.signer.as_ref().map(SigningHost::as_str),
+        }),
         Claim::Nameless => json!({
             "robot": claim.id(),
             "purpose": claim.purpose().as_str(),
         }),
     }
+}
+
+fn pattern_object(pattern: &Pattern) -> Value {
+    json!({"kind": pattern.kind.as_str(), "text": pattern.text})
 }

@@ -137,6 +137,7 @@ mod tests {
         let expected = "\
 TOTAL          HITS    SHARE      BYTES    SHARE
 people           10   50.0 %   9.77 KiB   93.3 %
+shared            0    0.0 %        0 B    0.0 %
 robots            8   40.0 %      710 B    6.6 %
 unlisted          0    0.0 %        0 B    0.0 %
 no-user-agent     1    5.0 %        5 B    0.0 %

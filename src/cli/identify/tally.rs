@@ -32,6 +32,8 @@ pub(super) struct Tally<'d> {
     /// Verdict on the claim of the next line.
     verdict: Option<Verdict>,
     people: Count,
+    /// People whose User-Agent stands for many.
+    shared: Count,
     no_user_agent: Count,
     unreadable: Count,
 }
@@ -96,6 +98,7 @@ impl<'d> Tally<'d> {
             verdicts: BTreeMap::new(),
             verdict: None,
             people: Count::default(),
+            shared: Count::default(),
             no_user_agent: Count::default(),
             unreadable: Count::default(),
         }
@@ -111,7 +114,7 @@ impl<'d> Tally<'d> {
     }
 
     /// Returns the count of each kind of line; every line is of one kind.
-    pub(super) fn totals(&self) -> [(&'static str, Count); 5] {
+    pub(super) fn totals(&self) -> [(&'static str, Count); 6] {
         let (mut robots, mut unlisted) = (Count::default(), Count::default());
         for claimed in self.claims.values() {
             match claimed.robot {
@@ -121,6 +124,7 @@ impl<'d> Tally<'d> {
         }
         [
             ("people", self.people),
+            ("shared", self.shared),
             ("robots", robots),
             ("unlisted", unlisted),
             ("no-user-agent", self.no_user_agent),
@@ -193,7 +197,8 @@ impl<'d> Tally<'d> {
             self.unlisted.hit(user_agent, bytes);
         }
         if let Some(verdict) = self.verdict {
-            let key = (claim.id(), verdict.as_str());
+            let id = robot.map_or(UNLISTED, |robot| robot.id.as_str());
+            let key = (id, verdict.as_str());
             self.verdicts.entry(key).or_default().hit(bytes);
         }
         let key = (robot.map(|robot| robot.id.as_str()), claim.purpose());
@@ -216,7 +221,9 @@ impl Sink for Tally<'_> {
             self.no_user_agent.hit(entry.bytes);
             return Ok(());
         };
-        match self.detector.identify(user_agent) {
+        match self.detector.claim(user_agent) {
+            Some(Claim::Shared(_)) => self.shared.hit(entry.bytes),
+            Some(Claim::Nameless) => self.no_user_agent.hit(entry.bytes),
             Some(claim) => self.claim(&claim, user_agent, entry.bytes),
             None => self.people.hit(entry.bytes),
         }

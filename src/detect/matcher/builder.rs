@@ -150,24 +150,25 @@ impl Builder {
         Ok(())
     }
 
-    /// Lets the best source of a name say whether it is a library's: another
+    /// Lets the best source of a name say whether it is a library's, or shared: another
     /// list may know `curl` too, and not what it is.
     pub(super) fn settle_weakness(&mut self) {
-        let mut best: HashMap<Vec<u8>, (u8, bool)> = HashMap::new();
+        let mut best: HashMap<Vec<u8>, Specificity> = HashMap::new();
         for draft in &self.drafts {
             let (Some(literal), false) = (&draft.literal, draft.specificity.is_mark) else {
                 continue;
             };
-            let Specificity { source, weak, .. } = draft.specificity;
-            let known = best.entry(name(literal).to_vec()).or_insert((source, weak));
-            if source < known.0 {
-                *known = (source, weak);
+            let known = best.entry(name(literal).to_vec());
+            let known = known.or_insert(draft.specificity);
+            if draft.specificity.source < known.source {
+                *known = draft.specificity;
             }
         }
         for draft in &mut self.drafts {
             let literal = draft.literal.as_deref().unwrap_or_default();
-            if let Some((_, weak)) = best.get(name(literal)) {
-                draft.specificity.weak = *weak;
+            if let Some(known) = best.get(name(literal)) {
+                draft.specificity.shared = known.shared;
+                draft.specificity.weak = known.weak;
             }
         }
     }

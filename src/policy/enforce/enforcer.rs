@@ -8,7 +8,7 @@ use std::{
 
 use arc_swap::ArcSwap;
 
-use crate::detect::Claim;
+use crate::detect::{Claim, Kind};
 #[cfg(feature = "layer")]
 use crate::policy::Judgement;
 use crate::policy::{
@@ -143,7 +143,7 @@ impl Enforcer {
     ) -> Option<Outcome> {
         let settings = self.settings();
         if settings.is_off()
-            || visit.visitor.is_nameless()
+            || visit.visitor.claims_nothing()
             || exemption(policy, &visit.request, visit.visitor).is_some()
         {
             return None;
@@ -319,9 +319,10 @@ fn judge_visitor<'v>(
 ) -> Option<Visitor<'v>> {
     let exempt = match visitor {
         None => Some("Only robots are held to it."),
-        Some(visitor) if visitor.is_nameless() => {
-            Some("Nameless visitors are not held to it; a rule may name them.")
-        }
+        Some(visitor) if visitor.claims_nothing() => Some(match visitor.claim.kind() {
+            Kind::Shared => "Many people share the User-Agent, and only robots are held to it.",
+            _ => "Nameless visitors are not held to it; a rule may name them.",
+        }),
         Some(_) if settings.rules == Enforce::Off => {
             Some("Nobody is held to it: robots_txt.enforce is off.")
         }

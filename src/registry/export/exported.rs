@@ -3,7 +3,7 @@
 use std::{borrow::Borrow, collections::BTreeMap, fmt::Write as _};
 
 use super::text::plain_id;
-use crate::registry::{Robot, Status};
+use crate::registry::{Purpose, Robot, Status};
 
 /// Characters of a line of ids.
 const MAX_LINE_CHARS: usize = 100;
@@ -90,6 +90,7 @@ impl Exported {
             let robot: &Robot = item.borrow();
             match robot.status {
                 Status::Quarantined { .. } => self.leave_out(robot, "in quarantine"),
+                _ if robot.purpose == Purpose::Shared => self.leave_out(robot, "shared by people"),
                 _ if robot.is_active() => active.push(item),
                 _ => self.leave_out(robot, "without a pattern"),
             }

@@ -97,6 +97,12 @@ fn robot(record: &Record, source: &Source) -> Result<Robot, &'static str> {
         .collect();
     strip_useragent(cut(&useragents.join(" | "), MAX_BYTES)).clone_into(&mut robot.useragent);
     match stated_or_derived(record) {
+        Ok(_) if robot.purpose == Purpose::Shared && !trusted => {
+            let reason = "only the bundled registry and records by hand say what people share";
+            robot.status = Status::Unusable {
+                reason: reason.to_owned(),
+            };
+        }
         Ok(patterns) => robot.patterns = patterns,
         Err(reason) => robot.status = Status::Unusable { reason },
     }

@@ -228,7 +228,10 @@ impl Verifier {
     }
 
     /// Runs a task on the verifier's runtime, until the end of the program.
-    fn spawn<F: Future<Output = ()> + Send + 'static>(&self, task: impl FnOnce(Self) -> F) -> bool {
+    pub(super) fn spawn<F: Future<Output = ()> + Send + 'static>(
+        &self,
+        task: impl FnOnce(Self) -> F,
+    ) -> bool {
         let inner = &self.inner;
         let Some(runtime) = inner
             .runtime

@@ -7,6 +7,7 @@ mod look;
 mod methods;
 mod proofs;
 mod signed;
+mod signers;
 mod spoofed;
 #[expect(
     clippy::module_inception,

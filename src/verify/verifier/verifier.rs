@@ -5,16 +5,17 @@ use std::{collections::BTreeSet, fmt, net::IpAddr, pin::Pin, sync::Arc};
 use arc_swap::ArcSwap;
 use tokio::{runtime::Handle, sync::watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tracing::debug;
 
 use crate::clock::Clock;
-use crate::detect::Verdict;
+use crate::detect::{SigningHost, Verdict};
 use crate::registry::Robot;
 use crate::verify::{Proof, SignatureProver, SignedRequest, proof::stronger};
 
 use super::{
     ClaimedRequest, Methods, RobotVerdicts, SpoofedRequest, answers::Answers,
-    counts::VerdictCounts, look::Look, proofs::Proofs, signed::SignedProofs, spoofed::LastSpoofed,
-    wanted::WantedRanges,
+    counts::VerdictCounts, look::Look, proofs::Proofs, signed::SignedProofs, signers::Signers,
+    spoofed::LastSpoofed, wanted::WantedRanges,
 };
 
 /// Verdict to come; see [`Verifier::settled`].
@@ -49,6 +50,7 @@ pub(super) struct Inner {
     pub(super) answers: Answers,
     pub(super) proofs: Proofs,
     pub(super) signed: SignedProofs,
+    pub(super) signers: Signers,
     pub(super) wanted: WantedRanges,
     pub(super) counts: VerdictCounts,
     pub(super) spoofed: LastSpoofed,
@@ -75,6 +77,7 @@ impl Verifier {
                 answers: Answers::new(),
                 proofs: Proofs::default(),
                 signed: SignedProofs::new(),
+                signers: Signers::default(),
                 wanted: WantedRanges::default(),
                 counts: VerdictCounts::default(),
                 spoofed: LastSpoofed::default(),
@@ -151,6 +154,30 @@ impl Verifier {
             }
             verdict
         })
+    }
+
+    /// Returns who has signed a request of a robot that no registry lists, once that is proven.
+    ///
+    /// It answers from memory: the first request of a host has its keys fetched, and names
+    /// nobody. At most 200 names are kept; then it is [`SigningHost::OTHER`].
+    #[must_use]
+    pub fn signer(&self, request: &ClaimedRequest<'_>) -> Option<SigningHost> {
+        let methods = self.inner.methods.load();
+        let prover = methods.web_bot_auth.as_ref()?;
+        let signed = request.signed();
+        match prover.signer_now(&signed) {
+            Some(Ok(host)) => self.inner.signers.name(&host),
+            Some(Err(reason)) => {
+                debug!("the signature of a request proves nobody: {reason}");
+                None
+            }
+            None => {
+                if let Some(fetch) = prover.fetch_of_signer(&signed) {
+                    self.spawn(|_| fetch);
+                }
+                None
+            }
+        }
     }
 
     /// Proves a claim by all methods, and says what each of them found.

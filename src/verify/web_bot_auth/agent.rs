@@ -11,6 +11,7 @@ use super::{
     refusal::{Refusal, shown},
     signature::Signature,
 };
+use crate::detect::SigningHost;
 use crate::registry::Robot;
 
 const NAME: &str = "signature-agent";
@@ -209,6 +210,17 @@ impl KeyUrl {
                 })
             }
         }
+    }
+
+    /// Returns the host of a directory that may be anybody's: one with a name, at the usual port.
+    ///
+    /// Nobody but who runs a host has its well-known path. Where plain `http:` is allowed,
+    /// for tests, any will do.
+    pub(super) fn host_of_anybody(&self, allow_http: bool) -> Option<&str> {
+        let is_directory = self.discovery == Discovery::Directory;
+        let authority = Some(self.authority()).filter(|_| is_directory)?;
+        let host = authority.split(':').next().filter(|_| allow_http);
+        host.or_else(|| SigningHost::new(authority).is_some().then_some(authority))
     }
 
     /// Returns how the keys are had there.

@@ -50,12 +50,18 @@
 //!
 //! # Key directories
 //!
-//! Only those of agents which the registry knows for the robot in question, hosts of
-//! directories or whole URLs, and the key sets that their documents name are ever
-//! fetched, so nobody makes us fetch at will; over `https:` alone, without redirects
+//! To prove a robot of the registry only those of agents which it knows for the robot in
+//! question, hosts of directories or whole URLs, and the key sets that their documents name
+//! are fetched, so nobody makes us fetch at will; over `https:` alone, without redirects
 //! or proxies, from public addresses, at most 64 KiB and 32 keys. They are kept as long as `Cache-Control` says, from one minute to one day, and
 //! asked again for a key that they do not have at most once a minute. While a
 //! directory cannot be had its keys are used on for a day.
+//!
+//! Of whom the registry knows nothing the directory of an origin is fetched too, at the
+//! well-known path of a host with a name and the usual port, so that who signs is known
+//! by that host ([`SignatureProver::signer_now`]). Such directories and nonces are kept
+//! apart, and twenty are fetched in a minute at most. That proves nobody to be a robot of
+//! the registry.
 //!
 //! A directory's own signatures, with each of its keys, prove that who publishes a
 //! key has its private half. The draft needs them for keys that somebody else passes
@@ -65,6 +71,7 @@
 mod accept;
 mod agent;
 mod base;
+mod check;
 mod component;
 mod directories;
 mod fields;
@@ -78,6 +85,7 @@ mod settings;
 mod signature;
 mod signer;
 mod signing_key;
+mod strangers;
 
 pub use accept::ACCEPT_SIGNATURE;
 pub use prover::SignatureProver;

@@ -7,13 +7,12 @@ use http::HeaderMap;
 use super::{
     SignatureSettings, SignedRequest,
     agent::{Agents, KeyUrl},
-    base::{Base, signature_bases},
-    directories::{Directories, Lookup},
-    key::Key,
-    possession::Possession,
-    refusal::{Refusal, shown},
-    replay::{Remembered, Used},
+    check::{Inner, Stop, Whom, read},
+    directories::Directories,
+    refusal::Refusal,
+    replay::Used,
     signature::{MAX_SIGNATURES, Parameters, Signature, signatures},
+    strangers::Strangers,
 };
 use crate::clock::Clock;
 use crate::registry::Robot;
@@ -27,34 +26,6 @@ pub struct SignatureProver {
     inner: Arc<Inner>,
 }
 
-#[derive(Debug)]
-struct Inner {
-    settings: SignatureSettings,
-    clock: Clock,
-    directories: Directories,
-    used: Used,
-}
-
-/// Where the check of one signature ends.
-enum Stop {
-    Refused(Refusal),
-    /// Refused, by a key that the robot's own agent publishes.
-    RefusedByOwnKey(Refusal),
-    Fetch(KeyUrl, String),
-}
-
-impl From<Refusal> for Stop {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refused(refusal)
-    }
-}
-
-/// A key, and the agent that publishes it.
-struct Found {
-    key: Key,
-    agent: KeyUrl,
-}
-
 impl SignatureProver {
     /// Creates a prover that knows no key yet.
     #[must_use]
@@ -63,6 +34,7 @@ impl SignatureProver {
             inner: Arc::new(Inner {
                 directories: Directories::new(settings.clone(), clock.clone()),
                 used: Used::new(settings.max_remembered),
+                strangers: Strangers::new(&settings, clock.clone()),
                 settings,
                 clock,
             }),
@@ -122,9 +94,56 @@ impl SignatureProver {
         self.look(request, robot).ok()
     }
 
+    /// Returns the host that has signed a request, whoever it is, or why nobody is known to
+    /// have; without any I/O, `None` where its key directory must be fetched first.
+    ///
+    /// Each request is to be asked about once, as with [`prove`](Self::prove).
+    #[must_use]
+    pub fn signer_now(&self, request: &SignedRequest<'_>) -> Option<Result<String, String>> {
+        match self.inner.signer(request) {
+            Ok(host) => Some(Ok(host)),
+            Err(Stop::Refused(refusal) | Stop::RefusedByOwnKey(refusal)) => {
+                Some(Err(refusal.to_string()))
+            }
+            Err(Stop::Fetch(..)) => None,
+        }
+    }
+
+    /// Returns the fetch of the key directory that a request asks for, where it is to be had now.
+    ///
+    /// It is not where it is under way, or where many were fetched in this minute.
+    #[must_use]
+    pub fn fetch_of_signer(
+        &self,
+        request: &SignedRequest<'_>,
+    ) -> Option<impl Future<Output = ()> + Send + use<>> {
+        let Err(Stop::Fetch(agent, keyid)) = self.inner.signer(request) else {
+            return None;
+        };
+        if !self.inner.strangers.begin(&agent) {
+            return None;
+        }
+        let inner = Arc::clone(&self.inner);
+        let fetching = Fetching { inner, agent };
+        Some(async move {
+            let Fetching { inner, agent } = &fetching;
+            // What fails is remembered there.
+            let _ = inner.strangers.directories.fetch(agent, &keyid).await;
+        })
+    }
+
+    /// Puts the directory of somebody who is not listed into memory.
+    #[cfg(test)]
+    pub(crate) fn learn_stranger(&self, agent: &str, jwks: &str) {
+        use super::{agent::Discovery, key};
+        let origin = KeyUrl::parse(agent, Discovery::Directory, true).unwrap();
+        let keys = key::keys(jwks.as_bytes()).unwrap();
+        self.inner.strangers.directories.learn(origin, keys);
+    }
+
     /// Puts a directory into memory.
     #[cfg(test)]
-    pub(super) fn learn(&self, agent: &str, keys: Vec<Key>) {
+    pub(super) fn learn(&self, agent: &str, keys: Vec<super::key::Key>) {
         use super::agent::Discovery;
         let origin = KeyUrl::parse(agent, Discovery::Directory, true).unwrap();
         self.inner.directories.learn(origin, keys);
@@ -148,8 +167,9 @@ impl SignatureProver {
         let is_own = agents.name_one_of(robot, allow_http);
         let mut worst = None;
         for signature in &signatures {
-            let finding = match self.inner.check(request, robot, &agents, signature) {
-                Ok(text) => {
+            let whom = Whom::Robot(robot);
+            let finding = match self.inner.check(request, whom, &agents, signature) {
+                Ok((_, text)) => {
                     return Ok(Finding::Confirmed(Evidence::new(Method::WebBotAuth, text)));
                 }
                 Err(Stop::Fetch(origin, keyid)) => return Err((origin, keyid)),
@@ -170,152 +190,16 @@ impl SignatureProver {
     }
 }
 
-impl Inner {
-    /// Checks one signature; the text says whose it is.
-    fn check(
-        &self,
-        request: &SignedRequest<'_>,
-        robot: &Robot,
-        agents: &Agents,
-        signature: &Signature,
-    ) -> Result<String, Stop> {
-        let allow_http = self.settings.allow_http;
-        let parameters = signature.parameters()?;
-        if !signature.covers("@authority") && !signature.covers("@target-uri") {
-            return Err(Refusal::AuthorityNotCovered.into());
-        }
-        let candidates = match agents.covered_by(signature, allow_http)? {
-            Some(agent) if agent.is_of(robot) => vec![agent],
-            Some(agent) => return Err(Refusal::UnknownAgent(shown(agent.as_str())).into()),
-            None => KeyUrl::all_of(robot, allow_http),
-        };
-        let now_s = self.clock.now_ms().div_euclid(1_000);
-        self.check_times(&parameters, now_s)?;
-        let bases = signature_bases(request, &signature.input)?;
-        let Found { key, agent } = self.find(candidates, &parameters.keyid)?;
-        let verified = self.verify(&key, &agent, &parameters, signature, &bases, now_s);
-        let supposed = verified.map_err(Stop::RefusedByOwnKey)?;
-        let keyid = shown(&key.keyid);
-        let directory = match key.possession {
-            Possession::Untold => "",
-            Possession::Proven => ", with which its directory is signed too",
-            Possession::Failed => ", whose directory has a signature with it that does not hold",
-        };
-        let signed = format!("signed with the key {keyid} of {agent}{directory}");
-        Ok(match supposed {
-            Some(scheme) => {
-                format!("{signed}, for a URL with {scheme}:, which nothing else tells here")
-            }
-            None => signed,
-        })
-    }
-
-    fn check_times(&self, parameters: &Parameters, now_s: i64) -> Result<(), Refusal> {
-        let skew_s = seconds(self.settings.clock_skew);
-        let max_s = seconds(self.settings.max_lifetime);
-        let &Parameters {
-            created_s,
-            expires_s,
-            ..
-        } = parameters;
-        let lifetime_s = expires_s.saturating_sub(created_s);
-        if lifetime_s <= 0 {
-            return Err(Refusal::NoLifetime);
-        }
-        if lifetime_s > max_s {
-            return Err(Refusal::LongLifetime(lifetime_s, max_s));
-        }
-        let ahead_s = created_s.saturating_sub(now_s);
-        if ahead_s > skew_s {
-            return Err(Refusal::NotYetValid(ahead_s));
-        }
-        let ago_s = now_s.saturating_sub(expires_s);
-        if ago_s > skew_s {
-            return Err(Refusal::Expired(ago_s));
-        }
-        Ok(())
-    }
-
-    /// Finds the key in the directory of one of the agents.
-    fn find(&self, agents: Vec<KeyUrl>, keyid: &str) -> Result<Found, Stop> {
-        let mut refusal = Refusal::NoAgent;
-        for agent in agents {
-            match self.directories.find(&agent, keyid) {
-                Lookup::Known(key) => return Ok(Found { key, agent }),
-                Lookup::Ask => return Err(Stop::Fetch(agent, keyid.to_owned())),
-                Lookup::Unknown => {
-                    refusal = Refusal::UnknownKey {
-                        agent: agent.to_string(),
-                        keyid: shown(keyid),
-                    };
-                }
-                Lookup::Unavailable(reason) => {
-                    refusal = Refusal::NoDirectory {
-                        agent: agent.to_string(),
-                        reason,
-                    };
-                }
-            }
-        }
-        Err(refusal.into())
-    }
-
-    /// Tells for which scheme it fits, where that had to be supposed.
-    fn verify(
-        &self,
-        key: &Key,
-        agent: &KeyUrl,
-        parameters: &Parameters,
-        signature: &Signature,
-        bases: &[Base],
-        now_s: i64,
-    ) -> Result<Option<&'static str>, Refusal> {
-        let agent = agent.to_string();
-        let keyid = shown(&key.keyid);
-        if key.is_test_key() {
-            return Err(Refusal::TestKey { agent, keyid });
-        }
-        let skew_s = seconds(self.settings.clock_skew);
-        if !key.is_valid(now_s, skew_s) {
-            return Err(Refusal::KeyNotValid { agent, keyid });
-        }
-        if let Some(alg) = &parameters.alg
-            && alg != key.algorithm()
-        {
-            let (alg, key) = (shown(alg), key.algorithm());
-            return Err(Refusal::OtherAlgorithm { alg, key });
-        }
-        let fitting = bases
-            .iter()
-            .find(|base| key.verifies(&base.bytes, &signature.bytes));
-        let Some(fitting) = fitting else {
-            let either = match bases {
-                [_] => "",
-                _ => ", neither with https: nor with http:",
-            };
-            return Err(Refusal::WrongSignature {
-                agent,
-                keyid,
-                either,
-            });
-        };
-        // Without a nonce it holds for its lifetime, and for all that it covers
-        // (draft-ietf-webbotauth-httpsig-protocol §5.2: the components bind it to an authority).
-        let Some(nonce) = &parameters.nonce else {
-            return Ok(fitting.supposed);
-        };
-        let until_s = parameters.expires_s.saturating_add(skew_s);
-        match self.used.remember(&key.keyid, nonce, until_s, now_s) {
-            Remembered::New => Ok(fitting.supposed),
-            Remembered::Known => Err(Refusal::Replayed),
-            Remembered::NoRoom => Err(Refusal::MemoryFull),
-        }
-    }
+/// Fetch of a stranger's directory; it has ended when this is dropped.
+struct Fetching {
+    inner: Arc<Inner>,
+    agent: KeyUrl,
 }
 
-fn read(request: &SignedRequest<'_>) -> Result<(Agents, Vec<Signature>), Refusal> {
-    let agents = Agents::read(request.headers)?;
-    Ok((agents, signatures(request.headers)?))
+impl Drop for Fetching {
+    fn drop(&mut self) {
+        self.inner.strangers.end(&self.agent);
+    }
 }
 
 fn refused(refusal: &Refusal, names_own_agent: bool) -> Finding {
@@ -331,8 +215,4 @@ fn refused(refusal: &Refusal, names_own_agent: bool) -> Finding {
 
 fn nothing(refusal: &Refusal) -> Finding {
     Finding::Nothing(Evidence::new(Method::WebBotAuth, refusal.to_string()))
-}
-
-fn seconds(duration: std::time::Duration) -> i64 {
-    i64::try_from(duration.as_secs()).unwrap_or(i64::MAX)
 }

@@ -50,3 +50,28 @@ async fn a_directory_s_own_signature_is_told_and_decides_nothing() {
         );
     }
 }
+
+#[tokio::test]
+async fn the_keys_of_an_unknown_signer_are_fetched_once_and_its_host_is_its_name() {
+    let operator = Operator::new();
+    let prover = prover();
+    let mut draft = operator.draft();
+    let headers = operator.sign(&draft);
+    assert_eq!(prover.signer_now(&draft.request(&headers)), None);
+    let fetch = prover.fetch_of_signer(&draft.request(&headers)).unwrap();
+    assert!(
+        prover.fetch_of_signer(&draft.request(&headers)).is_none(),
+        "it is under way"
+    );
+    fetch.await;
+    let host = Some(Ok("127.0.0.1".to_owned()));
+    assert_eq!(prover.signer_now(&draft.request(&headers)), host);
+    assert_eq!(operator.times_asked(), 1);
+    draft.kind = Some("jwks_uri".to_owned());
+    let headers = operator.sign(&draft);
+    let refused = prover.signer_now(&draft.request(&headers)).unwrap();
+    assert!(
+        refused.is_err(),
+        "a page of a host may be anybody's: {refused:?}"
+    );
+}

@@ -54,6 +54,7 @@ fn every_line_is_of_one_kind() {
         By::Total,
         &[
             ("people", 10, 10_000),
+            ("shared", 0, 0),
             ("robots", 8, 710),
             ("unlisted", 0, 0),
             ("no-user-agent", 1, 5),
@@ -92,8 +93,8 @@ fn unlisted_robots_are_counted_apart_by_purpose_and_by_user_agent() {
     );
     assert_eq!(first(By::Operator), [(None, 3)]);
     assert_eq!(first(By::Source), [(None, 3)]);
-    assert_eq!(tally.totals()[2].1, Count { hits: 3, bytes: 15 });
-    assert_eq!(tally.totals()[1].1, Count::default());
+    assert_eq!(tally.totals()[3].1, Count { hits: 3, bytes: 15 });
+    assert_eq!(tally.totals()[2].1, Count::default());
 }
 
 #[test]

@@ -1,0 +1,315 @@
+//! User-Agents that stand for many people: never taken, slowed or refused as one robot.
+
+use std::{fs, path::Path, sync::Arc};
+
+use robot_detection::{
+    detect::{Claim, Detector, Kind},
+    registry::{Pattern, PatternKind, Purpose, Robot, Source, bundled},
+};
+use serde_json::Value;
+
+use crate::support::program::{GOOGLEBOT, Server, eventually, exchange, run, succeed};
+
+const CLOUDFRONT: &str = "Amazon CloudFront";
+const TRANSLATED: &str = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36,gzip(gfe) (via translate.google.com)";
+const OPERA_MINI: &str =
+    "Opera/9.80 (Android; Opera Mini/36.2.2254/191.283; U; en) Presto/2.12.423 Version/12.16";
+
+/// Ids of the records that User-Agents are shared by; `-`: a person's, else a robot's.
+const CASES: &[(&str, &str)] = &[
+    (CLOUDFRONT, "amazon-cloudfront"),
+    ("amazon cloudfront", "amazon-cloudfront"),
+    (
+        "Chrome Privacy Preserving Prefetch Proxy",
+        "chrome-prefetch-proxy",
+    ),
+    ("GTranslate-Translation-Proxy", "gtranslate"),
+    (TRANSLATED, "google-translate-proxy"),
+    (
+        "DoCoMo/2.0 SH901iS(c100;TB;W24H12),gzip(gfe) (via translate.google.com)",
+        "google-translate-proxy",
+    ),
+    (
+        "Mozilla/5.0 (Linux; Android 4.2.1; en-us; Nexus 5 Build/JOP40D) AppleWebKit/535.19 (KHTML, like Gecko; googleweblight) Chrome/38.0.1025.166 Mobile Safari/535.19",
+        "google-web-light",
+    ),
+    (OPERA_MINI, "opera-mini"),
+    (
+        "Mozilla/5.0 (Linux; Android 7.0; SM-G925T Build/NRD90M; en-us) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/42.0.2311.135 Mobile Safari/537.36 Puffin/6.1.4.16005AT",
+        "puffin-browser",
+    ),
+    (
+        "UCWEB/2.0 (MIDP-2.0; U; Adr 9; en-US; Redmi) U2/1.0.0 UCBrowser/10.7.6 U2/1.0.0 Mobile",
+        "uc-browser-proxy",
+    ),
+    // A robot's own name goes before the mark, whether a list knows it or a robot's word says so.
+    (
+        "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html),gzip(gfe) (via translate.google.com)",
+        "googlebot",
+    ),
+    ("curl/8.5.0 (via translate.google.com)", "curl"),
+    (
+        "Foocrawler/1.0,gzip(gfe) (via translate.google.com)",
+        "unlisted",
+    ),
+    // And a person's is nobody else's.
+    (
+        "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36",
+        "-",
+    ),
+];
+
+fn detector(more: impl IntoIterator<Item = Robot>) -> Detector {
+    let robots = bundled().robots.into_iter().chain(more);
+    let detector = Detector::new(robots.map(Arc::new)).unwrap();
+    detector.recognise_unlisted(true)
+}
+
+#[test]
+fn what_many_people_share_is_told_from_robots_and_from_people() {
+    let detector = detector([]);
+    for (user_agent, expected) in CASES {
+        let claim = detector.claim(user_agent.as_bytes());
+        let found = claim.as_ref().map_or("-", |claim| match claim.shared() {
+            Some(record) => &record.id,
+            None => claim.id(),
+        });
+        assert_eq!(found, *expected, "{user_agent}");
+        let kind = claim.as_ref().map_or(Kind::Person, Claim::kind);
+        assert_eq!(
+            detector.is_robot(user_agent),
+            !kind.is_of_people(),
+            "{user_agent}"
+        );
+        let named = detector.identify(user_agent.as_bytes());
+        assert_eq!(named.is_some(), !kind.is_of_people(), "{user_agent}");
+    }
+}
+
+#[test]
+fn a_list_that_takes_a_shared_name_for_a_robot_s_changes_nothing() {
+    let mut listed = Robot::new(
+        "cua:amazon-cloudfront",
+        "crawlers".parse::<Source>().unwrap(),
+    );
+    listed.patterns = vec![Pattern::new(PatternKind::Regex, "^Amazon CloudFront")];
+    let detector = detector([listed]);
+    let claim = detector.claim(CLOUDFRONT.as_bytes()).unwrap();
+    assert_eq!(claim.kind(), Kind::Shared);
+}
+
+#[test]
+fn who_publishes_a_list_does_not_say_what_people_share() {
+    let file = "robot-id: all\nrobot-useragent: Mozilla/5.0\nrobot-useragent-kind: prefix\nrobot-purpose: shared\n";
+    let read = |source: Source| {
+        let format = robot_detection::registry::Format::WebRobotsDb;
+        let parsed = robot_detection::registry::parse(format, file.as_bytes(), &source);
+        parsed.unwrap().robots.remove(0)
+    };
+    let (theirs, ours) = (read(Source::web_robots_db()), read(Source::manual()));
+    assert_eq!(
+        (theirs.purpose, theirs.is_active()),
+        (Purpose::Shared, false)
+    );
+    assert_eq!((ours.purpose, ours.is_active()), (Purpose::Shared, true));
+}
+
+fn serve(directory: &Path, text: &str) -> Server {
+    let text = format!("web_robots_db = ''\n{text}");
+    fs::write(directory.join("robot-detection.toml"), text).unwrap();
+    Server::start(directory, &["serve"])
+}
+
+fn metrics(server: &Server) -> String {
+    let answer = exchange(
+        server.addr,
+        b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nUser-Agent: prometheus-of-the-test\r\nConnection: close\r\n\r\n",
+    );
+    answer.text()
+}
+
+#[test]
+fn many_people_are_not_refused_slowed_or_redirected_as_one_robot() {
+    let directory = tempfile::tempdir().unwrap();
+    let robots_txt = directory.path().join("robots.txt");
+    fs::write(&robots_txt, "User-agent: *\nDisallow: /\nCrawl-delay: 60\n").unwrap();
+    let server = serve(
+        directory.path(),
+        "redirect_purposes = ['monitoring', 'unknown', 'search']\n[access_log]\npath = 'access.log'\nformat = 'json'\n\
+         [robots_txt]\nserve = 'file'\nfile = 'robots.txt'\nenforce = 'on'\n\
+         [[rule]]\npath = '/refused/*'\naction = 'refuse'\n\
+         [[rule]]\npath = '/*'\naction = 'slow'\nrequests = 1\n",
+    );
+    for user_agent in [CLOUDFRONT, TRANSLATED, OPERA_MINI] {
+        for path in ["/", "/", "/", "/members-only-stuff/", "/refused/a"] {
+            let status = server.get(path, user_agent).status;
+            assert!(
+                [200, 404].contains(&status),
+                "{path} {user_agent}: {status}"
+            );
+        }
+    }
+    assert_eq!(server.get("/refused/a", GOOGLEBOT).status, 403);
+    let text = metrics(&server);
+    let counted = "visitor=\"shared\",decision=\"pass\"} 15";
+    assert!(text.contains(counted), "{text}");
+    assert!(!text.contains("robot=\"amazon-cloudfront\""), "{text}");
+    assert!(!text.contains("robot=\"shared\""), "{text}");
+    let log = directory.path().join("access.log");
+    eventually("the access log", || {
+        let text = fs::read_to_string(&log).unwrap_or_default();
+        let lines: Vec<Value> = text
+            .lines()
+            .filter_map(|it| serde_json::from_str(it).ok())
+            .collect();
+        let shared = lines.iter().filter(|line| line["visitor"] == "shared");
+        shared.filter(|line| line["robot"].is_null()).count() == 15
+    });
+}
+
+/// Rules that name what people share, and one before them that does not.
+const NAMING: &str = "[[rule]]
+path = '/a*'
+visitors = 'robots'
+action = 'redirect'
+[[rule]]
+path = '/a*'
+visitors = 'shared'
+action = 'refuse'
+text = 'Please come by yourself.'
+[[rule]]
+path = '/index.html'
+visitors = 'people'
+action = 'slow'
+requests = 1
+per_seconds = 86400
+";
+
+#[test]
+fn a_rule_names_what_people_share_and_no_other_is_about_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = serve(directory.path(), NAMING);
+    let refused = server.get("/about.html", OPERA_MINI);
+    assert_eq!(
+        (refused.status, &*refused.text()),
+        (403, "Please come by yourself.\n")
+    );
+    assert_eq!(server.get("/about.html", GOOGLEBOT).status, 302);
+    assert_eq!(
+        server
+            .get(
+                "/about.html",
+                "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+            )
+            .status,
+        200
+    );
+    assert_eq!(server.get("/index.html", OPERA_MINI).status, 200);
+    assert_eq!(server.get("/index.html", OPERA_MINI).status, 429);
+}
+
+#[test]
+fn what_no_rule_can_mean_is_refused_with_its_place() {
+    for (text, expected) in [
+        (
+            "redirect_purposes = ['shared']",
+            "redirect_purposes: shared is no purpose of robots",
+        ),
+        (
+            "[robots_txt]\nserve = 'settings'\nrefuse_purposes = ['shared']",
+            "robots_txt.refuse_purposes: shared is no purpose of robots",
+        ),
+        (
+            "[[rule]]\naction = 'refuse'\nvisitors = 'person'",
+            "a person always passes",
+        ),
+        (
+            "[[rule]]\naction = 'refuse'\nvisitors = 'shard'",
+            "did you mean \"shared\"?",
+        ),
+        (
+            "[[rule]]\naction = 'refuse'\nvisitors = 'shared'\nverdicts = 'spoofed'",
+            "who is nameless or shared claims nothing to be proved",
+        ),
+        (
+            "[[rule]]\naction = 'refuse'\nvisitors = 'people'\npurposes = 'seo'",
+            "people have no purpose that a rule could name",
+        ),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join("robot-detection.toml"), text).unwrap();
+        let output = run(
+            directory.path(),
+            &["explain", "--path", "/", "--user-agent", "x"],
+        );
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(error.contains(expected), "{text}\n{error}");
+    }
+}
+
+#[test]
+fn commands_show_what_people_share() {
+    let directory = tempfile::tempdir().unwrap();
+    let answer = succeed(
+        directory.path(),
+        &["identify", "--bundled", CLOUDFRONT, GOOGLEBOT, "Firefox"],
+    );
+    assert_eq!(answer, "shared\ngooglebot\n-\n");
+    let answer = succeed(
+        directory.path(),
+        &["identify", "--bundled", "--json", OPERA_MINI],
+    );
+    let answer: Value = serde_json::from_str(&answer).unwrap();
+    assert_eq!(answer["robot"], Value::Null);
+    assert_eq!(
+        (&answer["visitor"], &answer["shared"]),
+        (&"shared".into(), &"opera-mini".into())
+    );
+    let told = succeed(
+        directory.path(),
+        &[
+            "explain",
+            "--path",
+            "/members-only-stuff/",
+            "--user-agent",
+            CLOUDFRONT,
+        ],
+    );
+    assert!(
+        told.contains("The User-Agent stands for many people, those of \"Amazon CloudFront\""),
+        "{told}"
+    );
+    assert!(
+        told.contains("No rule names shared visitors there"),
+        "{told}"
+    );
+    assert!(told.contains("decision  pass"), "{told}");
+    let export = succeed(
+        directory.path(),
+        &["registry", "export", "--format", "nginx"],
+    );
+    assert!(!export.contains("CloudFront"), "{export}");
+}
+
+#[test]
+fn a_front_that_hides_the_visitors_is_told_of() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = serve(directory.path(), "");
+    let doctor = || {
+        let text = format!("web_robots_db = ''\n[server]\nlisten = '{}'\n", server.addr);
+        fs::write(directory.path().join("robot-detection.toml"), text).unwrap();
+        let output = run(directory.path(), &["doctor", "--offline"]);
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    for _ in 0..99 {
+        assert_eq!(server.get("/", CLOUDFRONT).status, 200);
+    }
+    assert!(!doctor().contains("Amazon CloudFront"));
+    for _ in 0..3 {
+        assert_eq!(server.get("/", GOOGLEBOT).status, 200);
+    }
+    let told = doctor();
+    let expected = "warn  visitors: site default: 97 % of the requests came with the User-Agent of Amazon CloudFront";
+    assert!(told.contains(expected), "{told}");
+    assert!(told.contains("an origin request policy"), "{told}");
+}
