@@ -5,10 +5,13 @@
 
 #![no_main]
 
+use std::sync::Arc;
+
 use http::{HeaderMap, HeaderValue, Method};
 use libfuzzer_sys::fuzz_target;
 use robot_detection::{
     clock::Clock,
+    detect::Detector,
     registry::{Robot, Source},
     verify::{Finding, SignatureProver, SignatureSettings, SignedRequest},
 };
@@ -36,4 +39,8 @@ fuzz_target!(|bytes: &[u8]| {
     };
     let finding = prover.prove_now(&request, &robot);
     assert!(!matches!(finding, Some(Finding::Confirmed(_))));
+    assert!(!matches!(prover.signer_now(&request), Some(Ok(_))));
+    let agents = headers.get_all("signature-agent").iter();
+    let detector = Detector::new([Arc::new(robot)]).expect("it is one robot");
+    let _ = detector.claim_signed(b"", agents.map(HeaderValue::as_bytes));
 });

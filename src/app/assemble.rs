@@ -340,11 +340,11 @@ mod tests {
             ),
             (
                 "[[rule]]\naction='refuse'\nvisitors='person'",
-                "c.toml:3: rule.visitors: rules are about robots",
+                "c.toml:3: rule.visitors: a person always passes",
             ),
             (
                 "[[rule]]\naction='refuse'\nvisitors='nameless'\nverdicts='spoofed'",
-                "c.toml:4: rule.verdicts: a nameless visitor claims nothing to be proved",
+                "c.toml:4: rule.verdicts: who is nameless or shared claims nothing to be proved",
             ),
             (
                 "[[rule]]\naction='refuse'\nvisitors='robots'\nunlisted=true",

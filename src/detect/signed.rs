@@ -324,4 +324,27 @@ mod tests {
         let agent = &b"\"https://other.example\""[..];
         assert_eq!(listed_only.claim_signed(chrome.as_bytes(), [agent]), None);
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_octets_name_no_robot_and_break_nothing(
+            octets in proptest::collection::vec(
+                proptest::prop_oneof![
+                    proptest::prelude::Just(b'"'),
+                    proptest::prelude::Just(b'/'),
+                    proptest::prelude::Just(b':'),
+                    proptest::prelude::any::<u8>()
+                ],
+                0..200,
+            ),
+        ) {
+            let header = [&br#""https://"#[..], &octets, br#"""#].concat();
+            for agent in agents_of(&header) {
+                proptest::prop_assert!(agent.len() <= header.len());
+            }
+            let detector = Detector::new([]).unwrap().recognise_unlisted(true);
+            let claim = detector.claim_signed(b"", [&header[..]]).unwrap();
+            proptest::prop_assert_eq!(claim.id(), UNLISTED);
+        }
+    }
 }

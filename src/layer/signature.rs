@@ -87,4 +87,23 @@ mod tests {
             assert_eq!(has_robot_tag(header.as_bytes()), is_robot_s, "{header}");
         }
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_octets_are_read_to_their_end(
+            octets in proptest::collection::vec(
+                proptest::prop_oneof![
+                    proptest::prelude::Just(b'"'),
+                    proptest::prelude::Just(b'\\'),
+                    proptest::prelude::Just(b';'),
+                    proptest::prelude::any::<u8>()
+                ],
+                0..200,
+            ),
+        ) {
+            has_robot_tag(&octets);
+            let behind = [br#"a="";tag="web-bot-auth","#, &octets[..]].concat();
+            proptest::prop_assert!(has_robot_tag(&behind));
+        }
+    }
 }

@@ -139,7 +139,7 @@ fn defaults_are_those_of_the_original_package() {
         Purpose::Monitoring,
         Purpose::Preview,
     ];
-    for purpose in Purpose::ALL {
+    for purpose in Purpose::ROBOTS {
         let is_redirected = policy.purposes().any(|redirected| redirected == *purpose);
         assert_eq!(
             is_redirected,

@@ -8,7 +8,7 @@ use robot_detection::{
 };
 use serde_json::Value;
 
-use crate::support::program::{GOOGLEBOT, Server, eventually, exchange, run, succeed};
+use crate::support::program::{GOOGLEBOT, Server, eventually, exchange, request, run, succeed};
 
 const CLOUDFRONT: &str = "Amazon CloudFront";
 const TRANSLATED: &str = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36,gzip(gfe) (via translate.google.com)";
@@ -312,4 +312,17 @@ fn a_front_that_hides_the_visitors_is_told_of() {
     let expected = "warn  visitors: site default: 97 % of the requests came with the User-Agent of Amazon CloudFront";
     assert!(told.contains(expected), "{told}");
     assert!(told.contains("an origin request policy"), "{told}");
+    let text = "web_robots_db = ''";
+    fs::write(directory.path().join("robot-detection.toml"), text).unwrap();
+    let token = succeed(directory.path(), &["admin", "token", "test"]);
+    let bearer = format!("Bearer {}", token.split_whitespace().last().unwrap());
+    let status = request(
+        server.addr,
+        "GET",
+        "/robot-detection/admin/api/status",
+        &[("authorization", bearer.as_str())],
+    );
+    let status: Value = serde_json::from_str(&status.text()).unwrap();
+    let front = status["front"].as_str().unwrap();
+    assert!(front.starts_with("97 % of the requests"), "{front}");
 }
