@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use robot_detection::{
-    detect::{Detector, Kind},
+    detect::{Claim, Detector, Kind},
     registry::bundled,
 };
 
@@ -18,9 +18,10 @@ macro_rules! cases {
         fn $name() {
             for user_agent in [$($user_agent),*] {
                 let claim = DETECTOR.claim(user_agent.as_bytes());
-                assert_eq!(claim.is_some(), $is_robot, "{user_agent}: {claim:?}");
+                let kind = claim.as_ref().map_or(Kind::Person, Claim::kind);
+                assert_eq!(!kind.is_of_people(), $is_robot, "{user_agent}: {claim:?}");
                 assert_eq!(DETECTOR.is_robot(user_agent), $is_robot, "{user_agent}");
-                assert!(claim.is_none_or(|claim| claim.kind() != Kind::Nameless));
+                assert_ne!(kind, Kind::Nameless);
             }
         }
     )*};

@@ -15,6 +15,7 @@ mod bundled;
 mod cli;
 mod demo_heaven;
 mod detect;
+mod detection_cases_like;
 mod detection_cases_names;
 mod detection_cases_words;
 mod dns_server;

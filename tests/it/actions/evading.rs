@@ -298,7 +298,7 @@ fn a_crawl_delay_is_held_against_name_and_network_too() {
     });
     assert_eq!(statuses, [200, 200, 429]);
     let statuses =
-        ["alphabot", "betabot", "gammabot"].map(|name| from(&server, "203.0.113.9", name));
+        ["zorquabot", "vintolabot", "quelmabot"].map(|name| from(&server, "203.0.113.9", name));
     assert_eq!(statuses, [200, 200, 429]);
 }
 
