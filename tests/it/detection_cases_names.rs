@@ -242,7 +242,7 @@ fn every_robot_that_trains_models_has_a_product_token() {
     let without: Vec<_> = bundled()
         .robots
         .into_iter()
-        .filter(|robot| robot.purpose == Purpose::AiTraining && robot.product_token.is_none())
+        .filter(|robot| robot.purpose == Purpose::AiTraining && robot.token().is_err())
         .map(|robot| robot.id)
         .collect();
     assert!(without.is_empty(), "{without:?}");

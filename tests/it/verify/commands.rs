@@ -47,7 +47,11 @@ async fn one_claim_is_proven_with_its_evidence() {
     assert_eq!(offline.status.code(), Some(1));
     assert_eq!(json(&offline)["verdict"], "unverifiable");
 
-    let person = verify("Mozilla/5.0", HOME, &["--json"]);
+    let person = verify(
+        "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
+        HOME,
+        &["--json"],
+    );
     assert_eq!(person.status.code(), Some(1));
     assert_eq!(json(&person)["verdict"], Value::Null);
     let nobody = site.run(&["verify", "--ip", HOME]);

@@ -18,7 +18,10 @@ async fn site_with_log() -> Site {
         line(HOME, "hostbot/1"),
         line(HOME, "hostbot/2"),
         line("host.example", "listbot/1"),
-        line(HOME, "Mozilla/5.0"),
+        line(
+            HOME,
+            "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
+        ),
         "not a line of a log\n".to_owned(),
     ];
     fs::write(site.path().join("access.log"), log.concat()).unwrap();
