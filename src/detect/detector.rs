@@ -7,7 +7,7 @@ use super::{
     matcher::{Builder, Limits, Matcher},
     signed::Signers,
     unlisted::{self, MARKS},
-    visitors::{MostSpecific, OnlyMarks},
+    visitors::{AnyRobot, MostSpecific, OnlyMarks},
 };
 use crate::registry::{Pattern, Purpose, Robot, Source};
 
@@ -196,6 +196,8 @@ impl Detector {
 
     /// Tells whether a User-Agent is a robot's: whether [`Detector::identify`] names one.
     ///
+    /// It is the quicker question, as the first robot found is enough.
+    ///
     /// # Example
     ///
     /// ```
@@ -208,7 +210,19 @@ impl Detector {
     /// ```
     #[must_use]
     pub fn is_robot(&self, user_agent: impl AsRef<[u8]>) -> bool {
-        self.identify(user_agent.as_ref()).is_some()
+        self.is_any(user_agent.as_ref())
+    }
+
+    fn is_any(&self, user_agent: &[u8]) -> bool {
+        let Some(matcher) = self.matcher.as_deref() else {
+            return false;
+        };
+        let mut any = AnyRobot::default();
+        matcher.scan(user_agent, &mut any);
+        if any.is_found || any.is_shared {
+            return any.is_found || self.identify(user_agent).is_some();
+        }
+        self.recognises_unlisted && unlisted::find(read(user_agent), &any.marks).is_some()
     }
 
     /// Returns the robots by the agents with whose keys they sign.

@@ -5,7 +5,7 @@ mod builder;
 #[cfg(feature = "formats")]
 mod ranked;
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 use regex::bytes::Regex;
 
@@ -44,6 +44,8 @@ pub(super) struct Owner {
     pub(super) robot: u32,
     /// Index among the robot's patterns.
     pub(super) pattern: u32,
+    /// Whether the best source of the name says that many people share it.
+    pub(super) is_shared: bool,
 }
 
 /// One way in which a pattern is found.
@@ -71,6 +73,10 @@ pub(super) trait Visitor {
     fn may_run(&mut self, regex: u32) -> bool;
     /// Takes a hit.
     fn hit(&mut self, owner: Owner, range: Range<usize>);
+    /// Tells whether nothing more matters.
+    fn is_done(&self) -> bool {
+        false
+    }
     /// Takes an occurrence of a mark, whose rule is still to be asked.
     fn mark(&mut self, _mark: u8, _start: usize) {}
 }
@@ -85,7 +91,11 @@ impl Matcher {
         self.literals.find(text, |literal, range| {
             for form in self.forms_of(literal) {
                 self.test(form, range.clone(), text, visitor);
+                if visitor.is_done() {
+                    return ControlFlow::Break(());
+                }
             }
+            ControlFlow::Continue(())
         });
         for form in &self.always {
             self.test(form, 0..0, text, visitor);

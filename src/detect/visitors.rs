@@ -1,4 +1,4 @@
-//! What a User-Agent is scanned for: the most specific robot.
+//! What a User-Agent is scanned for: the most specific robot, or any.
 
 use std::ops::Range;
 
@@ -87,6 +87,39 @@ impl Visitor for OnlyMarks {
         if !self.outside.contains(&start) {
             self.marks.push(mark, start);
         }
+    }
+}
+
+/// Visitor that stops at the first robot.
+#[derive(Default)]
+pub(super) struct AnyRobot {
+    pub(super) is_found: bool,
+    /// Whether what many people share is found, beside which a robot's name may stand.
+    pub(super) is_shared: bool,
+    ran: Option<Ran>,
+    pub(super) marks: Marks,
+}
+
+impl Visitor for AnyRobot {
+    fn wants(&self, _owner: Owner) -> bool {
+        !self.is_found
+    }
+
+    fn may_run(&mut self, regex: u32) -> bool {
+        self.ran.get_or_insert_default().is_first(regex)
+    }
+
+    fn hit(&mut self, owner: Owner, _range: Range<usize>) {
+        self.is_shared |= owner.is_shared;
+        self.is_found |= !owner.is_shared;
+    }
+
+    fn is_done(&self) -> bool {
+        self.is_found
+    }
+
+    fn mark(&mut self, mark: u8, start: usize) {
+        self.marks.push(mark, start);
     }
 }
 

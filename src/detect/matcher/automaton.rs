@@ -1,6 +1,6 @@
 //! The automaton of the literals, in the form that their number allows.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 use aho_corasick::{
     Anchored, BuildError,
@@ -46,9 +46,13 @@ impl Literals {
         Ok(Self { symbols, form })
     }
 
-    /// Calls `found` with the number of each literal in a text, and where it stands.
+    /// Calls `found` with the number of each literal in a text, and where it stands, until it breaks.
     #[inline]
-    pub(super) fn find(&self, text: &[u8], found: impl FnMut(usize, Range<usize>)) {
+    pub(super) fn find(
+        &self,
+        text: &[u8],
+        found: impl FnMut(usize, Range<usize>) -> ControlFlow<()>,
+    ) {
         match &self.form {
             Form::Table(table) => self.walk(table, text, found),
             Form::Compact(compact) => self.walk(compact, text, found),
@@ -68,15 +72,16 @@ impl Literals {
         &self,
         automaton: &impl Automaton,
         text: &[u8],
-        mut found: impl FnMut(usize, Range<usize>),
+        mut found: impl FnMut(usize, Range<usize>) -> ControlFlow<()>,
     ) {
         let Ok(mut state) = automaton.start_state(Anchored::No) else {
             return;
         };
         for (at, byte) in text.iter().enumerate() {
             state = automaton.next_state(Anchored::No, state, self.symbols.of_byte(*byte));
-            if automaton.is_special(state) {
-                tell(automaton, state, at + 1, &mut found);
+            if automaton.is_special(state) && tell(automaton, state, at + 1, &mut found).is_break()
+            {
+                return;
             }
         }
     }
@@ -89,16 +94,17 @@ fn tell(
     automaton: &impl Automaton,
     state: StateID,
     end: usize,
-    found: &mut impl FnMut(usize, Range<usize>),
-) {
+    found: &mut impl FnMut(usize, Range<usize>) -> ControlFlow<()>,
+) -> ControlFlow<()> {
     if !automaton.is_match(state) {
-        return;
+        return ControlFlow::Continue(());
     }
     for index in 0..automaton.match_len(state) {
         let literal = automaton.match_pattern(state, index);
         let start = end - automaton.pattern_len(literal);
-        found(literal.as_usize(), start..end);
+        found(literal.as_usize(), start..end)?;
     }
+    ControlFlow::Continue(())
 }
 
 /// Numbers of the bytes that literals say, both cases of a letter the same; 0 is any other.

@@ -250,6 +250,7 @@ impl Specificity {
             // A mark is of no robot.
             robot: u32::try_from(self.robot).unwrap_or(u32::MAX),
             pattern: narrow(self.pattern)?,
+            is_shared: self.shared,
         })
     }
 }
