@@ -6,8 +6,8 @@ use super::{
     Claim, Listed, MAX_USER_AGENT_BYTES, Sign, Unlisted,
     matcher::{Builder, Limits, Matcher},
     signed::Signers,
-    unlisted::{self, MARKS},
-    visitors::{AnyRobot, MostSpecific, OnlyMarks},
+    unlisted::{self, MARKS, Marks},
+    visitors::{AnyRobot, MostSpecific},
 };
 use crate::registry::{Pattern, Purpose, Robot, Source};
 
@@ -148,24 +148,22 @@ impl Detector {
         if listed.robot.purpose != Purpose::Shared {
             return Some(Claim::Listed(listed));
         }
-        let named = self.named_unlisted(matcher, user_agent, &listed.range);
+        let marks = best.marks.outside(&listed.range);
+        let named = self.named_unlisted(user_agent, &marks, &listed.range);
         Some(named.map_or(Claim::Shared(listed), Claim::Unlisted))
     }
 
     /// Returns the unlisted robot that a User-Agent names by a robot's word, outside of what is shared.
-    #[cold]
     fn named_unlisted(
         &self,
-        matcher: &Matcher,
         user_agent: &[u8],
+        marks: &Marks,
         shared: &Range<usize>,
     ) -> Option<Unlisted> {
         if !self.recognises_unlisted {
             return None;
         }
-        let mut marks = OnlyMarks::new(shared.clone());
-        matcher.scan(user_agent, &mut marks);
-        let found = unlisted::find(read(user_agent), &marks.marks)?;
+        let found = unlisted::find(read(user_agent), marks)?;
         let is_beside = found.range.end <= shared.start || found.range.start >= shared.end;
         (found.sign == Sign::Word && is_beside).then_some(found)
     }

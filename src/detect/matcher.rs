@@ -44,7 +44,7 @@ pub(super) struct Owner {
     pub(super) robot: u32,
     /// Index among the robot's patterns.
     pub(super) pattern: u32,
-    /// Whether the best source of the name says that many people share it.
+    /// Whether it, or the best source of its name, says that many people share it.
     pub(super) is_shared: bool,
 }
 

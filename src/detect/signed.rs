@@ -152,7 +152,7 @@ impl Detector {
         agents: impl IntoIterator<Item = &'h [u8]>,
     ) -> Option<Claim<'d>> {
         if let Some(Claim::Listed(listed)) = &by_name
-            && !is_anybody_s(listed.robot)
+            && !listed.robot.purpose.is_anybody_s()
         {
             return by_name;
         }
@@ -180,11 +180,6 @@ impl Detector {
     fn signing(&self, agent: &str) -> Option<&Arc<Robot>> {
         self.robots().get(self.signers().find(agent)?)
     }
-}
-
-/// Tells whether a robot's name says little of who it is.
-fn is_anybody_s(robot: &Robot) -> bool {
-    matches!(robot.purpose, Purpose::Library | Purpose::Automation)
 }
 
 /// Returns the agents that a `Signature-Agent` header names, as the registry spells them.

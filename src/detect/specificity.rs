@@ -28,7 +28,7 @@ impl Specificity {
         Self {
             is_mark: false,
             shared: robot.purpose == Purpose::Shared,
-            weak: matches!(robot.purpose, Purpose::Library | Purpose::Automation),
+            weak: robot.purpose.is_anybody_s(),
             length: Reverse(0),
             source: robot.source.precedence(),
             robot: number,

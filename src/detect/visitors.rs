@@ -51,40 +51,9 @@ impl Visitor for MostSpecific {
     }
 
     fn mark(&mut self, mark: u8, start: usize) {
-        if self.recognises_unlisted && self.hit.is_none() {
-            self.marks.push(mark, start);
-        }
-    }
-}
-
-/// Visitor that looks for the marks of unlisted robots alone, outside of a range.
-pub(super) struct OnlyMarks {
-    outside: Range<usize>,
-    pub(super) marks: Marks,
-}
-
-impl OnlyMarks {
-    pub(super) fn new(outside: Range<usize>) -> Self {
-        Self {
-            outside,
-            marks: Marks::default(),
-        }
-    }
-}
-
-impl Visitor for OnlyMarks {
-    fn wants(&self, _owner: Owner) -> bool {
-        false
-    }
-
-    fn may_run(&mut self, _regex: u32) -> bool {
-        false
-    }
-
-    fn hit(&mut self, _owner: Owner, _range: Range<usize>) {}
-
-    fn mark(&mut self, mark: u8, start: usize) {
-        if !self.outside.contains(&start) {
+        // Beside what many people share a robot may say who it is.
+        let best = self.hit.as_ref();
+        if self.recognises_unlisted && best.is_none_or(|(owner, _)| owner.is_shared) {
             self.marks.push(mark, start);
         }
     }

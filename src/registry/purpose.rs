@@ -23,6 +23,11 @@ macro_rules! purposes {
             /// Purposes of robots: every one but that of User-Agents that many people share.
             pub const ROBOTS: &'static [Self] = &[$(Self::$variant,)* Self::Unknown];
 
+            /// Returns `true` for programs that anybody runs: libraries, driven browsers.
+            pub(crate) fn is_anybody_s(self) -> bool {
+                matches!(self, Self::Library | Self::Automation)
+            }
+
             /// Returns the word for it.
             #[must_use]
             pub fn as_str(self) -> &'static str {

@@ -167,7 +167,8 @@ impl Builder {
         for draft in &mut self.drafts {
             let literal = draft.literal.as_deref().unwrap_or_default();
             if let Some(known) = best.get(name(literal)) {
-                draft.specificity.shared = known.shared;
+                // A record of what is shared stays one, whoever else has its name.
+                draft.specificity.shared |= known.shared;
                 draft.specificity.weak = known.weak;
             }
         }

@@ -5,8 +5,12 @@ use super::{
     words::{Words, has_any, words},
 };
 
-static HOSTS: Words =
-    Words::new(|| words(["bsalsa.com", "qtweb.net", "whatsapp.com", "instapaper.com"]));
+const HOSTS: [&[u8]; 4] = [
+    b"bsalsa.com",
+    b"qtweb.net",
+    b"whatsapp.com",
+    b"instapaper.com",
+];
 static EXPLORERS: Words = Words::new(|| words(["trident/", "msie "]));
 static SERVERS: Words = Words::new(|| words(["x11"]));
 static PROFILES: Words = Words::new(|| words(["wap-profile", "uaprof", "docomo"]));
@@ -26,7 +30,7 @@ pub(super) fn is_contact_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
 /// Tells whether a browser's own URL or that of its device's profile follows.
 fn is_browser_s_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     let site = after.strip_prefix(b"www.").unwrap_or(after);
-    HOSTS.has_start(site)
+    HOSTS.iter().any(|host| starts_with(site, host))
         || ends_with(before, b"from: ")
         || is_company_s(text, before, after)
         || has_any(&PROFILES, text)

@@ -1,5 +1,7 @@
 //! The marks that occur in one User-Agent.
 
+use std::ops::Range;
+
 use super::{MARKS, Unlisted};
 
 /// Occurrences that are looked at, each of which may take as long as the text is;
@@ -39,6 +41,18 @@ impl Marks {
             *free = occurrence;
         }
         self.count = count;
+    }
+
+    /// Returns those that begin outside of a range.
+    pub(in crate::detect) fn outside(&self, range: &Range<usize>) -> Self {
+        let mut outside = Self::default();
+        let begins_outside = |(_, start): &(u16, u16)| !range.contains(&usize::from(*start));
+        let left = self.occurrences().iter().copied().filter(begins_outside);
+        for (free, occurrence) in outside.occurrences.iter_mut().zip(left) {
+            *free = occurrence;
+            outside.count += 1;
+        }
+        outside
     }
 
     /// Returns the first of the marks, in their order, that gives a robot away.

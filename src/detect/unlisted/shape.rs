@@ -6,7 +6,6 @@ use super::{
     Sign, Unlisted,
     marks::{is_mozilla, starts_with},
     said::{Said, has_platform},
-    words::{Words, words},
 };
 
 /// Longest User-Agent that is looked at for its shape.
@@ -134,8 +133,8 @@ fn find_behind_mozilla(text: &[u8]) -> Option<Unlisted> {
 }
 
 fn is_library(text: &[u8]) -> bool {
-    static STARTS: Words = Words::new(|| words(LIBRARIES.iter().copied()));
-    STARTS.has_start(text)
+    let mut starts = LIBRARIES.iter();
+    starts.any(|start| starts_with(text, start.as_bytes()))
 }
 
 /// Tells whether a name has a part that only tools have: `foo_cli`, `foo-sdk`.

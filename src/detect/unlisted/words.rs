@@ -2,7 +2,7 @@
 
 use std::{ops::Range, sync::LazyLock};
 
-use aho_corasick::{AhoCorasick, Anchored, Input, StartKind};
+use aho_corasick::AhoCorasick;
 
 /// Set of words, each of a kind, made when it is first asked.
 pub(super) type Words<K = ()> = LazyLock<Set<K>>;
@@ -24,7 +24,6 @@ pub(super) fn words_of<K>(words: impl IntoIterator<Item = (&'static str, K)>) ->
     let (words, kinds): (Vec<_>, Vec<_>) = words.into_iter().unzip();
     let automaton = AhoCorasick::builder()
         .ascii_case_insensitive(true)
-        .start_kind(StartKind::Both)
         .build(words);
     Set {
         // It fails for more words alone than there are in memory.
@@ -40,12 +39,6 @@ pub(super) fn has_any(words: &Words, text: &[u8]) -> bool {
 }
 
 impl<K: Copy> Set<K> {
-    /// Tells whether a text starts with a word of the set.
-    pub(super) fn has_start(&self, text: &[u8]) -> bool {
-        let automaton = self.automaton.as_ref();
-        automaton.is_some_and(|all| all.is_match(Input::new(text).anchored(Anchored::Yes)))
-    }
-
     /// Returns where words stand, and what they are.
     pub(super) fn all_in(&self, text: &[u8]) -> impl Iterator<Item = (Range<usize>, K)> {
         let found = self.automaton.iter();
@@ -77,8 +70,6 @@ mod tests {
             let mut found = WORDS.all_in(text.as_bytes()).map(|(range, ())| range);
             assert_eq!(found.next(), expected, "{text}");
             assert_eq!(has_any(&WORDS, text.as_bytes()), expected.is_some());
-            let is_start = expected.is_some_and(|range| range.start == 0);
-            assert_eq!(WORDS.has_start(text.as_bytes()), is_start, "{text}");
         }
     }
 }

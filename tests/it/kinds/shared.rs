@@ -292,6 +292,22 @@ fn commands_show_what_people_share() {
 }
 
 #[test]
+fn both_questions_agree_where_another_source_calls_the_name_a_robot_s() {
+    let mut robot = Robot::new("mini", Source::manual());
+    robot.patterns = vec![Pattern::new(PatternKind::Exact, "Opera Mini")];
+    let robots = bundled().robots.into_iter().chain([robot]).map(Arc::new);
+    let detector = Detector::new(robots).unwrap().recognise_unlisted(true);
+    for (user_agent, is_robot) in [
+        ("Opera Mini", true),
+        ("Opera/9.80 (J2ME/MIDP; Opera Mini/7.0; U; en)", false),
+    ] {
+        let claim = detector.identify(user_agent.as_bytes());
+        assert_eq!(claim.is_some(), is_robot, "{user_agent}: {claim:?}");
+        assert_eq!(detector.is_robot(user_agent), is_robot, "{user_agent}");
+    }
+}
+
+#[test]
 fn a_front_that_hides_the_visitors_is_told_of() {
     let directory = tempfile::tempdir().unwrap();
     let server = serve(directory.path(), "");
