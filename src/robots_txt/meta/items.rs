@@ -138,7 +138,7 @@ fn is_token(name: &str) -> bool {
 }
 
 /// Tells whether a list starts with a number, as the value of a directive to come would be.
-fn starts_with_number(list: &str) -> bool {
+pub(super) fn starts_with_number(list: &str) -> bool {
     let list = list.trim_start_matches(BLANKS);
     let list = list.strip_prefix(['-', '+']).unwrap_or(list);
     let rest = list.trim_start_matches(|c: char| c.is_ascii_digit());

@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use super::{
     super::lint::nearest,
     Directive, RobotsDirectives,
-    items::{ItemKind, Items},
+    items::{ItemKind, Items, starts_with_number},
 };
 
 /// Bytes of a value, at most.
@@ -204,8 +204,13 @@ fn check_characters(text: &str) -> Result<(), XRobotsTagError> {
     }
 }
 
-/// Refuses a word that is known and has no right value.
+/// Refuses a word that is known and has no right value, and a value without its word.
 fn check_value(item: &str) -> Result<(), XRobotsTagError> {
+    if starts_with_number(item) {
+        return Err(refuse(format!(
+            "{item:?} is no rule; a number stands behind its rule's name, as in max-snippet: {item}"
+        )));
+    }
     let (name, _) = item.split_once(':').unwrap_or((item, ""));
     let name = name.trim().to_ascii_lowercase();
     let hint = match name.as_str() {
@@ -280,6 +285,8 @@ mod tests {
             ("max-snippet:many", "-1 for no limit"),
             ("max-image-preview: huge", "standard or large"),
             ("unavailable_after: soon", "2030-12-31"),
+            ("a:,0,", "behind its rule's name"),
+            ("noindex, -1", "as in max-snippet: -1"),
             ("googlebot:", r#"no rule stands behind "googlebot""#),
             ("googlebot: , ", r#"no rule stands behind "googlebot""#),
             ("a: b: noindex", r#"no rule stands behind "a""#),
