@@ -17,40 +17,19 @@ pub mod admin;
 pub mod app;
 #[cfg(feature = "server")]
 pub mod cli;
-pub mod clock;
 #[cfg(feature = "server")]
 pub mod config;
-pub mod description;
-pub mod detect;
-#[cfg(feature = "site-robot")]
-pub mod document;
-#[cfg(feature = "fetch")]
-pub mod fetch;
-#[cfg(feature = "site-robot")]
-pub mod filter;
-#[cfg(feature = "site-robot")]
-pub mod heaven;
-#[cfg(feature = "layer")]
-pub mod layer;
-#[cfg(feature = "proxy")]
-pub mod listen;
-pub mod policy;
-#[cfg(feature = "proxy")]
-pub mod proxy;
-#[cfg(any(feature = "layer", feature = "proxy"))]
-mod ready_head;
-#[cfg(feature = "refresh")]
-pub mod refresh;
-pub mod registry;
-pub mod robots_txt;
-#[cfg(feature = "site-robot")]
-pub mod site_robot;
-#[cfg(feature = "store")]
-pub mod store;
 #[cfg(feature = "server")]
 pub mod telemetry;
-#[cfg(feature = "verify")]
-pub mod verify;
+
+#[cfg(feature = "proxy")]
+pub use robot_detection_http::{listen, proxy};
+pub use robot_detection_layer::{clock, detect, layer, policy, registry};
+pub use robot_detection_robots_txt as robots_txt;
+#[cfg(feature = "site-robot")]
+pub use robot_detection_site_robot::{document, filter, heaven, site_robot};
+#[cfg(feature = "store")]
+pub use robot_detection_store::{description, fetch, refresh, store, verify};
 
 /// The README's code, run as a test.
 #[cfg(all(doctest, feature = "server"))]

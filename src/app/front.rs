@@ -11,13 +11,13 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use axum::http::{HeaderValue, Request, Response, StatusCode, Version, header};
+use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version, header};
 use pin_project_lite::pin_project;
 use tokio::time::timeout;
 
 use crate::detect::Verdict;
-use crate::layer::{OWN_PAGE, Outcome, Passing, Pending, Reply};
-use crate::listen::{Answer, Arrival, HttpService};
+use crate::layer::{self, OWN_PAGE, Outcome, Passing, Pending, Reply};
+use crate::listen::{Answer, Arrival, HttpService, ReadyHead};
 
 use super::{
     behind::{BehindFuture, Rooms},
@@ -70,7 +70,7 @@ impl Front {
         &self,
         request: &mut Request<Arrival>,
         ends_connection: bool,
-    ) -> Answer<FrontBody, FrontFuture> {
+    ) -> Answer<FrontBody, LayerHead, FrontFuture> {
         let later = |answering| Answer::Later(FrontFuture::new(answering, ends_connection));
         let sites = self.shared.serving.sites();
         let places = &sites.places;
@@ -103,7 +103,7 @@ impl Front {
                             return Answer::Now(response);
                         }
                         observation.ended(head.status());
-                        Answer::Ready(head)
+                        Answer::Ready(LayerHead(head))
                     }
                     Ok(Reply::Later(future, outcome)) => {
                         observation.decided(outcome);
@@ -148,11 +148,12 @@ impl Front {
 
 impl HttpService for Front {
     type ResponseBody = FrontBody;
+    type ReadyHead = LayerHead;
     type Future = FrontFuture;
 
     const TAKES_BODILESS: bool = true;
 
-    fn answer(&self, request: &mut Request<Arrival>) -> Answer<Self::ResponseBody, FrontFuture> {
+    fn answer(&self, request: &mut Request<Arrival>) -> Answer<FrontBody, LayerHead, FrontFuture> {
         let is_draining = self.shared.is_draining.load(Ordering::Relaxed);
         let ends_connection = is_draining && request.version() < Version::HTTP_2;
         let mut answer = self.route(request, ends_connection);
@@ -160,6 +161,24 @@ impl HttpService for Front {
             end_connection(response);
         }
         answer
+    }
+}
+
+/// Head that the layer has made, for a listener that knows nothing of layers.
+#[derive(Debug)]
+pub(super) struct LayerHead(Arc<layer::ReadyHead>);
+
+impl ReadyHead for LayerHead {
+    fn status(&self) -> StatusCode {
+        self.0.status()
+    }
+
+    fn lines(&self) -> &[u8] {
+        self.0.lines()
+    }
+
+    fn response<B>(&self, body: B, room: HeaderMap) -> Response<B> {
+        self.0.response(body, room)
     }
 }
 

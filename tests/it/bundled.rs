@@ -135,7 +135,7 @@ fn root() -> PathBuf {
 /// Returns the records of all files of the bundled registry.
 fn records() -> Vec<Raw> {
     let mut records = Vec::new();
-    for entry in fs::read_dir(root().join("src/registry/bundled")).unwrap() {
+    for entry in fs::read_dir(root().join("crates/layer/src/registry/bundled")).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_none_or(|extension| extension != "txt") {
             continue;

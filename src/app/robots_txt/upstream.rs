@@ -211,10 +211,8 @@ mod tests {
             host: None,
         };
         let next = |location: &str| {
-            let answered = Answered {
-                location: Some(location.to_owned()),
-                ..Answered::default()
-            };
+            let mut answered = Answered::default();
+            answered.location = Some(location.to_owned());
             let url = "http://127.0.0.1:3000/app/robots.txt";
             upstream.next(url, Some("www.example.com"), &answered).ok()
         };

@@ -117,10 +117,8 @@ fn methods(
     clock: &Clock,
     before: Option<(&Verification, &Methods)>,
 ) -> Methods {
-    let mut methods = Methods {
-        allow_private_addresses: settings.allow_private_addresses,
-        ..Methods::default()
-    };
+    let mut methods = Methods::default();
+    methods.allow_private_addresses = settings.allow_private_addresses;
     if settings.uses(Method::Ranges) {
         methods.ranges = Some(ranges.clone());
     }

@@ -4,10 +4,10 @@
 mod assemble;
 #[cfg(feature = "server")]
 mod claim_prover;
+mod client;
 mod lists;
 mod methods;
 mod settings;
-mod verdicts;
 
 #[cfg(feature = "server")]
 pub(super) use assemble::spoofed;
@@ -15,6 +15,6 @@ pub(super) use assemble::spoofed;
 pub use assemble::verification;
 #[cfg(feature = "server")]
 pub use claim_prover::ClaimProver;
+pub(super) use client::client;
 pub(super) use methods::Proving;
 pub use settings::Verification;
-pub(super) use verdicts::client;

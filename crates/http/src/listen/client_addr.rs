@@ -1,0 +1,274 @@
+use std::net::{IpAddr, SocketAddr};
+
+use http::{HeaderMap, HeaderName, HeaderValue, header::FORWARDED};
+use ipnet::IpNet;
+
+use super::{
+    fields::{begins_as, is_spelling_of},
+    forwarded::{self, Element},
+    stream::Peer,
+};
+
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+
+/// Address of the client: the TCP peer's, or what trusted proxies say.
+///
+/// A listener puts it into the extensions of each request. IPv4 addresses
+/// mapped into IPv6 (`::ffff:192.0.2.1`) are written as IPv4. The peer of a
+/// Unix socket has no address: it is `0.0.0.0:0`, which no TCP peer has.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own, and any of them may hold with any other"
+)]
+pub struct ClientAddr {
+    /// Address of the client.
+    pub client: IpAddr,
+    /// Address and port of the TCP peer, or what its PROXY header says.
+    pub peer: SocketAddr,
+    /// The client is the peer, and no forwarding header came with the request.
+    pub direct: bool,
+    /// The client came by HTTPS: here, or so a trusted proxy says.
+    pub https: bool,
+    /// The peer is a trusted proxy.
+    pub trusted: bool,
+    /// Whether `https` is more than what is assumed where nobody tells.
+    pub(crate) is_scheme_known: bool,
+}
+
+/// Networks whose forwarding headers are believed; none by default.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct TrustedProxies {
+    networks: Vec<IpNet>,
+    unix: bool,
+}
+
+/// What is known of a connection before its requests.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Origin {
+    pub(super) peer: SocketAddr,
+    pub(super) trusted: bool,
+    pub(super) https: bool,
+}
+
+/// Error of a trusted proxy that is neither an address nor a network.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error(
+    "trusted proxy {network:?} is neither an address nor a network; write 192.0.2.1, ::1 or 10.0.0.0/8, or unix: for the peers of Unix sockets"
+)]
+pub struct TrustedProxyError {
+    network: String,
+}
+
+impl TrustedProxies {
+    /// Parses addresses and networks: `::1`, `10.0.0.0/8`; `unix:` stands for peers of Unix sockets.
+    ///
+    /// # Errors
+    ///
+    /// Fails on the first text that is neither.
+    pub fn parse<S: AsRef<str>>(
+        networks: impl IntoIterator<Item = S>,
+    ) -> Result<Self, TrustedProxyError> {
+        let mut trusted = Self::default();
+        for text in networks {
+            match text.as_ref().trim() {
+                "unix:" => trusted.unix = true,
+                network => trusted.networks.push(parse_network(network)?),
+            }
+        }
+        Ok(trusted)
+    }
+
+    /// Tells whether the address belongs to a trusted proxy.
+    #[must_use]
+    pub fn contains(&self, addr: IpAddr) -> bool {
+        let addr = addr.to_canonical();
+        self.networks.iter().any(|network| network.contains(&addr))
+    }
+
+    /// Returns the client's address for a peer and the headers of its request.
+    ///
+    /// From a trusted peer the lines of `X-Forwarded-For` are read as one
+    /// list, right to left, past the trusted addresses in it. What is not an
+    /// address (`unknown`, an obfuscated name, rubbish) stops the walk at the
+    /// address reached so far. Without that header, `Forwarded` (RFC 7239) is
+    /// read in the same way. With both, `X-Forwarded-For` decides: a trusted
+    /// proxy has to set or drop it.
+    #[must_use]
+    pub fn resolve(&self, peer: SocketAddr, headers: &HeaderMap) -> ClientAddr {
+        let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
+        let origin = Origin {
+            peer,
+            trusted: self.contains(peer.ip()),
+            https: false,
+        };
+        self.resolve_from(origin, headers)
+    }
+
+    /// Tells whether the peer is believed.
+    pub(super) fn trusts(&self, peer: Peer) -> bool {
+        match peer {
+            Peer::Tcp(addr) => self.contains(addr.ip()),
+            Peer::Unix => self.unix,
+        }
+    }
+
+    pub(super) fn resolve_from(&self, origin: Origin, headers: &HeaderMap) -> ClientAddr {
+        let forwards = headers.keys().any(is_forwarding);
+        self.resolve_forwarded(origin, forwards.then_some(headers))
+    }
+
+    /// `headers` only where some of them may tell of another client.
+    pub(super) fn resolve_forwarded(
+        &self,
+        origin: Origin,
+        headers: Option<&HeaderMap>,
+    ) -> ClientAddr {
+        let Origin {
+            peer,
+            trusted,
+            https,
+        } = origin;
+        let mut addr = ClientAddr {
+            client: peer.ip(),
+            peer,
+            direct: headers.is_none(),
+            https,
+            trusted,
+            is_scheme_known: https,
+        };
+        if let Some(headers) = headers.filter(|_| trusted) {
+            if headers.contains_key(X_FORWARDED_FOR) {
+                self.follow_x_forwarded(headers, &mut addr);
+            } else {
+                self.follow_forwarded(headers, &mut addr);
+            }
+        }
+        addr
+    }
+
+    fn follow_x_forwarded(&self, headers: &HeaderMap, addr: &mut ClientAddr) {
+        let mut hops = 0_usize;
+        for entry in from_the_right(headers, &X_FORWARDED_FOR) {
+            let Some(hop) = forwarded::parse_node(entry) else {
+                break;
+            };
+            addr.client = hop;
+            if !self.contains(hop) {
+                break;
+            }
+            hops += 1;
+        }
+        addr.learn(is_https(headers, hops));
+    }
+
+    fn follow_forwarded(&self, headers: &HeaderMap, addr: &mut ClientAddr) {
+        let mut elements = Vec::new();
+        for line in headers.get_all(FORWARDED) {
+            match forwarded::parse(line.as_bytes()) {
+                Some(line) => elements.extend(line),
+                None => elements.clear(),
+            }
+        }
+        let mut proto = None;
+        for Element { node, https } in elements.into_iter().rev() {
+            let Some(hop) = node else { break };
+            addr.client = hop;
+            proto = https;
+            if !self.contains(hop) {
+                break;
+            }
+        }
+        addr.learn(proto.or_else(|| is_https(headers, 0)));
+    }
+}
+
+impl ClientAddr {
+    /// Returns the scheme that the client used, where it is known for sure.
+    ///
+    /// It is where the client came by TLS, and where a trusted proxy tells it. What
+    /// came without TLS may have come by somebody who ended the client's TLS, and
+    /// adds no header that says so.
+    #[must_use]
+    pub fn scheme(&self) -> Option<&'static str> {
+        let scheme = if self.https { "https" } else { "http" };
+        self.is_scheme_known.then_some(scheme)
+    }
+
+    /// Returns the address where it is the client's own, and not that of somebody on the way.
+    ///
+    /// A proxy's address stands for all of its visitors: that of a trusted one which
+    /// names no client, that of one on this machine which is not trusted, and that of
+    /// a Unix socket's peer.
+    #[must_use]
+    pub fn network(&self) -> Option<IpAddr> {
+        let is_proxy_s = self.trusted && self.client == self.peer.ip()
+            || self.client.is_loopback() && !self.direct && !self.trusted;
+        (!is_proxy_s && !self.client.is_unspecified()).then_some(self.client)
+    }
+
+    /// Believes what a trusted proxy tells, if it does.
+    fn learn(&mut self, https: Option<bool>) {
+        self.https = https.unwrap_or(self.https);
+        self.is_scheme_known |= https.is_some();
+    }
+}
+
+/// Scheme that belongs to the hop, counted from the right; one value is valid for all.
+fn is_https(headers: &HeaderMap, hop: usize) -> Option<bool> {
+    from_the_right(headers, &X_FORWARDED_PROTO)
+        .take(hop.saturating_add(1))
+        .last()
+        .map(|proto| proto.eq_ignore_ascii_case(b"https") || proto.eq_ignore_ascii_case(b"wss"))
+}
+
+/// Members of a comma-separated list over all of its lines, the last one first.
+fn from_the_right<'a>(
+    headers: &'a HeaderMap,
+    name: &HeaderName,
+) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+    headers
+        .get_all(name)
+        .iter()
+        .rev()
+        .flat_map(|line: &HeaderValue| line.as_bytes().rsplit(|byte| *byte == b','))
+        .map(<[u8]>::trim_ascii)
+        .filter(|entry| !entry.is_empty())
+}
+
+/// Whether servers could read the header as forwarding.
+///
+/// CGI and what descends from it make one sign of `-`, `_`, `.` and others.
+pub(crate) fn is_forwarding(name: &HeaderName) -> bool {
+    let name = name.as_str().as_bytes();
+    match name.first() {
+        Some(b'f') => name == b"forwarded",
+        Some(b'x') => begins_as(name, b"x-forwarded") || is_spelling_of(name, b"x-real-ip"),
+        _ => false,
+    }
+}
+
+fn parse_network(text: &str) -> Result<IpNet, TrustedProxyError> {
+    let network = match text.parse::<IpAddr>() {
+        Ok(addr) => Ok(IpNet::from(addr.to_canonical())),
+        Err(_) => text.parse::<IpNet>().map(canonical_network),
+    };
+    network.map_err(|_| TrustedProxyError {
+        network: text.to_owned(),
+    })
+}
+
+/// `::ffff:10.0.0.0/104` is `10.0.0.0/8`: addresses are compared as IPv4.
+fn canonical_network(network: IpNet) -> IpNet {
+    let addr = network.addr().to_canonical();
+    if network.addr().is_ipv6() && addr.is_ipv4() && network.prefix_len() >= 96 {
+        IpNet::new(addr, network.prefix_len() - 96).unwrap_or(network)
+    } else {
+        network
+    }
+}
+
+#[cfg(test)]
+mod tests;

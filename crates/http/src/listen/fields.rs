@@ -1,0 +1,254 @@
+//! Header names and values that others would read as something else.
+
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Uri, Version};
+
+use super::framing::percent_encode;
+
+/// Names by which a request is read, in this house or on its way to the site; those that
+/// cannot be misspelt, and nobody asks for, are not among them.
+const NAMES: [&str; 6] = [
+    "http2-settings",
+    "keep-alive",
+    "signature",
+    "transfer-encoding",
+    "user-agent",
+    "x-real-ip",
+];
+/// Beginnings of such names.
+const PREFIXES: [&str; 8] = [
+    "accept-",
+    "content-",
+    "if-",
+    "proxy-",
+    "sec-",
+    "signature-",
+    "x-forwarded",
+    "x-robot-detection",
+];
+
+/// Removes headers that are misspelt ones of others, and blanks around values.
+///
+/// CGI, and what descends from it, makes one sign of `-`, `_`, `.` and others (RFC 3875
+/// §4.1.18): behind it `User_Agent` is the `User-Agent` that nobody looked at. Such a
+/// header goes where the right one frames the message, tells who the client is, or is
+/// decided by. Others, as `api_key` and the metadata of gRPC, stay. By HTTP/1.1 blanks
+/// around a value are no part of it; by HTTP/2 they must not be there (RFC 9113 §8.2.1).
+///
+/// A [`Listener`](super::Listener) does so with each request.
+///
+/// # Example
+///
+/// ```
+/// use http::{HeaderMap, HeaderName, HeaderValue};
+/// use robot_detection_http::listen::clean_headers;
+///
+/// let mut headers = HeaderMap::new();
+/// for name in ["user-agent", "user_agent", "api_key"] {
+///     headers.insert(HeaderName::from_static(name), HeaderValue::from_static("a "));
+/// }
+/// clean_headers(&mut headers);
+/// assert_eq!(headers.len(), 2);
+/// assert_eq!(headers["user-agent"], "a");
+/// ```
+pub fn clean_headers(headers: &mut HeaderMap) {
+    strip_misspelt(headers);
+    trim_values(headers);
+}
+
+/// Makes a request that hyper has read what a plain one is.
+pub(super) fn clean<B>(request: &mut Request<B>) {
+    strip_misspelt(request.headers_mut());
+    if request.version() == Version::HTTP_2 {
+        trim_values(request.headers_mut());
+        encode_target(request.uri_mut());
+    }
+}
+
+/// Removes blanks around values.
+pub(crate) fn trim_values(headers: &mut HeaderMap) {
+    for value in headers.values_mut() {
+        if let [b' ' | b'\t', ..] | [.., b' ' | b'\t'] = value.as_bytes() {
+            trim(value);
+        }
+    }
+}
+
+/// Returns `true` if a name is another spelling of one that is decided by.
+pub(super) fn is_misspelt(name: &HeaderName) -> bool {
+    let name = name.as_str().as_bytes();
+    name.iter().any(|byte| is_odd(*byte)) && is_guarded(name)
+}
+
+/// Returns `true` if a header is one by which a request is read, in any spelling.
+pub(crate) fn is_guarded(name: &[u8]) -> bool {
+    let is_name = |other: &&str| is_spelling_of(name, other.as_bytes());
+    NAMES.iter().any(is_name)
+        || PREFIXES
+            .iter()
+            .any(|prefix| begins_as(name, prefix.as_bytes()))
+}
+
+/// Returns `true` if a name is another one in some spelling.
+pub(crate) fn is_spelling_of(name: &[u8], other: &[u8]) -> bool {
+    name.len() == other.len() && begins_as(name, other)
+}
+
+/// Returns `true` if a name begins as another one in some spelling.
+pub(crate) fn begins_as(name: &[u8], prefix: &[u8]) -> bool {
+    let is_like = |(byte, right): (&u8, &u8)| byte == right || (*right == b'-' && is_odd(*byte));
+    name.len() >= prefix.len() && name.iter().zip(prefix).all(is_like)
+}
+
+/// Returns `true` if a byte of a name may be taken for a hyphen.
+fn is_odd(byte: u8) -> bool {
+    // By a table, as the names of every request are looked at.
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "the compiler makes it, and would say so"
+    )]
+    const IS_ODD: [bool; 256] = {
+        let mut table = [true; 256];
+        let mut byte = 0_u8;
+        while byte < 0x80 {
+            table[byte as usize] = !byte.is_ascii_alphanumeric() && byte != b'-';
+            byte += 1;
+        }
+        table
+    };
+    IS_ODD.get(usize::from(byte)).is_some_and(|is_odd| *is_odd)
+}
+
+fn strip_misspelt(headers: &mut HeaderMap) {
+    while let Some(name) = headers.keys().find(|name| is_misspelt(name)).cloned() {
+        headers.remove(name);
+    }
+}
+
+#[cold]
+fn trim(value: &mut HeaderValue) {
+    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+    let bytes = value.as_bytes();
+    let start = bytes.iter().take_while(|byte| is_blank(byte)).count();
+    let bytes = bytes.get(start..).unwrap_or_default();
+    let end = bytes.iter().rev().take_while(|byte| is_blank(byte)).count();
+    let bytes = bytes.get(..bytes.len() - end).unwrap_or_default();
+    // A part of a value is one.
+    if let Ok(mut trimmed) = HeaderValue::from_bytes(bytes) {
+        trimmed.set_sensitive(value.is_sensitive());
+        *value = trimmed;
+    }
+}
+
+/// Writes bytes beyond ASCII as `%XX`: by HTTP/1.1 that has been done before.
+fn encode_target(uri: &mut Uri) {
+    let is_raw = |target: &&http::uri::PathAndQuery| !target.as_str().is_ascii();
+    let Some(target) = uri.path_and_query().filter(is_raw) else {
+        return;
+    };
+    let mut encoded = Vec::with_capacity(2 * target.as_str().len());
+    percent_encode(target.as_str().as_bytes(), &mut encoded);
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = encoded.try_into().ok();
+    if let Ok(encoded) = Uri::from_parts(parts) {
+        *uri = encoded;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn name(name: &str) -> HeaderName {
+        HeaderName::try_from(name).unwrap()
+    }
+
+    #[test]
+    fn a_header_goes_where_the_right_spelling_means_something() {
+        for (spelling, expected) in [
+            ("User_Agent", true),
+            ("user.agent", true),
+            ("USER~AGENT", true),
+            ("User-Agent", false),
+            ("user_agents", false),
+            ("useragent", false),
+            ("Content_Length", true),
+            ("Transfer_Encoding", true),
+            ("X_Forwarded_For", true),
+            ("X-Forwarded_Proto", true),
+            ("X_Real-IP", true),
+            ("Signature_Input", true),
+            ("If_None_Match", true),
+            ("Accept_Language", true),
+            ("api_key", false),
+            ("grpc_metadata.x-bin", false),
+            ("X_Forward", false),
+            ("_", false),
+        ] {
+            assert_eq!(is_misspelt(&name(spelling)), expected, "{spelling}");
+        }
+    }
+
+    #[test]
+    fn no_right_name_is_misspelt() {
+        for right in NAMES {
+            assert!(!is_misspelt(&name(right)), "{right}");
+            let misspelt = right.replace('-', "_");
+            assert_eq!(is_misspelt(&name(&misspelt)), misspelt != right, "{right}");
+        }
+    }
+
+    #[test]
+    fn blanks_around_values_go() {
+        let mut headers = HeaderMap::new();
+        for (value, _) in VALUES {
+            headers.append("x-a", HeaderValue::from_static(value));
+        }
+        trim_values(&mut headers);
+        let trimmed: Vec<_> = headers
+            .values()
+            .map(|value| value.to_str().unwrap())
+            .collect();
+        assert_eq!(trimmed, VALUES.map(|(_, expected)| expected));
+    }
+
+    const VALUES: [(&str, &str); 6] = [
+        ("a", "a"),
+        (" a", "a"),
+        ("a\t", "a"),
+        (" \ta b \t ", "a b"),
+        (" ", ""),
+        ("", ""),
+    ];
+
+    #[test]
+    fn raw_bytes_of_a_target_are_encoded() {
+        for (target, expected) in [
+            ("/a%20b?c", "/a%20b?c"),
+            ("/caf\u{e9}?\u{e4}", "/caf%C3%A9?%C3%A4"),
+            ("http://a.example/\u{e4}", "http://a.example/%C3%A4"),
+        ] {
+            let mut uri: Uri = target.parse().unwrap();
+            encode_target(&mut uri);
+            assert_eq!(uri, expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_left_that_cgi_takes_for_another(
+            names in prop::collection::vec("(user|x-forwarded|content|if|api|x)[-_.!~](agent|for|length|match|key)", 0..8),
+        ) {
+            let mut headers = HeaderMap::new();
+            for spelling in &names {
+                headers.append(name(spelling), HeaderValue::from_static("1"));
+            }
+            clean_headers(&mut headers);
+            for left in headers.keys() {
+                let cgi = left.as_str().replace(|it: char| !it.is_ascii_alphanumeric(), "-");
+                prop_assert!(left.as_str() == cgi || cgi == "user-key" || !is_guarded(cgi.as_bytes()));
+            }
+        }
+    }
+}

@@ -1,0 +1,525 @@
+//! Where the requests of an HTTP/1 connection begin and end (RFC 9112 §2.1, §6.3, §7.1).
+
+use std::{borrow::Cow, io::Write as _, mem};
+
+/// Bytes that are kept of a line that came in pieces: its name, and a length.
+const KEPT_BYTES: usize = 256;
+
+/// Follower of the bytes that a client sends, beside the parser that reads them.
+///
+/// hyper takes a line feed alone for an end of the trailers, or for the first byte of
+/// one, and so reads over the request that follows; it removes a `Content-Length` beside
+/// a `Transfer-Encoding` before anybody sees it; and it refuses targets with bytes beyond
+/// ASCII that are not UTF-8. What it is given is followed here first: it ends before a
+/// line that breaks the chunked coding, it tells of two lengths, and bytes beyond ASCII
+/// in a target become `%XX`.
+///
+/// # Example
+///
+/// ```
+/// use robot_detection_http::listen::RequestFraming;
+///
+/// let mut framing = RequestFraming::default();
+/// assert_eq!(&*framing.follow(b"GET /caf\xe9 HTTP/1.1\r\n\r\n"), b"GET /caf%E9 HTTP/1.1\r\n\r\n");
+/// framing.follow(b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n");
+/// assert_eq!(&*framing.follow(b"0\r\n\nGET /next"), b"0\r\n");
+/// assert!(framing.is_over());
+/// ```
+#[derive(Debug, Default)]
+pub struct RequestFraming {
+    state: State,
+    head: Head,
+    /// What has come of a line that is not whole.
+    begun: Begun,
+    heads: u32,
+    longest_line: usize,
+    /// The last request asked to switch protocols: what follows may be no request.
+    may_switch: bool,
+    /// The last head does not say clearly where its body ends.
+    is_unclear: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+enum State {
+    #[default]
+    Head,
+    /// A body of which so much is to come.
+    Length(u64),
+    /// The line with a chunk's size.
+    Size,
+    Data(u64),
+    /// The line end behind a chunk's data.
+    DataEnd,
+    Trailers,
+    /// Nothing more may be read.
+    Over,
+}
+
+/// What a head has said so far.
+#[derive(Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own, and any of them may hold with any other"
+)]
+struct Head {
+    has_line: bool,
+    is_old: bool,
+    has_coding: bool,
+    length: Option<u64>,
+    /// No server may go on behind it.
+    is_wrong: bool,
+    asks_to_switch: bool,
+}
+
+/// Start of a line that came in pieces.
+#[derive(Debug, Default)]
+struct Begun {
+    start: Vec<u8>,
+    len: usize,
+    ends_with_cr: bool,
+    /// It is a request line, whose target has begun.
+    is_target: bool,
+}
+
+/// A whole line, without its end.
+#[derive(Clone, Copy)]
+struct Line<'l> {
+    /// All of it, or as much as is kept.
+    start: &'l [u8],
+    len: usize,
+    ends_with_cr: bool,
+}
+
+/// The line breaks the rules.
+struct Wrong;
+
+impl RequestFraming {
+    /// Follows what came next; returns what of it may be read on.
+    ///
+    /// That is all of it but for raw bytes in targets, and for what is wrong.
+    pub fn follow<'b>(&mut self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
+        let mut rest = bytes;
+        let mut changed = Changed::default();
+        while !rest.is_empty() {
+            let at = bytes.len() - rest.len();
+            match &mut self.state {
+                State::Over => return changed.all(bytes.get(..at).unwrap_or_default()),
+                State::Length(left) => {
+                    rest = skip(rest, left);
+                    if *left == 0 {
+                        self.state = State::Head;
+                    }
+                }
+                State::Data(left) => {
+                    rest = skip(rest, left);
+                    if *left == 0 {
+                        self.state = State::DataEnd;
+                    }
+                }
+                State::Head | State::Size | State::DataEnd | State::Trailers => {
+                    let end = memchr::memchr(b'\n', rest);
+                    let len = end.map_or(rest.len(), |end| end + 1);
+                    let (part, behind) = rest.split_at_checked(len).unwrap_or((rest, &[]));
+                    if let Some(raw) = self.raw_target(part) {
+                        changed.encode(bytes, at + raw, at + len);
+                        let may_be = "%XX".len() * (self.begun.len + len);
+                        self.longest_line = self.longest_line.max(may_be);
+                    }
+                    if self.part(part, end.is_some()).is_err() {
+                        self.state = State::Over;
+                        return changed.all(bytes.get(..at).unwrap_or_default());
+                    }
+                    rest = behind;
+                }
+            }
+        }
+        changed.all(bytes)
+    }
+
+    /// Returns `true` if nothing more may be read: what follows is wrong, or was not understood.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        matches!(self.state, State::Over)
+    }
+
+    /// Heads of requests that have come whole.
+    pub(super) fn heads(&self) -> u32 {
+        self.heads
+    }
+
+    /// Returns `true` if the last head does not say clearly where its body ends: it is over then.
+    pub(super) fn is_unclear(&self) -> bool {
+        self.is_unclear
+    }
+
+    /// Bytes of the longest line of a head.
+    pub(super) fn longest_line(&self) -> usize {
+        self.longest_line.max(self.begun.len)
+    }
+
+    /// The last request has been answered, and the protocol is the same.
+    pub(super) fn has_not_switched(&mut self) {
+        self.may_switch = false;
+    }
+
+    /// Returns where the target begins in a part of a line, if that has bytes beyond ASCII.
+    fn raw_target(&mut self, part: &[u8]) -> Option<usize> {
+        if self.head.has_line || !matches!(self.state, State::Head) {
+            return None;
+        }
+        let mut start = 0;
+        if !self.begun.is_target {
+            start = memchr::memchr(b' ', part)?;
+            self.begun.is_target = true;
+        }
+        let is_raw = part.get(start..).is_some_and(|target| !target.is_ascii());
+        (is_raw && !self.may_switch).then_some(start)
+    }
+
+    /// Takes a part of a line, which ends it or not.
+    fn part(&mut self, part: &[u8], is_end: bool) -> Result<(), Wrong> {
+        if !is_end {
+            self.begun.add(part);
+            return Ok(());
+        }
+        if self.begun.len == 0 {
+            self.begun.is_target = false;
+            return self.line(Line::of(part));
+        }
+        self.begun.add(part);
+        let begun = mem::take(&mut self.begun);
+        self.line(Line {
+            start: trimmed(&begun.start),
+            len: begun.len,
+            ends_with_cr: begun.ends_with_cr,
+        })
+    }
+
+    fn line(&mut self, line: Line<'_>) -> Result<(), Wrong> {
+        match self.state {
+            State::Head => {
+                self.longest_line = self.longest_line.max(line.len);
+                if self.head.add(line) {
+                    self.end_head();
+                }
+            }
+            State::Size => {
+                self.state = match line.size().ok_or(Wrong)? {
+                    0 => State::Trailers,
+                    size => State::Data(size),
+                };
+            }
+            State::DataEnd if line.is_empty_and_strict() => self.state = State::Size,
+            State::Trailers if line.is_empty_and_strict() => self.state = State::Head,
+            State::Trailers if line.ends_with_cr && !line.start.is_empty() => {}
+            _ => return Err(Wrong),
+        }
+        Ok(())
+    }
+
+    fn end_head(&mut self) {
+        let head = mem::take(&mut self.head);
+        self.heads = self.heads.wrapping_add(1);
+        self.may_switch = head.asks_to_switch;
+        let has_both = head.has_coding && (head.is_old || head.length.is_some());
+        self.is_unclear = head.is_wrong || has_both;
+        self.state = match head.length {
+            _ if self.is_unclear => State::Over,
+            _ if head.has_coding => State::Size,
+            Some(length @ 1..) => State::Length(length),
+            Some(0) | None => State::Head,
+        };
+    }
+}
+
+impl Head {
+    /// Adds a line; returns whether that ends the head.
+    fn add(&mut self, line: Line<'_>) -> bool {
+        let text = line.start;
+        if text.is_empty() {
+            // Empty lines before a request are skipped (RFC 9112 §2.2).
+            return self.has_line;
+        }
+        if !self.has_line {
+            self.has_line = true;
+            self.is_old = text.ends_with(b" HTTP/1.0");
+            self.asks_to_switch = text.starts_with(b"CONNECT ");
+            // Of a line that is cut nobody knows the version: without chunks it does not matter.
+            return false;
+        }
+        let Some(colon) = memchr::memchr(b':', text) else {
+            return false;
+        };
+        let (name, value) = text.split_at_checked(colon).unwrap_or_default();
+        match colon {
+            7 => self.asks_to_switch |= name.eq_ignore_ascii_case(b"upgrade"),
+            14 if name.eq_ignore_ascii_case(b"content-length") => {
+                let value = value.get(1..).unwrap_or_default();
+                let length = decimal(value.trim_ascii()).filter(|_| !line.is_cut());
+                self.is_wrong |=
+                    length.is_none() || self.length.is_some_and(|it| Some(it) != length);
+                self.length = length;
+            }
+            17 => self.has_coding |= name.eq_ignore_ascii_case(b"transfer-encoding"),
+            _ => {}
+        }
+        false
+    }
+}
+
+impl Begun {
+    fn add(&mut self, part: &[u8]) {
+        let room = KEPT_BYTES.saturating_sub(self.start.len());
+        self.start.extend(part.iter().take(room));
+        self.len += part.len();
+        self.ends_with_cr = match part {
+            [.., last, b'\n'] => *last == b'\r',
+            [b'\n'] => self.ends_with_cr,
+            part => part.ends_with(b"\r"),
+        };
+    }
+}
+
+impl<'l> Line<'l> {
+    fn of(line: &'l [u8]) -> Self {
+        Self {
+            start: trimmed(line),
+            len: line.len(),
+            ends_with_cr: line.ends_with(b"\r\n"),
+        }
+    }
+
+    fn is_cut(self) -> bool {
+        self.len > self.start.len() + "\r\n".len()
+    }
+
+    fn is_empty_and_strict(self) -> bool {
+        self.start.is_empty() && self.len == "\r\n".len()
+    }
+
+    /// Reads a chunk's size; its extensions are left to the parser.
+    fn size(self) -> Option<u64> {
+        let digits = self
+            .start
+            .iter()
+            .take_while(|byte| byte.is_ascii_hexdigit());
+        let len = digits.count();
+        let is_ended = matches!(self.start.get(len), Some(b';' | b' ' | b'\t'));
+        let is_whole = self.start.len() == len && !self.is_cut();
+        let digits = std::str::from_utf8(self.start.get(..len)?).ok()?;
+        let size = u64::from_str_radix(digits, 16).ok()?;
+        (self.ends_with_cr && (is_ended || is_whole)).then_some(size)
+    }
+}
+
+/// What is handed on in place of what came.
+#[derive(Default)]
+struct Changed {
+    made: Vec<u8>,
+    /// How much of what came is in there.
+    taken: usize,
+}
+
+impl Changed {
+    /// Writes bytes beyond ASCII as `%XX`.
+    #[cold]
+    fn encode(&mut self, bytes: &[u8], start: usize, end: usize) {
+        let before = bytes.get(self.taken..start).unwrap_or_default();
+        self.made.extend_from_slice(before);
+        percent_encode(bytes.get(start..end).unwrap_or_default(), &mut self.made);
+        self.taken = end;
+    }
+
+    fn all(mut self, bytes: &[u8]) -> Cow<'_, [u8]> {
+        if self.taken == 0 {
+            return Cow::Borrowed(bytes);
+        }
+        // What is left out is never in there already: it is a line that begins behind it.
+        let rest = bytes.get(self.taken..).unwrap_or_default();
+        self.made.extend_from_slice(rest);
+        Cow::Owned(self.made)
+    }
+}
+
+/// Appends text with its bytes beyond ASCII as `%XX`.
+pub(super) fn percent_encode(text: &[u8], output: &mut Vec<u8>) {
+    for byte in text {
+        if byte.is_ascii() {
+            output.push(*byte);
+        } else {
+            // Writing into memory does not fail.
+            drop(write!(output, "%{byte:02X}"));
+        }
+    }
+}
+
+fn skip<'b>(bytes: &'b [u8], left: &mut u64) -> &'b [u8] {
+    let len = usize::try_from(*left).map_or(bytes.len(), |left| left.min(bytes.len()));
+    *left -= len as u64;
+    bytes.get(len..).unwrap_or_default()
+}
+
+/// Takes the line end away.
+fn trimmed(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+fn decimal(digits: &[u8]) -> Option<u64> {
+    let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+    let digits = is_number
+        .then(|| std::str::from_utf8(digits).ok())
+        .flatten()?;
+    digits.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const CHUNKS: &str = "Transfer-Encoding: chunked\r\n";
+
+    /// What may be read on of bytes that come in such pieces, and whether that is the end.
+    fn followed(bytes: &[u8], piece: usize) -> (String, bool, u32) {
+        let (mut framing, mut read) = (RequestFraming::default(), Vec::new());
+        for piece in bytes.chunks(piece) {
+            read.extend_from_slice(&framing.follow(piece));
+        }
+        let is_over = framing.is_over();
+        (
+            String::from_utf8_lossy(&read).into_owned(),
+            is_over,
+            framing.heads(),
+        )
+    }
+
+    #[test]
+    fn a_length_beside_chunks_is_the_end() {
+        for (lines, expected) in [
+            ("", false),
+            ("Content-Length: 5\r\n", false),
+            ("Content-Length: 5\r\nContent-Length: 05\r\n", false),
+            (CHUNKS, false),
+            (
+                "Transfer-Encoding: chunked\r\nContent-Length: abc\r\n",
+                true,
+            ),
+            ("Transfer-Encoding: chunked\r\nCONTENT-LENGTH:5\r\n", true),
+            ("content-length: 5\r\ntRANSFER-eNCODING: chunked\r\n", true),
+            ("Transfer-Encoding: chunked\nContent-Length: 5\n", true),
+            ("Content-Length: 5\r\nContent-Length: 6\r\n", true),
+            ("Content-Length: +5\r\n", true),
+            (
+                "Transfer-Encoding: chunked\r\nX: Content-Length: 5\r\n",
+                false,
+            ),
+        ] {
+            let head = format!("POST /x?a HTTP/1.1\r\n{lines}\r\n");
+            for piece in [1, 2, 7, 1000] {
+                assert_eq!(
+                    followed(head.as_bytes(), piece),
+                    (head.clone(), expected, 1),
+                    "{lines}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_in_chunks_is_not_read() {
+        let head = format!("POST / HTTP/1.1\r\n{CHUNKS}\r\n");
+        for (body, passed) in [
+            ("0\r\n\n", "0\r\n"),
+            ("0\r\n\nGET / HTTP/1.1\r\n\r\n", "0\r\n"),
+            ("0\r\nX: y\n\nGET / HTTP/1.1\r\n\r\n", "0\r\n"),
+            ("0\r\nX: y\r\n\nGET / HTTP/1.1\r\n\r\n", "0\r\nX: y\r\n"),
+            ("0\r\nX: y\nZ: 1\r\n\r\n", "0\r\n"),
+            ("0\n\r\n", ""),
+            ("5\n", ""),
+            ("5\r\nhelloXX\n", "5\r\nhello"),
+            ("5\r\nhello\n0", "5\r\nhello"),
+            ("5g\r\n", ""),
+            ("\r\n", ""),
+            ("10000000000000000\r\n", ""),
+        ] {
+            let sent = head.clone() + body;
+            let expected = (head.clone() + passed, true, 1);
+            assert_eq!(followed(sent.as_bytes(), 1000), expected, "{body:?}");
+            let (read, is_over, _) = followed(sent.as_bytes(), 1);
+            assert!(
+                is_over && sent.starts_with(&read) && read.len() < sent.len(),
+                "{body:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn requests_behind_each_other_are_counted() {
+        let sent = format!(
+            "\r\n\nGET / HTTP/1.1\r\nHost: a\r\n\r\nPOST / HTTP/1.1\nContent-Length: 4\n\nG\n\n\n\
+             POST / HTTP/1.1\r\n{CHUNKS}\r\n00a;x=\"\r\nGET / H\n\r\n\r\n0 \r\nX: \r\n\r\nGET "
+        );
+        for piece in [1, 3, 1000] {
+            assert_eq!(followed(sent.as_bytes(), piece), (sent.clone(), false, 3));
+        }
+    }
+
+    #[test]
+    fn raw_bytes_of_targets_are_encoded_and_of_nothing_else() {
+        let sent = b"G\xe4T /caf\xe9?\xff=%e9 HTTP/1.1\r\nX: \xe4\r\nContent-Length: 1\r\n\r\n\xe9GET \xc3\xa4\r\n";
+        let expected = b"G\xe4T /caf%E9?%FF=%e9 HTTP/1.1\r\nX: \xe4\r\nContent-Length: 1\r\n\r\n\xe9GET %C3%A4\r\n";
+        let expected = String::from_utf8_lossy(expected).into_owned();
+        for piece in [1, 3, 1000] {
+            assert_eq!(followed(sent, piece).0, expected);
+        }
+    }
+
+    #[test]
+    fn what_may_be_of_another_protocol_stays_as_it_came() {
+        let mut framing = RequestFraming::default();
+        framing.follow(b"GET / HTTP/1.1\r\nUpgrade: a\r\n\r\n");
+        assert_eq!(&*framing.follow(b"A \xe4\n"), b"A \xe4\n");
+        let mut framing = RequestFraming::default();
+        framing.follow(b"GET / HTTP/1.1\r\nUpgrade: a\r\n\r\n");
+        framing.has_not_switched();
+        assert_eq!(&*framing.follow(b"A \xe4\n"), b"A %E4\n");
+    }
+
+    #[test]
+    fn what_is_kept_of_a_line_has_a_limit() {
+        let mut framing = RequestFraming::default();
+        framing.follow(b"GET / HTTP/1.1\r\nX: ");
+        for _ in 0..1000 {
+            framing.follow(&[b'a'; 100]);
+        }
+        assert!(framing.begun.start.capacity() <= 2 * KEPT_BYTES);
+        assert!(framing.longest_line() > 100_000);
+        framing.follow(b"\r\nContent-Length: ");
+        framing.follow(&[b'0'; 1000]);
+        framing.follow(b"5\r\n\r\n");
+        assert!(framing.is_over(), "a length that nobody kept");
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_make_no_difference_but_to_what_is_wrong(
+            parts in prop::collection::vec(prop::sample::select(vec![
+                "GET / HTTP/1.1\r\n", "POST /\u{e4} HTTP/1.1\r\n", CHUNKS, "Content-Length: 3\r\n",
+                "X: y\r\n", "\r\n", "\n", "\r", "0\r\n", "3\r\nabc\r\n", "abc", "a", ";",
+            ]), 0..30),
+            piece in 1..9_usize,
+        ) {
+            let sent = parts.concat();
+            let (whole, is_over, heads) = followed(sent.as_bytes(), sent.len().max(1));
+            let (read, is_over_too, heads_too) = followed(sent.as_bytes(), piece);
+            prop_assert_eq!((is_over, heads), (is_over_too, heads_too));
+            if is_over {
+                prop_assert!(read.starts_with(&whole));
+            } else {
+                prop_assert_eq!(read, whole);
+            }
+        }
+    }
+}

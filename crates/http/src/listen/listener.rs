@@ -1,0 +1,307 @@
+use std::{
+    convert::Infallible,
+    error::Error,
+    io,
+    net::{Ipv4Addr, SocketAddr},
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
+};
+
+use http::{Request, Response};
+use hyper::body::{Body, Incoming};
+use tokio::{sync::Semaphore, time};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tracing::warn;
+
+use super::{
+    accept::Accepting,
+    address::ListenAddr,
+    arrival::WithExtensions,
+    client_addr::TrustedProxies,
+    connection::Shared,
+    counts::ConnectionCounts,
+    http_service::HttpService,
+    open_files::ClientPlaces,
+    places::Addresses,
+    refused::HearsOfRefused,
+    socket::BoundSocket,
+    stream::Peer,
+    tls::Tls,
+    workers::{Crew, Workers},
+};
+
+/// Settings of one listener.
+///
+/// [`Default`] listens on 127.0.0.1:8080 without TLS and trusts nobody.
+#[derive(Clone, Debug)]
+pub struct ListenSettings {
+    /// Place to listen at.
+    pub addr: ListenAddr,
+    /// Permissions of a Unix socket's file.
+    pub unix_mode: u32,
+    /// Proxies whose forwarding headers, and PROXY headers, are believed.
+    pub trusted_proxies: TrustedProxies,
+    /// Whether every connection begins with a PROXY header (version 1 or 2).
+    ///
+    /// Peers that are no trusted proxies are not served then.
+    pub proxy_protocol: bool,
+    /// Certificates; without them connections are not encrypted.
+    pub tls: Option<Tls>,
+    /// Time for the head of a request to arrive, from the connection or its first byte.
+    ///
+    /// PROXY header and TLS handshake together get as long.
+    pub header_timeout: Duration,
+    /// Time that a connection stays open without a request, or without the client moving.
+    pub idle_timeout: Duration,
+    /// Headers of a request; more are answered with 431.
+    pub max_headers: usize,
+    /// Bytes of a request's head, 8,192 at least; more are answered with 431.
+    pub max_header_bytes: usize,
+    /// Bytes of one line of a request's head; more are answered with 431.
+    ///
+    /// The target counts as a line too; a longer one is answered with 414.
+    pub max_header_line_bytes: usize,
+    /// Bytes of a request's body; 0: no limit. More are answered with 413, or cut.
+    pub max_body_bytes: u64,
+    /// Connections at a time; more wait to be accepted.
+    pub max_connections: usize,
+    /// Connections of one address, or /64 of IPv6; 0: no limit. More are closed.
+    ///
+    /// Trusted proxies and Unix sockets have no limit.
+    pub max_connections_per_address: usize,
+    /// Time for requests in flight to end at shutdown.
+    pub drain_timeout: Duration,
+}
+
+impl Default for ListenSettings {
+    fn default() -> Self {
+        Self {
+            addr: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)).into(),
+            unix_mode: 0o660,
+            trusted_proxies: TrustedProxies::default(),
+            proxy_protocol: false,
+            tls: None,
+            header_timeout: Duration::from_secs(10),
+            idle_timeout: Duration::from_secs(75),
+            max_headers: 100,
+            max_header_bytes: 32 * 1024,
+            max_header_line_bytes: 8 * 1024,
+            max_body_bytes: 0,
+            max_connections: 10_000,
+            max_connections_per_address: 0,
+            drain_timeout: Duration::from_secs(30),
+        }
+    }
+}
+
+/// Listener that serves HTTP/1.1 and HTTP/2 on one address.
+#[derive(Debug)]
+pub struct Listener {
+    socket: BoundSocket,
+    addr: ListenAddr,
+    settings: ListenSettings,
+    counts: Arc<ConnectionCounts>,
+    hears_of_refused: Option<Box<dyn HearsOfRefused>>,
+    shared_places: Option<ClientPlaces>,
+}
+
+impl Listener {
+    /// Binds the address, or takes the service manager's socket.
+    ///
+    /// The socket that a dead process left behind is replaced.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the address is in use, reserved to others, or not one of
+    /// this machine. The text names the address and what to do; the kind is
+    /// the system's.
+    pub async fn bind(settings: ListenSettings) -> io::Result<Self> {
+        let socket = BoundSocket::bind(&settings.addr, settings.unix_mode).await?;
+        let addr = socket.local_addr()?;
+        Ok(Self {
+            socket,
+            addr,
+            settings,
+            counts: Arc::default(),
+            hears_of_refused: None,
+            shared_places: None,
+        })
+    }
+
+    /// Tells of each request that it answers by itself.
+    #[must_use]
+    pub fn tell_of_refused(self, to: impl HearsOfRefused + 'static) -> Self {
+        let hears_of_refused: Option<Box<dyn HearsOfRefused>> = Some(Box::new(to));
+        Self {
+            hears_of_refused,
+            ..self
+        }
+    }
+
+    /// Takes no more clients at a time than it and other listeners have places for.
+    pub fn share_places(&mut self, places: &ClientPlaces) {
+        self.shared_places = Some(places.clone());
+    }
+
+    /// Takes no more clients at a time than so many.
+    pub fn limit_clients(&mut self, clients: usize) {
+        let most = &mut self.settings.max_connections;
+        *most = clients.min(*most);
+    }
+
+    /// Returns the bound address, with the port that the system chose.
+    ///
+    /// That of a Unix socket is `0.0.0.0:0`: see [`Listener::addr`].
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        match self.addr {
+            ListenAddr::Tcp(addr) => addr,
+            _ => Peer::Unix.addr(),
+        }
+    }
+
+    /// Returns the place where it listens.
+    #[must_use]
+    pub fn addr(&self) -> &ListenAddr {
+        &self.addr
+    }
+
+    /// Returns the URL that visitors of this listener use, without a path.
+    #[must_use]
+    pub fn url(&self) -> String {
+        let scheme = if self.is_tls() { "https" } else { "http" };
+        match &self.addr {
+            ListenAddr::Tcp(addr) => format!("{scheme}://{addr}/"),
+            other => other.to_string(),
+        }
+    }
+
+    /// Returns what is counted of its connections, before and while it serves.
+    #[must_use]
+    pub fn counts(&self) -> Arc<ConnectionCounts> {
+        Arc::clone(&self.counts)
+    }
+
+    /// Returns its certificates, if connections are encrypted.
+    #[must_use]
+    pub fn tls(&self) -> Option<&Tls> {
+        self.settings.tls.as_ref()
+    }
+
+    /// Tells whether connections are encrypted.
+    #[must_use]
+    pub fn is_tls(&self) -> bool {
+        self.settings.tls.is_some()
+    }
+
+    /// Serves on the current runtime until `stop`, then drains.
+    ///
+    /// HTTP/1.1 and HTTP/2 are told apart by the first bytes, under TLS by
+    /// ALPN. Every request has a [`ClientAddr`](super::ClientAddr) extension,
+    /// and one with a body a [`BodyGuard`](super::BodyGuard).
+    /// After `stop` no connection is accepted and no request is taken up.
+    /// Those in flight have the drain timeout to end, then they are cut.
+    /// Upgraded connections are waited for as long; they belong to the service,
+    /// which ends them.
+    pub async fn serve<S, B>(self, service: S, stop: CancellationToken)
+    where
+        S: tower_service::Service<Request<Incoming>, Response = Response<B>, Error = Infallible>
+            + Clone
+            + Send
+            + 'static,
+        S::Future: Send,
+        B: Body + Send + 'static,
+        B::Data: Send,
+        B::Error: Into<Box<dyn Error + Send + Sync>>,
+    {
+        let service = WithExtensions(service);
+        self.serve_by(Crew::here(), service, stop).await;
+    }
+
+    /// Serves as [`Listener::serve`] does, on the threads of `workers`.
+    ///
+    /// Should all of them end, `stop` is cancelled.
+    pub async fn serve_on<S, B>(self, workers: &Workers, service: S, stop: CancellationToken)
+    where
+        S: tower_service::Service<Request<Incoming>, Response = Response<B>, Error = Infallible>
+            + Clone
+            + Send
+            + 'static,
+        S::Future: Send,
+        B: Body + Send + 'static,
+        B::Data: Send,
+        B::Error: Into<Box<dyn Error + Send + Sync>>,
+    {
+        let service = WithExtensions(service);
+        self.serve_by(workers.crew(), service, stop).await;
+    }
+
+    /// Serves as [`Listener::serve_on`] does, with a service that is told of clients apart.
+    pub async fn serve_arrivals_on<S: HttpService>(
+        self,
+        workers: &Workers,
+        service: S,
+        stop: CancellationToken,
+    ) {
+        self.serve_by(workers.crew(), service, stop).await;
+    }
+
+    async fn serve_by<S: HttpService>(self, crew: Crew, service: S, stop: CancellationToken) {
+        let tls = self.settings.tls.clone();
+        let shared = Arc::new(Shared {
+            trusted_proxies: Arc::new(self.settings.trusted_proxies.clone()),
+            addresses: Arc::new(Addresses::new(self.settings.max_connections_per_address)),
+            settings: self.settings,
+            counts: self.counts,
+            stop,
+            cut: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+            told_of_stranger: AtomicBool::new(false),
+            hears_of_refused: self.hears_of_refused,
+        });
+        let max_connections = shared
+            .settings
+            .max_connections
+            .clamp(1, u32::MAX as usize)
+            .min(Semaphore::MAX_PERMITS);
+        let places = Arc::new(Semaphore::new(max_connections));
+        let accepting = Accepting {
+            socket: Arc::new(self.socket),
+            crew,
+            shared: Arc::clone(&shared),
+            places: Arc::clone(&places),
+            shared_places: self.shared_places,
+        };
+        let watching = async {
+            match tls {
+                Some(tls) => tls.watch().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = accepting.on_all(service) => {}
+            () = watching => {}
+        }
+        drain(&shared, &places, max_connections).await;
+    }
+}
+
+async fn drain(shared: &Shared, places: &Semaphore, max_connections: usize) {
+    shared.tasks.close();
+    let all = u32::try_from(max_connections).unwrap_or(u32::MAX);
+    let drained = async {
+        shared.tasks.wait().await;
+        // A tunnel holds its connection's place, though the task has ended.
+        let _ = places.acquire_many(all).await;
+    };
+    let drain_timeout = shared.settings.drain_timeout;
+    if time::timeout(drain_timeout, drained).await.is_err() {
+        let left = max_connections.saturating_sub(places.available_permits());
+        warn!(
+            connections = left,
+            "cut {left} connections that had not ended after {drain_timeout:?}"
+        );
+        shared.cut.cancel();
+        shared.tasks.wait().await;
+    }
+}

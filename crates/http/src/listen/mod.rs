@@ -1,0 +1,103 @@
+//! Listeners: accepting, limits, client address, drain. Knows no robots.
+//!
+//! A [`Listener`] serves HTTP/1.1 and HTTP/2 on one address or Unix socket with
+//! any Tower service: plain (HTTP/2 by prior knowledge) or by [`Tls`], behind
+//! the PROXY protocol or not, on the current runtime or on the threads of
+//! [`Workers`]. Each request carries a [`ClientAddr`] in its
+//! extensions: the one address that logs, rules and proofs use. Nobody's
+//! forwarding headers are believed but those of [`TrustedProxies`].
+//!
+//! # Example
+//!
+//! ```
+//! use std::{convert::Infallible, time::Duration};
+//!
+//! use http::{Request, Response};
+//! use hyper::body::Incoming;
+//! use robot_detection_http::listen::{ClientAddr, ListenSettings, Listener, TrustedProxies};
+//! use tokio_util::sync::CancellationToken;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let listener = Listener::bind(ListenSettings {
+//!     addr: "127.0.0.1:0".parse()?,
+//!     trusted_proxies: TrustedProxies::parse(["10.0.0.0/8", "::1"])?,
+//!     drain_timeout: Duration::from_secs(10),
+//!     ..ListenSettings::default()
+//! })
+//! .await?;
+//!
+//! let service = tower::service_fn(async |request: Request<Incoming>| {
+//!     let client = request.extensions().get::<ClientAddr>().map(|addr| addr.client);
+//!     Ok::<_, Infallible>(Response::new(format!("{client:?}")))
+//! });
+//! let stop = CancellationToken::new();
+//! # stop.cancel();
+//! listener.serve(service, stop).await;
+//! # Ok(())
+//! # }
+//! ```
+
+mod accept;
+#[cfg(feature = "acme")]
+mod acme;
+#[cfg(not(feature = "acme"))]
+#[path = "no_acme.rs"]
+mod acme;
+mod address;
+mod arrival;
+mod by_hyper;
+mod certificate;
+mod client_addr;
+mod connection;
+mod counts;
+mod early;
+mod fields;
+mod forwarded;
+mod framing;
+mod guard;
+pub(crate) mod header_maps;
+mod heads;
+mod http_service;
+mod idle;
+mod io;
+mod listener;
+mod names;
+mod open_files;
+mod places;
+mod plain;
+mod proxy_protocol;
+mod refused;
+mod seldom;
+mod service;
+mod socket;
+mod stream;
+mod systemd;
+mod tls;
+mod workers;
+
+#[cfg(feature = "acme")]
+pub use acme::{Acme, AcmeError, AcmeSettings};
+pub use address::{ListenAddr, ListenAddrError};
+#[doc(hidden)]
+pub use arrival::{Arrival, ArrivalBody};
+pub use certificate::{CertificateError, CertificateFiles, CertificateState, Validity};
+pub(crate) use client_addr::is_forwarding;
+pub use client_addr::{ClientAddr, TrustedProxies, TrustedProxyError};
+pub use counts::ConnectionCounts;
+pub use fields::clean_headers;
+pub(crate) use fields::{begins_as, is_guarded, is_spelling_of, trim_values};
+pub use framing::RequestFraming;
+pub use guard::{BodyError, BodyGuard, GuardedBody};
+#[doc(hidden)]
+pub use http_service::{Answer, HttpService, ReadyHead};
+pub use listener::{ListenSettings, Listener};
+#[doc(hidden)]
+pub use open_files::{ADMIN_CLIENTS, ClientPlaces, ClientRoom, OpenFileLimit};
+pub use plain::{PlainHead, PlainReader};
+pub use proxy_protocol::{ProxyHeader, ProxySource};
+#[doc(hidden)]
+pub use refused::{HearsOfRefused, Refused};
+pub use systemd::{ServiceState, inherit_sockets, tell_service_manager};
+pub use tls::Tls;
+pub use workers::Workers;

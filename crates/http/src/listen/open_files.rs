@@ -1,0 +1,192 @@
+//! Open files of the process, and for how many clients they are enough.
+
+use std::{fmt, sync::Arc};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Files that are kept back for the database, name servers, downloads, logs and pages: an
+/// eighth of all, within these.
+const MIN_KEPT_BACK: u64 = 64;
+const MAX_KEPT_BACK: u64 = 256;
+/// Files of a thread that serves: three of its runtime, one of each of two listeners, and
+/// the connection that it has accepted and that waits for a place.
+const FILES_OF_A_THREAD: u64 = 6;
+/// Clients of the administrator's own listener, with room for what they ask.
+pub const ADMIN_CLIENTS: usize = 16;
+
+/// Number of files that the process may have open.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct OpenFileLimit {
+    soft: u64,
+    /// What the soft limit may be raised to.
+    hard: u64,
+}
+
+/// How many clients a limit is enough for, and how many the settings allow.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct ClientRoom {
+    files: u64,
+    /// How many clients there may be.
+    pub clients: usize,
+    wanted: usize,
+}
+
+/// Clients that all listeners together have room for.
+#[derive(Clone, Debug)]
+pub struct ClientPlaces {
+    places: Arc<Semaphore>,
+}
+
+impl OpenFileLimit {
+    /// Returns the limit in force; `None` where there is none, or none is known.
+    #[cfg(target_os = "linux")]
+    #[must_use]
+    pub fn current() -> Option<Self> {
+        use rustix::process::{Resource, getrlimit};
+        let limit = getrlimit(Resource::Nofile);
+        let soft = limit.current?;
+        Some(Self {
+            soft,
+            hard: limit.maximum.unwrap_or(u64::MAX),
+        })
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub fn current() -> Option<Self> {
+        None
+    }
+
+    /// Raises the soft limit to the hard one, where that is allowed.
+    #[cfg(target_os = "linux")]
+    pub fn raise() {
+        use rustix::process::{Resource, getrlimit, setrlimit};
+        let mut limit = getrlimit(Resource::Nofile);
+        if limit.current != limit.maximum {
+            limit.current = limit.maximum;
+            // What cannot be raised stays as it is, and is warned of where it is too low.
+            let _ = setrlimit(Resource::Nofile, limit);
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub fn raise() {}
+
+    /// Returns the limit that is in force once it is raised.
+    #[must_use]
+    pub fn raised(self) -> Self {
+        Self {
+            soft: self.hard,
+            ..self
+        }
+    }
+
+    /// Returns for how many of the clients that are wanted it is enough.
+    #[must_use]
+    pub fn room(self, threads: usize, wanted: usize) -> ClientRoom {
+        ClientRoom {
+            files: self.soft,
+            clients: self.clients(threads),
+            wanted,
+        }
+    }
+
+    /// Returns how many clients can be served at a time, each with a connection to an upstream.
+    fn clients(self, threads: usize) -> usize {
+        let threads = u64::try_from(threads).unwrap_or(u64::MAX);
+        let of_threads = threads.saturating_mul(FILES_OF_A_THREAD);
+        let kept_back = (self.soft / 8).clamp(MIN_KEPT_BACK, MAX_KEPT_BACK);
+        let left = self
+            .soft
+            .saturating_sub(kept_back.saturating_add(of_threads));
+        usize::try_from(left / 2).unwrap_or(usize::MAX).max(1)
+    }
+}
+
+impl ClientRoom {
+    /// Returns `true` if the settings allow no more clients than there is room for.
+    #[must_use]
+    pub fn is_enough(self) -> bool {
+        self.clients >= self.wanted
+    }
+}
+
+impl fmt::Display for ClientRoom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            files,
+            clients,
+            wanted,
+        } = self;
+        if self.is_enough() {
+            return write!(
+                f,
+                "the limit of open files, {files}, is enough for {wanted} clients"
+            );
+        }
+        write!(
+            f,
+            "the limit of open files, {files}, is enough for {clients} clients at a time, each with a \
+             connection to an upstream, and max_connections allows {wanted}: further ones wait; raise \
+             the limit (LimitNOFILE= of the service, ulimit -n), or lower server.max_connections"
+        )
+    }
+}
+
+impl ClientPlaces {
+    /// Creates room for so many clients.
+    #[must_use]
+    pub fn new(clients: usize) -> Self {
+        let clients = clients.min(Semaphore::MAX_PERMITS);
+        Self {
+            places: Arc::new(Semaphore::new(clients)),
+        }
+    }
+
+    /// Waits for a place.
+    pub(super) async fn take(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.places).acquire_owned().await.ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_leave_room_for_upstreams_and_what_is_kept_back() {
+        for (soft, threads, clients) in [
+            (0, 2, 1),
+            (64, 2, 1),
+            (160, 2, 42),
+            (1_024, 2, 442),
+            (65_536, 8, 32_616),
+            (u64::MAX, 8, usize::MAX / 2 - 152),
+        ] {
+            let limit = OpenFileLimit { soft, hard: soft };
+            assert_eq!(limit.clients(threads), clients, "{soft}");
+        }
+        assert_eq!(
+            ClientPlaces::new(usize::MAX).places.available_permits(),
+            Semaphore::MAX_PERMITS
+        );
+    }
+
+    #[tokio::test]
+    async fn a_place_is_given_back() {
+        let places = ClientPlaces::new(1);
+        let first = places.take().await;
+        let mut second = tokio_test_poll(places.take());
+        assert!(second.is_none());
+        drop(first);
+        second = tokio_test_poll(places.take());
+        assert!(second.is_some());
+    }
+
+    fn tokio_test_poll<F: Future>(future: F) -> Option<F::Output> {
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        match std::pin::pin!(future).poll(&mut context) {
+            std::task::Poll::Ready(output) => Some(output),
+            std::task::Poll::Pending => None,
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! Heads of responses, and the framing of their bodies (RFC 9112 §6, §7).
+//!
+//! They are what hyper makes of the same response.
+
+use std::io::Write as _;
+
+use bytes::{Buf, Bytes};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Response, StatusCode,
+    header::{CONNECTION, CONTENT_LENGTH, DATE, TRAILER, TRANSFER_ENCODING},
+};
+use hyper::{
+    body::{Body, SizeHint},
+    ext::ReasonPhrase,
+};
+
+use super::{super::http_service::ReadyHead, date};
+
+/// Bytes for which there is room in any case; most heads have fewer.
+const USUAL_BYTES: usize = 1024;
+
+/// Status line of most answers.
+const OK_LINE: &[u8] = b"HTTP/1.1 200 OK\r\n";
+const CLOSE_LINE: &[u8] = b"connection: close\r\n";
+const EMPTY_LINE: &[u8] = b"content-length: 0\r\n";
+
+/// What a request says about its answer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Asked {
+    /// The answer has no body, whatever its head says.
+    pub(super) is_head: bool,
+    /// The connection ends with the answer.
+    pub(super) closes: bool,
+}
+
+/// What a response's body is known to have before it is asked for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum BodyLength {
+    /// It has ended.
+    Ended,
+    Known(u64),
+    Unknown,
+}
+
+/// How the body of a response is sent.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Framing {
+    /// So many bytes are still to be sent.
+    Length(u64),
+    Chunked,
+}
+
+/// What was decided while the head was written.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Encoded {
+    pub(super) framing: Framing,
+    /// The connection ends with this response.
+    pub(super) is_last: bool,
+}
+
+/// The response contradicts itself.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Contradiction;
+
+impl BodyLength {
+    pub(super) fn of<B: Body>(body: &B) -> Self {
+        if body.is_end_stream() {
+            return Self::Ended;
+        }
+        SizeHint::exact(&body.size_hint()).map_or(Self::Unknown, Self::Known)
+    }
+}
+
+impl Framing {
+    /// Appends a piece of the body, which is not empty; what is beyond the length is left out.
+    pub(super) fn append(&mut self, out: &mut Vec<u8>, piece: impl Buf) {
+        match self {
+            Self::Length(left) => {
+                let len = taken(left, &piece);
+                append_all(out, piece.take(len));
+            }
+            Self::Chunked => {
+                // Writing to memory does not fail.
+                let _ = write!(out, "{:X}\r\n", piece.remaining());
+                append_all(out, piece);
+                out.extend_from_slice(b"\r\n");
+            }
+        }
+    }
+
+    /// Takes a piece of the body as it is, where nothing stands around it.
+    pub(super) fn whole(&mut self, piece: &mut impl Buf) -> Option<Bytes> {
+        let Self::Length(left) = self else {
+            return None;
+        };
+        let len = taken(left, piece);
+        Some(piece.copy_to_bytes(len))
+    }
+
+    /// Tells whether nothing more can be sent.
+    pub(super) fn is_full(self) -> bool {
+        self == Self::Length(0)
+    }
+
+    /// Ends the body; fails where some of it is missing.
+    pub(super) fn end(self, out: &mut Vec<u8>) -> Result<(), Contradiction> {
+        match self {
+            Self::Length(0) => Ok(()),
+            Self::Length(_) => Err(Contradiction),
+            Self::Chunked => {
+                out.extend_from_slice(b"0\r\n\r\n");
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Takes from a length what of it a piece has, and returns that.
+fn taken(left: &mut u64, piece: &impl Buf) -> usize {
+    let len = usize::try_from(*left).unwrap_or(usize::MAX);
+    let len = len.min(piece.remaining());
+    *left -= len as u64;
+    len
+}
+
+fn append_all(out: &mut Vec<u8>, mut piece: impl Buf) {
+    out.reserve(piece.remaining());
+    while piece.has_remaining() {
+        let chunk = piece.chunk();
+        out.extend_from_slice(chunk);
+        let len = chunk.len();
+        piece.advance(len);
+    }
+}
+
+/// Appends the head of a response.
+///
+/// # Errors
+///
+/// Fails where it says two lengths, or none that is a number.
+pub(super) fn head<B>(
+    out: &mut Vec<u8>,
+    response: &Response<B>,
+    length: BodyLength,
+    asked: Asked,
+) -> Result<Encoded, Contradiction> {
+    let status = response.status();
+    let has_length = has_length(status);
+    let may_have_body = has_length && !asked.is_head;
+    let mut writer = Writer {
+        out,
+        length,
+        asked,
+        may_have_body,
+        framing: None,
+        is_named: [false; 2],
+        closes: asked.closes || status == StatusCode::SWITCHING_PROTOCOLS,
+        has_date: false,
+    };
+    writer.out.reserve(USUAL_BYTES);
+    writer.status_line(status, response.extensions().get());
+    writer.headers(response.headers())?;
+    let framing = match writer.framing {
+        Some(framing) => framing,
+        None => writer.own_framing(has_length),
+    };
+    let (closes, has_date) = (writer.closes, writer.has_date);
+    if !has_date {
+        date::append(out);
+    }
+    out.extend_from_slice(b"\r\n");
+    Ok(Encoded {
+        framing: if may_have_body {
+            framing
+        } else {
+            Framing::Length(0)
+        },
+        is_last: closes,
+    })
+}
+
+/// Appends the head of a response that has no body, and whose lines are there.
+pub(super) fn ready(out: &mut Vec<u8>, head: &impl ReadyHead, asked: Asked) {
+    out.reserve(USUAL_BYTES);
+    out.extend_from_slice(head.lines());
+    if asked.closes {
+        out.extend_from_slice(CLOSE_LINE);
+    }
+    if has_length(head.status()) && !asked.is_head {
+        out.extend_from_slice(EMPTY_LINE);
+    }
+    date::append(out);
+    out.extend_from_slice(b"\r\n");
+}
+
+/// Tells whether a response says how long its body is.
+fn has_length(status: StatusCode) -> bool {
+    !(status.is_informational()
+        || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED))
+}
+
+struct Writer<'o> {
+    out: &'o mut Vec<u8>,
+    length: BodyLength,
+    asked: Asked,
+    may_have_body: bool,
+    /// As the headers say; `None`: they do not.
+    framing: Option<Framing>,
+    /// `Connection` and `Trailer` are written.
+    is_named: [bool; 2],
+    closes: bool,
+    has_date: bool,
+}
+
+impl Writer<'_> {
+    fn status_line(&mut self, status: StatusCode, reason: Option<&ReasonPhrase>) {
+        if status == StatusCode::OK && reason.is_none() {
+            self.out.extend_from_slice(OK_LINE);
+            return;
+        }
+        self.out.extend_from_slice(b"HTTP/1.1 ");
+        self.out.extend_from_slice(status.as_str().as_bytes());
+        self.out.push(b' ');
+        self.out.extend_from_slice(match reason {
+            Some(reason) => reason.as_bytes(),
+            None => status.canonical_reason().unwrap_or("<none>").as_bytes(),
+        });
+        self.out.extend_from_slice(b"\r\n");
+    }
+
+    fn headers(&mut self, headers: &HeaderMap) -> Result<(), Contradiction> {
+        for (name, value) in headers {
+            let is_said = match *name {
+                CONTENT_LENGTH => self.length(value)?,
+                // How the body is sent is decided here.
+                TRANSFER_ENCODING => false,
+                CONNECTION => {
+                    self.joined(0, headers, name);
+                    false
+                }
+                TRAILER => {
+                    if self.may_have_body {
+                        self.joined(1, headers, name);
+                    }
+                    false
+                }
+                DATE => {
+                    self.has_date = true;
+                    true
+                }
+                _ => true,
+            };
+            if is_said {
+                self.line(name, value);
+            }
+        }
+        let [is_named, _] = self.is_named;
+        if self.asked.closes && !is_named {
+            self.out.extend_from_slice(CLOSE_LINE);
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, name: &HeaderName, value: &HeaderValue) {
+        let (name, value) = (name.as_str().as_bytes(), value.as_bytes());
+        self.out.extend_from_slice(name);
+        self.out.extend_from_slice(b": ");
+        self.out.extend_from_slice(value);
+        self.out.extend_from_slice(b"\r\n");
+    }
+
+    /// Takes note of the length as the service says it; tells whether it is to be said.
+    fn length(&mut self, value: &HeaderValue) -> Result<bool, Contradiction> {
+        let framing = match self.length {
+            BodyLength::Known(len) => Framing::Length(len),
+            BodyLength::Unknown => Framing::Length(number(value).ok_or(Contradiction)?),
+            BodyLength::Ended if self.asked.is_head => Framing::Length(0),
+            // It would be waited for: nothing comes.
+            BodyLength::Ended => return Ok(false),
+        };
+        match self.framing.replace(framing) {
+            Some(before) if before == framing => Ok(false),
+            Some(_) => Err(Contradiction),
+            None => Ok(true),
+        }
+    }
+
+    /// All values of a header in one line.
+    fn joined(&mut self, which: usize, headers: &HeaderMap, name: &HeaderName) {
+        let Some(is_named) = self.is_named.get_mut(which).filter(|named| !**named) else {
+            return;
+        };
+        *is_named = true;
+        self.out.extend_from_slice(name.as_str().as_bytes());
+        let mut separator: &[u8] = b": ";
+        let mut says_close = false;
+        for value in headers.get_all(name) {
+            self.out.extend_from_slice(separator);
+            self.out.extend_from_slice(value.as_bytes());
+            separator = b", ";
+            says_close |= has_close(value);
+        }
+        if *name == CONNECTION {
+            if self.asked.closes && !says_close {
+                self.out.extend_from_slice(b", close");
+            }
+            self.closes |= says_close;
+        }
+        self.out.extend_from_slice(b"\r\n");
+    }
+
+    /// The framing of a body whose headers say nothing.
+    fn own_framing(&mut self, has_length: bool) -> Framing {
+        match self.length {
+            BodyLength::Unknown if self.may_have_body => {
+                self.out
+                    .extend_from_slice(b"transfer-encoding: chunked\r\n");
+                Framing::Chunked
+            }
+            BodyLength::Ended | BodyLength::Known(0) => {
+                if self.may_have_body {
+                    self.out.extend_from_slice(EMPTY_LINE);
+                }
+                Framing::Length(0)
+            }
+            BodyLength::Known(len) if has_length => {
+                // Writing to memory does not fail.
+                let _ = write!(self.out, "content-length: {len}\r\n");
+                Framing::Length(len)
+            }
+            BodyLength::Unknown | BodyLength::Known(_) => Framing::Length(0),
+        }
+    }
+}
+
+/// Returns the number that a value is, of digits alone.
+fn number(value: &HeaderValue) -> Option<u64> {
+    let digits = value.as_bytes();
+    let number = digits.iter().try_fold(0_u64, |number, digit| {
+        let digit = digit.is_ascii_digit().then(|| digit - b'0')?;
+        number.checked_mul(10)?.checked_add(digit.into())
+    });
+    number.filter(|_| !digits.is_empty())
+}
+
+fn has_close(value: &HeaderValue) -> bool {
+    let mut tokens = value.as_bytes().split(|byte| *byte == b',');
+    tokens.any(|token| token.trim_ascii().eq_ignore_ascii_case(b"close"))
+}

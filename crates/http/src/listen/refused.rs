@@ -1,0 +1,37 @@
+//! Requests that a listener answers by itself, told to whoever keeps a log.
+
+use std::{fmt, net::IpAddr};
+
+use http::{Request, StatusCode};
+use hyper::body::Incoming;
+
+/// Request that a listener answered by itself: it is no HTTP, or beyond a limit.
+#[derive(Debug)]
+pub struct Refused<'r> {
+    /// The peer, or the client that its PROXY header names.
+    pub client: IpAddr,
+    /// Status of the answer.
+    pub status: StatusCode,
+    /// None where the head could not be read.
+    pub request: Option<&'r Request<Incoming>>,
+}
+
+/// Hears of what a listener refuses.
+pub trait HearsOfRefused: fmt::Debug + Send + Sync {
+    /// Takes note of it.
+    fn refused(&self, refused: &Refused<'_>);
+}
+
+/// Status that the client got before a connection ended with an error; none where it got none.
+pub(super) fn status_of(error: &hyper::Error) -> Option<StatusCode> {
+    if error.is_parse_too_large() {
+        // Both are one to the methods of hyper.
+        let is_target = error.to_string().starts_with("URI");
+        return Some(if is_target {
+            StatusCode::URI_TOO_LONG
+        } else {
+            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE
+        });
+    }
+    error.is_parse().then_some(StatusCode::BAD_REQUEST)
+}

@@ -1,0 +1,387 @@
+use std::{
+    convert::Infallible,
+    mem,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use http::{HeaderValue, Request, Response, StatusCode, Version, header::CONNECTION};
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use pin_project_lite::pin_project;
+use tokio::time::Instant;
+
+use super::{
+    arrival::Arrival,
+    client_addr::Origin,
+    connection::Shared,
+    fields,
+    guard::BodyGuard,
+    http_service::{Answer, HttpService, ReadyHead as _},
+    idle::Activity,
+    plain::Notes,
+    refused::Refused,
+};
+
+const CLOSE: HeaderValue = HeaderValue::from_static("close");
+
+/// The service as one connection sees it: requests are counted and know their client.
+#[derive(Clone, Debug)]
+pub(super) struct ConnectionService<S> {
+    pub(super) service: S,
+    pub(super) origin: Origin,
+    pub(super) shared: Arc<Shared>,
+    pub(super) activity: Arc<Activity>,
+}
+
+impl<S> ConnectionService<S> {
+    /// Why the limits do not let the request pass.
+    fn refusal(&self, request: &Request<Incoming>) -> Option<StatusCode> {
+        let settings = &self.shared.settings;
+        if request.headers().len() > settings.max_headers {
+            return Some(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE);
+        }
+        // By HTTP/2 nobody tells how long the head is.
+        if self.activity.heads.is_long() || request.version() == Version::HTTP_2 {
+            let too_long = too_long_line(request, settings.max_header_line_bytes);
+            if too_long.is_some() {
+                return too_long;
+            }
+        }
+        let heads = &self.activity.heads;
+        if request.version() < Version::HTTP_2 && heads.is_unclear(self.activity.requests()) {
+            return Some(StatusCode::BAD_REQUEST);
+        }
+        if request.body().is_end_stream() {
+            return None;
+        }
+        let length = request.body().size_hint();
+        let max = settings.max_body_bytes;
+        (max > 0 && length.lower() > max).then_some(StatusCode::PAYLOAD_TOO_LARGE)
+    }
+
+    fn tell_of_refused(&self, request: &Request<Incoming>, status: StatusCode) {
+        let trusted_proxies = &self.shared.trusted_proxies;
+        let client = trusted_proxies.resolve_from(self.origin, request.headers());
+        self.shared.refused(&Refused {
+            client: client.client,
+            status,
+            request: Some(request),
+        });
+    }
+
+    /// Looks at the first request whether the client sends no other.
+    fn note_whether_it_is_only(&self, request: &Request<Incoming>) {
+        if self.activity.requests() == 1 && is_only(request) {
+            self.activity.ends_with_answer();
+        }
+    }
+
+    /// Adds what is known of the client, and cleans what it sent.
+    fn arrival(&self, mut request: Request<Incoming>) -> Request<Arrival> {
+        let trusted_proxies = &self.shared.trusted_proxies;
+        // Who sends a forwarding header in any spelling is not the client itself.
+        let client = trusted_proxies.resolve_from(self.origin, request.headers());
+        fields::clean(&mut request);
+        let guard = (!request.body().is_end_stream()).then(|| {
+            let max_bytes = self.shared.settings.max_body_bytes;
+            BodyGuard::new(Arc::clone(&self.activity), max_bytes)
+        });
+        request.map(|body| Arrival {
+            body: Some(body),
+            client,
+            guard,
+            taken_up: Instant::now(),
+        })
+    }
+
+    /// Adds what is known of the client of a request without a body.
+    pub(super) fn plain_arrival(&self, request: Request<()>, notes: Notes) -> Request<Arrival> {
+        let headers = notes.forwards.then(|| request.headers());
+        let client = (self.shared.trusted_proxies).resolve_forwarded(self.origin, headers);
+        request.map(|()| Arrival {
+            body: None,
+            client,
+            guard: None,
+            taken_up: Instant::now(),
+        })
+    }
+
+    /// Counts a request that has no body, and keeps to the limits.
+    pub(super) fn take_up_plain(&self, request: &Request<Arrival>, notes: Notes) -> InFlight {
+        let in_flight = InFlight::new(&self.activity, request.version());
+        if notes.closes && self.activity.requests() == 1 {
+            self.activity.ends_with_answer();
+        }
+        in_flight
+    }
+}
+
+impl<S: HttpService> ConnectionService<S> {
+    fn take(&self, request: Request<Incoming>) -> CountedFuture<S::ResponseBody, S::Future> {
+        let mut in_flight = InFlight::new(&self.activity, request.version());
+        if let Some(status) = self.refusal(&request) {
+            self.tell_of_refused(&request, status);
+            return CountedFuture::ready(in_flight.answer(refuse(status, request.version())));
+        }
+        if request.body().is_end_stream() {
+            self.note_whether_it_is_only(&request);
+        } else {
+            self.activity.body_begins();
+            in_flight.has_body = in_flight.waits.is_none();
+        }
+        let mut request = self.arrival(request);
+        match self.service.answer(&mut request) {
+            Answer::Now(response) => CountedFuture::ready(in_flight.answer(response.map(Some))),
+            Answer::Ready(head) => {
+                let room = mem::take(request.headers_mut());
+                CountedFuture::ready(in_flight.answer(head.response(None, room)))
+            }
+            Answer::Later(future) => in_flight.later(future),
+        }
+    }
+}
+
+impl<S: HttpService> hyper::service::Service<Request<Incoming>> for ConnectionService<S> {
+    type Response = Response<CountedBody<S::ResponseBody>>;
+    type Error = Infallible;
+    type Future = CountedFuture<S::ResponseBody, S::Future>;
+
+    fn call(&self, request: Request<Incoming>) -> Self::Future {
+        self.take(request)
+    }
+}
+
+/// Tells whether the client says that it sends no request behind this one.
+fn is_only<B>(request: &Request<B>) -> bool {
+    match request.headers().get(CONNECTION) {
+        Some(told) => told.as_bytes().eq_ignore_ascii_case(b"close"),
+        None => request.version() < Version::HTTP_11,
+    }
+}
+
+/// Status for a head with a line beyond the limit.
+fn too_long_line<B>(request: &Request<B>, max_bytes: usize) -> Option<StatusCode> {
+    let target = request.uri().path_and_query();
+    if target.is_some_and(|target| target.as_str().len() > max_bytes) {
+        return Some(StatusCode::URI_TOO_LONG);
+    }
+    let mut lines = request.headers().iter();
+    lines
+        .any(|(name, value)| name.as_str().len() + ": ".len() + value.len() > max_bytes)
+        .then_some(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE)
+}
+
+/// Counts a request as in flight until it is dropped.
+#[derive(Debug)]
+pub(super) struct InFlight {
+    activity: Arc<Activity>,
+    answers: bool,
+    /// It has a body, and its connection to itself.
+    has_body: bool,
+    /// Where it shares its connection with others, whether a piece of the response
+    /// was taken, and the next one is not asked for yet.
+    waits: Option<bool>,
+}
+
+impl InFlight {
+    fn new(activity: &Arc<Activity>, version: Version) -> Self {
+        activity.request_begins();
+        Self {
+            activity: Arc::clone(activity),
+            answers: false,
+            has_body: false,
+            waits: (version == Version::HTTP_2).then_some(false),
+        }
+    }
+
+    /// Takes note of the response; its body is to count on until it ends.
+    pub(super) fn answers<B>(&mut self, response: &mut Response<B>) {
+        self.answers = true;
+        self.activity.answer_begins();
+        if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+            self.activity.heads.end();
+        } else if self.has_body && !self.activity.has_body_ended() {
+            // hyper closes the connection then, and would not say so.
+            response.headers_mut().insert(CONNECTION, CLOSE);
+        }
+    }
+
+    /// Goes on counting until the body of the response ends.
+    fn answer<B>(mut self, mut response: Response<Option<B>>) -> Response<CountedBody<B>> {
+        self.answers(&mut response);
+        response.map(|inner| CountedBody {
+            in_flight: self,
+            inner,
+        })
+    }
+
+    /// Goes on counting until the response is there, and to the end of its body.
+    fn later<B, F>(self, future: F) -> CountedFuture<B, F> {
+        CountedFuture {
+            answer: Counted::Later {
+                in_flight: Some(self),
+                future,
+            },
+        }
+    }
+
+    fn set_waits(&mut self, waits: bool) {
+        if self.waits.is_none_or(|before| before == waits) {
+            return;
+        }
+        self.waits = Some(waits);
+        if waits {
+            self.activity.piece_waits();
+        } else {
+            self.activity.piece_goes();
+        }
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.set_waits(false);
+        if self.answers {
+            self.activity.answer_ends();
+        }
+        self.activity.request_ends();
+    }
+}
+
+pin_project! {
+    /// Future of a response whose body goes on counting.
+    pub(super) struct CountedFuture<B, F> {
+        #[pin]
+        answer: Counted<B, F>,
+    }
+}
+
+pin_project! {
+    #[project = CountedProjection]
+    enum Counted<B, F> {
+        Ready {
+            response: Option<Response<CountedBody<B>>>,
+        },
+        Later {
+            in_flight: Option<InFlight>,
+            #[pin]
+            future: F,
+        },
+    }
+}
+
+impl<B, F> CountedFuture<B, F> {
+    fn ready(response: Response<CountedBody<B>>) -> Self {
+        let response = Some(response);
+        Self {
+            answer: Counted::Ready { response },
+        }
+    }
+}
+
+impl<B, F> Future for CountedFuture<B, F>
+where
+    F: Future<Output = Result<Response<B>, Infallible>>,
+{
+    type Output = Result<Response<CountedBody<B>>, Infallible>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let response = match self.project().answer.project() {
+            CountedProjection::Ready { response } => response.take(),
+            CountedProjection::Later { in_flight, future } => {
+                let Ok(response) = ready!(future.poll(cx));
+                let in_flight = in_flight.take();
+                in_flight.map(|in_flight| in_flight.answer(response.map(Some)))
+            }
+        };
+        // Nobody polls a future again that was ready; if so, it waits for ever.
+        response.map_or(Poll::Pending, |response| Poll::Ready(Ok(response)))
+    }
+}
+
+/// Answer to a request beyond a limit; what is left of it is not read.
+fn refuse<B>(status: StatusCode, version: Version) -> Response<Option<B>> {
+    let mut response = Response::new(None);
+    *response.status_mut() = status;
+    if version < Version::HTTP_2 {
+        response.headers_mut().insert(CONNECTION, CLOSE);
+    }
+    response
+}
+
+pin_project! {
+    /// Body that keeps its request in flight.
+    pub(super) struct CountedBody<B> {
+        in_flight: InFlight,
+        // None: empty.
+        #[pin]
+        inner: Option<B>,
+    }
+}
+
+impl<B> CountedBody<B> {
+    pub(super) fn new(in_flight: InFlight, inner: B) -> Self {
+        Self {
+            in_flight,
+            inner: Some(inner),
+        }
+    }
+}
+
+impl<B: Body> Body for CountedBody<B> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
+        let this = self.project();
+        let Some(inner) = this.inner.as_pin_mut() else {
+            return Poll::Ready(None);
+        };
+        this.in_flight.set_waits(false);
+        let polled = inner.poll_frame(cx);
+        if let Poll::Ready(Some(Ok(_))) = &polled {
+            this.in_flight.set_waits(true);
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.as_ref().is_none_or(Body::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.inner {
+            Some(inner) => inner.size_hint(),
+            None => SizeHint::with_exact(0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_that_sends_one_request_says_so_or_speaks_the_old_protocol() {
+        for (version, connection, expected) in [
+            (Version::HTTP_11, None, false),
+            (Version::HTTP_11, Some("keep-alive"), false),
+            (Version::HTTP_11, Some("Close"), true),
+            (Version::HTTP_10, None, true),
+            (Version::HTTP_10, Some("keep-alive"), false),
+            (Version::HTTP_2, None, false),
+        ] {
+            let mut request = Request::new(());
+            *request.version_mut() = version;
+            if let Some(connection) = connection {
+                let value = HeaderValue::from_static(connection);
+                request.headers_mut().insert(CONNECTION, value);
+            }
+            assert_eq!(is_only(&request), expected, "{version:?} {connection:?}");
+        }
+    }
+}

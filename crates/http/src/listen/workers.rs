@@ -1,0 +1,240 @@
+//! Threads that serve connections.
+
+use std::{
+    io,
+    num::NonZero,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    thread,
+};
+
+use tokio::runtime::{self, Handle};
+use tokio_util::sync::CancellationToken;
+use tracing::error;
+
+/// Connections of a thread that has ended, so that no other is handed to it.
+const RETIRED: usize = usize::MAX / 2;
+
+/// Threads that serve connections, each with a runtime of its own.
+///
+/// A connection stays on its thread: what it needs is not passed between
+/// cores. Listeners are shared by all threads; a thread that has accepted more
+/// than its share hands a connection over. The threads end when this is dropped,
+/// which is to happen after everything that runs on them.
+///
+/// # Example
+///
+/// ```no_run
+/// # use robot_detection_http::listen::{ListenSettings, Listener, Workers};
+/// # async fn example<S>(listener: Listener, service: S) -> std::io::Result<()>
+/// # where S: tower_service::Service<http::Request<hyper::body::Incoming>,
+/// #     Response = http::Response<String>, Error = std::convert::Infallible> + Clone + Send + 'static,
+/// #     S::Future: Send {
+/// let workers = Workers::start(0)?;
+/// let stop = tokio_util::sync::CancellationToken::new();
+/// listener.serve_on(&workers, service, stop).await;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Workers {
+    workers: Vec<Worker>,
+}
+
+#[derive(Debug)]
+struct Worker {
+    member: Member,
+    stop: CancellationToken,
+    thread: Option<thread::JoinHandle<()>>,
+}
+
+/// Runtimes that serve one listener.
+#[derive(Clone, Debug)]
+pub(super) struct Crew {
+    members: Arc<[Member]>,
+}
+
+/// Runtime, and how many connections are on it.
+#[derive(Clone, Debug)]
+pub(super) struct Member {
+    pub(super) handle: Handle,
+    connections: Arc<AtomicUsize>,
+}
+
+/// One of the connections on a thread.
+#[derive(Debug)]
+pub(super) struct Seat(Arc<AtomicUsize>);
+
+impl Workers {
+    /// Starts so many threads; 0: one for each processor.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the system gives no more threads or files.
+    pub fn start(threads: usize) -> io::Result<Self> {
+        let threads = match threads {
+            0 => thread::available_parallelism().map_or(1, NonZero::get),
+            threads => threads,
+        };
+        let workers = (0..threads).map(Worker::start).collect::<Result<_, _>>()?;
+        Ok(Self { workers })
+    }
+
+    /// Returns the number of threads.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.workers.len()
+    }
+
+    pub(super) fn crew(&self) -> Crew {
+        Crew {
+            members: self
+                .workers
+                .iter()
+                .map(|worker| worker.member.clone())
+                .collect(),
+        }
+    }
+}
+
+impl Worker {
+    fn start(number: usize) -> io::Result<Self> {
+        let runtime = runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let member = Member::new(runtime.handle().clone());
+        let stop = CancellationToken::new();
+        let stopped = stop.clone();
+        let thread = thread::Builder::new()
+            .name(format!("worker-{number}"))
+            .spawn(move || {
+                runtime.block_on(stopped.cancelled());
+                runtime.shutdown_background();
+            })?;
+        Ok(Self {
+            member,
+            stop,
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.stop.cancel();
+        if self
+            .thread
+            .take()
+            .is_some_and(|thread| thread.join().is_err())
+        {
+            error!("a worker thread had ended by a panic");
+        }
+    }
+}
+
+impl Crew {
+    /// The current runtime alone.
+    pub(super) fn here() -> Self {
+        Self {
+            members: Arc::new([Member::new(Handle::current())]),
+        }
+    }
+
+    pub(super) fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// Takes a seat on `member`, or on another that has clearly fewer connections.
+    ///
+    /// That other is returned.
+    pub(super) fn seat(&self, member: &Member) -> (Seat, Option<&Member>) {
+        let here = member.connections.load(Relaxed);
+        let least = self
+            .members
+            .iter()
+            .map(|member| (member.connections.load(Relaxed), member))
+            .min_by_key(|(connections, _)| *connections);
+        match least {
+            // A move costs some system calls: one connection of many is not worth them.
+            Some((connections, least)) if here > connections + connections / 4 => {
+                (least.seat(), Some(least))
+            }
+            _ => (member.seat(), None),
+        }
+    }
+}
+
+impl Member {
+    fn new(handle: Handle) -> Self {
+        Self {
+            handle,
+            connections: Arc::default(),
+        }
+    }
+
+    /// Takes no more connections: its thread has ended.
+    pub(super) fn retire(&self) {
+        self.connections.store(RETIRED, Relaxed);
+    }
+
+    fn seat(&self) -> Seat {
+        self.connections.fetch_add(1, Relaxed);
+        Seat(Arc::clone(&self.connections))
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_are_spread_evenly_whoever_accepts_them() {
+        let workers = Workers::start(3).unwrap();
+        assert_eq!(workers.threads(), 3);
+        let crew = workers.crew();
+        let greedy = &crew.members()[0];
+        let seats: Vec<_> = (0..12).map(|_| crew.seat(greedy).0).collect();
+        let counts = || {
+            let members = crew.members().iter();
+            members
+                .map(|member| member.connections.load(Relaxed))
+                .collect::<Vec<_>>()
+        };
+        assert!(
+            counts().iter().all(|count| (3..=5).contains(count)),
+            "{:?}",
+            counts()
+        );
+        drop(seats);
+        assert_eq!(counts(), [0, 0, 0]);
+    }
+
+    #[test]
+    fn a_thread_that_has_ended_is_handed_nothing() {
+        let workers = Workers::start(2).unwrap();
+        let crew = workers.crew();
+        crew.members()[1].retire();
+        let mut seats = Vec::new();
+        for _ in 0..3 {
+            let (seat, other) = crew.seat(&crew.members()[0]);
+            assert!(other.is_none());
+            seats.push(seat);
+        }
+    }
+
+    #[test]
+    fn a_runtime_alone_keeps_its_connections() {
+        let workers = Workers::start(1).unwrap();
+        let crew = workers.crew();
+        let seats = [(); 3].map(|()| crew.seat(&crew.members()[0]));
+        assert!(seats.iter().all(|(_, other)| other.is_none()));
+    }
+}

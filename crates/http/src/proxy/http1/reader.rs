@@ -1,0 +1,130 @@
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, Method, StatusCode};
+
+use super::{
+    error::Http1Error,
+    framing::{Decoder, Piece},
+    head::{self, Parsed},
+    known::KnownLines,
+};
+
+/// Reader of one response as the proxy reads an upstream's, without I/O.
+///
+/// Bytes go in as they come, parts of the response come out. Where the bytes
+/// are parted makes no difference.
+///
+/// # Example
+///
+/// ```
+/// use http::Method;
+/// use robot_detection_http::proxy::{ResponsePart, ResponseReader};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut reader = ResponseReader::new(&Method::GET);
+/// reader.push(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok, and more");
+/// assert!(matches!(reader.part()?, Some(ResponsePart::Head(status, _)) if status == 200));
+/// assert!(matches!(reader.part()?, Some(ResponsePart::Data(data)) if data == "ok"));
+/// assert!(reader.is_done());
+/// assert_eq!(reader.rest(), b", and more");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct ResponseReader {
+    input: BytesMut,
+    seen: usize,
+    is_head: bool,
+    /// `None` until the head is there.
+    decoder: Option<Decoder>,
+}
+
+/// Part of a response.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum ResponsePart {
+    /// Status and headers; of those for one hop the usual ones are left out.
+    Head(StatusCode, HeaderMap),
+    /// Some of the body.
+    Data(Bytes),
+    /// Headers behind the body.
+    Trailers(HeaderMap),
+}
+
+impl ResponseReader {
+    /// Creates a reader of the response to a request with this method.
+    #[must_use]
+    pub fn new(method: &Method) -> Self {
+        Self {
+            input: BytesMut::new(),
+            seen: 0,
+            is_head: *method == Method::HEAD,
+            decoder: None,
+        }
+    }
+
+    /// Adds what has come.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.input.extend_from_slice(bytes);
+    }
+
+    /// Returns the next part; nothing at the end, or when more has to come.
+    ///
+    /// # Errors
+    ///
+    /// Fails when what has come is no response, or does not say clearly where it ends.
+    pub fn part(&mut self) -> Result<Option<ResponsePart>, Http1Error> {
+        let Some(decoder) = &mut self.decoder else {
+            return self.head();
+        };
+        Ok(decoder.decode(&mut self.input)?.map(|piece| match piece {
+            Piece::Data(data) => ResponsePart::Data(data),
+            Piece::Trailers(trailers) => ResponsePart::Trailers(*trailers),
+        }))
+    }
+
+    /// Ends the response with its connection.
+    ///
+    /// # Errors
+    ///
+    /// Fails when it is not whole.
+    pub fn end(&mut self) -> Result<(), Http1Error> {
+        match &mut self.decoder {
+            None => Err(Http1Error::NoHead),
+            Some(decoder) => decoder.end(),
+        }
+    }
+
+    /// Tells whether the response has been read to its end.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.decoder.as_ref().is_some_and(Decoder::is_done)
+    }
+
+    /// Returns what has come and is not read.
+    #[must_use]
+    pub fn rest(&self) -> &[u8] {
+        &self.input
+    }
+
+    fn head(&mut self) -> Result<Option<ResponsePart>, Http1Error> {
+        let mut headers = HeaderMap::new();
+        let Self {
+            input,
+            seen,
+            is_head,
+            ..
+        } = self;
+        while !input.is_empty() {
+            let mut known = KnownLines::default();
+            match head::parse(input, seen, *is_head, &mut known, &mut headers)? {
+                Parsed::Partial => break,
+                Parsed::Interim => {}
+                Parsed::Final(head) => {
+                    self.decoder = Some(Decoder::new(head.framing));
+                    return Ok(Some(ResponsePart::Head(head.status, headers)));
+                }
+            }
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,81 @@
+//! Forwards requests to the upstream. Knows no robots.
+//!
+//! A [`Proxy`] is a Tower service that passes requests on and streams both
+//! ways, over kept connections. Path and query are forwarded byte for byte;
+//! what is meant for one hop is removed; forwarding headers (`Forwarded`,
+//! `X-Forwarded-*`) are made anew from the [`ClientAddr`], so that none is forged.
+//! What fails becomes a page that says so: 502 when the upstream does not
+//! answer or not in HTTP, or is gone before the first byte of a body that it
+//! has announced; 504 when it takes too long.
+//!
+//! An upstream has one server or several. Of several, a request goes to the
+//! less busy of two that chance picks. One that fails three times in a row is
+//! left out for a second, then for two, up to a minute: after each pause one
+//! request tries it. The last is never left out. A server that does not accept
+//! the connection costs no request, as nothing was sent.
+//!
+//! `Expect: 100-continue` is answered here: the client is asked for its body as
+//! soon as a connection to a server takes it. Of a server's answers in between
+//! (1xx) only the switch of protocols is passed on; the time for the response
+//! runs on meanwhile.
+//!
+//! # Example
+//!
+//! ```
+//! use robot_detection_http::proxy::{Proxy, ProxySettings};
+//!
+//! # fn main() -> Result<(), robot_detection_http::proxy::ProxyError> {
+//! let proxy = Proxy::new(ProxySettings {
+//!     servers: vec![
+//!         "http://127.0.0.1:3000".to_owned(),
+//!         "unix:/run/app.sock".to_owned(),
+//!     ],
+//!     ..ProxySettings::default()
+//! })?;
+//! assert_eq!(proxy.servers().len(), 2);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`ClientAddr`]: crate::listen::ClientAddr
+
+mod body;
+mod check;
+mod connect;
+mod error;
+mod exchange;
+mod forwarded;
+mod forwarding;
+mod headers;
+mod health;
+mod http1;
+mod http2;
+mod inner;
+mod names;
+mod page;
+mod passage;
+mod pool;
+mod proxy_body;
+mod repeat;
+mod request;
+mod response;
+mod sender;
+mod server;
+mod servers;
+mod service;
+mod settings;
+mod shard;
+mod tls;
+mod trailers;
+mod tunnel;
+mod untouched;
+mod upstream;
+mod websocket;
+
+pub use error::ProxyError;
+#[doc(hidden)]
+pub use forwarded::Forwarded;
+pub use http1::{Http1Error, ResponsePart, ResponseReader};
+pub use proxy_body::{ProxyBody, ProxyBodyError};
+pub use service::{Proxy, ProxyFuture};
+pub use settings::{HealthCheck, ProxySettings, ServerState};

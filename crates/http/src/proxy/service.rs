@@ -1,0 +1,306 @@
+use std::{
+    collections::hash_map::RandomState,
+    convert::Infallible,
+    error::Error,
+    hash::BuildHasher as _,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use http::{HeaderName, Request, Response, Version};
+use hyper::body::Body;
+use tokio::time::Instant;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::listen::Arrival;
+use crate::listen::{BodyGuard, ClientAddr, clean_headers};
+
+use super::{
+    body::RequestBody,
+    check,
+    connect::{ConnectError, Connector, http_connector},
+    error::ProxyError,
+    forwarded::Forwarded,
+    inner::Inner,
+    passage::Passage,
+    proxy_body::ProxyBody,
+    request::{Rules, Via},
+    server::Server,
+    servers::{MAX_SERVERS, Servers},
+    settings::{HealthCheck, ProxySettings, ServerState},
+    tls::Tls,
+    upstream::{Protocol, Upstream},
+};
+
+/// Service that forwards requests to the servers of one upstream.
+///
+/// Forwarding headers tell the upstream the [`ClientAddr`] in the request's
+/// extensions; without one the upstream is told no client, and no forwarding
+/// header of any client passes. Clones share the connections. It never fails: what goes wrong becomes a
+/// page with status 400, 408, 501, 502, 504 or 508.
+#[derive(Clone, Debug)]
+pub struct Proxy {
+    inner: Arc<Inner>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Checks {
+    check: HealthCheck,
+    are_running: Arc<AtomicBool>,
+}
+
+/// Future of a forwarded request's response.
+pub type ProxyFuture =
+    Pin<Box<dyn Future<Output = Result<Response<ProxyBody>, Infallible>> + Send>>;
+
+impl Proxy {
+    /// Creates a proxy; nothing is connected yet.
+    ///
+    /// # Errors
+    ///
+    /// Fails when there is no server, when one is no URL that requests can be
+    /// sent to (a user name, a query or another scheme in it), when their paths
+    /// differ, or when one is HTTPS and there are no trusted certificates.
+    pub fn new(settings: ProxySettings) -> Result<Self, ProxyError> {
+        let upstreams = upstreams(&settings.servers)?;
+        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        let has_tls = upstreams.iter().any(|one| one.protocol == Protocol::Tls);
+        let tls = (has_tls || settings.ca_file.is_some())
+            .then(|| {
+                Tls::new(
+                    settings.ca_file.as_deref(),
+                    settings.http2,
+                    &http_connector(),
+                )
+            })
+            .transpose()?;
+        let connector = Connector::new(settings.connect_timeout, tls, tasks.clone());
+        let first = upstreams.first().cloned().ok_or(ProxyError::NoServer)?;
+        let has_others = upstreams.len() > 1;
+        let servers = upstreams.into_iter().map(|upstream| {
+            let (connector, tasks, stop) = (connector.clone(), tasks.clone(), stop.clone());
+            Arc::new(Server::new(upstream, connector, has_others, tasks, stop))
+        });
+        let servers = Servers::new(servers.collect()).ok_or(ProxyError::NoServer)?;
+        let id = RandomState::new().hash_one(&first.name);
+        let inner = Inner {
+            rules: Rules {
+                upstream: first,
+                preserve_host: settings.preserve_host,
+                kept: Vec::new(),
+                via: Via::new(id),
+            },
+            servers,
+            response_timeout: settings.response_timeout,
+            idle_timeout: settings.idle_timeout,
+            checks: settings.health_check.map(|check| Checks {
+                check,
+                are_running: Arc::default(),
+            }),
+            tasks,
+            tunnels: TaskTracker::new(),
+            stop,
+        };
+        Ok(Self {
+            inner: Arc::new(inner),
+        })
+    }
+
+    /// Adds a header of this house, which a client's `Connection` cannot remove.
+    #[must_use]
+    pub fn keep_header(self, name: HeaderName) -> Self {
+        self.with(|inner| inner.rules.kept.push(name))
+    }
+
+    /// Sets how long a response may stand still once it has begun.
+    #[must_use]
+    pub fn idle_timeout(self, timeout: Duration) -> Self {
+        self.with(|inner| inner.idle_timeout = timeout)
+    }
+
+    /// Begins to check the servers, if that is set; else the first request does.
+    ///
+    /// To be called on a runtime. The checks end with [`Proxy::close`], or with
+    /// the last clone of the proxy.
+    pub fn start_checks(&self) {
+        let inner = &self.inner;
+        let Some(checks) = &inner.checks else { return };
+        if checks.are_running.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        for server in inner.servers.iter() {
+            let (server, check) = (Arc::downgrade(server), checks.check.clone());
+            let stop = inner.stop.clone();
+            let running = check::run(server, check, inner.response_timeout, stop);
+            inner.tasks.spawn(running);
+        }
+    }
+
+    /// Tells whether the servers accept connections, and pass their check if there is one.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the first that does not, within the time limits.
+    pub async fn check(&self) -> Result<(), ProxyError> {
+        for server in self.inner.servers.iter() {
+            self.inner.check(server).await?;
+        }
+        Ok(())
+    }
+
+    /// Checks each server as [`Proxy::check`] does; returns its URL and the result.
+    pub async fn check_servers(&self) -> Vec<(String, Result<(), ProxyError>)> {
+        let mut checked = Vec::new();
+        for server in self.inner.servers.iter() {
+            let result = self.inner.check(server).await;
+            checked.push((server.upstream.name.to_string(), result));
+        }
+        checked
+    }
+
+    /// Returns the state of each server, in the order of the settings.
+    #[must_use]
+    pub fn servers(&self) -> Vec<ServerState> {
+        let states = self.inner.servers.iter().map(|server| ServerState {
+            url: server.upstream.name.to_string(),
+            is_healthy: server.health.is_good(),
+            in_flight: server.pool.in_flight(),
+            requests: server.pool.begun(),
+            failures: server.health.failures(),
+            kept_connections: server.pool.kept(),
+            last_error: server.health.last_error().map(|error| error.to_string()),
+        });
+        states.collect()
+    }
+
+    /// Forwards a request, and returns the response or a page that says why there is none.
+    ///
+    /// The same as calling the service, with a box around the future that a thread
+    /// uses again. To be called on a runtime.
+    pub fn forward<B>(
+        &self,
+        mut request: Request<B>,
+    ) -> impl Future<Output = Response<ProxyBody>> + Send + use<B>
+    where
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<Box<dyn Error + Send + Sync>>,
+    {
+        clean_headers(request.headers_mut());
+        let client = request.extensions().get::<ClientAddr>().copied();
+        let guard = request.extensions_mut().remove::<BodyGuard>();
+        let passage = self.passage(&request, client, None);
+        Forwarded::new(passage, false, |message| {
+            message.take_head(&mut request);
+            message.body = RequestBody::new(request.into_body()).guarded(guard);
+        })
+    }
+
+    /// Forwards a request as a listener of this house hands it over.
+    pub fn forward_arrival(&self, request: &mut Request<Arrival>) -> Forwarded {
+        let arrival = request.body();
+        let (client, begun) = (arrival.client(), arrival.taken_up());
+        let is_plain = arrival.is_plain();
+        let passage = self.passage(request, Some(client), Some(begun));
+        Forwarded::new(passage, is_plain, |message| {
+            message.take_head(request);
+            if let (Some(body), guard) = request.body_mut().take_body() {
+                message.body = RequestBody::new(body).guarded(guard);
+            }
+        })
+    }
+
+    fn passage<B>(
+        &self,
+        request: &Request<B>,
+        client: Option<ClientAddr>,
+        begun: Option<Instant>,
+    ) -> Passage {
+        if self.inner.checks.is_some() {
+            self.start_checks();
+        }
+        let is_http2 = request.version() == Version::HTTP_2;
+        Passage::new(Arc::clone(&self.inner), client, is_http2, begun)
+    }
+
+    /// Waits until the tunnels of now have ended by themselves.
+    pub async fn tunnels_ended(&self) {
+        self.inner.tunnels.close();
+        self.inner.tunnels.wait().await;
+    }
+
+    /// Ends tunnels, checks and kept connections, and waits for them.
+    ///
+    /// To be called once the listener has drained; a request after it still
+    /// gets an answer, over a connection of its own.
+    pub async fn close(&self) {
+        self.inner.stop.cancel();
+        for server in self.inner.servers.iter() {
+            server.pool.close();
+        }
+        self.inner.tasks.close();
+        self.inner.tasks.wait().await;
+        self.tunnels_ended().await;
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Inner)) -> Self {
+        change(Arc::make_mut(&mut self.inner));
+        self
+    }
+}
+
+impl<B> tower_service::Service<Request<B>> for Proxy
+where
+    B: Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    type Response = Response<ProxyBody>;
+    type Error = Infallible;
+    type Future = ProxyFuture;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> ProxyFuture {
+        let response = self.forward(request);
+        Box::pin(async move { Ok(response.await) })
+    }
+}
+
+fn upstreams(urls: &[String]) -> Result<Vec<Upstream>, ProxyError> {
+    if urls.len() > MAX_SERVERS {
+        return Err(ProxyError::TooManyServers(urls.len()));
+    }
+    let upstreams: Vec<_> = urls
+        .iter()
+        .map(|url| Upstream::parse(url))
+        .collect::<Result<_, _>>()?;
+    let first = upstreams.first().ok_or(ProxyError::NoServer)?;
+    let other = upstreams.iter().find(|one| one.prefix() != first.prefix());
+    match other {
+        Some(other) => Err(ProxyError::Prefix(other.name.to_string())),
+        None => Ok(upstreams),
+    }
+}
+
+impl Inner {
+    async fn check(&self, server: &Arc<Server>) -> Result<(), ProxyError> {
+        let url = || server.upstream.name.to_string();
+        server.check().await.map_err(|error| match error {
+            ConnectError::Timeout(after) => ProxyError::ConnectTimeout { url: url(), after },
+            ConnectError::Failed(source) => ProxyError::Connect { url: url(), source },
+        })?;
+        if let Some(checks) = &self.checks {
+            let checking = check::once(server, &checks.check.path, self.response_timeout);
+            let unhealthy = |reason| ProxyError::Unhealthy { url: url(), reason };
+            checking.await.map_err(unhealthy)?;
+        }
+        Ok(())
+    }
+}

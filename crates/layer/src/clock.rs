@@ -1,0 +1,107 @@
+//! The time, real or set by a test.
+//!
+//! Everything that compares dates takes a [`Clock`], so that thirty days pass
+//! in a test without waiting for them.
+//!
+//! # Example
+//!
+//! ```
+//! use std::time::Duration;
+//! use robot_detection_layer::clock::Clock;
+//!
+//! let clock = Clock::manual(0);
+//! clock.advance(Duration::from_secs(60));
+//! assert_eq!(clock.now_ms(), 60_000);
+//! ```
+
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+/// Clock that tells the time in milliseconds since 1970, UTC.
+///
+/// Clones share the time: a manual clock moved through one clone has moved
+/// for all.
+#[derive(Clone, Default)]
+pub struct Clock {
+    manual: Option<Arc<AtomicI64>>,
+}
+
+impl Clock {
+    /// Creates a clock that follows the system's.
+    #[must_use]
+    pub fn system() -> Self {
+        Self::default()
+    }
+
+    /// Creates a clock that stands still until [`Clock::advance`] moves it.
+    #[must_use]
+    pub fn manual(now_ms: i64) -> Self {
+        Self {
+            manual: Some(Arc::new(AtomicI64::new(now_ms))),
+        }
+    }
+
+    /// Returns milliseconds since 1970-01-01T00:00:00Z.
+    #[must_use]
+    pub fn now_ms(&self) -> i64 {
+        match &self.manual {
+            Some(manual) => manual.load(Ordering::Relaxed),
+            None => system_now_ms(),
+        }
+    }
+
+    /// Moves a manual clock forward; a system clock is not moved.
+    pub fn advance(&self, by: Duration) {
+        if let Some(manual) = &self.manual {
+            manual.fetch_add(duration_ms(by), Ordering::Relaxed);
+        }
+    }
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Clock")
+            .field("manual", &self.manual.is_some())
+            .field("now_ms", &self.now_ms())
+            .finish()
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is where the time comes from"
+)]
+fn system_now_ms() -> i64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, duration_ms)
+}
+
+fn duration_ms(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manual_clock_stands_still_until_moved() {
+        let clock = Clock::manual(1_000);
+        let clone = clock.clone();
+        assert_eq!(clock.now_ms(), 1_000);
+        clone.advance(Duration::from_secs(2));
+        assert_eq!(clock.now_ms(), 3_000);
+    }
+
+    #[test]
+    fn the_system_clock_is_past_2026() {
+        assert!(Clock::system().now_ms() > 1_767_225_600_000);
+    }
+}

@@ -1,0 +1,118 @@
+//! The registry for other programs, in the order of detection.
+
+use std::{collections::HashSet, sync::Arc};
+
+use super::{
+    detector::{LIMITS, of_best_source},
+    matcher::{Builder, Ranked},
+    rules::{Edge, Plain},
+};
+use crate::registry::{
+    ExportFormat, Exported, Expression, Format, Robot, write_ai_robots_txt,
+    write_crawler_user_agents, write_flat_file, write_haproxy, write_list, write_matomo,
+    write_nginx, write_robots_txt,
+};
+
+/// Writes robots in a format that other programs read.
+///
+/// The flat file holds all robots; the other formats hold those that take part
+/// in detection, and tell which they leave out, in comments where a format has them.
+/// nginx and `HAProxy` take the first
+/// expression that matches, so theirs stand in the order in which
+/// [`Detector::identify`](super::Detector::identify) prefers robots. Robots that
+/// no registry lists are found by a rule, which none of them holds.
+///
+/// # Example
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use robot_detection_layer::{
+///     detect::export,
+///     registry::{ExportFormat, Pattern, PatternKind, Robot, Source},
+/// };
+///
+/// let mut robot = Robot::new("example", Source::manual());
+/// robot.patterns.push(Pattern::new(PatternKind::Prefix, "ExampleBot/"));
+/// let exported = export(ExportFormat::Nginx, &[Arc::new(robot)]);
+/// assert!(exported.text.contains(r#""~*^ExampleBot/" "example";"#));
+/// ```
+#[must_use]
+pub fn export(format: ExportFormat, robots: &[Arc<Robot>]) -> Exported {
+    let exported = match format {
+        ExportFormat::Registry(Format::WebRobotsDb) => Exported {
+            text: write_flat_file(robots.iter().map(AsRef::as_ref)),
+            robots: robots.len(),
+            ..Exported::default()
+        },
+        ExportFormat::Registry(Format::CrawlerUserAgents) => write_crawler_user_agents(robots),
+        ExportFormat::Registry(Format::AiRobotsTxt) => write_ai_robots_txt(robots),
+        ExportFormat::Registry(Format::Matomo) => write_matomo(robots),
+        ExportFormat::Registry(Format::List) => write_list(robots),
+        ExportFormat::RobotsTxt => write_robots_txt(robots),
+        ExportFormat::Nginx => in_order(robots, |ranked| write_nginx(ranked)),
+        ExportFormat::HaProxy => in_order(robots, |ranked| write_haproxy(ranked)),
+    };
+    if format.has_comments() {
+        exported.remarked()
+    } else {
+        exported
+    }
+}
+
+/// Ranks the expressions of the robots that take part, and has them written.
+fn in_order(
+    robots: &[Arc<Robot>],
+    write: impl FnOnce(&[(&Robot, Expression)]) -> Exported,
+) -> Exported {
+    let mut left_out = Exported::default();
+    let active: Vec<Arc<Robot>> = left_out.active(robots).into_iter().cloned().collect();
+    let best = of_best_source(active.iter().cloned());
+    let kept: HashSet<_> = best.iter().map(Arc::as_ptr).collect();
+    for robot in active
+        .iter()
+        .filter(|robot| !kept.contains(&Arc::as_ptr(robot)))
+    {
+        left_out.leave_out(robot, "with an id that a better source has");
+    }
+    let mut builder = Builder::new(LIMITS);
+    for (number, robot) in best.iter().enumerate() {
+        if !builder.add(number, robot).is_empty() {
+            left_out.leave_out(robot, "with a pattern that detection refuses");
+        }
+    }
+    let mut expressions = Vec::new();
+    for ranked in builder.ranked() {
+        let Some(robot) = best.get(ranked.robot) else {
+            continue;
+        };
+        match expression(robot, &ranked) {
+            Some(expression) => expressions.push((robot.as_ref(), expression)),
+            None => left_out.leave_out(robot, "with an expression that others cannot read"),
+        }
+    }
+    let mut exported = write(&expressions);
+    exported.left_out.extend(left_out.left_out);
+    exported
+}
+
+fn expression(robot: &Robot, ranked: &Ranked) -> Option<Expression> {
+    match &ranked.plain {
+        Some((literal, plain)) => Some(plain_expression(literal, plain)),
+        None => Expression::of(robot.patterns.get(ranked.pattern)?),
+    }
+}
+
+/// Returns the expression of one literal of those that a pattern amounts to.
+fn plain_expression(literal: &[u8], plain: &Plain) -> Expression {
+    let mark = |edge, text| match edge {
+        Edge::Free => "",
+        Edge::Text => text,
+        Edge::Word => r"\b",
+    };
+    let (before, after) = (mark(plain.before, "^"), mark(plain.after, "$"));
+    match plain.spelled.as_deref() {
+        Some(spelled) => Expression::around(before, spelled, after, false),
+        None => Expression::around(before, literal, after, true),
+    }
+}

@@ -1,0 +1,345 @@
+//! Robots that sign their requests, by what they say of who signs.
+
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
+
+use super::{Claim, Detector, Listed, UNLISTED, Unlisted};
+use crate::registry::{Purpose, Robot};
+
+/// Bytes of one header that are looked at.
+const MAX_HEADER_BYTES: usize = 8 << 10;
+
+/// URLs of one request that are looked at.
+const MAX_AGENTS: usize = 16;
+
+/// Robot that signs its requests, and that no registry lists.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Signed {
+    /// What its User-Agent gives away too.
+    pub unlisted: Option<Unlisted>,
+    /// Who has signed the request, where that is proven.
+    pub signer: Option<SigningHost>,
+}
+
+/// Host with whose key a robot signs that no registry lists; its only name.
+///
+/// A clone copies no text.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct SigningHost(Option<Arc<str>>);
+
+impl Signed {
+    pub(super) fn name(&self) -> &str {
+        self.signer.as_ref().map_or(UNLISTED, SigningHost::as_str)
+    }
+
+    pub(crate) fn purpose(&self) -> Purpose {
+        let unlisted = self.unlisted.as_ref();
+        unlisted.map_or(Purpose::Unknown, |unlisted| unlisted.sign.purpose())
+    }
+}
+
+impl SigningHost {
+    /// Name of those whose hosts are not told apart, because there are too many.
+    pub const OTHER: Self = Self(None);
+
+    /// Bytes of the longest name of a host (RFC 1035 §2.3.4).
+    const MAX_BYTES: usize = 253;
+
+    /// Creates it from a host of the public DNS in lower case; `None` where it is none.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use robot_detection_layer::detect::SigningHost;
+    ///
+    /// let signer = SigningHost::new("agent.example.com").unwrap();
+    /// assert_eq!(signer.as_str(), "agent.example.com");
+    /// assert!(SigningHost::new("192.0.2.7").is_none() && SigningHost::new("Robot").is_none());
+    /// ```
+    #[must_use]
+    pub fn new(host: &str) -> Option<Self> {
+        let last = host.rsplit('.').next()?;
+        let is_host = host.len() <= Self::MAX_BYTES
+            && host.contains('.')
+            && host.split('.').all(is_label)
+            && last.starts_with(|first: char| first.is_ascii_lowercase());
+        is_host.then(|| Self(Some(host.into())))
+    }
+
+    /// Returns the host, `None` where it is not told apart from others.
+    #[must_use]
+    pub fn host(&self) -> Option<&str> {
+        self.0.as_deref()
+    }
+
+    /// Returns the name: the host, or `signed, other`.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        self.host().unwrap_or("signed, other")
+    }
+}
+
+fn is_label(label: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    (1..=63).contains(&label.len())
+        && label.bytes().all(allowed)
+        && !label.starts_with('-')
+        && !label.ends_with('-')
+}
+
+/// Robots by the agents with whose keys they sign.
+#[derive(Debug, Default)]
+pub(super) struct Signers {
+    robots: HashMap<Box<str>, u32>,
+}
+
+impl Signers {
+    /// Of several robots with one agent the first of the best source counts.
+    pub(super) fn of(robots: &[Arc<Robot>]) -> Self {
+        let mut by_agent: HashMap<Box<str>, u32> = HashMap::new();
+        for (number, robot) in (0..).zip(robots) {
+            for agent in &robot.signature_agents {
+                let known = by_agent.entry(agent.as_str().into()).or_insert(number);
+                let best = robots.get(*known as usize);
+                if best.is_some_and(|best| robot.source.precedence() < best.source.precedence()) {
+                    *known = number;
+                }
+            }
+        }
+        Self { robots: by_agent }
+    }
+
+    fn find(&self, agent: &str) -> Option<usize> {
+        let number = self.robots.get(agent)?;
+        usize::try_from(*number).ok()
+    }
+}
+
+impl Detector {
+    /// Returns what a signed request claims, by its User-Agent and its `Signature-Agent` headers.
+    ///
+    /// It is a robot's, whatever its User-Agent says. A listed robot that the User-Agent
+    /// names stays the claim, unless that is a library or a driven browser; else the claim
+    /// is the robot that the registry knows by the agent
+    /// ([`Robot::signature_agents`](crate::registry::Robot::signature_agents)), else a
+    /// [signed](Claim::Signed) one, where unlisted robots are
+    /// [recognised](Self::recognise_unlisted). Nothing is proven by that.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use robot_detection_layer::detect::{Claim, Detector};
+    ///
+    /// let detector = Detector::new([])?.recognise_unlisted(true);
+    /// let chrome = b"Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0.0.0";
+    /// let claim = detector.claim_signed(chrome, [&br#"sig1="https://agent.example""#[..]]);
+    /// assert!(matches!(claim, Some(Claim::Signed(_))));
+    /// # Ok::<(), robot_detection_layer::detect::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn claim_signed<'h>(
+        &self,
+        user_agent: &[u8],
+        agents: impl IntoIterator<Item = &'h [u8]>,
+    ) -> Option<Claim<'_>> {
+        self.signed(self.claim(user_agent), agents)
+    }
+
+    /// Returns what a signed request claims, of which the claim by its User-Agent is known.
+    pub(crate) fn signed<'d, 'h>(
+        &'d self,
+        by_name: Option<Claim<'d>>,
+        agents: impl IntoIterator<Item = &'h [u8]>,
+    ) -> Option<Claim<'d>> {
+        if let Some(Claim::Listed(listed)) = &by_name
+            && !listed.robot.purpose.is_anybody_s()
+        {
+            return by_name;
+        }
+        let mut agents = agents.into_iter().flat_map(agents_of).take(MAX_AGENTS);
+        if let Some(robot) = agents.find_map(|agent| self.signing(&agent)) {
+            return Some(Claim::Listed(Listed {
+                robot,
+                pattern: None,
+                range: 0..0,
+            }));
+        }
+        let unlisted = match by_name {
+            Some(Claim::Listed(_)) => return by_name,
+            by_name if !self.recognises_unlisted() => return by_name,
+            Some(Claim::Unlisted(unlisted)) => Some(unlisted),
+            _ => None,
+        };
+        Some(Claim::Signed(Signed {
+            unlisted,
+            signer: None,
+        }))
+    }
+
+    /// Returns the robot that signs by an agent.
+    fn signing(&self, agent: &str) -> Option<&Arc<Robot>> {
+        self.robots().get(self.signers().find(agent)?)
+    }
+}
+
+/// Returns the agents that a `Signature-Agent` header names, as the registry spells them.
+///
+/// Both forms are read: the current dictionary of strings, and the older string.
+fn agents_of(header: &[u8]) -> impl Iterator<Item = Cow<'_, str>> {
+    let header = header.get(..MAX_HEADER_BYTES).unwrap_or(header);
+    // Text in quotes stands at every second place.
+    let texts = header.split(|&byte| byte == b'"').skip(1).step_by(2);
+    texts.filter_map(|text| agent(str::from_utf8(text).ok()?))
+}
+
+/// Returns an agent as the registry spells it: host in lower case, port unless 443, path unless `/`.
+fn agent(url: &str) -> Option<Cow<'_, str>> {
+    let (scheme, rest) = url.split_once("://")?;
+    if !scheme.eq_ignore_ascii_case("https") {
+        return None;
+    }
+    let rest = rest
+        .strip_suffix('/')
+        .filter(|rest| !rest.contains('/'))
+        .unwrap_or(rest);
+    let end = rest.find('/').unwrap_or(rest.len());
+    let (authority, path) = rest.split_at_checked(end)?;
+    let authority = authority.strip_suffix(":443").unwrap_or(authority);
+    let is_spelled = authority.len() == end && !authority.bytes().any(|b| b.is_ascii_uppercase());
+    Some(if is_spelled {
+        Cow::Borrowed(rest)
+    } else {
+        Cow::Owned(authority.to_ascii_lowercase() + path)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::{Pattern, PatternKind, Source};
+
+    #[test]
+    fn agents_are_read_in_both_forms_as_the_registry_spells_them() {
+        for (header, expected) in [
+            (r#""https://agent.example""#, &["agent.example"][..]),
+            (r#""https://Agent.Example:443/""#, &["agent.example"]),
+            (
+                r#"sig1="https://agent.example:8443""#,
+                &["agent.example:8443"],
+            ),
+            (
+                r#"a="https://one.example/", b="HTTPS://two.example/Keys.json";type=jwks_uri"#,
+                &["one.example", "two.example/Keys.json"],
+            ),
+            (r#""http://agent.example""#, &[]),
+            (r#""data:application/json,{}""#, &[]),
+            ("https://agent.example", &[]),
+            (r#"""#, &[]),
+            ("", &[]),
+        ] {
+            let found: Vec<_> = agents_of(header.as_bytes()).collect();
+            assert_eq!(found, expected, "{header}");
+        }
+    }
+
+    #[test]
+    fn names_are_hosts_alone() {
+        let long = format!("{}.example", "a".repeat(63));
+        for host in [
+            "agent.example",
+            "a-b.c1.example",
+            "xn--bcher-kva.example",
+            &long,
+        ] {
+            assert_eq!(SigningHost::new(host).unwrap().host(), Some(host));
+        }
+        let too_long = format!("{}example", "a.".repeat(125));
+        for text in [
+            "",
+            "example",
+            "Agent.example",
+            "agent.example.",
+            "agent..example",
+            "-a.example",
+            "a-.example",
+            "192.0.2.1",
+            "[2001:db8::1]",
+            "agent.example:8443",
+            "agent.example/a",
+            "agent\n.example",
+            "ägent.example",
+            &too_long,
+        ] {
+            assert_eq!(SigningHost::new(text), None, "{text}");
+        }
+        assert_eq!(SigningHost::OTHER.as_str(), "signed, other");
+    }
+
+    fn robot(id: &str, name: &str, agent: &str) -> Arc<Robot> {
+        let mut robot = Robot::new(id, Source::manual());
+        robot.patterns = vec![Pattern::new(PatternKind::Token, name)];
+        robot.signature_agents = vec![agent.to_owned()];
+        Arc::new(robot)
+    }
+
+    #[test]
+    fn a_request_is_whose_its_agent_is_unless_it_names_another_robot() {
+        let mut library = Robot::clone(&robot("library", "Library", "nobody.example"));
+        library.purpose = Purpose::Library;
+        let robots = [
+            robot("one", "OneBot", "one.example"),
+            robot("two", "TwoBot", "two.example/keys"),
+            Arc::new(library),
+        ];
+        let detector = Detector::new(robots).unwrap().recognise_unlisted(true);
+        let chrome = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36";
+        for (user_agent, agent, expected) in [
+            (chrome, "https://one.example", "one"),
+            ("", "https://one.example", "one"),
+            ("FooBot/1.0", "https://one.example", "one"),
+            ("Library/1.0", "https://one.example", "one"),
+            (chrome, "https://two.example/keys", "two"),
+            (chrome, "https://two.example", "unlisted"),
+            ("TwoBot/1.0", "https://one.example", "two"),
+            ("Library/1.0", "https://other.example", "library"),
+            (chrome, "https://other.example", "unlisted"),
+            ("FooBot/1.0", "https://other.example", "unlisted"),
+            (chrome, "nonsense", "unlisted"),
+        ] {
+            let header = format!("sig1=\"{agent}\"");
+            let claim = detector.claim_signed(user_agent.as_bytes(), [header.as_bytes()]);
+            assert_eq!(claim.unwrap().id(), expected, "{user_agent} {agent}");
+        }
+        let claim = detector.claim_signed(b"FooBot/1.0", [&b"\"https://other.example\""[..]]);
+        let Some(Claim::Signed(signed)) = claim else {
+            panic!("{claim:?}");
+        };
+        assert!(signed.unlisted.is_some() && signed.signer.is_none());
+        let listed_only = detector.recognise_unlisted(false);
+        let agent = &b"\"https://other.example\""[..];
+        assert_eq!(listed_only.claim_signed(chrome.as_bytes(), [agent]), None);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_octets_name_no_robot_and_break_nothing(
+            octets in proptest::collection::vec(
+                proptest::prop_oneof![
+                    proptest::prelude::Just(b'"'),
+                    proptest::prelude::Just(b'/'),
+                    proptest::prelude::Just(b':'),
+                    proptest::prelude::any::<u8>()
+                ],
+                0..200,
+            ),
+        ) {
+            let header = [&br#""https://"#[..], &octets, br#"""#].concat();
+            for agent in agents_of(&header) {
+                proptest::prop_assert!(agent.len() <= header.len());
+            }
+            let detector = Detector::new([]).unwrap().recognise_unlisted(true);
+            let claim = detector.claim_signed(b"", [&header[..]]).unwrap();
+            proptest::prop_assert_eq!(claim.id(), UNLISTED);
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! Responses that the layer gives itself.
+
+use std::{mem, ptr, sync::Arc, time::Duration};
+
+use arc_swap::{ArcSwap, Guard};
+use http::{
+    HeaderName, HeaderValue, Method, Request, Response, StatusCode,
+    header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION, RETRY_AFTER, VARY, WWW_AUTHENTICATE},
+    uri::PathAndQuery,
+};
+
+use crate::detect::Verdict;
+use crate::policy::{self, Answer, Policy, Redirect, Refuse, Rule, SharedPolicy};
+
+use super::{Stats, body::TextBody, course::Course, layer::Shared, ready_head::ReadyHead};
+
+/// Time after which a refused robot may ask again, where the status is one of "not now".
+const REFUSED_FOR: Duration = Duration::from_hours(24);
+
+/// Time after which a robot whose signature was used before may come with another.
+const SIGN_AGAIN_AFTER: Duration = Duration::from_secs(1);
+
+/// What it is told.
+const SIGN_AGAIN: &str = "The nonce of this signature was used before: sign the request anew.\n";
+
+/// Header that asks for a signature (RFC 9421 §5.1).
+const ACCEPT_SIGNATURE: HeaderName = HeaderName::from_static("accept-signature");
+
+/// The policy in force with the heads of its answers, made once for each policy.
+#[derive(Debug)]
+pub(super) struct PreparedAnswers {
+    prepared: ArcSwap<Answers>,
+}
+
+/// A policy, and the heads of its answers.
+#[derive(Debug)]
+pub(super) struct Answers {
+    pub(super) policy: Arc<Policy>,
+    /// That of the shared policy, just before it was read.
+    version: u64,
+    /// One for each of its redirects, in their order.
+    redirects: Vec<Option<Head>>,
+    /// One for each of its rules, in their order.
+    rules: Vec<OfRule>,
+    /// What an impostor is told.
+    spoofed: Head,
+}
+
+/// What is ready for a rule.
+#[derive(Debug)]
+enum OfRule {
+    /// Nothing, as it lets pass or redirects.
+    Nothing,
+    /// What whom it refuses or slows down is told.
+    Answer(Head),
+    /// The page that it serves in place.
+    Page(PathAndQuery),
+}
+
+/// Response but for its body.
+#[derive(Debug)]
+struct Head {
+    head: Arc<ReadyHead>,
+    text: String,
+}
+
+/// What a request gets that does not go on to the application.
+#[derive(Debug)]
+pub(super) enum Answered<R> {
+    /// It depends on nothing but the policy, and has no body.
+    Ready(Arc<ReadyHead>),
+    Made(Response<R>),
+}
+
+/// Returns the answer to a request that does not go on to the application.
+///
+/// It takes over the memory of the request's headers, which nobody reads any more.
+pub(super) fn answer<B, R: Default + 'static>(
+    shared: &Shared,
+    answers: &Answers,
+    request: &mut Request<B>,
+    course: &Course<'_>,
+    verdict: Verdict,
+) -> Option<Answered<R>> {
+    if let Course::Pass = course {
+        return None;
+    }
+    let stats = &shared.stats;
+    let mut wait = None;
+    let made;
+    let (head, counter) = match course {
+        Course::Pass => return None,
+        // What is served in place goes on, unless there is no page to serve.
+        Course::Serve(rule) if answers.page(rule).is_some() => return None,
+        Course::Serve(rule) | Course::Refuse(rule) => (answers.told(rule), &stats.robots_refused),
+        // draft-ietf-webbotauth-httpsig-protocol §5.3: a nonce used too often is answered 429.
+        Course::SignAgain => {
+            wait = Some(SIGN_AGAIN_AFTER);
+            made = Head::text(StatusCode::TOO_MANY_REQUESTS, SIGN_AGAIN.to_owned());
+            (Some(&made), &stats.robots_refused)
+        }
+        Course::Spoofed => (Some(&answers.spoofed), &stats.robots_refused),
+        Course::Redirect(to) => (answers.redirect(to), &stats.robots_redirected),
+        Course::Slow(rule, until) => {
+            wait = Some(*until);
+            (answers.told(rule), &stats.robots_slowed)
+        }
+        Course::Violation(outcome) => {
+            let redirect = match outcome.answer {
+                Answer::Redirect => answers
+                    .policy
+                    .redirect()
+                    .and_then(|to| answers.redirect(to)),
+                _ => None,
+            };
+            if let Answer::TooManyRequests { retry_after } = outcome.answer {
+                wait = Some(retry_after);
+            }
+            made = Head::violation(outcome);
+            (redirect.or(Some(&made)), &stats.robots_refused)
+        }
+    };
+    Stats::count(counter);
+    let body = &shared.text_body;
+    let mut own = None;
+    if let (Course::Redirect(_), Some(head)) = (course, head) {
+        own = shared
+            .own_pages
+            .find(request.uri(), head.head.header(&LOCATION));
+        if own.is_none() && head.text.is_empty() {
+            return Some(Answered::Ready(Arc::clone(&head.head)));
+        }
+    }
+    let mut response = match head {
+        Some(head) => head.response(request, body),
+        // No policy is without one; whoever is not to pass does not.
+        None => Head::text(StatusCode::FORBIDDEN, String::new()).response(request, body),
+    };
+    if let Some(own) = own {
+        response.headers_mut().insert(LOCATION, own);
+    }
+    if let Some(wait) = wait {
+        response.headers_mut().insert(RETRY_AFTER, seconds(wait));
+    }
+    ask_for_signature(shared, verdict, &mut response);
+    Some(Answered::Made(response))
+}
+
+impl<R: Default> Answered<R> {
+    /// Returns it as a response to the request, whose headers nobody reads any more.
+    pub(super) fn into_response<B>(self, request: &mut Request<B>) -> Response<R> {
+        match self {
+            Self::Ready(head) => head.response(R::default(), mem::take(request.headers_mut())),
+            Self::Made(response) => response,
+        }
+    }
+}
+
+impl PreparedAnswers {
+    pub(super) fn new(policy: &SharedPolicy) -> Self {
+        Self {
+            prepared: ArcSwap::from_pointee(Answers::new(policy)),
+        }
+    }
+
+    /// Returns the policy in force with its answers, for one request.
+    pub(super) fn in_force(&self, policy: &SharedPolicy) -> Guard<Arc<Answers>> {
+        let prepared = self.prepared.load();
+        if prepared.version == policy.version() {
+            return prepared;
+        }
+        let answers = Arc::new(Answers::new(policy));
+        self.prepared.store(Arc::clone(&answers));
+        Guard::from_inner(answers)
+    }
+}
+
+impl Answers {
+    #[cold]
+    fn new(policy: &SharedPolicy) -> Self {
+        let version = policy.version();
+        let policy = Guard::into_inner(policy.load());
+        Self {
+            redirects: policy.redirects().map(Head::redirect).collect(),
+            rules: policy.rules().map(OfRule::new).collect(),
+            spoofed: Head::refuse(policy.spoofed_refusal()),
+            policy,
+            version,
+        }
+    }
+
+    /// Returns the head of a redirect, if it is one of this policy.
+    fn redirect(&self, redirect: &Redirect) -> Option<&Head> {
+        let mut redirects = self.policy.redirects();
+        let index = redirects.position(|known| ptr::eq(known, redirect))?;
+        self.redirects.get(index)?.as_ref()
+    }
+
+    /// Returns the head of what a rule tells a robot.
+    fn told(&self, rule: &Rule) -> Option<&Head> {
+        match self.of_rule(rule)? {
+            OfRule::Answer(head) => Some(head),
+            OfRule::Nothing | OfRule::Page(_) => None,
+        }
+    }
+
+    /// Returns the page that a rule serves in place.
+    pub(super) fn page(&self, rule: &Rule) -> Option<&PathAndQuery> {
+        match self.of_rule(rule)? {
+            OfRule::Page(page) => Some(page),
+            OfRule::Nothing | OfRule::Answer(_) => None,
+        }
+    }
+
+    fn of_rule(&self, rule: &Rule) -> Option<&OfRule> {
+        self.rules.get(rule.number().checked_sub(1)?)
+    }
+}
+
+impl OfRule {
+    fn new(rule: &Rule) -> Self {
+        if let Some(refuse) = rule.refuse() {
+            Self::Answer(Head::refuse(refuse))
+        } else if let Some(brake) = rule.brake() {
+            Self::Answer(Head::text(StatusCode::TOO_MANY_REQUESTS, brake.text()))
+        } else if let Some(page) = rule.served() {
+            match PathAndQuery::try_from(page) {
+                Ok(page) => Self::Page(page),
+                // No policy has such a page; the one that was asked for is not to be seen.
+                Err(_) => Self::Answer(Head::text(StatusCode::FORBIDDEN, String::new())),
+            }
+        } else {
+            Self::Nothing
+        }
+    }
+}
+
+impl Head {
+    fn redirect(redirect: &Redirect) -> Option<Self> {
+        let location = HeaderValue::try_from(&redirect.location).ok()?;
+        let status = StatusCode::from_u16(redirect.status).ok()?;
+        let headers = uncached((LOCATION, location));
+        Some(Self::new(status, headers, String::new()))
+    }
+
+    fn refuse(refuse: &Refuse) -> Self {
+        let status = StatusCode::from_u16(refuse.status).unwrap_or(StatusCode::FORBIDDEN);
+        let mut headers = uncached(plain_text());
+        match status {
+            // RFC 9110 §15.5.2: it names a scheme.
+            StatusCode::UNAUTHORIZED => {
+                let challenge = HeaderValue::from_static("Basic realm=\"not for robots\"");
+                headers.push((WWW_AUTHENTICATE, challenge));
+            }
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
+                headers.push((RETRY_AFTER, seconds(REFUSED_FOR)));
+            }
+            _ => {}
+        }
+        Self::new(status, headers, refuse.text.clone())
+    }
+
+    /// Tells the robot what it did; all of it is visible characters.
+    fn violation(outcome: &policy::Outcome) -> Self {
+        let status = match outcome.answer {
+            Answer::TooManyRequests { .. } => StatusCode::TOO_MANY_REQUESTS,
+            _ => StatusCode::FORBIDDEN,
+        };
+        let breach = &outcome.breach;
+        let text = format!("This robot does not keep to /robots.txt: {breach}.\n");
+        Self::text(status, text)
+    }
+
+    /// Creates the head of an answer in plain text.
+    fn text(status: StatusCode, text: String) -> Self {
+        Self::new(status, uncached(plain_text()), text)
+    }
+
+    fn new(status: StatusCode, headers: Vec<(HeaderName, HeaderValue)>, text: String) -> Self {
+        let head = Arc::new(ReadyHead::new(status, headers));
+        Self { head, text }
+    }
+
+    /// Returns the response to a request; to HEAD it has no body.
+    fn response<B, R: Default + 'static>(
+        &self,
+        request: &mut Request<B>,
+        body: &TextBody,
+    ) -> Response<R> {
+        let body = if self.text.is_empty() || request.method() == Method::HEAD {
+            R::default()
+        } else {
+            body.make(self.text.clone())
+        };
+        self.head.response(body, mem::take(request.headers_mut()))
+    }
+}
+
+/// Asks whom nobody could verify to sign what it asks for again.
+fn ask_for_signature<R>(shared: &Shared, verdict: Verdict, response: &mut Response<R>) {
+    if let Some(value) = &shared.accept_signature
+        && verdict != Verdict::Verified
+        && !response.status().is_redirection()
+    {
+        let headers = response.headers_mut();
+        headers.insert(ACCEPT_SIGNATURE, value.clone());
+    }
+}
+
+/// A second that has begun is waited for to its end.
+fn seconds(wait: Duration) -> HeaderValue {
+    let seconds = wait.as_micros().div_ceil(1_000_000).max(1);
+    HeaderValue::from(u64::try_from(seconds).unwrap_or(u64::MAX))
+}
+
+fn plain_text() -> (HeaderName, HeaderValue) {
+    let value = HeaderValue::from_static("text/plain; charset=utf-8");
+    (CONTENT_TYPE, value)
+}
+
+fn uncached(first: (HeaderName, HeaderValue)) -> Vec<(HeaderName, HeaderValue)> {
+    vec![
+        first,
+        (VARY, HeaderValue::from_static("User-Agent")),
+        (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+    ]
+}

@@ -1,0 +1,140 @@
+//! The response on its way.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+use http::{HeaderValue, Response};
+use pin_project_lite::pin_project;
+
+use super::{
+    Outcome,
+    header::{add_tags, vary_by_user_agent},
+    in_place::keep_out_of_caches,
+};
+
+pin_project! {
+    /// Future of the response: the application's, or our own.
+    #[derive(Debug)]
+    pub struct ResponseFuture<F, B> {
+        #[pin]
+        state: State<F, B>,
+    }
+}
+
+pin_project! {
+    #[derive(Debug)]
+    #[project = StateProjection]
+    enum State<F, B> {
+        Passing {
+            #[pin]
+            future: Passing<F>,
+            // What the response's extensions tell of it.
+            outcome: Option<Outcome>,
+        },
+        Answered {
+            response: Option<Response<B>>,
+        },
+    }
+}
+
+pin_project! {
+    /// Future of the application's response, and what it gets.
+    #[derive(Debug)]
+    pub struct Passing<F> {
+        #[pin]
+        future: F,
+        additions: Additions,
+    }
+}
+
+/// What the response of a passing request gets.
+#[derive(Debug, Default)]
+pub(super) struct Additions {
+    /// Whether it gets `Vary: User-Agent`.
+    pub(super) varies: bool,
+    /// Its `X-Robots-Tag` headers.
+    pub(super) tags: Vec<HeaderValue>,
+    /// Whether it is a page in place of another.
+    pub(super) is_in_place: bool,
+}
+
+impl<F, B> ResponseFuture<F, B> {
+    pub(super) fn passing(future: Passing<F>, outcome: Option<Outcome>) -> Self {
+        Self {
+            state: State::Passing { future, outcome },
+        }
+    }
+
+    pub(super) fn answered(response: Response<B>) -> Self {
+        Self {
+            state: State::Answered {
+                response: Some(response),
+            },
+        }
+    }
+}
+
+impl<F> Passing<F> {
+    pub(super) fn new(future: F, additions: Additions) -> Self {
+        Self { future, additions }
+    }
+}
+
+impl Additions {
+    fn are_none(&self) -> bool {
+        !self.varies && self.tags.is_empty() && !self.is_in_place
+    }
+
+    fn add_to<B>(&mut self, response: &mut Response<B>) {
+        if self.varies {
+            vary_by_user_agent(response.headers_mut());
+        }
+        add_tags(response.headers_mut(), &mut self.tags);
+        if self.is_in_place {
+            keep_out_of_caches(response.headers_mut());
+        }
+    }
+}
+
+impl<F, B, E> Future for ResponseFuture<F, B>
+where
+    F: Future<Output = Result<Response<B>, E>>,
+{
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.project().state.project() {
+            StateProjection::Passing { future, outcome } => {
+                let mut response = ready!(future.poll(cx))?;
+                if let Some(outcome) = outcome.take() {
+                    response.extensions_mut().insert(outcome);
+                }
+                Poll::Ready(Ok(response))
+            }
+            // Nobody polls a future again that was ready; if so, it waits for ever.
+            StateProjection::Answered { response } => response
+                .take()
+                .map_or(Poll::Pending, |response| Poll::Ready(Ok(response))),
+        }
+    }
+}
+
+impl<F, B, E> Future for Passing<F>
+where
+    F: Future<Output = Result<Response<B>, E>>,
+{
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        if this.additions.are_none() {
+            // The response is large, and not moved for nothing.
+            return this.future.poll(cx);
+        }
+        let mut response = ready!(this.future.poll(cx))?;
+        this.additions.add_to(&mut response);
+        Poll::Ready(Ok(response))
+    }
+}

@@ -1,0 +1,316 @@
+//! The layer.
+
+use std::{net::IpAddr, sync::Arc};
+
+use http::{Extensions, HeaderName, HeaderValue, Uri};
+use tower_layer::Layer;
+
+use crate::clock::Clock;
+use crate::detect::SharedDetector;
+use crate::policy::{Enforcer, SharedPolicy};
+
+#[cfg(feature = "verify")]
+use super::OwnRobot;
+use super::{
+    LayerBuilder, RobotDetectionService, Stats, Verdicts,
+    answers::PreparedAnswers,
+    body::TextBody,
+    header::IdentificationHeaders,
+    own_pages::{OwnPages, OwnPath},
+    verdicts::Asked,
+};
+
+/// Layer that redirects robots on filtered paths and identifies them elsewhere.
+///
+/// Clones share everything, counters included.
+#[derive(Clone, Debug)]
+pub struct RobotDetectionLayer {
+    shared: Arc<Shared>,
+}
+
+/// What all services of one layer share.
+#[derive(Clone, Debug)]
+pub(super) struct Shared {
+    pub(super) detector: SharedDetector,
+    pub(super) policy: SharedPolicy,
+    pub(super) enforcer: Enforcer,
+    pub(super) clock: Clock,
+    pub(super) text_body: TextBody,
+    pub(super) identification: Option<IdentificationHeaders>,
+    pub(super) verdicts: Asked,
+    pub(super) accept_signature: Option<HeaderValue>,
+    pub(super) reports_outcome: bool,
+    pub(super) own_pages: OwnPages,
+    pub(super) own_paths: Vec<OwnPath>,
+    #[cfg(feature = "verify")]
+    pub(super) own_robot: Option<OwnRobot>,
+    pub(super) answers: Arc<PreparedAnswers>,
+    pub(super) stats: Arc<Stats>,
+}
+
+impl RobotDetectionLayer {
+    /// Creates a layer that follows a detector and a policy, whatever replaces them.
+    #[must_use]
+    pub fn new(detector: SharedDetector, policy: SharedPolicy) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                detector,
+                answers: Arc::new(PreparedAnswers::new(&policy)),
+                policy,
+                enforcer: Enforcer::default(),
+                clock: Clock::system(),
+                text_body: TextBody::default(),
+                identification: None,
+                verdicts: Asked::default(),
+                accept_signature: None,
+                reports_outcome: false,
+                own_pages: OwnPages::default(),
+                own_paths: Vec::new(),
+                #[cfg(feature = "verify")]
+                own_robot: None,
+                stats: Arc::default(),
+            }),
+        }
+    }
+
+    /// Creates a builder, for an application that uses nothing but the layer.
+    #[must_use]
+    pub fn builder() -> LayerBuilder {
+        LayerBuilder::default()
+    }
+
+    /// Names a request header that tells an upstream the robot's id; none by default.
+    ///
+    /// It is `unlisted` where no registry lists the robot, the host of one whose signature
+    /// holds, `nameless` without a User-Agent.
+    ///
+    /// What a client sent under that name is always removed, also where a `_`,
+    /// a `.` or another sign stands for a `-`. Bytes of the id other than
+    /// visible ASCII, and `%`, are percent-encoded.
+    ///
+    /// Where somebody is [asked for verdicts](Self::verdicts), a header of the same
+    /// name and `-verdict` tells the word for the verdict; a client's is removed likewise.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use http::HeaderName;
+    /// use robot_detection_layer::{
+    ///     detect::SharedDetector,
+    ///     layer::RobotDetectionLayer,
+    ///     policy::{Policy, SharedPolicy},
+    /// };
+    ///
+    /// let policy = SharedPolicy::new(Policy::builder().build()?);
+    /// let layer = RobotDetectionLayer::new(SharedDetector::default(), policy)
+    ///     .identification_header(HeaderName::from_static("x-robot-detection"));
+    /// # Ok::<(), robot_detection_layer::policy::PolicyError>(())
+    /// ```
+    #[must_use]
+    pub fn identification_header(self, name: HeaderName) -> Self {
+        self.with(|shared| shared.identification = Some(IdentificationHeaders::new(name)))
+    }
+
+    /// Sets who is asked for the verdicts on robots' claims; by default nobody.
+    ///
+    /// It is asked once about each request that names a listed robot, and who has
+    /// [signed](Verdicts::signer) one that no registry lists; about no other. Without it
+    /// every claim is unverifiable, and nobody who signs has a name.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use std::{net::IpAddr, sync::Arc};
+    ///
+    /// use robot_detection_layer::{
+    ///     detect::Verdict,
+    ///     layer::{RobotDetectionLayer, Verdicts, Visit},
+    ///     policy::{Policy, Spoofed},
+    /// };
+    ///
+    /// /// Trusts one robot of ours, and nobody else that says it is it.
+    /// struct Ours(IpAddr);
+    ///
+    /// impl Verdicts for Ours {
+    ///     fn verdict(&self, visit: &Visit<'_>) -> Verdict {
+    ///         match (visit.claim.id(), visit.client) {
+    ///             ("ourbot", Some(client)) if client == self.0 => Verdict::Verified,
+    ///             ("ourbot", Some(_)) => Verdict::Spoofed,
+    ///             _ => Verdict::Unverifiable,
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// let layer = RobotDetectionLayer::builder()
+    ///     .policy(Policy::builder().spoofed(Spoofed::Refuse))
+    ///     .build()?
+    ///     .verdicts(Arc::new(Ours([192, 0, 2, 7].into())))
+    ///     .client_address(|extensions| extensions.get::<IpAddr>().copied());
+    /// # Ok::<(), robot_detection_layer::layer::LayerError>(())
+    /// ```
+    #[must_use]
+    pub fn verdicts(self, verdicts: Arc<dyn Verdicts>) -> Self {
+        self.with(|shared| shared.verdicts.set_verdicts(verdicts))
+    }
+
+    /// Sets how the address of a client is found among a request's extensions.
+    ///
+    /// With axum that is `ConnectInfo`, or what a layer outside of this one has made
+    /// of `X-Forwarded-For` where it may be trusted. By default no address is known,
+    /// so that no claim is proved by one, and unlisted robots that are slowed down are
+    /// told apart by their names alone.
+    #[must_use]
+    pub fn client_address(
+        self,
+        find: impl Fn(&Extensions) -> Option<IpAddr> + Send + Sync + 'static,
+    ) -> Self {
+        self.with(|shared| shared.verdicts.set_client(find))
+    }
+
+    /// Sets an `Accept-Signature` for refused robots whose claim is not verified; by default none.
+    ///
+    /// It tells them how to sign their requests (RFC 9421 §5.1), so as to prove who
+    /// they are.
+    #[must_use]
+    pub fn accept_signature(self, value: HeaderValue) -> Self {
+        self.with(|shared| shared.accept_signature = Some(value))
+    }
+
+    /// Sets whether responses to robots carry an [`Outcome`](super::Outcome).
+    ///
+    /// They do not by default, so that a request that passes costs nothing.
+    #[must_use]
+    pub fn report_outcome(self, report: bool) -> Self {
+        self.with(|shared| shared.reports_outcome = report)
+    }
+
+    /// Holds robots to the files of an [`Enforcer`]; by default there is no file.
+    #[must_use]
+    pub fn enforcer(self, enforcer: Enforcer) -> Self {
+        self.with(|shared| shared.enforcer = enforcer)
+    }
+
+    /// Sets the clock by which the pace of robots is measured; tests move it.
+    #[must_use]
+    pub fn clock(self, clock: Clock) -> Self {
+        self.with(|shared| shared.clock = clock)
+    }
+
+    /// Sets how the body of a refusal is made; without it the body is empty.
+    ///
+    /// It has to give the type of the application's bodies: with axum,
+    /// `axum::body::Body::from`. The text is a rule's own, or tells the robot which
+    /// rule of robots.txt it broke.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use robot_detection_layer::{layer::RobotDetectionLayer, policy::Enforce};
+    /// use robot_detection_robots_txt::{Dialect, RobotsTxt};
+    ///
+    /// let file = RobotsTxt::parse(b"User-agent: *\nDisallow: /private/\n", Dialect::default());
+    /// let layer = RobotDetectionLayer::builder()
+    ///     .robots_txt(file)
+    ///     .enforce_robots_txt(Enforce::On)
+    ///     .build()?
+    ///     .refusal_body(axum::body::Body::from);
+    /// # Ok::<(), robot_detection_layer::layer::LayerError>(())
+    /// ```
+    #[must_use]
+    pub fn refusal_body<R: 'static>(self, make: fn(String) -> R) -> Self {
+        self.with(|shared| shared.text_body = TextBody::new(make))
+    }
+
+    /// Sets how a page of heaven is found that is made from the one a robot asks for.
+    ///
+    /// It is asked about redirects alone, with the URL that the robot asked for
+    /// and the redirect's location; what it returns takes the place of that. It
+    /// must not wait for anything.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use http::HeaderValue;
+    /// use robot_detection_layer::layer::RobotDetectionLayer;
+    ///
+    /// let layer = RobotDetectionLayer::builder().build()?.own_pages(|asked, _| {
+    ///     let has_page = asked.path() == "/members-only-stuff/a";
+    ///     has_page.then(|| HeaderValue::from_static("/robot-heaven/members-only-stuff/a.htm"))
+    /// });
+    /// # Ok::<(), robot_detection_layer::layer::LayerError>(())
+    /// ```
+    #[must_use]
+    pub fn own_pages(
+        self,
+        find: impl Fn(&Uri, &HeaderValue) -> Option<HeaderValue> + Send + Sync + 'static,
+    ) -> Self {
+        self.with(|shared| shared.own_pages = OwnPages::new(find))
+    }
+
+    /// Adds a path of the program's own pages; there is none by default.
+    ///
+    /// Whoever asks for it, or for what is below it, passes and is no visitor: no claim
+    /// is looked into, nothing is counted, and no rule nor robots.txt is held against them.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use robot_detection_layer::layer::RobotDetectionLayer;
+    ///
+    /// let layer = RobotDetectionLayer::builder().build()?.own_path("/robot-detection/admin");
+    /// # Ok::<(), robot_detection_layer::layer::LayerError>(())
+    /// ```
+    #[must_use]
+    pub fn own_path(self, path: &str) -> Self {
+        self.with(|shared| shared.own_paths.push(OwnPath::new(path)))
+    }
+
+    /// Lets the site robot of our own sites pass; by default there is none.
+    ///
+    /// Its requests are no visits: they count nowhere.
+    #[cfg(feature = "verify")]
+    #[must_use]
+    pub fn own_robot(self, own: OwnRobot) -> Self {
+        self.with(|shared| shared.own_robot = Some(own))
+    }
+
+    /// Returns the counters.
+    #[must_use]
+    pub fn stats(&self) -> &Arc<Stats> {
+        &self.shared.stats
+    }
+
+    /// Returns the detector that the layer follows.
+    #[must_use]
+    pub fn detector(&self) -> &SharedDetector {
+        &self.shared.detector
+    }
+
+    /// Returns the policy that the layer follows.
+    #[must_use]
+    pub fn policy(&self) -> &SharedPolicy {
+        &self.shared.policy
+    }
+
+    /// Returns what holds robots to robots.txt: settings, files and violations.
+    #[must_use]
+    pub fn robots_txt(&self) -> &Enforcer {
+        &self.shared.enforcer
+    }
+
+    fn with(self, change: impl FnOnce(&mut Shared)) -> Self {
+        let mut shared = Arc::unwrap_or_clone(self.shared);
+        change(&mut shared);
+        Self {
+            shared: Arc::new(shared),
+        }
+    }
+}
+
+impl<S> Layer<S> for RobotDetectionLayer {
+    type Service = RobotDetectionService<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        RobotDetectionService::new(inner, Arc::clone(&self.shared))
+    }
+}

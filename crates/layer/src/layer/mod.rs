@@ -1,0 +1,153 @@
+//! Tower layer that carries decisions out.
+//!
+//! [`RobotDetectionLayer`] wraps any service of HTTP requests, such as an axum
+//! router. For each request it asks the detector which robot the User-Agent
+//! names and the policy what to do:
+//!
+//! - a hit is answered here: the redirect's status, `Location`,
+//!   `Vary: User-Agent` and `Cache-Control: no-store`, and no body;
+//! - what a [rule](crate::policy#rules) refuses or slows down is answered here too:
+//!   the status, a text (see [`RobotDetectionLayer::refusal_body`]), the same
+//!   headers, and `Retry-After` with 429 and 503;
+//! - what a rule serves in place goes on, as a request for the page of heaven that
+//!   carries [`ServedInPlace`]. Its response gets `Vary: User-Agent`, and
+//!   `Cache-Control: no-store` unless it says something of that itself;
+//! - any other request passes. One that comes from a robot carries an
+//!   [`Identification`] in its extensions, and, if
+//!   [so configured](RobotDetectionLayer::identification_header), a header for
+//!   an upstream. What passes on a filtered path gets `Vary: User-Agent` added
+//!   to the response, so that no cache serves a person's page to a robot;
+//! - a robot that asks for what the [robots.txt in force](crate::policy#robots-txt)
+//!   disallows, or that comes faster than its `Crawl-delay`, is refused if
+//!   [so configured](LayerBuilder::enforce_robots_txt): the status, a text that names
+//!   the rule (see [`RobotDetectionLayer::refusal_body`]), `Vary: User-Agent` and
+//!   `Cache-Control: no-store`.
+//!
+//! A User-Agent is a claim. [`RobotDetectionLayer::verdicts`] sets who is asked whether it is
+//! true, about each request that names a listed robot: [rules](crate::policy#verdicts) and
+//! the treatment of impostors go by it, [`Identification`] and [`Outcome`] tell it, and so
+//! does a header for an upstream. The answer has to come at once, from memory; the layer
+//! alone never waits for a verdict that is pending, as it does not clone the inner
+//! service: `robot-detection serve` does where a rule asks for it.
+//!
+//! Responses of what passes get the `X-Robots-Tag` headers that
+//! [rules](crate::policy::TagRule) of the policy add.
+//!
+//! In a [dry run](crate::policy::PolicyBuilder::dry_run) everything passes as people's
+//! requests do; what would be done is counted in [`Stats`] and told in [`Outcome`].
+//!
+//! Errors are those of the inner service; the layer adds none. Detector and
+//! policy can be exchanged while requests are served.
+//!
+//! Put it outside of the login, around the whole application: a router nested
+//! in another sees a path without the prefix it is nested under.
+//!
+//! # Pages served in place
+//!
+//! A page is served in place by another URL within the application, so the layer
+//! has to stand *outside of the router*: axum's `Router::layer` stands inside, behind
+//! the choice of the route, and the robot would get the page that it must not see.
+//! Wrap the router, and serve the whole:
+//!
+//! ```no_run
+//! use axum::{Router, ServiceExt, extract::Request, routing::get};
+//! use robot_detection_layer::{layer::RobotDetectionLayer, policy::{Action, Policy, Rule}};
+//! use tower_layer::Layer;
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let policy = Policy::builder().rule(Rule::builder(Action::Serve));
+//! let detection = RobotDetectionLayer::builder().policy(policy).build()?;
+//! let router: Router = Router::new().route("/robot-heaven/", get(async || "for robots"));
+//! let app = detection.layer(router);
+//! let listener = tokio::net::TcpListener::bind("127.0.0.1:3000").await?;
+//! axum::serve(listener, ServiceExt::<Request>::into_make_service(app)).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Cost
+//!
+//! A request that names no robot and is not on a filtered path takes no lock
+//! and allocates nothing, the very first of a thread apart. On a filtered path
+//! its response may have to make room for `Vary`. A robot's request that passes
+//! allocates for its `Identification`; a redirect or refusal for its headers, and so does
+//! a response that gets an `X-Robots-Tag`. Asking robots.txt adds neither lock nor
+//! allocation, but for the first request of a robot, a URL with escapes, and what
+//! breaks a rule. A robot that a rule slows down costs a short lock of that rule. A verdict
+//! costs what whoever is asked for it takes, and nothing of people's requests.
+//!
+//! # Example
+//!
+//! ```
+//! use axum::{Extension, Router, http::HeaderName, routing::get};
+//! use robot_detection_layer::{
+//!     layer::{Identification, RobotDetectionLayer},
+//!     registry::{Pattern, PatternKind, Robot, Source},
+//! };
+//!
+//! async fn heaven(robot: Option<Extension<Identification>>) -> String {
+//!     match robot {
+//!         Some(Extension(found)) => format!("Welcome, {}.", found.id()),
+//!         None => "Welcome, whoever you are.".to_owned(),
+//!     }
+//! }
+//!
+//! let mut robot = Robot::new("examplebot", Source::manual());
+//! robot.patterns = vec![Pattern::new(PatternKind::Token, "ExampleBot")];
+//!
+//! let detection = RobotDetectionLayer::builder()
+//!     .filter_patterns(["/members-only-stuff/*"])
+//!     .redirect_url("/robot-heaven/")
+//!     .robots([robot])
+//!     .build()?;
+//! let app: Router = Router::new()
+//!     .route("/robot-heaven/", get(heaven))
+//!     .route("/members-only-stuff/", get(async || "for members"))
+//!     .layer(detection);
+//! # Ok::<(), robot_detection_layer::layer::LayerError>(())
+//! ```
+
+mod answers;
+mod body;
+mod builder;
+mod course;
+mod future;
+mod header;
+mod identification;
+mod in_place;
+#[expect(
+    clippy::module_inception,
+    reason = "the file of a Tower layer is named for it, beside service and future"
+)]
+mod layer;
+mod outcome;
+mod own_pages;
+#[cfg(feature = "verify")]
+mod own_robot;
+mod ready_head;
+mod service;
+mod signature;
+mod stats;
+mod verdicts;
+
+pub use builder::{LayerBuilder, LayerError};
+#[doc(hidden)]
+pub use future::Passing;
+pub use future::ResponseFuture;
+pub use identification::{Identification, ListedRobot};
+pub use in_place::ServedInPlace;
+pub use layer::RobotDetectionLayer;
+pub use outcome::Outcome;
+#[cfg(feature = "verify")]
+pub use own_robot::OwnRobot;
+#[doc(hidden)]
+pub use ready_head::ReadyHead;
+pub use service::RobotDetectionService;
+#[doc(hidden)]
+pub use service::{OWN_PAGE, Reply};
+#[doc(hidden)]
+pub use signature::signed_claim;
+pub use stats::{Front, Stats, WouldStats};
+#[doc(hidden)]
+pub use verdicts::{Client, Pending};
+pub use verdicts::{Settling, Verdicts, Visit};

@@ -1,0 +1,227 @@
+//! What was decided about a request, for access logs and metrics.
+
+use std::sync::Arc;
+
+use crate::detect::{Claim, Kind, NAMELESS, SigningHost, UNLISTED, Verdict};
+use crate::policy::Action;
+use crate::registry::{Purpose, Robot};
+
+/// Outcome of one request: who asked, what was decided, and what decided it.
+///
+/// Where [asked to](super::RobotDetectionLayer::report_outcome), the layer puts
+/// one into the extensions of the response to a robot. The response to a person
+/// has none, so that people's requests cost nothing: their outcome is the default.
+/// Requests of the program's own have one that [says so](Self::is_own).
+/// A clone copies no text.
+///
+/// # Example
+///
+/// ```
+/// use http::Response;
+/// use robot_detection_layer::layer::Outcome;
+///
+/// fn line(response: &Response<String>) -> String {
+///     let outcome = response.extensions().get::<Outcome>().cloned().unwrap_or_default();
+///     format!("{} {}", outcome.robot().unwrap_or("-"), outcome.decision())
+/// }
+///
+/// assert_eq!(line(&Response::default()), "- pass");
+/// ```
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Outcome {
+    visitor: Visitor,
+    verdict: Option<Verdict>,
+    decision: Action,
+    is_dry_run: bool,
+    cause: Cause,
+}
+
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+enum Visitor {
+    #[default]
+    Person,
+    Listed(Arc<Robot>),
+    Unlisted(Purpose),
+    /// By the signature of the request; the host, where it holds.
+    Signed(Purpose, Option<SigningHost>),
+    Nameless,
+    /// People who share a User-Agent, by the record of it.
+    Shared(Arc<Robot>),
+    /// The site robot of the program, or whoever looks at its pages.
+    Own,
+}
+
+/// What decided.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Cause {
+    /// A rule, by its label.
+    Rule(Arc<str>),
+    /// A setting or a step, by a word.
+    Word(&'static str),
+}
+
+impl Outcome {
+    pub(super) fn new(claim: &Claim<'_>, decision: Action, cause: Cause) -> Self {
+        Self {
+            visitor: match claim {
+                Claim::Listed(listed) => Visitor::Listed(Arc::clone(listed.robot)),
+                Claim::Unlisted(_) => Visitor::Unlisted(claim.purpose()),
+                Claim::Signed(signed) => Visitor::Signed(claim.purpose(), signed.signer.clone()),
+                Claim::Nameless => Visitor::Nameless,
+                Claim::Shared(shared) => Visitor::Shared(Arc::clone(shared.robot)),
+            },
+            verdict: None,
+            decision,
+            is_dry_run: false,
+            cause,
+        }
+    }
+
+    /// Creates the outcome of a request that is no visit of the site; `cause` says why.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn own(cause: &'static str) -> Self {
+        Self {
+            visitor: Visitor::Own,
+            cause: Cause::Word(cause),
+            ..Self::default()
+        }
+    }
+
+    /// Says what became of the claim, where somebody looked into it.
+    pub(super) fn verdict_of(mut self, verdict: Option<Verdict>) -> Self {
+        self.verdict = verdict;
+        self
+    }
+
+    /// Says whether the decision was only noted.
+    pub(super) fn dry_run(mut self, is_dry_run: bool) -> Self {
+        self.is_dry_run = is_dry_run;
+        self
+    }
+
+    /// Returns the kind of visitor; `None` where the request [is the program's own](Self::is_own).
+    #[must_use]
+    pub fn kind(&self) -> Option<Kind> {
+        match &self.visitor {
+            Visitor::Person => Some(Kind::Person),
+            Visitor::Listed(_) => Some(Kind::Listed),
+            Visitor::Unlisted(_) | Visitor::Signed(..) => Some(Kind::Unlisted),
+            Visitor::Nameless => Some(Kind::Nameless),
+            Visitor::Shared(_) => Some(Kind::Shared),
+            Visitor::Own => None,
+        }
+    }
+
+    /// Returns `true` if the request is the program's own, which counts as no visit.
+    ///
+    /// Its site robot and [its own pages](super::RobotDetectionLayer::own_path) make such
+    /// requests.
+    #[must_use]
+    pub fn is_own(&self) -> bool {
+        self.visitor == Visitor::Own
+    }
+
+    /// Returns the robot's id, `unlisted` where no registry lists it, `None` for people.
+    ///
+    /// Whoever sends no User-Agent is `nameless`, and an unlisted robot whose signature holds
+    /// has the name of its [signer](Self::signer).
+    #[must_use]
+    pub fn robot(&self) -> Option<&str> {
+        match &self.visitor {
+            Visitor::Person | Visitor::Shared(_) | Visitor::Own => None,
+            Visitor::Listed(robot) => Some(&robot.id),
+            Visitor::Unlisted(_) => Some(UNLISTED),
+            Visitor::Signed(_, signer) => {
+                Some(signer.as_ref().map_or(UNLISTED, SigningHost::as_str))
+            }
+            Visitor::Nameless => Some(NAMELESS),
+        }
+    }
+
+    /// Returns the robot, where a registry lists it.
+    #[must_use]
+    pub fn listed(&self) -> Option<&Arc<Robot>> {
+        match &self.visitor {
+            Visitor::Listed(robot) => Some(robot),
+            _ => None,
+        }
+    }
+
+    /// Returns who has signed the request, where that is proven and no registry lists it.
+    #[must_use]
+    pub fn signer(&self) -> Option<&SigningHost> {
+        match &self.visitor {
+            Visitor::Signed(_, signer) => signer.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Returns the record of the User-Agent, where it is one that many people share.
+    #[must_use]
+    pub fn shared(&self) -> Option<&Arc<Robot>> {
+        match &self.visitor {
+            Visitor::Shared(record) => Some(record),
+            _ => None,
+        }
+    }
+
+    /// Returns what the robot is for, `None` for people.
+    #[must_use]
+    pub fn purpose(&self) -> Option<Purpose> {
+        match &self.visitor {
+            Visitor::Person | Visitor::Shared(_) | Visitor::Own => None,
+            Visitor::Listed(robot) => Some(robot.purpose),
+            Visitor::Unlisted(purpose) | Visitor::Signed(purpose, _) => Some(*purpose),
+            Visitor::Nameless => Some(Purpose::Unknown),
+        }
+    }
+
+    /// Returns the verdict on the claim; `None` for a person, and where nobody proves claims.
+    #[must_use]
+    pub fn verdict(&self) -> Option<Verdict> {
+        self.verdict
+    }
+
+    /// Returns what was decided: one of five words, whatever decided it.
+    ///
+    /// In a [dry run](Self::is_dry_run) the request passed all the same.
+    #[must_use]
+    pub fn decision(&self) -> Action {
+        self.decision
+    }
+
+    /// Tells whether the decision was only noted: the request passed.
+    #[must_use]
+    pub fn is_dry_run(&self) -> bool {
+        self.is_dry_run
+    }
+
+    /// Returns the label of the rule that decided, if one did: `rule "its name"` or `rule 2`.
+    #[must_use]
+    pub fn rule(&self) -> Option<&str> {
+        match &self.cause {
+            Cause::Rule(label) => Some(label),
+            Cause::Word(_) => None,
+        }
+    }
+
+    /// Returns what decided: a rule's label, or one of a fixed set of words.
+    ///
+    /// Words are `deny`, `spoofed` and `purpose` of what is redirected or refused,
+    /// `robots.txt` and `crawl-delay`, and of what passes those of
+    /// [`PassReason`](crate::policy::PassReason::as_str), `own-robot` and `own-page`.
+    #[must_use]
+    pub fn cause(&self) -> &str {
+        match &self.cause {
+            Cause::Rule(label) => label,
+            Cause::Word(word) => word,
+        }
+    }
+}
+
+impl Default for Cause {
+    fn default() -> Self {
+        Self::Word("not-a-robot")
+    }
+}

@@ -1,0 +1,505 @@
+//! The service around the application.
+
+use std::{
+    convert::Infallible,
+    net::IpAddr,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use http::{Request, Response};
+use tower_service::Service;
+use tracing::debug;
+
+use crate::detect::{Claim, Verdict};
+use crate::policy::{self, Action, Judgement, Policy, Visitor};
+
+#[cfg(feature = "verify")]
+use super::OwnRobot;
+use super::verdicts::{Client, Pending};
+use super::{
+    Identification, Outcome, ResponseFuture, Stats,
+    answers::{Answered, Answers, answer},
+    course::{Course, Sender},
+    future::{Additions, Passing},
+    header::{self, claim, parts_for, tag_value},
+    in_place,
+    layer::Shared,
+    ready_head::ReadyHead,
+};
+
+/// Why whoever looks at a page of the program is no visitor.
+pub const OWN_PAGE: &str = "own-page";
+
+/// Service that redirects, refuses or slows robots down and passes everything else on.
+///
+/// Made by [`RobotDetectionLayer`](super::RobotDetectionLayer).
+#[derive(Clone, Debug)]
+pub struct RobotDetectionService<S> {
+    inner: S,
+    shared: Arc<Shared>,
+}
+
+impl<S> RobotDetectionService<S> {
+    pub(super) fn new(inner: S, shared: Arc<Shared>) -> Self {
+        Self { inner, shared }
+    }
+}
+
+impl<S, B, R> Service<Request<B>> for RobotDetectionService<S>
+where
+    S: Service<Request<B>, Response = Response<R>>,
+    R: Default + 'static,
+{
+    type Response = Response<R>;
+    type Error = S::Error;
+    type Future = ResponseFuture<S::Future, R>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
+        let verdicts = &self.shared.verdicts;
+        let client = |request: &_| verdicts.client(request);
+        let Ok(decided) = self
+            .shared
+            .decide(&mut request, client, |_, request, claim| {
+                Ok::<_, Infallible>(verdicts.verdict(request, claim))
+            });
+        match decided {
+            Decided::Answered(answered, outcome) => {
+                let mut response = answered.into_response(&mut request);
+                if let Some(outcome) = outcome {
+                    response.extensions_mut().insert(outcome);
+                }
+                ResponseFuture::answered(response)
+            }
+            Decided::Passing(additions, outcome) => {
+                let future = Passing::new(self.inner.call(request), additions);
+                ResponseFuture::passing(future, outcome)
+            }
+        }
+    }
+}
+
+impl<S> RobotDetectionService<S> {
+    /// Does what a call does, and tells the outcome apart; `pass` asks the application.
+    ///
+    /// The request stays where it is; of one that passes, `pass` takes out what it needs.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the verdict on its claim that it is to wait for.
+    pub fn respond<B, R, F>(
+        &self,
+        request: &mut Request<B>,
+        client: Client,
+        pass: impl FnOnce(&S, &mut Request<B>) -> F,
+    ) -> Result<Reply<F, R>, Pending>
+    where
+        R: Default + 'static,
+    {
+        let verdicts = &self.shared.verdicts;
+        let network = |_: &_| client.network;
+        let decided = self
+            .shared
+            .decide(request, network, |policy, request, claim| {
+                verdicts.verdict_or_pending(policy, request, claim, client)
+            })?;
+        Ok(self.reply(request, decided, pass))
+    }
+
+    /// Does what a call does once the request has waited for a verdict.
+    pub fn respond_settled<B, R, F>(
+        &self,
+        request: &mut Request<B>,
+        client: Client,
+        verdict: Verdict,
+        pass: impl FnOnce(&S, &mut Request<B>) -> F,
+    ) -> Reply<F, R>
+    where
+        R: Default + 'static,
+    {
+        let network = |_: &_| client.network;
+        let Ok(decided) = self.shared.decide(request, network, |_, _, _| {
+            Ok::<_, Infallible>(Some(verdict))
+        });
+        self.reply(request, decided, pass)
+    }
+
+    fn reply<B, R, F>(
+        &self,
+        request: &mut Request<B>,
+        decided: Decided<R>,
+        pass: impl FnOnce(&S, &mut Request<B>) -> F,
+    ) -> Reply<F, R> {
+        match decided {
+            Decided::Answered(Answered::Made(response), outcome) => Reply::Now(response, outcome),
+            Decided::Answered(Answered::Ready(head), outcome) => Reply::Ready(head, outcome),
+            Decided::Passing(additions, outcome) => {
+                let future = pass(&self.inner, request);
+                Reply::Later(Passing::new(future, additions), outcome)
+            }
+        }
+    }
+}
+
+/// What comes of a request, and its outcome where that is to be told.
+#[derive(Debug)]
+pub enum Reply<F, R> {
+    /// The layer has answered it.
+    Now(Response<R>, Option<Outcome>),
+    /// So it has, with what was made before.
+    Ready(Arc<ReadyHead>, Option<Outcome>),
+    /// The application was asked.
+    Later(Passing<F>, Option<Outcome>),
+}
+
+/// What was decided about a request.
+enum Decided<R> {
+    /// The layer answers it.
+    Answered(Answered<R>, Option<Outcome>),
+    /// It goes on, and its response gets additions.
+    Passing(Additions, Option<Outcome>),
+}
+
+impl Shared {
+    /// Decides about a request, which is ready to go on if it passes.
+    ///
+    /// `look` finds what is known of a claim; where it fails nothing is done.
+    ///
+    /// `client` finds the address that the request comes from.
+    fn decide<B, R: Default + 'static, W>(
+        &self,
+        request: &mut Request<B>,
+        client: impl FnOnce(&Request<B>) -> Option<IpAddr>,
+        look: impl FnOnce(&Policy, &Request<B>, &mut Claim<'_>) -> Result<Option<Verdict>, W>,
+    ) -> Result<Decided<R>, W> {
+        let detector = self.detector.load();
+        let (mut claim, user_agent) = claim(&detector, request.headers()).unzip();
+        let answers = self.answers.in_force(&self.policy);
+        let policy = &*answers.policy;
+        let own = self.own(request);
+        let told = match &mut claim {
+            Some(claim) if own.is_none() => look(policy, request, claim)?,
+            _ => None,
+        };
+        let verdict = told.unwrap_or_default();
+        let visitor = claim.as_ref().map(|claim| Visitor { claim, verdict });
+        let asked = parts_for(policy, request);
+        let judgement = policy.judge(&asked, visitor);
+        let named = || (header::host(request), header::target(request));
+        let judgement = self.enforcer.unless_named(judgement, named);
+        let mut course = match (visitor, user_agent) {
+            (Some(visitor), Some(user_agent)) if own.is_none() => {
+                let sender = Sender {
+                    visitor,
+                    user_agent,
+                    client: client(request),
+                };
+                Course::find(self, policy, request, sender, judgement)
+            }
+            _ => Course::Pass,
+        };
+        let mut outcome = own.filter(|_| self.reports_outcome).map(Outcome::own);
+        if let (Some(claim), None) = (&claim, own) {
+            outcome = self.outcome(policy, claim, &course, &judgement);
+            outcome = outcome.map(|outcome| outcome.verdict_of(told));
+            if policy.is_dry_run() {
+                note(self, request, claim, &course);
+                course = Course::Pass;
+            }
+        }
+        let mut additions = match course {
+            Course::Pass | Course::Serve(_) => additions(policy, &judgement, &asked, visitor),
+            _ => Additions::default(),
+        };
+        if let Some(answered) = answer(self, &answers, request, &course, verdict) {
+            return Ok(Decided::Answered(answered, outcome));
+        }
+        identify(request, visitor, told, self);
+        additions.is_in_place = serve_in_place(&answers, request, &course);
+        if own.is_none() {
+            if let Some(Claim::Shared(shared)) = &claim {
+                self.stats.count_shared(shared);
+            }
+            Stats::count(match (&claim, additions.is_in_place) {
+                (None, _) | (Some(Claim::Shared(_)), false) => &self.stats.people,
+                (Some(Claim::Nameless), false) => &self.stats.nameless_passed,
+                (Some(_), false) => &self.stats.robots_passed,
+                (Some(_), true) => &self.stats.robots_served,
+            });
+        }
+        Ok(Decided::Passing(additions, outcome))
+    }
+
+    /// Returns why a request is no visit of the site, where it is none.
+    fn own<B>(&self, request: &Request<B>) -> Option<&'static str> {
+        let path = request.uri().path();
+        if self.is_own_robot(request) {
+            Some("own-robot")
+        } else if self.own_paths.iter().any(|own| own.contains(path)) {
+            Some(OWN_PAGE)
+        } else {
+            None
+        }
+    }
+
+    /// Returns `true` if a request comes from the site robot of our own sites.
+    #[cfg(feature = "verify")]
+    fn is_own_robot<B>(&self, request: &Request<B>) -> bool {
+        let own = self.own_robot.as_ref();
+        own.is_some_and(|own| own.has_sent(request, || self.clock.now_ms()))
+    }
+
+    /// Returns `false`: without `verify` nobody could know it.
+    #[cfg(not(feature = "verify"))]
+    #[expect(clippy::unused_self, reason = "the other one needs it")]
+    fn is_own_robot<B>(&self, _: &Request<B>) -> bool {
+        false
+    }
+
+    /// Returns what is told of a robot's request, where somebody wants to know.
+    fn outcome(
+        &self,
+        policy: &Policy,
+        claim: &Claim<'_>,
+        course: &Course<'_>,
+        judgement: &Judgement<'_>,
+    ) -> Option<Outcome> {
+        let action = course.action();
+        self.reports_outcome.then(|| {
+            let outcome = Outcome::new(claim, action, course.cause(judgement));
+            outcome.dry_run(policy.is_dry_run() && action != Action::Pass)
+        })
+    }
+}
+
+/// Returns what the response gets if the request passes.
+fn additions(
+    policy: &Policy,
+    judgement: &Judgement<'_>,
+    asked: &policy::Request<'_>,
+    visitor: Option<Visitor<'_>>,
+) -> Additions {
+    let tags = policy.tags(asked, visitor);
+    let varies = judgement.decision.depends_on_user_agent() || tags.depends_on_user_agent;
+    Additions {
+        varies: varies && !policy.is_dry_run(),
+        tags: tags.values.into_iter().filter_map(tag_value).collect(),
+        ..Additions::default()
+    }
+}
+
+/// Notes what would be done in a dry run.
+#[cold]
+fn note<B>(shared: &Shared, request: &Request<B>, claim: &Claim<'_>, course: &Course<'_>) {
+    let action = course.action();
+    let Some(counter) = shared.stats.would(action) else {
+        return;
+    };
+    Stats::count(counter);
+    let (robot, path) = (claim.id(), request.uri().path());
+    debug!(robot, %action, "dry run: {action} would be the answer to {robot:?} at {path:?}");
+}
+
+/// Asks for the page of a rule that serves in place; tells whether it does.
+fn serve_in_place<B>(answers: &Answers, request: &mut Request<B>, course: &Course<'_>) -> bool {
+    let Course::Serve(rule) = course else {
+        return false;
+    };
+    let page = answers.page(rule);
+    page.map(|page| in_place::ask_for(request, page)).is_some()
+}
+
+/// Tells handlers and the upstream of the robot, and removes what others told of one.
+///
+/// `told` is the verdict, where somebody was asked for it.
+fn identify<B>(
+    request: &mut Request<B>,
+    visitor: Option<Visitor<'_>>,
+    told: Option<Verdict>,
+    shared: &Shared,
+) {
+    request.extensions_mut().remove::<Identification>();
+    match &shared.identification {
+        Some(headers) => headers.remove_forged(request.headers_mut()),
+        #[cfg(feature = "verify")]
+        None if shared.own_robot.is_some() => OwnRobot::take_off(request.headers_mut()),
+        None => {}
+    }
+    let Some(visitor) = visitor else { return };
+    let Some(identification) = Identification::of(visitor) else {
+        return;
+    };
+    request.extensions_mut().insert(identification);
+    if let Some(headers) = &shared.identification {
+        headers.add(request.headers_mut(), visitor.claim.id(), told);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{future::ready, time::Duration};
+
+    use tower_layer::Layer as _;
+
+    use super::*;
+    use crate::layer::{RobotDetectionLayer, Settling, Verdicts, Visit};
+    use crate::policy::Rule;
+    use crate::registry::{Pattern, PatternKind, Robot, Source};
+
+    /// Knows nothing yet, and that an address is the robot's when waited for.
+    struct Slow {
+        settles: bool,
+    }
+
+    impl Verdicts for Slow {
+        fn verdict(&self, _: &Visit<'_>) -> Verdict {
+            Verdict::Pending
+        }
+
+        fn settled(&self, visit: &Visit<'_>) -> Option<Settling> {
+            let is_it = visit.client == Some(CLIENT);
+            let verdict = if is_it {
+                Verdict::Verified
+            } else {
+                Verdict::Spoofed
+            };
+            self.settles
+                .then(|| -> Settling { Box::pin(ready(verdict)) })
+        }
+    }
+
+    const CLIENT: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 7));
+
+    fn layer() -> RobotDetectionLayer {
+        let mut robot = Robot::new("examplebot", Source::manual());
+        robot.patterns = vec![Pattern::new(PatternKind::Token, "ExampleBot")];
+        let rule = Rule::builder(Action::Pass).verdicts([Verdict::Verified]);
+        let policy = Policy::builder().rule(rule.wait(Duration::from_millis(500)));
+        RobotDetectionLayer::builder()
+            .policy(policy)
+            .robots([robot])
+            .build()
+            .unwrap()
+    }
+
+    fn service(settles: bool) -> RobotDetectionService<&'static str> {
+        layer()
+            .verdicts(Arc::new(Slow { settles }))
+            .layer("the application")
+    }
+
+    fn by(address: IpAddr) -> Client {
+        by_scheme(address, None)
+    }
+
+    fn by_scheme(address: IpAddr, scheme: Option<&'static str>) -> Client {
+        Client {
+            address,
+            network: Some(address),
+            scheme,
+        }
+    }
+
+    fn request(path: &str) -> Request<&'static str> {
+        let request = Request::get(path).header("user-agent", "ExampleBot/1.0");
+        request.body("the body").unwrap()
+    }
+
+    /// Says whether a request is passed on, body and all.
+    fn passes(reply: Reply<&'static str, ()>) -> bool {
+        match reply {
+            Reply::Now(response, _) => {
+                assert_eq!(response.status(), 302);
+                false
+            }
+            Reply::Ready(head, _) => {
+                assert_eq!(head.status(), 302);
+                false
+            }
+            Reply::Later(..) => true,
+        }
+    }
+
+    fn pass(_: &&'static str, request: &mut Request<&'static str>) -> &'static str {
+        assert_eq!(request.headers().len(), 1);
+        request.body()
+    }
+
+    #[test]
+    fn a_request_waits_where_a_rule_does_and_is_decided_by_what_is_known_then() {
+        let service = service(true);
+        for (client, verdict, is_passed) in [
+            (CLIENT, Verdict::Verified, true),
+            ([192, 0, 2, 8].into(), Verdict::Spoofed, false),
+        ] {
+            let mut asked = request("/members-only-stuff/a");
+            let waiting = service.respond::<_, (), _>(&mut asked, by(client), pass);
+            let pending = waiting.err().unwrap();
+            assert_eq!(pending.limit, Duration::from_millis(500));
+            let mut settling = pending.settling;
+            let context = &mut Context::from_waker(std::task::Waker::noop());
+            let settled = settling.as_mut().poll(context);
+            assert_eq!(settled, Poll::Ready(verdict));
+            let reply = service.respond_settled(&mut asked, by(client), verdict, pass);
+            assert_eq!(passes(reply), is_passed);
+        }
+        let mut late = request("/members-only-stuff/a");
+        let reply = service.respond_settled(&mut late, by(CLIENT), Verdict::Pending, pass);
+        assert!(!passes(reply), "the time is over");
+    }
+
+    /// Says which scheme it is told of, on either way to be asked.
+    #[derive(Clone, Default)]
+    struct Schemes(Arc<std::sync::Mutex<Vec<Option<String>>>>);
+
+    impl Verdicts for Schemes {
+        fn verdict(&self, visit: &Visit<'_>) -> Verdict {
+            let scheme = visit.scheme.map(str::to_owned);
+            self.0.lock().unwrap().push(scheme);
+            Verdict::Unverifiable
+        }
+    }
+
+    #[test]
+    fn the_scheme_is_that_which_the_server_knows() {
+        let schemes = Schemes::default();
+        let service = layer().verdicts(Arc::new(schemes.clone())).layer("it");
+        let told = |target: &str, scheme| {
+            let (mut asked, address) = (request(target), CLIENT);
+            let reply = service.respond::<_, (), _>(&mut asked, by_scheme(address, scheme), pass);
+            assert!(passes(reply.unwrap()));
+            schemes.0.lock().unwrap().pop().unwrap()
+        };
+        let (relative, absolute) = ("/a", "http://a.example/a");
+        assert_eq!(told(relative, None), None);
+        assert_eq!(told(relative, Some("http")).as_deref(), Some("http"));
+        assert_eq!(told(absolute, None), None);
+        assert_eq!(told(absolute, Some("https")).as_deref(), Some("https"));
+
+        let inner = tower::service_fn(async |_: Request<&'static str>| {
+            Ok::<_, Infallible>(Response::new(()))
+        });
+        let mut service = layer().verdicts(Arc::new(schemes.clone())).layer(inner);
+        for target in [relative, absolute] {
+            drop(service.call(request(target)));
+            let told = schemes.0.lock().unwrap().pop().unwrap();
+            assert_eq!(told, None, "{target}");
+        }
+    }
+
+    #[test]
+    fn a_request_does_not_wait_where_nothing_hangs_on_it() {
+        for (settles, path, is_passed) in [
+            (true, "/elsewhere", true),
+            (false, "/members-only-stuff/a", false),
+        ] {
+            let mut asked = request(path);
+            let reply = service(settles).respond(&mut asked, by(CLIENT), pass);
+            assert_eq!(passes(reply.unwrap()), is_passed, "{path}");
+        }
+    }
+}

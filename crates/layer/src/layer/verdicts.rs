@@ -1,0 +1,218 @@
+//! Who is asked for the verdict on a robot's claim.
+
+use std::time::Duration;
+use std::{fmt, net::IpAddr, pin::Pin, sync::Arc};
+
+use http::{Extensions, HeaderMap, Method, Request, Uri};
+
+use crate::detect::{Claim, Kind, SigningHost, Verdict};
+use crate::policy::{Policy, Visitor};
+
+use super::header;
+
+/// Request of a robot, as whoever proves its claim looks at it.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Visit<'v> {
+    /// What the robot says that it is.
+    pub claim: &'v Claim<'v>,
+    /// Address of the client, where it is known.
+    pub client: Option<IpAddr>,
+    /// Method of the request.
+    pub method: &'v Method,
+    /// Target of the request.
+    pub uri: &'v Uri,
+    /// Headers of the request.
+    pub headers: &'v HeaderMap,
+    /// Scheme that the client used, where the server knows it for sure.
+    ///
+    /// The target of a request tells what the client, or a proxy before it, has
+    /// written there, and that is not the same.
+    pub scheme: Option<&'v str>,
+}
+
+/// Source of verdicts on robots' claims; it answers at once, from memory.
+pub trait Verdicts: Send + Sync + 'static {
+    /// Returns what is known of a claim now; a proof may begin in the background.
+    fn verdict(&self, visit: &Visit<'_>) -> Verdict;
+
+    /// Returns the end of a proof that is under way, to be waited for.
+    ///
+    /// It is asked after [`verdict`](Self::verdict) has said that the verdict is
+    /// pending, where a rule [waits](crate::policy::RuleBuilder::wait) for it.
+    /// Dropped, it ends nothing but the waiting. By default nothing is waited for.
+    fn settled(&self, visit: &Visit<'_>) -> Option<Settling> {
+        let _ = visit;
+        None
+    }
+
+    /// Returns who has signed a request of a robot that no registry lists.
+    ///
+    /// It is asked once of each request whose claim is a [signed](Claim::Signed) one, and
+    /// names nobody before the signature holds. By default nobody is.
+    fn signer(&self, visit: &Visit<'_>) -> Option<SigningHost> {
+        let _ = visit;
+        None
+    }
+
+    /// Returns `true` if an unverifiable request has a proof that was good once, before.
+    ///
+    /// It is asked of requests that are refused, which are told then to sign anew. By
+    /// default there is none.
+    fn is_replay(&self, visit: &Visit<'_>) -> bool {
+        let _ = visit;
+        false
+    }
+}
+
+/// Future of a verdict whose proof is under way.
+pub type Settling = Pin<Box<dyn Future<Output = Verdict> + Send>>;
+
+/// What a server knows of the client of a request.
+#[derive(Clone, Copy, Debug)]
+pub struct Client {
+    /// Its address.
+    pub address: IpAddr,
+    /// The same, where it stands for a network of its own.
+    pub network: Option<IpAddr>,
+    /// Scheme that it used, where that is known.
+    pub scheme: Option<&'static str>,
+}
+
+/// Verdict that a request waits for.
+pub struct Pending {
+    /// The verdict, once it is there.
+    pub settling: Settling,
+    /// How long it waits at most.
+    pub limit: Duration,
+}
+
+/// Way to find the address of a client.
+type FindClient = dyn Fn(&Extensions) -> Option<IpAddr> + Send + Sync;
+
+/// Whom a layer asks for verdicts; by default nobody.
+#[derive(Clone, Default)]
+pub(super) struct Asked {
+    verdicts: Option<Arc<dyn Verdicts>>,
+    client: Option<Arc<FindClient>>,
+}
+
+impl Asked {
+    pub(super) fn set_verdicts(&mut self, verdicts: Arc<dyn Verdicts>) {
+        self.verdicts = Some(verdicts);
+    }
+
+    pub(super) fn set_client(
+        &mut self,
+        find: impl Fn(&Extensions) -> Option<IpAddr> + Send + Sync + 'static,
+    ) {
+        self.client = Some(Arc::new(find));
+    }
+
+    /// Returns the address of the client, where the request tells it.
+    pub(super) fn client<B>(&self, request: &Request<B>) -> Option<IpAddr> {
+        let find = self.client.as_ref()?;
+        find(request.extensions())
+    }
+
+    /// Returns what is known of a claim now; `None` where nobody proves claims.
+    ///
+    /// The address of the client is that which its request carries.
+    ///
+    /// A signed claim is named here.
+    pub(super) fn verdict<B>(
+        &self,
+        request: &Request<B>,
+        claim: &mut Claim<'_>,
+    ) -> Option<Verdict> {
+        let verdicts = self.verdicts.as_ref()?;
+        if claim.robot().is_none() {
+            return self.of_no_robot(request, claim, self.client(request), None);
+        }
+        Some(verdicts.verdict(&visit(request, claim, self.client(request), None)))
+    }
+
+    /// Names who signs, and returns the verdict on whom no registry lists; nameless and shared
+    /// visitors claim nothing.
+    fn of_no_robot<B>(
+        &self,
+        request: &Request<B>,
+        claim: &mut Claim<'_>,
+        client: Option<IpAddr>,
+        scheme: Option<&str>,
+    ) -> Option<Verdict> {
+        if let Claim::Signed(_) = claim
+            && let Some(verdicts) = &self.verdicts
+        {
+            let signer = verdicts.signer(&visit(request, claim, client, scheme));
+            if let Claim::Signed(signed) = claim {
+                signed.signer = signer;
+            }
+        }
+        (claim.kind() == Kind::Unlisted).then_some(Verdict::Unverifiable)
+    }
+
+    /// Returns `true` if an unverifiable request has a proof that was good once, before.
+    pub(super) fn is_replay<B>(&self, request: &Request<B>, claim: &Claim<'_>) -> bool {
+        let verdicts = self.verdicts.as_ref();
+        verdicts.is_some_and(|verdicts| verdicts.is_replay(&visit(request, claim, None, None)))
+    }
+
+    /// Returns what is known of a claim now, or what to wait for where the policy asks to.
+    pub(super) fn verdict_or_pending<B>(
+        &self,
+        policy: &Policy,
+        request: &Request<B>,
+        claim: &mut Claim<'_>,
+        client: Client,
+    ) -> Result<Option<Verdict>, Pending> {
+        let Some(verdicts) = &self.verdicts else {
+            return Ok(None);
+        };
+        if claim.robot().is_none() {
+            return Ok(self.of_no_robot(request, claim, Some(client.address), client.scheme));
+        }
+        let visit = visit(request, claim, Some(client.address), client.scheme);
+        let verdict = verdicts.verdict(&visit);
+        if verdict == Verdict::Pending
+            && let Some(limit) = policy.wait(&header::parts(request), Visitor { claim, verdict })
+            && let Some(settling) = verdicts.settled(&visit)
+        {
+            return Err(Pending { settling, limit });
+        }
+        Ok(Some(verdict))
+    }
+}
+
+fn visit<'v, B>(
+    request: &'v Request<B>,
+    claim: &'v Claim<'v>,
+    client: Option<IpAddr>,
+    scheme: Option<&'v str>,
+) -> Visit<'v> {
+    Visit {
+        claim,
+        client,
+        method: request.method(),
+        uri: request.uri(),
+        headers: request.headers(),
+        scheme,
+    }
+}
+
+impl fmt::Debug for Pending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pending")
+            .field("limit", &self.limit)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Asked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Asked")
+            .field("verdicts", &self.verdicts.is_some())
+            .field("client", &self.client.is_some())
+            .finish()
+    }
+}

@@ -1,0 +1,389 @@
+//! From settings to a policy.
+
+use std::{collections::HashSet, sync::Arc};
+
+use crate::registry::Purpose;
+
+use super::{
+    Policy, PolicyError, Rule, RuleBuilder, Spoofed, TagRuleBuilder,
+    condition::RobotSet,
+    glob::parse_patterns,
+    heaven::{Heaven, Heavens},
+    host::Host,
+    path::{Subtree, has_odd_segments},
+    spoofed,
+    tag_rule::build_tag_rules,
+    when::{owned, parse_hosts, parse_methods},
+};
+
+/// Rules of one policy, at most.
+const MAX_RULES: usize = 256;
+
+/// What is wrong with a redirect that leads nowhere.
+const NO_REDIRECT_URL: &str =
+    "there is none to send robots to; set redirect_url of the rule or of the site";
+
+/// Purposes that are not redirected unless a setting names them.
+///
+/// Libraries, driven browsers and monitors are people's tools, and a preview
+/// of heaven would be shown to people.
+const NOT_REDIRECTED: [Purpose; 4] = [
+    Purpose::Library,
+    Purpose::Automation,
+    Purpose::Monitoring,
+    Purpose::Preview,
+];
+
+/// Builder of a [`Policy`]; the defaults are those of the original package.
+///
+/// Nothing is checked before [`build`](Self::build).
+///
+/// # Example
+///
+/// ```
+/// use robot_detection_layer::policy::Policy;
+///
+/// let policy = Policy::builder()
+///     .filter_patterns(["/members-only-stuff/*, /archive/*.pdf"])
+///     .redirect_url("/robot-heaven/")
+///     .never("/robot-detection/admin")
+///     .build()?;
+/// assert_eq!(policy.filter_patterns().count(), 2);
+/// # Ok::<(), robot_detection_layer::policy::PolicyError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct PolicyBuilder {
+    filter_patterns: Vec<String>,
+    redirect_url: String,
+    status: u16,
+    methods: Vec<String>,
+    purposes: Vec<Purpose>,
+    never: Vec<String>,
+    own_hosts: Vec<String>,
+    allowed: Vec<String>,
+    denied: Vec<String>,
+    rules: Vec<RuleBuilder>,
+    tag_rules: Vec<TagRuleBuilder>,
+    spoofed: Spoofed,
+    is_dry_run: bool,
+}
+
+impl PolicyBuilder {
+    /// Replaces the patterns of filtered paths: globs, `/members-only-stuff/*` by default (`FilterPattern`).
+    ///
+    /// Each item may be a list with commas; blanks around a pattern and empty
+    /// patterns are skipped. Without any pattern, nothing is filtered. See the
+    /// [room](super#filter-patterns) for what a pattern may hold.
+    #[must_use]
+    pub fn filter_patterns<S: AsRef<str>>(mut self, patterns: impl IntoIterator<Item = S>) -> Self {
+        self.filter_patterns = owned(patterns);
+        self
+    }
+
+    /// Sets where robots are sent, `/robot-heaven/` by default (`RedirectURL`).
+    ///
+    /// It is a path with one leading slash, or an http or https URL. Empty
+    /// means that nothing is redirected but by rules with a URL of their own.
+    #[must_use]
+    pub fn redirect_url(mut self, url: impl Into<String>) -> Self {
+        self.redirect_url = url.into();
+        self
+    }
+
+    /// Sets the status of the redirect, 302 by default.
+    #[must_use]
+    pub fn status(mut self, status: u16) -> Self {
+        self.status = status;
+        self
+    }
+
+    /// Replaces the methods that are redirected, GET and HEAD by default.
+    ///
+    /// Upper and lower case are the same here; empty names are skipped.
+    #[must_use]
+    pub fn methods<S: AsRef<str>>(mut self, methods: impl IntoIterator<Item = S>) -> Self {
+        self.methods = owned(methods);
+        self
+    }
+
+    /// Replaces the purposes of the robots that are redirected.
+    ///
+    /// By default these are all but library, automation, monitoring and preview.
+    #[must_use]
+    pub fn purposes(mut self, purposes: impl IntoIterator<Item = Purpose>) -> Self {
+        self.purposes = purposes.into_iter().collect();
+        self
+    }
+
+    /// Adds a path that is never redirected, nor is anything below it.
+    ///
+    /// The admin page is one. The paths that are there for robots, such as
+    /// `/robots.txt`, need not be named.
+    #[must_use]
+    pub fn never(mut self, path: impl Into<String>) -> Self {
+        self.never.push(path.into());
+        self
+    }
+
+    /// Replaces the names under which this site is reached; none by default.
+    ///
+    /// A redirect URL on one of them leads back here, whatever `Host` a proxy
+    /// in front puts into the request. A name without a port is meant with any.
+    #[must_use]
+    pub fn own_hosts<S: AsRef<str>>(mut self, hosts: impl IntoIterator<Item = S>) -> Self {
+        self.own_hosts = owned(hosts);
+        self
+    }
+
+    /// Replaces the robots that always pass, whatever rules say; none by default.
+    ///
+    /// They are named by their ids; `unlisted` stands for all that are not
+    /// listed, `nameless` for whoever sends no User-Agent. An id that no registry has is no error: a refresh may bring it.
+    #[must_use]
+    pub fn allow_robots<S: AsRef<str>>(mut self, ids: impl IntoIterator<Item = S>) -> Self {
+        self.allowed = owned(ids);
+        self
+    }
+
+    /// Replaces the robots that are redirected on every filtered path; none by default.
+    ///
+    /// They are so whatever their purpose and whatever rules say, but not if
+    /// they are [allowed](Self::allow_robots) too.
+    #[must_use]
+    pub fn deny_robots<S: AsRef<str>>(mut self, ids: impl IntoIterator<Item = S>) -> Self {
+        self.denied = owned(ids);
+        self
+    }
+
+    /// Adds a rule behind the others; the first that matches decides.
+    #[must_use]
+    pub fn rule(mut self, rule: RuleBuilder) -> Self {
+        self.rules.push(rule);
+        self
+    }
+
+    /// Replaces the rules, of which the first that matches decides; none by default.
+    #[must_use]
+    pub fn rules(mut self, rules: impl IntoIterator<Item = RuleBuilder>) -> Self {
+        self.rules = rules.into_iter().collect();
+        self
+    }
+
+    /// Adds a rule about `X-Robots-Tag` headers; all that match add theirs. None by default.
+    #[must_use]
+    pub fn x_robots_tag(mut self, rule: TagRuleBuilder) -> Self {
+        self.tag_rules.push(rule);
+        self
+    }
+
+    /// Sets what is done with robots that are not who they say; reported by default.
+    #[must_use]
+    pub fn spoofed(mut self, treatment: Spoofed) -> Self {
+        self.spoofed = treatment;
+        self
+    }
+
+    /// Sets whether decisions are only noted: everything passes. They are carried out by default.
+    ///
+    /// See [`Policy::is_dry_run`].
+    #[must_use]
+    pub fn dry_run(mut self, only_notes: bool) -> Self {
+        self.is_dry_run = only_notes;
+        self
+    }
+
+    /// Builds the policy.
+    ///
+    /// # Errors
+    ///
+    /// Fails on the first setting that is none, saying why and what to write:
+    /// a pattern that can match no path, a redirect URL that is neither a path
+    /// nor an http(s) URL or that covers all that is filtered, another status,
+    /// a method that is no token, a rule that can never match or leads nowhere,
+    /// a header that would say nothing known.
+    pub fn build(self) -> Result<Policy, PolicyError> {
+        let patterns = parse_patterns(&self.filter_patterns)
+            .map_err(|(pattern, reason)| PolicyError::FilterPattern { pattern, reason })?;
+        let methods = parse_methods(&self.methods).map_err(PolicyError::Method)?;
+        let never = parse_never(&self.never)?;
+        let own_hosts = parse_hosts(&self.own_hosts)
+            .map_err(|(host, reason)| PolicyError::OwnHost { host, reason })?;
+        if !matches!(self.status, 301 | 302 | 303 | 307 | 308) {
+            return Err(PolicyError::Status(self.status));
+        }
+        let mut heavens = Heavens::default();
+        let heaven = parse_heaven(&self.redirect_url, self.status, &own_hosts, &mut heavens)?;
+        let site = OfSite {
+            heaven: heaven.as_ref(),
+            status: self.status,
+            methods: &methods,
+            hosts: &own_hosts,
+        };
+        let rules = build_rules(self.rules, &mut heavens, &site)?;
+        let denied = RobotSet::new(&self.denied);
+        if heaven.is_none() && !denied.is_empty() {
+            return Err(PolicyError::NowhereToRedirect);
+        }
+        if heaven.is_none() && self.spoofed == Spoofed::Redirect {
+            return Err(PolicyError::NowhereToRedirectSpoofed);
+        }
+        let policy = Policy {
+            patterns,
+            methods,
+            purposes: self.purposes,
+            never,
+            heavens,
+            heaven,
+            allowed: RobotSet::new(&self.allowed),
+            denied,
+            rules,
+            tag_rules: build_tag_rules(self.tag_rules)?,
+            spoofed: self.spoofed,
+            spoofed_refusal: spoofed::refusal(),
+            is_dry_run: self.is_dry_run,
+            idle: None,
+            plain: Box::default(),
+            asks_for_host: true,
+        };
+        check_paths(&policy)?;
+        Ok(policy.with_idle().with_plain().with_hosts())
+    }
+}
+
+impl Default for PolicyBuilder {
+    fn default() -> Self {
+        Self {
+            filter_patterns: owned(["/members-only-stuff/*"]),
+            redirect_url: "/robot-heaven/".to_owned(),
+            status: 302,
+            methods: owned(["GET", "HEAD"]),
+            purposes: Purpose::ROBOTS
+                .iter()
+                .copied()
+                .filter(|purpose| !NOT_REDIRECTED.contains(purpose))
+                .collect(),
+            never: Vec::new(),
+            own_hosts: Vec::new(),
+            allowed: Vec::new(),
+            denied: Vec::new(),
+            rules: Vec::new(),
+            tag_rules: Vec::new(),
+            spoofed: Spoofed::Report,
+            is_dry_run: false,
+        }
+    }
+}
+
+fn parse_never(paths: &[String]) -> Result<Vec<Subtree>, PolicyError> {
+    let parse = |path: &String| {
+        let subtree = Subtree::new(path.as_bytes());
+        let reason = if !path.starts_with('/') {
+            "it does not start with /; write it from the root"
+        } else if has_odd_segments(path.as_bytes()) {
+            "it holds //, /./ or /../; write the path that is meant"
+        } else if subtree.is_root() {
+            "it is the whole site; leave the filter patterns empty instead"
+        } else {
+            return Ok(subtree);
+        };
+        Err(PolicyError::Never {
+            path: path.clone(),
+            reason: reason.to_owned(),
+        })
+    };
+    paths.iter().map(parse).collect()
+}
+
+fn parse_heaven(
+    url: &str,
+    status: u16,
+    own_hosts: &[Host],
+    heavens: &mut Heavens,
+) -> Result<Option<Arc<Heaven>>, PolicyError> {
+    let url = url.trim();
+    if url.is_empty() {
+        return Ok(None);
+    }
+    let added = heavens.add(url, status, own_hosts);
+    added.map(Some).map_err(|reason| PolicyError::RedirectUrl {
+        url: url.to_owned(),
+        reason,
+    })
+}
+
+/// What rules take from the policy where they say nothing themselves.
+struct OfSite<'s> {
+    heaven: Option<&'s Arc<Heaven>>,
+    status: u16,
+    methods: &'s [String],
+    hosts: &'s [Host],
+}
+
+/// Builds the rules; where they send robots becomes heaven too.
+fn build_rules(
+    rules: Vec<RuleBuilder>,
+    heavens: &mut Heavens,
+    site: &OfSite<'_>,
+) -> Result<Vec<Rule>, PolicyError> {
+    let mut names = HashSet::new();
+    let mut built = Vec::new();
+    for (rule, number) in rules.into_iter().zip(1..) {
+        if number > MAX_RULES {
+            let reason = format!("there are more than {MAX_RULES} rules; join some");
+            return Err(PolicyError::rule(number, "name", reason));
+        }
+        if let Some(name) = rule.own_name()
+            && !names.insert(name.to_owned())
+        {
+            let reason = format!("another rule is named {name:?} too; tell them apart");
+            return Err(PolicyError::rule(number, "name", reason));
+        }
+        built.push(
+            rule.build(number, site.methods, |url| match (url, site.heaven) {
+                (Some(url), _) => heavens.add(url.trim(), site.status, site.hosts),
+                (None, Some(own)) => Ok(Arc::clone(own)),
+                (None, None) => Err(NO_REDIRECT_URL.to_owned()),
+            })?,
+        );
+    }
+    Ok(built)
+}
+
+/// Refuses paths that all lie in heaven or are exempt: nobody is ever redirected there.
+fn check_paths(policy: &Policy) -> Result<(), PolicyError> {
+    for (rule, number) in policy.rules.iter().zip(1..) {
+        if let Some(paths) = &rule.scope.paths {
+            let reason = if let Some(heaven) = policy.heavens.covering_all(paths) {
+                let location = &heaven.redirect.location;
+                format!("all of it lies below the redirect URL {location}, where all robots pass")
+            } else if paths.iter().all(|path| policy.is_never(path)) {
+                "all of it is never redirected".to_owned()
+            } else {
+                continue;
+            };
+            let reason = format!("{reason}, so that the rule never matches; name another place");
+            return Err(PolicyError::rule(number, "path", reason));
+        }
+    }
+    let Some(heaven) = policy.heavens.covering_all(&policy.patterns) else {
+        return Ok(());
+    };
+    let leads_there = |rule: &Rule| {
+        let place = rule.heaven();
+        place.is_some_and(|place| place.redirect == heaven.redirect)
+    };
+    let reason =
+        "all filtered paths lie below it, so that nothing would be redirected; name another place";
+    let is_own = policy.redirect() == Some(&heaven.redirect);
+    match policy.rules.iter().position(leads_there) {
+        Some(index) if !is_own => Err(PolicyError::rule(
+            index + 1,
+            "redirect_url",
+            reason.to_owned(),
+        )),
+        _ => Err(PolicyError::RedirectUrl {
+            url: heaven.redirect.location.clone(),
+            reason: reason.to_owned(),
+        }),
+    }
+}

@@ -1,0 +1,309 @@
+//! What to do with a request, and why.
+
+use std::sync::Arc;
+
+use crate::registry::Purpose;
+
+use super::{
+    Action, Explanation, Judgement, PolicyBuilder, Redirect, Refuse, Rule, Spoofed, TagRule,
+    Visitor,
+    condition::RobotSet,
+    glob::FilterPattern,
+    heaven::{Heaven, Heavens},
+    path::{Subtree, with_normal_path},
+    trace::Silent,
+};
+
+/// Policy that says which requests of robots are redirected, and where.
+///
+/// It is plain data: [`decide`](Self::decide) does no I/O and takes no lock,
+/// and allocates only for a path of more than 1 KiB that needs rewriting.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    pub(super) patterns: Vec<FilterPattern>,
+    pub(super) methods: Vec<String>,
+    pub(super) purposes: Vec<Purpose>,
+    pub(super) never: Vec<Subtree>,
+    /// Every place where robots are sent, the rules' too.
+    pub(super) heavens: Heavens,
+    /// Where robots are sent unless a rule says otherwise.
+    pub(super) heaven: Option<Arc<Heaven>>,
+    pub(super) allowed: RobotSet,
+    pub(super) denied: RobotSet,
+    pub(super) rules: Vec<Rule>,
+    pub(super) tag_rules: Vec<TagRule>,
+    pub(super) spoofed: Spoofed,
+    pub(super) spoofed_refusal: Refuse,
+    /// Whether decisions are only noted.
+    pub(super) is_dry_run: bool,
+    /// Why nothing is ever redirected, where that is so.
+    pub(super) idle: Option<&'static str>,
+    /// For each pattern, whether none of its paths is exempt or part of a heaven.
+    pub(super) plain: Box<[bool]>,
+    /// Whether anything hangs on the host of a request.
+    pub(super) asks_for_host: bool,
+}
+
+/// Parts of a request that a decision looks at.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Request<'r> {
+    /// Method, in upper case as it came.
+    pub method: &'r str,
+    /// `Host` or `:authority`, with its port, if any.
+    pub host: Option<&'r str>,
+    /// Path as received: percent-encoded, without the query.
+    pub path: &'r str,
+}
+
+/// Decision about one request.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Decision<'p> {
+    /// The request goes on to the application.
+    Pass(PassReason),
+    /// The robot is sent to heaven.
+    Redirect(&'p Redirect),
+    /// The robot gets the page of this path, in place of the one that it asked for.
+    Serve(&'p str),
+    /// The robot gets nothing.
+    Refuse(&'p Refuse),
+}
+
+impl Decision<'_> {
+    /// Returns the action that it is.
+    #[must_use]
+    pub fn action(&self) -> Action {
+        match self {
+            Self::Pass(_) => Action::Pass,
+            Self::Redirect(_) => Action::Redirect,
+            Self::Serve(_) => Action::Serve,
+            Self::Refuse(_) => Action::Refuse,
+        }
+    }
+
+    /// Tells whether another User-Agent might have led to another decision.
+    ///
+    /// The response to such a request needs `Vary: User-Agent`.
+    #[must_use]
+    pub fn depends_on_user_agent(&self) -> bool {
+        match self {
+            Self::Redirect(_) | Self::Serve(_) | Self::Refuse(_) => true,
+            Self::Pass(reason) => reason.depends_on_user_agent(),
+        }
+    }
+}
+
+/// Why a request passes.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[non_exhaustive]
+pub enum PassReason {
+    /// There is no filter pattern, no redirect URL, or nobody to redirect.
+    NothingFiltered,
+    /// No filter pattern matches the path, nor does a rule but slow robots down on it.
+    PathNotFiltered,
+    /// The method is not redirected, nor is a rule about it.
+    Method,
+    /// The path is there for robots, or a setting exempts it.
+    NeverFiltered,
+    /// The path is robot heaven itself.
+    Heaven,
+    /// The User-Agent names no known robot.
+    NotARobot,
+    /// The robot is one of those that always pass.
+    Allowed,
+    /// A rule lets the robot pass.
+    Rule,
+    /// No rule is about the robot on a path that no filter pattern matches.
+    NoRule,
+    /// Robots of this purpose are not redirected.
+    Purpose,
+    /// The request has no User-Agent, or an empty one, and no rule names such visitors.
+    Nameless,
+    /// The User-Agent stands for many people, and no rule names such visitors.
+    Shared,
+}
+
+impl PassReason {
+    /// Returns the word for it, for logs and JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NothingFiltered => "nothing-filtered",
+            Self::PathNotFiltered => "path-not-filtered",
+            Self::Method => "method",
+            Self::NeverFiltered => "never-filtered",
+            Self::Heaven => "heaven",
+            Self::NotARobot => "not-a-robot",
+            Self::Allowed => "allowed",
+            Self::Rule => "rule",
+            Self::NoRule => "no-rule",
+            Self::Purpose => "purpose",
+            Self::Nameless => "nameless",
+            Self::Shared => "shared",
+        }
+    }
+
+    /// Tells whether the User-Agent was looked at, because some robot might be redirected.
+    fn depends_on_user_agent(self) -> bool {
+        match self {
+            Self::NothingFiltered
+            | Self::PathNotFiltered
+            | Self::Method
+            | Self::NeverFiltered
+            | Self::Heaven => false,
+            Self::NotARobot
+            | Self::Allowed
+            | Self::Rule
+            | Self::NoRule
+            | Self::Purpose
+            | Self::Nameless
+            | Self::Shared => true,
+        }
+    }
+}
+
+impl Policy {
+    /// Creates a builder with the defaults of the original package.
+    #[must_use]
+    pub fn builder() -> PolicyBuilder {
+        PolicyBuilder::default()
+    }
+
+    /// Decides about a request of a robot, or of somebody who does not claim to be one.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use robot_detection_layer::policy::{Decision, PassReason, Policy, Request};
+    ///
+    /// let policy = Policy::builder().build()?;
+    /// let request = Request { method: "GET", host: None, path: "/members-only-stuff/a" };
+    /// assert_eq!(policy.decide(&request, None), Decision::Pass(PassReason::NotARobot));
+    /// # Ok::<(), robot_detection_layer::policy::PolicyError>(())
+    /// ```
+    #[must_use]
+    pub fn decide(&self, request: &Request<'_>, visitor: Option<Visitor<'_>>) -> Decision<'_> {
+        self.judge(request, visitor).decision
+    }
+
+    /// Decides as [`decide`](Self::decide) does, and says by which rule.
+    ///
+    /// How fast the robot comes is not looked at: that is for
+    /// [`slowed_by`](Judgement::slowed_by).
+    #[must_use]
+    pub fn judge(&self, request: &Request<'_>, visitor: Option<Visitor<'_>>) -> Judgement<'_> {
+        self.judge_traced(request, visitor, &mut Silent)
+    }
+
+    /// Decides as [`judge`](Self::judge) does, and says why at each step.
+    #[must_use]
+    pub fn explain(&self, request: &Request<'_>, visitor: Option<Visitor<'_>>) -> Explanation<'_> {
+        let mut steps = Vec::new();
+        let judgement = self.judge_traced(request, visitor, &mut steps);
+        if let Decision::Pass(_) | Decision::Serve(_) = judgement.decision
+            && !self.is_dry_run
+        {
+            steps.extend(self.explain_tags(request, visitor));
+        }
+        Explanation {
+            steps,
+            decision: judgement.decision,
+            judgement,
+        }
+    }
+
+    /// Tells whether decisions are only noted, and every request passes.
+    ///
+    /// What decides says what would be done, then; whoever carries it out does not.
+    /// No header is added to responses either.
+    #[must_use]
+    pub fn is_dry_run(&self) -> bool {
+        self.is_dry_run
+    }
+
+    /// Tells whether any decision, or tag, hangs on the host of a request.
+    ///
+    /// Where none does, a [`Request`] may as well name no host.
+    #[must_use]
+    pub fn asks_for_host(&self) -> bool {
+        self.asks_for_host
+    }
+
+    /// Tells whether every robot always gets what a person gets.
+    ///
+    /// So it is without patterns, without a redirect URL, and when no method
+    /// or no purpose is to be redirected, unless a rule does something else than
+    /// let pass, the list of denied robots redirects, or impostors are refused.
+    #[must_use]
+    pub fn is_disabled(&self) -> bool {
+        self.idle.is_some() && self.spoofed != Spoofed::Refuse
+    }
+
+    /// Returns the filter patterns as the settings spell them.
+    pub fn filter_patterns(&self) -> impl Iterator<Item = &str> {
+        self.patterns.iter().map(FilterPattern::as_str)
+    }
+
+    /// Tells whether a filter pattern matches a path, which may be percent-encoded.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use robot_detection_layer::policy::Policy;
+    ///
+    /// let policy = Policy::builder().filter_patterns(["/members/*"]).build()?;
+    /// assert!(policy.is_filtered("/members/%61"));
+    /// assert!(!policy.is_filtered("/"));
+    /// # Ok::<(), robot_detection_layer::policy::PolicyError>(())
+    /// ```
+    #[must_use]
+    pub fn is_filtered(&self, path: &str) -> bool {
+        let is_any = |path: &[u8]| self.patterns.iter().any(|pattern| pattern.matches(path));
+        with_normal_path(path, is_any)
+    }
+
+    /// Returns where robots are sent that no rule sends elsewhere, if anywhere.
+    #[must_use]
+    pub fn redirect(&self) -> Option<&Redirect> {
+        self.heaven.as_ref().map(|heaven| &heaven.redirect)
+    }
+
+    /// Returns every place where robots are sent, each once.
+    ///
+    /// The redirect of a decision is one of these very objects.
+    pub fn redirects(&self) -> impl Iterator<Item = &Redirect> {
+        self.heavens.redirects()
+    }
+
+    /// Returns the rules, in the order in which they are asked.
+    pub fn rules(&self) -> impl Iterator<Item = &Rule> {
+        self.rules.iter()
+    }
+
+    /// Returns the rules that never decide, each with the earlier one that always does.
+    pub fn shadowed_rules(&self) -> impl Iterator<Item = (&Rule, &Rule)> {
+        self.rules.iter().enumerate().filter_map(|(index, rule)| {
+            let mut earlier = self.rules.iter().take(index);
+            Some((rule, earlier.find(|earlier| earlier.hides(rule))?))
+        })
+    }
+
+    /// Takes over from another policy how fast each robot came lately.
+    pub(super) fn take_over(&mut self, other: &Self) {
+        for rule in &mut self.rules {
+            for theirs in &other.rules {
+                rule.take_over(theirs);
+            }
+        }
+    }
+
+    /// Returns the methods that are redirected.
+    pub fn methods(&self) -> impl Iterator<Item = &str> {
+        self.methods.iter().map(String::as_str)
+    }
+
+    /// Returns the purposes of the robots that are redirected.
+    pub fn purposes(&self) -> impl Iterator<Item = Purpose> {
+        self.purposes.iter().copied()
+    }
+}

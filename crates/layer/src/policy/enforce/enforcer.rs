@@ -1,0 +1,398 @@
+//! Asks the robots.txt in force about the requests of robots.
+
+use std::{
+    fmt,
+    net::IpAddr,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use arc_swap::ArcSwap;
+
+use crate::detect::{Claim, Kind};
+use crate::policy::Judgement;
+use crate::policy::{
+    PassReason, Policy, Request, SharedRobotsFiles, Step, Visitor,
+    path::{is_odd, resolved, with_normal_path},
+    trace::Trace,
+};
+use robot_detection_robots_txt::{ForRobot, RobotsTxt, Verdict};
+
+use super::{
+    answer::{Answer, Breach, Outcome},
+    pace::rate,
+    records::{Records, Report, RobotCount, Violations},
+    resolved::{OfFile, ResolvedFiles},
+    sentences::{exempt, group_name, refused, rule_text, said, told},
+    settings::{Enforce, Enforcement},
+};
+
+/// Name of the steps.
+const STEP: &str = "robots.txt";
+
+/// Holder of robots to the robots.txt in force; clones share everything.
+///
+/// It asks no file about a person, and about a robot's request that passes it
+/// takes no lock and allocates nothing, but for the first of each robot, for
+/// a URL with escapes, and for the `Crawl-delay` of an unlisted robot.
+#[derive(Clone, Default)]
+pub struct Enforcer {
+    inner: Arc<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    settings: ArcSwap<Enforcement>,
+    files: SharedRobotsFiles,
+    resolved: ResolvedFiles,
+    records: Mutex<Records>,
+}
+
+/// Request of a robot.
+#[derive(Clone, Copy, Debug)]
+pub struct Visit<'v> {
+    /// What the policy looks at.
+    pub request: Request<'v>,
+    /// Path as received, with the query.
+    pub target: &'v str,
+    /// Robot that the request claims to come from.
+    pub visitor: Visitor<'v>,
+    /// The header that makes the claim.
+    pub user_agent: &'v [u8],
+    /// Address that the request comes from, where that is known.
+    pub client: Option<IpAddr>,
+}
+
+/// What is found about a request, and why; nothing is counted.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Finding {
+    /// Steps in the order in which they were taken.
+    pub steps: Vec<Step>,
+    /// What the request breaks; a crawl-delay is not looked at.
+    pub breach: Option<Breach>,
+    /// How a running server would answer it, outside of a dry run.
+    pub answer: Answer,
+}
+
+impl Enforcer {
+    /// Creates one that holds robots to files, whatever replaces them.
+    #[must_use]
+    pub fn new(files: SharedRobotsFiles, settings: Enforcement) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                settings: ArcSwap::from_pointee(settings),
+                files,
+                ..Inner::default()
+            }),
+        }
+    }
+
+    /// Returns the files that robots are held to.
+    #[must_use]
+    pub fn files(&self) -> &SharedRobotsFiles {
+        &self.inner.files
+    }
+
+    /// Returns the settings in force.
+    #[must_use]
+    pub fn settings(&self) -> Enforcement {
+        **self.inner.settings.load()
+    }
+
+    /// Puts other settings in force.
+    pub fn replace_settings(&self, settings: Enforcement) {
+        self.inner.settings.store(Arc::new(settings));
+    }
+
+    /// Lets a request pass that is for a page which robots.txt names for robots.
+    ///
+    /// These are the pages of its `Sitemap` and `License` lines on the host that is
+    /// asked, each by its very path and query, a hundred at most. `asked` tells host and
+    /// path with query, where anything but a pass was decided.
+    pub(crate) fn unless_named<'p, 'r>(
+        &self,
+        judgement: Judgement<'p>,
+        asked: impl FnOnce() -> (Option<&'r str>, &'r str),
+    ) -> Judgement<'p> {
+        if judgement.is_felt() {
+            let (host, target) = asked();
+            if self.names(host, target) {
+                return Judgement::pass(PassReason::NeverFiltered);
+            }
+        }
+        judgement
+    }
+
+    /// Returns `true` if the robots.txt in force names a page for robots.
+    pub(in crate::policy) fn names(&self, host: Option<&str>, target: &str) -> bool {
+        let file = self.file(host);
+        file.is_some_and(|file| file.named.contains(host, target))
+    }
+
+    /// Holds a request that is not redirected to robots.txt; a breach is counted.
+    ///
+    /// `now_ms` tells the time in milliseconds since 1970 where it is needed.
+    #[must_use]
+    pub fn hold(
+        &self,
+        policy: &Policy,
+        visit: &Visit<'_>,
+        now_ms: impl Fn() -> i64,
+    ) -> Option<Outcome> {
+        let settings = self.settings();
+        if settings.is_off()
+            || visit.visitor.claims_nothing()
+            || exemption(policy, &visit.request, visit.visitor).is_some()
+        {
+            return None;
+        }
+        let file = self.file(visit.request.host)?;
+        let breach = breach(settings, &file, visit, &now_ms)?;
+        Some(self.record(policy, visit, &file.file, breach, settings, now_ms()))
+    }
+
+    /// Finds what [`hold`](Self::hold) would find, and says why; nothing is counted.
+    ///
+    /// `visitor` is the robot that `user_agent` names, if any; `target` is the path
+    /// with its query. Where no file is in force there is nothing to say.
+    #[must_use]
+    pub fn explain(
+        &self,
+        policy: &Policy,
+        request: &Request<'_>,
+        target: &str,
+        visitor: Option<Visitor<'_>>,
+        user_agent: &[u8],
+    ) -> Finding {
+        let mut steps = Vec::new();
+        let settings = self.settings();
+        let breach = self.file(request.host).and_then(|file| {
+            let visitor = judge_visitor(policy, settings, request, visitor, &mut steps)?;
+            if file.named.contains(request.host, target) {
+                steps.step(STEP, || exempt(PassReason::NeverFiltered).to_owned());
+                return None;
+            }
+            let robot = file.of_claim(visitor.claim, user_agent);
+            let (verdict, read_as) = check(&robot.rules, target);
+            steps.step(STEP, || told(&file.file, &verdict, read_as.as_deref()));
+            let reason = robot.refused.filter(|_| verdict.allowed());
+            if let Some(reason) = reason {
+                steps.step(STEP, || refused(reason));
+            }
+            disallowed(&verdict).or(reason.map(Breach::Refused))
+        });
+        let answer = breach
+            .as_ref()
+            .map(|breach| answer(policy, request, breach, settings));
+        if let Some(answer) = answer {
+            steps.step(STEP, || said(answer, settings));
+        }
+        Finding {
+            steps,
+            breach,
+            answer: answer.unwrap_or(Answer::Pass),
+        }
+    }
+
+    /// Returns the rules of a file that are about the robot of a claim.
+    #[must_use]
+    pub fn rules_of(file: &RobotsTxt, claim: &Claim<'_>, user_agent: &[u8]) -> ForRobot {
+        let file = OfFile::new(file.clone());
+        file.of_claim(claim, user_agent).rules.clone()
+    }
+
+    /// Returns the violations that are kept.
+    #[must_use]
+    pub fn violations(&self) -> Violations {
+        self.records().violations()
+    }
+
+    /// Returns the counts of violations by robot.
+    #[must_use]
+    pub fn robot_counts(&self) -> Vec<RobotCount> {
+        self.records().robots()
+    }
+
+    fn file(&self, host: Option<&str>) -> Option<Arc<OfFile>> {
+        self.inner.resolved.of_host(&self.inner.files, host)
+    }
+
+    #[cold]
+    fn record(
+        &self,
+        policy: &Policy,
+        visit: &Visit<'_>,
+        file: &RobotsTxt,
+        breach: Breach,
+        settings: Enforcement,
+        now_ms: i64,
+    ) -> Outcome {
+        let would = answer(policy, &visit.request, &breach, settings);
+        let mut outcome = Outcome {
+            answer: if policy.is_dry_run() {
+                Answer::Pass
+            } else {
+                would
+            },
+            would,
+            breach,
+            is_new: false,
+        };
+        let report = Report {
+            robot: visit.visitor.claim.id(),
+            host: visit.request.host.unwrap_or_default(),
+            path: visit.target,
+            user_agent: visit.user_agent,
+            now_ms,
+        };
+        let group = match outcome.breach {
+            Breach::Disallowed { group_line, .. } => group_line,
+            Breach::Refused(_) | Breach::TooSoon { .. } => 0,
+        };
+        let mut records = self.records();
+        records.add(&report, &mut outcome, || group_name(file, group));
+        outcome
+    }
+
+    fn records(&self) -> MutexGuard<'_, Records> {
+        // Counters that a panic left half way are counters still.
+        let records = self.inner.records.lock();
+        records.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Enforcer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Enforcer")
+            .field("settings", &self.settings())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Returns the answer to a breach: where the policy would not redirect, neither does this.
+fn answer(
+    policy: &Policy,
+    request: &Request<'_>,
+    breach: &Breach,
+    settings: Enforcement,
+) -> Answer {
+    let is_redirected =
+        policy.redirect().is_some() && policy.methods.iter().any(|method| method == request.method);
+    match breach.answer(settings) {
+        Answer::Redirect if !is_redirected => Answer::Forbidden,
+        answer => answer,
+    }
+}
+
+/// Returns why robots.txt is not asked about a request, if so.
+///
+/// It is read by robots that were sent to heaven, so heaven is never refused;
+/// nor is what is there for robots, robots.txt first of all.
+fn exemption(policy: &Policy, request: &Request<'_>, visitor: Visitor<'_>) -> Option<PassReason> {
+    if policy.allows(visitor) {
+        return Some(PassReason::Allowed);
+    }
+    // A server may take it for another path, which is not exempt.
+    if is_odd(request.path) {
+        return None;
+    }
+    with_normal_path(request.path, |path| {
+        if policy.heavens.covering(request.host, path).is_some() {
+            Some(PassReason::Heaven)
+        } else if path.is_empty() || policy.is_exempt(path) {
+            Some(PassReason::NeverFiltered)
+        } else {
+            None
+        }
+    })
+}
+
+/// Returns a robot that is held to robots.txt.
+fn judge_visitor<'v>(
+    policy: &Policy,
+    settings: Enforcement,
+    request: &Request<'_>,
+    visitor: Option<Visitor<'v>>,
+    trace: &mut impl Trace,
+) -> Option<Visitor<'v>> {
+    let exempt = match visitor {
+        None => Some("Only robots are held to it."),
+        Some(visitor) if visitor.claims_nothing() => Some(match visitor.claim.kind() {
+            Kind::Shared => "Many people share the User-Agent, and only robots are held to it.",
+            _ => "Nameless visitors are not held to it; a rule may name them.",
+        }),
+        Some(_) if settings.rules == Enforce::Off => {
+            Some("Nobody is held to it: robots_txt.enforce is off.")
+        }
+        Some(visitor) => exemption(policy, request, visitor).map(exempt),
+    };
+    if let Some(exempt) = exempt {
+        trace.step(STEP, || exempt.to_owned());
+        return None;
+    }
+    visitor
+}
+
+fn breach(
+    settings: Enforcement,
+    file: &OfFile,
+    visit: &Visit<'_>,
+    now_ms: impl Fn() -> i64,
+) -> Option<Breach> {
+    let robot = file.of_claim(visit.visitor.claim, visit.user_agent);
+    if settings.rules != Enforce::Off
+        && let Some(breach) =
+            disallowed(&check(&robot.rules, visit.target).0).or(robot.refused.map(Breach::Refused))
+    {
+        let is_named = file.named.contains(visit.request.host, visit.target);
+        return (!is_named).then_some(breach);
+    }
+    if settings.crawl_delay == Enforce::Off {
+        return None;
+    }
+    let delay = robot.delay?;
+    if file.named.contains(visit.request.host, visit.target) {
+        return None;
+    }
+    let claim = visit.visitor.claim;
+    let arrived = if claim.robot().is_some() {
+        robot.pace(visit.visitor).arrive(now_ms(), delay)
+    } else {
+        // Paces that a panic left half way are paces still.
+        let paces = file.unlisted_paces.lock();
+        let mut paces = paces.unwrap_or_else(PoisonError::into_inner);
+        paces.arrive(claim, visit.user_agent, visit.client, now_ms(), rate(delay))
+    };
+    let soon = arrived.err()?;
+    Some(Breach::TooSoon {
+        delay,
+        gap: soon.gap,
+        wait: soon.wait,
+    })
+}
+
+/// Asks the rules about a path as it was sent, and as a server resolves it: what either
+/// spelling forbids is forbidden.
+///
+/// Returns how the path was read, where that is not as it was sent.
+fn check<'r>(rules: &'r ForRobot, target: &str) -> (Verdict<'r>, Option<String>) {
+    let sent = rules.check(target);
+    if sent.allowed()
+        && let Some(resolved) = resolved(target)
+    {
+        let verdict = rules.check(&resolved);
+        if !verdict.allowed() {
+            return (verdict, Some(resolved));
+        }
+    }
+    (sent, None)
+}
+
+fn disallowed(verdict: &Verdict<'_>) -> Option<Breach> {
+    if verdict.allowed() {
+        return None;
+    }
+    let line = verdict.rule().map_or(0, |rule| rule.line());
+    let group_line = verdict.group_line().unwrap_or_default();
+    Some(Breach::disallowed(line, &rule_text(verdict), group_line))
+}

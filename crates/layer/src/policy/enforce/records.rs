@@ -1,0 +1,427 @@
+//! What robots did against robots.txt: counted, bounded, kept in memory.
+
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    time::Duration,
+};
+
+use super::answer::{Breach, Outcome, visible};
+
+/// Violations of rules that are kept, at most; as many of crawl-delays.
+const MAX_KEPT: usize = 1_000;
+
+/// Hosts that violations are told apart by, at most.
+const MAX_HOSTS: usize = 100;
+
+/// Robots that are counted one by one, at most.
+const MAX_ROBOTS: usize = 200;
+
+/// Robots and rules of which the first violation is logged, at most.
+const MAX_TOLD: usize = 1_000;
+
+/// Characters of a host, a path or a user agent that are kept.
+const MAX_HOST_CHARS: usize = 100;
+const MAX_TEXT_CHARS: usize = 200;
+
+/// Host under which further hosts are counted.
+const OTHER_HOSTS: &str = "other hosts";
+
+/// Robot under which further robots are counted.
+const OTHER_ROBOTS: &str = "other";
+
+/// Violations that are kept, those of last first.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Violations {
+    /// Requests for what a rule disallows, by robot, host and rule.
+    pub rules: Vec<Violation>,
+    /// Requests that came sooner than `Crawl-delay` asks, by robot and host.
+    pub delays: Vec<Violation>,
+    /// Violations that made room for later ones.
+    pub dropped: u64,
+}
+
+/// Violation of one rule by one robot, as often as it happened.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Violation {
+    /// Id of the robot; `unlisted` stands for all that are not listed.
+    pub robot: String,
+    /// Host as the requests named it, in lower case.
+    pub host: String,
+    /// What was broken.
+    pub broken: Broken,
+    /// Requests.
+    pub hits: u64,
+    /// Those of the requests that were refused; the others passed.
+    pub refused: u64,
+    /// Time of the first, in milliseconds since 1970.
+    pub first_ms: i64,
+    /// Time of the last, in milliseconds since 1970.
+    pub last_ms: i64,
+    /// Path and query of the last, cut when long, what is not visible escaped.
+    pub last_path: String,
+    /// User-Agent of the last, cut when long, what is not visible escaped.
+    pub last_user_agent: String,
+    /// Orders violations of the same millisecond.
+    turn: u64,
+}
+
+/// What a robot did not keep.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Broken {
+    /// A rule.
+    Rule {
+        /// Its line in the file, counted from 1; 0 for a setting that refuses the robot,
+        /// which no line can name.
+        line: usize,
+        /// The rule as its line says it.
+        rule: String,
+        /// Line of the first `User-agent` of its group.
+        group_line: usize,
+        /// The names of the group.
+        group: String,
+    },
+    /// The `Crawl-delay`.
+    Delay {
+        /// Time that was asked for last.
+        delay: Duration,
+        /// Shortest time between two requests.
+        shortest_gap: Duration,
+    },
+}
+
+/// Violations of one robot since the start, of all hosts and rules.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct RobotCount {
+    /// Id of the robot; `unlisted`, or `other` beyond the first 200.
+    pub robot: String,
+    /// Disallowed requests that passed.
+    pub rules_reported: u64,
+    /// Disallowed requests that were refused.
+    pub rules_refused: u64,
+    /// Requests that came too soon and passed.
+    pub delays_reported: u64,
+    /// Requests that came too soon and were refused.
+    pub delays_refused: u64,
+}
+
+/// Who did what, and when.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Report<'r> {
+    pub(super) robot: &'r str,
+    pub(super) host: &'r str,
+    pub(super) path: &'r str,
+    pub(super) user_agent: &'r [u8],
+    pub(super) now_ms: i64,
+}
+
+/// Everything that is kept.
+#[derive(Debug, Default)]
+pub(super) struct Records {
+    rules: HashMap<Key, Violation>,
+    delays: HashMap<Key, Violation>,
+    hosts: HashSet<String>,
+    robots: BTreeMap<String, RobotCount>,
+    told: HashSet<(String, Option<String>)>,
+    dropped: u64,
+    turn: u64,
+}
+
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+struct Key {
+    robot: String,
+    host: String,
+    /// Line and rule; none stands for the crawl-delay.
+    rule: Option<(usize, String)>,
+}
+
+impl Records {
+    /// Counts a breach; `group` names the group of a rule that is kept for the first time.
+    ///
+    /// The outcome is new when robot and rule are.
+    pub(super) fn add(
+        &mut self,
+        report: &Report<'_>,
+        outcome: &mut Outcome,
+        group: impl FnOnce() -> String,
+    ) {
+        let refused = outcome.answer.is_refusal();
+        self.count(report.robot, &outcome.breach, refused);
+        outcome.is_new = self.is_untold(report.robot, &outcome.breach);
+        self.turn += 1;
+        let key = Key {
+            robot: report.robot.to_owned(),
+            host: self.host(report.host),
+            rule: rule_of(&outcome.breach),
+        };
+        let kept = match key.rule {
+            Some(_) => &mut self.rules,
+            None => &mut self.delays,
+        };
+        if !kept.contains_key(&key) && kept.len() >= MAX_KEPT {
+            self.dropped += drop_oldest(kept);
+        }
+        let new = || Violation::new(&key, report.now_ms, broken(&outcome.breach, group));
+        let violation = kept.entry(key.clone()).or_insert_with(new);
+        violation.add(report, &outcome.breach, refused, self.turn);
+    }
+
+    /// Returns what is kept, the last first.
+    pub(super) fn violations(&self) -> Violations {
+        let sorted = |kept: &HashMap<Key, Violation>| {
+            let mut kept: Vec<_> = kept.values().cloned().collect();
+            kept.sort_by_key(|violation| std::cmp::Reverse(violation.turn));
+            kept
+        };
+        Violations {
+            rules: sorted(&self.rules),
+            delays: sorted(&self.delays),
+            dropped: self.dropped,
+        }
+    }
+
+    /// Returns the counts by robot, in the order of their ids.
+    pub(super) fn robots(&self) -> Vec<RobotCount> {
+        self.robots.values().cloned().collect()
+    }
+
+    fn count(&mut self, robot: &str, breach: &Breach, refused: bool) {
+        let is_counted = self.robots.len() < MAX_ROBOTS || self.robots.contains_key(robot);
+        let robot = if is_counted { robot } else { OTHER_ROBOTS };
+        let count = self.robots.entry(robot.to_owned()).or_default();
+        if count.robot.is_empty() {
+            robot.clone_into(&mut count.robot);
+        }
+        *match (breach, refused) {
+            (Breach::Disallowed { .. } | Breach::Refused(_), false) => &mut count.rules_reported,
+            (Breach::Disallowed { .. } | Breach::Refused(_), true) => &mut count.rules_refused,
+            (Breach::TooSoon { .. }, false) => &mut count.delays_reported,
+            (Breach::TooSoon { .. }, true) => &mut count.delays_refused,
+        } += 1;
+    }
+
+    /// Tells whether robot and rule, on whatever host, are met for the first time.
+    fn is_untold(&mut self, robot: &str, breach: &Breach) -> bool {
+        let rule = rule_of(breach).map(|(_, rule)| rule);
+        self.told.len() < MAX_TOLD && self.told.insert((robot.to_owned(), rule))
+    }
+
+    /// Returns the host that a violation is kept under: visitors can make up any number.
+    fn host(&mut self, host: &str) -> String {
+        let host = visible(&host.to_ascii_lowercase(), MAX_HOST_CHARS);
+        if self.hosts.contains(&host) {
+            host
+        } else if self.hosts.len() < MAX_HOSTS {
+            self.hosts.insert(host.clone());
+            host
+        } else {
+            OTHER_HOSTS.to_owned()
+        }
+    }
+}
+
+impl Violation {
+    fn new(key: &Key, now_ms: i64, broken: Broken) -> Self {
+        Self {
+            robot: key.robot.clone(),
+            host: key.host.clone(),
+            broken,
+            hits: 0,
+            refused: 0,
+            first_ms: now_ms,
+            last_ms: now_ms,
+            last_path: String::new(),
+            last_user_agent: String::new(),
+            turn: 0,
+        }
+    }
+
+    fn add(&mut self, report: &Report<'_>, breach: &Breach, refused: bool, turn: u64) {
+        self.hits += 1;
+        self.refused += u64::from(refused);
+        self.last_ms = report.now_ms;
+        self.last_path = visible(report.path, MAX_TEXT_CHARS);
+        let user_agent = String::from_utf8_lossy(report.user_agent);
+        self.last_user_agent = visible(&user_agent, MAX_TEXT_CHARS);
+        self.turn = turn;
+        if let Broken::Delay {
+            delay: asked,
+            shortest_gap,
+        } = &mut self.broken
+            && let Breach::TooSoon { delay, gap, .. } = breach
+        {
+            *asked = *delay;
+            *shortest_gap = (*shortest_gap).min(*gap);
+        }
+    }
+}
+
+fn rule_of(breach: &Breach) -> Option<(usize, String)> {
+    match breach {
+        Breach::Disallowed { line, rule, .. } => Some((*line, rule.clone())),
+        Breach::Refused(reason) => Some((0, reason.to_string())),
+        Breach::TooSoon { .. } => None,
+    }
+}
+
+fn broken(breach: &Breach, group: impl FnOnce() -> String) -> Broken {
+    match breach {
+        Breach::Disallowed {
+            line,
+            rule,
+            group_line,
+        } => Broken::Rule {
+            line: *line,
+            rule: rule.clone(),
+            group_line: *group_line,
+            group: visible(&group(), MAX_TEXT_CHARS),
+        },
+        Breach::Refused(reason) => Broken::Rule {
+            line: 0,
+            rule: reason.to_string(),
+            group_line: 0,
+            group: String::new(),
+        },
+        Breach::TooSoon { delay, gap, .. } => Broken::Delay {
+            delay: *delay,
+            shortest_gap: *gap,
+        },
+    }
+}
+
+/// Drops what was seen last the longest ago; returns how many.
+fn drop_oldest(kept: &mut HashMap<Key, Violation>) -> u64 {
+    let oldest = kept.iter().min_by_key(|(_, violation)| violation.turn);
+    let oldest = oldest.map(|(key, _)| key.clone());
+    u64::from(oldest.is_some_and(|key| kept.remove(&key).is_some()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::answer::Answer;
+    use super::*;
+
+    const REPORT: Report<'static> = Report {
+        robot: "examplebot",
+        host: "www.example.com",
+        path: "/private/a?b",
+        user_agent: b"ExampleBot/1.0",
+        now_ms: 1_000,
+    };
+
+    fn disallowed(line: usize) -> Outcome {
+        outcome(Breach::disallowed(line, "Disallow: /private/", 1))
+    }
+
+    fn too_soon(gap_s: u64) -> Outcome {
+        outcome(Breach::TooSoon {
+            delay: Duration::from_secs(10),
+            gap: Duration::from_secs(gap_s),
+            wait: Duration::ZERO,
+        })
+    }
+
+    fn outcome(breach: Breach) -> Outcome {
+        Outcome {
+            breach,
+            answer: Answer::Pass,
+            would: Answer::Pass,
+            is_new: false,
+        }
+    }
+
+    /// Adds a breach and tells whether it is new.
+    fn add(records: &mut Records, report: &Report<'_>, mut outcome: Outcome) -> bool {
+        records.add(report, &mut outcome, || "ExampleBot".to_owned());
+        outcome.is_new
+    }
+
+    #[test]
+    fn the_same_rule_is_kept_once_and_told_once() {
+        let mut records = Records::default();
+        assert!(add(&mut records, &REPORT, disallowed(2)));
+        let later = Report {
+            now_ms: 5_000,
+            path: "/private/\u{1b}[2J\u{202e}z",
+            ..REPORT
+        };
+        let mut refused = disallowed(2);
+        refused.answer = Answer::Forbidden;
+        assert!(!add(&mut records, &later, refused));
+        let elsewhere = Report {
+            host: "Other.Example",
+            ..REPORT
+        };
+        assert!(!add(&mut records, &elsewhere, disallowed(2)));
+        let kept = records.violations();
+        let hosts: Vec<_> = kept.rules.iter().map(|kept| &*kept.host).collect();
+        assert_eq!(hosts, ["other.example", "www.example.com"]);
+        let first = &kept.rules[1];
+        assert_eq!((first.hits, first.refused), (2, 1));
+        assert_eq!((first.first_ms, first.last_ms), (1_000, 5_000));
+        assert_eq!(first.last_path, r"/private/\u{1b}[2J\u{202e}z");
+        let count = &records.robots()[0];
+        assert_eq!((count.rules_reported, count.rules_refused), (2, 1));
+    }
+
+    #[test]
+    fn a_delay_keeps_the_shortest_gap() {
+        let mut records = Records::default();
+        for gap_s in [5, 2, 8] {
+            add(&mut records, &REPORT, too_soon(gap_s));
+        }
+        let kept = records.violations().delays;
+        let delay = Duration::from_secs(10);
+        let shortest_gap = Duration::from_secs(2);
+        assert_eq!(kept.len(), 1);
+        assert_eq!(
+            kept[0].broken,
+            Broken::Delay {
+                delay,
+                shortest_gap
+            }
+        );
+    }
+
+    #[test]
+    fn what_was_seen_last_the_longest_ago_makes_room() {
+        let mut records = Records::default();
+        for line in 1..=MAX_KEPT {
+            add(&mut records, &REPORT, disallowed(line));
+        }
+        add(&mut records, &REPORT, disallowed(1));
+        add(&mut records, &REPORT, disallowed(MAX_KEPT + 1));
+        let kept = records.violations();
+        assert_eq!((kept.rules.len(), kept.dropped), (MAX_KEPT, 1));
+        let has = |wanted: usize| {
+            kept.rules
+                .iter()
+                .any(|kept| matches!(kept.broken, Broken::Rule { line, .. } if line == wanted))
+        };
+        assert!(has(1) && !has(2) && has(3));
+    }
+
+    #[test]
+    fn hosts_robots_and_lines_of_the_log_are_bounded() {
+        let mut records = Records::default();
+        let mut told = 0;
+        for number in 0..5_000 {
+            let (robot, host) = (format!("r{number}"), format!("h{number}.example"));
+            let report = Report {
+                robot: &robot,
+                host: &host,
+                ..REPORT
+            };
+            told += usize::from(add(&mut records, &report, disallowed(1)));
+        }
+        assert_eq!(told, MAX_TOLD);
+        assert_eq!(records.robots().len(), MAX_ROBOTS + 1);
+        let sum: u64 = records.robots().iter().map(|one| one.rules_reported).sum();
+        assert_eq!(sum, 5_000);
+        let kept = records.violations();
+        assert!(kept.rules.iter().all(|kept| kept.host == OTHER_HOSTS));
+        assert_eq!(kept.dropped, 4_000);
+    }
+}

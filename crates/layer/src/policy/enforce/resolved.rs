@@ -1,0 +1,250 @@
+//! The rules that are about each robot, found once.
+
+use std::{
+    collections::HashMap,
+    hash::Hash,
+    ptr,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use arc_swap::{ArcSwap, ArcSwapOption};
+
+use crate::detect::Claim;
+use crate::policy::{
+    RefusedFor, RefusedRobots, SharedRobotsFiles, Visitor, named_pages::NamedPages, paces::Paces,
+    robots_files::InForce,
+};
+use crate::registry::{PatternKind, Robot};
+use robot_detection_robots_txt::{ForRobot, RobotsTxt};
+
+use super::pace::Pace;
+
+/// Listed robots that are remembered for one file, at most.
+const MAX_LISTED: usize = 10_000;
+
+/// User agents of unlisted robots that are remembered for one file, at most.
+const MAX_UNLISTED: usize = 256;
+
+/// Bytes of a user agent that is remembered, at most.
+const MAX_USER_AGENT_BYTES: usize = 512;
+
+/// Rules of the files in force; whoever reads takes no lock.
+#[derive(Debug, Default)]
+pub(super) struct ResolvedFiles {
+    current: ArcSwapOption<OfFiles>,
+}
+
+/// What was found out about one set of files.
+#[derive(Debug)]
+struct OfFiles {
+    /// They are kept, so that no other set gets their addresses.
+    files: Arc<InForce>,
+    /// By the file's address in the set.
+    by_file: ArcSwap<HashMap<usize, Arc<OfFile>>>,
+}
+
+/// What was found out about one file.
+#[derive(Debug)]
+pub(super) struct OfFile {
+    pub(super) file: RobotsTxt,
+    /// Whom the site refuses whatever the file says.
+    refused: RefusedRobots,
+    /// By the robot's address; a registry that is exchanged has others.
+    listed: ArcSwap<HashMap<usize, Arc<OfRobot>>>,
+    unlisted: ArcSwap<HashMap<Box<[u8]>, Arc<OfRobot>>>,
+    /// Of robots that no registry lists.
+    pub(super) unlisted_paces: Mutex<Paces>,
+    /// What it names for robots to fetch.
+    pub(super) named: NamedPages,
+}
+
+/// What one file says about one robot, and how fast that robot comes.
+#[derive(Debug)]
+pub(super) struct OfRobot {
+    /// The robot, if it is listed; kept, so that no other gets its address.
+    #[expect(dead_code, reason = "it is there to be kept")]
+    robot: Option<Arc<Robot>>,
+    pub(super) rules: ForRobot,
+    /// What the site refuses it for, whatever the rules say.
+    pub(super) refused: Option<RefusedFor>,
+    /// The pause that the robot is asked to make, if any.
+    pub(super) delay: Option<Duration>,
+    paces: PacesOfListed,
+}
+
+/// Paces of all who come under one robot's name.
+#[derive(Debug, Default)]
+struct PacesOfListed {
+    verified: Pace,
+    spoofed: Pace,
+    unknown: Pace,
+}
+
+impl ResolvedFiles {
+    /// Returns what is known of the file in force on a host.
+    pub(super) fn of_host(
+        &self,
+        files: &SharedRobotsFiles,
+        host: Option<&str>,
+    ) -> Option<Arc<OfFile>> {
+        let files = files.in_force();
+        let file = files.files.of(host)?;
+        let refused = || files.refused.of(host).cloned().unwrap_or_default();
+        if let Some(current) = &*self.current.load()
+            && Arc::ptr_eq(&current.files, &files)
+        {
+            return Some(current.of_file(file, refused));
+        }
+        let fresh = Arc::new(OfFiles {
+            files: Arc::clone(&files),
+            by_file: ArcSwap::default(),
+        });
+        self.current.store(Some(Arc::clone(&fresh)));
+        Some(fresh.of_file(file, refused))
+    }
+}
+
+impl OfFiles {
+    fn of_file(&self, file: &RobotsTxt, refused: impl FnOnce() -> RefusedRobots) -> Arc<OfFile> {
+        let address = ptr::from_ref(file).addr();
+        if let Some(known) = self.by_file.load().get(&address) {
+            return Arc::clone(known);
+        }
+        let fresh = Arc::new(OfFile {
+            refused: refused(),
+            ..OfFile::new(file.clone())
+        });
+        remember(&self.by_file, usize::MAX, &address, &fresh)
+    }
+}
+
+impl OfFile {
+    pub(super) fn new(file: RobotsTxt) -> Self {
+        Self {
+            named: NamedPages::new(&file),
+            file,
+            refused: RefusedRobots::default(),
+            listed: ArcSwap::default(),
+            unlisted: ArcSwap::default(),
+            unlisted_paces: Mutex::default(),
+        }
+    }
+
+    /// Returns what the file says about the sender of a request.
+    pub(super) fn of_claim(&self, claim: &Claim<'_>, user_agent: &[u8]) -> Arc<OfRobot> {
+        let Some(robot) = claim.robot() else {
+            return self.of_unlisted(user_agent);
+        };
+        let address = Arc::as_ptr(robot).addr();
+        if let Some(known) = self.listed.load().get(&address) {
+            return Arc::clone(known);
+        }
+        let refused = self.refused.reason(robot);
+        let fresh = OfRobot::new(Some(robot), self.rules_of_listed(robot), refused);
+        remember(&self.listed, MAX_LISTED, &address, &fresh)
+    }
+
+    /// Robots whose User-Agents begin alike for long share what is known of them.
+    fn of_unlisted(&self, user_agent: &[u8]) -> Arc<OfRobot> {
+        let user_agent = user_agent.get(..MAX_USER_AGENT_BYTES).unwrap_or(user_agent);
+        if let Some(known) = self.unlisted.load().get(user_agent) {
+            return Arc::clone(known);
+        }
+        let header = String::from_utf8_lossy(user_agent);
+        let fresh = OfRobot::new(None, self.file.for_header(&header), None);
+        remember(&self.unlisted, MAX_UNLISTED, &user_agent.into(), &fresh)
+    }
+
+    /// Finds the group of a listed robot: by its product token, else by its names.
+    fn rules_of_listed(&self, robot: &Robot) -> ForRobot {
+        if let Some(token) = &robot.product_token {
+            let rules = self.file.for_robot(token);
+            return match fallback(token) {
+                Some(general) if !rules.is_named() => self.file.for_robot(general),
+                _ => rules,
+            };
+        }
+        let tokens = robot.patterns.iter();
+        let tokens = tokens.filter(|pattern| pattern.kind == PatternKind::Token);
+        let names = [robot.name.as_str(), robot.id.as_str()].into_iter();
+        let derived = robot.token().ok().map(|token| token.as_str());
+        derived
+            .into_iter()
+            .chain(names)
+            .chain(tokens.map(|pattern| pattern.text.as_str()))
+            .map(|name| self.file.for_robot(name))
+            .find(ForRobot::is_named)
+            .unwrap_or_else(|| self.file.for_robot(&robot.id))
+    }
+}
+
+/// Returns the token whose group counts for a robot that no group names.
+///
+/// Google documents it for its own: Googlebot-Image and the like obey Googlebot's.
+fn fallback(token: &str) -> Option<&'static str> {
+    let general = "Googlebot";
+    let (first, rest) = token.split_at_checked(general.len())?;
+    (first.eq_ignore_ascii_case(general) && rest.starts_with('-')).then_some(general)
+}
+
+impl OfRobot {
+    fn new(robot: Option<&Arc<Robot>>, rules: ForRobot, refused: Option<RefusedFor>) -> Arc<Self> {
+        rules.prepare();
+        Arc::new(Self {
+            robot: robot.cloned(),
+            delay: rules.crawl_delay().filter(|delay| !delay.is_zero()),
+            rules,
+            refused,
+            paces: PacesOfListed::default(),
+        })
+    }
+
+    /// Returns the pace of a listed robot: it does not share its own with impostors.
+    pub(super) fn pace(&self, visitor: Visitor<'_>) -> &Pace {
+        match visitor.is_genuine() {
+            Some(true) => &self.paces.verified,
+            Some(false) => &self.paces.spoofed,
+            None => &self.paces.unknown,
+        }
+    }
+}
+
+/// Adds a value to a map that others read; at `max` the map starts again.
+#[cold]
+fn remember<K: Clone + Eq + Hash, V>(
+    map: &ArcSwap<HashMap<K, Arc<V>>>,
+    max: usize,
+    key: &K,
+    value: &Arc<V>,
+) -> Arc<V> {
+    let mut kept = Arc::clone(value);
+    map.rcu(|current| {
+        let mut next = if current.len() < max {
+            HashMap::clone(current)
+        } else {
+            HashMap::new()
+        };
+        // Another thread may have been faster.
+        kept = Arc::clone(next.entry(key.clone()).or_insert_with(|| Arc::clone(value)));
+        next
+    });
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_remembered_is_bounded_and_kept_once() {
+        let map = ArcSwap::default();
+        let first = remember(&map, 3, &1, &Arc::new("a"));
+        let again = remember(&map, 3, &1, &Arc::new("b"));
+        assert!(Arc::ptr_eq(&first, &again));
+        for key in 2..100 {
+            remember(&map, 3, &key, &Arc::new("c"));
+            assert!(map.load().len() <= 3);
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! What to do with a request, and why.
+//!
+//! A [`Policy`] is plain data and plain functions: filter patterns, the
+//! redirect target, the paths that are never redirected, and rules.
+//!
+//! # Filter patterns
+//!
+//! A filter pattern is a glob that has to match a path as a whole:
+//!
+//! | it holds | which stands for |
+//! | --- | --- |
+//! | `*` | any run of characters, slashes included, or nothing |
+//! | `?` | one character |
+//! | `[abc]`, `[a-z]` | one of these characters; `]` as itself comes first, `-` first or last |
+//! | `[!abc]`, `[^abc]` | one character that is none of these |
+//! | `\*` | the character behind the backslash; in a list `\,` is a comma |
+//! | `%C3%A9` | the bytes that the escapes stand for, so that a copied path is a pattern |
+//! | anything else | itself; upper and lower case are different |
+//!
+//! The path is compared without its query, percent-decoded once (`%2F` is a
+//! slash then), with doubled slashes merged and `.` and `..` resolved: what
+//! `/a/%2e%2e/b` and `//b` name is `/b`. A backslash is a character like others.
+//!
+//! `/members-only-stuff/*` does not match `/members-only-stuff`, which has no
+//! slash at the end; `/members-only-stuff*` does, and matches
+//! `/members-only-stuffing` too. Name both paths where that matters.
+//!
+//! # Robot heaven
+//!
+//! A request for the redirect URL is never redirected, nor is one for a path
+//! below it: `/robot-heaven/` covers `/robot-heaven` and `/robot-heaven/a/b`,
+//! not `/robot-heavenly`. A page such as `/heaven/index.html` covers itself, not its
+//! directory; where heaven has more pages under a pattern, name the directory.
+//! The root `/` covers the root page alone.
+//!
+//! An absolute URL covers these paths on its own host, ports and case compared
+//! as HTTP does, and on every host if its host is one of
+//! [`own_hosts`](PolicyBuilder::own_hosts).
+//!
+//! Never redirected are also `/robots.txt`, sitemaps at the root, `/.well-known/`,
+//! `/llms.txt`, `/ai.txt`, `/ads.txt`, `/app-ads.txt`, `/security.txt`, `/favicon.ico`,
+//! and what [`never`](PolicyBuilder::never) adds; nor is what the `Sitemap` and `License`
+//! lines of the robots.txt in force name, each by its very path and query.
+//!
+//! # Rules
+//!
+//! What is done with whom, and on which paths, can be said robot by robot. A
+//! person always passes. About a robot the first of these decides that has
+//! something to say:
+//!
+//! 1. paths that are never redirected, and robot heaven: the robot passes;
+//! 2. [`allow_robots`](PolicyBuilder::allow_robots): it passes, unless its claim is spoofed;
+//! 3. [`deny_robots`](PolicyBuilder::deny_robots), on paths of the filter
+//!    patterns: it is redirected;
+//! 4. on the same paths, whether impostors are [redirected](PolicyBuilder::spoofed);
+//! 5. the [rules](PolicyBuilder::rule) in their order: the first whose
+//!    conditions all hold decides, unless it slows down;
+//! 6. on paths of the filter patterns, its purpose: whether it is one of those
+//!    [redirected](PolicyBuilder::purposes).
+//!
+//! A [`Rule`] without paths of its own is about those of the filter patterns;
+//! one with paths is about these alone, filtered otherwise or not. Where a rule
+//! redirects to is heaven as well, for all rules: no robot is sent on from there.
+//! Paths that are never redirected hold for rules too.
+//!
+//! | [`Action`] | the robot | without methods of its own it is about |
+//! | --- | --- | --- |
+//! | `Pass` | gets what a person gets | every method |
+//! | `Redirect` | is sent to heaven | those redirected |
+//! | `Serve` | gets heaven's page at the URL that it asked for | those redirected |
+//! | `Refuse` | gets a status and a text | every method |
+//! | `Slow` | gets 429 when it comes too fast | every method |
+//!
+//! The lists and the purposes are about the methods redirected alone.
+//!
+//! Whoever sends no User-Agent, or an empty one, is [nameless](crate::detect::Kind::Nameless):
+//! it passes, unless a list or a rule names it. A rule about every robot does not. Whoever
+//! sends a User-Agent that many people [share](crate::detect::Kind::Shared) passes likewise,
+//! unless a rule names such visitors; no list does.
+//!
+//! A rule that slows down holds a robot to a pace and decides nothing else: within
+//! the pace, the rules behind it are asked. The first such rule that matches sets
+//! the pace; a rule that lets pass before it spares the robot. Each robot has a
+//! [pace of its own](Brake). A page that passes is the same for all, so it gets no
+//! `Vary` on account of a pace.
+//!
+//! # Verdicts
+//!
+//! A User-Agent is a claim. Where somebody proves claims, each has a
+//! [`Verdict`](crate::detect::Verdict), and a [`Visitor`] brings it along; where nobody
+//! does, all are unverifiable. By default a verdict changes nothing: a verified search
+//! engine passes wherever people may go, and is redirected on the filter patterns as ever.
+//!
+//! Rules and headers may name [verdicts](When::verdicts): so that only the verified pass, or
+//! the unverifiable are slowed down. What is done with impostors, whose claims are
+//! spoofed, is one [setting](PolicyBuilder::spoofed):
+//!
+//! | [`Spoofed`] | the impostor |
+//! | --- | --- |
+//! | `Report` | is treated like the robot that it claims to be; rules may do more |
+//! | `Redirect` | is redirected on the filter patterns, whatever its purpose |
+//! | `Refuse` | gets 403 everywhere, heaven included, but on the paths that are never redirected |
+//!
+//! `Redirect` and `Refuse` go before the rules: to say it rule by rule, leave the
+//! setting at `Report` and name `spoofed` in a rule.
+//!
+//! Whatever the setting, an impostor gains nothing by the name that it took. It is none
+//! of `allow_robots`, to robots.txt neither. A rule that lets pass and has conditions on the
+//! robot, but not on verdicts, is not about it; one that lets every robot pass is, and so
+//! is one that names the verdict. It has a pace of its own under each `Slow` rule and each
+//! `Crawl-delay`, so that it cannot use up that of the robot.
+//!
+//! A proof may take its time, and until then the verdict is pending: the first request of
+//! an address does not wait, unless a rule [asks to](RuleBuilder::wait). Caches know
+//! nothing of verdicts: a page that passes is the one that people get, and what an
+//! impostor gets in its place is never stored.
+//!
+//! # Dry run
+//!
+//! In a [dry run](PolicyBuilder::dry_run) all of this is decided and told, and
+//! nobody gets anything else than a person.
+//!
+//! # robots.txt
+//!
+//! An [`Enforcer`] holds robots to the robots.txt in force on the host. It is asked
+//! last, about what would pass: whom the steps above send to heaven is sent there,
+//! whatever robots.txt says. About a page that is served in place it is asked by
+//! the URL that the robot asked for. Of what would pass, this is never refused:
+//!
+//! - anything to people, or a nameless visitor;
+//! - heaven, and the paths that are never redirected: `/robots.txt` first of all, which
+//!   robots have to read to keep to it;
+//! - anything to one of [`allow_robots`](PolicyBuilder::allow_robots) that is no impostor.
+//!
+//! A rule that lets a robot pass says that it is not redirected; it does not lift
+//! robots.txt. All methods count. The URL is compared as the robot sent it, query
+//! included, and as a server resolves it, as filter patterns see it: what the file
+//! forbids in either spelling is forbidden. Parameters (`;v=1`) are part of a name in
+//! both. A path with empty or dot segments is none of those that are never refused.
+//!
+//! A listed robot is looked for in the file by its product token; one without a
+//! token by its name, its id and the tokens of its patterns, of which the first
+//! that the file names counts. Robots that the site refuses by purpose or id
+//! ([`RefusedRobots`]) are refused whatever the file calls them, if it can at all. An unlisted robot is looked for by the names of the
+//! file in its User-Agent. A robot that the file does not name has the rules of `*`.
+//!
+//! `Crawl-delay` is held against a robot, not an address: a fleet shares one pace, on
+//! all hosts that share a file; an unlisted robot by its name, in which no number counts,
+//! and by its network (/24 of IPv4, /48 of IPv6). Two requests at once after a pause are no violation;
+//! delays beyond a day count as a day. What is redirected, exempt or disallowed does
+//! not count.
+//!
+//! Violations are counted in memory, until a restart: by robot, host and rule, the
+//! last thousand. A response that passes carries no `Vary` on account of robots.txt;
+//! refusals are never stored, so a cache in front may give a robot a person's page, not
+//! the other way round.
+//!
+//! # Headers
+//!
+//! A [`TagRule`] adds an `X-Robots-Tag` header to responses, by path and, if
+//! wanted, by robot; it neither redirects nor lets pass.
+//!
+//! # Example
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use robot_detection_layer::{
+//!     detect::Detector,
+//!     policy::{Decision, Policy, Request, Visitor},
+//!     registry::{Pattern, PatternKind, Robot, Source},
+//! };
+//!
+//! let mut robot = Robot::new("examplebot", Source::manual());
+//! robot.patterns = vec![Pattern::new(PatternKind::Token, "ExampleBot")];
+//! let detector = Detector::new([Arc::new(robot)])?;
+//! let policy = Policy::builder().build()?;
+//!
+//! let request = Request { method: "GET", host: None, path: "/members-only-stuff/a" };
+//! let claim = detector.identify(b"ExampleBot/1.0");
+//! let visitor = claim.as_ref().map(Visitor::from);
+//! let Decision::Redirect(redirect) = policy.decide(&request, visitor) else {
+//!     panic!("a robot is redirected");
+//! };
+//! assert_eq!((redirect.status, redirect.location.as_str()), (302, "/robot-heaven/"));
+//! for step in policy.explain(&request, visitor).steps {
+//!     println!("{}: {}", step.name, step.text);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod brake;
+mod bucket;
+mod builder;
+mod condition;
+mod decision;
+mod enforce;
+mod error;
+mod explained;
+mod glob;
+mod heaven;
+mod host;
+mod judge;
+mod judgement;
+mod named_pages;
+mod paces;
+mod path;
+mod reach;
+mod redirect;
+mod refuse;
+mod refused_robots;
+mod robots_files;
+mod rule;
+mod rule_builder;
+mod scope;
+mod shared;
+mod spoofed;
+mod tag_rule;
+mod trace;
+mod unlisted_name;
+mod visitor;
+mod wait;
+mod when;
+
+pub use brake::Brake;
+pub use builder::PolicyBuilder;
+pub use decision::{Decision, PassReason, Policy, Request};
+pub use enforce::{
+    Answer, Breach, Broken, Enforce, Enforcement, Enforcer, Finding, Outcome, Refusal, RobotCount,
+    Violation, Violations, Visit,
+};
+pub use error::PolicyError;
+pub use explained::Explained;
+pub use judgement::Judgement;
+#[doc(hidden)]
+pub use path::with_normal_path;
+pub use redirect::Redirect;
+pub use refuse::Refuse;
+pub use refused_robots::{RefusedFor, RefusedRobots};
+pub use robots_files::{ByHost, HostName, LoadedRobotsFiles, RobotsFiles, SharedRobotsFiles};
+pub use rule::{Action, Rule};
+pub use rule_builder::RuleBuilder;
+pub use shared::SharedPolicy;
+pub use spoofed::Spoofed;
+pub use tag_rule::{TagRule, TagRuleBuilder, Tags};
+pub use trace::{Explanation, Step};
+pub use visitor::Visitor;
+pub use when::When;

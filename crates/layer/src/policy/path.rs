@@ -1,0 +1,597 @@
+//! Paths as patterns see them: decoded once, without dots and doubled slashes.
+
+use std::{fmt::Write as _, slice};
+
+/// Paths up to this length are rewritten without an allocation.
+const STACK_BYTES: usize = 1024;
+
+/// Calls `look` with the normal form of the path that a request names.
+///
+/// `%XX` is decoded once (an escape that is none stays as it is), empty and
+/// dot segments are resolved as RFC 3986 §5.2.4 says, and a query or fragment
+/// is cut off. A target in absolute form counts with its path; one that names
+/// no path (`*`, an authority) comes as an empty slice.
+pub fn with_normal_path<T>(target: &str, look: impl FnOnce(&[u8]) -> T) -> T {
+    let target = target.as_bytes();
+    if is_normal(target) {
+        look(target)
+    } else {
+        with_rewritten(path_of(target), look)
+    }
+}
+
+/// Returns the normal form of a path that a setting names.
+pub(super) fn normal_path(path: &[u8]) -> Vec<u8> {
+    let mut room = vec![0; path.len().max(1)];
+    let length = rewrite(path, &mut room).len();
+    room.truncate(length);
+    room
+}
+
+/// Returns the bytes with each `%XX` decoded.
+pub(super) fn decode(bytes: &[u8]) -> Decoded<'_> {
+    Decoded { rest: bytes.iter() }
+}
+
+/// Tells whether a decoded path has empty or dot segments, which never arrive at a pattern.
+pub(super) fn has_odd_segments(path: &[u8]) -> bool {
+    let mut segments = path.split(|&byte| byte == b'/').skip(1).peekable();
+    while let Some(segment) = segments.next() {
+        let is_last = segments.peek().is_none();
+        if matches!(segment, b"." | b"..") || (segment.is_empty() && !is_last) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Returns `true` if a path that a request names has empty or dot segments, escaped or not.
+///
+/// A server may resolve them, or take them for names: one that asks so may get
+/// something else than what the normal form names.
+pub(super) fn is_odd(target: &str) -> bool {
+    if is_normal(target.as_bytes()) {
+        return false;
+    }
+    let mut segment = Segment::default();
+    let mut bytes = decode(path_of(target.as_bytes()));
+    if bytes.next() != Some(b'/') {
+        return false;
+    }
+    let ended = |segment: Segment| {
+        matches!(
+            segment,
+            Segment {
+                dots: 1..=2,
+                others: false
+            }
+        )
+    };
+    for byte in bytes {
+        match byte {
+            b'/' if ended(segment) || segment == Segment::default() => return true,
+            b'/' => segment = Segment::default(),
+            b'.' => segment.dots += 1,
+            _ => segment.others = true,
+        }
+    }
+    ended(segment)
+}
+
+/// Returns a path and its query with the path resolved, where that reads as another.
+///
+/// Escapes stay of what would not be itself otherwise. `None`: to whoever reads
+/// robots.txt (RFC 9309 §2.2.2) it is the same.
+pub(super) fn resolved(target: &str) -> Option<String> {
+    if is_normal(target.as_bytes()) {
+        return None;
+    }
+    let path = path_of(target.as_bytes());
+    if path.is_empty() || !(is_odd(target) || has_escaped_sign(path)) {
+        return None;
+    }
+    let mut text = String::with_capacity(target.len());
+    with_normal_path(target, |path| {
+        for &byte in path {
+            if byte.is_ascii_graphic() && !b"%?#".contains(&byte) {
+                text.push(char::from(byte));
+            } else {
+                let _ = write!(text, "%{byte:02X}");
+            }
+        }
+    });
+    if let Some((_, query)) = target.split_once('?') {
+        text.push('?');
+        text.push_str(query);
+    }
+    Some(text)
+}
+
+/// Returns `true` if a sign is escaped that is no letter, digit or the like: it is another
+/// than the escape to whoever reads robots.txt, and the same to many a server.
+fn has_escaped_sign(path: &[u8]) -> bool {
+    let is_sign = |byte: u8| byte.is_ascii_punctuation() && !b"%?#-._~*$".contains(&byte);
+    path.windows(3).any(|window| match window {
+        [b'%', high, low] => match (hex_digit(*high), hex_digit(*low)) {
+            (Some(high), Some(low)) => is_sign(high << 4 | low),
+            _ => false,
+        },
+        _ => false,
+    })
+}
+
+/// What a segment is made of.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+struct Segment {
+    dots: usize,
+    others: bool,
+}
+
+/// Tells whether a path is there for robots: redirecting it would only do harm.
+///
+/// These are robots.txt (RFC 9309 §2.3), sitemaps at the root, everything
+/// well-known (RFC 8615), llms.txt, and the icon that result pages show; and what a
+/// site says of AI (ai.txt), of who sells its advertisements (ads.txt and app-ads.txt,
+/// IAB Tech Lab), and of whom to tell a weakness (security.txt, RFC 9116 §3). humans.txt
+/// is for people.
+pub(super) fn is_for_robots(path: &[u8]) -> bool {
+    match path {
+        b"/robots.txt" | b"/llms.txt" | b"/llms-full.txt" | b"/ai.txt" | b"/ads.txt"
+        | b"/app-ads.txt" | b"/security.txt" | b"/favicon.ico" | b"/.well-known" => true,
+        _ => path.starts_with(b"/.well-known/") || is_sitemap(path),
+    }
+}
+
+/// Tells whether a path that starts with `text` may be there for robots.
+pub(super) fn may_be_for_robots(text: &[u8]) -> bool {
+    let starts = [
+        &b"/robots.txt"[..],
+        b"/llms",
+        b"/ai.txt",
+        b"/ads.txt",
+        b"/app-ads.txt",
+        b"/security.txt",
+        b"/favicon.ico",
+        b"/.well-known",
+        b"/sitemap",
+    ];
+    starts.iter().any(|start| may_meet(start, text))
+}
+
+/// Tells whether a text may start with both.
+fn may_meet(a: &[u8], b: &[u8]) -> bool {
+    a.starts_with(b) || b.starts_with(a)
+}
+
+fn is_sitemap(path: &[u8]) -> bool {
+    path.strip_prefix(b"/sitemap").is_some_and(|rest| {
+        let rest = rest.strip_suffix(b".gz").unwrap_or(rest);
+        !rest.contains(&b'/') && (rest.ends_with(b".xml") || rest.ends_with(b".txt"))
+    })
+}
+
+/// A path and everything below it; of the root, the root page alone.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Subtree {
+    /// Normal form without a slash at the end; empty for the root.
+    top: Box<[u8]>,
+}
+
+impl Subtree {
+    pub(super) fn new(path: &[u8]) -> Self {
+        let path = normal_path(path);
+        Self {
+            top: path.strip_suffix(b"/").unwrap_or(&path).into(),
+        }
+    }
+
+    pub(super) fn is_root(&self) -> bool {
+        self.top.is_empty()
+    }
+
+    /// Tells whether a path in normal form is the top or lies below it.
+    pub(super) fn contains(&self, path: &[u8]) -> bool {
+        match path.strip_prefix(&*self.top) {
+            Some([]) => true,
+            Some([b'/', below @ ..]) => below.is_empty() || !self.is_root(),
+            _ => false,
+        }
+    }
+
+    /// Tells whether a path that starts with `text` may be the top or lie below it.
+    pub(super) fn may_contain(&self, text: &[u8]) -> bool {
+        let top = if self.is_root() { b"/" } else { &*self.top };
+        may_meet(top, text)
+    }
+
+    /// Tells whether every path that starts with `text` is the top or lies below it.
+    pub(super) fn contains_all(&self, text: &[u8]) -> bool {
+        // A text that ends inside a name may go on to a longer name.
+        !self.is_root()
+            && text
+                .iter()
+                .rposition(|&byte| byte == b'/')
+                .and_then(|slash| text.get(..slash))
+                .is_some_and(|directory| self.contains(directory))
+    }
+}
+
+/// Iterator that decodes each `%XX`, once.
+pub(super) struct Decoded<'b> {
+    rest: slice::Iter<'b, u8>,
+}
+
+impl Iterator for Decoded<'_> {
+    type Item = u8;
+
+    fn next(&mut self) -> Option<u8> {
+        let byte = *self.rest.next()?;
+        if byte == b'%'
+            && let [high, low, rest @ ..] = self.rest.as_slice()
+            && let (Some(high), Some(low)) = (hex_digit(*high), hex_digit(*low))
+        {
+            self.rest = rest.iter();
+            return Some(high << 4 | low);
+        }
+        Some(byte)
+    }
+}
+
+/// Returns the value of a hexadecimal digit.
+pub(super) fn hex_digit(byte: u8) -> Option<u8> {
+    match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        b'A'..=b'F' => Some(byte - b'A' + 10),
+        _ => None,
+    }
+}
+
+/// Tells whether nothing needs rewriting; may say no where nothing does.
+///
+/// It is asked of every request, so eight bytes are looked at together.
+fn is_normal(target: &[u8]) -> bool {
+    let (words, rest) = target.as_chunks::<8>();
+    let mut slash_before = 0;
+    for word in words {
+        let word = u64::from_le_bytes(*word);
+        let slashes = places(word, b'/');
+        // A dot differs from a slash by the lowest bit.
+        let segments = places(word | EACH, b'/');
+        let rewritten = places(word, b'%') | places(word, b'?') | places(word, b'#');
+        if (rewritten | (segments & ((slashes << 8) | slash_before))) != 0 {
+            return false;
+        }
+        slash_before = slashes >> 56;
+    }
+    let mut previous = if slash_before == 0 { b'a' } else { b'/' };
+    for &byte in rest {
+        let rewrites = match byte {
+            b'%' | b'?' | b'#' => true,
+            b'/' | b'.' => previous == b'/',
+            _ => false,
+        };
+        if rewrites {
+            return false;
+        }
+        previous = byte;
+    }
+    target.starts_with(b"/")
+}
+
+/// The lowest bit of each of eight bytes.
+const EACH: u64 = u64::from_le_bytes([1; 8]);
+
+/// Sets the highest bit of each byte that is `byte`, and perhaps some above one that is.
+fn places(word: u64, byte: u8) -> u64 {
+    let differs = word ^ (EACH * u64::from(byte));
+    differs.wrapping_sub(EACH) & !differs & (EACH << 7)
+}
+
+/// Returns the path of a request-target (RFC 9112 §3.2), empty if it has none.
+pub(super) fn path_of(target: &[u8]) -> &[u8] {
+    let target = target
+        .split(|byte| matches!(byte, b'?' | b'#'))
+        .next()
+        .unwrap_or_default();
+    if target.is_empty() {
+        return b"/";
+    }
+    if target.starts_with(b"/") {
+        return target;
+    }
+    let Some(after_scheme) = strip_scheme(target) else {
+        return b"";
+    };
+    match after_scheme.iter().position(|&byte| byte == b'/') {
+        Some(slash) => after_scheme.get(slash..).unwrap_or_default(),
+        None => b"/",
+    }
+}
+
+fn strip_scheme(target: &[u8]) -> Option<&[u8]> {
+    [&b"http://"[..], b"https://"].iter().find_map(|scheme| {
+        let (start, rest) = target.split_at_checked(scheme.len())?;
+        start.eq_ignore_ascii_case(scheme).then_some(rest)
+    })
+}
+
+#[cold]
+fn with_rewritten<T>(path: &[u8], look: impl FnOnce(&[u8]) -> T) -> T {
+    if path.is_empty() {
+        look(path)
+    } else if path.len() <= STACK_BYTES {
+        look(rewrite(path, &mut [0; STACK_BYTES]))
+    } else {
+        look(rewrite(path, &mut vec![0; path.len()]))
+    }
+}
+
+/// Writes the normal form into `room`, which is as long as the path at least.
+fn rewrite<'r>(path: &[u8], room: &'r mut [u8]) -> &'r [u8] {
+    let mut writer = Writer {
+        room,
+        written: 0,
+        segment: 0,
+    };
+    writer.slash();
+    for byte in decode(path) {
+        if byte == b'/' {
+            writer.slash();
+        } else {
+            writer.push(byte);
+        }
+    }
+    writer.end_segment();
+    let Writer { room, written, .. } = writer;
+    room.get(..written).unwrap_or_default()
+}
+
+struct Writer<'r> {
+    room: &'r mut [u8],
+    written: usize,
+    /// Where the segment being written starts.
+    segment: usize,
+}
+
+impl Writer<'_> {
+    fn push(&mut self, byte: u8) {
+        if let Some(slot) = self.room.get_mut(self.written) {
+            *slot = byte;
+            self.written += 1;
+        }
+    }
+
+    fn slash(&mut self) {
+        self.end_segment();
+        if self.written > self.segment || self.written == 0 {
+            self.push(b'/');
+            self.segment = self.written;
+        }
+    }
+
+    /// Takes a dot segment back, and with two dots the segment before it.
+    fn end_segment(&mut self) {
+        match self.room.get(self.segment..self.written) {
+            Some(b".") => self.written = self.segment,
+            Some(b"..") => {
+                let parent = self
+                    .room
+                    .get(..self.segment.saturating_sub(1))
+                    .and_then(|above| above.iter().rposition(|&byte| byte == b'/'))
+                    .map_or(1, |slash| slash + 1);
+                self.written = parent;
+                self.segment = parent;
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_path_that_is_said_to_be_normal_is_not_rewritten() {
+        let signs = b"/.%?#0an\x80\xaf";
+        let mut said = 0;
+        for start in [
+            "/",
+            "/abcdef",
+            "/abcdefg",
+            "/members/",
+            "/members-only-stuff",
+        ] {
+            for number in 0..signs.len().pow(4) {
+                let sign = |place: u32| signs[number / signs.len().pow(place) % signs.len()];
+                let mut path = start.as_bytes().to_vec();
+                path.extend([sign(0), sign(1), sign(2), sign(3)]);
+                if is_normal(&path) {
+                    assert_eq!(normal_path(&path), path, "{}", path.escape_ascii());
+                    assert!(!path.contains(&b'?') && !path.contains(&b'#'));
+                    said += 1;
+                }
+            }
+        }
+        assert!(said > 5_000, "{said}");
+        assert!(is_normal(b"/members-only-stuff/page.html"));
+    }
+
+    macro_rules! cases {
+        ($($name:ident: $target:expr => $normal:expr;)*) => {
+            $(#[test] fn $name() {
+                let normal: &[u8] = $normal;
+                let found = with_normal_path($target, <[u8]>::to_vec);
+                assert_eq!(found, normal, "{:?}", String::from_utf8_lossy(&found));
+            })*
+        };
+    }
+
+    cases! {
+        plain_path_stays: "/a/b.html" => b"/a/b.html";
+        root_stays: "/" => b"/";
+        slash_at_the_end_stays: "/a/" => b"/a/";
+        escape_is_decoded: "/%6dembers" => b"/members";
+        escape_is_decoded_once: "/%252e%252e/a" => b"/%2e%2e/a";
+        escape_that_is_none_stays: "/%zz/%4/%" => b"/%zz/%4/%";
+        escaped_slash_separates: "/a%2Fb%2fc" => b"/a/b/c";
+        escaped_nul_is_a_byte: "/a%00b" => b"/a\0b";
+        escaped_question_mark_is_no_query: "/a%3fb" => b"/a?b";
+        byte_that_is_not_utf8_stays: "/%ff%C3" => b"/\xff\xc3";
+        slashes_are_merged: "//a///b//" => b"/a/b/";
+        dot_segment_goes: "/./a/./b/." => b"/a/b/";
+        two_dots_go_up: "/a/b/../c" => b"/a/c";
+        two_dots_at_the_end_leave_the_parent: "/a/b/.." => b"/a/";
+        two_dots_stop_at_the_root: "/../../a" => b"/a";
+        two_dots_after_doubled_slashes_go_up_one_name: "/a//../b" => b"/b";
+        escaped_dots_are_dots: "/a/%2e%2E/b" => b"/b";
+        three_dots_are_a_name: "/a/.../b" => b"/a/.../b";
+        hidden_file_is_a_name: "/a/.hidden" => b"/a/.hidden";
+        backslash_is_a_character: "/a\\..\\b" => b"/a\\..\\b";
+        parameters_stay: "/a;v=1/b" => b"/a;v=1/b";
+        query_is_cut: "/a?b=/../c" => b"/a";
+        fragment_is_cut: "/a#b" => b"/a";
+        absolute_form_counts_with_its_path: "HTTP://example.com:80/a/../b?c" => b"/b";
+        absolute_form_without_path_is_the_root: "http://example.com" => b"/";
+        asterisk_is_no_path: "*" => b"";
+        authority_is_no_path: "example.com:443" => b"";
+        nothing_is_the_root: "" => b"/";
+    }
+
+    #[test]
+    fn long_path_is_rewritten_too() {
+        let long = format!("/{}//b/../c", "a/".repeat(40_000));
+        let normal = format!("/{}c", "a/".repeat(40_000));
+        assert_eq!(with_normal_path(&long, <[u8]>::to_vec), normal.as_bytes());
+    }
+
+    #[test]
+    fn subtree_ends_at_a_slash() {
+        for top in ["/heaven", "/heaven/", "//%68eaven/x/.."] {
+            let subtree = Subtree::new(top.as_bytes());
+            assert!(subtree.contains(b"/heaven"));
+            assert!(subtree.contains(b"/heaven/"));
+            assert!(subtree.contains(b"/heaven/a/b"));
+            assert!(!subtree.contains(b"/heavenly"));
+            assert!(!subtree.contains(b"/heave"));
+            assert!(!subtree.contains(b"/"));
+        }
+    }
+
+    #[test]
+    fn subtree_of_the_root_is_the_root_page() {
+        let root = Subtree::new(b"/");
+        assert!(root.is_root());
+        assert!(root.contains(b"/"));
+        assert!(!root.contains(b"/a"));
+    }
+
+    #[test]
+    fn files_for_robots_are_known() {
+        for path in [
+            "/robots.txt",
+            "/sitemap.xml",
+            "/sitemap_index.xml",
+            "/sitemap-1.xml.gz",
+            "/sitemap.txt",
+            "/.well-known/acme-challenge/x",
+            "/favicon.ico",
+            "/llms.txt",
+            "/ai.txt",
+            "/ads.txt",
+            "/app-ads.txt",
+            "/security.txt",
+        ] {
+            assert!(is_for_robots(path.as_bytes()), "{path}");
+        }
+        for path in [
+            "/a/robots.txt",
+            "/robots.txt/a",
+            "/sitemap",
+            "/sitemap/a.xml",
+            "/sitemap.html",
+            "/.well-knowns/a",
+            "/humans.txt",
+            "/a/ads.txt",
+        ] {
+            assert!(!is_for_robots(path.as_bytes()), "{path}");
+        }
+    }
+
+    #[test]
+    fn odd_paths_are_told() {
+        for path in [
+            "//p",
+            "/p//q",
+            "/./p",
+            "/p/.",
+            "/x/../p",
+            "/..",
+            "/%2e/p",
+            "/%2E%2e/p",
+            "/x/.%2e/p",
+            "/x%2f..%2fp",
+            "/%2fp",
+            "//",
+        ] {
+            assert!(is_odd(path) && is_odd(&format!("{path}?a")), "{path}");
+        }
+        for path in [
+            "/",
+            "/p",
+            "/p/",
+            "/p/...",
+            "/.p/a.",
+            "/%2e%2e%2e",
+            "/p?/../a",
+            "/p%20q/",
+            "*",
+            "",
+            "/a..",
+        ] {
+            assert!(!is_odd(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_is_resolved_reads_as_another_path() {
+        for (target, expected) in [
+            ("//p?a=%2e/", Some("/p?a=%2e/")),
+            ("/x/../p", Some("/p")),
+            ("/%2e/p/%c3%a9%20%3f", Some("/p/%C3%A9%20%3F")),
+            ("/a%2fb", Some("/a/b")),
+            ("/a%2Cb%25", Some("/a,b%25")),
+            ("/%70", None),
+            ("/a%20b", None),
+            ("/a%25b", None),
+            ("/a?b=//c", None),
+            ("/a", None),
+            ("*", None),
+        ] {
+            assert_eq!(resolved(target).as_deref(), expected, "{target}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn normal_form_is_short_rooted_and_stable(target in "/[/.a%2eEfF\\\\é]{0,40}") {
+            let normal = with_normal_path(&target, <[u8]>::to_vec);
+            prop_assert!(normal.starts_with(b"/"));
+            prop_assert!(normal.len() <= target.len());
+            prop_assert!(!has_odd_segments(&normal), "{}", String::from_utf8_lossy(&normal));
+            if !normal.contains(&b'%') {
+                let mut room = vec![0; normal.len()];
+                prop_assert_eq!(rewrite(&normal, &mut room), &normal[..]);
+            }
+        }
+
+        #[test]
+        fn any_text_is_survived(target in ".{0,60}") {
+            let normal = with_normal_path(&target, <[u8]>::to_vec);
+            prop_assert!(normal.is_empty() || normal.starts_with(b"/"));
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! One rule: which robots on which paths, and what to do with them.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use crate::detect::{Kind, Verdict};
+
+use super::{
+    Brake, Redirect, Refuse, RuleBuilder, Visitor,
+    condition::Mismatch,
+    heaven::Heaven,
+    scope::{Asked, Scope},
+};
+
+/// What a rule does with a robot.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+#[non_exhaustive]
+pub enum Action {
+    /// The robot's request goes on to the application.
+    #[default]
+    Pass,
+    /// The robot is sent to heaven, or to the rule's own redirect URL.
+    Redirect,
+    /// The robot gets heaven's page at the URL that it asked for.
+    Serve,
+    /// The robot is told that it gets nothing.
+    Refuse,
+    /// The robot passes as long as it does not come too fast.
+    Slow,
+}
+
+impl Action {
+    /// Every action.
+    pub const ALL: &'static [Self] = &[
+        Self::Pass,
+        Self::Redirect,
+        Self::Serve,
+        Self::Refuse,
+        Self::Slow,
+    ];
+
+    /// Returns the word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Redirect => "redirect",
+            Self::Serve => "serve",
+            Self::Refuse => "refuse",
+            Self::Slow => "slow",
+        }
+    }
+
+    /// Returns the action that a word names.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|action| action.as_str() == word)
+    }
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Rule of a [`Policy`](super::Policy): conditions on robot and path, and an action.
+///
+/// See the [room](super#rules) for how rules, lists and defaults go together.
+///
+/// # Example
+///
+/// ```
+/// use robot_detection_layer::{policy::{Action, Policy, Rule}, registry::Purpose};
+///
+/// let policy = Policy::builder()
+///     .rule(
+///         Rule::builder(Action::Pass)
+///             .name("search engines may read the archive")
+///             .paths(["/members-only-stuff/archive/*"])
+///             .purposes([Purpose::Search]),
+///     )
+///     .rule(Rule::builder(Action::Redirect).operators(["Example Corp"]))
+///     .build()?;
+/// let labels: Vec<_> = policy.rules().map(|rule| rule.label()).collect();
+/// assert_eq!(labels, [r#"rule "search engines may read the archive""#, "rule 2"]);
+/// # Ok::<(), robot_detection_layer::policy::PolicyError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Rule {
+    /// From 1.
+    pub(super) number: usize,
+    pub(super) label: Arc<str>,
+    pub(super) origin: String,
+    pub(super) outcome: Outcome,
+    pub(super) scope: Scope,
+    /// How long a decision may wait for a verdict.
+    pub(super) wait: Option<Duration>,
+    /// The conditions, for people to read.
+    pub(super) shown: Vec<String>,
+}
+
+/// Action with what it needs.
+#[derive(Clone, Debug)]
+pub(super) enum Outcome {
+    Pass,
+    Redirect(Arc<Heaven>),
+    Serve(Arc<Heaven>),
+    Refuse(Refuse),
+    Slow(Arc<Brake>),
+}
+
+impl Rule {
+    /// Creates a builder of a rule that matches every robot on a filtered path.
+    pub fn builder(action: Action) -> RuleBuilder {
+        RuleBuilder::new(action)
+    }
+
+    /// Returns its number, from 1.
+    #[must_use]
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
+    /// Returns what reasons call it: `rule "its name"`, or `rule 2` without one.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// Returns the label, to be kept without a copy.
+    #[must_use]
+    pub fn shared_label(&self) -> Arc<str> {
+        Arc::clone(&self.label)
+    }
+
+    /// Returns where it was set, such as `robot-detection.toml:12`; empty: in the program.
+    #[must_use]
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// Returns what it does.
+    #[must_use]
+    pub fn action(&self) -> Action {
+        match self.outcome {
+            Outcome::Pass => Action::Pass,
+            Outcome::Redirect(_) => Action::Redirect,
+            Outcome::Serve(_) => Action::Serve,
+            Outcome::Refuse(_) => Action::Refuse,
+            Outcome::Slow(_) => Action::Slow,
+        }
+    }
+
+    /// Returns where it redirects robots to, if it does.
+    #[must_use]
+    pub fn redirect(&self) -> Option<&Redirect> {
+        match &self.outcome {
+            Outcome::Redirect(heaven) => Some(&heaven.redirect),
+            _ => None,
+        }
+    }
+
+    /// Returns the path of the page that it serves in place, if it does.
+    #[must_use]
+    pub fn served(&self) -> Option<&str> {
+        match &self.outcome {
+            Outcome::Serve(heaven) => Some(&heaven.redirect.location),
+            _ => None,
+        }
+    }
+
+    /// Returns how it refuses robots, if it does.
+    #[must_use]
+    pub fn refuse(&self) -> Option<&Refuse> {
+        match &self.outcome {
+            Outcome::Refuse(refuse) => Some(refuse),
+            _ => None,
+        }
+    }
+
+    /// Returns how it slows robots down, if it does.
+    #[must_use]
+    pub fn brake(&self) -> Option<&Brake> {
+        match &self.outcome {
+            Outcome::Slow(brake) => Some(brake),
+            _ => None,
+        }
+    }
+
+    /// Returns how long it waits for a verdict that is pending, if it does.
+    #[must_use]
+    pub fn wait(&self) -> Option<Duration> {
+        self.wait
+    }
+
+    /// Returns its conditions for people to read; long lists are cut.
+    pub fn conditions(&self) -> impl Iterator<Item = &str> {
+        self.shown.iter().map(String::as_str)
+    }
+
+    /// Returns the heaven that it leads to, if it does.
+    pub(super) fn heaven(&self) -> Option<&Heaven> {
+        match &self.outcome {
+            Outcome::Redirect(heaven) | Outcome::Serve(heaven) => Some(heaven),
+            _ => None,
+        }
+    }
+
+    /// Tells whether a robot might get something else by it than a person.
+    pub(super) fn acts(&self) -> bool {
+        !matches!(self.outcome, Outcome::Pass)
+    }
+
+    /// Returns the first condition that does not hold, if any.
+    ///
+    /// A rule that lets certain robots pass is not about those that only say that
+    /// they are these, unless it names the verdict.
+    pub(super) fn mismatch(&self, asked: &Asked<'_>, visitor: Visitor<'_>) -> Option<Mismatch> {
+        if visitor.claims_nothing() && !self.scope.robots.is_about(visitor.claim.kind()) {
+            return Some(Mismatch::Kind);
+        }
+        let is_spoofed = visitor.is_spoofed() && self.favours();
+        let spoofed = is_spoofed.then_some(Mismatch::Spoofed);
+        self.scope.mismatch(asked, Some(visitor)).or(spoofed)
+    }
+
+    /// Returns `true` if it names visitors who claim nothing; a rule about every robot does not.
+    pub(super) fn is_about_claimless(&self) -> bool {
+        let claimless = [Kind::Nameless, Kind::Shared];
+        claimless
+            .iter()
+            .any(|kind| self.scope.robots.is_about(*kind))
+    }
+
+    /// Tells whether it lets certain robots pass, whatever the verdict on their claims.
+    fn favours(&self) -> bool {
+        matches!(self.outcome, Outcome::Pass) && self.scope.robots.ignore_verdicts()
+    }
+
+    /// Tells whether `other` never decides, as this one always does before it.
+    ///
+    /// Behind a rule that slows down the others are asked too; behind one that lets
+    /// certain robots pass, those that name impostors.
+    pub(super) fn hides(&self, other: &Self) -> bool {
+        let is_asked_on = matches!(self.outcome, Outcome::Slow(_));
+        let slows = matches!(other.outcome, Outcome::Slow(_));
+        let verdicts = other.scope.robots.verdicts.as_ref();
+        let names_spoofed = verdicts.is_some_and(|all| all.contains(&Verdict::Spoofed));
+        self.scope.includes(&other.scope)
+            && (slows || !is_asked_on)
+            && !(names_spoofed && self.favours())
+    }
+
+    /// Takes over from the rule of another policy how fast each robot came lately.
+    pub(super) fn take_over(&mut self, other: &Self) {
+        if let (Outcome::Slow(ours), Outcome::Slow(theirs)) = (&mut self.outcome, &other.outcome)
+            && ours.has_pace_of(theirs)
+            && self.scope == other.scope
+        {
+            *ours = Arc::clone(theirs);
+        }
+    }
+}
+
+/// Names a rule with its place in the settings.
+pub(super) fn named(rule: &Rule) -> String {
+    match rule.origin() {
+        "" => rule.label().to_owned(),
+        origin => format!("{} ({origin})", rule.label()),
+    }
+}

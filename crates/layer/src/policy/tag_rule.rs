@@ -1,0 +1,238 @@
+//! Headers that responses get: what they tell robots to do with a page.
+
+use robot_detection_robots_txt::meta::XRobotsTag;
+
+use super::{
+    Policy, PolicyError, Request, Step, Visitor, When,
+    path::with_normal_path,
+    scope::{Asked, Scope},
+    when::condition_setters,
+};
+
+/// Rules of this kind in one policy, at most.
+const MAX_TAG_RULES: usize = 256;
+
+/// Rule that adds an `X-Robots-Tag` header to responses.
+///
+/// Without conditions it is about every response, people's too: caches and
+/// robots in disguise see the same header as robots do. Each rule that matches
+/// adds a header of its own, to what the application says itself; robots take
+/// all of them together. A redirect to heaven gets none.
+///
+/// Where only one search engine is to read a rule, its token in the value
+/// does, `googlebot: noindex`, and the response stays the same for all;
+/// conditions on the robot cost a `Vary: User-Agent`.
+///
+/// # Example
+///
+/// ```
+/// use robot_detection_layer::{policy::{Policy, Request, TagRule}, registry::Purpose};
+///
+/// let policy = Policy::builder()
+///     .x_robots_tag(TagRule::builder("noindex").paths(["*.pdf"]))
+///     .x_robots_tag(TagRule::builder("noarchive").purposes([Purpose::AiTraining]))
+///     .build()?;
+/// let request = Request { method: "GET", host: None, path: "/a.pdf" };
+/// assert_eq!(policy.tags(&request, None).values, ["noindex"]);
+/// # Ok::<(), robot_detection_layer::policy::PolicyError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct TagRule {
+    label: String,
+    origin: String,
+    value: String,
+    /// Words that robots are not known to read, each with what was probably meant.
+    unknown: Vec<(String, Option<&'static str>)>,
+    scope: Scope,
+    shown: Vec<String>,
+}
+
+/// Builder of a [`TagRule`]; nothing is checked before the policy is built.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct TagRuleBuilder {
+    value: String,
+    origin: String,
+    when: When,
+}
+
+/// `X-Robots-Tag` headers that one response gets.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Tags<'p> {
+    /// Their values: visible ASCII and blanks.
+    pub values: Vec<&'p str>,
+    /// Whether another User-Agent might have led to others.
+    pub depends_on_user_agent: bool,
+}
+
+impl TagRule {
+    /// Creates a builder of a rule about every response.
+    pub fn builder(value: impl Into<String>) -> TagRuleBuilder {
+        TagRuleBuilder {
+            value: value.into(),
+            origin: String::new(),
+            when: When::new(),
+        }
+    }
+
+    /// Returns what reasons call it: `x_robots_tag 2`.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// Returns where it was set, such as `robot-detection.toml:12`; empty: in the program.
+    #[must_use]
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// Returns the value of the header: visible ASCII and blanks.
+    #[must_use]
+    pub fn value(&self) -> &str {
+        &self.value
+    }
+
+    /// Returns the words of the value that robots are not known to read, each with what was
+    /// probably meant.
+    pub fn unknown_words(&self) -> impl Iterator<Item = (&str, Option<&'static str>)> {
+        self.unknown
+            .iter()
+            .map(|(word, meant)| (word.as_str(), *meant))
+    }
+
+    /// Returns its conditions for people to read; none: every response.
+    pub fn conditions(&self) -> impl Iterator<Item = &str> {
+        self.shown.iter().map(String::as_str)
+    }
+
+    pub(super) fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    fn step(&self, asked: &Asked<'_>, visitor: Option<Visitor<'_>>) -> Step {
+        let label = match self.origin() {
+            "" => self.label().to_owned(),
+            origin => format!("{} ({origin})", self.label()),
+        };
+        let text = match self.scope.mismatch(asked, visitor) {
+            None => format!("The response gets X-Robots-Tag: {} by {label}.", self.value),
+            Some(mismatch) => {
+                let reason = mismatch.reason(asked, visitor);
+                format!("The response gets no X-Robots-Tag by {label}: {reason}.")
+            }
+        };
+        Step { name: "tag", text }
+    }
+}
+
+impl TagRuleBuilder {
+    /// Says where it was set, for reasons; such as `robot-detection.toml:12`.
+    pub fn origin(mut self, origin: impl Into<String>) -> Self {
+        self.origin = origin.into();
+        self
+    }
+
+    /// Replaces all conditions; by default the rule is about every response.
+    pub fn when(mut self, when: When) -> Self {
+        self.when = when;
+        self
+    }
+
+    condition_setters!(when);
+
+    fn build(self, number: usize) -> Result<TagRule, PolicyError> {
+        let refuse = |(key, reason)| PolicyError::Tag {
+            number,
+            key,
+            reason,
+        };
+        let value: XRobotsTag = self.value.parse().map_err(|error| {
+            let value = &self.value;
+            refuse(("value", format!("{value:?}: {error}")))
+        })?;
+        let (scope, shown) = self.when.build().map_err(refuse)?;
+        let unknown = value.unknown_words();
+        let unknown = unknown.map(|(word, meant)| (word.to_owned(), meant));
+        Ok(TagRule {
+            label: format!("x_robots_tag {number}"),
+            shown,
+            origin: self.origin,
+            unknown: unknown.collect(),
+            value: value.to_string(),
+            scope,
+        })
+    }
+}
+
+/// Builds the rules of a policy.
+pub(super) fn build_tag_rules(rules: Vec<TagRuleBuilder>) -> Result<Vec<TagRule>, PolicyError> {
+    let build = |(rule, number): (TagRuleBuilder, usize)| {
+        if number > MAX_TAG_RULES {
+            return Err(PolicyError::Tag {
+                number,
+                key: "value",
+                reason: format!("there are more than {MAX_TAG_RULES}; join some"),
+            });
+        }
+        rule.build(number)
+    };
+    rules.into_iter().zip(1..).map(build).collect()
+}
+
+impl Policy {
+    /// Returns the `X-Robots-Tag` headers that the response to a passing request gets.
+    ///
+    /// Without rules about them this costs nothing. In a
+    /// [dry run](Self::is_dry_run) there are none.
+    #[must_use]
+    pub fn tags(&self, request: &Request<'_>, visitor: Option<Visitor<'_>>) -> Tags<'_> {
+        let mut tags = Tags::default();
+        if self.tag_rules.is_empty() || self.is_dry_run {
+            return tags;
+        }
+        with_normal_path(request.path, |path| {
+            let asked = asked(request, path);
+            for rule in self
+                .tag_rules
+                .iter()
+                .filter(|rule| rule.scope.is_about(&asked))
+            {
+                tags.depends_on_user_agent |= !rule.scope.is_for_all();
+                if rule.scope.mismatch(&asked, visitor).is_none() {
+                    tags.values.push(&rule.value);
+                }
+            }
+        });
+        tags
+    }
+
+    /// Returns the rules about `X-Robots-Tag` headers.
+    pub fn tag_rules(&self) -> impl Iterator<Item = &TagRule> {
+        self.tag_rules.iter()
+    }
+
+    /// Says of each rule what it adds to a response, or why nothing.
+    pub(super) fn explain_tags(
+        &self,
+        request: &Request<'_>,
+        visitor: Option<Visitor<'_>>,
+    ) -> impl Iterator<Item = Step> {
+        self.tag_rules.iter().map(move |rule| {
+            with_normal_path(request.path, |path| {
+                rule.step(&asked(request, path), visitor)
+            })
+        })
+    }
+}
+
+/// A header without paths of its own is about every path.
+fn asked<'r>(request: &Request<'r>, path: &'r [u8]) -> Asked<'r> {
+    Asked {
+        method: request.method,
+        host: request.host,
+        path,
+        is_filtered: true,
+    }
+}

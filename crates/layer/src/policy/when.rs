@@ -1,0 +1,312 @@
+//! Conditions of rules as settings spell them.
+
+use crate::detect::{Kind, Verdict};
+use crate::registry::{Purpose, Source};
+
+use super::{
+    condition::{Conditions, NameSet, RobotSet},
+    glob::{FilterPattern, parse_patterns},
+    host::Host,
+    scope::Scope,
+};
+
+/// Values of a condition that are shown; of others, how many there are.
+const SHOWN: usize = 8;
+
+/// What is wrong with a condition: its key, why, and what to write instead.
+pub(super) type Wrong = (&'static str, String);
+
+/// Conditions of a rule; nothing is checked before the policy is built.
+///
+/// Each condition is a list of which one value has to fit; all conditions that
+/// are set have to hold. An empty list is an error, as nothing would ever match.
+///
+/// # Example
+///
+/// ```
+/// use robot_detection_layer::{policy::{Action, Policy, Rule, TagRule, When}, registry::Purpose};
+///
+/// let training = When::new().hosts(["www.example.com"]).purposes([Purpose::AiTraining]);
+/// let policy = Policy::builder()
+///     .rule(Rule::builder(Action::Redirect).when(training.clone()))
+///     .x_robots_tag(TagRule::builder("noindex").when(training))
+///     .build()?;
+/// # Ok::<(), robot_detection_layer::policy::PolicyError>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct When {
+    pub(super) paths: Option<Vec<String>>,
+    pub(super) methods: Option<Vec<String>>,
+    pub(super) hosts: Option<Vec<String>>,
+    pub(super) robots: Option<Vec<String>>,
+    pub(super) purposes: Option<Vec<Purpose>>,
+    pub(super) operators: Option<Vec<String>>,
+    pub(super) sources: Option<Vec<Source>>,
+    pub(super) unlisted: Option<bool>,
+    pub(super) visitors: Option<Vec<Kind>>,
+    pub(super) verdicts: Option<Vec<Verdict>>,
+}
+
+/// Setters of conditions, for whatever has a [`When`] or is one.
+macro_rules! condition_setters {
+    ($($when:ident)?) => {
+        /// Sets the paths: globs as filter patterns are.
+        ///
+        /// They stand for themselves: they need not be filtered otherwise. Without
+        /// them a rule is about the filter patterns, a header about every path.
+        pub fn paths<S: AsRef<str>>(mut self, patterns: impl IntoIterator<Item = S>) -> Self {
+            self$(.$when)?.paths = Some($crate::policy::when::owned(patterns));
+            self
+        }
+
+        /// Sets the methods, in upper or lower case.
+        ///
+        /// Without them a rule that redirects or serves in place is about those that
+        /// are [redirected](crate::policy::PolicyBuilder::methods), any other about all.
+        pub fn methods<S: AsRef<str>>(mut self, methods: impl IntoIterator<Item = S>) -> Self {
+            self$(.$when)?.methods = Some($crate::policy::when::owned(methods));
+            self
+        }
+
+        /// Sets the hosts that are asked for; one without a port is meant with any.
+        pub fn hosts<S: AsRef<str>>(mut self, hosts: impl IntoIterator<Item = S>) -> Self {
+            self$(.$when)?.hosts = Some($crate::policy::when::owned(hosts));
+            self
+        }
+
+        /// Sets the robots by their ids; `unlisted` stands for all that are not listed,
+        /// `nameless` for whoever sends no User-Agent, and a host for the robot that is not
+        /// listed and whose signature by that host holds.
+        ///
+        /// An id that no registry has is no error: a refresh may bring it.
+        pub fn robots<S: AsRef<str>>(mut self, ids: impl IntoIterator<Item = S>) -> Self {
+            self$(.$when)?.robots = Some($crate::policy::when::owned(ids));
+            self
+        }
+
+        /// Sets what the robots are for.
+        pub fn purposes(
+            mut self,
+            purposes: impl IntoIterator<Item = $crate::registry::Purpose>,
+        ) -> Self {
+            self$(.$when)?.purposes = Some(purposes.into_iter().collect());
+            self
+        }
+
+        /// Sets who operates the robots, in upper or lower case.
+        pub fn operators<S: AsRef<str>>(mut self, operators: impl IntoIterator<Item = S>) -> Self {
+            self$(.$when)?.operators = Some($crate::policy::when::owned(operators));
+            self
+        }
+
+        /// Sets the registries that the robots come from.
+        pub fn sources(
+            mut self,
+            sources: impl IntoIterator<Item = $crate::registry::Source>,
+        ) -> Self {
+            self$(.$when)?.sources = Some(sources.into_iter().collect());
+            self
+        }
+
+        /// Sets that only unlisted robots match, or with `false` only listed ones.
+        pub fn unlisted(mut self, unlisted: bool) -> Self {
+            self$(.$when)?.unlisted = Some(unlisted);
+            self
+        }
+
+        /// Sets the kinds of visitors; without them every robot that is listed or unlisted.
+        ///
+        /// [Nameless](crate::detect::Kind::Nameless) visitors are meant only where they are
+        /// named, and so are people who [share](crate::detect::Kind::Shared) a User-Agent.
+        pub fn visitors(
+            mut self,
+            kinds: impl IntoIterator<Item = $crate::detect::Kind>,
+        ) -> Self {
+            self$(.$when)?.visitors = Some(kinds.into_iter().collect());
+            self
+        }
+
+        /// Sets the verdicts on the robots' claims.
+        ///
+        /// Where nobody proves claims, all are unverifiable; those of unlisted
+        /// robots always are.
+        pub fn verdicts(
+            mut self,
+            verdicts: impl IntoIterator<Item = $crate::detect::Verdict>,
+        ) -> Self {
+            self$(.$when)?.verdicts = Some(verdicts.into_iter().collect());
+            self
+        }
+    };
+}
+
+pub(super) use condition_setters;
+
+impl When {
+    /// Creates conditions that always hold.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    condition_setters!();
+
+    /// Builds the conditions, and what people read of them.
+    pub(super) fn build(self) -> Result<(Scope, Vec<String>), Wrong> {
+        let paths = self.paths.as_deref().map(parse_patterns).transpose();
+        let paths =
+            paths.map_err(|(pattern, reason)| ("path", format!("{pattern:?}: {reason}")))?;
+        let methods = self.methods.as_deref().map(parse_methods).transpose();
+        let methods = methods.map_err(|method| ("methods", not_a_method(&method)))?;
+        let hosts = self.hosts.as_deref().map(parse_hosts).transpose();
+        let hosts = hosts.map_err(|(host, reason)| ("hosts", format!("{host:?}: {reason}")))?;
+        let shown = self.shown(paths.as_deref(), methods.as_deref());
+        let scope = Scope {
+            paths,
+            methods,
+            hosts,
+            robots: Conditions {
+                robots: self.robots.as_deref().map(RobotSet::new),
+                purposes: self.purposes,
+                operators: self.operators.as_deref().map(NameSet::new),
+                sources: self.sources,
+                unlisted: self.unlisted,
+                visitors: self.visitors,
+                verdicts: self.verdicts,
+            },
+        };
+        if let Some(key) = empty_list(&scope) {
+            let reason =
+                "the list is empty, so that nothing ever matches; name some or leave it out";
+            return Err((key, reason.to_owned()));
+        }
+        if let Some((key, reason)) = scope.robots.contradiction() {
+            return Err((key, format!("{reason}, so that the rule never matches")));
+        }
+        Ok((scope, shown))
+    }
+
+    fn shown(&self, paths: Option<&[FilterPattern]>, methods: Option<&[String]>) -> Vec<String> {
+        let paths = paths.map(|paths| paths.iter().map(FilterPattern::as_str));
+        let methods = methods.map(|methods| methods.iter().map(String::as_str));
+        let purposes = self.purposes.iter().flatten();
+        let sources = self.sources.iter().flatten().map(Source::as_str);
+        let verdicts = self.verdicts.iter().flatten();
+        let visitors = self.visitors.iter().flatten();
+        let unlisted = self.unlisted.map(|unlisted| {
+            let which = if unlisted { "unlisted" } else { "listed" };
+            format!("{which} robots only")
+        });
+        [
+            listed("path", paths.into_iter().flatten()),
+            listed("methods", methods.into_iter().flatten()),
+            listed("hosts", texts(self.hosts.as_ref())),
+            listed("robots", texts(self.robots.as_ref())),
+            listed("purposes", purposes.map(|purpose| purpose.as_str())),
+            listed("operators", texts(self.operators.as_ref())),
+            listed("sources", sources),
+            unlisted,
+            listed("visitors", visitors.map(|kind| kind.as_str())),
+            listed("verdicts", verdicts.map(|verdict| verdict.as_str())),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+/// Reads names of methods; the error is the one that is no token (RFC 9110 §9.1).
+pub(super) fn parse_methods(items: &[String]) -> Result<Vec<String>, String> {
+    items
+        .iter()
+        .map(|item| item.trim())
+        .filter(|method| !method.is_empty())
+        .map(|method| {
+            if method.bytes().all(is_token_byte) {
+                Ok(method.to_ascii_uppercase())
+            } else {
+                Err(method.to_owned())
+            }
+        })
+        .collect()
+}
+
+/// Reads names of hosts; the error is the one that is none, and why.
+pub(super) fn parse_hosts(items: &[String]) -> Result<Vec<Host>, (String, String)> {
+    let parse = |host: &String| {
+        let host = host.trim();
+        Host::parse(host).map_err(|reason| (host.to_owned(), reason))
+    };
+    items.iter().map(parse).collect()
+}
+
+pub(super) fn owned<S: AsRef<str>>(items: impl IntoIterator<Item = S>) -> Vec<String> {
+    items
+        .into_iter()
+        .map(|item| item.as_ref().to_owned())
+        .collect()
+}
+
+fn not_a_method(method: &str) -> String {
+    format!("{method:?} is not an HTTP method name; use names such as GET and HEAD")
+}
+
+/// Tells whether a byte may stand in a token (RFC 9110 §5.6.2).
+fn is_token_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+fn texts(items: Option<&Vec<String>>) -> impl Iterator<Item = &str> {
+    items
+        .into_iter()
+        .flatten()
+        .map(|item| item.trim())
+        .filter(|item| !item.is_empty())
+}
+
+/// Returns the key of a condition whose list is empty.
+fn empty_list(scope: &Scope) -> Option<&'static str> {
+    let Scope {
+        paths,
+        methods,
+        hosts,
+        robots,
+    } = scope;
+    let Conditions {
+        robots,
+        purposes,
+        operators,
+        sources,
+        unlisted: _,
+        visitors,
+        verdicts,
+    } = robots;
+    [
+        ("path", paths.as_ref().is_some_and(Vec::is_empty)),
+        ("methods", methods.as_ref().is_some_and(Vec::is_empty)),
+        ("hosts", hosts.as_ref().is_some_and(Vec::is_empty)),
+        ("robots", robots.as_ref().is_some_and(RobotSet::is_empty)),
+        ("purposes", purposes.as_ref().is_some_and(Vec::is_empty)),
+        (
+            "operators",
+            operators.as_ref().is_some_and(NameSet::is_empty),
+        ),
+        ("sources", sources.as_ref().is_some_and(Vec::is_empty)),
+        ("visitors", visitors.as_ref().is_some_and(Vec::is_empty)),
+        ("verdicts", verdicts.as_ref().is_some_and(Vec::is_empty)),
+    ]
+    .into_iter()
+    .find_map(|(key, is_empty)| is_empty.then_some(key))
+}
+
+/// Returns "robots a, b and 9 more", nothing for an empty list.
+fn listed<'i>(what: &str, items: impl Iterator<Item = &'i str>) -> Option<String> {
+    let mut items = items.peekable();
+    items.peek()?;
+    let first: Vec<_> = items.by_ref().take(SHOWN).collect();
+    let first = first.join(", ");
+    Some(match items.count() {
+        0 => format!("{what} {first}"),
+        more => format!("{what} {first} and {more} more"),
+    })
+}

@@ -1,0 +1,199 @@
+//! The rules in order, from a useragent to its patterns.
+
+use super::{
+    junk::{is_junk, is_sentence},
+    kind,
+    name::name_of,
+    version, words, wrapper,
+};
+use crate::registry::{
+    Pattern,
+    text::{clean, starts_with_ignore_case},
+};
+
+/// Bytes above which a useragent is not a useragent.
+const MAX_BYTES: usize = 1024;
+/// The same before it is cleaned, which makes it shorter.
+const MAX_RAW_BYTES: usize = 16 * MAX_BYTES;
+/// Alternatives of one useragent that are read.
+const MAX_ALTERNATIVES: usize = 32;
+
+/// Error of a useragent that no pattern can be made of.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoPattern {
+    /// There is no useragent.
+    #[error("the useragent is empty")]
+    Empty,
+    /// It says that there is none, like `no` or `???`.
+    #[error("the useragent says {0:?}, which names no robot")]
+    Junk(String),
+    /// It is a sentence about the useragent.
+    #[error("the useragent is a sentence, not a name")]
+    Sentence,
+    /// It holds nothing but what browsers send.
+    #[error("the useragent holds only what browsers send")]
+    BrowserOnly,
+    /// It is made of words that would name everybody.
+    #[error("the useragent {0:?} is made only of generic words")]
+    Generic(String),
+    /// It is longer than a useragent can be.
+    #[error("the useragent is longer than 1,024 bytes")]
+    TooLong,
+}
+
+/// Turns a useragent into the patterns that recognise the robot.
+///
+/// Alternatives (`A | B`, `A or B`, `A, B`) give several patterns. The result
+/// is never empty, and no pattern is looser than its name is specific: tokens
+/// have four letters and digits or more, and names made of generic words are
+/// refused.
+///
+/// # Errors
+///
+/// Fails when the value names no robot, and says why.
+///
+/// # Example
+///
+/// ```
+/// use robot_detection_layer::registry::{Pattern, PatternKind, normalise};
+///
+/// let patterns = normalise("Mozilla/5.0 (compatible; AcmeBot/2.1; +http://acme.example/)")?;
+/// assert_eq!(patterns, [Pattern::new(PatternKind::Token, "AcmeBot")]);
+/// assert!(normalise("Mozilla/5.0 (Windows NT 10.0; Win64; x64)").is_err());
+/// # Ok::<(), robot_detection_layer::registry::NoPattern>(())
+/// ```
+pub fn normalise(useragent: &str) -> Result<Vec<Pattern>, NoPattern> {
+    if useragent.len() > MAX_RAW_BYTES {
+        return Err(NoPattern::TooLong);
+    }
+    normalise_clean(&clean_useragent(useragent))
+}
+
+/// Does what [`normalise`] does, for a useragent that is clean.
+pub(in crate::registry) fn normalise_clean(whole: &str) -> Result<Vec<Pattern>, NoPattern> {
+    if whole.len() > MAX_BYTES {
+        return Err(NoPattern::TooLong);
+    }
+    if whole.is_empty() {
+        return Err(NoPattern::Empty);
+    }
+    if is_junk(whole) {
+        return Err(NoPattern::Junk(whole.to_owned()));
+    }
+    if is_sentence(whole) {
+        return Err(NoPattern::Sentence);
+    }
+    if wrapper::is_wrapper(whole) {
+        let pattern = wrapper::pattern_in_wrapper(whole).ok_or(NoPattern::BrowserOnly)?;
+        return Ok(vec![pattern]);
+    }
+    if let Some(pattern) = wrapper::pattern_behind_compatible(whole) {
+        return Ok(vec![pattern]);
+    }
+    let mut patterns = Vec::new();
+    for alternative in alternatives(whole) {
+        let pattern =
+            name_of(alternative).and_then(|name| kind::pattern_at_start(&name, alternative));
+        if let Some(pattern) = pattern
+            && !patterns.contains(&pattern)
+        {
+            patterns.push(pattern);
+        }
+    }
+    if patterns.is_empty() {
+        return Err(NoPattern::Generic(whole.to_owned()));
+    }
+    Ok(patterns)
+}
+
+/// Cleans a useragent: entities, blanks, quotes, `User-Agent:`, commas at the end.
+pub(in crate::registry) fn clean_useragent(useragent: &str) -> String {
+    strip_useragent(&clean(useragent)).to_owned()
+}
+
+/// Strips what stands around a useragent; entities are left as they are.
+pub(in crate::registry) fn strip_useragent(useragent: &str) -> &str {
+    let mut value = useragent;
+    loop {
+        let mut rest = value
+            .trim_matches([' ', '"', '\'', '`', '“', '”', '‘', '’'])
+            .trim_end_matches([' ', ',', ';']);
+        if starts_with_ignore_case(rest, "User-Agent:") {
+            rest = rest.get("User-Agent:".len()..).unwrap_or_default();
+        }
+        if rest.len() == value.len() {
+            return value;
+        }
+        value = rest;
+    }
+}
+
+/// Makes a token of a name from a list of tokens, already clean.
+///
+/// # Errors
+///
+/// Fails when the name is too short or too generic to be looked for anywhere.
+pub(in crate::registry) fn token(text: &str) -> Result<Pattern, NoPattern> {
+    let whole = strip_useragent(text);
+    if whole.is_empty() {
+        return Err(NoPattern::Empty);
+    }
+    if is_junk(whole) {
+        return Err(NoPattern::Junk(whole.to_owned()));
+    }
+    if is_sentence(whole) {
+        return Err(NoPattern::Sentence);
+    }
+    name_of(whole)
+        .and_then(|name| kind::pattern_of_token(&name))
+        .ok_or_else(|| NoPattern::Generic(whole.to_owned()))
+}
+
+/// Returns the alternatives: split at ` | ` and ` or `, and at commas.
+fn alternatives(whole: &str) -> impl Iterator<Item = &str> {
+    whole
+        .split(" | ")
+        .flat_map(|part| part.split(" or "))
+        .flat_map(split_at_commas)
+        .map(str::trim)
+        .filter(|part| !part.is_empty() && !is_junk(part))
+        .take(MAX_ALTERNATIVES)
+}
+
+/// Splits at commas outside parentheses if each part looks like a product.
+fn split_at_commas(text: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut depth = 0_usize;
+    let mut start = 0;
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                parts.extend(text.get(start..at));
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.extend(text.get(start..));
+    let mut parts = parts.into_iter();
+    let first = parts.next();
+    first
+        .into_iter()
+        .chain(parts.filter(|part| looks_like_product(part)))
+        .collect()
+}
+
+fn looks_like_product(text: &str) -> bool {
+    let words = text.split(['(', '[']).next().unwrap_or_default();
+    let versioned = words.split_whitespace().any(|word| {
+        word.split_once('/')
+            .is_some_and(|(_, v)| version::follows_slash(v))
+    });
+    versioned || (words.split_whitespace().count() <= 3 && words::has_robot_part(words))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,324 @@
+//! The pass over a file.
+
+use memchr::memchr;
+
+use crate::{
+    Dialect, LineReading, RobotsTxt,
+    lines::{Line, Lines},
+};
+
+use super::{
+    Warning, WarningKind,
+    field::Field,
+    found::{Found, quote},
+    groups::Groups,
+    host::host,
+    preferences::preferences,
+    rules::Written,
+    values,
+};
+
+/// Octets of a file that robots read at least (RFC 9309 §2.5), and this pass.
+const MAX_FILE_BYTES: usize = 500 * 1024;
+
+/// Octets of a line that Google's parser reads.
+const MAX_LINE_BYTES: usize = 16_663;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+impl RobotsTxt {
+    /// Returns what in the file will be read in another way than it is meant.
+    ///
+    /// They come by line: the first 200 that are found in the first 500 KiB, and
+    /// a last one that says how many more there are. What is right in one dialect
+    /// may be wrong in another, so they are about readers of the file's dialect.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use robot_detection_robots_txt::{Dialect, RobotsTxt, WarningKind};
+    ///
+    /// let file = RobotsTxt::parse(b"User-agent: *\nDissalow: /a\n", Dialect::rfc9309());
+    /// let warnings = file.warnings();
+    /// assert_eq!(warnings[0].line, 2);
+    /// assert_eq!(warnings[0].kind, WarningKind::UnknownField);
+    /// assert!(warnings[0].text.ends_with("write Disallow"));
+    /// ```
+    #[must_use]
+    pub fn warnings(&self) -> Vec<Warning> {
+        self.warnings_but_for(|_| false)
+    }
+
+    /// Returns the same, but for names in `User-agent` lines that are known to be right.
+    ///
+    /// RFC 9309 §2.2.1 knows product tokens of letters, `-` and `_` only. Some robots
+    /// publish one with blanks or dots all the same, and look for that: who has a
+    /// registry of them knows which.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use robot_detection_robots_txt::{Dialect, RobotsTxt};
+    ///
+    /// let file = RobotsTxt::parse(b"User-agent: Example Bot\nDisallow: /\n", Dialect::rfc9309());
+    /// assert_eq!(file.warnings().len(), 1);
+    /// let warnings = file.warnings_but_for(|name| name.eq_ignore_ascii_case("example bot"));
+    /// assert!(warnings.is_empty());
+    /// ```
+    #[must_use]
+    pub fn warnings_but_for(&self, is_name: impl Fn(&str) -> bool) -> Vec<Warning> {
+        let mut found = Found::default();
+        let text = self.as_bytes();
+        if !is_other(text, &mut found) {
+            let text = start(text, self.dialect(), &mut found);
+            let text = end(text, &mut found);
+            let mut pass = Pass {
+                dialect: self.dialect(),
+                is_name: &is_name,
+                groups: Groups::new(self.dialect()),
+                has_host: false,
+                found: &mut found,
+            };
+            for line in Lines::new(text) {
+                pass.line(line);
+            }
+            pass.groups.close(pass.found);
+        }
+        found.finish()
+    }
+}
+
+/// Returns `true` if the file is no text that robots read at all.
+fn is_other(text: &[u8], found: &mut Found) -> bool {
+    let is_utf16 = match text {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => true,
+        [0, one, 0, other, ..] | [one, 0, other, 0, ..] => {
+            one.is_ascii_graphic() && other.is_ascii_graphic()
+        }
+        _ => false,
+    };
+    let (kind, reason) = if is_utf16 {
+        (
+            WarningKind::Utf16,
+            "the file is UTF-16, in which robots find no rule; save it as UTF-8",
+        )
+    } else if text
+        .strip_prefix(BYTE_ORDER_MARK)
+        .unwrap_or(text)
+        .trim_ascii_start()
+        .starts_with(b"<")
+    {
+        (
+            WarningKind::Html,
+            "the file is HTML, in which robots find no rule; serve rules as text/plain",
+        )
+    } else {
+        return false;
+    };
+    found.add(1, kind, || reason.to_owned());
+    true
+}
+
+fn start<'t>(text: &'t [u8], dialect: &Dialect, found: &mut Found) -> &'t [u8] {
+    let Some(rest) = text.strip_prefix(BYTE_ORDER_MARK) else {
+        return text;
+    };
+    let effect = match dialect.lines {
+        LineReading::Standard | LineReading::Google => {
+            "some robots take it for part of the first field"
+        }
+        _ => "readers of this dialect do not know the first line",
+    };
+    found.add(1, WarningKind::ByteOrderMark, || {
+        format!("the file begins with a byte order mark, {effect}; save it without one")
+    });
+    rest
+}
+
+fn end<'t>(text: &'t [u8], found: &mut Found) -> &'t [u8] {
+    let Some(read) = text
+        .get(..MAX_FILE_BYTES)
+        .filter(|read| read.len() < text.len())
+    else {
+        return text;
+    };
+    found.add(Lines::new(read).count(), WarningKind::LongFile, || {
+        "robots may ignore what stands beyond 500 KiB, from this line on; shorten the file, with wildcards for instance".to_owned()
+    });
+    read
+}
+
+/// State between two lines.
+struct Pass<'t, 'f> {
+    dialect: &'t Dialect,
+    is_name: &'f dyn Fn(&str) -> bool,
+    groups: Groups<'t>,
+    has_host: bool,
+    found: &'f mut Found,
+}
+
+impl<'t> Pass<'t, '_> {
+    fn line(&mut self, line: Line<'t>) {
+        let number = line.number as usize;
+        self.octets(line.bytes, number);
+        let text = line.before_comment().trim_ascii();
+        if str::from_utf8(text).is_err() {
+            self.found.add(number, WarningKind::NotUtf8, || {
+                "the line is not UTF-8, robots may not find what is meant; save the file as UTF-8"
+                    .to_owned()
+            });
+        }
+        if line.bytes.trim_ascii().is_empty() {
+            self.groups.blank(number, self.found);
+        } else if text.is_empty() {
+            // A comment.
+        } else if let Some((name, value)) = split(text) {
+            match Field::named(name).or_else(|| self.slip(name, number)) {
+                Some(field) => self.field(field, value, number),
+                None => self.groups.other(false),
+            }
+        } else {
+            self.missing_colon(text, number);
+        }
+    }
+
+    fn octets(&mut self, octets: &[u8], number: usize) {
+        if octets.len() > MAX_LINE_BYTES {
+            self.found.add(number, WarningKind::LongLine, || {
+                "Google's robots read the first 16,663 octets of a line only; shorten it".to_owned()
+            });
+        }
+        if memchr(0, octets).is_some() {
+            self.found.add(number, WarningKind::Nul, || {
+                "the line has a NUL, at which some robots stop reading it; delete it".to_owned()
+            });
+        } else if octets
+            .iter()
+            .any(|octet| octet.is_ascii_control() && *octet != b'\t')
+        {
+            self.found.add(number, WarningKind::ControlCharacter, || {
+                "the line has control characters, which robots take for part of it; delete them"
+                    .to_owned()
+            });
+        }
+    }
+
+    /// Warns of a name that is none, and returns the field that it is read as all the same.
+    fn slip(&mut self, name: &[u8], line: usize) -> Option<Field> {
+        let forgiven = Field::forgiven(name);
+        let is_read = forgiven.is_some() && self.dialect.lines == LineReading::Google;
+        self.found.add(line, WarningKind::UnknownField, || {
+            let effect = if is_read {
+                "this dialect forgives it, other robots ignore the line"
+            } else {
+                "robots ignore the line"
+            };
+            let is_url = ["http", "https"]
+                .iter()
+                .any(|scheme| name.eq_ignore_ascii_case(scheme.as_bytes()));
+            let next = match Field::nearest(name) {
+                _ if is_url => "write Sitemap: before the URL, if it is one".to_owned(),
+                Some(known) => format!("write {known}"),
+                None => "leave it out, or begin it with # if it is a comment".to_owned(),
+            };
+            format!("the field {} is not known, {effect}; {next}", quote(name))
+        });
+        forgiven.filter(|_| is_read)
+    }
+
+    fn field(&mut self, field: Field, value: &'t [u8], line: usize) {
+        let (dialect, found) = (self.dialect, &mut *self.found);
+        match field {
+            Field::UserAgent => {
+                if !str::from_utf8(value).is_ok_and(self.is_name) {
+                    values::agent(value, line, dialect, found);
+                }
+                self.groups.agent(value, line, found);
+            }
+            Field::Allow if !dialect.allow => {
+                found.add(line, WarningKind::UnknownAllow, || {
+                    "readers of this dialect ignore Allow; write Disallow for the rest instead"
+                        .to_owned()
+                });
+                self.groups.other(true);
+            }
+            Field::Allow | Field::Disallow => {
+                let is_allow = field == Field::Allow;
+                values::path(value, is_allow, line, dialect, found);
+                let path = value;
+                self.groups.rule(
+                    Written {
+                        path,
+                        line,
+                        is_allow,
+                    },
+                    found,
+                );
+            }
+            Field::CrawlDelay => {
+                values::crawl_delay(value, line, dialect, found);
+                self.groups.pace(line, found);
+            }
+            Field::RequestRate => {
+                values::request_rate(value, line, found);
+                self.groups.pace(line, found);
+            }
+            _ => self.other(field, value, line),
+        }
+    }
+
+    /// Takes a field that is about the whole file.
+    fn other(&mut self, field: Field, value: &[u8], line: usize) {
+        match field {
+            Field::Sitemap => values::sitemap(value, line, self.found),
+            Field::Host => {
+                let is_first = !std::mem::replace(&mut self.has_host, true);
+                host(value, is_first, line, self.dialect, self.found);
+            }
+            Field::CleanParam => values::clean_param(value, line, self.found),
+            Field::Preferences(words) => preferences(words, value, line, self.found),
+            Field::Noindex => self.found.add(line, WarningKind::Noindex, || {
+                "robots ignore the line: robots.txt is about fetching; send the header X-Robots-Tag: noindex, or write a META tag"
+                    .to_owned()
+            }),
+            _ => {}
+        }
+        self.groups.other(true);
+    }
+
+    fn missing_colon(&mut self, text: &'t [u8], line: usize) {
+        let end = text.iter().position(u8::is_ascii_whitespace);
+        let (word, value) = text.split_at(end.unwrap_or(text.len()));
+        let value = value.trim_ascii();
+        // Google's parser reads two words as field and value.
+        let is_read = self.dialect.lines == LineReading::Google
+            && !value.is_empty()
+            && !value.iter().any(u8::is_ascii_whitespace);
+        let field = Field::named(word).or_else(|| Field::forgiven(word));
+        let known = Field::nearest(word);
+        self.found
+            .add(line, WarningKind::MissingColon, || match known {
+                Some(known) if is_read && field.is_some() => format!(
+                    "the line has no colon, this dialect forgives it, other robots ignore the line; write {known}: {}",
+                    quote(value)
+                ),
+                Some(known) => format!(
+                    "the line has no colon, robots ignore it; write {known}: and the value"
+                ),
+                None => {
+                    "the line is neither field nor comment, robots ignore it; begin it with #"
+                        .to_owned()
+                }
+            });
+        if let Some(field) = field.filter(|_| is_read) {
+            self.field(field, value, line);
+        }
+    }
+}
+
+/// Splits a field from its value.
+fn split(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (name, value) = text.split_at_checked(memchr(b':', text)?)?;
+    let value = value.get(1..).unwrap_or_default();
+    Some((name.trim_ascii(), value.trim_ascii()))
+}

@@ -1,0 +1,90 @@
+//! Words of `Content-Signal` and `Content-Usage`.
+
+use crate::preferences::{Member, Statement, Vocabulary};
+
+use super::{
+    WarningKind,
+    found::{Found, quote},
+    nearest::nearest,
+};
+
+/// Warns of what robots do not read in a line of preferences.
+pub(super) fn preferences(words: Vocabulary, value: &[u8], line: usize, found: &mut Found) {
+    let kind = match words {
+        Vocabulary::Signal => WarningKind::ContentSignal,
+        Vocabulary::Usage => WarningKind::ContentUsage,
+    };
+    let statement = Statement::read(value);
+    if statement.members.is_empty() {
+        found.add(line, kind, || {
+            format!("the line says nothing; write {}", example(words))
+        });
+    }
+    for member in &statement.members {
+        if let Some(text) = wrong(words, member) {
+            found.add(line, kind, || text);
+        }
+    }
+}
+
+fn example(words: Vocabulary) -> &'static str {
+    match words {
+        Vocabulary::Signal => "such as search=yes, ai-train=no",
+        Vocabulary::Usage => "such as search=y, train-ai=n",
+    }
+}
+
+/// Returns what is wrong with a preference.
+fn wrong(words: Vocabulary, member: &Member<'_>) -> Option<String> {
+    let (what, each) = match words {
+        Vocabulary::Signal => ("signal", "signals"),
+        Vocabulary::Usage => ("use", "uses"),
+    };
+    let shown = quote(member.name);
+    let known = words.words().iter();
+    let Some((name, values)) = known.clone().find(|(name, _)| is(words, member.name, name)) else {
+        let names = known.map(|(name, _)| *name);
+        let next = nearest(member.name, names.clone()).map_or_else(
+            || format!("known are {}", list(names, "and")),
+            |near| format!("write {near}"),
+        );
+        return Some(format!(
+            "{shown} is no {what} that robots know, they ignore it; {next}"
+        ));
+    };
+    let Some(value) = member.value else {
+        let whole = values.iter().map(|value| format!("{name}={value}"));
+        let whole = list(whole, "or");
+        return Some(format!(
+            "{shown} has no value, robots ignore it; write {whole}"
+        ));
+    };
+    if values.iter().any(|known| is(words, value, known)) {
+        return None;
+    }
+    let next = if value.contains(&b'=') {
+        format!("a comma between two {each}")
+    } else {
+        list(values.iter(), "or")
+    };
+    let value = quote(value);
+    Some(format!(
+        "{value} says nothing of {name}, robots ignore it; write {next}"
+    ))
+}
+
+/// Compares words; those of `Content-Usage` are in lower case (draft-ietf-aipref-vocab §6.1).
+fn is(words: Vocabulary, word: &[u8], known: &str) -> bool {
+    match words {
+        Vocabulary::Signal => word.eq_ignore_ascii_case(known.as_bytes()),
+        Vocabulary::Usage => word == known.as_bytes(),
+    }
+}
+
+fn list(words: impl Iterator<Item: ToString>, last: &str) -> String {
+    let words: Vec<String> = words.map(|word| word.to_string()).collect();
+    match words.split_last() {
+        Some((end, words)) if !words.is_empty() => format!("{} {last} {end}", words.join(", ")),
+        _ => words.concat(),
+    }
+}

@@ -1,0 +1,95 @@
+//! Rules of one group, beside each other.
+
+use crate::{Dialect, EmptyPath, Winner};
+
+use super::{
+    WarningKind,
+    found::{Found, quote},
+};
+
+/// Rule as it is written.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(super) struct Written<'t> {
+    pub(super) path: &'t [u8],
+    pub(super) line: usize,
+    pub(super) is_allow: bool,
+}
+
+/// Warns of rules that stand twice or never decide.
+///
+/// Sorted by path, a rule follows those that its path begins with: one walk
+/// finds the first of them.
+pub(super) fn compare(mut rules: Vec<Written<'_>>, dialect: &Dialect, found: &mut Found) {
+    if dialect.empty_path == EmptyPath::NoRule {
+        rules.retain(|rule| !rule.path.is_empty());
+    }
+    rules.sort_unstable();
+    match dialect.winner {
+        Winner::First => first_wins(&rules, dialect, found),
+        Winner::Longest => longest_wins(&rules, found),
+    }
+}
+
+fn first_wins(rules: &[Written<'_>], dialect: &Dialect, found: &mut Found) {
+    // Rules whose path begins the one at hand, each with the first rule among it and those below.
+    let mut begins: Vec<(&[u8], Written<'_>)> = Vec::new();
+    for rule in rules {
+        while begins
+            .pop_if(|(path, _)| !rule.path.starts_with(path))
+            .is_some()
+        {}
+        let first = begins.last().map(|(_, first)| *first);
+        if let Some(first) = first.filter(|first| first.line < rule.line) {
+            if first.path == rule.path && first.is_allow == rule.is_allow {
+                duplicate(*rule, first, found);
+            } else {
+                found.add(rule.line, WarningKind::ShadowedRule, || {
+                    format!(
+                        "the rule never decides: {} of line {} comes first and matches all that it does; move it up or leave it out",
+                        quote(first.path), first.line
+                    )
+                });
+            }
+        }
+        if is_plain(rule.path, dialect) {
+            let first = first
+                .filter(|first| first.line < rule.line)
+                .unwrap_or(*rule);
+            begins.push((rule.path, first));
+        }
+    }
+}
+
+/// Returns `true` if a rule matches whatever begins with it.
+fn is_plain(path: &[u8], dialect: &Dialect) -> bool {
+    !dialect.wildcards || !(path.contains(&b'*') || path.ends_with(b"$"))
+}
+
+fn longest_wins(rules: &[Written<'_>], found: &mut Found) {
+    for same in rules.chunk_by(|one, next| one.path == next.path) {
+        let first = |is_allow| same.iter().find(|rule| rule.is_allow == is_allow);
+        let (allow, disallow) = (first(true), first(false));
+        for rule in same {
+            let twin = if rule.is_allow { allow } else { disallow };
+            if let Some(twin) = twin.filter(|twin| twin.line < rule.line) {
+                duplicate(*rule, *twin, found);
+            } else if let Some(allow) = allow.filter(|_| !rule.is_allow) {
+                found.add(rule.line, WarningKind::ShadowedRule, || {
+                    format!(
+                        "the rule never decides: line {} allows the same path, and Allow wins; leave one out",
+                        allow.line
+                    )
+                });
+            }
+        }
+    }
+}
+
+fn duplicate(rule: Written<'_>, first: Written<'_>, found: &mut Found) {
+    found.add(rule.line, WarningKind::DuplicateRule, || {
+        format!(
+            "the rule stands in line {} already; leave it out",
+            first.line
+        )
+    });
+}

@@ -1,0 +1,212 @@
+//! Values of lines.
+
+use crate::{
+    CrawlDelay, Dialect, EmptyPath, Escapes, LineReading, Naming, RequestRate, request_rate as pace,
+};
+
+use super::{
+    WarningKind,
+    found::{Found, quote},
+    host::is_absolute_url,
+};
+
+pub(super) fn path(path: &[u8], is_allow: bool, line: usize, dialect: &Dialect, found: &mut Found) {
+    if path.is_empty() {
+        return empty(is_allow, line, dialect, found);
+    }
+    if is_absolute_url(path) {
+        // WWW::RobotRules resolves it.
+        if dialect.escapes != Escapes::Resolved {
+            found.add(line, WarningKind::FullUrl, || {
+                "a rule is a path, so that a URL matches nothing; write it from the slash behind the host on".to_owned()
+            });
+        }
+        return;
+    }
+    start(path, line, dialect, found);
+    if path.iter().any(u8::is_ascii_whitespace) {
+        found.add(line, WarningKind::BadPath, || {
+            "robots read a space as part of the path; write a line for each path, and a space as %20".to_owned()
+        });
+    }
+    if has_bad_escape(path) {
+        found.add(line, WarningKind::BadEscape, || {
+            format!("a % in {} has no two hexadecimal digits behind it, robots read it in various ways; write it as %25", quote(path))
+        });
+    }
+    if !dialect.wildcards && (path.contains(&b'*') || path.ends_with(b"$")) {
+        found.add(line, WarningKind::Wildcard, || {
+            format!("this dialect takes * and $ for themselves, so that {} hardly matches; write the beginning of the path", quote(path))
+        });
+    }
+}
+
+fn empty(is_allow: bool, line: usize, dialect: &Dialect, found: &mut Found) {
+    let (kind, text) = match (is_allow, dialect.empty_path) {
+        (false, EmptyPath::MatchesAll) => (
+            WarningKind::EmptyDisallow,
+            "this dialect reads an empty Disallow as everything, all others as nothing; write Disallow: / if that is meant",
+        ),
+        // Alone in its group it is how everything is allowed: see `useless_disallow`.
+        (false, _) => return,
+        (true, EmptyPath::Inverted) => (
+            WarningKind::EmptyAllow,
+            "this dialect reads an empty Allow as nothing, others as no rule; write Allow: / if everything may be fetched",
+        ),
+        (true, _) => (
+            WarningKind::EmptyAllow,
+            "most robots ignore an empty Allow; write Allow: / if everything may be fetched",
+        ),
+    };
+    found.add(line, kind, || text.to_owned());
+}
+
+/// Warns of an empty `Disallow` beside other rules, where it says nothing.
+pub(super) fn useless_disallow(line: usize, found: &mut Found) {
+    found.add(line, WarningKind::EmptyDisallow, || {
+        "an empty Disallow refuses nothing, and other rules stand beside it; leave it out, or write Disallow: / if nothing is to be fetched".to_owned()
+    });
+}
+
+fn start(path: &[u8], line: usize, dialect: &Dialect, found: &mut Found) {
+    if path.starts_with(b"/") {
+        return;
+    }
+    let text = match path {
+        b"*" if dialect.wildcards => {
+            "* is no path, and robots without wildcards take it for a letter; write /".to_owned()
+        }
+        b"*" => "this dialect takes * for a letter, so that nothing matches; write /".to_owned(),
+        [b'*', ..] if dialect.wildcards => format!(
+            "a path begins with a slash, robots without wildcards never match {}; write a slash before it",
+            quote(path)
+        ),
+        _ => format!(
+            "a path begins with a slash, most robots never match {}; write a slash before it",
+            quote(path)
+        ),
+    };
+    found.add(line, WarningKind::BadPath, || text);
+}
+
+fn has_bad_escape(path: &[u8]) -> bool {
+    path.iter().enumerate().any(|(at, octet)| {
+        let digits = path.get(at + 1..at + 3).unwrap_or_default();
+        *octet == b'%' && !(digits.len() == 2 && digits.iter().all(u8::is_ascii_hexdigit))
+    })
+}
+
+pub(super) fn agent(value: &[u8], line: usize, dialect: &Dialect, found: &mut Found) {
+    if value.is_empty() {
+        found.add(line, WarningKind::EmptyAgent, || {
+            let effect = match dialect.names {
+                Naming::Substring | Naming::SubstringOfWord => {
+                    "an empty name is part of every name, so that the group is about all robots"
+                }
+                _ => "the group is about no robot",
+            };
+            format!("{effect}; write a name, or * for all others")
+        });
+        return;
+    }
+    let token = token(value, dialect);
+    if value == b"*" || token == value {
+        return;
+    }
+    let next = if value.contains(&b'*') {
+        "names know no wildcards; write a whole name, or * alone".to_owned()
+    } else if value.contains(&b'(') {
+        "write the name that the robot gives itself".to_owned()
+    } else if value.get(token.len()) == Some(&b'/') && !token.is_empty() {
+        format!(
+            "leave the version out; write User-agent: {}",
+            String::from_utf8_lossy(token)
+        )
+    } else if value
+        .iter()
+        .any(|octet| octet.is_ascii_whitespace() || *octet == b',')
+    {
+        "names have no spaces; write a line for each, if they are several".to_owned()
+    } else {
+        "write the name that the robot gives itself".to_owned()
+    };
+    let effect = match dialect.names {
+        Naming::TokenPrefix => format!("this dialect reads {} only", quote(token)),
+        _ => "robots look for their own name, letters with - and _, and may not find it".to_owned(),
+    };
+    found.add(line, WarningKind::BadAgent, || {
+        format!("{} is no product token: {effect}; {next}", quote(value))
+    });
+}
+
+/// Returns what may be a name; digits are in many, though RFC 9309 does not say so.
+fn token<'v>(value: &'v [u8], dialect: &Dialect) -> &'v [u8] {
+    let has_digits = dialect.names != Naming::TokenPrefix;
+    let is_token = |octet: &&u8| {
+        octet.is_ascii_alphabetic()
+            || matches!(octet, b'-' | b'_')
+            || (has_digits && octet.is_ascii_digit())
+    };
+    let length = value.iter().take_while(is_token).count();
+    value.get(..length).unwrap_or_default()
+}
+
+pub(super) fn crawl_delay(value: &[u8], line: usize, dialect: &Dialect, found: &mut Found) {
+    let text = match dialect.crawl_delay {
+        _ if dialect.lines == LineReading::Google => {
+            "Google's robots ignore Crawl-delay; they slow down for answers of 429 and 503"
+                .to_owned()
+        }
+        CrawlDelay::Unknown => "readers of this dialect ignore Crawl-delay".to_owned(),
+        CrawlDelay::LastInFile if pace::whole_crawl_delay(value).is_none() => format!(
+            "{} is no whole number, readers of this dialect ignore it; write seconds, such as 10",
+            quote(value)
+        ),
+        _ if pace::crawl_delay(value).is_some() => return,
+        _ => format!(
+            "{} is no number of seconds, robots ignore it; write one, such as 10 or 0.5",
+            quote(value)
+        ),
+    };
+    found.add(line, WarningKind::CrawlDelay, || text);
+}
+
+pub(super) fn request_rate(value: &[u8], line: usize, found: &mut Found) {
+    if RequestRate::parse(value).is_none() {
+        found.add(line, WarningKind::RequestRate, || {
+            format!(
+                "{} is no rate, robots ignore it; write documents per seconds, such as 1/5",
+                quote(value)
+            )
+        });
+    }
+}
+
+pub(super) fn sitemap(value: &[u8], line: usize, found: &mut Found) {
+    if !is_absolute_url(value) {
+        found.add(line, WarningKind::Sitemap, || {
+            format!(
+                "{} is no absolute URL, robots ignore it; write it with https:// and the host",
+                quote(value)
+            )
+        });
+    }
+}
+
+pub(super) fn clean_param(value: &[u8], line: usize, found: &mut Found) {
+    let mut words = value
+        .split(u8::is_ascii_whitespace)
+        .filter(|word| !word.is_empty());
+    let has_names = words.next().is_some_and(|names| !names.starts_with(b"/"));
+    let is_path = words
+        .next()
+        .is_none_or(|path| path.starts_with(b"/") || path.starts_with(b"*"));
+    if !(has_names && is_path && words.next().is_none()) {
+        found.add(line, WarningKind::CleanParam, || {
+            format!(
+                "{} is not read; write parameters and a path, such as session&ref /shop/",
+                quote(value)
+            )
+        });
+    }
+}

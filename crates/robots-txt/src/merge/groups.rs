@@ -1,0 +1,479 @@
+//! From two files to one, group by group.
+
+use std::collections::{HashMap, HashSet};
+
+use super::super::{Dialect, RobotsTxt, preferences::combine};
+use super::side::{Field, Side};
+use super::union::{RuleLine, union};
+
+/// Octets of the longest file that is made.
+pub(super) const MAX_BYTES: usize = 8 << 20;
+
+/// Most octets that are looked at to put groups together, and most that are kept of them.
+const MAX_READ: usize = 256 << 20;
+const MAX_KEPT: usize = 32 << 20;
+
+/// Most comparisons of rules in all groups.
+const MAX_COMPARISONS: usize = 50_000_000;
+
+/// File that two were merged into.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Merged {
+    /// The file.
+    pub text: Vec<u8>,
+    /// Whether it refuses exactly what one of the two refuses.
+    ///
+    /// Rules with several `*` can be so that no list says it; then more is refused.
+    pub is_exact: bool,
+}
+
+/// Merges our rules over the file of an upstream.
+///
+/// For each robot and path the result refuses what one of the two refuses, as
+/// RFC 9309 reads them. A robot that either file names has a group of its own,
+/// with the rules of both: those of `*` where a file does not name it. The
+/// longer `Crawl-delay` counts. Of `Content-Signal` and `Content-Usage` the more
+/// restrictive preference counts, use by use and path by path; `License` lines of
+/// both stay. Other fields of a group are ours where we have the field, else
+/// theirs; sitemaps and what is about the whole file are theirs and ours.
+///
+/// A rule of more than 2,000 octets is cut if it refuses, else left out, so that
+/// more is refused. Comments are left out.
+///
+/// Returns nothing for files so large that the result would pass 8 MiB, or
+/// take seconds to make.
+///
+/// # Example
+///
+/// ```
+/// use robot_detection_robots_txt::{Dialect, RobotsTxt, merge};
+///
+/// let theirs = RobotsTxt::parse(b"User-agent: ExampleBot\nDisallow: /a\n", Dialect::rfc9309());
+/// let ours = RobotsTxt::parse(b"User-agent: *\nDisallow: /b\n", Dialect::rfc9309());
+/// let merged = merge(&theirs, &ours).expect("both are small");
+/// let text = String::from_utf8_lossy(&merged.text);
+/// assert!(text.starts_with("User-agent: ExampleBot\nDisallow: /b\nDisallow: /a\n"), "{text}");
+/// ```
+#[must_use]
+pub fn merge(theirs: &RobotsTxt, ours: &RobotsTxt) -> Option<Merged> {
+    let (theirs, ours) = (reread(theirs), reread(ours));
+    let (theirs, ours) = (Side::new(&theirs), Side::new(&ours));
+    let mut merged = Merged {
+        text: Vec::new(),
+        is_exact: true,
+    };
+    let contents = contents(&theirs, &ours);
+    if !contents.too_many.is_empty() {
+        return None;
+    }
+    let comparisons = contents.groups.iter().map(|(content, _)| {
+        let ours = content.ours.len();
+        ours.saturating_mul(ours + content.theirs.len())
+    });
+    if comparisons.sum::<usize>() > MAX_COMPARISONS {
+        return None;
+    }
+    merged.text.extend(before(&theirs, &ours));
+    for (content, names) in contents.groups {
+        let most = MAX_BYTES.checked_sub(merged.text.len())?;
+        let union = union(&content.theirs, &content.ours, most)?;
+        merged.is_exact &= union.is_exact;
+        write_group(&mut merged.text, &names, &content.fields, &union.rules);
+        if merged.text.len() > MAX_BYTES {
+            return None;
+        }
+    }
+    write_end(&mut merged.text, &theirs, &ours);
+    Some(merged)
+}
+
+/// Reads a file as RFC 9309 says what groups are, whatever it was read for.
+pub(super) fn reread(file: &RobotsTxt) -> RobotsTxt {
+    RobotsTxt::parse(file.as_bytes(), Dialect::rfc9309())
+}
+
+pub(super) fn write_group(text: &mut Vec<u8>, names: &[&str], fields: &[u8], rules: &[RuleLine]) {
+    for name in names {
+        push(text, "User-agent", name.as_bytes());
+    }
+    text.extend(fields);
+    for rule in rules {
+        let field = if rule.allow { "Allow" } else { "Disallow" };
+        push(text, field, &rule.path);
+    }
+    if rules.is_empty() {
+        push(text, "Disallow", b"");
+    }
+    text.push(b'\n');
+}
+
+/// Writes what is about the whole file.
+pub(super) fn write_end(text: &mut Vec<u8>, theirs: &Side<'_>, ours: &Side<'_>) {
+    text.extend(whole_file(theirs, ours));
+    while text.ends_with(b"\n\n") {
+        text.pop();
+    }
+}
+
+/// What a group says, before its rules are joined.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub(super) struct Content {
+    pub(super) theirs: Vec<RuleLine>,
+    pub(super) ours: Vec<RuleLine>,
+    /// Lines of other fields.
+    pub(super) fields: Vec<u8>,
+}
+
+/// What is said, and to which robots.
+pub(super) struct Contents<'f> {
+    /// The group of `*` is at the end.
+    pub(super) groups: Vec<(Content, Vec<&'f str>)>,
+    /// Robots for which there was too much to put together.
+    pub(super) too_many: Vec<&'f str>,
+}
+
+/// Returns each content with the robots that it is about.
+pub(super) fn contents<'f>(theirs: &'f Side<'_>, ours: &'f Side<'_>) -> Contents<'f> {
+    let mut found: Vec<(Content, Vec<&'f str>)> = Vec::new();
+    let mut too_many = Vec::new();
+    let mut places: HashMap<Content, usize> = HashMap::new();
+    let mut seen = HashSet::from(["*".to_owned()]);
+    let (mut read, mut kept) = (0_usize, 0_usize);
+    for name in theirs.names().chain(ours.names()) {
+        let key = name.to_ascii_lowercase();
+        if seen.contains(&key) {
+            continue;
+        }
+        read += theirs.octets(&key) + ours.octets(&key);
+        if read > MAX_READ || kept > MAX_KEPT {
+            too_many.push(name);
+            seen.insert(key);
+            continue;
+        }
+        let content = Content::of(&key, theirs, ours);
+        seen.insert(key);
+        let place = places.get(&content).copied();
+        if let Some((_, names)) = place.and_then(|place| found.get_mut(place)) {
+            names.push(name);
+        } else {
+            kept += content.octets();
+            places.insert(content.clone(), found.len());
+            found.push((content, vec![name]));
+        }
+    }
+    if theirs.by_name.contains_key("*") || ours.by_name.contains_key("*") {
+        found.push((Content::of("*", theirs, ours), vec!["*"]));
+    }
+    Contents {
+        groups: found,
+        too_many,
+    }
+}
+
+impl Content {
+    fn of(key: &str, theirs: &Side<'_>, ours: &Side<'_>) -> Self {
+        let delay = theirs.crawl_delay(key).max(ours.crawl_delay(key));
+        let mut fields = fields(key, theirs, ours);
+        if let Some(delay) = delay {
+            let seconds = delay.as_secs_f64().to_string();
+            push(&mut fields, "Crawl-delay", seconds.as_bytes());
+        }
+        Self {
+            theirs: theirs.rules(key),
+            ours: ours.rules(key),
+            fields,
+        }
+    }
+
+    fn octets(&self) -> usize {
+        let rules = self.theirs.iter().chain(&self.ours);
+        let rules = rules.map(|rule| rule.path.len() + size_of::<RuleLine>());
+        self.fields.len() + rules.sum::<usize>()
+    }
+}
+
+/// Returns the lines of a robot's group that are no rules.
+fn fields(key: &str, theirs: &Side<'_>, ours: &Side<'_>) -> Vec<u8> {
+    let own: HashSet<&str> = ours.fields(key).map(|field| field.key.as_str()).collect();
+    let is_kept = |field: &&Field| {
+        let is_ours = own.contains(field.key.as_str()) && !field.is_license();
+        !is_ours && !field.is_moot(ours)
+    };
+    let kept = theirs.fields(key).filter(is_kept);
+    let mut text = Vec::new();
+    let mut written = HashSet::new();
+    for field in kept.chain(ours.fields(key)) {
+        let said = if own.contains(field.key.as_str()) && field.is_preference() {
+            theirs.values(key, &field.key)
+        } else {
+            Vec::new()
+        };
+        // Where both have preferences, all lines stand in place of our first one.
+        let is_joined = !said.is_empty();
+        let id = if is_joined {
+            field.key.as_bytes()
+        } else {
+            &field.line
+        };
+        if !written.insert(id) {
+            continue;
+        }
+        if is_joined {
+            for line in combine(&said, &ours.values(key, &field.key)) {
+                push_line(&mut text, field.name(), &line);
+            }
+        } else {
+            text.extend(&field.line);
+            text.push(b'\n');
+        }
+    }
+    text
+}
+
+/// Returns the lines that stand before the first group.
+pub(super) fn before(theirs: &Side<'_>, ours: &Side<'_>) -> Vec<u8> {
+    let kept = theirs.before.iter().filter(|field| !field.is_moot(ours));
+    let mut text = Vec::new();
+    let mut seen = HashSet::new();
+    for field in kept.chain(&ours.before) {
+        if seen.insert(&field.line) {
+            text.extend(&field.line);
+            text.push(b'\n');
+        }
+    }
+    text
+}
+
+/// Returns the lines about the whole file that stand at its end.
+fn whole_file(theirs: &Side<'_>, ours: &Side<'_>) -> Vec<u8> {
+    let mut text = Vec::new();
+    let mut seen = HashSet::new();
+    for line in theirs.whole.iter().chain(&ours.whole) {
+        if seen.insert(line.line.clone()) {
+            text.extend(&line.line);
+            text.push(b'\n');
+        }
+    }
+    let mut seen = HashSet::new();
+    for sitemap in theirs.file.sitemaps().chain(ours.file.sitemaps()) {
+        if seen.insert(sitemap.clone()) {
+            push(&mut text, "Sitemap", sitemap.as_bytes());
+        }
+    }
+    text
+}
+
+fn push(text: &mut Vec<u8>, field: &str, value: &[u8]) {
+    push_line(text, field.as_bytes(), value);
+}
+
+fn push_line(text: &mut Vec<u8>, field: &[u8], value: &[u8]) {
+    text.extend(field);
+    text.push(b':');
+    if !value.is_empty() {
+        text.push(b' ');
+        text.extend(value);
+    }
+    text.push(b'\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{prelude::*, strategy::ValueTree as _};
+
+    use super::*;
+
+    fn parse(text: &str) -> RobotsTxt {
+        RobotsTxt::parse(text.as_bytes(), Dialect::rfc9309())
+    }
+
+    fn merged(theirs: &str, ours: &str) -> String {
+        let merged = merge(&parse(theirs), &parse(ours)).unwrap();
+        assert!(merged.is_exact);
+        String::from_utf8(merged.text).unwrap()
+    }
+
+    #[test]
+    fn named_robots_keep_to_the_rules_for_everybody_else() {
+        let theirs = "User-agent: A\nDisallow: /a\n\nUser-agent: *\nDisallow: /all\n";
+        let ours = "User-agent: B\nDisallow: /\n\nUser-agent: *\nDisallow: /ours\n";
+        assert_eq!(
+            merged(theirs, ours),
+            "User-agent: A\nDisallow: /ours\nDisallow: /a\n\n\
+             User-agent: B\nDisallow: /\n\n\
+             User-agent: *\nDisallow: /ours\nDisallow: /all\n"
+        );
+    }
+
+    #[test]
+    fn a_robot_that_is_free_in_both_stays_free() {
+        let text = merged(
+            "User-agent: A\nDisallow:\nUser-agent: *\nDisallow: /\n",
+            "User-agent: a\nAllow: /\n",
+        );
+        assert_eq!(
+            text,
+            "User-agent: A\nAllow: /\n\nUser-agent: *\nDisallow: /\n"
+        );
+    }
+
+    #[test]
+    fn other_fields_are_kept_and_ours_win() {
+        let theirs = "License: https://example.com/l\n\
+            User-agent: A\nUser-agent: B\nCrawl-delay: 2 # slowly\nDisallow: /a\nVisit-time: 1-2\n\
+            Clean-param: s /\nUser-agent: *\nContent-Signal: search=no\nHost: old.example\nAllow: /\n\
+            Sitemap: https://example.com/a.xml\n";
+        let ours = "User-agent: *\nContent-Signal: search=yes\nCrawl-delay: 1.5\nDisallow: /x\n\
+            Host: www.example.com\nSitemap: https://example.com/a.xml\nSitemap: https://example.com/b.xml\n";
+        assert_eq!(
+            merged(theirs, ours),
+            "License: https://example.com/l\n\
+             User-agent: A\nUser-agent: B\nVisit-time: 1-2\nContent-Signal: search=yes\n\
+             Host: www.example.com\nCrawl-delay: 2\nDisallow: /x\nDisallow: /a\n\n\
+             User-agent: *\nContent-Signal: search=no\nHost: www.example.com\nCrawl-delay: 1.5\n\
+             Disallow: /x\nAllow: /\n\n\
+             Clean-param: s /\nSitemap: https://example.com/a.xml\nSitemap: https://example.com/b.xml\n"
+        );
+    }
+
+    #[test]
+    fn reservations_and_licences_of_both_stay() {
+        let theirs = "Content-Signal: ai-input=no\nLicense: a\nUser-agent: A\nUser-agent: *\n\
+            content-usage : train-ai=n # not at all\nContent-Usage: /open train-ai=y\nLicense: b\n\
+            Content-Signal: ai-train=no\nDisallow: /a\n";
+        let ours = "License: a\nUser-agent: *\nContent-Usage: search=y\nLicense: c\nDisallow: /b\n\
+            User-agent: B\nDisallow: /\n";
+        assert_eq!(
+            merged(theirs, ours),
+            "Content-Signal: ai-input=no\nLicense: a\n\
+             User-agent: A\nLicense: b\nContent-Signal: ai-train=no\n\
+             Content-Usage: train-ai=n, search=y\nContent-Usage: /open train-ai=y, search=y\n\
+             License: c\nDisallow: /b\nDisallow: /a\n\n\
+             User-agent: B\ncontent-usage : train-ai=n\nContent-Usage: /open train-ai=y\nLicense: b\n\
+             Content-Signal: ai-train=no\nDisallow: /\n\n\
+             User-agent: *\nLicense: b\nContent-Signal: ai-train=no\n\
+             Content-Usage: train-ai=n, search=y\nContent-Usage: /open train-ai=y, search=y\n\
+             License: c\nDisallow: /b\nDisallow: /a\n"
+        );
+        let text = merged(
+            "Content-Signal: search=no\nUser-agent: *\nDisallow: /a\n",
+            "User-agent: *\nContent-Signal: search=yes\nDisallow: /b\n",
+        );
+        assert!(
+            text.contains("User-agent: *\nContent-Signal: search=no\n"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn our_main_mirror_is_the_only_one() {
+        let theirs =
+            "Host: old.example\nLicense: x\nUser-agent: *\nDisallow: /a\nHost: older.example\n";
+        let text = merged(
+            theirs,
+            "User-agent: *\nDisallow: /b\nHost: www.example.com\n",
+        );
+        assert_eq!(
+            text,
+            "License: x\nUser-agent: *\nHost: www.example.com\nDisallow: /b\nDisallow: /a\n"
+        );
+    }
+
+    #[test]
+    fn long_lines_of_the_upstream_end_neither_memory_nor_stack() {
+        let theirs = format!("User-agent: *\nDisallow: /{}*b\n", "a".repeat(900_000));
+        let ours: Vec<_> = (0..400).map(|n| format!("Disallow: /*{n}\n")).collect();
+        let ours = format!("User-agent: *\nAllow: /*zq\n{}", ours.concat());
+        let merged = merge(&parse(&theirs), &parse(&ours)).unwrap();
+        assert!(merged.text.len() < 1_000_000, "{}", merged.text.len());
+        assert!(!merged.is_exact);
+    }
+
+    #[test]
+    fn a_file_that_would_grow_beyond_bounds_is_not_made() {
+        use std::fmt::Write as _;
+        let (mut theirs, mut ours) = (String::new(), "User-agent: *\n".to_owned());
+        for n in 0..1_000 {
+            let _ = writeln!(theirs, "User-agent: r{n}\nDisallow: /{n}");
+        }
+        for n in 0..500 {
+            let _ = writeln!(ours, "Disallow: /a/rather/long/path/to/refuse/{n}");
+        }
+        assert!(merge(&parse(&theirs), &parse(&ours)).is_none());
+    }
+
+    /// Paths of few letters, so that rules meet each other and the questions.
+    fn path() -> impl Strategy<Value = String> {
+        "/[ab/]{0,3}([*][ab/]{0,2}){0,2}[$]?"
+    }
+
+    fn file() -> impl Strategy<Value = String> {
+        let rule = (any::<bool>(), path()).prop_map(|(allow, path)| {
+            let field = if allow { "Allow" } else { "Disallow" };
+            format!("{field}: {path}\n")
+        });
+        let agents = prop::collection::vec(prop_oneof!["X", "x", "Y", "[*]"], 1..3);
+        let group = (agents, prop::collection::vec(rule, 0..4)).prop_map(|(agents, rules)| {
+            let agents = agents.iter().map(|agent| format!("User-agent: {agent}\n"));
+            agents.chain(rules).collect::<String>()
+        });
+        prop::collection::vec(group, 0..4).prop_map(|groups| groups.concat())
+    }
+
+    #[test]
+    fn most_files_with_wildcards_merge_exactly() {
+        let mut runner = proptest::test_runner::TestRunner::deterministic();
+        let mut draw = || file().new_tree(&mut runner).unwrap().current();
+        let pairs: Vec<_> = (0..500).map(|_| (draw(), draw())).collect();
+        let is_exact = |(theirs, ours): &&(String, String)| {
+            merge(&parse(theirs), &parse(ours)).unwrap().is_exact
+        };
+        let exact = pairs.iter().filter(is_exact).count();
+        assert!(exact >= 450, "{exact} of 500");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+
+        #[test]
+        fn refuses_what_one_of_the_two_refuses(
+            theirs in file(),
+            ours in file(),
+            paths in prop::collection::vec("/[ab/]{0,7}", 1..24),
+        ) {
+            let (theirs, ours) = (parse(&theirs), parse(&ours));
+            let merged = merge(&theirs, &ours).unwrap();
+            let file = RobotsTxt::parse(&merged.text, Dialect::rfc9309());
+            for robot in ["x", "y", "z"] {
+                let [theirs, ours, both] = [&theirs, &ours, &file].map(|file| file.for_robot(robot));
+                for path in &paths {
+                    let one = theirs.check(path).allowed() && ours.check(path).allowed();
+                    let is_right = both.check(path).allowed() == one
+                        || (one && !merged.is_exact);
+                    prop_assert!(
+                        is_right,
+                        "{robot} {path}: {}", String::from_utf8_lossy(&merged.text)
+                    );
+                }
+            }
+        }
+
+        #[test]
+        fn files_without_wildcards_merge_exactly(theirs in file(), ours in file()) {
+            let plain = |text: String| parse(&text.replace('*', ""));
+            let merged = merge(&plain(theirs), &plain(ours)).unwrap();
+            prop_assert!(merged.is_exact);
+            prop_assert!(!merged.text.windows(2).any(|pair| pair == b"/*" || pair == b"**"));
+        }
+
+        #[test]
+        fn any_octets_can_be_merged(
+            theirs in prop::collection::vec(any::<u8>(), 0..300),
+            ours in "(User-agent|Disallow|Allow|Host|x): ?[*/$%a2\r]{0,5}\n",
+        ) {
+            let theirs = RobotsTxt::parse(&theirs, Dialect::google());
+            prop_assert!(merge(&theirs, &parse(&ours)).is_some());
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! A header's value that we send.
+
+use std::{fmt, str::FromStr};
+
+use super::{
+    super::lint::nearest,
+    Directive, RobotsDirectives,
+    items::{ItemKind, Items, starts_with_number},
+};
+
+/// Bytes of a value, at most.
+const MAX_BYTES: usize = 1024;
+
+/// Words of no standard that robots are asked to read all the same (`DeviantArt`, 2022).
+const DE_FACTO: [&str; 2] = ["noai", "noimageai"];
+
+/// Value of an `X-Robots-Tag` header: rules for everybody, and by robot.
+///
+/// Words that robots do not know are sent as they are: the next robot may know them,
+/// and [`unknown_words`](Self::unknown_words) tells which they are. A word that is
+/// known has to have a right value. What is written is visible ASCII and blanks, on
+/// one line.
+///
+/// # Example
+///
+/// ```
+/// use robot_detection_robots_txt::meta::XRobotsTag;
+///
+/// let tag: XRobotsTag = "NOARCHIVE,googlebot: max-snippet: 50".parse()?;
+/// assert_eq!(tag.to_string(), "noarchive, googlebot: max-snippet:50");
+/// let tag: XRobotsTag = "noidex, noai".parse()?;
+/// assert!(tag.unknown_words().eq([("noidex", Some("noindex"))]));
+/// assert!("max-snippet: few".parse::<XRobotsTag>().is_err());
+/// # Ok::<(), robot_detection_robots_txt::meta::XRobotsTagError>(())
+/// ```
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct XRobotsTag {
+    everybody: Option<Rules>,
+    /// By token as written, in order; a token stands once, in whatever case.
+    robots: Vec<(String, Rules)>,
+}
+
+/// What one robot, or everybody, is told.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+struct Rules {
+    directives: RobotsDirectives,
+    /// Words that are none of the directives, as written.
+    words: Vec<String>,
+}
+
+/// Error of a text that is no value of `X-Robots-Tag`.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{reason}")]
+pub struct XRobotsTagError {
+    reason: String,
+}
+
+impl XRobotsTag {
+    /// Creates a value with rules for everybody.
+    #[must_use]
+    pub fn new(directives: RobotsDirectives) -> Self {
+        Self {
+            everybody: Some(Rules {
+                directives,
+                words: Vec::new(),
+            }),
+            robots: Vec::new(),
+        }
+    }
+
+    /// Returns the rules for everybody.
+    #[must_use]
+    pub fn everybody(&self) -> Option<&RobotsDirectives> {
+        self.everybody.as_ref().map(|rules| &rules.directives)
+    }
+
+    /// Returns the tokens of robots, each with the rules for it alone.
+    pub fn robots(&self) -> impl Iterator<Item = (&str, &RobotsDirectives)> {
+        let robots = self.robots.iter();
+        robots.map(|(token, rules)| (token.as_str(), &rules.directives))
+    }
+
+    /// Returns the words that robots are not known to read, each with what was probably meant.
+    ///
+    /// `noai` and `noimageai` are no standard's, and read by some: they are not among them.
+    pub fn unknown_words(&self) -> impl Iterator<Item = (&str, Option<&'static str>)> {
+        let robots = self.robots.iter().map(|(_, rules)| rules);
+        let words = self.everybody.iter().chain(robots);
+        let words = words.flat_map(|rules| &rules.words);
+        let unknown = words.filter(|word| !DE_FACTO.iter().any(|it| word.eq_ignore_ascii_case(it)));
+        unknown.map(|word| {
+            let known = Directive::names().chain(DE_FACTO.iter().copied());
+            (word.as_str(), nearest(word.as_bytes(), known))
+        })
+    }
+
+    /// Returns the rules for a token, added if there are none yet.
+    fn entry(&mut self, token: Option<&str>) -> &mut Rules {
+        let Some(token) = token else {
+            return self.everybody.get_or_insert_default();
+        };
+        let mut known = self.robots.iter();
+        let at = known
+            .position(|(known, _)| known.eq_ignore_ascii_case(token))
+            .unwrap_or(self.robots.len());
+        if at == self.robots.len() {
+            let own = (token.to_owned(), Rules::default());
+            self.robots.push(own);
+        }
+        match self.robots.get_mut(at) {
+            Some((_, rules)) => rules,
+            None => self.everybody.get_or_insert_default(),
+        }
+    }
+}
+
+impl FromStr for XRobotsTag {
+    type Err = XRobotsTagError;
+
+    fn from_str(text: &str) -> Result<Self, XRobotsTagError> {
+        check_characters(text)?;
+        let mut tag = Self {
+            everybody: None,
+            robots: Vec::new(),
+        };
+        let mut token = None;
+        let mut is_waiting = true;
+        for item in Items::of_header(text) {
+            match item.kind {
+                ItemKind::Token if is_waiting && token.is_some() => break,
+                ItemKind::Token => {
+                    let is_everybody = item.text == "*" || item.text.eq_ignore_ascii_case("robots");
+                    token = Some(item.text).filter(|_| !is_everybody);
+                    is_waiting = true;
+                }
+                ItemKind::Directives(directives) => {
+                    let rules = tag.entry(token);
+                    rules.directives.extend(directives.into_iter().flatten());
+                    is_waiting = false;
+                }
+                ItemKind::Unknown => {
+                    check_value(item.text)?;
+                    let words = &mut tag.entry(token).words;
+                    if !words.iter().any(|word| word == item.text) {
+                        words.push(item.text.to_owned());
+                    }
+                    is_waiting = false;
+                }
+            }
+        }
+        match token {
+            _ if !is_waiting => Ok(tag),
+            Some(token) => Err(refuse(format!(
+                "no rule stands behind {token:?}; write one, such as {token}: noindex"
+            ))),
+            None => Err(refuse("it is empty; write rules such as noindex, nofollow")),
+        }
+    }
+}
+
+/// Writes the rules for everybody, then those of each token.
+impl fmt::Display for XRobotsTag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parting = "";
+        if let Some(rules) = &self.everybody {
+            rules.fmt(f)?;
+            parting = ", ";
+        }
+        for (token, rules) in &self.robots {
+            write!(f, "{parting}{token}: {rules}")?;
+            parting = ", ";
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Rules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parting = "";
+        // Without any restriction it is `all`, which says nothing beside a word.
+        if self.words.is_empty() || !self.directives.is_empty() {
+            self.directives.fmt(f)?;
+            parting = ", ";
+        }
+        for word in &self.words {
+            write!(f, "{parting}{word}")?;
+            parting = ", ";
+        }
+        Ok(())
+    }
+}
+
+fn check_characters(text: &str) -> Result<(), XRobotsTagError> {
+    if text.len() > MAX_BYTES {
+        return Err(refuse(format!("it is longer than {MAX_BYTES} bytes")));
+    }
+    let is_fit = |byte: u8| byte == b' ' || byte.is_ascii_graphic();
+    if text.bytes().all(is_fit) {
+        Ok(())
+    } else {
+        Err(refuse(
+            "it holds a character that is neither visible ASCII nor a blank",
+        ))
+    }
+}
+
+/// Refuses a word that is known and has no right value, and a value without its word.
+fn check_value(item: &str) -> Result<(), XRobotsTagError> {
+    if starts_with_number(item) {
+        return Err(refuse(format!(
+            "{item:?} is no rule; a number stands behind its rule's name, as in max-snippet: {item}"
+        )));
+    }
+    let (name, _) = item.split_once(':').unwrap_or((item, ""));
+    let name = name.trim().to_ascii_lowercase();
+    let hint = match name.as_str() {
+        "unavailable_after" => "a date is written as 2030-12-31 or 31 Dec 2030 15:00:00 GMT",
+        "max-image-preview" => "it is none, standard or large",
+        "max-snippet" | "max-video-preview" => "it is a number, -1 for no limit",
+        _ => return Ok(()),
+    };
+    Err(refuse(format!("{item:?} is no rule; {hint}")))
+}
+
+fn refuse(reason: impl Into<String>) -> XRobotsTagError {
+    XRobotsTagError {
+        reason: reason.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(text: &str) -> Result<String, String> {
+        let tag = text.parse::<XRobotsTag>();
+        tag.map(|tag| tag.to_string())
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn value_is_written_in_one_form() {
+        for (text, expected) in [
+            ("noindex", "noindex"),
+            (" NoIndex ,, none,", "noindex, nofollow"),
+            ("all", "all"),
+            ("googlebot:noindex", "googlebot: noindex"),
+            (
+                "a: noindex, b: none, A: max-snippet:5, robots: nosnippet",
+                "nosnippet, a: noindex, max-snippet:5, b: noindex, nofollow",
+            ),
+            (
+                "unavailable_after: Fri, 25 Jun 2010 15:00:00 PST, noindex",
+                "noindex, unavailable_after: Fri, 25 Jun 2010 15:00:00 PST",
+            ),
+            ("a: all, *: noindex", "noindex, a: all"),
+            ("noai, noimageai", "noai, noimageai"),
+            ("NoAI, noindex,NoAI, all", "noindex, NoAI"),
+            ("a: noai, b: noindex, tdm: 1", "a: noai, b: noindex, tdm: 1"),
+        ] {
+            assert_eq!(written(text).as_deref(), Ok(expected), "{text}");
+            assert_eq!(written(expected).as_deref(), Ok(expected));
+        }
+    }
+
+    #[test]
+    fn words_that_robots_do_not_know_are_told() {
+        let tag: XRobotsTag = "noai, NOIMAGEAI, noidex, a: no-follow, x y, all"
+            .parse()
+            .unwrap();
+        let words: Vec<_> = tag.unknown_words().collect();
+        let expected = [
+            ("noidex", Some("noindex")),
+            ("no-follow", Some("nofollow")),
+            ("x y", None),
+        ];
+        assert_eq!(words, expected);
+    }
+
+    #[test]
+    fn value_with_a_wrong_value_is_refused() {
+        for (text, expected) in [
+            ("", "it is empty"),
+            (" , ", "it is empty"),
+            ("max-snippet:many", "-1 for no limit"),
+            ("max-image-preview: huge", "standard or large"),
+            ("unavailable_after: soon", "2030-12-31"),
+            ("a:,0,", "behind its rule's name"),
+            ("noindex, -1", "as in max-snippet: -1"),
+            ("googlebot:", r#"no rule stands behind "googlebot""#),
+            ("googlebot: , ", r#"no rule stands behind "googlebot""#),
+            ("a: b: noindex", r#"no rule stands behind "a""#),
+            ("noindex\r\nSet-Cookie: a=b", "neither visible ASCII"),
+            ("noindex\t", "neither visible ASCII"),
+            ("noindex\0", "neither visible ASCII"),
+            ("noïndex", "neither visible ASCII"),
+        ] {
+            let error = written(text).unwrap_err();
+            assert!(error.contains(expected), "{text:?}: {error}");
+        }
+        let long = "noindex,".repeat(200);
+        assert!(written(&long).unwrap_err().contains("1024 bytes"));
+    }
+}

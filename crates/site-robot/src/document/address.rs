@@ -1,0 +1,112 @@
+//! URLs in one normal form.
+
+use std::fmt::Write as _;
+
+use url::Url;
+
+/// Longest URL that is taken, in bytes.
+pub const MAX_URL_BYTES: usize = 2048;
+
+/// Returns the URL that a link leads to, in normal form.
+///
+/// None when it leads nowhere over `http:` or `https:` (`mailto:`,
+/// `javascript:`, what is no URL), or is longer than [`MAX_URL_BYTES`]; files
+/// alone lead to `file:` as well. White space at the ends and line breaks within
+/// are taken off; `..` never leads above the root. See [`normalise`] for the form.
+///
+/// # Example
+///
+/// ```
+/// use robot_detection_site_robot::document::resolve;
+///
+/// let base = "http://h.example/a/b".parse().unwrap();
+/// let url = resolve(&base, " HTTP://H.example:80/%7ex/../%c3%a4?q#top ").unwrap();
+/// assert_eq!(url.as_str(), "http://h.example/%C3%A4?q");
+/// assert!(resolve(&base, "mailto:me@h.example").is_none());
+/// ```
+#[must_use]
+pub fn resolve(base: &Url, link: &str) -> Option<Url> {
+    // A link longer by far is not even parsed; a base's path adds to a shorter one.
+    if link.len() > 4 * MAX_URL_BYTES {
+        return None;
+    }
+    let url = base.join(link).ok()?;
+    if url.scheme() == "file" && base.scheme() != "file" {
+        return None;
+    }
+    normalise(url)
+}
+
+/// Returns a URL in normal form (RFC 3986 §6.2.2), if it is one to fetch.
+///
+/// No fragment, user name or password; scheme and host in lower case, no
+/// default port, no `.` and `..`; percent-encoding in upper case, and none of
+/// letters, digits, `-`, `.`, `_` and `~`; a `%` that begins none is `%25`. A
+/// final dot of the host is taken off. A `file:` URL has no host.
+#[must_use]
+pub fn normalise(mut url: Url) -> Option<Url> {
+    url.set_fragment(None);
+    match url.scheme() {
+        "http" | "https" => normalise_authority(&mut url)?,
+        "file" if url.host().is_none() => {}
+        _ => return None,
+    }
+    // Escaped dots are none any more: the parser took `%2e%2e` for `..`.
+    let path = normal_escapes(url.path());
+    if path != url.path() {
+        url.set_path(&path);
+    }
+    if let Some(query) = url.query() {
+        let normal = normal_escapes(query);
+        if normal != query {
+            url.set_query(Some(&normal));
+        }
+    }
+    (url.as_str().len() <= MAX_URL_BYTES).then_some(url)
+}
+
+fn normalise_authority(url: &mut Url) -> Option<()> {
+    // Neither fails where there is a host, as with those schemes there is.
+    url.set_username("").ok()?;
+    url.set_password(None).ok()?;
+    let host = url.host_str()?;
+    if host.ends_with('.') {
+        let host = host.trim_end_matches('.').to_owned();
+        url.set_host(Some(&host)).ok()?;
+    }
+    Some(())
+}
+
+/// Decodes what needs no percent-encoding, and writes the rest in upper case.
+fn normal_escapes(text: &str) -> String {
+    let mut normal = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once('%') {
+        normal.push_str(before);
+        let digits = behind.split_at_checked(2);
+        if let Some((byte, after)) = digits.and_then(|(digits, after)| Some((hex(digits)?, after)))
+        {
+            push_byte(&mut normal, byte);
+            rest = after;
+        } else {
+            normal.push_str("%25");
+            rest = behind;
+        }
+    }
+    normal.push_str(rest);
+    normal
+}
+
+fn push_byte(text: &mut String, byte: u8) {
+    if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+        text.push(char::from(byte));
+    } else {
+        // Writing to a string does not fail.
+        let _ = write!(text, "%{byte:02X}");
+    }
+}
+
+fn hex(digits: &str) -> Option<u8> {
+    let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    u8::from_str_radix(digits, 16).ok().filter(|_| is_hex)
+}

@@ -1,0 +1,175 @@
+//! White space, and where text may be cut.
+
+/// Text whose runs of white space are one space, and none at its ends.
+#[derive(Debug, Default)]
+pub(super) struct Folded {
+    bytes: Vec<u8>,
+    is_spaced: bool,
+}
+
+impl Folded {
+    /// Adds text; parts of words join.
+    pub(super) fn push(&mut self, text: &[u8]) {
+        let mut rest = text;
+        while let Some(first) = rest.first() {
+            if first.is_ascii_whitespace() {
+                self.is_spaced = true;
+                let spaces = rest.iter().take_while(|byte| byte.is_ascii_whitespace());
+                rest = rest.get(spaces.count()..).unwrap_or_default();
+            } else {
+                let (word, behind) = rest.split_at(folded_length(rest));
+                if self.is_spaced && !self.bytes.is_empty() {
+                    self.bytes.push(b' ');
+                }
+                self.is_spaced = false;
+                self.bytes.extend_from_slice(word);
+                rest = behind;
+            }
+        }
+    }
+
+    /// Sets what follows off from what went before.
+    pub(super) fn space(&mut self) {
+        self.is_spaced = true;
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Returns the text and starts anew.
+    pub(super) fn take(&mut self) -> String {
+        self.is_spaced = false;
+        let bytes = std::mem::take(&mut self.bytes);
+        match String::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+        }
+    }
+}
+
+/// Returns how much of a text needs no folding: words, with one space between two.
+fn folded_length(text: &[u8]) -> usize {
+    let mut before = 0;
+    for (at, byte) in text.iter().enumerate().skip(plain_length(text)) {
+        if before == b' ' && byte.is_ascii_whitespace() {
+            return at - 1;
+        }
+        if byte.is_ascii_whitespace() && *byte != b' ' {
+            return at;
+        }
+        before = *byte;
+    }
+    text.len() - usize::from(before == b' ')
+}
+
+/// Returns a length up to which certainly nothing needs folding; many bytes are looked at
+/// at once.
+fn plain_length(text: &[u8]) -> usize {
+    const PIECE: usize = 64;
+    let is_plain = |piece: &&[u8]| {
+        let pairs = piece.iter().zip(piece.get(1..).unwrap_or_default());
+        let is_plain = |(one, next): (&u8, &u8)| {
+            *one >= b' ' && *next >= b' ' && (*one != b' ' || *next != b' ')
+        };
+        pairs.fold(true, |all, pair| all & is_plain(pair))
+    };
+    // Each piece ends with the byte that the next one begins with.
+    let pieces = text.windows(PIECE + 1).step_by(PIECE);
+    pieces.take_while(is_plain).count() * PIECE
+}
+
+/// Cuts text after so many characters, at the end of a word.
+///
+/// A word that is longer than what stands before it is cut within: not every
+/// script has spaces. White space at the end is taken off.
+///
+/// # Example
+///
+/// ```
+/// use robot_detection_site_robot::document::shorten;
+///
+/// assert_eq!(shorten("robots and people", 12), "robots and");
+/// assert_eq!(shorten("robots and people", 10), "robots and");
+/// assert_eq!(shorten("robots", 3), "rob");
+/// ```
+#[must_use]
+pub fn shorten(text: &str, max_chars: usize) -> &str {
+    match text.char_indices().nth(max_chars) {
+        Some((end, _)) => cut_at_word(text, end),
+        None => text.trim_end(),
+    }
+}
+
+/// Cuts text after so many bytes, as [`shorten`] does after characters.
+#[must_use]
+pub fn shorten_bytes(text: &str, max_bytes: usize) -> &str {
+    if text.len() <= max_bytes {
+        return text.trim_end();
+    }
+    cut_at_word(text, text.floor_char_boundary(max_bytes))
+}
+
+/// Cuts text of which more than `end` bytes are there.
+fn cut_at_word(text: &str, end: usize) -> &str {
+    let (head, rest) = text.split_at_checked(end).unwrap_or((text, ""));
+    if rest.starts_with(char::is_whitespace) {
+        return head.trim_end();
+    }
+    match head.rsplit_once(char::is_whitespace) {
+        Some((words, part)) if words.len() > part.len() => words.trim_end(),
+        _ => head.trim_end(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_white_space_are_one_space_and_none_at_the_ends() {
+        let mut folded = Folded::default();
+        for part in [" \n a", "b \t", "\r\n c", "  "] {
+            folded.push(part.as_bytes());
+        }
+        assert_eq!(folded.take(), "ab c");
+        for (text, told) in [
+            ("x", "x"),
+            ("a b c", "a b c"),
+            ("a b ", "a b"),
+            ("a b  c", "a b c"),
+            ("a b \nc\td", "a b c d"),
+            ("a\n b", "a b"),
+        ] {
+            folded.push(text.as_bytes());
+            assert_eq!(folded.take(), told, "{text:?}");
+        }
+        for part in ["a ", "b", " ", "c"] {
+            folded.push(part.as_bytes());
+        }
+        assert_eq!(folded.take(), "a b c");
+        assert!(folded.is_empty());
+    }
+
+    #[test]
+    fn text_is_cut_between_words_and_characters() {
+        for (text, max, cut) in [
+            ("", 3, ""),
+            ("abc", 3, "abc"),
+            ("abc def", 3, "abc"),
+            ("abc def", 5, "abc"),
+            ("abc def", 6, "abc"),
+            ("abc def", 7, "abc def"),
+            ("äöü ß", 3, "äöü"),
+            ("äöüß", 2, "äö"),
+            ("日本語の本文", 4, "日本語の"),
+            ("a b", 0, ""),
+            ("題 日本語の本文です", 8, "題 日本語の本文"),
+        ] {
+            assert_eq!(shorten(text, max), cut, "{text:?} {max}");
+        }
+        assert_eq!(shorten_bytes("äö", 3), "ä");
+        assert_eq!(shorten_bytes("ä ö", 4), "ä");
+        assert_eq!(shorten_bytes("ä ö", 5), "ä ö");
+    }
+}

@@ -1,0 +1,51 @@
+//! What the bytes of a resource say: character set, text, links, headings, META tags.
+//!
+//! Bytes from any server: reading ends in time proportional to their number and
+//! never fails; what is wrong is read as browsers do. [`decode`] makes text of
+//! bytes, [`Page`] reads HTML, [`Sitemap`] and [`Feed`] read XML, [`urls_in_text`]
+//! reads plain text, and [`resolve`] makes one normal URL of each link found.
+//!
+//! # Example
+//!
+//! ```
+//! use robot_detection_site_robot::document::{Page, decode, resolve};
+//!
+//! let bytes = b"<title>Caf\xE9</title><p>Fish <b>&amp;</b> chips<a href=../menu>Menu</a>";
+//! let decoded = decode(bytes, Some("text/html; charset=iso-8859-1"), None);
+//! let page = Page::read(&decoded.text);
+//! assert_eq!(page.title.as_deref(), Some("Café"));
+//! assert_eq!(page.text(), "Fish & chipsMenu");
+//!
+//! let base = page.base_url(&"http://h.example/a/b".parse().unwrap());
+//! let url = resolve(&base, &page.links[0].url).unwrap();
+//! assert_eq!(url.as_str(), "http://h.example/menu");
+//! ```
+
+mod address;
+mod attributes;
+mod charset;
+mod elements;
+mod feed;
+mod fold;
+mod matter;
+mod open;
+mod page;
+mod plain;
+mod prescan;
+mod reader;
+mod refresh;
+mod session;
+mod sitemap;
+mod tags;
+#[cfg(test)]
+mod tests;
+mod xml;
+
+pub use address::{MAX_URL_BYTES, normalise, resolve};
+pub use charset::{Decoded, decode};
+pub use feed::{Feed, FeedEntry};
+pub use fold::{shorten, shorten_bytes};
+pub use page::{Block, BlockKind, Cell, Link, LinkKind, Meta, Page, Place};
+pub use plain::urls_in_text;
+pub use session::{has_session, without_session};
+pub use sitemap::{Sitemap, SitemapEntry};

@@ -1,0 +1,110 @@
+//! Session numbers in URLs: one page under a new URL for each visit.
+
+use url::Url;
+
+/// Names of parameters that hold a session's number, in lower case.
+///
+/// Those of servlet containers, PHP, ASP and ASP.NET, `ColdFusion`, and common
+/// shops and forums.
+const NAMES: [&str; 18] = [
+    "jsessionid",
+    "phpsessid",
+    "phpsessionid",
+    "aspsessionid",
+    "asp.net_sessionid",
+    "cfid",
+    "cftoken",
+    "jservsessionid",
+    "jwsessionid",
+    "oscsid",
+    "s_sid",
+    "sessid",
+    "session_id",
+    "sessionid",
+    "sid",
+    "viewsessionid",
+    "weblogicsession",
+    "zenid",
+];
+
+/// Tells whether a URL holds a session's number.
+///
+/// In its query (`?PHPSESSID=…`), its path (`/a;jsessionid=…`) or as ASP.NET
+/// writes it (`/(S(…))/a`). `sid` counts only where its value looks like one:
+/// 16 letters and digits or more.
+#[must_use]
+pub fn has_session(url: &Url) -> bool {
+    without_session(url) != *url
+}
+
+/// Returns the URL without its session's number.
+///
+/// # Example
+///
+/// ```
+/// use robot_detection_site_robot::document::without_session;
+///
+/// let url = "http://h.example/a;jsessionid=0F3A?b=1&PHPSESSID=77".parse().unwrap();
+/// assert_eq!(without_session(&url).as_str(), "http://h.example/a?b=1");
+/// ```
+#[must_use]
+pub fn without_session(url: &Url) -> Url {
+    let mut clean = url.clone();
+    if url.path().contains([';', '(']) {
+        let segments = url.path().split('/').filter(|it| !is_asp_net(it));
+        let segments: Vec<String> = segments.map(without_parameter).collect();
+        let path = segments.join("/");
+        if path != url.path() {
+            clean.set_path(&path);
+        }
+    }
+    if let Some(query) = url.query() {
+        let separator = if query.contains('&') { '&' } else { ';' };
+        let kept: Vec<&str> = query
+            .split(separator)
+            .filter(|it| !is_session(it))
+            .collect();
+        let kept = kept.join(if separator == '&' { "&" } else { ";" });
+        if kept != query {
+            clean.set_query((!kept.is_empty()).then_some(&kept));
+        }
+    }
+    clean
+}
+
+/// Returns a segment of a path without its `;jsessionid=…`.
+fn without_parameter(segment: &str) -> String {
+    let mut parts = segment.split(';');
+    let mut clean = parts.next().unwrap_or_default().to_owned();
+    for part in parts.filter(|part| !is_session(part)) {
+        clean.push(';');
+        clean.push_str(part);
+    }
+    clean
+}
+
+/// Tells whether `name=value` is a session's number.
+fn is_session(parameter: &str) -> bool {
+    let Some((name, value)) = parameter.split_once('=') else {
+        return false;
+    };
+    let name = name.to_ascii_lowercase();
+    // ASPSESSIONID is followed by eight letters that change.
+    let known = NAMES.contains(&name.as_str()) || name.starts_with("aspsessionid");
+    let is_number = || {
+        value.len() >= 16
+            && value
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
+    };
+    known && (name != "sid" || is_number())
+}
+
+/// Tells whether a segment is a session's number as ASP.NET writes it: `(S(…))`.
+fn is_asp_net(segment: &str) -> bool {
+    let inner = segment
+        .strip_prefix('(')
+        .and_then(|it| it.strip_suffix(')'));
+    let lower = inner.map(str::to_ascii_lowercase);
+    lower.is_some_and(|it| it.starts_with("s(") && it.ends_with(')'))
+}

@@ -1,0 +1,311 @@
+//! The text of filter.conf: filters and directives, with all that was repaired.
+
+use std::fmt;
+
+use super::{
+    Note, Stage,
+    functions::canonical_name,
+    note::Notes,
+    parameters::boolean,
+    pblock::{self, Block, Entry, Item, Pair, Tag},
+    quoted,
+};
+
+/// Filters of one file at most.
+const MAX_FILTERS: usize = 1_000;
+
+/// What the lines of filter.conf begin with.
+const BLOCK: Block = Block {
+    tags: &["Filter"],
+    what: "directive",
+    words: &[
+        "Setup",
+        "MetaData",
+        "Data",
+        "Enumerate",
+        "Generate",
+        "Shutdown",
+    ],
+};
+
+/// Text of a filter.conf, read with comments and order (Sun 7.1, chapter 43).
+///
+/// What is wrong in a way that shows what was meant is put right and noted, so
+/// that the reference's own examples load. [`Display`](fmt::Display) writes the normal form.
+///
+/// # Example
+///
+/// ```
+/// use robot_detection_site_robot::filter::FilterConf;
+///
+/// let conf = FilterConf::parse("<Filter name=\"a>\nData fn-generate-md5\n</Filter>");
+/// assert_eq!(conf.notes().len(), 2);
+/// assert_eq!(conf.to_string(), "<Filter name=\"a\">\nData fn=generate-md5\n</Filter>\n");
+/// ```
+#[derive(Clone, Debug)]
+pub struct FilterConf {
+    items: Vec<Item>,
+    filters: Vec<FilterText>,
+    notes: Vec<Note>,
+}
+
+/// One filter as written.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct FilterText {
+    name: String,
+    line: usize,
+    directives: Vec<Directive>,
+}
+
+/// One directive as written.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Directive {
+    pub(super) line: usize,
+    pub(super) stage: Stage,
+    pub(super) function: String,
+    pub(super) is_enabled: bool,
+    pub(super) pairs: Vec<Pair>,
+}
+
+impl FilterConf {
+    /// Reads a file; what is wrong is in the notes.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        let mut notes = Notes::default();
+        let items = pblock::read(text, BLOCK, &mut notes);
+        let items = enclose(items, &mut notes);
+        let mut conf = Self {
+            items,
+            filters: Vec::new(),
+            notes: Vec::new(),
+        };
+        conf.collect(&mut notes);
+        conf.notes = notes.into_sorted();
+        conf
+    }
+
+    /// Returns the filters, in order.
+    #[must_use]
+    pub fn filters(&self) -> &[FilterText] {
+        &self.filters
+    }
+
+    /// Returns repairs and errors, in order of their lines.
+    #[must_use]
+    pub fn notes(&self) -> &[Note] {
+        &self.notes
+    }
+
+    /// Normalises each entry, and takes filters and directives from the items.
+    fn collect(&mut self, notes: &mut Notes) {
+        for item in &mut self.items {
+            match item {
+                Item::Open(tag) => {
+                    let filter = filter(tag, &self.filters, notes);
+                    self.filters.push(filter);
+                }
+                Item::Entry(entry) => {
+                    let directive = directive(entry, notes);
+                    let filter = self.filters.last_mut();
+                    if let Some((filter, directive)) = filter.zip(directive) {
+                        filter.directives.push(directive);
+                    }
+                }
+                Item::Blank | Item::Comment(_) | Item::Close { .. } => {}
+            }
+            if self.filters.len() > MAX_FILTERS {
+                return notes.error(1, format!("more than {MAX_FILTERS} filters"));
+            }
+        }
+    }
+}
+
+impl fmt::Display for FilterConf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        pblock::write(&self.items, f)
+    }
+}
+
+impl FilterText {
+    /// Returns the name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the line of its header.
+    #[must_use]
+    pub const fn line(&self) -> usize {
+        self.line
+    }
+
+    /// Returns the directives, in order.
+    #[must_use]
+    pub fn directives(&self) -> &[Directive] {
+        &self.directives
+    }
+}
+
+impl Directive {
+    /// Returns its first line.
+    #[must_use]
+    pub const fn line(&self) -> usize {
+        self.line
+    }
+
+    /// Returns the stage at which it stands.
+    #[must_use]
+    pub const fn stage(&self) -> Stage {
+        self.stage
+    }
+
+    /// Returns the name of its function.
+    #[must_use]
+    pub fn function(&self) -> &str {
+        &self.function
+    }
+
+    /// Tells whether it counts: `enable=false` and `enable=off` turn it off.
+    #[must_use]
+    pub const fn is_enabled(&self) -> bool {
+        self.is_enabled
+    }
+}
+
+/// Puts tags where they are missing, and takes those away that close nothing.
+fn enclose(items: Vec<Item>, notes: &mut Notes) -> Vec<Item> {
+    let mut whole = Vec::with_capacity(items.len() + 2);
+    let mut open: Option<usize> = None;
+    for item in items {
+        match &item {
+            Item::Open(tag) => {
+                if let Some(from) = open.replace(tag.line) {
+                    close(tag.line, from, &mut whole, notes);
+                }
+            }
+            Item::Close { line, .. } => {
+                if open.take().is_none() {
+                    notes.repair(*line, "</Filter> without <Filter> left out");
+                    continue;
+                }
+            }
+            Item::Entry(entry) if open.is_none() => {
+                let text = "directive outside of a filter; read as of a filter \"unnamed\"";
+                notes.repair(entry.line, text);
+                whole.push(Item::Open(unnamed(entry.line, &whole)));
+                open = Some(entry.line);
+            }
+            Item::Entry(_) | Item::Blank | Item::Comment(_) => {}
+        }
+        whole.push(item);
+    }
+    if let Some(from) = open {
+        close(from, from, &mut whole, notes);
+    }
+    whole
+}
+
+fn close(line: usize, from: usize, items: &mut Vec<Item>, notes: &mut Notes) {
+    notes.repair(
+        line,
+        format!("</Filter> added for the filter of line {from}"),
+    );
+    let is_last = |item: &Item| matches!(item, Item::Entry(_) | Item::Open(_));
+    let at = items
+        .iter()
+        .rposition(is_last)
+        .map_or(items.len(), |at| at + 1);
+    let tag = "Filter".to_owned();
+    items.insert(at, Item::Close { line, tag });
+}
+
+fn unnamed(line: usize, before: &[Item]) -> Tag {
+    let tags = before.iter().filter(|item| matches!(item, Item::Open(_)));
+    let value = match tags.count() {
+        0 => "unnamed".to_owned(),
+        count => format!("unnamed-{}", count + 1),
+    };
+    let key = "name".to_owned();
+    Tag {
+        line,
+        name: "Filter".to_owned(),
+        pairs: vec![Pair { line, key, value }],
+    }
+}
+
+fn filter(tag: &Tag, before: &[FilterText], notes: &mut Notes) -> FilterText {
+    let line = tag.line;
+    for pair in tag.pairs.iter().filter(|pair| pair.key != "name") {
+        notes.error(
+            line,
+            format!("{:?} is unknown; a filter has only name=", pair.key),
+        );
+    }
+    let name = tag.value("name").unwrap_or_default().to_owned();
+    if name.is_empty() {
+        notes.error(line, "filter without a name; write <Filter name=\"…\">");
+    } else if let Some(first) = before.iter().find(|it| it.name == name) {
+        let text = format!("filter {} stands at line {} too", quoted(&name), first.line);
+        notes.error(line, text);
+    }
+    let directives = Vec::new();
+    FilterText {
+        name,
+        line,
+        directives,
+    }
+}
+
+/// Puts `fn` first and `enable` second, and reads both.
+fn directive(entry: &mut Entry, notes: &mut Notes) -> Option<Directive> {
+    entry.pairs.sort_by_key(|pair| match pair.key.as_str() {
+        "fn" => 0,
+        "enable" => 1,
+        _ => 2,
+    });
+    let mut is_enabled = true;
+    for pair in &mut entry.pairs {
+        if pair.key == "fn" {
+            mend_function(pair, notes);
+        } else if pair.key == "enable" {
+            is_enabled = enable(pair, notes);
+        }
+    }
+    let Some(function) = entry.value("fn").filter(|name| !name.is_empty()) else {
+        notes.error(
+            entry.line,
+            format!("{} without fn=; name a function", entry.word),
+        );
+        return None;
+    };
+    Some(Directive {
+        line: entry.line,
+        stage: Stage::named(&entry.word)?,
+        function: function.to_owned(),
+        is_enabled,
+        pairs: entry.pairs.clone(),
+    })
+}
+
+/// Reads names that the reference itself writes in another way.
+fn mend_function(pair: &mut Pair, notes: &mut Notes) {
+    if let Some(right) = canonical_name(&pair.value) {
+        let text = format!("fn={} read as fn={right}", quoted(&pair.value));
+        notes.repair(pair.line, text);
+        right.clone_into(&mut pair.value);
+    }
+}
+
+fn enable(pair: &mut Pair, notes: &mut Notes) -> bool {
+    let Some(is_enabled) = boolean(&pair.value) else {
+        let text = format!(
+            "enable={} is none of true, false, on, off",
+            quoted(&pair.value)
+        );
+        notes.error(pair.line, text);
+        return true;
+    };
+    let right = if is_enabled { "true" } else { "false" };
+    right.clone_into(&mut pair.value);
+    is_enabled
+}

@@ -1,0 +1,187 @@
+//! Compiles the filters of a file.
+
+use std::{collections::HashMap, sync::Arc};
+
+use super::{
+    FileErrors, Filter, FilterConf, FilterText, Functions, Note, Severity, Stage,
+    filter::Compiled,
+    functions::{FilterState, Making, Missing},
+    note::Notes,
+};
+
+/// Filters that come with the program.
+const SHIPPED: &str = include_str!("defaults/filter.conf");
+
+/// Compiled filters of a filter.conf, by name.
+///
+/// The filters that ship, [`Filters::ENUMERATION`] and [`Filters::GENERATION`],
+/// are found too where the file does not define them.
+///
+/// # Example
+///
+/// ```
+/// use robot_detection_site_robot::filter::{Filters, Functions, NoFiles};
+///
+/// let text = "<Filter name=mine>\nMetaData fn=filter-by-exact src=host deny=a.example\n</Filter>";
+/// let filters = Filters::compile("filter.conf", text, &Functions::new(), &NoFiles).unwrap();
+/// assert_eq!(filters.filter("mine").unwrap().name(), "mine");
+/// assert!(filters.filter(Filters::ENUMERATION).is_some());
+/// ```
+#[derive(Clone, Debug)]
+pub struct Filters {
+    filters: HashMap<String, Arc<Filter>>,
+}
+
+/// Reads the files that directives name (`config=`, `file=`).
+pub trait Files {
+    /// Returns a file's text; none where there is no such file.
+    ///
+    /// # Errors
+    ///
+    /// Fails with a text for people where it cannot be read.
+    fn read(&self, path: &str) -> Result<Option<String>, String>;
+}
+
+/// [`Files`] that has none.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct NoFiles;
+
+impl Files for NoFiles {
+    fn read(&self, _path: &str) -> Result<Option<String>, String> {
+        Ok(None)
+    }
+}
+
+impl Filters {
+    /// Name of the enumeration filter that ships.
+    pub const ENUMERATION: &str = "enumeration-default";
+    /// Name of the generation filter that ships.
+    pub const GENERATION: &str = "generation-default";
+    /// The filter.conf that holds them.
+    pub const SHIPPED: &str = SHIPPED;
+
+    /// Compiles a file; `name` is its name for messages.
+    ///
+    /// # Errors
+    ///
+    /// Fails with all that cannot be used: unknown stages, functions and
+    /// parameters, wrong values, files that are missing.
+    pub fn compile(
+        name: &str,
+        text: &str,
+        functions: &Functions,
+        files: &dyn Files,
+    ) -> Result<Self, FileErrors> {
+        let mut filters = Self::shipped(functions, files)?;
+        let conf = FilterConf::parse(text);
+        let (own, notes) = compile(&conf, functions, files, Missing::Fails);
+        FileErrors::check(name, &notes)?;
+        filters.filters.extend(own.filters);
+        Ok(filters)
+    }
+
+    /// Compiles the filters that ship; without `./config/filterrules.conf` they have no rules.
+    ///
+    /// # Errors
+    ///
+    /// Fails where that file is there and cannot be used.
+    pub fn shipped(functions: &Functions, files: &dyn Files) -> Result<Self, FileErrors> {
+        let conf = FilterConf::parse(SHIPPED);
+        let (filters, notes) = compile(&conf, functions, files, Missing::Ignored);
+        FileErrors::check("filter.conf as shipped", &notes)?;
+        Ok(filters)
+    }
+
+    /// Returns all remarks about a file; files that it names and that are missing are warnings.
+    #[must_use]
+    pub fn check(conf: &FilterConf, functions: &Functions, files: &dyn Files) -> Vec<Note> {
+        compile(conf, functions, files, Missing::Warns).1
+    }
+
+    /// Returns the text of the filters that ship.
+    #[must_use]
+    pub const fn shipped_text() -> &'static str {
+        SHIPPED
+    }
+
+    /// Returns the filter of that name.
+    #[must_use]
+    pub fn filter(&self, name: &str) -> Option<&Arc<Filter>> {
+        self.filters.get(name)
+    }
+
+    /// Returns the names, sorted.
+    #[must_use]
+    pub fn names(&self) -> Vec<&str> {
+        let mut names: Vec<_> = self.filters.keys().map(String::as_str).collect();
+        names.sort_unstable();
+        names
+    }
+}
+
+/// Compiles what can be, and returns all remarks.
+fn compile(
+    conf: &FilterConf,
+    functions: &Functions,
+    files: &dyn Files,
+    missing: Missing,
+) -> (Filters, Vec<Note>) {
+    let mut notes = Notes::default();
+    conf.notes()
+        .iter()
+        .cloned()
+        .for_each(|note| notes.push(note));
+    let mut compiler = Compiler {
+        functions,
+        files,
+        missing,
+        notes: &mut notes,
+    };
+    let filters = conf.filters().iter();
+    let filters = filters.map(|text| (text.name().to_owned(), Arc::new(compiler.filter(text))));
+    let filters = Filters {
+        filters: filters.collect(),
+    };
+    (filters, notes.into_sorted())
+}
+
+struct Compiler<'a> {
+    functions: &'a Functions,
+    files: &'a dyn Files,
+    missing: Missing,
+    notes: &'a mut Notes,
+}
+
+impl Compiler<'_> {
+    fn filter(&mut self, text: &FilterText) -> Filter {
+        let mut state = FilterState::default();
+        let mut directives: [Vec<Compiled>; 6] = Default::default();
+        for stage in Stage::ALL {
+            let mut compiled = Vec::new();
+            // What the stage before could not decide yet is decided first.
+            compiled.append(&mut state.deferred);
+            let of_stage = text.directives().iter().filter(|it| it.stage == stage);
+            for directive in of_stage.filter(|it| it.is_enabled) {
+                let mut making = Making::new(directive, self.files, self.missing, &mut state);
+                match self.functions.make(&mut making) {
+                    Ok(made) => compiled.push(made),
+                    Err(text) => self.notes.error(directive.line, text),
+                }
+                making
+                    .into_notes()
+                    .into_iter()
+                    .for_each(|note| self.notes.push(note));
+            }
+            if let Some(place) = directives.get_mut(stage as usize) {
+                *place = compiled;
+            }
+        }
+        Filter::new(text.name(), directives, state.log_type)
+    }
+}
+
+/// Tells whether one of the remarks is an error.
+#[must_use]
+pub fn has_error(notes: &[Note]) -> bool {
+    notes.iter().any(|note| note.severity == Severity::Error)
+}

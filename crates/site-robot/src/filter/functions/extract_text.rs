@@ -1,0 +1,122 @@
+//! `extract-full-text` and `extract-html-text`.
+
+use crate::document::{Page, shorten_bytes};
+use crate::filter::{Outcome, Parameters, Resource, Step, Work};
+use robot_detection_store::description::{ResourceDescription, name};
+
+use super::{Making, attributes::first_chars, enumerate::MediaType};
+
+/// Makes an attribute of all text.
+pub(super) fn full(making: &mut Making<'_>) -> Result<Box<dyn Step>, String> {
+    let parameters = &making.parameters;
+    let to = parameters.optional("dst").unwrap_or(name::FULL_TEXT);
+    Ok(Box::new(Full {
+        max_chars: parameters.size("truncate")?,
+        part: Part::of(parameters)?,
+        to: to.to_owned(),
+    }))
+}
+
+/// Makes an attribute of the first text.
+pub(super) fn partial(making: &mut Making<'_>) -> Result<Box<dyn Step>, String> {
+    let parameters = &making.parameters;
+    Ok(Box::new(Partial {
+        max_bytes: parameters.size("truncate")?,
+        skips_headings: parameters.boolean("skip-headings")?,
+        media_type: MediaType::of(making),
+    }))
+}
+
+/// Part of a page that is extracted (`part`, ours): `all`, the default, or `main`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Part {
+    /// All text, as in Sun's.
+    All,
+    /// The main matter, without what stands around it.
+    Main,
+}
+
+struct Full {
+    max_chars: Option<usize>,
+    part: Part,
+    to: String,
+}
+
+struct Partial {
+    max_bytes: Option<usize>,
+    skips_headings: bool,
+    media_type: MediaType,
+}
+
+impl Step for Full {
+    fn run(&self, work: &mut Work<'_>) -> Outcome {
+        if let Some(description) = work.description.as_deref_mut()
+            && let Some(text) = self.text(work.resource)
+        {
+            let max = self.max_chars.unwrap_or(usize::MAX);
+            let text = first_chars(&text, max).trim_end();
+            set(description, &self.to, text);
+        }
+        Outcome::Continue
+    }
+}
+
+impl Full {
+    fn text(&self, resource: &Resource) -> Option<String> {
+        let page = resource.page().filter(|_| self.part == Part::Main);
+        page.map(Page::main_text).or_else(|| whole_text(resource))
+    }
+}
+
+impl Part {
+    pub(super) fn of(parameters: &Parameters) -> Result<Self, String> {
+        match parameters.optional("part") {
+            None | Some("all") => Ok(Self::All),
+            Some("main") => Ok(Self::Main),
+            Some(other) => Err(format!("part={other:?} is neither all nor main")),
+        }
+    }
+}
+
+impl Step for Partial {
+    fn run(&self, work: &mut Work<'_>) -> Outcome {
+        let resource = &*work.resource;
+        if let Some(description) = work.description.as_deref_mut()
+            && self.media_type.fits(resource)
+            && let Some(text) = self.first_text(resource)
+        {
+            let max = self.max_bytes.unwrap_or(usize::MAX);
+            set(description, name::PARTIAL_TEXT, shorten_bytes(&text, max));
+        }
+        Outcome::Continue
+    }
+}
+
+impl Partial {
+    fn first_text(&self, resource: &Resource) -> Option<String> {
+        let Some(page) = resource.page() else {
+            return whole_text(resource);
+        };
+        // As many characters as bytes are enough.
+        let max = self.max_bytes.unwrap_or(usize::MAX - 1);
+        Some(if self.skips_headings {
+            page.first_text(max)
+        } else {
+            page.first_text_and_headings(max)
+        })
+    }
+}
+
+/// Returns the text of a page without its tags, or that of plain text.
+fn whole_text(resource: &Resource) -> Option<String> {
+    match resource.page() {
+        Some(page) => Some(page.text()),
+        None => resource.text().map(|text| text.trim().to_owned()),
+    }
+}
+
+fn set(description: &mut ResourceDescription, name: &str, text: &str) {
+    if !text.is_empty() {
+        description.set(name, text);
+    }
+}

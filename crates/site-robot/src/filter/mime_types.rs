@@ -1,0 +1,109 @@
+//! mime.types: media types by the extension of a file's name.
+
+use std::collections::HashMap;
+
+use super::{Note, note::Notes, quoted};
+
+/// Size of a file at most.
+const MAX_BYTES: usize = 4 * 1024 * 1024;
+
+/// Media types by extension, as in a file mime.types.
+///
+/// Both forms are read: `text/html html htm`, and Netscape's
+/// `type=text/html exts=html,htm`.
+///
+/// # Example
+///
+/// ```
+/// use robot_detection_site_robot::filter::MimeTypes;
+///
+/// let types = MimeTypes::parse("text/html html htm\ntype=text/plain exts=txt\n");
+/// assert_eq!(types.of_name("/a/INDEX.HTM"), Some("text/html"));
+/// assert_eq!(types.of_name("/a/read.me.txt"), Some("text/plain"));
+/// assert_eq!(types.of_name("/a.html/"), None);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct MimeTypes {
+    types: HashMap<Box<str>, Box<str>>,
+    notes: Vec<Note>,
+}
+
+impl MimeTypes {
+    /// Reads a file; what is wrong with a line is in the notes.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        let mut types = Self::default();
+        let mut notes = Notes::default();
+        if text.len() > MAX_BYTES {
+            notes.error(1, "larger than 4 MiB");
+        } else {
+            for (at, line) in text.lines().enumerate() {
+                types.line(at + 1, line, &mut notes);
+            }
+        }
+        types.notes = notes.into_sorted();
+        types
+    }
+
+    /// Returns the media type of a file's name or path.
+    #[must_use]
+    pub fn of_name(&self, name: &str) -> Option<&str> {
+        let name = name.split(['?', '#']).next()?;
+        let file = name.rsplit('/').next()?;
+        let (_, extension) = file.rsplit_once('.')?;
+        let found = self.types.get(extension.to_ascii_lowercase().as_str())?;
+        Some(found)
+    }
+
+    /// Returns the number of extensions.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.types.len()
+    }
+
+    /// Tells whether no extension is known.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.types.is_empty()
+    }
+
+    /// Returns what is wrong with lines.
+    #[must_use]
+    pub fn notes(&self) -> &[Note] {
+        &self.notes
+    }
+
+    fn line(&mut self, line: usize, text: &str, notes: &mut Notes) {
+        let text = text.split('#').next().unwrap_or_default();
+        let mut words = text.split_whitespace();
+        let Some(first) = words.next() else {
+            return;
+        };
+        let (media_type, extensions): (&str, Vec<&str>) = match first.strip_prefix("type=") {
+            Some(media_type) => {
+                let lists = words.filter_map(|word| word.strip_prefix("exts="));
+                let lists = lists.flat_map(|list| list.trim_matches('"').split(','));
+                (media_type, lists.collect())
+            }
+            None => (first, words.collect()),
+        };
+        if !media_type.contains('/') {
+            // Netscape's file names encodings and languages as well, which are no types.
+            if !first.starts_with("enc=") && !first.starts_with("lang=") {
+                let text = format!(
+                    "{} is no media type; the line is passed over",
+                    quoted(first)
+                );
+                notes.warning(line, text);
+            }
+            return;
+        }
+        let media_type = media_type.to_ascii_lowercase();
+        for extension in extensions.into_iter().filter(|it| !it.is_empty()) {
+            let extension = extension.trim_start_matches('.').to_ascii_lowercase();
+            self.types
+                .entry(extension.into())
+                .or_insert_with(|| media_type.as_str().into());
+        }
+    }
+}

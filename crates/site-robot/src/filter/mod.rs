@@ -1,0 +1,91 @@
+//! The filter.conf language and its Robot Application Functions (Sun 7.1).
+//!
+//! A filter is a list of directives at six stages. A resource that is found goes
+//! through `MetaData` before it is retrieved and through `Data` after it; then an
+//! enumeration filter takes links from it (`Enumerate`), a generation filter a
+//! resource description (`Generate`). [`FilterConf`] is the text of a file,
+//! [`Filters`] what is compiled of it, [`FilterRun`] what a filter remembers from
+//! one resource to the next, and [`Resource`] what goes through. Nothing here
+//! does I/O: files are read by [`Files`], programs run by [`Commands`].
+//!
+//! # Example
+//!
+//! ```
+//! use robot_detection_store::description::ResourceDescription;
+//! use robot_detection_site_robot::filter::{
+//!     FilterRun, Filters, Functions, NoCommands, NoFiles, Received, Resource, Surroundings,
+//! };
+//!
+//! let text = "<Filter name=mine>
+//! MetaData fn=filter-by-prefix src=path deny=/private/
+//! Generate fn=extract-html-meta
+//! </Filter>";
+//! let filters = Filters::compile("filter.conf", text, &Functions::new(), &NoFiles)?;
+//! let filter = filters.filter("mine").unwrap();
+//! let run = FilterRun::new();
+//! let around = Surroundings { run: &run, commands: &NoCommands, now_ms: 0 };
+//!
+//! let mut private = Resource::new("http://h.example/private/a".parse()?, 1);
+//! let denied = filter.metadata(&mut private, &around);
+//! assert_eq!(
+//!     denied.denial().unwrap().to_string(),
+//!     "filter \"mine\", line 2, MetaData fn=filter-by-prefix: \
+//!      path \"/private/a\" begins with \"/private/\"",
+//! );
+//!
+//! let mut page = Resource::new("http://h.example/a".parse()?, 1);
+//! assert!(filter.metadata(&mut page, &around).is_allowed());
+//! page.receive(Received {
+//!     status: 200,
+//!     content_type: Some("text/html".to_owned()),
+//!     body: "<title>A page</title>".into(),
+//!     ..Received::default()
+//! });
+//! let mut description = ResourceDescription::new(page.url().as_str());
+//! assert!(filter.data(&mut page, &around).is_allowed());
+//! assert!(filter.generate(&mut page, &mut description, &around).is_allowed());
+//! assert_eq!(description.title(), "A page");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod commands;
+mod conf;
+mod content;
+#[expect(clippy::module_inception, reason = "the room is named for it")]
+mod filter;
+mod filters;
+mod functions;
+mod mime_types;
+mod nearest;
+mod note;
+mod parameters;
+mod passage;
+mod pattern;
+mod pblock;
+mod received;
+mod resource;
+mod rules;
+mod run;
+mod sniff;
+mod source;
+mod stage;
+mod step;
+
+pub use commands::{CommandLine, Commands, NoCommands};
+pub use conf::{Directive, FilterConf, FilterText};
+pub use filter::Filter;
+pub use filters::{Files, Filters, NoFiles, has_error};
+pub use functions::{Functions, LogType};
+pub use mime_types::MimeTypes;
+pub use nearest::{nearest, unknown};
+pub use note::{FileErrors, Note, Severity, quoted};
+pub use parameters::{Parameters, boolean};
+pub use passage::{Denial, Passage};
+pub use pblock::{QuoteFault, Unquoted, is_quote, unquote};
+pub use received::Received;
+pub use resource::{Resource, RunNames};
+pub use rules::{ClassificationRules, FilterRules, RuleVerdict, Site, StartingPoint};
+pub use run::{FilterRun, FilterRunState, url_rank};
+pub use source::Source;
+pub use stage::Stage;
+pub use step::{FoundLink, Function, Outcome, Step, Surroundings, Work};

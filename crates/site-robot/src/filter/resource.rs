@@ -1,0 +1,346 @@
+//! A resource on its way through a filter.
+
+use std::{borrow::Cow, sync::Arc};
+
+use url::Url;
+
+use crate::document::{Meta, Page};
+
+use super::{
+    Received, Source,
+    content::Content,
+    sniff::{is_untold, sniff},
+    source::Known,
+};
+
+/// Troubles of one resource that are kept.
+const MAX_TROUBLES: usize = 16;
+
+/// Media types of HTML.
+const HTML: [&str; 2] = ["text/html", "application/xhtml+xml"];
+
+/// What media types of text begin with.
+const TEXT: &str = "text/";
+
+/// Resource on its way through one filter: its sources of information.
+///
+/// It is made of a URL, goes through [`Filter::metadata`](super::Filter::metadata),
+/// is retrieved ([`Resource::receive`]), and goes on through the later stages.
+/// Each filter takes its own clone, so that what one assigns does not reach the
+/// other; clones share body, page, checksum and conversion.
+///
+/// # Example
+///
+/// ```
+/// use robot_detection_site_robot::filter::{Resource, Source};
+///
+/// let url = "http://home.example.com/docs/".parse().unwrap();
+/// let resource = Resource::new(url, 2);
+/// assert_eq!(resource.source(&Source::named("host")).as_deref(), Some("home.example.com"));
+/// assert_eq!(resource.source(&Source::named("depth")).as_deref(), Some("2"));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Resource {
+    url: Url,
+    depth: u32,
+    host_and_port: String,
+    names: Option<Arc<RunNames>>,
+    ip: Option<Box<str>>,
+    assigned: Vec<(Source, Option<String>)>,
+    received: Option<Arc<Received>>,
+    content: Option<Arc<Content>>,
+    troubles: Vec<String>,
+}
+
+/// Names that are sources of every resource of a run.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct RunNames {
+    /// Catalog server: the instance that the robot works for.
+    pub csid: String,
+    /// Enumeration filter.
+    pub enumeration_filter: String,
+    /// Generation filter.
+    pub generation_filter: String,
+}
+
+impl Resource {
+    /// Creates a resource that was found so many links from a starting point.
+    #[must_use]
+    pub fn new(url: Url, depth: u32) -> Self {
+        let port = url.port_or_known_default();
+        let host_and_port = match (url.host_str(), port) {
+            (Some(host), Some(port)) => format!("{host}:{port}"),
+            _ => String::new(),
+        };
+        Self {
+            url,
+            depth,
+            host_and_port,
+            names: None,
+            ip: None,
+            assigned: Vec::new(),
+            received: None,
+            content: None,
+            troubles: Vec::new(),
+        }
+    }
+
+    /// Adds the names of the run.
+    #[must_use]
+    pub fn in_run(mut self, names: Arc<RunNames>) -> Self {
+        self.names = Some(names);
+        self
+    }
+
+    /// Sets the address of the server.
+    pub fn set_ip(&mut self, ip: &str) {
+        self.ip = Some(ip.into());
+    }
+
+    /// Adds what the server answered: the resource is ready for the stage `Data`.
+    pub fn receive(&mut self, received: Received) {
+        let content_type = received.content_type.clone();
+        let domain = self.url.domain().and_then(|host| host.rsplit('.').next());
+        let content = Content::new(content_type, received.body.clone()).of_domain(domain);
+        self.content = Some(Arc::new(content));
+        self.received = Some(Arc::new(received));
+    }
+
+    /// Assigns a value to a source.
+    pub fn assign(&mut self, source: &Source, value: impl Into<String>) {
+        self.put(source, Some(value.into()));
+    }
+
+    /// Takes a source away.
+    pub fn clear(&mut self, source: &Source) {
+        self.put(source, None);
+    }
+
+    /// Notes what went wrong without denying the resource, such as a failed conversion.
+    pub fn note_trouble(&mut self, trouble: String) {
+        if self.troubles.len() < MAX_TROUBLES {
+            self.troubles.push(trouble);
+        }
+    }
+
+    /// Returns the URL.
+    #[must_use]
+    pub const fn url(&self) -> &Url {
+        &self.url
+    }
+
+    /// Returns the number of links from a starting point.
+    #[must_use]
+    pub const fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    /// Returns the value of a source, none where it has none.
+    #[must_use]
+    pub fn source(&self, source: &Source) -> Option<Cow<'_, str>> {
+        match self.assigned(source.name()) {
+            Some((_, value)) => value.as_deref().map(Cow::Borrowed),
+            None => self.own(source),
+        }
+    }
+
+    /// Returns the media type in lower case: the one assigned, else the server's.
+    #[must_use]
+    pub fn media_type(&self) -> Option<String> {
+        Some(self.type_as_told()?.to_ascii_lowercase())
+    }
+
+    /// Returns the page where the resource is HTML, or was converted to it.
+    #[must_use]
+    pub fn page(&self) -> Option<&Page> {
+        let content = self.content.as_deref()?;
+        let media_type = self.type_as_told()?;
+        is_html(media_type).then(|| content.page())
+    }
+
+    /// Returns the page as a browser takes it: also where the server told no type.
+    ///
+    /// It is HTML then if it begins as HTML does.
+    #[must_use]
+    pub fn page_as_seen(&self) -> Option<&Page> {
+        if self.page().is_some() || !is_untold(self.media_type().as_deref()) {
+            return self.page();
+        }
+        let content = self.content.as_deref()?;
+        (sniff(content.body()) == Some("text/html")).then(|| content.page())
+    }
+
+    /// Returns the text where the resource is text; of HTML, its source.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        let content = self.content.as_deref()?;
+        let media_type = self.type_as_told()?;
+        let start = media_type.get(..TEXT.len()).unwrap_or_default();
+        let is_text = start.eq_ignore_ascii_case(TEXT) || is_html(media_type);
+        is_text.then(|| content.text())
+    }
+
+    /// Returns the body as received, or as converted.
+    #[must_use]
+    pub fn body(&self) -> &[u8] {
+        self.content
+            .as_deref()
+            .map_or(&[], |content| content.body())
+    }
+
+    /// Returns the MD5 of the body as received, or as converted, in hexadecimal.
+    #[must_use]
+    pub fn md5(&self) -> Option<&str> {
+        self.content.as_deref().map(Content::md5)
+    }
+
+    /// Returns what the server answered.
+    #[must_use]
+    pub fn received(&self) -> Option<&Received> {
+        self.received.as_deref()
+    }
+
+    /// Returns what went wrong on the way, for the log.
+    #[must_use]
+    pub fn troubles(&self) -> &[String] {
+        &self.troubles
+    }
+
+    /// Returns host and port, the port named even where it is the protocol's own.
+    #[must_use]
+    pub fn host_and_port(&self) -> &str {
+        &self.host_and_port
+    }
+
+    /// Tells whether a source is the URL's own host, not one assigned or cleared.
+    pub(super) fn is_own_host(&self, source: &Source) -> bool {
+        let is_assigned = || self.assigned.iter().any(|(assigned, _)| assigned == source);
+        source.known() == Known::Host && !is_assigned()
+    }
+
+    pub(super) fn content(&self) -> Option<&Arc<Content>> {
+        self.content.as_ref()
+    }
+
+    pub(super) fn set_content(&mut self, content: Arc<Content>) {
+        self.content = Some(content);
+    }
+
+    /// Returns what was assigned to a source, or that it was cleared.
+    fn assigned(&self, name: &str) -> Option<&(Source, Option<String>)> {
+        let mut assigned = self.assigned.iter();
+        assigned.find(|(assigned, _)| assigned.name() == name)
+    }
+
+    /// Returns the media type as it was assigned or received, without parameters.
+    ///
+    /// It is asked for at each step, and looks for no source.
+    fn type_as_told(&self) -> Option<&str> {
+        let assigned = self
+            .assigned("type")
+            .or_else(|| self.assigned("content-type"));
+        let told = match assigned {
+            Some((_, value)) => value.as_deref()?,
+            None => self.received.as_deref()?.bare_type()?,
+        };
+        Some(told.trim())
+    }
+
+    fn put(&mut self, source: &Source, value: Option<String>) {
+        let mut assigned = self.assigned.iter_mut();
+        match assigned.find(|(assigned, _)| assigned == source) {
+            Some((_, known)) => *known = value,
+            None => self.assigned.push((source.clone(), value)),
+        }
+    }
+
+    /// Returns what a source is without being assigned.
+    fn own(&self, source: &Source) -> Option<Cow<'_, str>> {
+        let names = self.names.as_deref();
+        match source.known() {
+            Known::Csid => some(names.map(|names| &names.csid)),
+            Known::EnumerationFilter => some(names.map(|names| &names.enumeration_filter)),
+            Known::GenerationFilter => some(names.map(|names| &names.generation_filter)),
+            Known::Depth => Some(self.depth.to_string().into()),
+            Known::Host => self.url.host_str().map(Cow::Borrowed),
+            Known::Ip => self.ip.as_deref().map(Cow::Borrowed),
+            Known::Path => Some(self.url.path().into()),
+            Known::Protocol => Some(self.url.scheme().into()),
+            Known::Url => Some(self.url.as_str().into()),
+            _ => self.answered(source),
+        }
+    }
+
+    /// Returns what a source is by the server's answer, or by the page.
+    fn answered(&self, source: &Source) -> Option<Cow<'_, str>> {
+        let received = self.received.as_deref()?;
+        let name = source.name();
+        match source.known() {
+            Known::Type => self.source(&Source::named("content-type")),
+            Known::ContentType => received.media_type().map(Cow::Owned),
+            Known::ContentEncoding => some(received.content_encoding.as_ref()),
+            Known::ContentLength => Some(received.body.len().to_string().into()),
+            Known::ContentCharset => self.charset().map(Cow::Borrowed),
+            Known::Etag => some(received.etag.as_ref()),
+            Known::Status => Some(received.status.to_string().into()),
+            Known::Canonical => {
+                some(received.canonical.as_ref()).or_else(|| some(self.page()?.canonical.as_ref()))
+            }
+            Known::Expires => some(received.expires.as_ref()).or_else(|| self.meta(name)),
+            Known::LastModified => {
+                some(received.last_modified.as_ref()).or_else(|| self.meta(name))
+            }
+            Known::Language => self.language(),
+            Known::Robots => self.robots(),
+            Known::Title => some(self.page()?.title.as_ref()),
+            _ => self.meta(name),
+        }
+    }
+
+    fn charset(&self) -> Option<&str> {
+        self.text()?;
+        self.content.as_deref().map(Content::charset)
+    }
+
+    fn language(&self) -> Option<Cow<'_, str>> {
+        let of_page = || self.page()?.language.as_ref();
+        let received = self.received.as_deref()?;
+        some(of_page())
+            .or_else(|| some(received.content_language.as_ref()))
+            .or_else(|| self.meta("content-language"))
+            .or_else(|| self.meta("language"))
+    }
+
+    /// Returns the directives of headers and META tags together: the stricter wins among readers.
+    fn robots(&self) -> Option<Cow<'_, str>> {
+        let header = some(self.received.as_deref()?.robots.as_ref());
+        let tag = self.meta("robots");
+        match (header, tag) {
+            (Some(header), Some(tag)) => Some(format!("{header}, {tag}").into()),
+            (header, tag) => header.or(tag),
+        }
+    }
+
+    /// Returns a META tag's content; one with a name counts before an `http-equiv`.
+    fn meta(&self, name: &str) -> Option<Cow<'_, str>> {
+        let metas = &self.page()?.metas;
+        let of = |is_http_equiv| {
+            let wanted = |it: &&Meta| it.is_http_equiv == is_http_equiv && it.name == name;
+            metas.iter().find(wanted)
+        };
+        let found = of(false).or_else(|| of(true))?;
+        Some(found.content.as_str().into())
+    }
+}
+
+fn is_html(media_type: &str) -> bool {
+    HTML.iter()
+        .any(|html| media_type.eq_ignore_ascii_case(html))
+}
+
+/// Returns a value that says something.
+fn some(value: Option<&String>) -> Option<Cow<'_, str>> {
+    value
+        .filter(|it| !it.is_empty())
+        .map(|it| it.as_str().into())
+}

@@ -1,0 +1,106 @@
+//! classification.conf.
+
+use std::fmt;
+
+use crate::filter::{
+    Note, Resource,
+    note::Notes,
+    pblock::{self, Block, Entry, Item},
+};
+
+use super::rule::{Compared, Comparison, refuse_others, required};
+
+/// What the lines of classification.conf begin with.
+const BLOCK: Block = Block {
+    tags: &["Classes"],
+    what: "line of classification.conf",
+    words: &["Class"],
+};
+
+/// Rules of a classification.conf: which class a resource is put in.
+///
+/// The form is this program's own: `Class name=… src=… operator=… string=…`, a
+/// rule a line, sources and operators as in filterrules.conf. The parts of a
+/// class's path have `:` between them. The first rule that matches decides.
+///
+/// # Example
+///
+/// ```
+/// use robot_detection_site_robot::filter::{ClassificationRules, Resource};
+///
+/// let rules = ClassificationRules::parse(
+///     "Class name=\"Products:Manuals\" src=path operator=begins-with string=/docs/",
+/// );
+/// let resource = Resource::new("http://www.example.com/docs/a".parse().unwrap(), 1);
+/// assert_eq!(rules.class(&resource), Some("Products:Manuals"));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct ClassificationRules {
+    items: Vec<Item>,
+    rules: Vec<(String, Comparison)>,
+    notes: Vec<Note>,
+}
+
+impl ClassificationRules {
+    /// Reads a file; what is wrong is in the notes.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        let mut notes = Notes::default();
+        let items = pblock::read(text, BLOCK, &mut notes);
+        let mut rules = Vec::new();
+        for item in &items {
+            match item {
+                Item::Entry(entry) => rules.extend(rule(entry, &mut notes)),
+                Item::Open(tag) => notes.error(tag.line, "no blocks here; write Class lines only"),
+                Item::Close { line, .. } => notes.error(*line, "no blocks here"),
+                Item::Blank | Item::Comment(_) => {}
+            }
+        }
+        let notes = notes.into_sorted();
+        Self {
+            items,
+            rules,
+            notes,
+        }
+    }
+
+    /// Returns the class of a resource, none where no rule matches.
+    #[must_use]
+    pub fn class(&self, resource: &Resource) -> Option<&str> {
+        let mut rules = self.rules.iter();
+        let found = rules.find(|(_, rule)| rule.compare(resource) == Compared::Matches)?;
+        Some(&found.0)
+    }
+
+    /// Returns the number of rules.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rules.len()
+    }
+
+    /// Tells whether there are no rules.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// Returns what is wrong, in order of lines.
+    #[must_use]
+    pub fn notes(&self) -> &[Note] {
+        &self.notes
+    }
+}
+
+impl fmt::Display for ClassificationRules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        pblock::write(&self.items, f)
+    }
+}
+
+fn rule(entry: &Entry, notes: &mut Notes) -> Option<(String, Comparison)> {
+    let keys = ["name", "src", "operator", "string"];
+    refuse_others(&entry.pairs, &keys, "Class", notes);
+    let name = required(entry, "name", notes);
+    let comparison = Comparison::read(entry, notes);
+    Some((name?.to_owned(), comparison?))
+}

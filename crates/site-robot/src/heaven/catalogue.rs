@@ -1,0 +1,330 @@
+//! All pages of a heaven, without their texts.
+
+use std::{
+    cmp::Reverse,
+    collections::HashSet,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    ops::Range,
+    sync::{Arc, OnceLock},
+};
+
+use super::{HeavenPath, HeavenSettings, entry::Entry, sitemap, view::View};
+use robot_detection_store::description::ResourceDescription;
+
+/// Links on a page of an index.
+pub(super) const PAGE_LINKS: usize = 100;
+
+/// All pages of a heaven, without their texts: a few hundred bytes a page.
+///
+/// What pages link to, and what indexes, sitemaps and feeds list.
+#[derive(Debug)]
+pub struct Catalogue {
+    /// By URL.
+    entries: Vec<Entry>,
+    /// Digest of each page's path, and the number of its entry.
+    paths: Vec<(u64, u32)>,
+    orders: [OnceLock<Vec<u32>>; View::ALL.len()],
+    sitemaps: Vec<Range<usize>>,
+}
+
+/// Collects a [`Catalogue`], description by description.
+#[derive(Debug, Default)]
+pub struct CatalogueBuilder {
+    entries: Vec<Entry>,
+    words: HashSet<Arc<str>>,
+}
+
+/// One page of an index.
+#[derive(Debug)]
+pub(super) struct Listing<'c> {
+    pub(super) view: View,
+    /// From 1.
+    pub(super) number: usize,
+    pub(super) last: usize,
+    pub(super) total: usize,
+    pub(super) entries: Vec<&'c Entry>,
+}
+
+impl CatalogueBuilder {
+    /// Adds a page, unless the description has none: other schemes than the web's, or `noindex`.
+    pub fn add(&mut self, description: &ResourceDescription) {
+        self.entries
+            .extend(Entry::new(description, &mut self.words));
+    }
+
+    /// Returns the catalogue.
+    #[must_use]
+    pub fn build(mut self, settings: &HeavenSettings) -> Catalogue {
+        self.entries.sort_by(|a, b| a.url.cmp(&b.url));
+        self.entries.dedup_by(|a, b| a.url == b.url);
+        self.entries.truncate(u32::MAX as usize);
+        // What is left of its growth would stay for as long as the catalogue does.
+        self.entries.shrink_to_fit();
+        let paths = (0_u32..).zip(&self.entries);
+        let mut paths: Vec<_> = paths
+            .map(|(at, entry)| (digest(settings.page(&entry.url).as_str()), at))
+            .collect();
+        paths.sort_unstable();
+        Catalogue {
+            sitemaps: sitemap::parts(&self.entries, settings),
+            paths,
+            entries: self.entries,
+            orders: Default::default(),
+        }
+    }
+}
+
+impl Catalogue {
+    /// Returns how many pages there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Tells whether there is no page.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Tells whether a URL has a page.
+    #[must_use]
+    pub fn contains(&self, url: &str) -> bool {
+        self.find(url).is_some()
+    }
+
+    pub(super) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    pub(super) fn find(&self, url: &str) -> Option<&Entry> {
+        self.entries.get(self.position(url)?)
+    }
+
+    /// Returns the pages before and behind a URL.
+    pub(super) fn neighbours(&self, url: &str) -> (Option<&Entry>, Option<&Entry>) {
+        let Some(at) = self.position(url) else {
+            return (None, None);
+        };
+        let before = at.checked_sub(1).and_then(|at| self.entries.get(at));
+        (before, self.entries.get(at + 1))
+    }
+
+    /// Returns the page that stands at a path below heaven.
+    pub(super) fn at(&self, path: &str, settings: &HeavenSettings) -> Option<&Entry> {
+        let digest = digest(path);
+        let first = self.paths.partition_point(|(known, _)| *known < digest);
+        let same = self.paths.get(first..)?.iter();
+        same.take_while(|(known, _)| *known == digest)
+            .filter_map(|(_, at)| self.entries.get(*at as usize))
+            .find(|entry| HeavenPath::of(&entry.url, settings.site()).as_str() == path)
+    }
+
+    /// Returns a page of an index; none where it has no such page.
+    pub(super) fn listing(&self, view: View, number: usize) -> Option<Listing<'_>> {
+        let order = self.order(view);
+        let last = order.len().div_ceil(PAGE_LINKS);
+        let start = number.checked_sub(1)?.checked_mul(PAGE_LINKS)?;
+        let end = order.len().min(start.checked_add(PAGE_LINKS)?);
+        let numbers = order
+            .get(start..end)
+            .filter(|numbers| !numbers.is_empty())?;
+        Some(Listing {
+            view,
+            number,
+            last,
+            total: order.len(),
+            entries: self.pick(numbers),
+        })
+    }
+
+    /// Returns how many pages a view lists.
+    pub(super) fn count(&self, view: View) -> usize {
+        self.order(view).len()
+    }
+
+    /// Returns the newest pages that have a date.
+    pub(super) fn newest(&self, limit: usize) -> Vec<&Entry> {
+        let order = self.order(View::Date);
+        self.pick(order.get(..limit.min(order.len())).unwrap_or_default())
+    }
+
+    /// Returns the pages that are nearest to the starting points.
+    pub(super) fn nearest(&self, limit: usize) -> Vec<&Entry> {
+        let mut entries: Vec<_> = self.entries.iter().collect();
+        let key = |entry: &&Entry| (entry.depth.unwrap_or(u32::MAX), Reverse(entry.date));
+        if entries.len() > limit {
+            entries.select_nth_unstable_by(limit, |a, b| {
+                key(a).cmp(&key(b)).then_with(|| a.url.cmp(&b.url))
+            });
+            entries.truncate(limit);
+        }
+        entries.sort_by(|a, b| key(a).cmp(&key(b)).then_with(|| a.url.cmp(&b.url)));
+        entries
+    }
+
+    /// Returns the entries of each sitemap.
+    pub(super) fn sitemaps(&self) -> impl ExactSizeIterator<Item = &[Entry]> {
+        self.sitemaps
+            .iter()
+            .map(|range| self.entries.get(range.clone()).unwrap_or_default())
+    }
+
+    /// Returns the numbers of the entries of a sitemap, the first being 0.
+    pub(super) fn sitemap(&self, number: usize) -> Option<Range<usize>> {
+        self.sitemaps.get(number).cloned()
+    }
+
+    fn position(&self, url: &str) -> Option<usize> {
+        self.entries
+            .binary_search_by(|entry| (*entry.url).cmp(url))
+            .ok()
+    }
+
+    fn pick(&self, numbers: &[u32]) -> Vec<&Entry> {
+        let entries = numbers.iter();
+        entries
+            .filter_map(|at| self.entries.get(*at as usize))
+            .collect()
+    }
+
+    fn order(&self, view: View) -> &[u32] {
+        let Some(order) = self.orders.get(view as usize) else {
+            return &[];
+        };
+        order.get_or_init(|| {
+            let numbered = (0_u32..).zip(&self.entries);
+            let mut listed: Vec<_> = numbered
+                .filter(|(_, entry)| view.lists(entry))
+                .map(|(at, entry)| (entry.label().to_lowercase(), entry, at))
+                .collect();
+            listed.sort_by(|(title, a, _), (other, b, _)| {
+                let order = view.compare(a, b).then_with(|| title.cmp(other));
+                order.then_with(|| a.url.cmp(&b.url))
+            });
+            listed.into_iter().map(|(.., at)| at).collect()
+        })
+    }
+}
+
+impl Default for Catalogue {
+    /// Creates the catalogue of a heaven without pages: it has a start page, and a sitemap.
+    fn default() -> Self {
+        Self {
+            entries: Vec::new(),
+            paths: Vec::new(),
+            orders: Default::default(),
+            sitemaps: std::iter::once(0..0).collect(),
+        }
+    }
+}
+
+/// The same in every process, so that nothing depends on chance.
+fn digest(path: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    path.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn catalogue(pages: &[(&str, &[(&str, &str)])]) -> (Catalogue, HeavenSettings) {
+        let settings = HeavenSettings::new("https://a.example").unwrap();
+        let mut builder = CatalogueBuilder::default();
+        for (path, attributes) in pages {
+            let mut description = ResourceDescription::new(format!("https://a.example{path}"));
+            for (name, value) in *attributes {
+                description.set(name, *value);
+            }
+            builder.add(&description);
+        }
+        (builder.build(&settings), settings)
+    }
+
+    fn labels(catalogue: &Catalogue, view: View) -> Vec<&str> {
+        let listing = catalogue.listing(view, 1);
+        let entries = listing.map(|listing| listing.entries).unwrap_or_default();
+        entries.iter().map(|entry| entry.label()).collect()
+    }
+
+    #[test]
+    fn each_view_has_its_order_and_lists_what_fits() {
+        let (catalogue, _) = catalogue(&[
+            (
+                "/1",
+                &[("title", "beta"), ("author", "Zoe"), ("depth", "2")],
+            ),
+            (
+                "/2",
+                &[("title", "Alpha"), ("author", "Ada"), ("depth", "1")],
+            ),
+            (
+                "/3",
+                &[
+                    ("title", "gamma"),
+                    ("last-modified", "Sun, 01 Mar 2026 12:30:05 GMT"),
+                ],
+            ),
+            (
+                "/4",
+                &[
+                    ("title", "delta"),
+                    ("last-modified", "Mon, 02 Mar 2026 12:30:05 GMT"),
+                ],
+            ),
+        ]);
+        assert_eq!(
+            labels(&catalogue, View::Title),
+            ["Alpha", "beta", "delta", "gamma"]
+        );
+        assert_eq!(labels(&catalogue, View::Author), ["Alpha", "beta"]);
+        assert_eq!(labels(&catalogue, View::Depth), ["Alpha", "beta"]);
+        assert_eq!(labels(&catalogue, View::Date), ["delta", "gamma"]);
+        assert!(catalogue.listing(View::Classification, 1).is_none());
+        assert_eq!(catalogue.newest(1)[0].label(), "delta");
+        assert_eq!(catalogue.nearest(2)[1].label(), "beta");
+    }
+
+    #[test]
+    fn an_index_has_a_hundred_links_a_page() {
+        let paths: Vec<_> = (0..250).map(|number| format!("/{number}")).collect();
+        let pages: Vec<(&str, &[(&str, &str)])> = paths
+            .iter()
+            .map(|path| (path.as_str(), [].as_slice()))
+            .collect();
+        let (catalogue, _) = catalogue(&pages);
+        let sizes = [1, 2, 3].map(|number| {
+            let listing = catalogue.listing(View::Title, number).unwrap();
+            assert_eq!((listing.last, listing.total), (3, 250));
+            listing.entries.len()
+        });
+        assert_eq!(sizes, [100, 100, 50]);
+        for none in [0, 4, usize::MAX] {
+            assert!(catalogue.listing(View::Title, none).is_none());
+        }
+    }
+
+    #[test]
+    fn a_page_is_found_by_its_path_and_by_its_url() {
+        let (catalogue, settings) = catalogue(&[("/b", &[]), ("/a/", &[]), ("/c?d", &[])]);
+        assert_eq!(
+            &*catalogue.at("a/index.html", &settings).unwrap().url,
+            "https://a.example/a/"
+        );
+        assert!(catalogue.at("a", &settings).is_none());
+        assert!(catalogue.contains("https://a.example/c?d"));
+        assert!(!catalogue.contains("https://a.example/c"));
+        let (before, behind) = catalogue.neighbours("https://a.example/b");
+        assert_eq!(&*before.unwrap().url, "https://a.example/a/");
+        assert_eq!(&*behind.unwrap().url, "https://a.example/c?d");
+    }
+
+    #[test]
+    fn a_url_that_comes_twice_has_one_page() {
+        let (catalogue, _) =
+            catalogue(&[("/a", &[]), ("/a", &[]), ("/b", &[("robots", "noindex")])]);
+        assert_eq!(catalogue.len(), 1);
+    }
+}

@@ -1,0 +1,321 @@
+//! What the page of a description says, whatever it is written in.
+
+use super::{
+    date::Date,
+    entry::directives,
+    layout::Layout,
+    text::{clean, cut, one_line, shorten},
+};
+use robot_detection_store::description::{ResourceDescription, name};
+
+/// Bytes of a summary: what search engines show of one, and more.
+const MAX_SUMMARY_BYTES: usize = 400;
+/// Bytes of a title, an author and the like.
+const MAX_FIELD_BYTES: usize = 1_000;
+/// Bytes of the text in which a description is looked for.
+const MAX_BEGINNING_BYTES: usize = 2_000;
+/// Headings in a table of contents.
+const MAX_HEADINGS: usize = 1_000;
+
+/// What the page of a description says: its words, as they stand on the original page.
+#[derive(Debug)]
+pub(super) struct Content<'d> {
+    pub(super) url: &'d str,
+    /// The title; without one, the URL.
+    pub(super) title: String,
+    /// Whether the title is the page's own.
+    pub(super) has_title: bool,
+    /// What stands over the text: the page's own first heading, else the title.
+    pub(super) heading: String,
+    /// Empty where there is none.
+    pub(super) description: String,
+    pub(super) keywords: String,
+    pub(super) author: String,
+    /// Parts of the class, the widest first.
+    pub(super) classes: Vec<String>,
+    /// Language tag.
+    pub(super) language: Option<&'d str>,
+    pub(super) date: Option<Date>,
+    /// Directives of the original page, as they were written.
+    pub(super) robots: String,
+    pub(super) blocks: Vec<Block>,
+    /// Headings that are not in the text.
+    pub(super) other_headings: Vec<Heading>,
+    /// Whether a snippet may be shown.
+    pub(super) may_be_quoted: bool,
+}
+
+/// Piece of the text.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Block {
+    Heading(Heading),
+    Paragraph(String),
+    /// Rows of cells, each with as many.
+    Table(Vec<Vec<String>>),
+}
+
+/// Heading of the original page.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Heading {
+    /// From 2: what stands over the text is 1.
+    pub(super) level: u8,
+    pub(super) text: String,
+    /// Unique on the page; 0 where there is nothing to link to.
+    pub(super) number: usize,
+}
+
+impl<'d> Content<'d> {
+    pub(super) fn new(description: &'d ResourceDescription) -> Self {
+        let field = |name: &str| {
+            let value = description.value(name).unwrap_or_default();
+            one_line(cut(value, MAX_FIELD_BYTES))
+        };
+        let directives = directives(description);
+        let title = field(name::TITLE);
+        let layout = if directives.archive() {
+            let is_plain = description
+                .value(name::CONTENT_TYPE)
+                .is_some_and(|kind| kind.trim_start().starts_with("text/plain"));
+            Layout::new(text(description), !is_plain, &title, headings(description))
+        } else {
+            Layout::default()
+        };
+        let class = field(name::CLASSIFICATION);
+        let classes = class.split(':').map(str::trim);
+        Self {
+            url: description.url(),
+            has_title: !title.is_empty() || layout.heading.is_some(),
+            heading: match layout.heading {
+                Some(heading) => heading,
+                None if title.is_empty() => description.url().to_owned(),
+                None => title.clone(),
+            },
+            title: if title.is_empty() {
+                description.url().to_owned()
+            } else {
+                title
+            },
+            description: field(name::DESCRIPTION),
+            keywords: field(name::KEYWORDS),
+            author: field(name::AUTHOR),
+            classes: classes
+                .filter(|class| !class.is_empty())
+                .map(str::to_owned)
+                .collect(),
+            language: description.value(name::LANGUAGE).and_then(language),
+            date: Date::of(description),
+            robots: field(name::ROBOTS),
+            blocks: layout.blocks,
+            other_headings: layout.others,
+            may_be_quoted: directives.snippet(),
+        }
+    }
+
+    /// Returns the description; without one the start of the text, or else the heading.
+    pub(super) fn summary(&self) -> String {
+        let said = [self.description.as_str()].into_iter();
+        let mut said = said.chain(self.paragraphs()).chain([self.heading.as_str()]);
+        let first = said.find(|text| !text.is_empty()).unwrap_or_default();
+        shorten(first, MAX_SUMMARY_BYTES)
+    }
+
+    /// Returns the description, unless the text begins with the same words.
+    pub(super) fn lead(&self) -> Option<&str> {
+        let start = self.description.trim_end_matches(['…', '.', ' ']);
+        let mut beginning = String::new();
+        for text in self.paragraphs() {
+            if beginning.len() > MAX_BEGINNING_BYTES {
+                break;
+            }
+            beginning.push(' ');
+            beginning.push_str(text);
+        }
+        let repeats = beginning.contains(start);
+        (!start.is_empty() && !repeats).then_some(self.description.as_str())
+    }
+
+    fn paragraphs(&self) -> impl Iterator<Item = &str> {
+        self.blocks.iter().filter_map(|block| match block {
+            Block::Paragraph(text) => Some(text.as_str()),
+            Block::Heading(_) | Block::Table(_) => None,
+        })
+    }
+
+    /// Returns the headings that stand in the text.
+    pub(super) fn headings(&self) -> impl Iterator<Item = &Heading> {
+        self.blocks.iter().filter_map(|block| match block {
+            Block::Heading(heading) => Some(heading),
+            Block::Paragraph(_) | Block::Table(_) => None,
+        })
+    }
+}
+
+/// Returns a language tag, if it has the form of one (RFC 5646 §2.1).
+fn language(tag: &str) -> Option<&str> {
+    let tag = tag.trim();
+    let is_subtag = |part: &str| {
+        (1..=8).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    };
+    let first = tag.split('-').next().unwrap_or_default();
+    let is_tag = tag.len() <= 35
+        && first.len() >= 2
+        && first.bytes().all(|byte| byte.is_ascii_alphabetic())
+        && tag.split('-').all(is_subtag);
+    is_tag.then_some(tag)
+}
+
+fn text(description: &ResourceDescription) -> &str {
+    let texts = [name::FULL_TEXT, name::PARTIAL_TEXT];
+    let mut texts = texts.iter().filter_map(|name| description.value(name));
+    texts
+        .find(|text| !text.trim().is_empty())
+        .unwrap_or_default()
+}
+
+fn headings(description: &ResourceDescription) -> Vec<Heading> {
+    let contents = description.value(name::TABLE_OF_CONTENTS);
+    let lines = clean(contents.unwrap_or_default());
+    let headings = lines.lines().filter_map(|line| {
+        let text = one_line(line);
+        let indented = line.len() - line.trim_start_matches(' ').len();
+        let level = u8::try_from(indented / 2).unwrap_or(u8::MAX);
+        (!text.is_empty()).then(|| Heading {
+            level: level.saturating_add(1).min(6),
+            text,
+            number: 0,
+        })
+    });
+    headings.take(MAX_HEADINGS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn description(attributes: &[(&str, &str)]) -> ResourceDescription {
+        let mut description = ResourceDescription::new("https://www.example.com/a");
+        for (name, value) in attributes {
+            description.set(name, *value);
+        }
+        description
+    }
+
+    fn told(attributes: &[(&str, &str)]) -> Vec<String> {
+        let description = description(attributes);
+        let blocks = Content::new(&description).blocks;
+        let told = blocks.into_iter().map(|block| match block {
+            Block::Heading(heading) => format!("h{} {}", heading.level, heading.text),
+            Block::Paragraph(text) => text,
+            Block::Table(rows) => format!("{rows:?}"),
+        });
+        told.collect()
+    }
+
+    #[test]
+    fn the_text_is_told_line_by_line_with_its_headings() {
+        let attributes = [
+            ("title", "Reports"),
+            (
+                "table-of-contents",
+                "Reports\n  First quarter\n    Sales\n  Second quarter",
+            ),
+            (
+                "full-text",
+                "Reports\nAll of them.\nFirst quarter\n\nGood.\nSecond quarter\nBetter.",
+            ),
+        ];
+        assert_eq!(
+            told(&attributes),
+            [
+                "All of them.",
+                "h2 First quarter",
+                "Good.",
+                "h2 Second quarter",
+                "Better."
+            ]
+        );
+        let description = description(&attributes);
+        let content = Content::new(&description);
+        let others: Vec<_> = content
+            .other_headings
+            .iter()
+            .map(|other| &*other.text)
+            .collect();
+        assert_eq!(others, ["Sales"]);
+        let numbers: Vec<_> = content.headings().map(|heading| heading.number).collect();
+        assert_eq!(numbers, [1, 2]);
+    }
+
+    #[test]
+    fn the_full_text_comes_before_the_partial_text() {
+        assert_eq!(
+            told(&[("partial-text", "part"), ("full-text", "full")]),
+            ["full"]
+        );
+        assert_eq!(
+            told(&[("partial-text", "part"), ("full-text", " \n")]),
+            ["part"]
+        );
+        assert!(told(&[("description", "only this")]).is_empty());
+    }
+
+    #[test]
+    fn every_page_has_a_summary() {
+        for (attributes, summary) in [
+            (&[("title", "T"), ("full-text", "One.")][..], "One."),
+            (&[("title", "T")], "T"),
+            (&[("table-of-contents", "H"), ("full-text", "H")], "H"),
+            (&[], "https://www.example.com/a"),
+        ] {
+            assert_eq!(Content::new(&description(attributes)).summary(), summary);
+        }
+    }
+
+    #[test]
+    fn plain_text_has_no_tables() {
+        let text = ("full-text", "a\tb\nc");
+        assert_eq!(told(&[text]), [r#"[["a", "b"]]"#, "c"]);
+        assert_eq!(told(&[text, ("content-type", "text/plain")]), ["a b", "c"]);
+    }
+
+    #[test]
+    fn noarchive_leaves_metadata_only() {
+        let description = description(&[
+            ("robots", "noarchive"),
+            ("description", "d"),
+            ("full-text", "secret"),
+            ("table-of-contents", "secret"),
+        ]);
+        let content = Content::new(&description);
+        assert!(content.blocks.is_empty() && content.other_headings.is_empty());
+        assert_eq!(content.summary(), "d");
+    }
+
+    #[test]
+    fn a_description_that_the_text_repeats_is_told_once() {
+        for (text, lead) in [
+            ("One two three.", None),
+            ("By me\nOne\ntwo three.", None),
+            ("Other.", Some("One two")),
+            ("", Some("One two")),
+        ] {
+            let description = description(&[("description", "One two"), ("full-text", text)]);
+            assert_eq!(Content::new(&description).lead(), lead);
+        }
+    }
+
+    #[test]
+    fn a_language_has_the_form_of_a_tag() {
+        for (tag, is_tag) in [
+            ("en", true),
+            (" de-CH ", true),
+            ("zh-Hant-TW", true),
+            ("x", false),
+            ("en\" onload=\"x", false),
+            ("english please", false),
+            ("", false),
+        ] {
+            assert_eq!(language(tag).is_some(), is_tag, "{tag}");
+        }
+    }
+}

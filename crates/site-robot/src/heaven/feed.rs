@@ -1,0 +1,180 @@
+//! Atom feed of the pages that changed last (RFC 4287).
+
+use std::fmt::Write as _;
+
+use super::{HeavenSettings, brief::Brief, date::Date, text::xml};
+
+/// Entries of a feed.
+pub(super) const MAX_ENTRIES: usize = 50;
+
+/// Name of its file.
+pub(super) const FILE: &str = "feed.atom";
+
+/// Returns the feed of some pages, the newest first; those without a date are left out.
+///
+/// It is as old as its newest entry, so it changes with the pages alone.
+pub(super) fn feed(pages: &[Brief], settings: &HeavenSettings) -> String {
+    let mut dated: Vec<_> = pages
+        .iter()
+        .filter_map(|page| Some((page.date?, page)))
+        .collect();
+    dated.sort_by(|(a, page), (b, other)| b.cmp(a).then_with(|| page.url.cmp(&other.url)));
+    dated.truncate(MAX_ENTRIES);
+    let updated = dated.first().map_or(Date::EPOCH, |(date, _)| *date);
+    let name = xml(settings.site_name());
+    let mut feed = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    // Writing into a string never fails.
+    let _ = write!(
+        feed,
+        "<feed xmlns=\"http://www.w3.org/2005/Atom\" xml:lang=\"{}\">\n\
+         <id>{me}</id>\n<title>{name}</title>\n<updated>{}</updated>\n\
+         <link rel=\"self\" type=\"application/atom+xml\" href=\"{me}\"/>\n\
+         <link rel=\"alternate\" type=\"text/html\" href=\"{}\"/>\n\
+         <author><name>{name}</name></author>\n",
+        xml(settings.default_language()),
+        updated.iso(),
+        xml(&settings.whole("")),
+        me = xml(&settings.whole(FILE)),
+    );
+    for (date, page) in dated {
+        entry(page, date, settings, &mut feed);
+    }
+    feed.push_str("</feed>\n");
+    feed
+}
+
+fn entry(page: &Brief, date: Date, settings: &HeavenSettings, feed: &mut String) {
+    let _ = write!(
+        feed,
+        "<entry>\n<id>{}</id>\n<title>{}</title>\n<updated>{}</updated>\n\
+         <link rel=\"alternate\" type=\"text/html\" href=\"{}\"/>\n",
+        xml(&page.url),
+        xml(&page.title),
+        date.iso(),
+        xml(&settings.listed(&page.url)),
+    );
+    if !page.author.is_empty() {
+        let _ = writeln!(feed, "<author><name>{}</name></author>", xml(&page.author));
+    }
+    if !page.class.is_empty() {
+        let _ = writeln!(feed, "<category term=\"{}\"/>", xml(&page.class));
+    }
+    if !page.summary.is_empty() {
+        let _ = writeln!(feed, "<summary>{}</summary>", xml(&page.summary));
+    }
+    feed.push_str("</entry>\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use robot_detection_store::description::{ResourceDescription, name};
+
+    fn brief(url: &str, date: &str) -> Brief {
+        let mut description = ResourceDescription::new(url);
+        description.set(name::TITLE, "<b>&\0</title>");
+        description.set(name::AUTHOR, "]]>");
+        description.set(name::CLASSIFICATION, "A:\"B\"");
+        description.set(name::DESCRIPTION, "</summary><script>");
+        description.set(name::LAST_MODIFIED, date);
+        Brief::new(&description).unwrap()
+    }
+
+    fn settings() -> HeavenSettings {
+        HeavenSettings::new("https://a.example")
+            .unwrap()
+            .name("A & B")
+    }
+
+    /// Returns the names of all elements with the one that holds them.
+    fn elements(feed: &str) -> Vec<(String, String)> {
+        let mut reader = quick_xml::Reader::from_str(feed);
+        let (mut found, mut open) = (Vec::new(), vec![String::new()]);
+        loop {
+            use quick_xml::events::Event;
+            let event = reader.read_event().unwrap();
+            let name = match &event {
+                Event::Start(start) | Event::Empty(start) => {
+                    for attribute in start.attributes() {
+                        attribute.unwrap();
+                    }
+                    start.name().as_ref().to_owned()
+                }
+                _ => String::new(),
+            };
+            if !name.is_empty() {
+                found.push((open.last().unwrap().clone(), name.clone()));
+            }
+            match event {
+                Event::Start(_) => open.push(name),
+                Event::End(_) => drop(open.pop()),
+                Event::Eof => break,
+                _ => {}
+            }
+        }
+        assert_eq!(open.len(), 1);
+        found
+    }
+
+    #[test]
+    fn a_feed_has_what_atom_asks_for_whatever_pages_say() {
+        let pages = [
+            brief(
+                "https://a.example/?a=1&b=<",
+                "Sun, 01 Mar 2026 12:30:05 GMT",
+            ),
+            brief("https://a.example/b", "Mon, 02 Mar 2026 12:30:05 GMT"),
+            brief("https://a.example/c", "some day"),
+        ];
+        let feed = feed(&pages, &settings());
+        let found = elements(&feed);
+        let count = |parent: &str, name: &str| {
+            let of = |(above, known): &&(String, String)| above == parent && known == name;
+            found.iter().filter(of).count()
+        };
+        for (name, expected) in [
+            ("id", 1),
+            ("title", 1),
+            ("updated", 1),
+            ("link", 2),
+            ("author", 1),
+            ("entry", 2),
+        ] {
+            assert_eq!(count("feed", name), expected, "{name}");
+        }
+        for name in [
+            "id", "title", "updated", "link", "author", "category", "summary",
+        ] {
+            assert_eq!(count("entry", name), 2, "{name}");
+        }
+        assert_eq!(count("author", "name"), 3);
+        assert!(feed.contains("<updated>2026-03-02T12:30:05Z</updated>\n<link rel=\"self\""));
+        assert!(!feed.contains("<script>"));
+    }
+
+    #[test]
+    fn a_feed_holds_the_newest_fifty() {
+        let pages: Vec<_> = (0..60)
+            .map(|minute| {
+                brief(
+                    &format!("https://a.example/{minute}"),
+                    &format!("Sun, 01 Mar 2026 12:{minute:02}:05 GMT"),
+                )
+            })
+            .collect();
+        let feed = feed(&pages, &settings());
+        assert_eq!(feed.matches("<entry>").count(), 50);
+        assert!(
+            feed.contains("<id>https://a.example/10</id>")
+                && !feed.contains("<id>https://a.example/9</id>")
+        );
+    }
+
+    #[test]
+    fn nosnippet_leaves_the_summary_out() {
+        let mut description = ResourceDescription::new("https://a.example/");
+        description.set(name::DESCRIPTION, "secret");
+        description.set(name::ROBOTS, "nosnippet");
+        assert_eq!(Brief::new(&description).unwrap().summary, "");
+    }
+}

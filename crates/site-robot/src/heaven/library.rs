@@ -1,0 +1,233 @@
+//! The descriptions that a heaven is made of.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use super::{Catalogue, CatalogueBuilder, HeavenError, HeavenSettings};
+use robot_detection_store::description::{ResourceDescription, name};
+use robot_detection_store::store::{DescriptionCursor, DescriptionQuery, Store, StoredDescription};
+
+/// Descriptions in memory at once; each may hold a long text.
+const PIECE: u32 = 20;
+
+/// Descriptions without their texts in memory at once.
+const LIGHT_PIECE: u32 = 500;
+
+/// Milliseconds before a description in which its page is "changed just now".
+///
+/// Servers that make pages as they are asked for say so each time.
+const JUST_NOW_MS: i64 = 10 * 60 * 1_000;
+
+/// Descriptions of one site in the database.
+#[derive(Clone, Debug)]
+pub struct Library {
+    store: Store,
+    site: String,
+}
+
+/// Reads the descriptions of a library by URL, piece by piece.
+#[derive(Debug)]
+pub(super) struct Reading {
+    library: Library,
+    after: Option<DescriptionCursor>,
+    has_ended: bool,
+}
+
+impl Library {
+    /// Creates the library of a site, by the name under which its descriptions are stored.
+    #[must_use]
+    pub fn new(store: Store, site: impl Into<String>) -> Self {
+        Self {
+            store,
+            site: site.into(),
+        }
+    }
+
+    /// Returns the description of a URL.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn description(&self, url: &str) -> Result<Option<ResourceDescription>, HeavenError> {
+        let stored = self.store.description(&self.site, url).await?;
+        Ok(stored.map(dated))
+    }
+
+    /// Reads what indexes, sitemaps and feeds need to know of all pages.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn catalogue(&self, settings: &HeavenSettings) -> Result<Catalogue, HeavenError> {
+        let mut builder = CatalogueBuilder::default();
+        let mut piece = self.light_piece(Some(String::new())).await?;
+        while !piece.is_empty() {
+            let is_full = piece.len() == LIGHT_PIECE as usize;
+            let last = piece.last().filter(|_| is_full);
+            let after = last.map(|last| last.description.url().to_owned());
+            // The database reads the next ones meanwhile.
+            let (next, ()) = tokio::join!(self.light_piece(after), async {
+                for stored in piece {
+                    builder.add(&dated(stored));
+                }
+            });
+            piece = next?;
+        }
+        Ok(builder.build(settings))
+    }
+
+    /// Returns descriptions without their texts, the first behind a URL; none behind none.
+    async fn light_piece(
+        &self,
+        after: Option<String>,
+    ) -> Result<Vec<StoredDescription>, HeavenError> {
+        let Some(after) = after else {
+            return Ok(Vec::new());
+        };
+        let read = self
+            .store
+            .descriptions_without_texts(&self.site, &after, LIGHT_PIECE);
+        Ok(read.await?)
+    }
+
+    /// Returns number and last change of the descriptions: what moves when any of them does.
+    pub(super) async fn version(&self) -> Result<(u64, i64), HeavenError> {
+        let sites = self.store.description_sites().await?;
+        let mut versions = sites.into_iter().filter_map(|(site, count, changed_ms)| {
+            (site == self.site).then_some((count, changed_ms))
+        });
+        Ok(versions.next().unwrap_or_default())
+    }
+
+    /// Waits until what is in force is another than `seen`, and returns its version.
+    pub(super) async fn changed(&self, seen: i64) -> Result<i64, HeavenError> {
+        Ok(self.store.heaven_changed(&self.site, seen).await?)
+    }
+
+    /// Returns the version of what is in force.
+    pub(super) async fn publication(&self) -> Result<i64, HeavenError> {
+        Ok(self.store.heaven_version(&self.site).await?)
+    }
+
+    pub(super) fn read(&self) -> Reading {
+        Reading {
+            library: self.clone(),
+            after: None,
+            has_ended: false,
+        }
+    }
+}
+
+impl Reading {
+    /// Returns the next descriptions; none at the end.
+    pub(super) async fn next(&mut self) -> Result<Option<Vec<ResourceDescription>>, HeavenError> {
+        if self.has_ended {
+            return Ok(None);
+        }
+        let query = DescriptionQuery::new(&*self.library.site)
+            .after(self.after.take())
+            .limit(PIECE);
+        let piece = self.library.store.descriptions(&query).await?;
+        self.has_ended = piece.len() < PIECE as usize;
+        let last = piece.last().map(|last| last.description.url());
+        self.after = last.map(DescriptionCursor::behind_url);
+        Ok(Some(piece.into_iter().map(dated).collect()))
+    }
+}
+
+/// Returns a description with dates that move only when it says something new.
+///
+/// A server's date counts where it is older than what we know: when the
+/// description last changed.
+fn dated(stored: StoredDescription) -> ResourceDescription {
+    let mut description = stored.description;
+    let changed_ms = u64::try_from(stored.modified_ms).unwrap_or_default();
+    let changed = UNIX_EPOCH + Duration::from_millis(changed_ms);
+    let told = description
+        .value(name::LAST_MODIFIED)
+        .and_then(|date| httpdate::parse_http_date(date).ok())
+        .and_then(|date| date.duration_since(UNIX_EPOCH).ok())
+        .and_then(|date| i64::try_from(date.as_millis()).ok());
+    let is_older = told.is_some_and(|told| told < stored.modified_ms - JUST_NOW_MS);
+    if !is_older {
+        description.set(name::LAST_MODIFIED, httpdate::fmt_http_date(changed));
+    }
+    description
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SITE: &str = "https://a.example";
+
+    async fn library(pages: u32) -> Library {
+        let store = Store::connect("sqlite::memory:").await.unwrap();
+        let descriptions: Vec<_> = (0..pages)
+            .map(|number| ResourceDescription::new(format!("{SITE}/{number}")))
+            .collect();
+        store
+            .save_descriptions("a", 1, &descriptions, 1_000_000_000_000)
+            .await
+            .unwrap();
+        Library::new(store, "a")
+    }
+
+    #[tokio::test]
+    async fn every_description_is_read_once() {
+        for pages in [0, 1, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE] {
+            let library = library(pages).await;
+            let catalogue = library
+                .catalogue(&HeavenSettings::new(SITE).unwrap())
+                .await
+                .unwrap();
+            assert_eq!(catalogue.len(), pages as usize);
+        }
+    }
+
+    async fn date(told: Option<&str>, known: &Library, now_ms: i64) -> String {
+        date_of("", told, known, now_ms).await
+    }
+
+    async fn date_of(title: &str, told: Option<&str>, known: &Library, now_ms: i64) -> String {
+        let mut description = ResourceDescription::new(format!("{SITE}/0"));
+        if !title.is_empty() {
+            description.set(name::TITLE, title);
+        }
+        if let Some(told) = told {
+            description.set(name::LAST_MODIFIED, told);
+        }
+        known
+            .store
+            .save_descriptions("a", 2, &[description], now_ms)
+            .await
+            .unwrap();
+        let description = known
+            .description(&format!("{SITE}/0"))
+            .await
+            .unwrap()
+            .unwrap();
+        description.value(name::LAST_MODIFIED).unwrap().to_owned()
+    }
+
+    #[tokio::test]
+    async fn a_date_moves_only_when_the_description_does() {
+        // 2001-09-09T01:46:40Z
+        let library = library(1).await;
+        let first = "Sun, 09 Sep 2001 01:46:40 GMT";
+        assert_eq!(date(None, &library, 1_000_000_100_000).await, first);
+        let now = "Mon, 10 Sep 2001 00:00:00 GMT";
+        assert_eq!(date(Some(now), &library, 1_000_080_000_000).await, first);
+        let just_now = "Sun, 09 Sep 2001 01:46:30 GMT";
+        assert_eq!(
+            date(Some(just_now), &library, 1_000_080_000_000).await,
+            first
+        );
+        let old = "Sat, 08 Sep 2001 01:46:40 GMT";
+        assert_eq!(date(Some(old), &library, 1_000_080_000_000).await, first);
+        // Something new, from a server that knows for how long it has been so.
+        let new = date_of("New", Some(old), &library, 1_000_080_000_000);
+        assert_eq!(new.await, old);
+        let touched = date_of("New", Some(first), &library, 1_000_080_000_000);
+        assert_eq!(touched.await, old);
+    }
+}

@@ -1,0 +1,252 @@
+//! Markdown rendition of a page, and llms.txt.
+
+use std::fmt::Write as _;
+
+use super::{
+    Catalogue, HeavenSettings,
+    brief::Brief,
+    content::{Block, Content},
+    text::shorten,
+    view::View,
+};
+use robot_detection_store::description::ResourceDescription;
+
+/// Pages that llms.txt lists.
+pub(super) const MAX_PAGES: usize = 200;
+/// Bytes of a note behind a link.
+const MAX_NOTE_BYTES: usize = 160;
+
+/// Returns a page in Markdown (`CommonMark`): the same words in the same order.
+#[must_use]
+pub fn markdown(description: &ResourceDescription) -> String {
+    of_content(&Content::new(description))
+}
+
+pub(super) fn of_content(content: &Content<'_>) -> String {
+    let length = content.blocks.iter().map(|block| match block {
+        Block::Heading(heading) => heading.text.len(),
+        Block::Paragraph(text) => text.len(),
+        Block::Table(rows) => rows.iter().flatten().map(|cell| cell.len() + 3).sum(),
+    });
+    // Marks and blanks are few.
+    let mut out = String::with_capacity(length.map(|length| length + 8).sum::<usize>() + 256);
+    let _ = writeln!(out, "# {}", Escaped(&content.heading));
+    // Writing into a string never fails.
+    if let Some(lead) = content.lead() {
+        let _ = write!(out, "\n> {}\n", Escaped(lead));
+    }
+    for block in &content.blocks {
+        let _ = match block {
+            Block::Heading(heading) => {
+                let marks = "#".repeat(usize::from(heading.level));
+                write!(out, "\n{marks} {}\n", Escaped(&heading.text))
+            }
+            Block::Paragraph(text) => write!(out, "\n{}\n", Escaped(text)),
+            Block::Table(rows) => {
+                table(rows, &mut out);
+                Ok(())
+            }
+        };
+    }
+    let _ = write!(
+        out,
+        "\n[{}]({})\n",
+        Escaped(content.url),
+        Target(content.url)
+    );
+    out
+}
+
+/// Writes a table as GitHub's Markdown has it: the first row is its head.
+fn table(rows: &[Vec<String>], out: &mut String) {
+    for (at, row) in rows.iter().enumerate() {
+        out.push_str(if at == 0 { "\n|" } else { "|" });
+        for cell in row {
+            let _ = write!(out, " {} |", Escaped(cell));
+        }
+        out.push('\n');
+        if at == 0 {
+            let _ = writeln!(out, "|{}", " --- |".repeat(row.len()));
+        }
+    }
+}
+
+/// Returns llms.txt: where to begin (llmstxt.org).
+pub(super) fn llms(pages: &[Brief], catalogue: &Catalogue, settings: &HeavenSettings) -> String {
+    let mut out = format!("# {}\n", Escaped(settings.site_name()));
+    if !settings.about().is_empty() {
+        let _ = write!(out, "\n> {}\n", Escaped(settings.about()));
+    }
+    out.push_str("\n## Pages\n\n");
+    for page in pages {
+        let path = settings.page(&page.url);
+        let below = if settings.has_markdown() {
+            path.markdown()
+        } else {
+            path.link().to_owned()
+        };
+        let note = shorten(&page.summary, MAX_NOTE_BYTES);
+        link(&page.title, &settings.whole(&below), &note, &mut out);
+    }
+    out.push_str("\n## Optional\n\n");
+    for view in View::ALL {
+        let count = catalogue.count(view);
+        if count > 0 {
+            let note = format!("{count}, {} a page", super::catalogue::PAGE_LINKS);
+            link(
+                view.heading(),
+                &settings.whole(&view.path(1)),
+                &note,
+                &mut out,
+            );
+        }
+    }
+    for (title, file, note) in [
+        ("Sitemap", "sitemap.xml", "every page and when it changed"),
+        ("Resource descriptions", "rd.jsonl", "a line of JSON each"),
+    ] {
+        link(title, &settings.whole(file), note, &mut out);
+    }
+    out
+}
+
+fn link(title: &str, url: &str, note: &str, out: &mut String) {
+    let _ = write!(out, "- [{}]({})", Escaped(title), Target(url));
+    if !note.is_empty() {
+        let _ = write!(out, ": {}", Escaped(note));
+    }
+    out.push('\n');
+}
+
+/// Text on one line, in which nothing is mark-up (`CommonMark` §2.4).
+struct Escaped<'t>(&'t str);
+
+impl std::fmt::Display for Escaped<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let digits = self.0.bytes().take_while(u8::is_ascii_digit).count();
+        // What makes lists and rules stands where a line begins, or behind its number.
+        let is_mark = |at: usize, byte: u8| match byte {
+            b'\\' | b'`' | b'*' | b'_' | b'[' | b']' | b'<' | b'>' | b'&' | b'|' | b'~' | b'#' => {
+                true
+            }
+            b'-' | b'+' | b'=' => at == 0,
+            b'.' | b')' => at > 0 && at == digits,
+            _ => false,
+        };
+        let mut rest = self.0;
+        let mut begin = 0;
+        let marks = self.0.bytes().enumerate();
+        for (at, byte) in marks.filter(|(at, byte)| *byte == b'\n' || is_mark(*at, *byte)) {
+            // All of these are ASCII: between them, text is whole.
+            let Some((plain, from)) = rest.split_at_checked(at - begin) else {
+                break;
+            };
+            f.write_str(plain)?;
+            if byte == b'\n' {
+                f.write_char(' ')?;
+                (rest, begin) = (from.get(1..).unwrap_or_default(), at + 1);
+            } else {
+                f.write_char('\\')?;
+                (rest, begin) = (from, at);
+            }
+        }
+        f.write_str(rest)
+    }
+}
+
+/// Target of a link (`CommonMark` §6.3).
+struct Target<'t>(&'t str);
+
+impl std::fmt::Display for Target<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for character in self.0.chars() {
+            match character {
+                '(' | ')' | '<' | '>' | '\\' | '*' => {
+                    write!(f, "%{:02X}", u32::from(character))?;
+                }
+                '&' => f.write_str("&amp;")?,
+                _ if character.is_whitespace() || character.is_control() => {}
+                _ => f.write_char(character)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::heaven::CatalogueBuilder;
+    use robot_detection_store::description::name;
+
+    fn description(title: &str, text: &str) -> ResourceDescription {
+        let mut description = ResourceDescription::new("https://a.example/a_(b)?c&d");
+        description.set(name::TITLE, title);
+        description.set(name::FULL_TEXT, text);
+        description.set(name::TABLE_OF_CONTENTS, "One\n  Two");
+        description
+    }
+
+    #[test]
+    fn a_page_is_told_in_markdown() {
+        let told = markdown(&description("A page", "First.\nOne\nSecond."));
+        assert_eq!(
+            told,
+            "# A page\n\nFirst.\n\n## One\n\nSecond.\n\n\
+             [https://a.example/a\\_(b)?c\\&d](https://a.example/a_%28b%29?c&amp;d)\n"
+        );
+    }
+
+    #[test]
+    fn a_table_is_one_of_markdown() {
+        let told = markdown(&description("T", "a|\tb\n1\t2\nEnd."));
+        assert!(
+            told.contains("\n| a\\| | b |\n| --- | --- |\n| 1 | 2 |\n\nEnd.\n"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn text_is_never_mark_up() {
+        for (text, written) in [
+            ("- item", "\\- item"),
+            ("1. item", "1\\. item"),
+            ("12) item", "12\\) item"),
+            ("1.5 is 1.5", "1\\.5 is 1.5"),
+            ("# heading", "\\# heading"),
+            ("> quote", "\\> quote"),
+            ("===", "\\==="),
+            ("[a](javascript:x)", "\\[a\\](javascript:x)"),
+            ("<script>", "\\<script\\>"),
+            (
+                "&amp; `x` *y* _z_ ~~s~~",
+                "\\&amp; \\`x\\` \\*y\\* \\_z\\_ \\~\\~s\\~\\~",
+            ),
+            ("a - b + c", "a - b + c"),
+        ] {
+            assert_eq!(Escaped(text).to_string(), written);
+        }
+    }
+
+    #[test]
+    fn llms_txt_has_the_form_of_one() {
+        let settings = HeavenSettings::new("https://a.example")
+            .unwrap()
+            .name("A *site*")
+            .summary("What it is.");
+        let description = description("A [page]", "Text.");
+        let mut builder = CatalogueBuilder::default();
+        builder.add(&description);
+        let catalogue = builder.build(&settings);
+        let told = llms(&[Brief::new(&description).unwrap()], &catalogue, &settings);
+        assert!(told.starts_with("# A \\*site\\*\n\n> What it is.\n\n## Pages\n\n- [A \\[page\\]](https://a.example/robot-heaven/"));
+        assert!(
+            told.contains(".htm.md): Text.\n\n## Optional\n\n- [Pages by title]"),
+            "{told}"
+        );
+        assert!(
+            told.lines()
+                .all(|line| line.is_empty() || line.starts_with(['#', '>', '-']))
+        );
+    }
+}

@@ -1,0 +1,65 @@
+//! Robot heaven: pages, indexes, sitemaps and feeds from resource descriptions.
+//!
+//! Each description that robots may index has a [`page()`] with the words of the
+//! original, and a [`markdown()`] rendition; indexes list them by title, subject,
+//! author, date and depth, a hundred links a page. [`publish`] writes everything
+//! into a directory, [`ServedHeaven`] answers requests from the database. Both
+//! show the same, and nothing but what the descriptions hold: pages of
+//! descriptions that are gone, or that turned `noindex`, are gone too.
+//!
+//! # Example
+//!
+//! ```
+//! use robot_detection_site_robot::heaven::{self, CatalogueBuilder, HeavenSettings};
+//! use robot_detection_store::description::{ResourceDescription, name};
+//!
+//! let settings = HeavenSettings::new("https://www.example.com")?;
+//! let mut description = ResourceDescription::new("https://www.example.com/members/a");
+//! description.set(name::TITLE, "Salt & pepper");
+//!
+//! let mut pages = CatalogueBuilder::default();
+//! pages.add(&description);
+//! let html = heaven::page(&description, &pages.build(&settings), &settings);
+//! assert!(html.contains("<h1 dir=\"auto\">Salt &#38; pepper</h1>"));
+//! assert_eq!(settings.link(description.url()), "/robot-heaven/members/a.htm");
+//! # Ok::<(), heaven::HeavenError>(())
+//! ```
+
+mod ahead;
+mod brief;
+mod catalogue;
+mod content;
+mod crumbs;
+mod date;
+mod entry;
+mod error;
+mod export;
+mod feed;
+mod files;
+mod frame;
+mod index;
+mod json_ld;
+mod layout;
+mod library;
+mod markdown;
+mod page;
+mod path;
+mod publish;
+mod served;
+mod settings;
+mod sitemap;
+mod text;
+mod view;
+
+pub use catalogue::{Catalogue, CatalogueBuilder};
+pub use error::HeavenError;
+pub use library::Library;
+pub use markdown::markdown;
+pub use page::page;
+pub use path::HeavenPath;
+pub use publish::{Published, PublishedPages, count_published, is_published, publish};
+pub use served::{ServedHeaven, wants_markdown};
+pub use settings::HeavenSettings;
+
+#[cfg(test)]
+mod tests;

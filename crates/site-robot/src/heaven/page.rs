@@ -1,0 +1,99 @@
+//! The page of a description.
+
+use askama::Template;
+
+use super::{
+    Catalogue, HeavenSettings,
+    content::{Block, Content},
+    crumbs::{Crumb, crumbs},
+    date::Date,
+    frame::{Frame, PageLink},
+    json_ld::JsonLd,
+};
+use robot_detection_store::description::ResourceDescription;
+
+#[derive(Template)]
+#[template(path = "heaven/page.html", whitespace = "minimize")]
+struct Page<'d> {
+    frame: Frame<'d>,
+    summary: String,
+    locale: Option<String>,
+    date: Option<Spelt>,
+    class: String,
+    markdown: Option<String>,
+    before: Option<PageLink<'d>>,
+    behind: Option<PageLink<'d>>,
+    crumbs: Vec<Crumb>,
+    has_contents: bool,
+    json_ld: JsonLd,
+    content: &'d Content<'d>,
+}
+
+struct Spelt {
+    iso: String,
+    day: String,
+}
+
+/// Returns the page of a description: HTML with the words of the original page.
+#[must_use]
+pub fn page(
+    description: &ResourceDescription,
+    catalogue: &Catalogue,
+    settings: &HeavenSettings,
+) -> String {
+    of_content(&Content::new(description), catalogue, settings)
+}
+
+pub(super) fn of_content(
+    content: &Content<'_>,
+    catalogue: &Catalogue,
+    settings: &HeavenSettings,
+) -> String {
+    let mut frame = Frame::new(catalogue, settings);
+    frame.language = content.language.unwrap_or(frame.language);
+    let (before, behind) = catalogue.neighbours(content.url);
+    let crumbs = crumbs(content.url, catalogue, settings);
+    let markdown = settings.has_markdown().then(|| {
+        let path = settings.page(content.url).markdown();
+        format!("{}{path}", settings.base())
+    });
+    let page = Page {
+        summary: content.summary(),
+        locale: content.language.and_then(locale),
+        date: content.date.map(Spelt::from),
+        class: content.classes.join(" › "),
+        markdown,
+        before: before.map(|entry| PageLink::new(entry, settings)),
+        behind: behind.map(|entry| PageLink::new(entry, settings)),
+        has_contents: content.headings().count() > 1 || !content.other_headings.is_empty(),
+        json_ld: JsonLd::page(content, &crumbs, settings),
+        crumbs,
+        frame,
+        content,
+    };
+    rendered(&page)
+}
+
+/// Writing into a string never fails.
+pub(super) fn rendered(page: &impl Template) -> String {
+    page.render().unwrap_or_default()
+}
+
+/// Returns a language with its country as `OpenGraph` spells it: `de_CH`.
+fn locale(language: &str) -> Option<String> {
+    let (language, country) = language.split_once('-')?;
+    let is_country = country.len() == 2 && country.bytes().all(|byte| byte.is_ascii_alphabetic());
+    is_country.then(|| {
+        let (language, country) = (language.to_ascii_lowercase(), country.to_ascii_uppercase());
+        format!("{language}_{country}")
+    })
+}
+
+impl From<Date> for Spelt {
+    fn from(date: Date) -> Self {
+        Self {
+            iso: date.iso(),
+            day: date.day(),
+        }
+    }
+}

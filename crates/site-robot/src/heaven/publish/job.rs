@@ -1,0 +1,289 @@
+//! One publication, from the database to the directory.
+
+use std::{
+    collections::{HashSet, VecDeque},
+    io::Write as _,
+    path::Path,
+    sync::Arc,
+};
+
+use tokio::task::{JoinHandle, spawn_blocking};
+
+use super::{
+    pages::LIST,
+    staging::{Files, Staging, Stream, Tally},
+};
+use crate::heaven::{
+    Catalogue, HeavenError, HeavenSettings, Library,
+    ahead::Ahead,
+    brief::Brief,
+    content::Content,
+    entry::has_page,
+    export::{self, Export},
+    feed, files, markdown, page, sitemap,
+};
+use robot_detection_store::description::ResourceDescription;
+
+/// Pieces of which pages are made at once; more would only hold more in memory.
+const MAX_AT_ONCE: usize = 4;
+
+/// What a publication did.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Published {
+    /// All pages that there are now.
+    pub catalogue: Arc<Catalogue>,
+    /// Files that are new or other than before.
+    pub written: usize,
+    /// Files that are as they were.
+    pub unchanged: usize,
+    /// Whether anything differs from what was there; if not, it was left alone.
+    pub is_changed: bool,
+}
+
+/// Work on the files of a publication.
+#[derive(Debug)]
+struct Work {
+    staging: Staging,
+    exports: Vec<Stream>,
+    shared: Arc<Shared>,
+    briefs: Vec<Brief>,
+}
+
+/// What all who make pages share.
+#[derive(Debug)]
+struct Shared {
+    catalogue: Arc<Catalogue>,
+    settings: HeavenSettings,
+    /// URLs of pages that feeds tell of.
+    told: HashSet<Box<str>>,
+}
+
+/// What was made of some descriptions: their pages are written.
+#[derive(Debug, Default)]
+struct Made {
+    /// What each export says of them.
+    exports: [Vec<u8>; Export::ALL.len()],
+    briefs: Vec<Brief>,
+    tally: Tally,
+}
+
+/// Publishes a heaven into a directory: all of it, or nothing.
+///
+/// The files are written beside the directory and put in its place when they
+/// are all there. What did not change is not written again, and where nothing
+/// did the directory stays as it is. Nothing of it depends on the time.
+/// Pages of descriptions that are gone are gone too.
+///
+/// # Errors
+///
+/// Fails when the database or the file system does, when another publication
+/// of the directory is under way, and when it holds files of somebody else.
+/// What was there before is there still.
+pub async fn publish(
+    library: &Library,
+    directory: &Path,
+    settings: &HeavenSettings,
+) -> Result<Published, HeavenError> {
+    let settings = settings.of_files();
+    let catalogue = Arc::new(library.catalogue(&settings).await?);
+    let begun = (directory.to_owned(), catalogue, settings);
+    let work = blocking(directory, move || Work::begin(&begun.0, begun.1, begun.2)).await?;
+    let (work, made) = make(library, work, directory).await?;
+    blocking(directory, move || work.or_abandon(made)?.finish()).await
+}
+
+/// Makes the pages of all descriptions, several pieces at once.
+async fn make(
+    library: &Library,
+    mut work: Work,
+    directory: &Path,
+) -> Result<(Work, Result<(), HeavenError>), HeavenError> {
+    let most = std::thread::available_parallelism().map_or(1, |most| most.get().min(MAX_AT_ONCE));
+    let mut reading = library.read();
+    let mut making: VecDeque<JoinHandle<_>> = VecDeque::new();
+    let (mut done, mut has_more) = (Ok(()), true);
+    while done.is_ok() && (has_more || !making.is_empty()) {
+        let is_full = making.len() > most || !has_more;
+        let first = making.pop_front_if(|_| is_full);
+        // The next piece is read while the first is finished.
+        let next = async {
+            if has_more {
+                reading.next().await
+            } else {
+                Ok(None)
+            }
+        };
+        let next = Ahead::begin(next).await;
+        let made = match first {
+            Some(first) => Some(first.await.unwrap_or_else(|_| Err(ended(directory)))),
+            None => None,
+        };
+        let read = next.end().await;
+        match read {
+            Ok(Some(piece)) => {
+                let (shared, files) = (Arc::clone(&work.shared), work.staging.files());
+                making.push_back(spawn_blocking(move || Made::of(&piece, &shared, files)));
+            }
+            Ok(None) => has_more = false,
+            Err(error) => done = Err(error),
+        }
+        if let Some(made) = made {
+            let add = move || {
+                let added = made.and_then(|made| work.add(made));
+                Ok((work, done.and(added)))
+            };
+            (work, done) = blocking(directory, add).await?;
+        }
+    }
+    for left in making {
+        // Nobody may write any more when what was staged is removed.
+        let _ = left.await;
+    }
+    Ok((work, done))
+}
+
+/// Runs work on files where it holds up nothing else.
+async fn blocking<T: Send + 'static>(
+    directory: &Path,
+    work: impl FnOnce() -> Result<T, HeavenError> + Send + 'static,
+) -> Result<T, HeavenError> {
+    match spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(_) => Err(ended(directory)),
+    }
+}
+
+fn ended(directory: &Path) -> HeavenError {
+    HeavenError::Ended(directory.display().to_string())
+}
+
+impl Made {
+    /// Writes the pages of some descriptions.
+    fn of(
+        descriptions: &[ResourceDescription],
+        shared: &Shared,
+        mut files: Files,
+    ) -> Result<Self, HeavenError> {
+        let Shared {
+            catalogue,
+            settings,
+            told,
+        } = shared;
+        let mut made = Self::default();
+        for description in descriptions {
+            // What came since the catalogue was made is there the next time.
+            if !has_page(description) || !catalogue.contains(description.url()) {
+                continue;
+            }
+            let public = export::public(description);
+            for (export, out) in Export::ALL.into_iter().zip(&mut made.exports) {
+                // Writing into memory never fails.
+                let _ = export.write_public(&public, out);
+            }
+            let content = Content::new(description);
+            let path = settings.page(description.url());
+            let html = page::of_content(&content, catalogue, settings);
+            files.write(path.as_str(), html.as_bytes())?;
+            if settings.has_markdown() {
+                let text = markdown::of_content(&content);
+                files.write(&path.markdown(), text.as_bytes())?;
+            }
+            if told.contains(description.url()) {
+                made.briefs.push(Brief::of_content(content));
+            }
+        }
+        made.tally = files.tally;
+        Ok(made)
+    }
+}
+
+impl Work {
+    fn begin(
+        directory: &Path,
+        catalogue: Arc<Catalogue>,
+        settings: HeavenSettings,
+    ) -> Result<Self, HeavenError> {
+        let mut staging = Staging::new(directory)?;
+        let exports = Export::ALL.map(Export::file).into_iter();
+        let exports = exports.map(|file| staging.stream(file));
+        let exports = exports.collect::<Result<_, HeavenError>>()?;
+        let told = files::told(&catalogue);
+        Ok(Self {
+            staging,
+            exports,
+            shared: Arc::new(Shared {
+                catalogue,
+                settings,
+                told,
+            }),
+            briefs: Vec::new(),
+        })
+    }
+
+    /// Adds what was made of the next descriptions.
+    fn add(&mut self, made: Made) -> Result<(), HeavenError> {
+        for (stream, text) in self.exports.iter_mut().zip(&made.exports) {
+            let written = stream.out().write_all(text);
+            written.map_err(|error| stream.failed(error))?;
+        }
+        self.briefs.extend(made.briefs);
+        self.staging.count(made.tally);
+        Ok(())
+    }
+
+    /// Writes what lists pages, and puts everything in place.
+    fn finish(mut self) -> Result<Published, HeavenError> {
+        let listed = self.list();
+        let work = self.or_abandon(listed)?;
+        let Tally { written, unchanged } = work.staging.tally();
+        Ok(Published {
+            is_changed: work.staging.finish()?,
+            catalogue: Arc::clone(&work.shared.catalogue),
+            written,
+            unchanged,
+        })
+    }
+
+    fn list(&mut self) -> Result<(), HeavenError> {
+        let shared = Arc::clone(&self.shared);
+        let (catalogue, settings) = (&*shared.catalogue, &shared.settings);
+        for stream in self.exports.drain(..) {
+            self.staging.end(stream)?;
+        }
+        for path in files::listings(catalogue) {
+            if let Some(text) = files::text(&path, catalogue, settings) {
+                self.staging.write(&path, text.as_bytes())?;
+            }
+        }
+        let mut list = self.staging.stream(LIST)?;
+        for entry in catalogue.entries() {
+            let written = writeln!(list.out(), "{}", entry.url);
+            written.map_err(|error| list.failed(error))?;
+        }
+        self.staging.end(list)?;
+        let feed = feed::feed(&self.briefs, settings);
+        self.staging.write(feed::FILE, feed.as_bytes())?;
+        let llms = files::llms(&self.briefs, catalogue, settings);
+        self.staging.write(files::LLMS, llms.as_bytes())?;
+        let count = catalogue.sitemaps().len();
+        for number in (1..=count).chain((count > 1).then_some(0)) {
+            let mut stream = self.staging.stream(&sitemap::file(number, count))?;
+            let written = files::sitemap(number, catalogue, settings, stream.out());
+            written.map_err(|error| stream.failed(error))?;
+            self.staging.end(stream)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the work, unless something failed; then nothing stays of it.
+    fn or_abandon(self, done: Result<(), HeavenError>) -> Result<Self, HeavenError> {
+        match done {
+            Ok(()) => Ok(self),
+            Err(error) => {
+                self.staging.abandon();
+                Err(error)
+            }
+        }
+    }
+}

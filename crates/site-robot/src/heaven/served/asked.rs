@@ -1,0 +1,144 @@
+//! What a request asks of heaven.
+
+use axum::http::{HeaderMap, HeaderName, Method, header};
+use percent_encoding::percent_decode_str;
+
+use crate::heaven::date::Date;
+
+/// What a request asks of heaven, but for the page.
+#[derive(Debug)]
+pub(super) struct Asked<'r> {
+    method: &'r Method,
+    headers: &'r HeaderMap,
+}
+
+/// Tells whether a request asks for Markdown by name, and likes it as much as HTML.
+#[must_use]
+pub fn wants_markdown(headers: &HeaderMap) -> bool {
+    Asked::new(&Method::GET, headers).wants_markdown()
+}
+
+impl<'r> Asked<'r> {
+    pub(super) fn new(method: &'r Method, headers: &'r HeaderMap) -> Self {
+        Self { method, headers }
+    }
+
+    /// Tells whether something is only to be read.
+    pub(super) fn is_reading(&self) -> bool {
+        matches!(*self.method, Method::GET | Method::HEAD)
+    }
+
+    pub(super) fn is_head(&self) -> bool {
+        *self.method == Method::HEAD
+    }
+
+    /// Tells whether Markdown is asked for by name, and liked as much as HTML (RFC 9110 §12.5.1).
+    pub(super) fn wants_markdown(&self) -> bool {
+        let (mut markdown, mut html) = (0_u16, None);
+        for range in self.values(&header::ACCEPT) {
+            let mut parts = range.split(';').map(str::trim);
+            let media = parts.next().unwrap_or_default();
+            let weight = parts.find_map(|part| part.strip_prefix("q=").or(part.strip_prefix("Q=")));
+            let weight = weight.map_or(1_000, thousandths);
+            if media.eq_ignore_ascii_case("text/markdown") {
+                markdown = weight;
+            } else if media.eq_ignore_ascii_case("text/html") {
+                html = Some(weight);
+            }
+        }
+        markdown > 0 && html.is_none_or(|html| markdown >= html)
+    }
+
+    /// Tells whether the client has what it asks for already (RFC 9110 §13.2.2).
+    pub(super) fn is_known(&self, etag: &str, date: Option<Date>) -> bool {
+        if self.headers.contains_key(header::IF_NONE_MATCH) {
+            let tags = self.values(&header::IF_NONE_MATCH);
+            let mut tags = tags.map(|tag| tag.strip_prefix("W/").unwrap_or(tag));
+            return tags.any(|tag| tag == etag || tag == "*");
+        }
+        let since = self.headers.get(header::IF_MODIFIED_SINCE);
+        let since = since.and_then(|since| since.to_str().ok());
+        since.is_some_and(|since| date.is_some_and(|date| date.is_known_by(since)))
+    }
+
+    /// Returns the items of a list.
+    fn values(&self, name: &HeaderName) -> impl Iterator<Item = &'r str> {
+        let lines = self.headers.get_all(name).iter();
+        let lines = lines.filter_map(|line| line.to_str().ok());
+        lines.flat_map(|line| line.split(',')).map(str::trim)
+    }
+}
+
+/// Returns a weight such as `0.75` in thousandths; what is none counts for nothing.
+fn thousandths(weight: &str) -> u16 {
+    let (whole, fraction) = weight.split_once('.').unwrap_or((weight, ""));
+    let is_digits = fraction.len() <= 3 && fraction.bytes().all(|byte| byte.is_ascii_digit());
+    match whole {
+        "1" => 1_000,
+        "0" if is_digits => format!("{fraction:0<3}").parse().unwrap_or_default(),
+        _ => 0,
+    }
+}
+
+/// Returns the file that a path below heaven names; none where no file is called so.
+pub(super) fn file(below: &str) -> Option<String> {
+    let mut path = percent_decode_str(below).decode_utf8().ok()?.into_owned();
+    if path.is_empty() || path.ends_with('/') {
+        path.push_str("index.html");
+    }
+    Some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(name: HeaderName, value: &str) -> HeaderMap {
+        HeaderMap::from_iter([(name, value.parse().unwrap())])
+    }
+
+    #[test]
+    fn markdown_is_for_those_who_name_it() {
+        for (accept, wants) in [
+            ("text/markdown", true),
+            ("text/markdown, text/html;q=0.9, */*;q=0.8", true),
+            ("text/html, text/markdown;q=0.9", false),
+            ("Text/Markdown; charset=utf-8; q=0.5, text/html;q=0.5", true),
+            ("text/html,application/xhtml+xml,*/*;q=0.8", false),
+            ("*/*", false),
+            ("text/markdown;q=0", false),
+            ("text/markdown;q=many", false),
+            ("", false),
+        ] {
+            let headers = headers(header::ACCEPT, accept);
+            assert_eq!(
+                Asked::new(&Method::GET, &headers).wants_markdown(),
+                wants,
+                "{accept}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_tag_goes_before_a_date() {
+        let known = |name, value| {
+            let headers = headers(name, value);
+            let mut description =
+                robot_detection_store::description::ResourceDescription::new("https://a.example/");
+            description.set("last-modified", "Sun, 01 Mar 2026 12:30:05 GMT");
+            Asked::new(&Method::GET, &headers).is_known("\"a\"", Date::of(&description))
+        };
+        assert!(known(header::IF_NONE_MATCH, "\"b\", W/\"a\""));
+        assert!(known(header::IF_NONE_MATCH, "*"));
+        assert!(!known(header::IF_NONE_MATCH, "\"b\""));
+        assert!(known(
+            header::IF_MODIFIED_SINCE,
+            "Sun, 01 Mar 2026 12:30:05 GMT"
+        ));
+        assert!(!known(
+            header::IF_MODIFIED_SINCE,
+            "Sun, 01 Mar 2026 12:30:04 GMT"
+        ));
+        assert!(!known(header::ACCEPT, "*/*"));
+    }
+}

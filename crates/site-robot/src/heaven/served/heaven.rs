@@ -1,0 +1,334 @@
+//! Requests are answered from the database.
+
+use std::{sync::Arc, time::Duration};
+
+use arc_swap::ArcSwap;
+use axum::{
+    body::Body,
+    http::{HeaderMap, Method, Response, StatusCode},
+};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use super::{
+    asked::{Asked, file},
+    pieces::Pieces,
+    reply::{self, Reply, moved, short, streamed},
+};
+use crate::heaven::{
+    Catalogue, HeavenError, HeavenSettings, Library, brief::Brief, date::Date, entry::has_page,
+    export::Export, feed, files, index, markdown, page, sitemap,
+};
+
+/// Time after which changes in the database are seen that nobody announced.
+const LOOK_EVERY: Duration = Duration::from_secs(30);
+
+/// Heaven that is served from the database.
+///
+/// Pages are made as they are asked for; what lists them is in memory and
+/// follows what is published, put back or withdrawn within a second. Clones share everything.
+///
+/// # Example
+///
+/// ```
+/// use axum::http::{HeaderMap, Method};
+/// use robot_detection_site_robot::heaven::{HeavenSettings, Library, ServedHeaven};
+/// use robot_detection_store::store::Store;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let library = Library::new(Store::connect("sqlite::memory:").await?, "default");
+/// let heaven = ServedHeaven::new(library, HeavenSettings::new("https://www.example.com")?);
+/// heaven.reload().await?;
+/// let answer = heaven.answer(&Method::GET, "sitemap.xml", &HeaderMap::new()).await;
+/// assert_eq!(answer.status(), 200);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct ServedHeaven {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    library: Library,
+    settings: Arc<HeavenSettings>,
+    catalogue: ArcSwap<Catalogue>,
+}
+
+impl ServedHeaven {
+    /// Creates a heaven that has no page before it is [reloaded](Self::reload).
+    #[must_use]
+    pub fn new(library: Library, settings: HeavenSettings) -> Self {
+        let shared = Shared {
+            library,
+            settings: Arc::new(settings),
+            catalogue: ArcSwap::from_pointee(Catalogue::default()),
+        };
+        Self {
+            shared: Arc::new(shared),
+        }
+    }
+
+    /// Reads anew which pages there are.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does; what was known before holds on.
+    pub async fn reload(&self) -> Result<(), HeavenError> {
+        let shared = &*self.shared;
+        let catalogue = shared.library.catalogue(&shared.settings).await?;
+        shared.catalogue.store(Arc::new(catalogue));
+        Ok(())
+    }
+
+    /// Follows the database until it is told to stop.
+    pub async fn follow(self, stop: CancellationToken) {
+        let follow = async {
+            let mut known = None;
+            loop {
+                match self.look(known).await {
+                    Ok(version) => known = Some(version),
+                    Err(error) => warn!(%error, "robot heaven stays as it was: {error}"),
+                }
+                self.wait(known).await;
+            }
+        };
+        stop.run_until_cancelled(follow).await;
+    }
+
+    /// Waits until something is published, or for a while.
+    async fn wait(&self, known: Option<(u64, i64, i64)>) {
+        let changed = async {
+            match known {
+                Some((.., seen)) => self.shared.library.changed(seen).await.is_ok(),
+                None => false,
+            }
+        };
+        // A database that fails for good is tried again as seldom as one that changes nothing.
+        match tokio::time::timeout(LOOK_EVERY, changed).await {
+            Ok(true) | Err(_) => {}
+            Ok(false) => tokio::time::sleep(LOOK_EVERY).await,
+        }
+    }
+
+    /// Reloads if something changed; returns the version that is known then.
+    async fn look(&self, known: Option<(u64, i64, i64)>) -> Result<(u64, i64, i64), HeavenError> {
+        // What is published between the two is seen the next time.
+        let publication = self.shared.library.publication().await?;
+        let (count, changed_ms) = self.shared.library.version().await?;
+        let version = (count, changed_ms, publication);
+        if known != Some(version) {
+            self.reload().await?;
+            let pages = self.catalogue().len();
+            info!(pages, "robot heaven has {pages} pages");
+        }
+        Ok(version)
+    }
+
+    /// Returns which pages there are.
+    #[must_use]
+    pub fn catalogue(&self) -> Arc<Catalogue> {
+        self.shared.catalogue.load_full()
+    }
+
+    /// Returns the link to the page of a path and query of the site, if there is one.
+    ///
+    /// It takes no lock and asks no database.
+    #[must_use]
+    pub fn link(&self, path_and_query: &str) -> Option<String> {
+        let shared = &*self.shared;
+        let url = format!("{}{path_and_query}", shared.settings.site());
+        let is_known = shared.catalogue.load().contains(&url);
+        is_known.then(|| shared.settings.link(&url))
+    }
+
+    /// Answers a request for a path below heaven, such as `a/b.html`; the empty one is the start page.
+    pub async fn answer(
+        &self,
+        method: &Method,
+        below: &str,
+        headers: &HeaderMap,
+    ) -> Response<Body> {
+        let asked = Asked::new(method, headers);
+        if !asked.is_reading() {
+            return short(StatusCode::METHOD_NOT_ALLOWED);
+        }
+        let catalogue = self.catalogue();
+        let found = match file(below) {
+            Some(path) => self.find(&path, &catalogue, &asked).await,
+            None => Ok(None),
+        };
+        match found {
+            Ok(Some(response)) => response,
+            Ok(None) => self.missing(&catalogue, &asked),
+            Err(error) => unavailable(&error),
+        }
+    }
+
+    /// Answers with the page of a path and query of the site, if there is one.
+    pub async fn answer_in_place(
+        &self,
+        method: &Method,
+        path_and_query: &str,
+        headers: &HeaderMap,
+    ) -> Option<Response<Body>> {
+        let asked = Asked::new(method, headers);
+        let catalogue = self.catalogue();
+        let url = format!("{}{path_and_query}", self.shared.settings.site());
+        if !asked.is_reading() || !catalogue.contains(&url) {
+            return None;
+        }
+        match self.page(&url, &catalogue, &asked, false).await {
+            Ok(response) => response,
+            Err(error) => Some(unavailable(&error)),
+        }
+    }
+
+    async fn find(
+        &self,
+        path: &str,
+        catalogue: &Arc<Catalogue>,
+        asked: &Asked<'_>,
+    ) -> Result<Option<Response<Body>>, HeavenError> {
+        let settings = &self.shared.settings;
+        if let Some(entry) = catalogue.at(path, settings) {
+            return self.page(&entry.url, catalogue, asked, false).await;
+        }
+        if let Some(entry) = path
+            .strip_suffix(".md")
+            .filter(|_| settings.has_markdown())
+            .and_then(|path| catalogue.at(path, settings))
+        {
+            return self.page(&entry.url, catalogue, asked, true).await;
+        }
+        if let Some(text) = files::text(path, catalogue, settings) {
+            let kind = if path == files::STYLE_FILE {
+                reply::CSS
+            } else {
+                reply::HTML
+            };
+            return Ok(Some(Reply::new(kind, text).response(asked)));
+        }
+        if let Some(long) = self.long_file(path, catalogue, asked) {
+            return Ok(Some(long));
+        }
+        let (kind, text) = match path {
+            feed::FILE => (reply::ATOM, self.feed(catalogue).await?),
+            files::LLMS => (reply::TEXT, self.llms(catalogue).await?),
+            _ => return Ok(self.directory(path, catalogue)),
+        };
+        Ok(Some(Reply::new(kind, text).response(asked)))
+    }
+
+    /// Makes a page; none when its description is gone.
+    async fn page(
+        &self,
+        url: &str,
+        catalogue: &Catalogue,
+        asked: &Asked<'_>,
+        is_markdown: bool,
+    ) -> Result<Option<Response<Body>>, HeavenError> {
+        let settings = &self.shared.settings;
+        let found = self.shared.library.description(url).await?;
+        let Some(description) = found.filter(has_page) else {
+            return Ok(None);
+        };
+        let has_both = settings.has_markdown() && !is_markdown;
+        let mut reply = if is_markdown || has_both && asked.wants_markdown() {
+            let mut reply = Reply::new(reply::MARKDOWN, markdown(&description));
+            reply.canonical = Some(description.url().to_owned());
+            reply
+        } else {
+            Reply::new(reply::HTML, page(&description, catalogue, settings))
+        };
+        reply.varies = has_both;
+        reply.date = Date::of(&description);
+        Ok(Some(reply.response(asked)))
+    }
+
+    /// Returns exports and sitemaps, which are made as they are sent.
+    fn long_file(
+        &self,
+        path: &str,
+        catalogue: &Arc<Catalogue>,
+        asked: &Asked<'_>,
+    ) -> Option<Response<Body>> {
+        let settings = &self.shared.settings;
+        let count = catalogue.sitemaps().len();
+        let mut exports = Export::ALL.into_iter();
+        let (kind, pieces) = if let Some(export) = exports.find(|export| export.file() == path) {
+            let reading = self.shared.library.read();
+            (export.content_type(), Pieces::Export(export, reading))
+        } else {
+            let mut numbers = usize::from(count == 1)..=count;
+            let number = numbers.find(|number| sitemap::file(*number, count) == path)?;
+            if number == 0 {
+                let mut index = Vec::new();
+                // Writing into memory never fails.
+                let _ = files::sitemap(0, catalogue, settings, &mut index);
+                let text = String::from_utf8(index).unwrap_or_default();
+                return Some(Reply::new(reply::XML, text).response(asked));
+            }
+            let left = catalogue.sitemap(number - 1)?;
+            let pieces = Pieces::Sitemap {
+                catalogue: Arc::clone(catalogue),
+                settings: Arc::clone(settings),
+                number,
+                left,
+                is_first: true,
+            };
+            (reply::XML, pieces)
+        };
+        let body = if asked.is_head() {
+            Body::empty()
+        } else {
+            pieces.into_body()
+        };
+        Some(streamed(kind, body))
+    }
+
+    async fn feed(&self, catalogue: &Catalogue) -> Result<String, HeavenError> {
+        let newest = catalogue.newest(feed::MAX_ENTRIES);
+        let urls = newest.iter().map(|entry| &*entry.url);
+        Ok(feed::feed(&self.briefs(urls).await?, &self.shared.settings))
+    }
+
+    async fn llms(&self, catalogue: &Catalogue) -> Result<String, HeavenError> {
+        let nearest = catalogue.nearest(markdown::MAX_PAGES);
+        let urls = nearest.iter().map(|entry| &*entry.url);
+        let briefs = self.briefs(urls).await?;
+        Ok(files::llms(&briefs, catalogue, &self.shared.settings))
+    }
+
+    async fn briefs(&self, urls: impl Iterator<Item = &str>) -> Result<Vec<Brief>, HeavenError> {
+        let mut briefs = Vec::new();
+        for url in urls {
+            let found = self.shared.library.description(url).await?;
+            briefs.extend(found.as_ref().and_then(Brief::new));
+        }
+        Ok(briefs)
+    }
+
+    /// Sends whoever forgot the slash of a directory to where it is.
+    fn directory(&self, path: &str, catalogue: &Catalogue) -> Option<Response<Body>> {
+        let settings = &self.shared.settings;
+        let index = format!("{path}/index.html");
+        let is_one = catalogue.at(&index, settings).is_some()
+            || files::text(&index, catalogue, settings).is_some();
+        is_one.then(|| moved(&format!("{}{path}/", settings.base())))
+    }
+
+    fn missing(&self, catalogue: &Catalogue, asked: &Asked<'_>) -> Response<Body> {
+        let text = index::missing(catalogue, &self.shared.settings);
+        let mut reply = Reply::new(reply::HTML, text);
+        reply.status = StatusCode::NOT_FOUND;
+        reply.response(asked)
+    }
+}
+
+fn unavailable(error: &HeavenError) -> Response<Body> {
+    warn!(%error, "a page of robot heaven cannot be made: {error}");
+    short(StatusCode::SERVICE_UNAVAILABLE)
+}

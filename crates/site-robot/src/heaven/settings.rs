@@ -1,0 +1,266 @@
+//! What a heaven is told about its site.
+
+use std::{fmt, sync::Arc};
+
+use super::{HeavenError, HeavenPath};
+
+/// Question about a URL's path.
+type OfPath = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+
+/// Settings of a heaven.
+///
+/// # Example
+///
+/// ```
+/// use robot_detection_site_robot::heaven::HeavenSettings;
+///
+/// let settings = HeavenSettings::new("https://www.example.com")?
+///     .name("Example")
+///     .needs_login(|path| path.starts_with("/members/"));
+/// assert_eq!(settings.site(), "https://www.example.com");
+/// # Ok::<(), robot_detection_site_robot::heaven::HeavenError>(())
+/// ```
+#[derive(Clone)]
+pub struct HeavenSettings {
+    site: String,
+    base: String,
+    name: String,
+    summary: String,
+    language: String,
+    is_in_place: bool,
+    has_markdown: bool,
+    has_markdown_files: bool,
+    needs_login: OfPath,
+}
+
+impl HeavenSettings {
+    /// Creates settings for a site: its URL, of which scheme, host and port count.
+    ///
+    /// # Errors
+    ///
+    /// Fails when it is no http or https URL.
+    pub fn new(site: &str) -> Result<Self, HeavenError> {
+        let wrong = || HeavenError::Site(site.to_owned());
+        let url = url::Url::parse(site.trim()).map_err(|_| wrong())?;
+        let host = url.host_str().filter(|host| !host.is_empty());
+        let host = host.ok_or_else(wrong)?.to_owned();
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(wrong());
+        }
+        Ok(Self {
+            site: url.origin().ascii_serialization(),
+            base: "/robot-heaven/".to_owned(),
+            name: host,
+            summary: String::new(),
+            language: "en".to_owned(),
+            is_in_place: false,
+            has_markdown: true,
+            has_markdown_files: false,
+            needs_login: Arc::new(|_| false),
+        })
+    }
+
+    /// Sets the path that heaven is served under, `/robot-heaven/` by default.
+    #[must_use]
+    pub fn path(mut self, path: &str) -> Self {
+        self.base = match path.trim_matches('/') {
+            "" => "/".to_owned(),
+            path => format!("/{path}/"),
+        };
+        self
+    }
+
+    /// Sets the site's name; by default it is the host's.
+    #[must_use]
+    pub fn name(mut self, name: &str) -> Self {
+        self.name = super::text::one_line(name);
+        self
+    }
+
+    /// Sets a sentence that says what the site is; none by default.
+    #[must_use]
+    pub fn summary(mut self, summary: &str) -> Self {
+        self.summary = super::text::one_line(summary);
+        self
+    }
+
+    /// Sets the language of pages that name none, `en` by default (BCP 47).
+    #[must_use]
+    pub fn language(mut self, language: &str) -> Self {
+        language.clone_into(&mut self.language);
+        self
+    }
+
+    /// Sets whether pages are served at their original URLs; they are not by default.
+    ///
+    /// The sitemap and the feed then name the originals.
+    #[must_use]
+    pub fn in_place(mut self, is_in_place: bool) -> Self {
+        self.is_in_place = is_in_place;
+        self
+    }
+
+    /// Sets whether pages have a Markdown rendition, as they have by default.
+    ///
+    /// It is made as it is asked for. Pages that are published as files have one only
+    /// where [`Self::markdown_files`] says so.
+    #[must_use]
+    pub fn markdown(mut self, has_markdown: bool) -> Self {
+        self.has_markdown = has_markdown;
+        self
+    }
+
+    /// Sets whether a file in Markdown stands beside each page that is published; none by default.
+    ///
+    /// It doubles the files, and few ask for them.
+    #[must_use]
+    pub fn markdown_files(mut self, has_markdown_files: bool) -> Self {
+        self.has_markdown_files = has_markdown_files;
+        self
+    }
+
+    /// Sets which paths of the site open only to those who have logged in; none by default.
+    ///
+    /// It is asked with the path of a URL, as it is written there. Pages of such
+    /// paths say so in JSON-LD (`isAccessibleForFree`), with the element that
+    /// holds the text (`hasPart`), as search engines ask of paywalled content.
+    #[must_use]
+    pub fn needs_login(mut self, asks: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        self.needs_login = Arc::new(asks);
+        self
+    }
+
+    /// Returns the site: scheme, host and port, as `https://www.example.com`.
+    #[must_use]
+    pub fn site(&self) -> &str {
+        &self.site
+    }
+
+    /// Returns the path of heaven, with a slash at both ends.
+    #[must_use]
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
+    pub(super) fn site_name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn about(&self) -> &str {
+        &self.summary
+    }
+
+    pub(super) fn default_language(&self) -> &str {
+        &self.language
+    }
+
+    /// Returns the settings for pages that are published as files.
+    pub(super) fn of_files(&self) -> Self {
+        let settings = self.clone();
+        settings.markdown(self.has_markdown && self.has_markdown_files)
+    }
+
+    pub(super) fn has_markdown(&self) -> bool {
+        self.has_markdown
+    }
+
+    /// Tells whether the original of a page opens only to those who have logged in.
+    pub(super) fn is_members_only(&self, url: &str) -> bool {
+        let path = url.strip_prefix(self.site());
+        let path = path.and_then(|rest| rest.split(['?', '#']).next());
+        path.is_some_and(|path| (self.needs_login)(path))
+    }
+
+    /// Returns where the page of a URL stands.
+    #[must_use]
+    pub fn page(&self, url: &str) -> HeavenPath {
+        HeavenPath::of(url, &self.site)
+    }
+
+    /// Returns the link to the page of a URL, from the top of the site.
+    #[must_use]
+    pub fn link(&self, url: &str) -> String {
+        format!("{}{}", self.base, self.page(url).link())
+    }
+
+    /// Returns the whole URL of something of heaven.
+    pub(super) fn whole(&self, below: &str) -> String {
+        format!("{}{}{below}", self.site, self.base)
+    }
+
+    /// Returns the URL that search engines are told of: of the page, or of the original.
+    pub(super) fn listed(&self, url: &str) -> String {
+        if self.is_in_place {
+            url.to_owned()
+        } else {
+            self.whole(self.page(url).link())
+        }
+    }
+}
+
+impl fmt::Debug for HeavenSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HeavenSettings")
+            .field("site", &self.site)
+            .field("base", &self.base)
+            .field("name", &self.name)
+            .field("is_in_place", &self.is_in_place)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_site_is_scheme_host_and_port() {
+        let site = |url: &str| HeavenSettings::new(url).map(|settings| settings.site);
+        assert_eq!(
+            site("https://WWW.example.com/a?b").unwrap(),
+            "https://www.example.com"
+        );
+        assert_eq!(
+            site("http://127.0.0.1:3000").unwrap(),
+            "http://127.0.0.1:3000"
+        );
+        assert_eq!(site("https://[::1]:443/").unwrap(), "https://[::1]");
+        for wrong in [
+            "",
+            "www.example.com",
+            "ftp://www.example.com",
+            "file:///a",
+            "javascript:x",
+        ] {
+            assert!(site(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn links_start_at_the_top() {
+        let settings = HeavenSettings::new("https://www.example.com")
+            .unwrap()
+            .path("clouds");
+        assert_eq!(settings.link("https://www.example.com/a/"), "/clouds/a/");
+        assert_eq!(
+            settings.listed("https://www.example.com/a/"),
+            "https://www.example.com/clouds/a/"
+        );
+        let settings = settings.in_place(true);
+        assert_eq!(
+            settings.listed("https://www.example.com/a/"),
+            "https://www.example.com/a/"
+        );
+        assert_eq!(settings.path("/").base(), "/");
+    }
+
+    #[test]
+    fn what_needs_a_login_is_told_by_the_path_on_the_site() {
+        let settings = HeavenSettings::new("https://www.example.com")
+            .unwrap()
+            .needs_login(|path| path.starts_with("/members/"));
+        assert!(settings.is_members_only("https://www.example.com/members/a"));
+        assert!(!settings.is_members_only("https://www.example.com/a"));
+        assert!(!settings.is_members_only("https://other.example/members/a"));
+    }
+}

@@ -1,0 +1,267 @@
+//! Sitemaps (sitemaps.org protocol).
+
+use std::{
+    io::{self, Write},
+    ops::Range,
+};
+
+use super::{HeavenSettings, entry::Entry, text::xml};
+
+/// URLs of one sitemap: 50,000, of which the start page is one.
+const MAX_URLS: usize = 49_999;
+/// Bytes of one sitemap: 50 MB less what stands around the URLs.
+const MAX_BYTES: usize = 50 * 1024 * 1024 - 1_000;
+/// Bytes around a URL.
+const AROUND: usize = 96;
+/// Bytes of a URL; the protocol lets no longer one in.
+const MAX_URL_BYTES: usize = 2_047;
+
+const HEAD: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
+const XMLNS: &str = "xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\"";
+
+/// Returns which entries go into each sitemap; there is one at least.
+pub(super) fn parts(entries: &[Entry], settings: &HeavenSettings) -> Vec<Range<usize>> {
+    let mut parts = Vec::new();
+    let (mut start, mut bytes) = (0, 0);
+    for (at, entry) in entries.iter().enumerate() {
+        let size = location(entry, settings).map_or(0, |url| url.len() + AROUND);
+        if at - start == MAX_URLS || bytes + size > MAX_BYTES {
+            parts.push(start..at);
+            (start, bytes) = (at, 0);
+        }
+        bytes += size;
+    }
+    parts.push(start..entries.len());
+    parts
+}
+
+/// Returns the name of a sitemap's file: the one there is, or one of several; 0 is their index.
+pub(super) fn file(number: usize, of: usize) -> String {
+    if of == 1 || number == 0 {
+        "sitemap.xml".to_owned()
+    } else {
+        format!("sitemap-{number}.xml")
+    }
+}
+
+/// Writes a sitemap.
+pub(super) fn write(
+    entries: &[Entry],
+    number: usize,
+    settings: &HeavenSettings,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    write_start(number, settings, out)?;
+    write_urls(entries, settings, out)?;
+    write_end(out)
+}
+
+/// Begins a sitemap; the start page is in the first, so that none is empty.
+pub(super) fn write_start(
+    number: usize,
+    settings: &HeavenSettings,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    writeln!(out, "{HEAD}<urlset {XMLNS}>")?;
+    if number == 1 {
+        writeln!(out, "<url><loc>{}</loc></url>", xml(&settings.whole("")))?;
+    }
+    Ok(())
+}
+
+/// Writes the URLs of a sitemap, or some of them.
+pub(super) fn write_urls(
+    entries: &[Entry],
+    settings: &HeavenSettings,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    for entry in entries {
+        let Some(url) = location(entry, settings) else {
+            continue;
+        };
+        write!(out, "<url><loc>{url}</loc>")?;
+        if let Some(date) = entry.date {
+            write!(out, "<lastmod>{}</lastmod>", date.iso())?;
+        }
+        writeln!(out, "</url>")?;
+    }
+    Ok(())
+}
+
+/// Ends a sitemap.
+pub(super) fn write_end(out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "</urlset>")
+}
+
+/// Writes the index of several sitemaps, each with the date of its newest page.
+pub(super) fn write_index<'e>(
+    parts: impl ExactSizeIterator<Item = &'e [Entry]>,
+    settings: &HeavenSettings,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    writeln!(out, "{HEAD}<sitemapindex {XMLNS}>")?;
+    let count = parts.len();
+    for (number, entries) in (1..).zip(parts) {
+        let url = settings.whole(&file(number, count));
+        write!(out, "<sitemap><loc>{}</loc>", xml(&url))?;
+        if let Some(date) = entries.iter().filter_map(|entry| entry.date).max() {
+            write!(out, "<lastmod>{}</lastmod>", date.iso())?;
+        }
+        writeln!(out, "</sitemap>")?;
+    }
+    writeln!(out, "</sitemapindex>")
+}
+
+/// Returns what stands in `<loc>`; nothing for what no sitemap of this site may list.
+fn location(entry: &Entry, settings: &HeavenSettings) -> Option<String> {
+    let url = settings.listed(&entry.url);
+    let rest = url.strip_prefix(settings.site())?;
+    let is_own = rest.starts_with(['/', '?']);
+    (is_own && url.len() <= MAX_URL_BYTES).then(|| xml(&url).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use robot_detection_store::description::{ResourceDescription, name};
+
+    fn entries(urls: impl IntoIterator<Item = String>) -> Vec<Entry> {
+        let mut words = HashSet::new();
+        let descriptions = urls.into_iter().map(|url| {
+            let mut description = ResourceDescription::new(url);
+            description.set(name::LAST_MODIFIED, "Sun, 01 Mar 2026 12:30:05 GMT");
+            description
+        });
+        descriptions
+            .filter_map(|description| Entry::new(&description, &mut words))
+            .collect()
+    }
+
+    fn settings() -> HeavenSettings {
+        HeavenSettings::new("https://a.example").unwrap()
+    }
+
+    /// Reads `(loc, lastmod)` of each element, and checks the form.
+    fn read(xml: &[u8], root: &str, item: &str) -> Vec<(String, String)> {
+        let text = std::str::from_utf8(xml).unwrap();
+        let mut reader = quick_xml::Reader::from_str(text);
+        let (mut found, mut open) = (Vec::new(), Vec::new());
+        loop {
+            match reader.read_event().unwrap() {
+                quick_xml::events::Event::Start(start) => {
+                    let name = start.name().as_ref().to_owned();
+                    let depth = open.len();
+                    let expected: &[&str] = match depth {
+                        0 => &[root],
+                        1 => &[item],
+                        _ => &["loc", "lastmod"],
+                    };
+                    assert!(depth < 3 && expected.contains(&name.as_str()), "{name}");
+                    if depth == 1 {
+                        found.push((String::new(), String::new()));
+                    }
+                    open.push(name);
+                }
+                quick_xml::events::Event::End(_) => drop(open.pop()),
+                quick_xml::events::Event::Text(text) if open.len() == 3 => {
+                    let at = found.last_mut().unwrap();
+                    let field = if open[2] == "loc" {
+                        &mut at.0
+                    } else {
+                        &mut at.1
+                    };
+                    field.push_str(&text.xml10_content());
+                }
+                quick_xml::events::Event::GeneralRef(name) => {
+                    let at = found.last_mut().unwrap();
+                    assert_eq!(&*name, "amp");
+                    at.0.push('&');
+                }
+                quick_xml::events::Event::Eof => break,
+                _ => {}
+            }
+        }
+        assert!(open.is_empty());
+        found
+    }
+
+    #[test]
+    fn a_sitemap_lists_pages_of_heaven_with_their_dates() {
+        let entries = entries([
+            "https://a.example/a".to_owned(),
+            "https://b.example/b".to_owned(),
+        ]);
+        let mut xml = Vec::new();
+        write(&entries, 1, &settings(), &mut xml).unwrap();
+        let start = ("https://a.example/robot-heaven/".to_owned(), String::new());
+        assert_eq!(
+            read(&xml, "urlset", "url"),
+            [
+                start,
+                (
+                    "https://a.example/robot-heaven/a.htm".to_owned(),
+                    "2026-03-01T12:30:05Z".to_owned()
+                ),
+                (
+                    "https://a.example/robot-heaven/~b.example/b.htm".to_owned(),
+                    "2026-03-01T12:30:05Z".to_owned()
+                ),
+            ]
+        );
+    }
+
+    #[test]
+    fn originals_are_listed_where_pages_stand_in_their_place() {
+        let urls = [
+            "https://a.example/?a=b&c",
+            "https://a.example.evil/",
+            "https://b.example/",
+        ];
+        let entries = entries(urls.map(str::to_owned));
+        let mut xml = Vec::new();
+        write(&entries, 2, &settings().in_place(true), &mut xml).unwrap();
+        let listed = read(&xml, "urlset", "url");
+        assert_eq!(listed.len(), 1, "{listed:?}");
+        assert_eq!(listed[0].0, "https://a.example/?a=b&c");
+    }
+
+    #[test]
+    fn a_sitemap_ends_at_fifty_thousand_urls() {
+        let entries = entries((0..100_001).map(|number| format!("https://a.example/{number}")));
+        let parts = parts(&entries, &settings());
+        assert_eq!(parts, [0..49_999, 49_999..99_998, 99_998..100_001]);
+        let slices: Vec<_> = parts.iter().map(|part| &entries[part.clone()]).collect();
+        let mut xml = Vec::new();
+        write_index(slices.into_iter(), &settings(), &mut xml).unwrap();
+        let listed = read(&xml, "sitemapindex", "sitemap");
+        assert_eq!(listed.len(), 3);
+        assert_eq!(listed[2].0, "https://a.example/robot-heaven/sitemap-3.xml");
+        assert_eq!(file(1, 1), "sitemap.xml");
+    }
+
+    #[test]
+    fn a_sitemap_ends_at_fifty_megabytes() {
+        let long = "a".repeat(1_900);
+        let entries =
+            entries((0..30_000).map(|number| format!("https://a.example/?{number}={long}")));
+        let settings = settings().in_place(true);
+        let parts = parts(&entries, &settings);
+        assert_eq!(parts.len(), 2);
+        let last = parts[1].clone();
+        let mut xml = Vec::new();
+        write(&entries[last.clone()], 2, &settings, &mut xml).unwrap();
+        // What the last one lacks of 30,000 fills the first, and no more.
+        let each = xml.len() / last.len();
+        assert!((parts[0].len() + 2) * each <= 50 * 1024 * 1024);
+    }
+
+    #[test]
+    fn the_sitemap_of_an_empty_heaven_lists_its_start_page() {
+        let mut xml = Vec::new();
+        write(&[], 1, &settings(), &mut xml).unwrap();
+        assert_eq!(read(&xml, "urlset", "url").len(), 1);
+        assert_eq!(parts(&[], &settings()).len(), 1);
+    }
+}

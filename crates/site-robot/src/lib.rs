@@ -1,0 +1,10 @@
+//! The site robot and robot heaven of `robot-detection`.
+//!
+//! The robot ([`site_robot`]) crawls a site, reads what it gets ([`document`]), asks the
+//! filters ([`filter`]) what may be taken and described, and leaves descriptions in the
+//! database, of which [`heaven`] makes pages that search engines can index.
+
+pub mod document;
+pub mod filter;
+pub mod heaven;
+pub mod site_robot;

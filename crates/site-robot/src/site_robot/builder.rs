@@ -1,0 +1,351 @@
+//! A site robot is told what to do.
+
+use std::{sync::Arc, time::Duration};
+
+use url::Url;
+
+use crate::document::normalise;
+use crate::filter::{Commands, Filter, Filters, Functions, NoCommands, NoFiles, RunNames};
+use robot_detection_layer::clock::Clock;
+use robot_detection_robots_txt::Dialect;
+use robot_detection_store::store::Store;
+
+use super::{
+    SiteRobot, SiteRobotError, Summary, TrapLimits,
+    found::unite_hosts,
+    scope::Scope,
+    settings::{Limits, Obeys, Settings, Start},
+    source::PageSource,
+};
+
+/// Bytes of a site's name; it is a part of keys in the database.
+const MAX_SITE_BYTES: usize = 100;
+
+/// Name that robots.txt files and META tags are asked for.
+const USER_AGENT: &str = "robot-detection";
+
+/// Paths that are made for robots, or for the administrator.
+const EXCLUDED: [&str; 2] = ["/robot-heaven/", "/robot-detection/"];
+
+/// Builder of a [`SiteRobot`]; see [`SiteRobot::builder`].
+#[must_use]
+#[derive(Debug)]
+pub struct SiteRobotBuilder {
+    settings: Settings,
+    starts: Vec<(String, Reach)>,
+    hosts: Vec<String>,
+    depth: Option<u32>,
+}
+
+/// How many links from a starting point are followed.
+#[derive(Clone, Copy, Debug)]
+enum Reach {
+    Own(Option<u32>),
+    OfAll,
+}
+
+impl SiteRobotBuilder {
+    pub(super) fn new(site: String, store: Store, source: PageSource) -> Self {
+        let mut scope = Scope::default();
+        for prefix in EXCLUDED {
+            scope.exclude(prefix);
+        }
+        let filters = Filters::shipped(&Functions::new(), &NoFiles)
+            .expect("the filters that ship are read by a test");
+        let filter = |name| {
+            let filter = filters.filter(name).map(Arc::clone);
+            filter.expect("the filters that ship have these names")
+        };
+        let settings = Settings {
+            instance: super::holder_name(),
+            user_agent: USER_AGENT.to_owned(),
+            store,
+            source,
+            clock: Clock::system(),
+            enumeration: filter(Filters::ENUMERATION),
+            generation: filter(Filters::GENERATION),
+            commands: Arc::new(NoCommands),
+            names: Arc::new(RunNames::default()),
+            starts: Vec::new(),
+            scope,
+            fingerprint: String::new(),
+            dialect: Dialect::default(),
+            obeys: Obeys {
+                robots_txt: true,
+                header: true,
+                meta: true,
+                rel_nofollow: true,
+            },
+            limits: Limits {
+                max_connections: 8,
+                site_max_connections: 2,
+                readers: 10,
+                max_working: 1_024,
+                server_delay: Duration::ZERO,
+                retries: 2,
+                retry_delay: Duration::from_secs(2),
+            },
+            traps: TrapLimits::default(),
+            max_queries: 10_000,
+            uses_sitemaps: true,
+            tells_ip: true,
+            aliases: Vec::new(),
+            unites_hosts: false,
+            on_end: None,
+            site,
+        };
+        Self {
+            settings,
+            starts: Vec::new(),
+            hosts: Vec::new(),
+            depth: Some(10),
+        }
+    }
+
+    /// Adds a starting point, and how many links from it are followed; `None` for any number.
+    ///
+    /// A sitemap or a feed may be one: what it lists is as near as itself. Hosts
+    /// of starting points are in scope.
+    pub fn start(mut self, url: impl Into<String>, depth: Option<u32>) -> Self {
+        self.starts.push((url.into(), Reach::Own(depth)));
+        self
+    }
+
+    /// Adds a starting point with the depth of [`Self::depth`].
+    pub fn start_at(mut self, url: impl Into<String>) -> Self {
+        self.starts.push((url.into(), Reach::OfAll));
+        self
+    }
+
+    /// Sets how many links from a starting point are followed; default 10, `None` for any (`depth`).
+    pub fn depth(mut self, depth: Option<u32>) -> Self {
+        self.depth = depth;
+        self
+    }
+
+    /// Adds a host to those of the starting points, by a URL of it.
+    pub fn host(mut self, url: impl Into<String>) -> Self {
+        self.hosts.push(url.into());
+        self
+    }
+
+    /// Takes links to one site for links to another, such as an upstream's for the public ones.
+    ///
+    /// Scheme, host and port of both count, and nothing else of their URLs.
+    pub fn alias(mut self, from: &Url, to: &Url) -> Self {
+        self.settings.aliases.push((from.clone(), to.clone()));
+        self
+    }
+
+    /// Restricts visits to paths that begin so; without any, all paths are in.
+    pub fn only_below(mut self, prefix: &str) -> Self {
+        self.settings.scope.add_prefix(prefix);
+        self
+    }
+
+    /// Keeps away from paths that begin so, beside `/robot-heaven/` and `/robot-detection/`.
+    pub fn never_below(mut self, prefix: &str) -> Self {
+        self.settings.scope.exclude(prefix);
+        self
+    }
+
+    /// Sets the filters; by default those that ship (`enumeration-filter`, `generation-filter`).
+    pub fn filters(mut self, enumeration: Arc<Filter>, generation: Arc<Filter>) -> Self {
+        self.settings.enumeration = enumeration;
+        self.settings.generation = generation;
+        self
+    }
+
+    /// Sets who runs converters and summarizers; by default nobody does.
+    pub fn commands(mut self, commands: Arc<dyn Commands>) -> Self {
+        self.settings.commands = commands;
+        self
+    }
+
+    /// Sets a text that stands for the filters and all else that pages are judged by.
+    ///
+    /// When it changes, the next run asks for whole pages again.
+    pub fn fingerprint(mut self, fingerprint: impl Into<String>) -> Self {
+        self.settings.fingerprint = fingerprint.into();
+        self
+    }
+
+    /// Sets the name that robots.txt and META tags are asked for; default `robot-detection`.
+    pub fn user_agent(mut self, name: impl Into<String>) -> Self {
+        self.settings.user_agent = name.into();
+        self
+    }
+
+    /// Sets the dialect that robots.txt is read in; default RFC 9309.
+    pub fn dialect(mut self, dialect: Dialect) -> Self {
+        self.settings.dialect = dialect;
+        self
+    }
+
+    /// Sets whether robots.txt is asked for and obeyed; default true (`enable-robots-txt`).
+    pub fn obey_robots_txt(mut self, obey: bool) -> Self {
+        self.settings.obeys.robots_txt = obey;
+        self
+    }
+
+    /// Sets whether `X-Robots-Tag` is obeyed; default true.
+    pub fn obey_header(mut self, obey: bool) -> Self {
+        self.settings.obeys.header = obey;
+        self
+    }
+
+    /// Sets whether META tags for robots are obeyed; default true.
+    pub fn obey_meta(mut self, obey: bool) -> Self {
+        self.settings.obeys.meta = obey;
+        self
+    }
+
+    /// Sets whether links with `rel=nofollow` are left alone; default true.
+    pub fn obey_rel_nofollow(mut self, obey: bool) -> Self {
+        self.settings.obeys.rel_nofollow = obey;
+        self
+    }
+
+    /// Sets what is taken for a trap: endless paths, calendars and their like.
+    pub fn traps(mut self, limits: TrapLimits) -> Self {
+        self.settings.traps = limits;
+        self
+    }
+
+    /// Sets how many queries of one path are visited in a run; default 10,000.
+    pub fn max_queries(mut self, count: u32) -> Self {
+        self.settings.max_queries = count;
+        self
+    }
+
+    /// Sets whether sitemaps that robots.txt names are starting points; default true.
+    pub fn sitemaps(mut self, use_them: bool) -> Self {
+        self.settings.uses_sitemaps = use_them;
+        self
+    }
+
+    /// Sets whether descriptions tell the server's address; default true (`enable-ip`).
+    pub fn ip(mut self, tell: bool) -> Self {
+        self.settings.tells_ip = tell;
+        self
+    }
+
+    /// Sets whether `www123.example.com` is taken for `www.example.com`; default false.
+    ///
+    /// For sites whose hosts take turns (`smart-host-heuristics`).
+    pub fn unite_hosts(mut self, unite: bool) -> Self {
+        self.settings.unites_hosts = unite;
+        self
+    }
+
+    /// Sets how many pages are fetched at once; default 8, 1 to 100 (`max-connections`).
+    pub fn max_connections(mut self, count: usize) -> Self {
+        self.settings.limits.max_connections = count.clamp(1, 100);
+        self
+    }
+
+    /// Sets how many of one host are fetched at once; default 2, 1 to 100 (`site-max-connections`).
+    ///
+    /// With a pause between visits it is one.
+    pub fn site_max_connections(mut self, count: usize) -> Self {
+        self.settings.limits.site_max_connections = count.clamp(1, 100);
+        self
+    }
+
+    /// Sets how many pages are worked on at once; default 10, 1 to 100 (`engine-concurrent`).
+    pub fn engine_concurrent(mut self, count: usize) -> Self {
+        self.settings.limits.readers = count.clamp(1, 100);
+        self
+    }
+
+    /// Sets how many URLs wait in memory; default 1,024 (`max-working`).
+    pub fn max_working(mut self, count: usize) -> Self {
+        self.settings.limits.max_working = count.max(1);
+        self
+    }
+
+    /// Sets the pause between two visits of a host; default none (`server-delay`).
+    ///
+    /// A longer `Crawl-delay` of its robots.txt counts.
+    pub fn server_delay(mut self, delay: Duration) -> Self {
+        self.settings.limits.server_delay = delay;
+        self
+    }
+
+    /// Sets how often a page that fails is tried again, and after how long first.
+    ///
+    /// Default 2 and 2 seconds; each pause is four times the last one, or as long
+    /// as the server asks.
+    pub fn retries(mut self, retries: u32, delay: Duration) -> Self {
+        self.settings.limits.retries = retries;
+        self.settings.limits.retry_delay = delay;
+        self
+    }
+
+    /// Sets the clock; by default the system's.
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.settings.clock = clock;
+        self
+    }
+
+    /// Sets what is called with each run's summary (`cmd-hook`, `onCompletion`).
+    pub fn on_end(mut self, hook: impl Fn(&Summary) + Send + Sync + 'static) -> Self {
+        self.settings.on_end = Some(Arc::new(hook));
+        self
+    }
+
+    /// Builds the robot.
+    ///
+    /// # Errors
+    ///
+    /// Fails without a starting point, when one is no HTTP URL, and when the
+    /// site's name is empty or too long.
+    pub fn build(self) -> Result<SiteRobot, SiteRobotError> {
+        let mut settings = self.settings;
+        if !(1..=MAX_SITE_BYTES).contains(&settings.site.len()) {
+            let name = settings.site;
+            return Err(SiteRobotError::BadSite { name });
+        }
+        if self.starts.is_empty() {
+            return Err(SiteRobotError::NoStartingPoint);
+        }
+        for (text, depth) in self.starts {
+            let mut url = address(&text)?;
+            if settings.unites_hosts {
+                unite_hosts(&mut url);
+            }
+            settings.scope.add_host_of(&url);
+            let max_depth = match depth {
+                Reach::Own(depth) => depth,
+                Reach::OfAll => self.depth,
+            };
+            settings.starts.push(Start { url, max_depth });
+        }
+        for text in self.hosts {
+            let mut url = address(&text)?;
+            if settings.unites_hosts {
+                unite_hosts(&mut url);
+            }
+            settings.scope.add_host_of(&url);
+        }
+        settings.names = Arc::new(RunNames {
+            csid: settings.site.clone(),
+            enumeration_filter: settings.enumeration.name().to_owned(),
+            generation_filter: settings.generation.name().to_owned(),
+        });
+        Ok(SiteRobot::new(settings))
+    }
+}
+
+fn address(text: &str) -> Result<Url, SiteRobotError> {
+    let bad = |reason: String| SiteRobotError::BadStartingPoint {
+        url: text.to_owned(),
+        reason,
+    };
+    let url = Url::parse(text.trim()).map_err(|error| bad(error.to_string()))?;
+    let scheme = url.scheme().to_owned();
+    if scheme == "file" {
+        return Ok(url);
+    }
+    normalise(url).ok_or_else(|| bad(format!("{scheme}: is not visited")))
+}

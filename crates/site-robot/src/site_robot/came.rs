@@ -1,0 +1,101 @@
+//! A page that came is read.
+
+use std::sync::Arc;
+
+use robot_detection_store::store::{DescriptionChange, RunCounts};
+
+use super::{
+    SiteRobotError,
+    found::{Taken, found},
+    judge::{Judged, Judging},
+    settings::Settings,
+    source::PageAnswer,
+    visit::Visitor,
+    visited::Visited,
+};
+
+/// Bytes of a page that is read where its server was asked: to wake another thread for it,
+/// and to be woken when it is done, takes about as long as to read it.
+const SMALL_BYTES: u64 = 32 * 1024;
+
+/// Media types that nobody converts.
+const AS_THEY_ARE: [&str; 3] = ["application/xhtml+xml", "text/html", "text/plain"];
+
+/// Page that came.
+#[derive(Debug)]
+pub(super) struct Came {
+    pub(super) judging: Judging,
+    pub(super) answer: PageAnswer,
+}
+
+impl Came {
+    /// Returns the host that it came from.
+    pub(super) fn host(&self) -> &str {
+        &self.judging.claimed.host
+    }
+
+    /// Tells whether reading it takes the processor only, and waits for no program.
+    fn is_read_at_once(&self, visitor: &Visitor) -> bool {
+        let media_type = self.answer.media_type().unwrap_or_default();
+        let Settings {
+            enumeration,
+            generation,
+            ..
+        } = visitor.settings();
+        AS_THEY_ARE.contains(&media_type.as_str()) && !enumeration.waits() && !generation.waits()
+    }
+
+    /// Judges it, unless it is the one that we know.
+    fn judged(mut self, visitor: &Visitor) -> Result<Visited, Box<Self>> {
+        let hash = self.judging.receive(&self.answer);
+        let claimed = &self.judging.claimed;
+        if visitor.is_current(claimed) && claimed.content_hash.as_deref() == Some(&hash) {
+            return Err(Box::new(self));
+        }
+        Ok(visited(self.judging.page(visitor, &self.answer, hash)))
+    }
+}
+
+impl Visitor {
+    /// Reads a page, unless it is the one that we know; a large one off the threads that wait
+    /// for servers.
+    pub(super) async fn read(self: &Arc<Self>, came: Came) -> Result<Visited, SiteRobotError> {
+        let bytes = came.answer.body.len() as u64;
+        let visitor = Arc::clone(self);
+        let judged = if came.is_read_at_once(self) && bytes <= SMALL_BYTES {
+            // The next page is asked for meanwhile.
+            tokio::task::yield_now().await;
+            Ok(came.judged(&visitor))
+        } else if came.is_read_at_once(self) {
+            self.readers.read(move || came.judged(&visitor)).await
+        } else {
+            self.readers.convert(move || came.judged(&visitor)).await
+        };
+        let mut visited = match judged? {
+            Ok(visited) => visited,
+            Err(known) => self.unmodified(known.judging, &known.answer).await?,
+        };
+        visited.counts.fetched = 1;
+        visited.counts.bytes = bytes;
+        (visited.was_asked, visited.holds_host) = (true, false);
+        Ok(visited)
+    }
+}
+
+/// Returns what a page brought, with the URLs that were found on it.
+fn visited(judged: Judged) -> Visited {
+    let mut record = judged.record;
+    let found = found(&record.claimed, &judged.taken);
+    record.links = Some(judged.taken.iter().map(Taken::line).collect());
+    record.found = found;
+    let is_rejected = !matches!(record.description, DescriptionChange::Save(_));
+    let counts = RunCounts {
+        rejected: u64::from(is_rejected && !judged.is_list),
+        ..RunCounts::default()
+    };
+    Visited {
+        is_list: judged.is_list,
+        look: judged.look,
+        ..Visited::new(record, counts)
+    }
+}

@@ -1,0 +1,285 @@
+//! The text of a robot.conf, with comments and order.
+
+use std::fmt;
+
+use crate::filter::{Note, QuoteFault, is_quote, quoted, unquote};
+
+use super::{RobotConf, RobotKey};
+
+/// Size of a file at most.
+const MAX_BYTES: usize = 1024 * 1024;
+
+/// Lines of a file at most.
+const MAX_LINES: usize = 10_000;
+
+/// Lines that a value in quotes may take.
+const MAX_VALUE_LINES: usize = 4;
+
+/// Text of a robot.conf: `key=value` a line, `#` comments, values in quotes or not.
+///
+/// [`Display`](fmt::Display) writes its normal form.
+///
+/// # Example
+///
+/// ```
+/// use robot_detection_site_robot::site_robot::RobotConfFile;
+///
+/// let file = RobotConfFile::parse("cmd-hook=”/opt/hook -v”\nonCompletion = quit\n");
+/// assert_eq!(file.notes().len(), 1);
+/// assert_eq!(file.to_string(), "cmd-hook=\"/opt/hook -v\"\nonCompletion=quit\n");
+/// ```
+#[derive(Clone, Debug)]
+pub struct RobotConfFile {
+    lines: Vec<Line>,
+    conf: RobotConf,
+    notes: Vec<Note>,
+}
+
+#[derive(Clone, Debug, Eq, PartialEq)]
+enum Line {
+    Blank,
+    Comment(String),
+    Pair {
+        line: usize,
+        key: String,
+        value: String,
+    },
+}
+
+impl RobotConfFile {
+    /// Reads a file; what is wrong is in the notes.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        let mut reader = Reader::new(text);
+        reader.read();
+        let Reader { found, notes, .. } = reader;
+        let mut file = Self {
+            lines: found,
+            conf: RobotConf::default(),
+            notes,
+        };
+        file.settle();
+        file
+    }
+
+    /// Returns the settings; those that are wrong are the defaults.
+    #[must_use]
+    pub const fn conf(&self) -> &RobotConf {
+        &self.conf
+    }
+
+    /// Returns repairs, doubts and errors, in order of their lines.
+    #[must_use]
+    pub fn notes(&self) -> &[Note] {
+        &self.notes
+    }
+
+    fn settle(&mut self) {
+        let pairs = self.lines.iter().filter_map(|line| match line {
+            Line::Pair { line, key, value } => Some((*line, key.as_str(), value.as_str())),
+            Line::Blank | Line::Comment(_) => None,
+        });
+        let (conf, notes) = RobotConf::from_pairs(pairs);
+        self.conf = conf;
+        self.notes.extend(notes);
+        self.notes.sort_by_key(|note| note.line);
+        for line in &mut self.lines {
+            if let Line::Pair { key, value, .. } = line
+                && let Some(known) = RobotKey::find(key)
+            {
+                known.name.clone_into(key);
+                if let Ok(normal) = known.normalise(value) {
+                    *value = normal;
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Display for RobotConfFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let end = self.lines.iter().rposition(|line| *line != Line::Blank);
+        for line in self.lines.iter().take(end.map_or(0, |end| end + 1)) {
+            match line {
+                Line::Blank => writeln!(f)?,
+                Line::Comment(text) => writeln!(f, "{text}")?,
+                Line::Pair { key, value, .. } if is_plain(key, value) => {
+                    writeln!(f, "{key}={value}")?;
+                }
+                Line::Pair { key, value, .. } => writeln!(f, "{key}=\"{value}\"")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Tells whether a value reads the same without quotes; a seed has its own.
+fn is_plain(key: &str, value: &str) -> bool {
+    let is_word = !value.is_empty()
+        && !value.contains(char::is_whitespace)
+        && !value.starts_with(is_quote)
+        && !value.ends_with('\\');
+    is_word || is_seed(key)
+}
+
+fn is_seed(key: &str) -> bool {
+    key.eq_ignore_ascii_case("seed")
+}
+
+struct Reader<'t> {
+    lines: Vec<&'t str>,
+    at: usize,
+    found: Vec<Line>,
+    notes: Vec<Note>,
+}
+
+impl<'t> Reader<'t> {
+    fn new(text: &'t str) -> Self {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let mut notes = Vec::new();
+        let is_large = text.len() > MAX_BYTES;
+        let lines: Vec<_> = text
+            .split('\n')
+            .map(str::trim)
+            .take(MAX_LINES + 1)
+            .collect();
+        if is_large || lines.len() > MAX_LINES {
+            let text = "larger than 1 MiB or 10,000 lines; is it a robot.conf?";
+            notes.push(Note::error(1, text));
+        }
+        Self {
+            lines: if notes.is_empty() { lines } else { Vec::new() },
+            at: 0,
+            found: Vec::new(),
+            notes,
+        }
+    }
+
+    fn read(&mut self) {
+        while let Some(text) = self.lines.get(self.at).copied() {
+            self.at += 1;
+            if text.is_empty() {
+                if !matches!(self.found.last(), None | Some(Line::Blank)) {
+                    self.found.push(Line::Blank);
+                }
+            } else if text.starts_with('#') {
+                self.found.push(Line::Comment(text.to_owned()));
+            } else {
+                self.pair(self.at, text);
+            }
+        }
+    }
+
+    fn pair(&mut self, line: usize, text: &str) {
+        let whole = text.trim_end_matches(|c: char| c == '\\' || c.is_whitespace());
+        if whole.len() < text.len() {
+            self.repair(line, "`\\` at the end left out".to_owned());
+        }
+        let Some((key, value)) = whole.split_once('=') else {
+            let text = format!("{} is no key=value", quoted(whole));
+            return self.notes.push(Note::error(line, text));
+        };
+        let (key, value) = (key.trim(), value.trim());
+        let value = if is_seed(key) {
+            value.to_owned()
+        } else {
+            self.value(line, key, value)
+        };
+        if value.contains('"') && !is_seed(key) {
+            let text = format!("quote within the value of {}; leave it out", quoted(key));
+            return self.notes.push(Note::error(line, text));
+        }
+        let key = key.to_owned();
+        self.found.push(Line::Pair { line, key, value });
+    }
+
+    /// Reads a value, which may go on in the next lines.
+    fn value(&mut self, line: usize, key: &str, text: &str) -> String {
+        let Some(quotation) = unquote(text) else {
+            return self.unquoted(line, key, text);
+        };
+        let mut value = quotation.value.trim().to_owned();
+        let mut rest = quotation.rest;
+        match quotation.fault {
+            Some(QuoteFault::Curly) => {
+                self.repair(line, format!("curly quotes of {key} read as straight ones"));
+            }
+            Some(QuoteFault::Unclosed) => match self.rest_of_quotation() {
+                Some((more, after)) => {
+                    self.repair(line, format!("lines of the value of {key} joined"));
+                    value.push_str(&more);
+                    rest = after;
+                }
+                None => self.repair(line, format!("closing quote of {key} added")),
+            },
+            None => {}
+        }
+        let rest = rest.trim();
+        if rest.starts_with('#') {
+            self.found.push(Line::Comment(rest.to_owned()));
+        } else if !rest.is_empty() {
+            let text = format!("{} after the value of {key}; leave it out", quoted(rest));
+            self.notes.push(Note::error(line, text));
+        }
+        value
+    }
+
+    fn unquoted(&mut self, line: usize, key: &str, text: &str) -> String {
+        let (value, comment) = cut_comment(text);
+        if let Some(comment) = comment {
+            self.found.push(Line::Comment(comment.to_owned()));
+        }
+        if !value.is_empty() {
+            return value.to_owned();
+        }
+        let next = self.lines.get(self.at).copied().unwrap_or_default();
+        if next.is_empty() || next.starts_with('#') || next.contains('=') {
+            return String::new();
+        }
+        self.at += 1;
+        self.repair(line, format!("value of {key} taken from the next line"));
+        let next = unquote(next).map_or(next, |quotation| quotation.value);
+        next.trim_end_matches('\\').trim().to_owned()
+    }
+
+    /// Returns what stands before and after the closing quote in the next lines, and skips them.
+    fn rest_of_quotation(&mut self) -> Option<(String, &'t str)> {
+        let mut value = String::new();
+        for ahead in 0..MAX_VALUE_LINES {
+            let text = *self.lines.get(self.at + ahead)?;
+            if text.starts_with('#') || is_key(text) {
+                return None;
+            }
+            if let Some((end, rest)) = text.split_once(is_quote) {
+                value.push_str(end.trim());
+                self.at += ahead + 1;
+                return Some((value, rest));
+            }
+            value.push_str(text.trim_end_matches('\\').trim());
+        }
+        None
+    }
+
+    fn repair(&mut self, line: usize, text: String) {
+        self.notes.push(Note::repair(line, text));
+    }
+}
+
+/// Tells whether a line sets a key.
+fn is_key(text: &str) -> bool {
+    let key = text.split_once('=').map(|(key, _)| key.trim());
+    key.is_some_and(|key| is_seed(key) || RobotKey::find(key).is_some())
+}
+
+/// Cuts off a comment: `#` after white space.
+fn cut_comment(text: &str) -> (&str, Option<&str>) {
+    let mut at = 0;
+    while let Some(found) = text.get(at..).and_then(|rest| rest.find('#')) {
+        let (before, comment) = text.split_at(at + found);
+        if before.is_empty() || before.ends_with(char::is_whitespace) {
+            return (before.trim_end(), Some(comment));
+        }
+        at += found + 1;
+    }
+    (text, None)
+}

@@ -1,0 +1,359 @@
+//! The course of a run: claims URLs, begins visits as hosts allow, records what came.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::{
+    task::{JoinError, JoinSet},
+    time::MissedTickBehavior,
+};
+use url::Url;
+
+use robot_detection_store::store::{
+    ClaimedUrl, FoundUrl, PageRecord, Recorded, RunWanted, StoredRun,
+};
+
+use super::{
+    Progress, QueryVariants, SiteRobotError,
+    came::Came,
+    chains::Chains,
+    hosts::{Hosts, Job},
+    pending::Pending,
+    repeats::Repeats,
+    robots::HostRules,
+    seen::Seen,
+    visit::{Visit, Visitor},
+    visited::Visited,
+};
+
+/// How often a sign of life is given, and orders are read.
+const TICK: Duration = Duration::from_secs(1);
+
+/// URLs of a host that wait in memory when more are taken.
+pub(super) const LOW: usize = 48;
+
+/// One instance's part of a run.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is true for a while of its own"
+)]
+pub(super) struct Course {
+    pub(super) visitor: Arc<Visitor>,
+    pub(super) run: StoredRun,
+    pub(super) is_resumed: bool,
+    pub(super) began_ms: i64,
+    pub(super) position: i64,
+    pub(super) hosts: Hosts,
+    pub(super) seen: Seen,
+    pub(super) queries: QueryVariants,
+    pub(super) chains: Chains,
+    pub(super) repeats: Repeats,
+    pub(super) work: JoinSet<Result<Done, SiteRobotError>>,
+    /// Visits that have begun and not ended.
+    pub(super) active: usize,
+    /// Visits that have ended and are not recorded.
+    pub(super) unrecorded: usize,
+    pub(super) pending: Pending,
+    pub(super) is_recording: bool,
+    /// Whether URLs are being taken from the database.
+    pub(super) is_taking: bool,
+    /// Whether hosts may wait in the database that are not known here.
+    pub(super) is_look_due: bool,
+    /// Whether the database may have more to visit than was taken.
+    pub(super) may_have_more: bool,
+    pub(super) wanted: RunWanted,
+    /// Whether somebody else has ended the run.
+    pub(super) is_over: bool,
+    /// Whether pages were entered that are described and that nothing leads to any more.
+    pub(super) has_rechecked: bool,
+}
+
+/// What a task has done.
+pub(super) enum Done {
+    Rules {
+        host: Arc<str>,
+        rules: Option<Arc<HostRules>>,
+        sitemaps: Vec<FoundUrl>,
+    },
+    /// A page came: its connection is free, and it is to be read.
+    Came(Box<Came>),
+    Visited(Box<Visited>),
+    Recorded {
+        pages: usize,
+        recorded: Recorded,
+    },
+    /// Hosts have waiting URLs in the database.
+    Looked(Vec<String>),
+    Taken(Vec<ClaimedUrl>),
+}
+
+impl Course {
+    pub(super) fn new(
+        visitor: Arc<Visitor>,
+        run: StoredRun,
+        is_resumed: bool,
+        began_ms: i64,
+    ) -> Self {
+        let limits = visitor.settings().limits;
+        let max_queries = visitor.settings().max_queries;
+        let max_alike = visitor.settings().traps.max_alike;
+        Self {
+            hosts: Hosts::new(limits.site_max_connections, limits.server_delay),
+            visitor,
+            run,
+            is_resumed,
+            began_ms,
+            position: began_ms.saturating_mul(1_000_000),
+            seen: Seen::default(),
+            queries: QueryVariants::new(max_queries),
+            chains: Chains::default(),
+            repeats: Repeats::new(max_alike),
+            work: JoinSet::new(),
+            active: 0,
+            unrecorded: 0,
+            pending: Pending::new(limits.max_connections),
+            is_recording: false,
+            is_taking: false,
+            is_look_due: true,
+            may_have_more: true,
+            wanted: RunWanted::Run,
+            is_over: false,
+            has_rechecked: false,
+        }
+    }
+
+    /// Works until nothing is left; returns whether the run has come to its end.
+    pub(super) async fn go(&mut self) -> Result<bool, SiteRobotError> {
+        let mut orders = self.visitor.shared.wanted.subscribe();
+        // An order may have been given before there was anybody to hear it.
+        orders.mark_changed();
+        let mut tick = tokio::time::interval(TICK);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        tick.tick().await;
+        self.show_alive().await?;
+        loop {
+            self.fill();
+            self.begin_visits();
+            self.record();
+            if self.is_idle() {
+                if self.is_over || self.wanted == RunWanted::Stop {
+                    return Ok(false);
+                }
+                let has_nothing = self.hosts.queued() == 0 && !self.may_have_more;
+                if self.wanted == RunWanted::Run && has_nothing && self.is_done().await? {
+                    // Another instance may have entered some of them.
+                    if !self.recheck().await? && self.is_done().await? {
+                        return Ok(true);
+                    }
+                    continue;
+                }
+            }
+            let pause = self.pause();
+            tokio::select! {
+                Some(done) = self.work.join_next() => self.done(flatten(done)?),
+                changed = orders.changed() => self.order(changed, &orders).await?,
+                () = tokio::time::sleep(pause), if pause < TICK => self.pending.hurry(),
+                _ = tick.tick() => self.show_alive().await?,
+            }
+        }
+    }
+
+    /// Begins visits as connections and the hosts' pauses allow.
+    fn begin_visits(&mut self) {
+        let limits = self.visitor.settings().limits;
+        while self.wanted == RunWanted::Run
+            && !self.is_over
+            // What is not recorded is fetched again by who goes on where we were killed.
+            && self.active + self.unrecorded < limits.max_connections
+            && !self.pending.is_full()
+        {
+            let now_ms = self.now_ms();
+            let Some(job) = self.hosts.begin(now_ms) else {
+                return;
+            };
+            self.active += 1;
+            let visitor = Arc::clone(&self.visitor);
+            match job {
+                Job::Rules { host, url } => {
+                    self.work.spawn(async move {
+                        let (rules, sitemaps) = visitor.learn(&host, &url).await;
+                        Ok(Done::Rules {
+                            host,
+                            rules,
+                            sitemaps,
+                        })
+                    });
+                }
+                Job::Visit(claimed) => {
+                    self.work.spawn(async move {
+                        Ok(match visitor.visit(claimed).await? {
+                            Visit::Came(came) => Done::Came(came),
+                            Visit::Ended(visited) => Done::Visited(visited),
+                        })
+                    });
+                }
+            }
+        }
+    }
+
+    fn done(&mut self, done: Done) {
+        let now_ms = self.now_ms();
+        match done {
+            Done::Rules {
+                host,
+                rules,
+                sitemaps,
+            } => {
+                self.active -= 1;
+                let delay = rules.and_then(|rules| rules.delay());
+                self.hosts.rules_known(&host, delay, now_ms);
+                self.enter_sitemaps(sitemaps);
+            }
+            Done::Came(came) => self.read(*came, now_ms),
+            Done::Visited(visited) => self.visited(*visited, now_ms),
+            Done::Recorded { pages, recorded } => {
+                self.is_recording = false;
+                self.unrecorded -= pages;
+                self.may_have_more |= recorded.counts.found > 0;
+                self.tell(|progress| progress.counts.add(&recorded.counts));
+            }
+            Done::Looked(hosts) => self.take(hosts),
+            Done::Taken(claimed) => self.taken(claimed),
+        }
+    }
+
+    /// Has a page read; the next one of its host may be asked for meanwhile.
+    fn read(&mut self, came: Came, now_ms: i64) {
+        self.hosts.finished(came.host(), true, now_ms);
+        let visitor = Arc::clone(&self.visitor);
+        self.work.spawn(async move {
+            let visited = visitor.read(came).await?;
+            Ok(Done::Visited(Box::new(visited)))
+        });
+    }
+
+    fn visited(&mut self, visited: Visited, now_ms: i64) {
+        let Visited {
+            mut record,
+            counts,
+            holds_host,
+            was_asked,
+            hold_ms,
+            is_list,
+            look,
+        } = visited;
+        self.active -= 1;
+        self.unrecorded += 1;
+        let host = record.claimed.host.clone();
+        if let Some(until_ms) = hold_ms {
+            self.hosts.hold(&host, until_ms);
+        }
+        if holds_host {
+            self.hosts.finished(&host, was_asked, now_ms);
+        }
+        if look.is_some_and(|look| self.repeats.is_too_often(look)) {
+            record.found.clear();
+            record.links = Some(Vec::new());
+        }
+        self.keep_news(&mut record, is_list);
+        self.is_look_due |= record.found.iter().any(|it| !self.hosts.knows(&it.host));
+        tracing::debug!(
+            url = record.claimed.url,
+            status = record.status,
+            "{}",
+            record.outcome
+        );
+        self.tell(|progress| {
+            progress.count_host(&host, &counts);
+            progress.last_url.clone_from(&record.claimed.url);
+            progress.last_outcome.clone_from(&record.outcome);
+        });
+        self.pending.push(record, &counts, now_ms);
+    }
+
+    /// Leaves out what was found already, and what leads on without end.
+    fn keep_news(&mut self, record: &mut PageRecord, is_list: bool) {
+        let length = self.chains.length(&record.claimed.url);
+        let depth = record.claimed.depth;
+        let (seen, queries) = (&mut self.seen, &mut self.queries);
+        record.found.retain(|found| {
+            let is_step = found.depth <= depth;
+            if is_step && !Chains::goes_on(length, is_list) {
+                return false;
+            }
+            let is_news = seen.is_news(&found.url, found.depth)
+                // Only queries are counted.
+                && (!found.url.contains('?')
+                    || Url::parse(&found.url).is_ok_and(|url| queries.admits(&url)));
+            if is_step && is_news {
+                self.chains.note(&found.url, length);
+            }
+            is_news
+        });
+    }
+
+    /// Enters sitemaps as if a page had them; the host's first URL stands for it.
+    fn enter_sitemaps(&mut self, sitemaps: Vec<FoundUrl>) {
+        if sitemaps.is_empty() {
+            return;
+        }
+        let visitor = Arc::clone(&self.visitor);
+        let (run_id, position) = (self.run.run_id, self.position);
+        self.unrecorded += 1;
+        self.work.spawn(async move {
+            let settings = visitor.settings();
+            let entered = settings
+                .store
+                .enter_urls(&settings.site, run_id, position, &sitemaps);
+            let mut recorded = Recorded::default();
+            recorded.counts.found = entered.await?;
+            Ok(Done::Recorded { pages: 1, recorded })
+        });
+    }
+
+    fn is_idle(&self) -> bool {
+        let is_busy = self.is_recording || self.is_taking;
+        self.active == 0 && self.unrecorded == 0 && !is_busy && self.pending.is_empty()
+    }
+
+    /// Returns how long nothing can begin.
+    fn pause(&self) -> Duration {
+        let next_ms = self
+            .hosts
+            .next_ms()
+            .filter(|_| self.wanted == RunWanted::Run);
+        let pause_ms = next_ms.map_or(i64::MAX, |next_ms| next_ms.saturating_sub(self.now_ms()));
+        let pause = Duration::from_millis(u64::try_from(pause_ms).unwrap_or(0));
+        // Something is due and cannot begin: a task has to end first.
+        let pause = if pause.is_zero() { TICK } else { pause };
+        let due_ms = self.pending.due_ms().filter(|_| !self.is_recording);
+        let wait_ms = due_ms.map(|due_ms| due_ms.saturating_sub(self.now_ms()));
+        match wait_ms.map(|wait_ms| u64::try_from(wait_ms).unwrap_or(0)) {
+            Some(wait_ms) => pause.min(Duration::from_millis(wait_ms)),
+            None => pause,
+        }
+    }
+
+    pub(super) fn tell(&self, change: impl FnOnce(&mut Progress)) {
+        self.visitor.shared.progress.send_modify(|progress| {
+            change(progress);
+            progress.run_id = self.run.run_id;
+            progress.is_resumed = self.is_resumed;
+            progress.started_ms = self.began_ms;
+            progress.now_ms = self.now_ms();
+            progress.waiting = self.hosts.queued();
+            progress.active = self.active;
+        });
+    }
+
+    pub(super) fn now_ms(&self) -> i64 {
+        self.visitor.settings().clock.now_ms()
+    }
+}
+
+fn flatten(done: Result<Result<Done, SiteRobotError>, JoinError>) -> Result<Done, SiteRobotError> {
+    done.unwrap_or_else(|error| {
+        Err(SiteRobotError::Worker {
+            reason: error.to_string(),
+        })
+    })
+}

@@ -1,0 +1,87 @@
+//! Where a page is found now that moved, or that our settings leave out.
+
+use url::Url;
+
+use robot_detection_store::store::{Loss, LostDescription, StoreError};
+
+use super::{
+    ending::Ending,
+    losses::{Elsewhere, are_one_site},
+    settings::Settings,
+    starts::{End, end_of, is_described},
+    tally::Tally,
+};
+
+impl Ending<'_> {
+    /// Finds a page that moved where its redirects lead.
+    pub(super) async fn behind_redirects(
+        &self,
+        lost: &LostDescription,
+        tally: &mut Tally,
+    ) -> Result<Elsewhere, StoreError> {
+        let Settings { store, site, .. } = self.settings;
+        let run_id = self.run.run_id;
+        let Some(known) = store.known_url(site, &lost.url).await? else {
+            return Ok(Elsewhere::Behind);
+        };
+        let end = end_of(self.settings, run_id, &lost.url, &known).await?;
+        let (End::Met(to, _) | End::Unmet(to)) = &end;
+        tally.count_target(to);
+        Ok(match end {
+            End::Unmet(to) => {
+                let urls = (Url::parse(&lost.url), Url::parse(&to));
+                let is_lasting = matches!(lost.status, Some(301 | 308));
+                let is_out = |to: &Url| self.settings.scope.check_host(to).is_err();
+                match urls {
+                    (Ok(from), Ok(to))
+                        if is_lasting && is_out(&to) && !are_one_site(&from, &to) =>
+                    {
+                        Elsewhere::AwayForGood
+                    }
+                    _ => Elsewhere::Away,
+                }
+            }
+            End::Met(to, there) => {
+                let is_known = store.description(site, &to).await?.is_some();
+                if is_described(&there) && (!there.asks_password || is_known) {
+                    Elsewhere::Described
+                } else if there.status.is_none()
+                    || there.asks_password
+                    || matches!(there.loss, Some(Loss::Login | Loss::Locked | Loss::Missing))
+                {
+                    Elsewhere::Behind
+                } else {
+                    Elsewhere::Nowhere
+                }
+            }
+        })
+    }
+
+    /// Looks for a page that our settings leave out under a starting point: the site may have
+    /// another scheme, another name, or be asked at another place now.
+    pub(super) async fn at_a_start(&self, lost: &LostDescription) -> Result<Elsewhere, StoreError> {
+        let Settings {
+            store,
+            site,
+            starts,
+            ..
+        } = self.settings;
+        let Ok(url) = Url::parse(&lost.url) else {
+            return Ok(Elsewhere::Nowhere);
+        };
+        let below = url.as_str().get(url.origin().ascii_serialization().len()..);
+        for start in starts {
+            let origin = start.url.origin();
+            if origin == url.origin() {
+                continue;
+            }
+            let twin = format!("{}{}", origin.ascii_serialization(), below.unwrap_or("/"));
+            let known = store.known_url(site, &twin).await?;
+            let is_here = |run_id| run_id == self.run.run_id;
+            if known.is_some_and(|known| is_here(known.run_id) && is_described(&known)) {
+                return Ok(Elsewhere::Described);
+            }
+        }
+        Ok(Elsewhere::Nowhere)
+    }
+}

@@ -1,0 +1,290 @@
+//! A run has visited everything: what it brought is judged, and published or held back.
+
+use std::{fmt, future::Future, pin::Pin, time::Duration};
+
+use url::Url;
+
+use robot_detection_store::store::{
+    Loss, LostDescription, RunState, Staged, StagedChange, StoreError, StoredRun,
+};
+
+use super::{
+    SiteRobotError, Summary, duplicates,
+    losses::{Beside, Came, Fate, fate, fate_of_moved, reason},
+    scope::host_key,
+    settings::Settings,
+    starts::{doubt_of_starts, max_depth},
+    tally::Tally,
+};
+
+/// Lost descriptions that are looked at together.
+const PIECE: u32 = 500;
+
+/// URLs that said different things and say the same now, from which on they are one page.
+const ALIKE: u32 = 3;
+
+/// Pause before it is looked again whether another process has ended a run.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Whether whoever runs the robot may still publish.
+pub type MayPublish<'t> =
+    dyn Fn() -> Pin<Box<dyn Future<Output = bool> + Send + 't>> + Send + Sync + 't;
+
+/// On which terms a run is published.
+#[derive(Default)]
+pub struct Terms<'t> {
+    /// Whether its results are in force whatever they are.
+    pub accept: bool,
+    /// Asked before anything is published; without it nobody else runs the robot.
+    pub may_publish: Option<&'t MayPublish<'t>>,
+}
+
+impl fmt::Debug for Terms<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut terms = f.debug_struct("Terms");
+        terms.field("accept", &self.accept).finish_non_exhaustive()
+    }
+}
+
+/// End of a run.
+pub(super) struct Ending<'r> {
+    pub(super) settings: &'r Settings,
+    pub(super) run: &'r StoredRun,
+}
+
+/// Puts the results of a site's last run in force, where they are held back.
+pub(super) async fn accept(settings: &Settings) -> Result<Option<Summary>, SiteRobotError> {
+    let last = settings.store.runs(&settings.site, 1).await?;
+    let Some(run) = last.first().filter(|run| run.state == RunState::Held) else {
+        return Ok(None);
+    };
+    let terms = Terms {
+        accept: true,
+        may_publish: None,
+    };
+    let ending = Ending::new(settings, run);
+    let now_ms = settings.clock.now_ms();
+    ending.publish_or_hold(&terms, now_ms).await.map(Some)
+}
+
+/// Puts what the open run has brought so far in force, unless a login may have answered.
+pub(super) async fn publish_so_far(settings: &Settings) -> Result<(), SiteRobotError> {
+    let (store, site) = (&settings.store, &settings.site);
+    let Some(run) = store.open_run(site).await? else {
+        return Ok(());
+    };
+    let is_doubtful = doubt_of_starts(settings, run.run_id).await?.is_some()
+        || store.stages_logins(site, run.run_id).await?
+        || !store
+            .alike_contents(site, run.run_id, ALIKE)
+            .await?
+            .is_empty();
+    if !is_doubtful {
+        let now_ms = settings.clock.now_ms();
+        let what = Staged::Saved;
+        store.publish_staged(site, run.run_id, what, now_ms).await?;
+    }
+    Ok(())
+}
+
+impl<'r> Ending<'r> {
+    pub(super) fn new(settings: &'r Settings, run: &'r StoredRun) -> Self {
+        Self { settings, run }
+    }
+
+    /// Publishes what the run brought; holds it back where it says too little of the site.
+    pub(super) async fn publish_or_hold(
+        &self,
+        terms: &Terms<'_>,
+        now_ms: i64,
+    ) -> Result<Summary, SiteRobotError> {
+        let Settings { store, site, .. } = self.settings;
+        let run_id = self.run.run_id;
+        if let Some(ended) = self.ended_elsewhere(terms).await? {
+            return self.summary(ended).await;
+        }
+        duplicates::withdraw(self.settings, self.run).await?;
+        let shown = store.description_count(site).await?;
+        let tally = self.tally(terms.accept, now_ms).await?;
+        // To go through a large heaven takes a while.
+        if let Some(ended) = self.ended_elsewhere(terms).await? {
+            return self.summary(ended).await;
+        }
+        if let Some(why) = tally.doubt(shown, &self.starts()).filter(|_| !terms.accept) {
+            let hidden = store.publish_staged(site, run_id, Staged::Hidden, now_ms);
+            let hidden = hidden.await?;
+            let run = store.hold_run(run_id, &why, hidden, now_ms).await?;
+            tracing::warn!(site, "the results of {site} are held back: {why}");
+            return self.summary(run).await;
+        }
+        if terms.accept {
+            store.accept_logins(site, run_id).await?;
+        } else {
+            let alike: Vec<String> = tally.alike.into_iter().map(|(hash, _)| hash).collect();
+            store.discard_doubtful(site, run_id, &alike).await?;
+        }
+        let gone = store.publish_staged(site, run_id, Staged::All, now_ms);
+        let gone = gone.await?;
+        let run = if self.run.state == RunState::Held {
+            store.accept_run(site, run_id, gone).await?
+        } else {
+            store.finish_run(site, run_id, gone, now_ms).await?
+        };
+        self.summary(run).await
+    }
+
+    /// Waits until this process may publish; returns the run where another one has ended it.
+    async fn ended_elsewhere(&self, terms: &Terms<'_>) -> Result<Option<StoredRun>, StoreError> {
+        loop {
+            let run = self.settings.store.run(self.run.run_id).await?;
+            if run.finished_ms.is_some() && self.run.state != RunState::Held {
+                return Ok(Some(run));
+            }
+            match terms.may_publish {
+                Some(may_publish) if !may_publish().await => tokio::time::sleep(LOOK).await,
+                _ => return Ok(None),
+            }
+        }
+    }
+
+    async fn summary(&self, run: StoredRun) -> Result<Summary, SiteRobotError> {
+        let Settings { store, site, .. } = self.settings;
+        let mut summary = Summary::of(run);
+        summary.failed_starts = self.failed_starts().await?;
+        summary.missing = store.description_states(site).await?.missing;
+        summary.shown = store.description_count(site).await?;
+        Ok(summary)
+    }
+
+    /// Goes through what is in force and was not described: stages what becomes of each, and
+    /// counts it.
+    async fn tally(&self, is_accepted: bool, now_ms: i64) -> Result<Tally, StoreError> {
+        let Settings { store, site, .. } = self.settings;
+        let run_id = self.run.run_id;
+        let mut tally = Tally::default();
+        if !is_accepted {
+            tally.alike = store.alike_contents(site, run_id, ALIKE).await?;
+            tally.start = doubt_of_starts(self.settings, run_id).await?;
+            if tally.start.is_none() {
+                tally.start = self.doubt_of_alike(&tally.alike).await?;
+            }
+        }
+        let hosts = store.answering_hosts(site, run_id).await?;
+        let mut after = String::new();
+        loop {
+            let piece = store.lost_descriptions(site, run_id, &after, PIECE).await?;
+            let Some(last) = piece.last() else {
+                return Ok(tally);
+            };
+            after.clone_from(&last.url);
+            let mut changes = Vec::new();
+            for lost in &piece {
+                let beside = self.beside(lost, &hosts, &tally, is_accepted);
+                let fate = self.fate(lost, &beside, &mut tally).await?;
+                tally.count(&lost.url, reason(lost, &beside), &fate);
+                let reason = reason(lost, &beside).to_owned();
+                changes.extend(change(&fate).map(|it| (lost.url.clone(), it, reason)));
+            }
+            store.stage_changes(site, run_id, &changes, now_ms).await?;
+        }
+    }
+
+    /// Returns why what came is no site: a starting point says what many other pages say now.
+    async fn doubt_of_alike(&self, alike: &[(String, u64)]) -> Result<Option<String>, StoreError> {
+        let Settings { store, site, .. } = self.settings;
+        for start in self.starts() {
+            let known = store.known_url(site, start).await?;
+            let hash = known.and_then(|known| known.content_hash);
+            let same = alike.iter().find(|(it, _)| Some(it) == hash.as_ref());
+            if let Some((_, count)) = same {
+                return Ok(Some(format!(
+                    "the starting point {start} and others, {count} in all, said different things \
+                     and say the same now, as where a site is closed for a while: look at it and \
+                     run again"
+                )));
+            }
+        }
+        Ok(None)
+    }
+
+    fn beside(
+        &self,
+        lost: &LostDescription,
+        hosts: &[String],
+        tally: &Tally,
+        is_accepted: bool,
+    ) -> Beside {
+        let host = Url::parse(&lost.url).map(|url| host_key(&url));
+        let max = max_depth(self.settings);
+        Beside {
+            run_id: self.run.run_id,
+            host_answers: host.is_ok_and(|host| hosts.contains(&host)),
+            is_too_deep: max.is_some_and(|max| lost.depth.is_some_and(|depth| depth > max)),
+            came: if is_accepted {
+                Came::Accepted
+            } else if tally.is_alike(lost.content_hash.as_deref()) {
+                Came::InPlaceOfMany
+            } else {
+                Came::AsSaid
+            },
+        }
+    }
+
+    async fn fate(
+        &self,
+        lost: &LostDescription,
+        beside: &Beside,
+        tally: &mut Tally,
+    ) -> Result<Fate, StoreError> {
+        if let Some(fate) = fate(lost, beside) {
+            return Ok(fate);
+        }
+        let Some(loss) = lost.loss else {
+            return Ok(Fate::Missing);
+        };
+        let elsewhere = if loss == Loss::Moved {
+            self.behind_redirects(lost, tally).await?
+        } else {
+            self.at_a_start(lost).await?
+        };
+        Ok(fate_of_moved(loss, elsewhere))
+    }
+
+    fn starts(&self) -> Vec<&str> {
+        let starts = self.settings.starts.iter();
+        starts.map(|start| start.url.as_str()).collect()
+    }
+
+    /// Returns starting points with what became of each: all if none was answered well, else
+    /// those that did not answer.
+    async fn failed_starts(&self) -> Result<Vec<(String, String)>, StoreError> {
+        let Settings { store, site, .. } = self.settings;
+        let (mut failed, mut is_any_good) = (Vec::new(), false);
+        for start in self.starts() {
+            let known = store.known_url(site, start).await?;
+            let known = known.as_ref();
+            let is_down = known.is_some_and(|known| known.loss == Some(Loss::Missing));
+            let status = known.and_then(|known| known.status);
+            let is_good = !is_down && status.is_some_and(|status| status < 400);
+            is_any_good |= is_good;
+            if !is_good {
+                let outcome = known.and_then(|known| known.outcome.clone());
+                failed.push((start.to_owned(), outcome.unwrap_or_default(), is_down));
+            }
+        }
+        failed.retain(|(.., is_down)| *is_down || !is_any_good);
+        let failed = failed
+            .into_iter()
+            .map(|(start, outcome, _)| (start, outcome));
+        Ok(failed.collect())
+    }
+}
+
+fn change(fate: &Fate) -> Option<StagedChange> {
+    match fate {
+        Fate::Stays => None,
+        Fate::Hidden => Some(StagedChange::Hide),
+        Fate::Goes | Fate::Replaced | Fate::Forgotten => Some(StagedChange::Remove),
+        Fate::Missing | Fate::Doubtful => Some(StagedChange::Miss),
+    }
+}

@@ -1,0 +1,248 @@
+//! Links become URLs to visit, or are given up with a reason.
+
+use std::collections::HashMap;
+
+use url::{Position, Url};
+
+use crate::document::{LinkKind, has_session, resolve, without_session};
+use crate::filter::FoundLink;
+use robot_detection_store::store::{ClaimedUrl, FoundUrl};
+
+use super::{
+    Rejection, Step, effect, known_links::KnownLinks, scope::host_key, settings::Settings, trap,
+};
+
+/// Longest URL that is visited; `PostgreSQL` has a limit for keys.
+pub(super) const MAX_URL_BYTES: usize = 2_000;
+
+/// Link that was taken: where it leads, and how much farther that is.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Taken {
+    pub(super) url: String,
+    /// 0 for what belongs to the page (frames, redirects, entries of sitemaps), else 1.
+    pub(super) steps: u32,
+}
+
+impl Taken {
+    /// Returns it as it is kept for a visit that brings no page.
+    pub(super) fn line(&self) -> String {
+        format!("{} {}", self.steps, self.url)
+    }
+
+    pub(super) fn of_line(line: &str) -> Option<Self> {
+        let (steps, url) = line.split_once(' ')?;
+        let steps = steps.parse().ok().filter(|steps| *steps <= 1)?;
+        let url = url.to_owned();
+        Some(Self { url, steps })
+    }
+}
+
+/// Takes the links of a page that lead to where the robot may go.
+pub(super) fn take(
+    settings: &Settings,
+    known: &KnownLinks,
+    base: &Url,
+    links: &[FoundLink],
+) -> Vec<Taken> {
+    let here = &base[..Position::BeforePath];
+    let mut taken = Vec::new();
+    for link in links {
+        if link.is_nofollow && settings.obeys.rel_nofollow {
+            continue;
+        }
+        let belongs = matches!(link.kind, Some(LinkKind::Frame | LinkKind::Refresh));
+        let steps = u32::from(!belongs);
+        let url = known.of(here, &link.url, || to_visit(settings, base, &link.url));
+        if let Some(url) = url {
+            taken.push(Taken { url, steps });
+        }
+    }
+    taken
+}
+
+/// Returns the URL of a link, if it may be visited as far as scope and traps go.
+pub(super) fn to_visit(settings: &Settings, base: &Url, link: &str) -> Option<String> {
+    let url = in_form(settings, resolve(base, link)?);
+    check(settings, &url).ok()?;
+    Some(url.into())
+}
+
+/// Returns a URL without its session's number, and on the host that stands for its like.
+pub(super) fn in_form(settings: &Settings, mut url: Url) -> Url {
+    let is_alias = |alias: &&(Url, Url)| is_same_site(&url, &alias.0);
+    if let Some((_, site)) = settings.aliases.iter().find(is_alias) {
+        move_to_site(&mut url, site);
+    }
+    if settings.unites_hosts {
+        unite_hosts(&mut url);
+    }
+    if has_session(&url) {
+        return without_session(&url);
+    }
+    url
+}
+
+/// Puts a URL on the site of another one; path and query stay.
+pub fn move_to_site(url: &mut Url, site: &Url) {
+    // All are HTTP URLs, which have each of these.
+    let _ = url.set_scheme(site.scheme());
+    let _ = url.set_host(site.host_str());
+    let _ = url.set_port(site.port());
+}
+
+fn is_same_site(url: &Url, other: &Url) -> bool {
+    url.host_str() == other.host_str()
+        && url.port_or_known_default() == other.port_or_known_default()
+        && url.scheme() == other.scheme()
+}
+
+/// Turns `www123.example.com` into `www.example.com` (Sun 7.1 `smart-host-heuristics`).
+pub(super) fn unite_hosts(url: &mut Url) {
+    let first_and_rest = url.host_str().and_then(|host| host.split_once('.'));
+    let Some((first, rest)) = first_and_rest else {
+        return;
+    };
+    let number = first.strip_prefix("www").unwrap_or_default();
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    if is_number && rest.contains('.') {
+        let host = format!("www.{rest}");
+        // It was a host before, and is shorter now.
+        let _ = url.set_host(Some(&host));
+    }
+}
+
+/// Judges a URL by what is known without asking anybody.
+pub(super) fn check(settings: &Settings, url: &Url) -> Result<(), Rejection> {
+    let length = url.as_str().len();
+    if length > MAX_URL_BYTES {
+        let reason = format!("it has {length} bytes, more than {MAX_URL_BYTES}");
+        return Err(Rejection::new(Step::Url, reason));
+    }
+    settings.scope.check(url)?;
+    let is_start = settings.starts.iter().any(|start| start.url == *url);
+    if is_start {
+        return Ok(());
+    }
+    if let Some(effect) = effect(url) {
+        return Err(Rejection::new(Step::Trap, effect.to_string()));
+    }
+    let trap = trap(url, &settings.traps, this_year(settings.clock.now_ms()));
+    match trap {
+        Some(trap) => Err(Rejection::new(Step::Trap, trap.to_string())),
+        None => Ok(()),
+    }
+}
+
+/// Returns the year, to the day but for leap days.
+fn this_year(now_ms: i64) -> i32 {
+    const YEAR_MS: i64 = 31_556_952_000;
+    i32::try_from(1970 + now_ms.div_euclid(YEAR_MS)).unwrap_or(i32::MAX)
+}
+
+/// Returns what was found on a page, as the frontier takes it; too deep is left out.
+pub(super) fn found(claimed: &ClaimedUrl, taken: &[Taken]) -> Vec<FoundUrl> {
+    let mut all = Vec::new();
+    let here = origin(&claimed.url);
+    let host = |url: &str| match here {
+        Some(here) if url.strip_prefix(here).is_some_and(is_path) => Some(claimed.host.clone()),
+        _ => Some(host_key(&Url::parse(url).ok()?)),
+    };
+    for link in taken {
+        let depth = claimed.depth.saturating_add(link.steps);
+        let is_too_deep = claimed.max_depth.is_some_and(|max| depth > max);
+        if is_too_deep || link.url == claimed.url {
+            continue;
+        }
+        if let Some(host) = host(&link.url) {
+            all.push(FoundUrl {
+                host,
+                url: link.url.clone(),
+                depth,
+                max_depth: claimed.max_depth,
+                found_on: claimed.url.clone(),
+            });
+        }
+    }
+    all
+}
+
+/// Each URL once, as near as it is.
+pub(super) fn unique(mut taken: Vec<Taken>) -> Vec<Taken> {
+    let mut nearest: HashMap<&str, u32> = HashMap::with_capacity(taken.len());
+    for link in &taken {
+        let steps = nearest.entry(&link.url).or_insert(link.steps);
+        *steps = link.steps.min(*steps);
+    }
+    // The first of a URL is told of; the others find nothing left.
+    let steps: Vec<Option<u32>> = taken.iter().map(|it| nearest.remove(&*it.url)).collect();
+    let mut steps = steps.into_iter();
+    taken.retain_mut(|link| {
+        let nearest = steps.next().flatten();
+        link.steps = nearest.unwrap_or(link.steps);
+        nearest.is_some()
+    });
+    taken
+}
+
+/// Returns a URL up to its path, without the slash.
+fn origin(url: &str) -> Option<&str> {
+    let (scheme, rest) = url.split_once("://")?;
+    let length = scheme.len() + "://".len() + rest.find('/')?;
+    url.get(..length)
+}
+
+fn is_path(rest: &str) -> bool {
+    rest.starts_with('/')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_put_on_another_site() {
+        for (url, site, expected) in [
+            (
+                "http://127.0.0.1:3000/a?b#c",
+                "https://h.example/x",
+                "https://h.example/a?b#c",
+            ),
+            (
+                "https://h.example/",
+                "http://127.0.0.1:3000/",
+                "http://127.0.0.1:3000/",
+            ),
+            (
+                "http://a.example/",
+                "https://a.example:80/",
+                "https://a.example:80/",
+            ),
+            (
+                "https://a.example:80/",
+                "http://a.example/",
+                "http://a.example/",
+            ),
+        ] {
+            let mut url = url.parse().unwrap();
+            move_to_site(&mut url, &site.parse().unwrap());
+            assert_eq!(url.as_str(), expected);
+        }
+    }
+
+    #[test]
+    fn hosts_that_take_turns_are_one() {
+        for (host, expected) in [
+            ("www123.example.com", "www.example.com"),
+            ("www1.example.com:81", "www.example.com:81"),
+            ("www.example.com", "www.example.com"),
+            ("www1.local", "www1.local"),
+            ("www1a.example.com", "www1a.example.com"),
+            ("web1.example.com", "web1.example.com"),
+            ("127.0.0.1", "127.0.0.1"),
+        ] {
+            let mut url = format!("http://{host}/a").parse().unwrap();
+            unite_hosts(&mut url);
+            assert_eq!(url.as_str(), format!("http://{expected}/a"));
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! Whose turn it is: connections of each host, and the pause between two visits.
+//!
+//! A plain scheduler: it is told the time and never waits itself.
+
+use std::{
+    collections::{BTreeSet, HashMap, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
+
+use robot_detection_store::store::ClaimedUrl;
+
+/// URLs that wait in memory, by host.
+///
+/// A host's robots.txt is read before anything else of it. While it asks for a
+/// pause, it gets one connection, and the next visit begins when the pause after
+/// the last one is over.
+#[derive(Debug)]
+pub(super) struct Hosts {
+    max_connections: usize,
+    server_delay: Duration,
+    by_name: HashMap<Arc<str>, Host>,
+    /// Hosts that something may begin at: when, whose turn, which.
+    ready: BTreeSet<(i64, u64, Arc<str>)>,
+    turns: u64,
+    queued: usize,
+}
+
+/// What begins now.
+#[derive(Debug)]
+pub(super) enum Job {
+    /// The host's rules are to be read; the URL is one of its own.
+    Rules {
+        /// Host and port.
+        host: Arc<str>,
+        /// URL that waits for the rules.
+        url: String,
+    },
+    /// The URL is to be visited.
+    Visit(ClaimedUrl),
+}
+
+#[derive(Debug)]
+struct Host {
+    queue: VecDeque<ClaimedUrl>,
+    rules: Rules,
+    delay_ms: i64,
+    connections: usize,
+    /// When the next visit may begin.
+    next_ms: i64,
+    /// Its entry among those that are ready.
+    turn: Option<(i64, u64)>,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Rules {
+    Unknown,
+    Asked,
+    Known,
+}
+
+impl Hosts {
+    /// Creates an empty scheduler: connections of a host, pause between two visits of it.
+    pub(super) fn new(max_connections: usize, server_delay: Duration) -> Self {
+        Self {
+            max_connections: max_connections.max(1),
+            server_delay,
+            by_name: HashMap::new(),
+            ready: BTreeSet::new(),
+            turns: 0,
+            queued: 0,
+        }
+    }
+
+    /// Adds a URL at the end of its host's queue.
+    pub(super) fn push(&mut self, claimed: ClaimedUrl) {
+        let host: Arc<str> = claimed.host.as_str().into();
+        let delay_ms = milliseconds(self.server_delay);
+        let entry = self.by_name.entry(Arc::clone(&host)).or_insert(Host {
+            queue: VecDeque::new(),
+            rules: Rules::Unknown,
+            delay_ms,
+            connections: 0,
+            next_ms: i64::MIN,
+            turn: None,
+        });
+        entry.queue.push_back(claimed);
+        self.queued += 1;
+        self.line_up(&host);
+    }
+
+    /// Returns what may begin now, if anything may.
+    ///
+    /// It occupies a connection of its host until [`Self::rules_known`] or
+    /// [`Self::finished`].
+    pub(super) fn begin(&mut self, now_ms: i64) -> Option<Job> {
+        let (due_ms, turn, host) = self.ready.first()?.clone();
+        if due_ms > now_ms {
+            return None;
+        }
+        self.ready.remove(&(due_ms, turn, Arc::clone(&host)));
+        let entry = self.by_name.get_mut(&host)?;
+        entry.turn = None;
+        entry.connections += 1;
+        let job = if entry.rules == Rules::Unknown {
+            entry.rules = Rules::Asked;
+            let url = entry.queue.front().map(|first| first.url.clone())?;
+            Some(Job::Rules {
+                host: Arc::clone(&host),
+                url,
+            })
+        } else {
+            self.queued = self.queued.saturating_sub(1);
+            entry.queue.pop_front().map(Job::Visit)
+        };
+        self.line_up(&host);
+        job
+    }
+
+    /// Notes that a host's rules have been read, and the pause that they ask for.
+    pub(super) fn rules_known(&mut self, host: &str, asked: Option<Duration>, now_ms: i64) {
+        let delay = self.server_delay.max(asked.unwrap_or_default());
+        if let Some(entry) = self.by_name.get_mut(host) {
+            entry.rules = Rules::Known;
+            entry.delay_ms = milliseconds(delay);
+        }
+        self.finished(host, true, now_ms);
+    }
+
+    /// Notes that a connection is free again; a URL that was not asked for costs no pause.
+    pub(super) fn finished(&mut self, host: &str, was_asked: bool, now_ms: i64) {
+        let Some((name, entry)) = self.by_name.get_key_value(host) else {
+            return;
+        };
+        let (name, delay_ms) = (Arc::clone(name), entry.delay_ms);
+        if let Some(entry) = self.by_name.get_mut(host) {
+            entry.connections = entry.connections.saturating_sub(1);
+            if was_asked {
+                entry.next_ms = entry.next_ms.max(now_ms.saturating_add(delay_ms));
+            }
+        }
+        self.line_up(&name);
+    }
+
+    /// Keeps away from a host until a moment, as it has asked (`Retry-After`).
+    pub(super) fn hold(&mut self, host: &str, until_ms: i64) {
+        let Some((name, _)) = self.by_name.get_key_value(host) else {
+            return;
+        };
+        let name = Arc::clone(name);
+        if let Some(entry) = self.by_name.get_mut(host) {
+            entry.next_ms = entry.next_ms.max(until_ms);
+        }
+        self.line_up(&name);
+    }
+
+    /// Returns when something may begin without anything ending before.
+    pub(super) fn next_ms(&self) -> Option<i64> {
+        self.ready.first().map(|(due_ms, ..)| *due_ms)
+    }
+
+    /// Returns how many URLs wait.
+    pub(super) fn queued(&self) -> usize {
+        self.queued
+    }
+
+    /// Returns how many URLs of a host wait.
+    pub(super) fn queued_of(&self, host: &str) -> usize {
+        self.by_name.get(host).map_or(0, |entry| entry.queue.len())
+    }
+
+    /// Tells whether a host had URLs before.
+    pub(super) fn knows(&self, host: &str) -> bool {
+        self.by_name.contains_key(host)
+    }
+
+    /// Tells whether less than so many URLs wait of any host, or of none at all.
+    pub(super) fn is_any_below(&self, count: usize) -> bool {
+        self.by_name.is_empty() || self.by_name.values().any(|host| host.queue.len() < count)
+    }
+
+    /// Puts a host in its place among those that are ready.
+    fn line_up(&mut self, host: &Arc<str>) {
+        let Some(entry) = self.by_name.get_mut(host) else {
+            return;
+        };
+        if let Some((due_ms, turn)) = entry.turn.take() {
+            self.ready.remove(&(due_ms, turn, Arc::clone(host)));
+        }
+        let most = match (entry.rules, entry.delay_ms) {
+            (Rules::Asked, _) => 0,
+            (Rules::Known, 0) => self.max_connections,
+            (Rules::Unknown | Rules::Known, _) => 1,
+        };
+        if !entry.queue.is_empty() && entry.connections < most {
+            self.turns += 1;
+            let turn = (entry.next_ms, self.turns);
+            entry.turn = Some(turn);
+            self.ready.insert((turn.0, turn.1, Arc::clone(host)));
+        }
+    }
+}
+
+fn milliseconds(duration: Duration) -> i64 {
+    // What is less than a millisecond is still a pause.
+    let rounded_up = duration.as_micros().div_ceil(1_000);
+    i64::try_from(rounded_up).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hosts(max_connections: usize, delay_ms: u64) -> Hosts {
+        Hosts::new(max_connections, Duration::from_millis(delay_ms))
+    }
+
+    fn fill(hosts: &mut Hosts, host: &str, count: usize) {
+        for number in 0..count {
+            hosts.push(ClaimedUrl::new(format!("http://{host}/{number}"), host));
+        }
+    }
+
+    fn visit(hosts: &mut Hosts, now_ms: i64) -> Option<String> {
+        match hosts.begin(now_ms)? {
+            Job::Visit(claimed) => Some(claimed.url),
+            Job::Rules { host, .. } => Some(format!("rules of {host}")),
+        }
+    }
+
+    /// Reads the rules of a host that has just been filled.
+    fn know(hosts: &mut Hosts, host: &str, asked: Option<u64>) {
+        let rules = visit(hosts, 0);
+        assert_eq!(rules, Some(format!("rules of {host}")));
+        hosts.rules_known(host, asked.map(Duration::from_millis), 0);
+    }
+
+    #[test]
+    fn nothing_is_visited_before_the_rules_are_known() {
+        let mut hosts = hosts(2, 0);
+        fill(&mut hosts, "a", 3);
+        assert_eq!(visit(&mut hosts, 0).unwrap(), "rules of a");
+        assert_eq!(visit(&mut hosts, 1_000_000), None);
+        hosts.rules_known("a", None, 5);
+        assert_eq!(visit(&mut hosts, 5).unwrap(), "http://a/0");
+        assert_eq!(hosts.queued(), 2);
+    }
+
+    #[test]
+    fn a_host_gets_so_many_connections() {
+        let mut hosts = hosts(2, 0);
+        fill(&mut hosts, "a", 4);
+        know(&mut hosts, "a", None);
+        assert!(visit(&mut hosts, 0).is_some() && visit(&mut hosts, 0).is_some());
+        assert_eq!((visit(&mut hosts, 0), hosts.next_ms()), (None, None));
+        hosts.finished("a", true, 0);
+        assert_eq!(visit(&mut hosts, 0).unwrap(), "http://a/2");
+        assert_eq!(visit(&mut hosts, 0), None);
+    }
+
+    #[test]
+    fn hosts_take_turns() {
+        let mut hosts = hosts(9, 0);
+        fill(&mut hosts, "a", 2);
+        know(&mut hosts, "a", None);
+        fill(&mut hosts, "b", 2);
+        know(&mut hosts, "b", None);
+        let order: Vec<_> = std::iter::from_fn(|| visit(&mut hosts, 0)).collect();
+        let urls = ["http://a/0", "http://b/0", "http://a/1", "http://b/1"];
+        assert_eq!(order, urls);
+    }
+
+    #[test]
+    fn the_pause_begins_when_the_last_visit_has_ended() {
+        let mut hosts = hosts(2, 100);
+        fill(&mut hosts, "a", 3);
+        know(&mut hosts, "a", Some(2_000));
+        assert_eq!(
+            (visit(&mut hosts, 1_999), hosts.next_ms()),
+            (None, Some(2_000))
+        );
+        assert!(visit(&mut hosts, 2_000).is_some());
+        assert_eq!(visit(&mut hosts, 9_000), None, "one connection only");
+        hosts.finished("a", true, 2_700);
+        assert_eq!(hosts.next_ms(), Some(4_700));
+        assert_eq!(visit(&mut hosts, 4_699), None);
+        assert!(visit(&mut hosts, 4_700).is_some());
+    }
+
+    #[test]
+    fn the_longer_of_the_two_pauses_counts() {
+        for (own, asked, due_ms) in [
+            (500, Some(200), 500),
+            (200, Some(500), 500),
+            (200, None, 200),
+        ] {
+            let mut hosts = hosts(2, own);
+            fill(&mut hosts, "a", 1);
+            know(&mut hosts, "a", asked);
+            assert_eq!(hosts.next_ms(), Some(due_ms));
+        }
+    }
+
+    #[test]
+    fn what_was_not_asked_for_costs_no_pause() {
+        let mut hosts = hosts(2, 1_000);
+        fill(&mut hosts, "a", 2);
+        know(&mut hosts, "a", None);
+        assert!(visit(&mut hosts, 1_000).is_some());
+        hosts.finished("a", false, 1_001);
+        assert!(visit(&mut hosts, 1_001).is_some());
+    }
+
+    #[test]
+    fn a_host_that_asks_for_it_is_left_alone_and_others_are_not() {
+        let mut hosts = hosts(2, 0);
+        fill(&mut hosts, "a", 3);
+        know(&mut hosts, "a", None);
+        fill(&mut hosts, "b", 1);
+        know(&mut hosts, "b", None);
+        assert_eq!(visit(&mut hosts, 0).unwrap(), "http://a/0");
+        hosts.hold("a", 60_000);
+        hosts.finished("a", true, 10);
+        assert_eq!(visit(&mut hosts, 10).unwrap(), "http://b/0");
+        assert_eq!(
+            (visit(&mut hosts, 59_999), hosts.next_ms()),
+            (None, Some(60_000))
+        );
+        assert_eq!(visit(&mut hosts, 60_000).unwrap(), "http://a/1");
+    }
+}

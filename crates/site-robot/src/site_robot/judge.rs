@@ -1,0 +1,392 @@
+//! What becomes of a page: its links, its description, or why it has none.
+
+use std::{net::IpAddr, sync::Arc};
+
+use md5::{Digest as _, Md5};
+use url::Url;
+
+use crate::document::{Feed, Sitemap, resolve};
+use crate::filter::{Denial, Received, Resource};
+use robot_detection_robots_txt::meta::{RobotsDirectives, RobotsMeta};
+use robot_detection_store::description::{ResourceDescription, hex, name};
+use robot_detection_store::fetch::{gunzip, is_gzip};
+use robot_detection_store::store::{ClaimedUrl, DescriptionChange, Loss, PageRecord, WITHDRAWN};
+
+use super::{
+    Rejection, Step,
+    found::{self, Taken, unique},
+    outcome::time,
+    repeats::look,
+    source::PageAnswer,
+    visit::{SITEMAP, Visitor, metadata},
+};
+
+/// Bytes of a sitemap after decompression.
+const MAX_SITEMAP_BYTES: u64 = 50 * 1024 * 1024;
+
+/// A URL on its way through the filters.
+#[derive(Debug)]
+pub(super) struct Judging {
+    pub(super) url: Url,
+    pub(super) claimed: ClaimedUrl,
+    visitor: Arc<Visitor>,
+    resource: Resource,
+    /// Why each filter has done with it.
+    enumeration: Option<Denial>,
+    generation: Option<Denial>,
+}
+
+/// What becomes of a page.
+#[derive(Debug)]
+pub(super) struct Judged {
+    pub(super) record: PageRecord,
+    pub(super) taken: Vec<Taken>,
+    /// Whether it is a sitemap or a feed, which nobody wants described.
+    pub(super) is_list: bool,
+    /// What it looks like, if others may look the same.
+    pub(super) look: Option<u64>,
+}
+
+impl Judging {
+    pub(super) fn new(
+        visitor: &Arc<Visitor>,
+        url: Url,
+        claimed: ClaimedUrl,
+        ip: Option<IpAddr>,
+    ) -> Self {
+        let names = Arc::clone(&visitor.settings().names);
+        let mut resource = Resource::new(url.clone(), claimed.depth).in_run(names);
+        if let Some(ip) = ip.filter(|_| visitor.settings().tells_ip) {
+            resource.set_ip(&ip.to_string());
+        }
+        Self {
+            url,
+            claimed,
+            visitor: Arc::clone(visitor),
+            resource,
+            enumeration: None,
+            generation: None,
+        }
+    }
+
+    /// Asks both filters before the page is fetched; it is not where both deny it.
+    pub(super) fn metadata(&mut self) -> Result<(), Rejection> {
+        if self.claimed.found_on == SITEMAP {
+            return Ok(());
+        }
+        let visitor = Arc::clone(&self.visitor);
+        let settings = visitor.settings();
+        let is_again = self.claimed.attempts > 0;
+        let denial = |filter, run| {
+            let (mut resource, around) = (self.resource.clone(), visitor.around(run));
+            metadata(filter, &mut resource, &around, is_again)
+                .denial()
+                .cloned()
+        };
+        self.enumeration = denial(&settings.enumeration, &visitor.enumeration_run);
+        self.generation = denial(&settings.generation, &visitor.generation_run);
+        match (&self.enumeration, &self.generation) {
+            (Some(_), Some(denial)) => Err(Rejection::new(Step::MetaData, denial.to_string())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads a page that came.
+    pub(super) fn page(self, visitor: &Visitor, answer: &PageAnswer, hash: String) -> Judged {
+        if let Some(taken) = self.list(visitor, answer) {
+            let mut judged = Judged::rejected(
+                self.claimed,
+                &Rejection::new(Step::Answer, "a sitemap or feed: its entries are found"),
+            );
+            (judged.taken, judged.is_list) = (taken, true);
+            judged.record.loss = Some(Loss::List);
+            judged.record.keep_version(answer, hash);
+            return judged;
+        }
+        let meta = self.meta(visitor, answer);
+        let now = time(visitor.settings().clock.now_ms());
+        let user_agent = &visitor.settings().user_agent;
+        let directives = meta.for_robot(user_agent).directives;
+        let mut judged = if directives.is_indexable(now) {
+            self.generate(visitor, &meta, &directives)
+        } else {
+            let reason = format!("it is not to be indexed ({directives})");
+            Judged::rejected(
+                self.claimed.clone(),
+                &Rejection::new(Step::RobotsMeta, reason),
+            )
+        };
+        self.note_password(&mut judged.record);
+        if directives.follow() {
+            judged.taken = self.enumerate(visitor);
+        }
+        let page = self.resource.page_as_seen();
+        let page = page.filter(|_| !judged.taken.is_empty());
+        judged.look = page.and_then(|page| {
+            let title = page.title.as_deref().unwrap_or_default();
+            let texts = page.blocks.iter().map(|block| &*block.text);
+            look(&visitor.looks, &self.url, title, texts)
+        });
+        judged.record.status = Some(answer.status);
+        // Of what a header restricts, or a date ends, a 304 would not tell the end.
+        let is_lasting = directives.unavailable_after().is_none()
+            && (directives.index() || meta_of_header(visitor, answer).index());
+        if is_lasting {
+            judged.record.keep_version(answer, hash);
+        }
+        judged
+    }
+
+    /// Hands the answer to the filters' resource; returns the checksum of all it is judged by.
+    pub(super) fn receive(&mut self, answer: &PageAnswer) -> String {
+        let text = |name| answer.text(&name);
+        let robots = header_meta(answer).for_everybody().directives;
+        self.resource.receive(Received {
+            status: answer.status,
+            content_type: answer.content_type(),
+            content_encoding: text(http::header::CONTENT_ENCODING),
+            content_language: text(http::header::CONTENT_LANGUAGE),
+            expires: text(http::header::EXPIRES),
+            last_modified: text(http::header::LAST_MODIFIED),
+            etag: text(http::header::ETAG),
+            canonical: answer.canonical(),
+            robots: (!robots.is_empty()).then(|| robots.to_string()),
+            body: answer.body.clone(),
+        });
+        content_hash(answer, self.resource.md5().unwrap_or_default())
+    }
+
+    /// Returns what is said to robots.
+    fn meta(&self, visitor: &Visitor, answer: &PageAnswer) -> RobotsMeta {
+        let obeys = visitor.settings().obeys;
+        let mut meta = if obeys.header {
+            header_meta(answer)
+        } else {
+            RobotsMeta::default()
+        };
+        if obeys.meta
+            && let Some(page) = self.resource.page_as_seen()
+        {
+            let tags = page.metas.iter().filter(|tag| !tag.is_http_equiv);
+            tags.for_each(|tag| meta.add_tag(&tag.name, &tag.content));
+        }
+        meta
+    }
+
+    /// Notes whether the page asks for a password, and where it did not before.
+    ///
+    /// Then a login may stand in its place: what is known of the page is not given up for that.
+    fn note_password(&self, record: &mut PageRecord) {
+        let asks = self.resource.page_as_seen();
+        let asks = asks.is_some_and(|page| page.asks_password);
+        record.asks_password = Some(asks);
+        let is_start = self.claimed.found_on.is_empty();
+        if !asks || self.claimed.asks_password || !(self.claimed.is_described || is_start) {
+            return;
+        }
+        record.loss = Some(Loss::Login);
+        if self.claimed.is_described && !matches!(record.description, DescriptionChange::Save(_)) {
+            record.description = DescriptionChange::Keep;
+        }
+    }
+
+    fn generate(
+        &self,
+        visitor: &Visitor,
+        meta: &RobotsMeta,
+        directives: &RobotsDirectives,
+    ) -> Judged {
+        if visitor.withdrawn.contains(self.url.as_str()) {
+            let rejection = Rejection::new(Step::Generate, WITHDRAWN);
+            let mut judged = Judged::rejected(self.claimed.clone(), &rejection);
+            judged.record.loss = Some(Loss::Withdrawn);
+            return judged;
+        }
+        if let Some(denial) = &self.generation {
+            return self.denied(Step::MetaData, denial);
+        }
+        let filter = &visitor.settings().generation;
+        let around = visitor.around(&visitor.generation_run);
+        let mut resource = self.resource.clone();
+        filter.recall_metadata(&mut resource, &around);
+        if let Some(denial) = filter.data(&mut resource, &around).denial() {
+            return self.denied(Step::Data, denial);
+        }
+        let mut description = ResourceDescription::new(self.url.as_str());
+        let passage = filter.generate(&mut resource, &mut description, &around);
+        if let Some(denial) = passage.denial() {
+            return self.denied(Step::Generate, denial);
+        }
+        for trouble in resource.troubles() {
+            tracing::debug!(url = self.url.as_str(), "{trouble}");
+        }
+        self.complete(&mut description, meta, directives);
+        let mut record = PageRecord::new(self.claimed.clone(), "described");
+        record.description = DescriptionChange::Save(description);
+        Judged::new(record)
+    }
+
+    /// Adds what is known beside the filter, and takes away what may not be shown.
+    fn complete(
+        &self,
+        description: &mut ResourceDescription,
+        meta: &RobotsMeta,
+        directives: &RobotsDirectives,
+    ) {
+        description.set(name::DEPTH, self.claimed.depth.to_string());
+        let everybody = meta.for_everybody().directives;
+        if !everybody.is_empty() {
+            description.set(name::ROBOTS, everybody.to_string());
+        }
+        if let Some(canonical) = description.value(name::CANONICAL) {
+            match resolve(&self.url, canonical) {
+                Some(url) => description.set(name::CANONICAL, url.as_str()),
+                None => drop(description.remove(name::CANONICAL)),
+            }
+        }
+        if !directives.archive() {
+            for text in [name::PARTIAL_TEXT, name::FULL_TEXT, name::TABLE_OF_CONTENTS] {
+                description.remove(text);
+            }
+        }
+    }
+
+    fn enumerate(&self, visitor: &Visitor) -> Vec<Taken> {
+        if self.enumeration.is_some() {
+            return Vec::new();
+        }
+        let settings = visitor.settings();
+        let around = visitor.around(&visitor.enumeration_run);
+        let mut resource = self.resource.clone();
+        settings.enumeration.recall_metadata(&mut resource, &around);
+        if !settings
+            .enumeration
+            .data(&mut resource, &around)
+            .is_allowed()
+        {
+            return Vec::new();
+        }
+        let (passage, links) = settings.enumeration.enumerate(&mut resource, &around);
+        if !passage.is_allowed() {
+            return Vec::new();
+        }
+        let page = resource.page();
+        let base = page.and_then(|page| resolve(&self.url, page.base.as_deref()?));
+        let base = base.unwrap_or_else(|| self.url.clone());
+        unique(found::take(settings, &visitor.known_links, &base, &links))
+    }
+
+    /// Returns the entries of a sitemap or feed that is a starting point, or was announced.
+    fn list(&self, visitor: &Visitor, answer: &PageAnswer) -> Option<Vec<Taken>> {
+        let is_announced = self.claimed.found_on.is_empty() || self.claimed.found_on == SITEMAP;
+        let media_type = answer.media_type().unwrap_or_default();
+        if !is_announced && self.claimed.depth > 0 || media_type == "text/html" {
+            return None;
+        }
+        let unzipped = is_gzip(&answer.body)
+            .then(|| gunzip(&answer.body, MAX_SITEMAP_BYTES).ok())
+            .flatten();
+        let bytes = unzipped.as_deref().unwrap_or(&answer.body);
+        let is_text = media_type == "text/plain" && self.claimed.found_on != SITEMAP;
+        let text = String::from_utf8_lossy(bytes);
+        let urls: Vec<String> = match Sitemap::read(&text) {
+            Some(sitemap) if !is_text => sitemap.entries.into_iter().map(|it| it.url).collect(),
+            _ => Feed::read(&text)?
+                .entries
+                .into_iter()
+                .map(|it| it.url)
+                .collect(),
+        };
+        let settings = visitor.settings();
+        let urls = urls
+            .iter()
+            .filter_map(|url| found::to_visit(settings, &self.url, url));
+        Some(unique(urls.map(|url| Taken { url, steps: 0 }).collect()))
+    }
+
+    fn denied(&self, step: Step, denial: &Denial) -> Judged {
+        let rejection = Rejection::new(step, denial.to_string());
+        let mut judged = Judged::rejected(self.claimed.clone(), &rejection);
+        if &*denial.function == "filter-by-md5" {
+            judged.record.loss = Some(Loss::Duplicate);
+        }
+        judged
+    }
+}
+
+impl Judged {
+    fn new(record: PageRecord) -> Self {
+        Self {
+            record,
+            taken: Vec::new(),
+            is_list: false,
+            look: None,
+        }
+    }
+
+    /// A page without a description; the one that it has is withdrawn when the run is published.
+    pub(super) fn rejected(claimed: ClaimedUrl, rejection: &Rejection) -> Self {
+        let mut record = PageRecord::new(claimed, format!("not described: {rejection}"));
+        record.description = DescriptionChange::Withdraw;
+        record.loss = Some(rejection.step.loss());
+        Self::new(record)
+    }
+}
+
+/// Returns why a header of a 304 takes a page out of the index.
+pub(super) fn refused_by_header(visitor: &Visitor, answer: &PageAnswer) -> Option<Rejection> {
+    let directives = meta_of_header(visitor, answer);
+    let now = time(visitor.settings().clock.now_ms());
+    (!directives.is_indexable(now)).then(|| {
+        let reason = format!("it is not to be indexed ({directives})");
+        Rejection::new(Step::RobotsMeta, reason)
+    })
+}
+
+/// Returns the checksum of all that a page is judged by, from that of its body.
+fn content_hash(answer: &PageAnswer, md5: &str) -> String {
+    let mut hash = Md5::new();
+    let headers = answer.content_type().into_iter();
+    let headers = headers
+        .chain(answer.canonical())
+        .chain(answer.x_robots_tags());
+    for header in headers {
+        hash.update((header.len() as u64).to_le_bytes());
+        hash.update(header);
+    }
+    hash.update(u64::MAX.to_le_bytes());
+    hash.update(md5);
+    let digest = hash.finalize();
+    hex(&digest)
+}
+
+fn meta_of_header(visitor: &Visitor, answer: &PageAnswer) -> RobotsDirectives {
+    let meta = if visitor.settings().obeys.header {
+        header_meta(answer)
+    } else {
+        RobotsMeta::default()
+    };
+    meta.for_robot(&visitor.settings().user_agent).directives
+}
+
+fn header_meta(answer: &PageAnswer) -> RobotsMeta {
+    let mut meta = RobotsMeta::default();
+    let tags = answer.x_robots_tags();
+    tags.for_each(|tag| meta.add_header(tag.as_bytes()));
+    meta
+}
+
+trait KeepVersion {
+    /// Notes the version of a page, to ask for a newer one next time.
+    fn keep_version(&mut self, answer: &PageAnswer, hash: String);
+}
+
+impl KeepVersion for PageRecord {
+    fn keep_version(&mut self, answer: &PageAnswer, hash: String) {
+        let conditions = answer.conditions();
+        self.status = Some(answer.status);
+        self.etag = conditions.etag;
+        self.last_modified = conditions.last_modified;
+        self.content_hash = Some(hash);
+    }
+}

@@ -1,0 +1,72 @@
+//! What others want of a run, and whether it goes on.
+
+use tokio::sync::watch;
+
+use robot_detection_store::store::RunWanted;
+
+use super::{RobotState, SiteRobotError, course::Course, has_ended};
+
+impl Course {
+    /// Obeys who holds a handle, and tells the other instances.
+    pub(super) async fn order(
+        &mut self,
+        changed: Result<(), watch::error::RecvError>,
+        orders: &watch::Receiver<RunWanted>,
+    ) -> Result<(), SiteRobotError> {
+        if changed.is_ok() {
+            let wanted = *orders.borrow();
+            self.obey(wanted);
+            let settings = self.visitor.settings();
+            settings.store.want_run(&settings.site, wanted).await?;
+        }
+        Ok(())
+    }
+
+    fn obey(&mut self, wanted: RunWanted) {
+        self.wanted = wanted;
+        self.tell(|progress| {
+            progress.state = match wanted {
+                RunWanted::Run => RobotState::Running,
+                RunWanted::Pause => RobotState::Paused,
+                RunWanted::Stop => RobotState::Stopping,
+            };
+        });
+    }
+
+    /// Shows that this instance is alive, and reads what others want.
+    pub(super) async fn show_alive(&mut self) -> Result<(), SiteRobotError> {
+        let settings = self.visitor.settings();
+        let (store, site, run_id) = (&settings.store, &settings.site, self.run.run_id);
+        let now_ms = settings.clock.now_ms();
+        store
+            .show_alive(site, run_id, &settings.instance, now_ms)
+            .await?;
+        // Who was killed has given nothing back, and its lease goes on for a while.
+        for other in store
+            .other_holders(site, run_id, &settings.instance)
+            .await?
+        {
+            if has_ended(&other) {
+                store.release_urls(site, run_id, &other).await?;
+            }
+        }
+        let open = store.open_run(site).await?;
+        (self.may_have_more, self.is_look_due) = (true, true);
+        match open.filter(|open| open.run_id == self.run.run_id) {
+            Some(open) if open.wanted != self.wanted => self.obey(open.wanted),
+            Some(_) => self.tell(|_| {}),
+            None => self.is_over = true,
+        }
+        Ok(())
+    }
+
+    /// Tells whether nobody has anything left to visit.
+    pub(super) async fn is_done(&self) -> Result<bool, SiteRobotError> {
+        let settings = self.visitor.settings();
+        let open = settings
+            .store
+            .open_urls(&settings.site, self.run.run_id)
+            .await?;
+        Ok(!open.has_waiting && !open.has_taken && open.next_due_ms.is_none())
+    }
+}

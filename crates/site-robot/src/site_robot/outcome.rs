@@ -1,0 +1,153 @@
+//! What an answer means, before its body is read.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use robot_detection_store::store::{ClaimedUrl, Loss};
+
+use super::{
+    settings::Limits,
+    source::{PageAnswer, SourceError},
+};
+
+/// Longest time that a server may ask us to wait.
+const MAX_HOLD: Duration = Duration::from_mins(10);
+
+/// What an answer means.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Meaning {
+    /// A page, to be read.
+    Page,
+    /// The page is as it was.
+    Unmodified,
+    /// The page is elsewhere.
+    Moved(String),
+    /// There is nothing to describe.
+    Gone {
+        /// Why not.
+        reason: String,
+        /// What that means for what was described.
+        loss: Loss,
+    },
+    /// There may be something later.
+    Passing {
+        /// Why there is nothing now.
+        reason: String,
+        /// How long the server asks us to wait.
+        hold: Option<Duration>,
+    },
+}
+
+/// Reads the status of an answer.
+pub(super) fn meaning(answer: &PageAnswer, was_conditional: bool, now_ms: i64) -> Meaning {
+    let status = answer.status;
+    match status {
+        200 | 203 => match strange_coding(answer) {
+            None => Meaning::Page,
+            Some(coding) => gone(
+                format!("nobody asked for the coding {coding}"),
+                Loss::Missing,
+            ),
+        },
+        304 if was_conditional => Meaning::Unmodified,
+        301 | 302 | 303 | 307 | 308 => match answer.location() {
+            Some(location) => Meaning::Moved(location),
+            None => gone(
+                format!("the answer {status} names no place to go to"),
+                Loss::Missing,
+            ),
+        },
+        408 | 425 | 429 | 500..=599 => Meaning::Passing {
+            reason: format!("status {status}"),
+            hold: answer.retry_after(time(now_ms)).map(|it| it.min(MAX_HOLD)),
+        },
+        _ => gone(format!("status {status}"), loss_of(status)),
+    }
+}
+
+fn gone(reason: String, loss: Loss) -> Meaning {
+    Meaning::Gone { reason, loss }
+}
+
+/// Returns what a status that brings no page means for what was described.
+fn loss_of(status: u16) -> Loss {
+    match status {
+        401 | 407 => Loss::Locked,
+        403 => Loss::Forbidden,
+        // 451 too is said of the page itself (RFC 7725).
+        410 | 451 => Loss::Told,
+        _ => Loss::Gone,
+    }
+}
+
+/// Returns the coding of a body that was not decompressed.
+fn strange_coding(answer: &PageAnswer) -> Option<String> {
+    let coding = answer.text(&http::header::CONTENT_ENCODING)?;
+    let shown: String = coding.chars().take(50).collect();
+    (!coding.eq_ignore_ascii_case("identity")).then(|| shown.escape_debug().to_string())
+}
+
+/// Reads why no answer came.
+pub(super) fn meaning_of_error(error: &SourceError) -> Meaning {
+    let reason = error.to_string();
+    if error.is_temporary() {
+        return Meaning::Passing { reason, hold: None };
+    }
+    match error {
+        // Our own limit leaves it out.
+        SourceError::TooLarge { .. } => gone(reason, Loss::Excluded),
+        _ => gone(reason, Loss::Missing),
+    }
+}
+
+/// Returns when a page that failed is tried again; nothing when it has had its chances.
+pub(super) fn retry_ms(
+    claimed: &ClaimedUrl,
+    limits: &Limits,
+    hold: Option<Duration>,
+    now_ms: i64,
+) -> Option<i64> {
+    if claimed.attempts >= limits.retries {
+        return None;
+    }
+    let factor = 4_u32.saturating_pow(claimed.attempts);
+    let pause = limits.retry_delay.saturating_mul(factor);
+    let pause = pause.max(hold.unwrap_or_default()).min(MAX_HOLD);
+    Some(now_ms.saturating_add(i64::try_from(pause.as_millis()).unwrap_or(i64::MAX)))
+}
+
+/// Returns a moment as others take it.
+pub(super) fn time(now_ms: i64) -> SystemTime {
+    UNIX_EPOCH + Duration::from_millis(u64::try_from(now_ms).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits(retries: u32) -> Limits {
+        Limits {
+            max_connections: 1,
+            site_max_connections: 1,
+            readers: 1,
+            max_working: 1,
+            server_delay: Duration::ZERO,
+            retries,
+            retry_delay: Duration::from_secs(5),
+        }
+    }
+
+    #[test]
+    fn each_pause_is_four_times_the_last() {
+        let mut claimed = ClaimedUrl::new("http://a/", "a:80");
+        let mut pauses = Vec::new();
+        while let Some(due_ms) = retry_ms(&claimed, &limits(5), None, 1_000) {
+            pauses.push((due_ms - 1_000) / 1_000);
+            claimed.attempts += 1;
+        }
+        assert_eq!(pauses, [5, 20, 80, 320, 600]);
+        claimed.attempts = 0;
+        assert_eq!(retry_ms(&claimed, &limits(0), None, 1_000), None);
+        let hold = Some(Duration::from_mins(1));
+        assert_eq!(retry_ms(&claimed, &limits(1), hold, 0), Some(60_000));
+    }
+}

@@ -1,0 +1,187 @@
+//! Visits that have ended and wait to be recorded, many in one transaction.
+
+use std::sync::Arc;
+
+use robot_detection_store::store::{PageRecord, RunCounts, RunKey, RunWanted};
+
+use super::course::{Course, Done, LOW};
+
+/// Most pages that are waited for, to be recorded at once.
+const MAX_BATCH: usize = 32;
+
+/// Bytes of pages that wait at most: what is described of large ones takes memory.
+const MAX_BYTES: u64 = 1024 * 1024;
+
+/// Longest time for which a page waits for others to be recorded with it.
+const PAUSE_MS: i64 = 50;
+
+/// Visits that have ended and wait to be recorded.
+///
+/// What a transaction costs is shared by the pages in it. So they wait for each other,
+/// though not for long, and not for more than half of what may be on its way: the other
+/// half is visited while these are recorded.
+#[derive(Debug)]
+pub(super) struct Pending {
+    pages: Vec<PageRecord>,
+    counts: RunCounts,
+    /// When the first of the pages came.
+    since_ms: Option<i64>,
+    /// So many pages are recorded at once, where they come within [`PAUSE_MS`].
+    batch: usize,
+}
+
+impl Pending {
+    /// Creates an empty list, where so many pages may be on their way or unrecorded.
+    pub(super) fn new(max_on_the_way: usize) -> Self {
+        Self {
+            pages: Vec::new(),
+            counts: RunCounts::default(),
+            since_ms: None,
+            batch: max_on_the_way.div_ceil(2).clamp(1, MAX_BATCH),
+        }
+    }
+
+    /// Adds a page.
+    pub(super) fn push(&mut self, page: PageRecord, counts: &RunCounts, now_ms: i64) {
+        self.pages.push(page);
+        self.counts.add(counts);
+        self.since_ms.get_or_insert(now_ms);
+    }
+
+    /// Has the pages wait no longer: the time has passed, whatever a clock that is set says.
+    pub(super) fn hurry(&mut self) {
+        self.since_ms = self.since_ms.map(|_| i64::MIN);
+    }
+
+    /// Adds to what is counted.
+    pub(super) fn count(&mut self, counts: &RunCounts) {
+        self.counts.add(counts);
+    }
+
+    /// Returns all that waits, and starts anew.
+    pub(super) fn take(&mut self) -> (Vec<PageRecord>, RunCounts) {
+        self.since_ms = None;
+        (
+            std::mem::take(&mut self.pages),
+            std::mem::take(&mut self.counts),
+        )
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.pages.is_empty() && self.counts == RunCounts::default()
+    }
+
+    /// Tells whether there is no room for more.
+    pub(super) fn is_full(&self) -> bool {
+        self.counts.bytes >= MAX_BYTES
+    }
+
+    /// Tells whether enough pages wait, or one for long enough.
+    pub(super) fn is_due(&self, now_ms: i64) -> bool {
+        let is_late = || self.due_ms().is_some_and(|due_ms| due_ms <= now_ms);
+        self.pages.len() >= self.batch || self.is_full() || is_late()
+    }
+
+    /// Returns when the first page will have waited for long enough.
+    pub(super) fn due_ms(&self) -> Option<i64> {
+        Some(self.since_ms?.saturating_add(PAUSE_MS))
+    }
+}
+
+impl Course {
+    /// Records what has come since the last time, while nothing else is being recorded.
+    pub(super) fn record(&mut self) {
+        if self.is_recording || self.pending.is_empty() || !self.is_record_due() {
+            return;
+        }
+        self.is_recording = true;
+        self.position += 1;
+        let (pages, counts) = self.pending.take();
+        let (visitor, run_id, position) =
+            (Arc::clone(&self.visitor), self.run.run_id, self.position);
+        let recording = async move {
+            let settings = visitor.settings();
+            let key = RunKey {
+                site: &settings.site,
+                run_id,
+                settings: &visitor.fingerprint,
+                position,
+            };
+            let now_ms = settings.clock.now_ms();
+            let recorded = settings.store.record_pages(&key, &pages, &counts, now_ms);
+            Ok(Done::Recorded {
+                recorded: recorded.await?,
+                pages: pages.len(),
+            })
+        };
+        self.work.spawn(recording);
+    }
+
+    /// Tells whether what has come is to be recorded, or more may come to be recorded with it.
+    fn is_record_due(&self) -> bool {
+        // What was found is wanted where little waits; nobody knows what comes of a pause.
+        let is_short = self.hosts.queued() < LOW && !self.is_taking;
+        let is_wanted = is_short || self.wanted != RunWanted::Run || self.is_over;
+        is_wanted || self.active == 0 || self.pending.is_due(self.now_ms())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use robot_detection_store::store::ClaimedUrl;
+
+    fn page(number: usize) -> PageRecord {
+        let url = format!("http://a.example/{number}");
+        PageRecord::new(ClaimedUrl::new(url, "a.example:80"), "")
+    }
+
+    #[test]
+    fn pages_wait_for_each_other_and_not_for_long() {
+        let (mut pending, counts) = (Pending::new(10), RunCounts::default());
+        assert!(pending.is_empty() && !pending.is_due(i64::MAX));
+        pending.push(page(0), &counts, 1_000);
+        pending.push(page(1), &counts, 1_040);
+        assert_eq!(
+            (pending.is_due(1_049), pending.is_due(1_050)),
+            (false, true)
+        );
+        assert_eq!(pending.take().0.len(), 2);
+        pending.hurry();
+        assert!(pending.is_empty() && pending.due_ms().is_none());
+        pending.push(page(2), &counts, 2_000);
+        pending.hurry();
+        assert!(pending.is_due(0));
+        pending.take();
+        for number in 0..5 {
+            assert!(!pending.is_due(2_000), "{number}");
+            pending.push(page(number), &counts, 2_000);
+        }
+        assert!(pending.is_due(2_000) && !pending.is_full());
+    }
+
+    #[test]
+    fn large_pages_do_not_wait() {
+        let mut pending = Pending::new(10);
+        let counts = RunCounts {
+            bytes: 600 * 1024,
+            ..RunCounts::default()
+        };
+        pending.push(page(0), &counts, 1_000);
+        assert!(!pending.is_full() && !pending.is_due(1_000));
+        pending.push(page(1), &counts, 1_000);
+        assert!(pending.is_full() && pending.is_due(1_000));
+    }
+
+    #[test]
+    fn what_is_only_counted_is_recorded_too() {
+        let mut pending = Pending::new(10);
+        let counts = RunCounts {
+            found: 3,
+            ..RunCounts::default()
+        };
+        pending.count(&counts);
+        assert!(!pending.is_empty());
+        assert_eq!(pending.take().1.found, 3);
+    }
+}

@@ -1,0 +1,77 @@
+//! Pages of heaven that nothing leads to any more are asked themselves, before a run ends.
+
+use url::Url;
+
+use robot_detection_store::store::{FoundUrl, RunCounts, UnmetDescription};
+
+use super::{
+    SiteRobotError,
+    course::Course,
+    scope::host_key,
+    settings::Settings,
+    starts::{doubt_of_starts, max_depth},
+};
+
+/// Where a page was found that is described and that nothing leads to.
+const HEAVEN: &str = "robot heaven";
+
+/// Descriptions that are looked at together.
+const PIECE: u32 = 1_000;
+
+impl Course {
+    /// Enters pages that are described and were not met, once; returns whether there are any.
+    ///
+    /// Servers that answered nothing in this run are left alone, and so is a site that answers
+    /// with a login: nothing is learned there.
+    pub(super) async fn recheck(&mut self) -> Result<bool, SiteRobotError> {
+        if self.has_rechecked {
+            return Ok(false);
+        }
+        self.has_rechecked = true;
+        let settings = self.visitor.settings();
+        let (store, site, run_id) = (&settings.store, &settings.site, self.run.run_id);
+        if doubt_of_starts(settings, run_id).await?.is_some() {
+            return Ok(false);
+        }
+        let hosts = store.answering_hosts(site, run_id).await?;
+        let (mut after, mut found) = (String::new(), 0);
+        loop {
+            let piece = store
+                .unmet_descriptions(site, run_id, &after, PIECE)
+                .await?;
+            let Some(last) = piece.last() else { break };
+            after.clone_from(&last.url);
+            let urls = piece.iter().filter_map(|it| {
+                let found = found_url(settings, it)?;
+                // What may not be asked is given up without a question.
+                let is_decided = || self.visitor.is_refused(&found);
+                (hosts.contains(&found.host) || is_decided()).then_some(found)
+            });
+            let urls: Vec<FoundUrl> = urls.collect();
+            found += store
+                .enter_urls(site, run_id, self.position + 1, &urls)
+                .await?;
+        }
+        self.position += 1;
+        self.pending.count(&RunCounts {
+            found,
+            ..RunCounts::default()
+        });
+        (self.may_have_more, self.is_look_due) = (true, true);
+        Ok(found > 0)
+    }
+}
+
+/// Returns how a page is entered, unless it is too deep; its links are not followed.
+fn found_url(settings: &Settings, unmet: &UnmetDescription) -> Option<FoundUrl> {
+    let url = Url::parse(&unmet.url).ok()?;
+    let depth = unmet.depth.unwrap_or(0);
+    let is_too_deep = max_depth(settings).is_some_and(|max| depth > max);
+    (!is_too_deep).then(|| FoundUrl {
+        url: unmet.url.clone(),
+        host: host_key(&url),
+        depth,
+        max_depth: Some(depth),
+        found_on: HEAVEN.to_owned(),
+    })
+}

@@ -1,0 +1,221 @@
+//! The robots.txt files of the hosts that are visited.
+
+use std::{borrow::Cow, net::IpAddr, sync::Arc, time::Duration};
+
+use url::Url;
+
+use crate::document::resolve;
+use robot_detection_robots_txt::{Access, ForRobot, RobotsTxt};
+use robot_detection_store::store::RobotsTxtCopy;
+
+use super::{
+    Rejection, Step,
+    robots_copy::{News, conditions, copy_of},
+    settings::Settings,
+    source::{PageRequest, SourceError},
+};
+
+/// Redirects of a robots.txt that are followed (RFC 9309 §2.3.1.2).
+const MAX_REDIRECTS: u32 = 5;
+
+/// Sitemaps of one robots.txt that are visited.
+const MAX_SITEMAPS: usize = 100;
+
+/// Octets of a file that count (RFC 9309 §2.5).
+const MAX_FILE_BYTES: usize = 500 * 1024;
+
+/// What is known of a host.
+#[derive(Debug)]
+pub(super) struct HostRules {
+    rules: ForRobot,
+    /// Why nothing may be visited for now.
+    unreachable: Option<String>,
+    pub(super) sitemaps: Vec<String>,
+    pub(super) ip: Option<IpAddr>,
+}
+
+/// What a URL may hope for.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Permission {
+    Allowed,
+    /// The host could not be asked: what is known stays.
+    Unknown(String),
+    Refused(Rejection),
+}
+
+impl HostRules {
+    /// Asks for the robots.txt of a URL's host, unless it is the one of last time.
+    ///
+    /// A server that has none now is asked again, as often as for a page.
+    pub(super) async fn read(settings: &Settings, url: &Url) -> Self {
+        let Some(file) = robots_txt_url(settings, url) else {
+            return Self::new(settings, url.as_str(), Access::AllowAll, b"", None);
+        };
+        let copy = copy_of(settings, &file).await;
+        let mut pause = settings.limits.retry_delay;
+        let mut attempt = 0;
+        loop {
+            let (answer, reason) = ask(settings, &file, copy.as_ref()).await;
+            let is_last = attempt >= settings.limits.retries;
+            match answer.access {
+                Access::DenyAll { retry: true } if !is_last => {
+                    tokio::time::sleep(pause).await;
+                    pause = pause.saturating_mul(4);
+                    attempt += 1;
+                }
+                access => {
+                    answer.news.apply(settings, copy.as_ref()).await;
+                    let mut rules =
+                        Self::new(settings, file.as_str(), access, &answer.body, answer.peer);
+                    rules.unreachable =
+                        matches!(access, Access::DenyAll { retry: true }).then_some(reason);
+                    return rules;
+                }
+            }
+        }
+    }
+
+    /// Judges a URL of the host.
+    pub(super) fn permission(&self, url: &str) -> Permission {
+        let verdict = self.rules.check(url);
+        if verdict.allowed() {
+            return Permission::Allowed;
+        }
+        if let Some(reason) = &self.unreachable {
+            return Permission::Unknown(reason.clone());
+        }
+        let reason = match verdict.rule() {
+            Some(rule) => format!("line {}, {}", rule.line(), shown(&rule.to_string())),
+            None => "it refuses everything".to_owned(),
+        };
+        Permission::Refused(Rejection::new(Step::RobotsTxt, reason))
+    }
+
+    /// Returns the pause that it asks for between two visits.
+    pub(super) fn delay(&self) -> Option<Duration> {
+        let rate = self.rules.request_rate().filter(|rate| rate.requests > 0);
+        let by_rate = rate.map(|rate| rate.period / rate.requests);
+        self.rules.crawl_delay().max(by_rate)
+    }
+
+    fn new(
+        settings: &Settings,
+        url: &str,
+        access: Access,
+        body: &[u8],
+        ip: Option<IpAddr>,
+    ) -> Self {
+        let file = RobotsTxt::parse_from(url, access.file(beginning(body)), settings.dialect);
+        let sitemaps = file.sitemaps().take(MAX_SITEMAPS).map(Cow::into_owned);
+        Self {
+            sitemaps: sitemaps.collect(),
+            rules: file.for_robot(&settings.user_agent),
+            unreachable: None,
+            ip,
+        }
+    }
+}
+
+/// Answer to the question for a robots.txt.
+struct Asked {
+    access: Access,
+    body: bytes::Bytes,
+    peer: Option<IpAddr>,
+    news: News,
+}
+
+/// Asks for a file, redirects followed that stay in scope; tells in words how it went.
+async fn ask(settings: &Settings, file: &Url, copy: Option<&RobotsTxtCopy>) -> (Asked, String) {
+    let mut url = file.clone();
+    let mut redirects = 0;
+    loop {
+        // What is known of the file says nothing of what it may lead to.
+        let copy = copy.filter(|_| redirects == 0);
+        let request = request(&url).unless(conditions(copy));
+        let answer = match settings.source.ask(&request).await {
+            Ok(answer) => answer,
+            Err(error) => return (failed(settings, &error), error.to_string()),
+        };
+        if let Some(copy) = copy
+            && answer.status == 304
+        {
+            let asked = Asked {
+                access: Access::Rules,
+                body: copy.body.clone().into(),
+                peer: answer.peer,
+                news: News::None,
+            };
+            return (asked, format!("{url} is as it was"));
+        }
+        let target = answer.is_redirect().then(|| answer.location()).flatten();
+        let target = target.and_then(|location| resolve(&url, &location));
+        let target = target.filter(|target| settings.scope.check_host(target).is_ok());
+        if let Some(target) = target
+            && redirects < MAX_REDIRECTS
+        {
+            redirects += 1;
+            url = target;
+            continue;
+        }
+        let access = Access::from_status(answer.status, redirects, &settings.dialect);
+        let news = if redirects == 0 {
+            News::of(file, access, &answer)
+        } else {
+            News::Gone
+        };
+        let asked = Asked {
+            access,
+            body: answer.body,
+            peer: answer.peer,
+            news,
+        };
+        return (asked, format!("{url} answered {}", answer.status));
+    }
+}
+
+/// Of a file without end, the beginning counts.
+fn request(url: &Url) -> PageRequest<'_> {
+    PageRequest::get(url).beginning(MAX_FILE_BYTES as u64)
+}
+
+/// Returns what is read of a file: of a long one whole lines.
+fn beginning(body: &[u8]) -> &[u8] {
+    let body = body.get(..MAX_FILE_BYTES).unwrap_or(body);
+    if body.len() < MAX_FILE_BYTES {
+        return body;
+    }
+    let end = body.iter().rposition(|byte| matches!(byte, b'\n' | b'\r'));
+    end.and_then(|end| body.get(..end)).unwrap_or(body)
+}
+
+/// No answer is as good as a server's fault; one that nobody can decompress as none.
+fn failed(settings: &Settings, error: &SourceError) -> Asked {
+    let status = if error.is_temporary() { 0 } else { 404 };
+    Asked {
+        access: Access::from_status(status, 0, &settings.dialect),
+        body: bytes::Bytes::new(),
+        peer: None,
+        news: News::None,
+    }
+}
+
+fn robots_txt_url(settings: &Settings, url: &Url) -> Option<Url> {
+    let is_http = matches!(url.scheme(), "http" | "https");
+    if !settings.obeys.robots_txt || !is_http {
+        return None;
+    }
+    let mut file = url.clone();
+    file.set_path("/robots.txt");
+    file.set_query(None);
+    file.set_fragment(None);
+    Some(file)
+}
+
+/// A rule comes from outside: it is cut, and escaped.
+fn shown(rule: &str) -> String {
+    let short: String = rule.chars().take(100).collect();
+    short.escape_debug().to_string()
+}
+
+/// Rules of hosts, shared by all visits.
+pub(super) type AllRules = std::sync::Mutex<std::collections::HashMap<String, Arc<HostRules>>>;

@@ -1,0 +1,158 @@
+//! A run: begun or resumed, carried out, ended.
+
+use std::{sync::Arc, time::Duration};
+
+use crate::filter::{FilterRun, FilterRunState};
+use robot_detection_store::store::{FoundUrl, RunCounts, RunState, StoreError, StoredRun};
+
+use super::{
+    Progress, RobotState, SiteRobotError, Summary, Terms, course::Course, ending::Ending,
+    readers::Readers, scope::host_key, settings::Settings, site_robot_handle::Shared,
+    visit::Visitor,
+};
+
+/// Descriptions whose checksums are read at once.
+const PIECE: u32 = 5_000;
+
+/// Runs until everything is visited, or until it is stopped.
+pub(super) async fn run(
+    shared: &Arc<Shared>,
+    terms: &Terms<'_>,
+) -> Result<Summary, SiteRobotError> {
+    let settings = &shared.settings;
+    let began_ms = settings.clock.now_ms();
+    let fingerprint = super::settings::fingerprint(settings);
+    let begun = settings
+        .store
+        .begin_run(&settings.site, &fingerprint, began_ms);
+    let (run, is_resumed) = begun.await?;
+    let withdrawn = settings.store.withdrawn_urls(&settings.site).await?;
+    let counted = FilterRunState {
+        objects: run.counts.fetched,
+        ..FilterRunState::default()
+    };
+    let visitor = Visitor {
+        shared: Arc::clone(shared),
+        fingerprint,
+        enumeration_run: FilterRun::restore(counted.clone()),
+        generation_run: FilterRun::restore(counted),
+        rules: super::robots::AllRules::default(),
+        known_links: super::known_links::KnownLinks::default(),
+        readers: Readers::new(settings.limits.readers),
+        looks: std::hash::RandomState::new(),
+        withdrawn: withdrawn.into_iter().collect(),
+    };
+    if is_resumed {
+        recall(&visitor, &run).await?;
+    }
+    let mut course = Course::new(Arc::new(visitor), run, is_resumed, began_ms);
+    course.enter_starts().await?;
+    let ended = course.go().await;
+    course.leave().await;
+    let has_finished = ended?;
+    course.end(has_finished, terms).await
+}
+
+/// Tells the generation filter which contents the run has met before it was cut off.
+async fn recall(visitor: &Visitor, run: &StoredRun) -> Result<(), StoreError> {
+    let Settings { store, site, .. } = visitor.settings();
+    let mut after = String::new();
+    loop {
+        let piece = store.described_md5(site, run.run_id, &after, PIECE).await?;
+        for (url, md5) in &piece {
+            if let Some(md5) = md5 {
+                visitor.generation_run.is_best_with(md5, url);
+            }
+        }
+        match piece.into_iter().next_back() {
+            Some((url, _)) => after = url,
+            None => return Ok(()),
+        }
+    }
+}
+
+impl Course {
+    pub(super) async fn enter_starts(&mut self) -> Result<(), SiteRobotError> {
+        let settings = self.visitor.settings();
+        let starts: Vec<FoundUrl> = settings
+            .starts
+            .iter()
+            .map(|start| FoundUrl {
+                url: start.url.as_str().to_owned(),
+                host: host_key(&start.url),
+                depth: 0,
+                max_depth: start.max_depth,
+                found_on: String::new(),
+            })
+            .collect();
+        self.position += 1;
+        let (site, run_id) = (&settings.site, self.run.run_id);
+        let entered = settings
+            .store
+            .enter_urls(site, run_id, self.position, &starts);
+        let found = entered.await?;
+        self.pending.count(&RunCounts {
+            found,
+            ..RunCounts::default()
+        });
+        for filter in [
+            (&settings.enumeration, &self.visitor.enumeration_run),
+            (&settings.generation, &self.visitor.generation_run),
+        ] {
+            // A Setup that denies has nobody to deny.
+            let _ = filter.0.setup(&self.visitor.around(filter.1));
+        }
+        self.tell(|progress| {
+            *progress = Progress::default();
+            progress.state = RobotState::Running;
+        });
+        Ok(())
+    }
+
+    /// Gives back what was taken; what is being fetched is broken off.
+    pub(super) async fn leave(&mut self) {
+        self.work.shutdown().await;
+        let settings = self.visitor.settings();
+        let (site, run_id) = (&settings.site, self.run.run_id);
+        let left = settings
+            .store
+            .release_urls(site, run_id, &settings.instance);
+        if let Err(error) = left.await {
+            tracing::warn!("{error}; others take over when the lease ends");
+        }
+        for (filter, run) in [
+            (&settings.enumeration, &self.visitor.enumeration_run),
+            (&settings.generation, &self.visitor.generation_run),
+        ] {
+            let _ = filter.shutdown(&self.visitor.around(run));
+        }
+    }
+
+    pub(super) async fn end(
+        &self,
+        has_finished: bool,
+        terms: &Terms<'_>,
+    ) -> Result<Summary, SiteRobotError> {
+        let settings = self.visitor.settings();
+        let now_ms = self.now_ms();
+        let elapsed_ms = u64::try_from(now_ms - self.began_ms).unwrap_or(0);
+        let mut summary = if has_finished {
+            let ending = Ending::new(settings, &self.run);
+            ending.publish_or_hold(terms, now_ms).await?
+        } else {
+            Summary::of(settings.store.run(self.run.run_id).await?)
+        };
+        summary.is_resumed = self.is_resumed;
+        summary.elapsed = Duration::from_millis(elapsed_ms);
+        if summary.state == RunState::Finished {
+            let site = &summary.site;
+            tracing::info!(
+                site,
+                fetched = summary.counts.fetched,
+                elapsed_ms,
+                "the site robot has visited {site}"
+            );
+        }
+        Ok(summary)
+    }
+}

@@ -1,0 +1,103 @@
+//! What a site robot is told, checked.
+
+use std::{sync::Arc, time::Duration};
+
+use crate::filter::{Commands, Filter, RunNames};
+use robot_detection_layer::clock::Clock;
+use robot_detection_robots_txt::Dialect;
+use robot_detection_store::description::hex;
+use robot_detection_store::store::Store;
+
+use super::{TrapLimits, scope::Scope, source::PageSource};
+
+/// Where the robot begins.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Start {
+    pub(super) url: url::Url,
+    pub(super) max_depth: Option<u32>,
+}
+
+/// Settings of a robot; see the builder for what they mean.
+pub(super) struct Settings {
+    pub(super) site: String,
+    pub(super) instance: String,
+    pub(super) user_agent: String,
+    pub(super) store: Store,
+    pub(super) source: PageSource,
+    pub(super) clock: Clock,
+    pub(super) enumeration: Arc<Filter>,
+    pub(super) generation: Arc<Filter>,
+    pub(super) commands: Arc<dyn Commands>,
+    pub(super) names: Arc<RunNames>,
+    pub(super) starts: Vec<Start>,
+    pub(super) scope: Scope,
+    pub(super) fingerprint: String,
+    pub(super) dialect: Dialect,
+    pub(super) obeys: Obeys,
+    pub(super) limits: Limits,
+    pub(super) traps: TrapLimits,
+    /// Queries of one path that are visited.
+    pub(super) max_queries: u32,
+    pub(super) uses_sitemaps: bool,
+    pub(super) tells_ip: bool,
+    /// Sites that stand for another one, and that one.
+    pub(super) aliases: Vec<(url::Url, url::Url)>,
+    /// Whether `www1.` and `www2.` are `www.`.
+    pub(super) unites_hosts: bool,
+    pub(super) on_end: Option<Arc<super::OnEnd>>,
+}
+
+/// What is obeyed of what a site asks robots.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "switches that do not depend on each other"
+)]
+pub(super) struct Obeys {
+    pub(super) robots_txt: bool,
+    pub(super) header: bool,
+    pub(super) meta: bool,
+    pub(super) rel_nofollow: bool,
+}
+
+/// Numbers and times.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Limits {
+    pub(super) max_connections: usize,
+    pub(super) site_max_connections: usize,
+    pub(super) readers: usize,
+    pub(super) max_working: usize,
+    pub(super) server_delay: Duration,
+    pub(super) retries: u32,
+    pub(super) retry_delay: Duration,
+}
+
+impl std::fmt::Debug for Settings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Settings")
+            .field("site", &self.site)
+            .field("starts", &self.starts)
+            .field("scope", &self.scope)
+            .field("obeys", &self.obeys)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Number of the rules by which pages are read: with others, whole pages are asked for again.
+const READ_BY: u32 = 2;
+
+/// Returns a text that changes when pages would be judged otherwise.
+pub(super) fn fingerprint(settings: &Settings) -> String {
+    use md5::{Digest as _, Md5};
+    let judged_by = format!(
+        "{READ_BY}\n{}\n{}\n{}\n{}\n{:?}",
+        settings.fingerprint,
+        settings.enumeration.name(),
+        settings.generation.name(),
+        settings.user_agent,
+        settings.obeys,
+    );
+    let digest = Md5::digest(judged_by);
+    hex(&digest)
+}

@@ -1,0 +1,200 @@
+//! The robot, and the handle that others hold.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU64, Ordering},
+};
+
+use tokio::sync::watch;
+
+use robot_detection_store::store::{RunWanted, Store};
+
+use super::{
+    Explanation, Progress, SiteRobotBuilder, SiteRobotError, Summary, Terms, ending, explain, run,
+    settings::Settings, source::PageSource,
+};
+
+/// What is called with the summary of a run.
+pub type OnEnd = dyn Fn(&Summary) + Send + Sync;
+
+/// Robot of one site.
+///
+/// See the [room](crate::site_robot) for an example. Clones are the same robot.
+#[derive(Clone, Debug)]
+pub struct SiteRobot {
+    pub(super) shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) settings: Settings,
+    pub(super) wanted: watch::Sender<RunWanted>,
+    pub(super) progress: watch::Sender<Progress>,
+    is_running: AtomicBool,
+    runs_ended: AtomicU64,
+}
+
+/// Control of a robot: pause, resume, stop, and its progress.
+#[derive(Clone, Debug)]
+pub struct Handle {
+    wanted: watch::Sender<RunWanted>,
+    progress: watch::Receiver<Progress>,
+}
+
+impl SiteRobot {
+    /// Creates a builder: the name of the site, where descriptions go, where pages come from.
+    pub fn builder(
+        site: impl Into<String>,
+        store: Store,
+        source: impl Into<PageSource>,
+    ) -> SiteRobotBuilder {
+        SiteRobotBuilder::new(site.into(), store, source.into())
+    }
+
+    pub(super) fn new(settings: Settings) -> Self {
+        let shared = Shared {
+            settings,
+            wanted: watch::Sender::default(),
+            progress: watch::Sender::default(),
+            is_running: AtomicBool::new(false),
+            runs_ended: AtomicU64::new(0),
+        };
+        Self {
+            shared: Arc::new(shared),
+        }
+    }
+
+    /// Runs until everything is visited, or until it is stopped; then publishes what it brought.
+    ///
+    /// What a run brings is in force when it has ended, and only where it saw the site: where
+    /// a login answers, a starting point has moved, or much would go, its results are held back
+    /// until [`Self::accept`]. A run that was stopped or cut off is resumed. Dropping the future ends
+    /// what is being fetched; the next run resumes it.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does, and when this robot runs already. Pages
+    /// that cannot be fetched are counted, not errors.
+    pub async fn run(&self) -> Result<Summary, SiteRobotError> {
+        self.run_on(&Terms::default()).await
+    }
+
+    /// Runs, and publishes on these terms.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
+    pub async fn run_on(&self, terms: &Terms<'_>) -> Result<Summary, SiteRobotError> {
+        let _running = self.occupy()?;
+        let summary = run::run(&self.shared, terms).await?;
+        if let Some(on_end) = &self.shared.settings.on_end {
+            on_end(&summary);
+        }
+        Ok(summary)
+    }
+
+    /// Puts the results of the last run in force, where they are held back; asks the site nothing.
+    ///
+    /// Returns nothing where no results are held back.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does, and when this robot runs.
+    pub async fn accept(&self) -> Result<Option<Summary>, SiteRobotError> {
+        let _running = self.occupy()?;
+        ending::accept(&self.shared.settings).await
+    }
+
+    /// Puts what a run has brought so far in force, and withdraws nothing yet.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn publish_so_far(&self) -> Result<(), SiteRobotError> {
+        ending::publish_so_far(&self.shared.settings).await
+    }
+
+    /// Explains, step by step, what the robot would do with a URL, and what it did.
+    ///
+    /// The robots.txt of its host is asked for; the URL itself is not.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn explain(&self, url: &str) -> Result<Explanation, SiteRobotError> {
+        explain::explain(&self.shared.settings, url).await
+    }
+
+    /// Returns a handle, which may be held by others.
+    #[must_use]
+    pub fn handle(&self) -> Handle {
+        Handle {
+            wanted: self.shared.wanted.clone(),
+            progress: self.shared.progress.subscribe(),
+        }
+    }
+
+    /// Returns the name of the site.
+    #[must_use]
+    pub fn site(&self) -> &str {
+        &self.shared.settings.site
+    }
+
+    /// Returns how many runs have ended, in whatever way.
+    #[must_use]
+    pub fn runs_ended(&self) -> u64 {
+        self.shared.runs_ended.load(Ordering::Acquire)
+    }
+
+    fn occupy(&self) -> Result<Running<'_>, SiteRobotError> {
+        if self.shared.is_running.swap(true, Ordering::AcqRel) {
+            let site = self.site().to_owned();
+            return Err(SiteRobotError::RunsAlready { site });
+        }
+        self.shared.wanted.send_replace(RunWanted::Run);
+        Ok(Running(&self.shared))
+    }
+}
+
+impl Handle {
+    /// Has the robot begin no more visits until it is resumed.
+    pub fn pause(&self) {
+        self.wanted.send_replace(RunWanted::Pause);
+    }
+
+    /// Has the robot go on.
+    pub fn resume(&self) {
+        self.wanted.send_replace(RunWanted::Run);
+    }
+
+    /// Has the robot finish what it has begun, and end; the next run resumes it.
+    pub fn stop(&self) {
+        self.wanted.send_replace(RunWanted::Stop);
+    }
+
+    /// Returns the progress as it is now.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        self.progress.borrow().clone()
+    }
+
+    /// Returns a receiver that hears of each change.
+    #[must_use]
+    pub fn watch(&self) -> watch::Receiver<Progress> {
+        self.progress.clone()
+    }
+}
+
+/// Frees the robot when a run ends, however it ends.
+struct Running<'r>(&'r Shared);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        let idle = super::RobotState::Idle;
+        self.0
+            .progress
+            .send_modify(|progress| progress.state = idle);
+        self.0.runs_ended.fetch_add(1, Ordering::AcqRel);
+        self.0.is_running.store(false, Ordering::Release);
+    }
+}

@@ -1,0 +1,263 @@
+//! What a server says of a page.
+
+use std::{
+    net::IpAddr,
+    time::{Duration, SystemTime},
+};
+
+use bytes::Bytes;
+use http::{
+    HeaderMap,
+    header::{self, HeaderName, HeaderValue},
+};
+
+use robot_detection_store::fetch::Conditions;
+
+/// Longest value of a header that is taken, in bytes.
+const MAX_VALUE_BYTES: usize = 8 * 1024;
+
+/// Longest validator that is kept; a longer one is treated as absent.
+const MAX_VALIDATOR_BYTES: usize = 1024;
+
+/// Answer to a [`PageRequest`](super::PageRequest), of any status.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct PageAnswer {
+    /// Status code.
+    pub status: u16,
+    /// Headers as received; of a body that was compressed, without its length.
+    pub headers: HeaderMap,
+    /// IP address of the server, where one was asked.
+    pub peer: Option<IpAddr>,
+    /// Body, decompressed; nothing of a HEAD or a 304.
+    pub body: Bytes,
+}
+
+impl PageAnswer {
+    pub(super) fn new(status: u16, headers: HeaderMap, body: Bytes) -> Self {
+        Self {
+            status,
+            headers,
+            peer: None,
+            body,
+        }
+    }
+
+    /// Returns `Content-Type` as received.
+    #[must_use]
+    pub fn content_type(&self) -> Option<String> {
+        self.text(&header::CONTENT_TYPE)
+    }
+
+    /// Returns the media type in lower case, without parameters.
+    #[must_use]
+    pub fn media_type(&self) -> Option<String> {
+        let content_type = self.content_type()?;
+        let media_type = content_type.split(';').next()?.trim();
+        (!media_type.is_empty()).then(|| media_type.to_ascii_lowercase())
+    }
+
+    /// Returns `Location` as received, whatever the status.
+    #[must_use]
+    pub fn location(&self) -> Option<String> {
+        self.text(&header::LOCATION)
+    }
+
+    /// Returns whether this is a redirect that names a place to go to.
+    #[must_use]
+    pub fn is_redirect(&self) -> bool {
+        matches!(self.status, 301 | 302 | 303 | 307 | 308) && self.location().is_some()
+    }
+
+    /// Returns `ETag` and `Last-Modified`, to ask again with.
+    #[must_use]
+    pub fn conditions(&self) -> Conditions {
+        let fits = |text: &String| text.len() <= MAX_VALIDATOR_BYTES;
+        Conditions {
+            etag: self.text(&header::ETAG).filter(fits),
+            last_modified: self.text(&header::LAST_MODIFIED).filter(fits),
+        }
+    }
+
+    /// Returns the time of `Last-Modified`.
+    #[must_use]
+    pub fn last_modified(&self) -> Option<SystemTime> {
+        httpdate::parse_http_date(&self.text(&header::LAST_MODIFIED)?).ok()
+    }
+
+    /// Returns the time of `Expires`.
+    #[must_use]
+    pub fn expires(&self) -> Option<SystemTime> {
+        httpdate::parse_http_date(&self.text(&header::EXPIRES)?).ok()
+    }
+
+    /// Returns the values of all `X-Robots-Tag` headers, in order.
+    pub fn x_robots_tags(&self) -> impl Iterator<Item = String> {
+        self.texts(HeaderName::from_static("x-robots-tag"))
+    }
+
+    /// Returns the URL that `Link: <…>; rel=canonical` names, as written.
+    #[must_use]
+    pub fn canonical(&self) -> Option<String> {
+        self.texts(header::LINK)
+            .find_map(|line| canonical_in(&line))
+    }
+
+    /// Returns how long `Retry-After` asks to wait, seen from now.
+    ///
+    /// It is seconds or a date; of one in the past, nothing is left to wait.
+    #[must_use]
+    pub fn retry_after(&self, now: SystemTime) -> Option<Duration> {
+        let text = self.text(&header::RETRY_AFTER)?;
+        if text.bytes().all(|byte| byte.is_ascii_digit()) {
+            // More digits than fit in are still a long time.
+            return Some(Duration::from_secs(
+                text.parse().unwrap_or(u64::from(u32::MAX)),
+            ));
+        }
+        let date = httpdate::parse_http_date(&text).ok()?;
+        Some(date.duration_since(now).unwrap_or_default())
+    }
+
+    /// Returns a header as text; of several lines the first.
+    ///
+    /// None when it is empty or longer than 8 KiB; bytes that are no text become
+    /// `U+FFFD`.
+    #[must_use]
+    pub fn text(&self, name: &HeaderName) -> Option<String> {
+        self.texts(name.clone()).next()
+    }
+
+    fn texts(&self, name: HeaderName) -> impl Iterator<Item = String> {
+        self.headers.get_all(name).iter().filter_map(text_of)
+    }
+}
+
+fn text_of(value: &HeaderValue) -> Option<String> {
+    let bytes = value.as_bytes().trim_ascii();
+    let fits = (1..=MAX_VALUE_BYTES).contains(&bytes.len());
+    fits.then(|| String::from_utf8_lossy(bytes).into_owned())
+}
+
+/// Finds the canonical link in a line of `Link` (RFC 8288 §3).
+fn canonical_in(line: &str) -> Option<String> {
+    let mut rest = line;
+    loop {
+        let (_, behind) = rest.split_once('<')?;
+        let (url, behind) = behind.split_once('>')?;
+        let (parameters, next) = until_comma(behind);
+        if parameters.split(';').any(is_canonical) {
+            let url = url.trim();
+            return (!url.is_empty()).then(|| url.to_owned());
+        }
+        rest = next;
+    }
+}
+
+/// Splits at the first comma outside of quotation marks.
+fn until_comma(text: &str) -> (&str, &str) {
+    let mut is_quoted = false;
+    let at = text.find(|c| {
+        is_quoted ^= c == '"';
+        c == ',' && !is_quoted
+    });
+    text.split_at_checked(at.unwrap_or(text.len()))
+        .unwrap_or((text, ""))
+}
+
+fn is_canonical(parameter: &str) -> bool {
+    let Some((name, value)) = parameter.split_once('=') else {
+        return false;
+    };
+    let mut words = value.trim().trim_matches('"').split_ascii_whitespace();
+    name.trim().eq_ignore_ascii_case("rel") && words.any(|it| it.eq_ignore_ascii_case("canonical"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(headers: &[(&'static str, &str)]) -> PageAnswer {
+        let headers = headers.iter().map(|(name, value)| {
+            let value = HeaderValue::from_bytes(value.as_bytes()).unwrap();
+            (HeaderName::from_bytes(name.as_bytes()).unwrap(), value)
+        });
+        PageAnswer::new(200, headers.collect(), Bytes::new())
+    }
+
+    #[test]
+    fn headers_of_any_case_are_read() {
+        let it = answer(&[
+            ("CONTENT-TYPE", " Text/HTML ; charset=utf-8"),
+            ("eTag", "\"1\""),
+            ("X-ROBOTS-TAG", "noindex"),
+            ("last-modified", "Fri, 01 May 2026 10:00:00 GMT"),
+        ]);
+        assert_eq!(it.media_type().as_deref(), Some("text/html"));
+        assert_eq!(it.conditions().etag.as_deref(), Some("\"1\""));
+        assert_eq!(it.x_robots_tags().collect::<Vec<_>>(), ["noindex"]);
+        assert!(it.last_modified().is_some());
+        assert_eq!(it.expires(), None);
+    }
+
+    #[test]
+    fn every_line_for_robots_is_heard() {
+        let headers = ["noindex", "otherbot: nofollow"].map(|it| {
+            let name = HeaderName::from_static("x-robots-tag");
+            (name, HeaderValue::from_static(it))
+        });
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(name, value);
+        }
+        let it = PageAnswer::new(200, map, Bytes::new());
+        assert_eq!(it.x_robots_tags().count(), 2);
+    }
+
+    #[test]
+    fn the_canonical_link_is_found_among_others() {
+        for (line, url) in [
+            ("<http://h/a>; rel=canonical", Some("http://h/a")),
+            (
+                "</b,c>; rel=\"next\", </a>; title=\"a, b\"; REL=\"up Canonical\"",
+                Some("/a"),
+            ),
+            ("</a>; rel=next; x=canonical", None),
+            ("<>; rel=canonical", None),
+            ("<a", None),
+            ("canonical", None),
+        ] {
+            assert_eq!(
+                answer(&[("link", line)]).canonical().as_deref(),
+                url,
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_wait_is_seconds_or_a_date() {
+        let now = httpdate::parse_http_date("Fri, 01 May 2026 10:00:00 GMT").unwrap();
+        for (value, seconds) in [
+            ("120", Some(120)),
+            ("Fri, 01 May 2026 10:01:00 GMT", Some(60)),
+            ("Fri, 01 May 2026 09:00:00 GMT", Some(0)),
+            ("99999999999999999999999", Some(u64::from(u32::MAX))),
+            ("soon", None),
+            ("-1", None),
+        ] {
+            let wait = answer(&[("retry-after", value)]).retry_after(now);
+            assert_eq!(wait.map(|it| it.as_secs()), seconds, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_redirect_needs_a_place_to_go_to() {
+        let mut it = answer(&[("location", "/a")]);
+        assert!(!it.is_redirect());
+        it.status = 302;
+        assert!(it.is_redirect());
+        it.headers.clear();
+        assert!(!it.is_redirect());
+    }
+}

@@ -1,0 +1,244 @@
+//! Pages of the application in this process.
+
+use std::{fmt, sync::Arc};
+
+use axum::body::Body;
+use bytes::Bytes;
+use http::{
+    HeaderMap, Method, Request, Response, Uri,
+    header::{self, HeaderName, HeaderValue},
+};
+use http_body_util::BodyExt as _;
+use tokio::{task::JoinSet, time};
+use tower::{BoxError, Service, ServiceExt as _, util::BoxCloneSyncService};
+use url::Url;
+
+use robot_detection_store::fetch::{UnzipError, gunzip};
+
+use super::{PageAnswer, PageRequest, SourceError, SourceLimits};
+
+type Prepare = dyn Fn(&mut Request<Body>) + Send + Sync;
+type App = BoxCloneSyncService<Request<Body>, Response<Body>, BoxError>;
+
+/// Source of pages that asks the application itself: no network, no password.
+///
+/// A closure puts into each request whom the application takes for logged in: an
+/// extension, a header, whatever its own login would. The application sees
+/// origin-form URIs and `Host`, as over HTTP/1.1; it never sees another method
+/// than GET and HEAD. Clones are cheap.
+#[derive(Clone)]
+pub struct ApplicationSource {
+    app: App,
+    prepare: Arc<Prepare>,
+    headers: HeaderMap,
+    limits: SourceLimits,
+}
+
+impl ApplicationSource {
+    /// Creates a source from a service, such as an `axum::Router`.
+    pub fn new<S, E>(app: S, prepare: impl Fn(&mut Request<Body>) + Send + Sync + 'static) -> Self
+    where
+        S: Service<Request<Body>, Response = Response<Body>, Error = E>
+            + Clone
+            + Send
+            + Sync
+            + 'static,
+        S::Future: Send + 'static,
+        E: Into<BoxError> + 'static,
+    {
+        Self {
+            app: BoxCloneSyncService::new(app.map_err(Into::into)),
+            prepare: Arc::new(prepare),
+            headers: HeaderMap::new(),
+            limits: SourceLimits::default(),
+        }
+    }
+
+    /// Sets the limits.
+    #[must_use]
+    pub fn limits(mut self, limits: SourceLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Sends one more header, such as `User-Agent` or the token by which our own layer knows us.
+    #[must_use]
+    pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.insert(name, value);
+        self
+    }
+
+    /// Asks for a page.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the application does, and when no whole answer comes within
+    /// the limits.
+    pub async fn ask(&self, request: &PageRequest<'_>) -> Result<PageAnswer, SourceError> {
+        let url = request.url;
+        let exchange = exchange(
+            self.app.clone(),
+            Arc::clone(&self.prepare),
+            self.request(request)?,
+            request.beginning,
+            self.limits.clone(),
+        );
+        // A task of its own, so that a panic of the application ends with it, and
+        // dropping this future ends it.
+        let mut tasks = JoinSet::new();
+        tasks.spawn(exchange);
+        let limit = self.limits.timeout;
+        let answer = match time::timeout(limit, tasks.join_next()).await {
+            Err(_) => Err(Fault::Timeout(limit)),
+            Ok(Some(Ok(answer))) => answer,
+            Ok(_) => Err(Fault::Application("it panicked".to_owned())),
+        };
+        answer.map_err(|fault| fault.on(url, &self.limits))
+    }
+
+    fn request(&self, request: &PageRequest<'_>) -> Result<Request<Body>, SourceError> {
+        let url = request.url;
+        let bad = |reason| SourceError::NotServed {
+            url: url.to_string(),
+            reason,
+        };
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(bad("the application has http: and https: URLs only"));
+        }
+        let host = url.host_str().unwrap_or_default();
+        let host = match url.port() {
+            Some(port) => format!("{host}:{port}"),
+            None => host.to_owned(),
+        };
+        let mut asked = Request::new(Body::empty());
+        *asked.uri_mut() = path_of(url).ok_or_else(|| bad("no server takes such a path"))?;
+        if request.is_head {
+            *asked.method_mut() = Method::HEAD;
+        }
+        let host = HeaderValue::from_str(&host).map_err(|_| bad("no header takes such a host"))?;
+        asked.headers_mut().insert(header::HOST, host);
+        asked.headers_mut().extend(self.headers.clone());
+        asked.headers_mut().extend(request.conditions.headers());
+        if let Some(referrer) = request
+            .referrer
+            .and_then(|it| HeaderValue::from_str(it).ok())
+        {
+            asked.headers_mut().insert(header::REFERER, referrer);
+        }
+        Ok(asked)
+    }
+}
+
+impl fmt::Debug for ApplicationSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ApplicationSource")
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What went wrong, before the URL is added.
+enum Fault {
+    Application(String),
+    Timeout(time::Duration),
+    TooLarge,
+}
+
+impl Fault {
+    fn on(self, url: &Url, limits: &SourceLimits) -> SourceError {
+        let url = url.to_string();
+        match self {
+            Self::Application(reason) => SourceError::Application { url, reason },
+            Self::Timeout(limit) => SourceError::Timeout { url, limit },
+            Self::TooLarge => SourceError::TooLarge {
+                url,
+                max_body_bytes: limits.max_body_bytes,
+            },
+        }
+    }
+}
+
+async fn exchange(
+    app: App,
+    prepare: Arc<Prepare>,
+    mut request: Request<Body>,
+    beginning: Option<u64>,
+    limits: SourceLimits,
+) -> Result<PageAnswer, Fault> {
+    let is_head = *request.method() == Method::HEAD;
+    prepare(&mut request);
+    let response = app
+        .oneshot(request)
+        .await
+        .map_err(|error| broken(&*error))?;
+    let (mut parts, body) = response.into_parts();
+    let mut body = if is_head {
+        Bytes::new()
+    } else {
+        read(body, beginning, &limits).await?
+    };
+    let encoding = parts.headers.get(header::CONTENT_ENCODING);
+    if encoding.is_some_and(|it| it.as_bytes().eq_ignore_ascii_case(b"gzip")) && !body.is_empty() {
+        body = unzip(&body, &limits)?;
+        parts.headers.remove(header::CONTENT_ENCODING);
+        parts.headers.remove(header::CONTENT_LENGTH);
+    }
+    Ok(PageAnswer::new(parts.status.as_u16(), parts.headers, body))
+}
+
+/// Reads a body within the limits.
+async fn read(
+    mut body: Body,
+    beginning: Option<u64>,
+    limits: &SourceLimits,
+) -> Result<Bytes, Fault> {
+    let mut bytes = Vec::new();
+    let enough = beginning.and_then(|bytes| usize::try_from(bytes).ok());
+    let idle = limits.idle_timeout;
+    loop {
+        let frame = time::timeout(idle, body.frame()).await;
+        let frame = match frame.map_err(|_| Fault::Timeout(idle))? {
+            None => return Ok(bytes.into()),
+            Some(frame) => frame.map_err(|error| broken(&error))?,
+        };
+        if let Some(data) = frame.data_ref() {
+            let length = bytes.len().saturating_add(data.len());
+            if let Some(enough) = enough.filter(|enough| length > *enough) {
+                bytes.extend_from_slice(data);
+                bytes.truncate(enough);
+                return Ok(bytes.into());
+            }
+            if length > limits.max_length() {
+                return Err(Fault::TooLarge);
+            }
+            bytes.extend_from_slice(data);
+        }
+    }
+}
+
+fn unzip(bytes: &[u8], limits: &SourceLimits) -> Result<Bytes, Fault> {
+    match gunzip(bytes, limits.max_body_bytes) {
+        Ok(bytes) => Ok(bytes.into()),
+        Err(UnzipError::TooLarge(_)) => Err(Fault::TooLarge),
+        Err(error) => Err(broken(&error)),
+    }
+}
+
+fn broken(error: &dyn std::error::Error) -> Fault {
+    let reason = error.to_string();
+    Fault::Application(
+        reason
+            .chars()
+            .filter(|c| !c.is_control())
+            .take(300)
+            .collect(),
+    )
+}
+
+/// Returns path and query of a URL.
+fn path_of(url: &Url) -> Option<Uri> {
+    match url.query() {
+        Some(query) => format!("{}?{query}", url.path()).parse().ok(),
+        None => url.path().parse().ok(),
+    }
+}

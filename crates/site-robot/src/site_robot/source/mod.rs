@@ -1,0 +1,48 @@
+//! Where pages come from: HTTP, the application itself, or files.
+//!
+//! A [`PageSource`] answers one [`PageRequest`] at a time, GET or HEAD, within
+//! limits of time and size. No status is an error and no redirect is followed:
+//! both are for the caller to judge. What a [`PageAnswer`] tells is read from its
+//! headers, whatever its source.
+//!
+//! # Example
+//!
+//! ```
+//! use axum::{Router, extract::Extension, routing::get};
+//! use robot_detection_site_robot::site_robot::source::{ApplicationSource, PageRequest, PageSource};
+//!
+//! #[derive(Clone)]
+//! struct Member(&'static str);
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! let app = Router::new().route("/a", get(|Extension(it): Extension<Member>| async move { it.0 }));
+//! let source = ApplicationSource::new(app, |request| {
+//!     request.extensions_mut().insert(Member("site robot"));
+//! });
+//! let source = PageSource::from(source);
+//! let url = "http://h.example/a".parse().unwrap();
+//! let answer = source.ask(&PageRequest::get(&url)).await.unwrap();
+//! assert_eq!((answer.status, &answer.body[..]), (200, &b"site robot"[..]));
+//! # }
+//! ```
+
+mod access;
+mod answer;
+mod application;
+mod error;
+mod files;
+mod http;
+mod limits;
+mod page_source;
+mod request_signer;
+
+pub use access::{Credentials, SiteAccess};
+pub use answer::PageAnswer;
+pub use application::ApplicationSource;
+pub use error::SourceError;
+pub use files::FileSource;
+pub use http::{HttpSettings, HttpSource};
+pub use limits::SourceLimits;
+pub use page_source::{PageRequest, PageSource};
+pub use request_signer::RequestSigner;

@@ -1,0 +1,114 @@
+//! The sources as one.
+
+use url::Url;
+
+use robot_detection_store::fetch::Conditions;
+
+use super::{ApplicationSource, FileSource, HttpSource, PageAnswer, SourceError};
+
+/// Source of pages; clones share connections.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum PageSource {
+    /// Servers, over HTTP.
+    Http(HttpSource),
+    /// The application, in this process.
+    Application(ApplicationSource),
+    /// Files below a directory.
+    Files(FileSource),
+}
+
+/// Request for a page.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct PageRequest<'a> {
+    /// URL of the page.
+    pub url: &'a Url,
+    /// Whether its headers are enough: HEAD in place of GET.
+    pub is_head: bool,
+    /// What is known of the page's version; a 304 says that it is the same.
+    pub conditions: Conditions,
+    /// `Referer` to send in place of the source's own.
+    pub referrer: Option<&'a str>,
+    /// Bytes of the body that are enough, where it has more; nothing: it is wanted whole.
+    pub beginning: Option<u64>,
+}
+
+impl PageSource {
+    /// Asks for a page.
+    ///
+    /// # Errors
+    ///
+    /// Fails when no whole answer comes within the limits, or the source has no
+    /// such URLs; no status is an error.
+    pub async fn ask(&self, request: &PageRequest<'_>) -> Result<PageAnswer, SourceError> {
+        match self {
+            Self::Http(source) => source.ask(request).await,
+            Self::Application(source) => source.ask(request).await,
+            Self::Files(source) => source.ask(request).await,
+        }
+    }
+}
+
+impl From<HttpSource> for PageSource {
+    fn from(source: HttpSource) -> Self {
+        Self::Http(source)
+    }
+}
+
+impl From<ApplicationSource> for PageSource {
+    fn from(source: ApplicationSource) -> Self {
+        Self::Application(source)
+    }
+}
+
+impl From<FileSource> for PageSource {
+    fn from(source: FileSource) -> Self {
+        Self::Files(source)
+    }
+}
+
+impl<'a> PageRequest<'a> {
+    /// Creates a GET without conditions.
+    #[must_use]
+    pub fn get(url: &'a Url) -> Self {
+        Self {
+            url,
+            is_head: false,
+            conditions: Conditions::default(),
+            referrer: None,
+            beginning: None,
+        }
+    }
+
+    /// Creates a HEAD.
+    #[must_use]
+    pub fn head(url: &'a Url) -> Self {
+        let is_head = true;
+        Self {
+            is_head,
+            ..Self::get(url)
+        }
+    }
+
+    /// Asks only for another version than the one known.
+    #[must_use]
+    pub fn unless(mut self, conditions: Conditions) -> Self {
+        self.conditions = conditions;
+        self
+    }
+
+    /// Takes so many bytes at the beginning of a body that has more.
+    #[must_use]
+    pub fn beginning(mut self, bytes: u64) -> Self {
+        self.beginning = Some(bytes);
+        self
+    }
+
+    /// Says on which page the link stands.
+    #[must_use]
+    pub fn from_page(mut self, url: &'a str) -> Self {
+        self.referrer = Some(url);
+        self
+    }
+}

@@ -1,0 +1,134 @@
+//! Did the starting points answer as themselves?
+
+use url::Url;
+
+use robot_detection_store::store::{KnownUrl, Loss, StoreError};
+
+use super::{found::Taken, losses::moved_to, settings::Settings};
+
+/// Redirects that are followed from a starting point.
+const MAX_STEPS: usize = 10;
+
+/// End of a chain of redirects.
+#[derive(Clone, Debug)]
+pub(super) enum End {
+    /// A URL that the run has met.
+    Met(String, KnownUrl),
+    /// A URL that it has not met: out of scope, too far, or not there.
+    Unmet(String),
+}
+
+/// Returns why the starting points did not answer as themselves, where one did not.
+///
+/// One that is down or gone is none of these: what it leads to stays.
+pub(super) async fn doubt_of_starts(
+    settings: &Settings,
+    run_id: i64,
+) -> Result<Option<String>, StoreError> {
+    for start in &settings.starts {
+        let doubt = doubt_of(settings, run_id, start.url.as_str()).await?;
+        if doubt.is_some() {
+            return Ok(doubt);
+        }
+    }
+    Ok(None)
+}
+
+async fn doubt_of(
+    settings: &Settings,
+    run_id: i64,
+    start: &str,
+) -> Result<Option<String>, StoreError> {
+    let (store, site) = (&settings.store, &settings.site);
+    let known = store.known_url(site, start).await?;
+    let Some(known) = known.filter(|known| known.run_id == run_id) else {
+        return Ok(None);
+    };
+    match known.loss {
+        Some(Loss::Login) => return Ok(Some(login(start, "asks for a password"))),
+        Some(Loss::Locked) => {
+            let status = known.status.unwrap_or(401);
+            return Ok(Some(login(start, &format!("answers {status}"))));
+        }
+        Some(Loss::Moved) => {}
+        _ => return Ok(None),
+    }
+    let was_shown = store.description(site, start).await?.is_some();
+    Ok(match end_of(settings, run_id, start, &known).await? {
+        End::Unmet(to) => Some(moved(settings, start, &to)),
+        End::Met(to, known) => {
+            let asks =
+                known.asks_password || matches!(known.loss, Some(Loss::Login | Loss::Locked));
+            let is_new = store.description(site, &to).await?.is_none();
+            if asks && (was_shown || is_new) {
+                let how = format!("leads to {to}, which asks for a login");
+                Some(login(start, &how))
+            } else {
+                let is_nothing = was_shown && !is_described(&known);
+                is_nothing.then(|| login(start, &format!("leads to {to}, which has no page")))
+            }
+        }
+    })
+}
+
+/// Follows the redirects of a URL as the run has met them.
+pub(super) async fn end_of(
+    settings: &Settings,
+    run_id: i64,
+    url: &str,
+    known: &KnownUrl,
+) -> Result<End, StoreError> {
+    let (store, site) = (&settings.store, &settings.site);
+    let (mut url, mut known) = (url.to_owned(), known.clone());
+    for _ in 0..MAX_STEPS {
+        if known.loss != Some(Loss::Moved) {
+            return Ok(End::Met(url, known));
+        }
+        let links = store.links(site, &url).await?;
+        let next = links.first().and_then(|line| Taken::of_line(line));
+        let Some(next) = next.map(|next| next.url) else {
+            let to = known.outcome.as_deref().and_then(moved_to);
+            return Ok(End::Unmet(absolute(&url, to.unwrap_or_default())));
+        };
+        let there = store.known_url(site, &next).await?;
+        match there.filter(|there| there.run_id == run_id) {
+            Some(there) => (url, known) = (next, there),
+            None => return Ok(End::Unmet(next)),
+        }
+    }
+    Ok(End::Unmet(url))
+}
+
+/// Returns `true` if a run that met a URL has described it.
+pub(super) fn is_described(known: &KnownUrl) -> bool {
+    known.is_described && known.loss.is_none()
+}
+
+/// Returns how many links from a starting point are followed at most; nothing for any number.
+pub(super) fn max_depth(settings: &Settings) -> Option<u32> {
+    let depths = settings.starts.iter().map(|start| start.max_depth);
+    depths.collect::<Option<Vec<_>>>()?.into_iter().max()
+}
+
+fn absolute(base: &str, location: &str) -> String {
+    let joined = Url::parse(base).and_then(|base| base.join(location));
+    joined.map_or_else(|_| location.to_owned(), String::from)
+}
+
+fn login(start: &str, how: &str) -> String {
+    format!(
+        "the starting point {start} {how}, as where a login has expired: renew site_robot.login \
+         and run again"
+    )
+}
+
+fn moved(settings: &Settings, start: &str, to: &str) -> String {
+    let is_in = Url::parse(to).is_ok_and(|to| settings.scope.check_host(&to).is_ok());
+    if is_in {
+        return login(start, &format!("leads to {to}, which may not be visited"));
+    }
+    format!(
+        "the starting point {start} has moved to {to}: where that is the site, put it into \
+         site_robot.starting_points and run again; where it is a login, renew site_robot.login"
+    )
+}

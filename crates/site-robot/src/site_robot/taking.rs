@@ -1,0 +1,73 @@
+//! URLs are taken from the database while visits go on.
+
+use std::sync::Arc;
+
+use robot_detection_store::store::{ClaimedUrl, RunWanted};
+
+use super::course::{Course, Done, LOW};
+
+/// URLs of one host that are taken at once.
+const MAX_CLAIM: usize = 256;
+
+impl Course {
+    /// Looks for URLs to take while there is room for them.
+    pub(super) fn fill(&mut self) {
+        let max = self.visitor.settings().limits.max_working;
+        let is_full = self.hosts.queued() > max / 2;
+        if self.is_taking || is_full || !self.may_have_more || !self.goes_on() {
+            return;
+        }
+        // Others may have found hosts that are not known here: one look a tick is for them.
+        if !self.is_look_due && !self.hosts.is_any_below(LOW) {
+            return;
+        }
+        // What is found from now on is more.
+        (self.is_look_due, self.may_have_more, self.is_taking) = (false, false, true);
+        let (visitor, run_id) = (Arc::clone(&self.visitor), self.run.run_id);
+        self.work.spawn(async move {
+            let settings = visitor.settings();
+            let hosts = settings.store.waiting_hosts(&settings.site, run_id);
+            Ok(Done::Looked(hosts.await?))
+        });
+    }
+
+    /// Takes URLs of hosts that have some, of each as many as there is room for.
+    pub(super) fn take(&mut self, hosts: Vec<String>) {
+        let max = self.visitor.settings().limits.max_working;
+        let share = (max / hosts.len().max(1)).clamp(1, MAX_CLAIM);
+        let mut room = max.saturating_sub(self.hosts.queued());
+        let mut wanted = Vec::new();
+        for host in hosts {
+            let count = share.saturating_sub(self.hosts.queued_of(&host)).min(room);
+            room -= count;
+            if let Some(count) = u32::try_from(count).ok().filter(|count| *count > 0) {
+                wanted.push((host, count));
+            }
+        }
+        if wanted.is_empty() || !self.goes_on() {
+            self.may_have_more |= !self.goes_on();
+            self.taken(Vec::new());
+            return;
+        }
+        let (visitor, run_id) = (Arc::clone(&self.visitor), self.run.run_id);
+        self.work.spawn(async move {
+            let settings = visitor.settings();
+            let (site, holder) = (&settings.site, &settings.instance);
+            let claimed = settings.store.claim_urls(site, run_id, holder, &wanted);
+            Ok(Done::Taken(claimed.await?))
+        });
+    }
+
+    /// Queues what was taken.
+    pub(super) fn taken(&mut self, claimed: Vec<ClaimedUrl>) {
+        self.is_taking = false;
+        self.may_have_more |= !claimed.is_empty();
+        for claimed in claimed {
+            self.hosts.push(claimed);
+        }
+    }
+
+    fn goes_on(&self) -> bool {
+        self.wanted == RunWanted::Run && !self.is_over
+    }
+}

@@ -1,0 +1,375 @@
+//! One URL is visited: may it be asked for, what came, what becomes of it.
+
+use std::sync::Arc;
+
+use url::Url;
+
+use crate::filter::{Filter, FilterRun, Passage, Resource, Surroundings};
+use robot_detection_store::fetch::Conditions;
+use robot_detection_store::store::{
+    ClaimedUrl, DescriptionChange, FoundUrl, Loss, PageRecord, RunCounts,
+};
+
+use super::{
+    Rejection, SiteRobotError, Step,
+    came::Came,
+    found::{self, Taken, found, in_form},
+    judge::{self, Judged, Judging},
+    known_links::KnownLinks,
+    outcome::{Meaning, meaning, meaning_of_error, retry_ms},
+    readers::Readers,
+    robots::{AllRules, HostRules, Permission},
+    settings::Settings,
+    source::{PageAnswer, PageRequest},
+    visited::Visited,
+};
+
+/// Where a sitemap of robots.txt was found.
+pub(super) const SITEMAP: &str = "robots.txt";
+
+/// What all visits of a run share.
+#[derive(Debug)]
+pub(super) struct Visitor {
+    pub(super) shared: Arc<super::site_robot_handle::Shared>,
+    pub(super) fingerprint: String,
+    pub(super) enumeration_run: FilterRun,
+    pub(super) generation_run: FilterRun,
+    pub(super) rules: AllRules,
+    pub(super) known_links: KnownLinks,
+    pub(super) readers: Readers,
+    pub(super) looks: std::hash::RandomState,
+    /// URLs that are kept out of heaven for good.
+    pub(super) withdrawn: std::collections::HashSet<String>,
+}
+
+/// What became of a visit.
+#[derive(Debug)]
+pub(super) enum Visit {
+    /// A page came, which is to be read.
+    Came(Box<Came>),
+    Ended(Box<Visited>),
+}
+
+impl Visit {
+    fn came(judging: Judging, answer: PageAnswer) -> Self {
+        Self::Came(Box::new(Came { judging, answer }))
+    }
+
+    fn ended(visited: Visited) -> Self {
+        Self::Ended(Box::new(visited))
+    }
+}
+
+impl Visitor {
+    pub(super) fn settings(&self) -> &Settings {
+        &self.shared.settings
+    }
+
+    /// Reads the rules of a host; returns them and its sitemaps, to be visited.
+    pub(super) async fn learn(
+        &self,
+        host: &str,
+        url: &str,
+    ) -> (Option<Arc<HostRules>>, Vec<FoundUrl>) {
+        let settings = self.settings();
+        let Ok(url) = Url::parse(url) else {
+            return (None, Vec::new());
+        };
+        let rules = Arc::new(HostRules::read(settings, &url).await);
+        let mut sitemaps = Vec::new();
+        if settings.uses_sitemaps {
+            let links = rules.sitemaps.iter();
+            sitemaps.extend(links.filter_map(|link| self.sitemap(&url, link)));
+        }
+        let known = Arc::clone(&rules);
+        self.all_rules().insert(host.to_owned(), known);
+        (Some(rules), sitemaps)
+    }
+
+    /// Visits a URL.
+    pub(super) async fn visit(
+        self: &Arc<Self>,
+        claimed: ClaimedUrl,
+    ) -> Result<Visit, SiteRobotError> {
+        if claimed.is_relink {
+            return self.relink(claimed).await.map(Visit::ended);
+        }
+        let rejected =
+            |claimed, rejection: &_| Ok(Visit::ended(Visited::rejected(claimed, rejection)));
+        let Ok(url) = Url::parse(&claimed.url) else {
+            let rejection = Rejection::new(Step::Url, "it is no URL");
+            return rejected(claimed, &rejection);
+        };
+        if let Err(rejection) = self.may_visit(&claimed, &url) {
+            return rejected(claimed, &rejection);
+        }
+        let rules = self.all_rules().get(&claimed.host).map(Arc::clone);
+        if let Some(rules) = &rules {
+            match rules.permission(&claimed.url) {
+                Permission::Allowed => {}
+                Permission::Refused(rejection) => return rejected(claimed, &rejection),
+                Permission::Unknown(reason) => {
+                    return self.keep(claimed, reason, None).await.map(Visit::ended);
+                }
+            }
+        }
+        let ip = rules.and_then(|rules| rules.ip);
+        let mut judging = Judging::new(self, url, claimed, ip);
+        if let Err(rejection) = judging.metadata() {
+            return rejected(judging.claimed, &rejection);
+        }
+        self.ask(judging).await
+    }
+
+    async fn ask(self: &Arc<Self>, judging: Judging) -> Result<Visit, SiteRobotError> {
+        let conditions = self.conditions(&judging.claimed);
+        let was_conditional = conditions != Conditions::default();
+        let request = PageRequest::get(&judging.url).unless(conditions);
+        let asked = self.settings().source.ask(&request).await;
+        let now_ms = self.settings().clock.now_ms();
+        let (meaning, answer) = match asked {
+            Ok(answer) => (meaning(&answer, was_conditional, now_ms), Some(answer)),
+            Err(error) => (meaning_of_error(&error), None),
+        };
+        let mut visited = match (meaning, answer) {
+            (Meaning::Page, Some(answer)) => return Ok(Visit::came(judging, answer)),
+            (Meaning::Unmodified, Some(answer)) => self.unmodified(judging, &answer).await,
+            (Meaning::Moved(location), Some(answer)) => Ok(self.moved(judging, &answer, &location)),
+            (Meaning::Passing { reason, hold }, answer) => {
+                let status = answer.map(|answer| answer.status);
+                self.failed(judging.claimed, reason, status, hold, now_ms)
+                    .await
+            }
+            (Meaning::Gone { reason, loss }, answer) => {
+                Ok(gone(judging.claimed, reason, loss, answer.as_ref()))
+            }
+            (_, None) => Err(SiteRobotError::Worker {
+                reason: "an answer is missing".to_owned(),
+            }),
+        }?;
+        visited.was_asked = true;
+        Ok(Visit::ended(visited))
+    }
+
+    /// Keeps what is known of a page that is as it was, and follows its links.
+    pub(super) async fn unmodified(
+        &self,
+        judging: Judging,
+        answer: &PageAnswer,
+    ) -> Result<Visited, SiteRobotError> {
+        let claimed = judging.claimed;
+        let counts = RunCounts {
+            fetched: 1,
+            unmodified: 1,
+            ..RunCounts::default()
+        };
+        let mut record = self.kept(claimed, "unmodified").await?;
+        record.status = Some(answer.status);
+        if record.claimed.is_described {
+            self.remember_content(&record.claimed.url).await?;
+        }
+        let Judged {
+            record: refused, ..
+        } = match judge::refused_by_header(self, answer) {
+            Some(rejection) if record.claimed.is_described => {
+                Judged::rejected(record.claimed.clone(), &rejection)
+            }
+            _ => return Ok(Visited::new(record, counts)),
+        };
+        (record.outcome, record.loss) = (refused.outcome, refused.loss);
+        record.description = DescriptionChange::Withdraw;
+        // It is asked for as a whole next time, since it may be allowed again.
+        (record.etag, record.last_modified, record.content_hash) = (None, None, None);
+        Ok(Visited::new(record, counts))
+    }
+
+    /// Tells the generation filter of a content that it does not see in this run.
+    async fn remember_content(&self, url: &str) -> Result<(), SiteRobotError> {
+        let Settings { store, site, .. } = self.settings();
+        if let Some(md5) = store.md5(site, url).await? {
+            self.generation_run.is_best_with(&md5, url);
+        }
+        Ok(())
+    }
+
+    fn moved(&self, judging: Judging, answer: &PageAnswer, location: &str) -> Visited {
+        let settings = self.settings();
+        let target = found::to_visit(settings, &judging.url, location);
+        let shown: String = location.chars().take(200).collect();
+        let reason = format!(
+            "status {}, moved to {}",
+            answer.status,
+            shown.escape_debug()
+        );
+        let rejection = Rejection::new(Step::Answer, reason);
+        let mut visited = Visited::rejected(judging.claimed, &rejection);
+        visited.record.loss = Some(Loss::Moved);
+        let taken: Vec<Taken> = target
+            .into_iter()
+            .map(|url| Taken { url, steps: 0 })
+            .collect();
+        visited.record.found = found(&visited.record.claimed, &taken);
+        visited.record.links = Some(taken.iter().map(Taken::line).collect());
+        visited.record.status = Some(answer.status);
+        visited.counts.fetched = 1;
+        visited
+    }
+
+    /// Tries a page later, or keeps what is known of it.
+    async fn failed(
+        &self,
+        claimed: ClaimedUrl,
+        reason: String,
+        status: Option<u16>,
+        hold: Option<std::time::Duration>,
+        now_ms: i64,
+    ) -> Result<Visited, SiteRobotError> {
+        let retry_ms = retry_ms(&claimed, &self.settings().limits, hold, now_ms);
+        let mut visited = self.keep(claimed, reason, retry_ms).await?;
+        visited.record.status = status;
+        visited.counts.fetched = u64::from(status.is_some());
+        visited.hold_ms = hold.and(retry_ms);
+        Ok(visited)
+    }
+
+    /// Keeps what is known of a page that cannot be had now.
+    async fn keep(
+        &self,
+        claimed: ClaimedUrl,
+        reason: String,
+        retry_ms: Option<i64>,
+    ) -> Result<Visited, SiteRobotError> {
+        let mut record = self.kept(claimed, &format!("failed: {reason}")).await?;
+        (record.retry_ms, record.loss) = (retry_ms, Some(Loss::Missing));
+        if retry_ms.is_some() {
+            record.found.clear();
+        }
+        let counts = RunCounts {
+            failed: u64::from(retry_ms.is_none()),
+            ..RunCounts::default()
+        };
+        Ok(Visited::new(record, counts))
+    }
+
+    /// Follows the links of a page once more, which was found nearer than before.
+    async fn relink(&self, claimed: ClaimedUrl) -> Result<Visited, SiteRobotError> {
+        let record = self.kept(claimed, "").await?;
+        Ok(Visited::new(record, RunCounts::default()))
+    }
+
+    /// Returns a record that leaves everything as it is; links that were stored are found.
+    async fn kept(&self, claimed: ClaimedUrl, outcome: &str) -> Result<PageRecord, SiteRobotError> {
+        let settings = self.settings();
+        let lines = settings.store.links(&settings.site, &claimed.url).await?;
+        let taken: Vec<Taken> = lines
+            .iter()
+            .filter_map(|line| Taken::of_line(line))
+            .collect();
+        // What was in scope then may be out of it now.
+        let is_in = |taken: &Taken| {
+            let url = Url::parse(&taken.url);
+            url.is_ok_and(|url| found::check(settings, &url).is_ok())
+        };
+        let taken: Vec<Taken> = taken.into_iter().filter(is_in).collect();
+        let found = found(&claimed, &taken);
+        let mut record = PageRecord::new(claimed, outcome);
+        if self.is_current(&record.claimed) {
+            record.etag.clone_from(&record.claimed.etag);
+            record
+                .last_modified
+                .clone_from(&record.claimed.last_modified);
+            record.content_hash.clone_from(&record.claimed.content_hash);
+        }
+        record.found = found;
+        Ok(record)
+    }
+
+    /// Asks the filters of both kinds what they say before a page is fetched.
+    pub(super) fn around<'a>(&'a self, run: &'a FilterRun) -> Surroundings<'a> {
+        Surroundings {
+            run,
+            commands: &*self.settings().commands,
+            now_ms: self.settings().clock.now_ms(),
+        }
+    }
+
+    /// Sitemaps may lie anywhere on a host that is in scope.
+    fn may_visit(&self, claimed: &ClaimedUrl, url: &Url) -> Result<(), Rejection> {
+        if claimed.found_on == SITEMAP {
+            return self.settings().scope.check_host(url);
+        }
+        found::check(self.settings(), url)
+    }
+
+    /// Returns `true` for a URL that is out of scope, or that robots.txt is known to disallow.
+    pub(super) fn is_refused(&self, found: &FoundUrl) -> bool {
+        let rules = self.all_rules().get(&found.host).map(Arc::clone);
+        let is_disallowed = rules
+            .is_some_and(|rules| matches!(rules.permission(&found.url), Permission::Refused(_)));
+        let is_out = |url: &Url| self.settings().scope.check_host(url).is_err();
+        is_disallowed || Url::parse(&found.url).is_ok_and(|url| is_out(&url))
+    }
+
+    fn sitemap(&self, host: &Url, link: &str) -> Option<FoundUrl> {
+        let url = in_form(self.settings(), crate::document::resolve(host, link)?);
+        self.settings().scope.check_host(&url).ok()?;
+        Some(FoundUrl {
+            host: super::scope::host_key(&url),
+            depth: 0,
+            max_depth: self.settings().starts.first()?.max_depth,
+            found_on: SITEMAP.to_owned(),
+            url: url.into(),
+        })
+    }
+
+    fn conditions(&self, claimed: &ClaimedUrl) -> Conditions {
+        if !self.is_current(claimed) {
+            return Conditions::default();
+        }
+        Conditions {
+            etag: claimed.etag.clone(),
+            last_modified: claimed.last_modified.clone(),
+        }
+    }
+
+    /// Tells whether a page was judged last time as it would be now.
+    pub(super) fn is_current(&self, claimed: &ClaimedUrl) -> bool {
+        claimed.settings.as_ref() == Some(&self.fingerprint)
+    }
+
+    fn all_rules(
+        &self,
+    ) -> std::sync::MutexGuard<'_, std::collections::HashMap<String, Arc<HostRules>>> {
+        // What the lock guards is whole at any moment.
+        self.rules
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// A page that is not there, or that is not let out; one that asks for a login stays.
+fn gone(claimed: ClaimedUrl, reason: String, loss: Loss, answer: Option<&PageAnswer>) -> Visited {
+    let mut visited = Visited::rejected(claimed, &Rejection::new(Step::Answer, reason));
+    let record = &mut visited.record;
+    record.loss = Some(loss);
+    record.status = answer.map(|answer| answer.status);
+    if matches!(loss, Loss::Locked | Loss::Missing) {
+        (record.description, record.links) = (DescriptionChange::Keep, None);
+    }
+    visited.counts.fetched = u64::from(answer.is_some());
+    visited
+}
+
+/// Runs the stage before a page is fetched; a page that comes again is not counted again.
+pub(super) fn metadata(
+    filter: &Filter,
+    resource: &mut Resource,
+    around: &Surroundings<'_>,
+    is_again: bool,
+) -> Passage {
+    if is_again {
+        filter.recall_metadata(resource, around);
+        return Passage::Allowed;
+    }
+    filter.metadata(resource, around)
+}

@@ -1,0 +1,147 @@
+//! Descriptions as lines of JSON are written and read.
+
+use std::io::{self, BufRead, Read, Write};
+
+use super::{ReadError, ResourceDescription};
+
+/// Bytes of a line; what a description may hold, each byte an escape of six.
+const MAX_LINE_BYTES: u64 = 100 * 1024 * 1024;
+
+/// Writes a description as one line: an object with `url` and its attributes.
+///
+/// # Errors
+///
+/// Fails when `out` does.
+///
+/// # Example
+///
+/// ```
+/// use robot_detection_store::description::{ResourceDescription, write_json_line};
+///
+/// let mut description = ResourceDescription::new("http://www.example.com/");
+/// description.set("title", "Hello");
+/// let mut out = Vec::new();
+/// write_json_line(&description, &mut out)?;
+/// assert_eq!(out, b"{\"url\":\"http://www.example.com/\",\"title\":\"Hello\"}\n");
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn write_json_line(description: &ResourceDescription, out: &mut impl Write) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, description).map_err(io::Error::from)?;
+    out.write_all(b"\n")
+}
+
+/// Reader of descriptions, a JSON object a line; empty lines are skipped.
+///
+/// A line that is none is an error, and the next one is read.
+#[derive(Debug)]
+pub struct JsonLinesReader<R> {
+    input: R,
+    line: u64,
+    is_over: bool,
+}
+
+impl<R: BufRead> JsonLinesReader<R> {
+    /// Creates a reader.
+    pub fn new(input: R) -> Self {
+        Self {
+            input,
+            line: 0,
+            is_over: false,
+        }
+    }
+
+    /// Reads a line; nothing at the end.
+    fn read(&mut self) -> Result<Option<ResourceDescription>, ReadError> {
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let mut limited = self.input.by_ref().take(MAX_LINE_BYTES);
+            if limited.read_until(b'\n', &mut line)? == 0 {
+                return Ok(None);
+            }
+            self.line += 1;
+            if line.len() as u64 == MAX_LINE_BYTES && line.last() != Some(&b'\n') {
+                self.input.skip_until(b'\n')?;
+                return Err(self.wrong("the line is too long".to_owned()));
+            }
+            if !line.trim_ascii().is_empty() {
+                break;
+            }
+        }
+        let read = serde_json::from_slice(&line);
+        read.map(Some).map_err(|error| self.wrong(reason(&error)))
+    }
+
+    fn wrong(&self, reason: String) -> ReadError {
+        ReadError::Json {
+            line: self.line,
+            reason,
+        }
+    }
+}
+
+impl<R: BufRead> Iterator for JsonLinesReader<R> {
+    type Item = Result<ResourceDescription, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_over {
+            return None;
+        }
+        let read = self.read();
+        self.is_over = matches!(read, Ok(None) | Err(ReadError::Io(_)));
+        read.transpose()
+    }
+}
+
+/// Returns what is wrong, the place within the line as a column.
+fn reason(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let (what, _) = text.rsplit_once(" at line ").unwrap_or((&text, ""));
+    format!("{what} at column {}", error.column())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_bad_line_does_not_hide_the_next() {
+        let lines =
+            "\n{\"title\":\"x\"}\nnone\n\n{\"n\":1,\"list\":[\"a\"],\"no\":null,\"url\":\"u\"}";
+        let all: Vec<_> = JsonLinesReader::new(lines.as_bytes()).collect();
+        let [Err(first), Err(second), Ok(third)] = all.as_slice() else {
+            panic!("{all:?}");
+        };
+        assert!(
+            first.to_string().starts_with("line 2: missing field `url`"),
+            "{first}"
+        );
+        assert!(second.to_string().starts_with("line 3: "), "{second}");
+        assert_eq!(third.url(), "u");
+        assert_eq!(third.value("n"), Some("1"));
+        assert_eq!(third.value("list"), Some("[\"a\"]"));
+        assert_eq!(third.value("no"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_written_is_read(
+            url in any::<String>(),
+            attributes in prop::collection::vec(("[a-t]{1,12}", any::<String>()), 0..12),
+        ) {
+            let mut description = ResourceDescription::new(url);
+            for (name, value) in attributes {
+                description.set(&name, value);
+            }
+            let mut lines = Vec::new();
+            for _ in 0..2 {
+                write_json_line(&description, &mut lines).unwrap();
+            }
+            prop_assert_eq!(lines.split(|byte| *byte == b'\n').count(), 3);
+            let all: Vec<_> = JsonLinesReader::new(lines.as_slice()).map(Result::unwrap).collect();
+            prop_assert_eq!(all, [description.clone(), description]);
+        }
+    }
+}

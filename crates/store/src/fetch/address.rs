@@ -1,0 +1,290 @@
+//! Kinds of addresses: those of the public Internet, and all the others.
+//!
+//! After the registries of special-purpose addresses
+//! (<https://www.iana.org/assignments/iana-ipv4-special-registry/> and
+//! <https://www.iana.org/assignments/iana-ipv6-special-registry/>, RFC 6890).
+//! What is told here is what an address *is*. Who asks decides what it makes of
+//! it: we connect to public addresses alone where somebody else names the host; a
+//! verdict hangs on public addresses alone; and networks of documentation, which
+//! nobody has and examples need, may stand in published lists and are looked up in
+//! the DNS.
+
+use std::{
+    fmt,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+};
+
+/// Kind of an address, by whom it reaches.
+///
+/// An IPv4 address within an IPv6 one (mapped, NAT64, 6to4) counts by itself.
+///
+/// # Example
+///
+/// ```
+/// use robot_detection_store::fetch::AddressKind;
+///
+/// let kind = AddressKind::of("::ffff:10.0.0.1".parse().unwrap());
+/// assert_eq!(kind, AddressKind::Private);
+/// assert_eq!(kind.to_string(), "a private address");
+/// ```
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[non_exhaustive]
+pub enum AddressKind {
+    /// One of the public Internet.
+    Public,
+    /// None: "this network" (RFC 791), and `::`.
+    Unspecified,
+    /// The machine itself.
+    Loopback,
+    /// One that is valid on one link (RFC 3927, RFC 4291).
+    LinkLocal,
+    /// One of a private network, or of those that carriers share (RFC 1918, 4193, 6598).
+    Private,
+    /// One for examples, which nobody has (RFC 5737, 3849, 9637).
+    Documentation,
+    /// One of a group (RFC 5771, 4291).
+    Multicast,
+    /// One that is reserved, or for protocols and benchmarks.
+    Reserved,
+}
+
+use AddressKind::{
+    Documentation, LinkLocal, Loopback, Multicast, Private, Public, Reserved, Unspecified,
+};
+
+/// Networks that are not of the public Internet, each by its first address and length.
+const SPECIAL_V4: &[([u8; 4], u32, AddressKind)] = &[
+    ([0, 0, 0, 0], 8, Unspecified),
+    ([10, 0, 0, 0], 8, Private),
+    // Carrier-grade NAT.
+    ([100, 64, 0, 0], 10, Private),
+    ([127, 0, 0, 0], 8, Loopback),
+    ([169, 254, 0, 0], 16, LinkLocal),
+    ([172, 16, 0, 0], 12, Private),
+    // Protocol assignments.
+    ([192, 0, 0, 0], 24, Reserved),
+    ([192, 0, 2, 0], 24, Documentation),
+    // Relays of 6to4 (RFC 7526).
+    ([192, 88, 99, 0], 24, Reserved),
+    ([192, 168, 0, 0], 16, Private),
+    // Benchmarks.
+    ([198, 18, 0, 0], 15, Reserved),
+    ([198, 51, 100, 0], 24, Documentation),
+    ([203, 0, 113, 0], 24, Documentation),
+    ([224, 0, 0, 0], 4, Multicast),
+    ([240, 0, 0, 0], 4, Reserved),
+];
+
+/// The same of IPv6; the first that holds an address tells its kind.
+const SPECIAL_V6: &[([u16; 8], u32, AddressKind)] = &[
+    ([0, 0, 0, 0, 0, 0, 0, 0], 128, Unspecified),
+    ([0, 0, 0, 0, 0, 0, 0, 1], 128, Loopback),
+    // Protocol assignments with Teredo.
+    ([0x2001, 0, 0, 0, 0, 0, 0, 0], 23, Reserved),
+    ([0x2001, 0xdb8, 0, 0, 0, 0, 0, 0], 32, Documentation),
+    // 6to4, where not all are within one network of IPv4.
+    ([0x2002, 0, 0, 0, 0, 0, 0, 0], 16, Reserved),
+    ([0x3fff, 0, 0, 0, 0, 0, 0, 0], 20, Documentation),
+    ([0xfc00, 0, 0, 0, 0, 0, 0, 0], 7, Private),
+    ([0xfe80, 0, 0, 0, 0, 0, 0, 0], 10, LinkLocal),
+    // Site-local, before there were others (RFC 3879).
+    ([0xfec0, 0, 0, 0, 0, 0, 0, 0], 10, Private),
+    ([0xff00, 0, 0, 0, 0, 0, 0, 0], 8, Multicast),
+    // Whatever is not of 2000::/3, the part that is given to networks (RFC 4291 §2.4).
+    ([0, 0, 0, 0, 0, 0, 0, 0], 3, Reserved),
+    ([0x4000, 0, 0, 0, 0, 0, 0, 0], 2, Reserved),
+    ([0x8000, 0, 0, 0, 0, 0, 0, 0], 1, Reserved),
+];
+
+impl AddressKind {
+    /// Returns the kind of an address.
+    #[must_use]
+    pub fn of(address: IpAddr) -> Self {
+        Self::specials(address, address).next().unwrap_or(Public)
+    }
+
+    /// Returns the kind of each special network that has addresses from the first to the last.
+    ///
+    /// There is none where all of them are public.
+    pub fn specials(first: IpAddr, last: IpAddr) -> impl Iterator<Item = Self> {
+        let (v4, v6) = match Span::of(first, last) {
+            Span::V4(first, last) => (Some((first, last)), None),
+            Span::V6(first, last) => (None, Some((first, last))),
+        };
+        let v4 = v4.into_iter().flat_map(|span| {
+            let networks = SPECIAL_V4.iter();
+            networks.filter_map(move |&(start, length, kind)| {
+                let start = Ipv4Addr::from_octets(start).to_bits();
+                let end = start | u32::MAX.checked_shr(length).unwrap_or(0);
+                (start <= span.1 && span.0 <= end).then_some(kind)
+            })
+        });
+        let v6 = v6.into_iter().flat_map(|span| {
+            let networks = SPECIAL_V6.iter();
+            networks.filter_map(move |&(start, length, kind)| {
+                let start = Ipv6Addr::from_segments(start).to_bits();
+                let end = start | u128::MAX.checked_shr(length).unwrap_or(0);
+                (start <= span.1 && span.0 <= end).then_some(kind)
+            })
+        });
+        v4.chain(v6)
+    }
+}
+
+/// Tells whether an address is one of the public Internet.
+///
+/// # Example
+///
+/// ```
+/// use robot_detection_store::fetch::is_public;
+///
+/// assert!(is_public("93.184.216.34".parse().unwrap()));
+/// assert!(!is_public("::ffff:10.0.0.1".parse().unwrap()));
+/// ```
+#[must_use]
+pub fn is_public(address: IpAddr) -> bool {
+    AddressKind::of(address) == Public
+}
+
+/// Addresses from one to another, of one version.
+enum Span {
+    V4(u32, u32),
+    V6(u128, u128),
+}
+
+impl Span {
+    fn of(first: IpAddr, last: IpAddr) -> Self {
+        let (first, last) = match (first, last) {
+            (IpAddr::V4(first), IpAddr::V4(last)) => {
+                return Self::V4(first.to_bits(), last.to_bits());
+            }
+            (first, last) => (v6(first), v6(last)),
+        };
+        match (within(first), within(last)) {
+            (Some((way, first)), Some((other, last))) if way == other => Self::V4(first, last),
+            _ => Self::V6(first.to_bits(), last.to_bits()),
+        }
+    }
+}
+
+fn v6(address: IpAddr) -> Ipv6Addr {
+    match address {
+        IpAddr::V4(address) => address.to_ipv6_mapped(),
+        IpAddr::V6(address) => address,
+    }
+}
+
+/// Returns the IPv4 address within an IPv6 one, and the first segment of the way it stands there.
+fn within(address: Ipv6Addr) -> Option<(u16, u32)> {
+    let v4 = |high: u16, low: u16| u32::from(high) << 16 | u32::from(low);
+    match address.segments() {
+        // Mapped; NAT64 (RFC 6052); 6to4 (RFC 3056).
+        [0, 0, 0, 0, 0, 0xffff, high, low] => Some((0, v4(high, low))),
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => Some((0x64, v4(high, low))),
+        [0x2002, high, low, _, _, _, _, _] => Some((0x2002, v4(high, low))),
+        _ => None,
+    }
+}
+
+impl fmt::Display for AddressKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Public => "a public address",
+            Unspecified => "an unspecified address",
+            Loopback => "a loopback address",
+            LinkLocal => "a link-local address",
+            Private => "a private address",
+            Documentation => "an address for documentation",
+            Multicast => "a multicast address",
+            Reserved => "a reserved address",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_address_is_of_the_kind_that_the_registries_say() {
+        for (address, kind) in [
+            ("0.0.0.0", Unspecified),
+            ("0.1.2.3", Unspecified),
+            ("8.8.8.8", Public),
+            ("10.1.2.3", Private),
+            ("100.63.255.255", Public),
+            ("100.64.0.1", Private),
+            ("100.127.255.255", Private),
+            ("100.128.0.1", Public),
+            ("127.0.0.1", Loopback),
+            ("169.254.169.254", LinkLocal),
+            ("172.15.255.255", Public),
+            ("172.16.0.1", Private),
+            ("172.31.255.255", Private),
+            ("172.32.0.1", Public),
+            ("192.0.0.170", Reserved),
+            ("192.0.1.1", Public),
+            ("192.0.2.1", Documentation),
+            ("192.88.99.1", Reserved),
+            ("192.168.0.1", Private),
+            ("198.17.255.255", Public),
+            ("198.19.255.255", Reserved),
+            ("198.51.100.1", Documentation),
+            ("203.0.113.1", Documentation),
+            ("223.255.255.255", Public),
+            ("224.0.0.1", Multicast),
+            ("240.0.0.1", Reserved),
+            ("255.255.255.255", Reserved),
+            ("::", Unspecified),
+            ("::1", Loopback),
+            ("::2", Reserved),
+            ("::8.8.8.8", Reserved),
+            ("::ffff:8.8.8.8", Public),
+            ("::ffff:127.0.0.1", Loopback),
+            ("64:ff9b::8.8.8.8", Public),
+            ("64:ff9b::10.0.0.1", Private),
+            ("64:ff9b:1::1", Reserved),
+            ("2001::1", Reserved),
+            ("2001:1ff:ffff::1", Reserved),
+            ("2001:200::1", Public),
+            ("2001:db8::1", Documentation),
+            ("2002:a00:1::1", Private),
+            ("2002:808:808::1", Public),
+            ("2606:4700::1111", Public),
+            ("3fff:fff::1", Documentation),
+            ("3fff:1000::1", Public),
+            ("4000::1", Reserved),
+            ("8000::1", Reserved),
+            ("fc00::1", Private),
+            ("fdff::1", Private),
+            ("fe80::1", LinkLocal),
+            ("febf::1", LinkLocal),
+            ("fec0::1", Private),
+            ("ff02::1", Multicast),
+        ] {
+            let address: IpAddr = address.parse().unwrap();
+            assert_eq!(AddressKind::of(address), kind, "{address}");
+            assert_eq!(is_public(address), kind == Public, "{address}");
+        }
+    }
+
+    #[test]
+    fn a_network_is_public_where_no_part_of_it_is_anything_else() {
+        for (first, last, kinds) in [
+            ("8.0.0.0", "8.255.255.255", &[][..]),
+            ("172.32.0.0", "172.63.255.255", &[]),
+            ("203.0.112.0", "203.0.113.255", &[Documentation]),
+            ("192.0.0.0", "192.0.255.255", &[Reserved, Documentation]),
+            ("::ffff:10.0.0.0", "::ffff:10.0.0.255", &[Private]),
+            ("2001::", "2001:ffff::", &[Reserved, Documentation]),
+            ("2002:808::", "2002:808:ffff::", &[]),
+            ("2002:a00::", "2002:aff:ffff::", &[Private]),
+            ("2600::", "2600:ffff::", &[]),
+        ] {
+            let span = AddressKind::specials(first.parse().unwrap(), last.parse().unwrap());
+            assert_eq!(span.collect::<Vec<_>>(), kinds, "{first} to {last}");
+        }
+        let whole = ["2000::", "3fff:ffff::"].map(|it| it.parse().unwrap());
+        assert_ne!(AddressKind::specials(whole[0], whole[1]).count(), 0);
+    }
+}

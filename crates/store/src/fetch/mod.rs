@@ -1,0 +1,44 @@
+//! The only outbound HTTP client: limits, conditional requests.
+//!
+//! A [`Fetcher`] gets one resource at a time and ends in bounded time with
+//! bounded memory, whatever the other side does: the body is counted after it
+//! is decompressed, redirects are few and never lead away from HTTP or out of
+//! TLS, and every wait has a limit. Proxies are taken from the usual
+//! environment variables (`HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY`).
+//!
+//! # Example
+//!
+//! ```no_run
+//! use robot_detection_store::fetch::{Conditions, FetchError, FetchLimits, Fetched, Fetcher};
+//!
+//! # async fn example() -> Result<(), FetchError> {
+//! let fetcher = Fetcher::new(FetchLimits::default())?;
+//! let url = "http://www.robotstxt.org/db/all.txt";
+//! match fetcher.fetch(url, &Conditions::default(), &|_, _| ()).await? {
+//!     Fetched::Body { bytes, .. } => println!("{} bytes", bytes.len()),
+//!     Fetched::NotModified => println!("the same as before"),
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+mod address;
+mod ask;
+mod client;
+mod direct;
+mod error;
+mod fetcher;
+mod post;
+mod public;
+mod shown;
+mod unzip;
+
+pub use address::{AddressKind, is_public};
+pub use ask::{Answered, Ask};
+pub use direct::{DirectAnswer, DirectClient, DirectSettings};
+pub use error::FetchError;
+pub use fetcher::{Conditions, FetchLimits, Fetched, Fetcher};
+#[doc(hidden)]
+pub use post::Poster;
+pub use shown::shown_url;
+pub use unzip::{UnzipError, gunzip, is_gzip};

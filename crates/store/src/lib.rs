@@ -1,0 +1,11 @@
+//! What `robot-detection` keeps, and what it fetches to keep it fresh.
+//!
+//! The database ([`store`]) holds robots, descriptions, sessions and what came of refreshes;
+//! [`fetch`] is the one HTTP client, [`refresh`] brings the sources of the registry, and
+//! [`verify`] proves who a robot is by what its operator publishes.
+
+pub mod description;
+pub mod fetch;
+pub mod refresh;
+pub mod store;
+pub mod verify;

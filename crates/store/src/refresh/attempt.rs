@@ -1,0 +1,378 @@
+//! One refresh of one source, step by step.
+
+use std::{sync::Arc, time::Duration};
+
+use tracing::warn;
+
+use super::{
+    Progress, RefreshError, RefreshOptions, SourceSpec, Trigger,
+    candidate::{Candidate, sizes},
+    fingerprint::{Fingerprint, OriginKind},
+    judge::{Verdict, content_refusal, cut_doubt, size_doubt, verdict},
+    origin::Origin,
+    past::made_from,
+    record,
+    shared::Shared,
+};
+use crate::fetch::{Conditions, Fetched, shown_url};
+use crate::store::{
+    Lease, LeaseError, RefreshOutcome, RefreshRecord, SourceState, StoreError, StoreErrorKind,
+};
+use robot_detection_layer::detect::Detector;
+use robot_detection_layer::registry::{Robot, Source};
+
+/// Shortest life of a lease, which ends with its process anyhow.
+const SHORTEST_LEASE: Duration = Duration::from_mins(10);
+
+/// One refresh of one source.
+#[derive(Debug)]
+pub(super) struct Attempt {
+    pub(super) shared: Arc<Shared>,
+    pub(super) spec: SourceSpec,
+    pub(super) trigger: Trigger,
+    pub(super) options: RefreshOptions,
+    pub(super) origin: OriginKind,
+    /// Asks once more, under the lease, whether the source is due.
+    pub(super) only_if_due: bool,
+}
+
+/// Why an attempt ended early.
+enum Trouble {
+    /// For a reason that the history keeps.
+    Failed(String),
+    /// For a doubt that a person may set aside, about the document with this SHA-256.
+    Held(String, String),
+    /// For a fault of the database.
+    Store(StoreError),
+    /// For another instance that took the lease meanwhile.
+    Overtaken,
+    /// For the end of the program.
+    Stopped,
+}
+
+/// What the server sent, with what it was asked.
+struct Download {
+    bytes: Vec<u8>,
+    state: SourceState,
+    fingerprint: Fingerprint,
+}
+
+impl Attempt {
+    /// Refreshes the source; `None` when it turned out not to be due.
+    pub(super) async fn run(self) -> Result<Option<RefreshRecord>, RefreshError> {
+        let shared = &self.shared;
+        let source = &self.spec.source;
+        if shared.stop.is_cancelled() {
+            return Err(RefreshError::Stopped(source.clone()));
+        }
+        let name = format!("refresh:{source}");
+        // It lives as long as a download that takes all of its time.
+        let life = SHORTEST_LEASE + shared.fetcher.limits().timeout;
+        let lease = match shared.store.acquire_lease(&name, life).await {
+            Ok(lease) => lease,
+            Err(LeaseError::Held(holder)) => {
+                return Err(RefreshError::Busy(source.clone(), holder));
+            }
+            Err(LeaseError::Store(error)) => return Err(RefreshError::Store(error)),
+        };
+        let result = self.run_leased(&lease).await;
+        lease.release().await;
+        result
+    }
+
+    async fn run_leased(&self, lease: &Lease) -> Result<Option<RefreshRecord>, RefreshError> {
+        if self.only_if_due && !self.shared.is_due(&self.spec, self.trigger).await? {
+            return Ok(None);
+        }
+        let mut record = record::begin(&self.spec, self.trigger, self.shared.clock.now_ms());
+        match self.steps(lease, &mut record).await {
+            Ok(outcome) => {
+                record.outcome = outcome;
+                Ok(Some(self.save(record).await))
+            }
+            Err(Trouble::Failed(reason)) => {
+                record.error = record::reason(&reason);
+                Err(RefreshError::Failed(Box::new(self.save(record).await)))
+            }
+            Err(Trouble::Held(reason, sha256)) => {
+                record.outcome = RefreshOutcome::Held;
+                record.error = record::reason(&reason);
+                record.held_sha256 = Some(sha256);
+                Err(RefreshError::Held(Box::new(self.save(record).await)))
+            }
+            Err(Trouble::Store(error)) => {
+                record.error = record::reason(&format!("the database failed: {error}"));
+                let record = self.save(record).await;
+                match record.refresh_id {
+                    0 => Err(RefreshError::Store(error)),
+                    _ => Err(RefreshError::Failed(Box::new(record))),
+                }
+            }
+            Err(Trouble::Overtaken) => {
+                self.shared.progress.send_replace(Progress::Idle);
+                Err(RefreshError::Overtaken(self.spec.source.clone()))
+            }
+            Err(Trouble::Stopped) => {
+                self.shared.progress.send_replace(Progress::Idle);
+                Err(RefreshError::Stopped(self.spec.source.clone()))
+            }
+        }
+    }
+
+    async fn steps(
+        &self,
+        lease: &Lease,
+        record: &mut RefreshRecord,
+    ) -> Result<RefreshOutcome, Trouble> {
+        let store = &self.shared.store;
+        let before = store.source_state(&self.spec.source).await?;
+        let rows = self.shared.row_count(&self.spec.source).await?;
+        // Without rows there is nothing that "not modified" could leave in place.
+        let before = before.filter(|_| rows > 0);
+        let Some(download) = self.download(before.as_ref()).await? else {
+            return self.not_modified(lease, before.unwrap_or_default()).await;
+        };
+        let made = before.as_ref().and_then(made_from);
+        let is_same = made
+            .as_ref()
+            .is_some_and(|made| made.makes_same_rows(&download.fingerprint));
+        if is_same && !self.options.force {
+            return self.not_modified(lease, download.state).await;
+        }
+        let doubt = cut_doubt(self.spec.format, &download.bytes, made.as_ref());
+        let candidate = self.parse(download.bytes).await?;
+        fill(record, &candidate);
+        let stored = self.stored_robots().await?;
+        let is_other = made.is_none_or(|made| !made.is_of(&download.fingerprint));
+        let loss = self.loss(&candidate, &stored, is_other)?;
+        let doubts: Vec<String> = doubt.into_iter().chain(loss).collect();
+        let sha256 = download.fingerprint.sha256();
+        match verdict(&doubts, &self.options, sha256) {
+            Verdict::Take => {}
+            Verdict::TakeAnother(note) => record.problems.insert(0, note.to_owned()),
+            Verdict::Hold(reason) => return Err(Trouble::Held(reason, sha256.to_owned())),
+        }
+        let detector = self.admit(&candidate, stored).await?;
+        self.publish(lease, record, candidate.robots, &download.state, detector)
+            .await
+    }
+
+    /// Reads the source; `None` when the server says that nothing changed.
+    async fn download(&self, before: Option<&SourceState>) -> Result<Option<Download>, Trouble> {
+        let origin = Origin::parse(&self.spec.url).map_err(Trouble::Failed)?;
+        let conditions = self.conditions(before);
+        let told = |bytes, total| {
+            self.tell(|source| Progress::Downloading {
+                source,
+                bytes,
+                total,
+            });
+        };
+        told(0, None);
+        let fetched = tokio::select! {
+            biased;
+            () = self.shared.stop.cancelled() => return Err(Trouble::Stopped),
+            fetched = origin.read(&self.shared.fetcher, &conditions, &told) => {
+                fetched.map_err(Trouble::Failed)?
+            }
+        };
+        let Fetched::Body {
+            bytes,
+            content_type,
+            etag,
+            last_modified,
+        } = fetched
+        else {
+            return Ok(None);
+        };
+        let url = shown_url(&self.spec.url);
+        if let Some(reason) = content_refusal(content_type.as_deref(), &bytes) {
+            return Err(Trouble::Failed(format!("{url} was read, but {reason}")));
+        }
+        let fingerprint = Fingerprint::new(self.origin, self.spec.format, &bytes);
+        let state = SourceState {
+            url,
+            etag,
+            last_modified,
+            content_sha256: Some(fingerprint.to_string()),
+            succeeded_ms: None,
+        };
+        Ok(Some(Download {
+            bytes,
+            state,
+            fingerprint,
+        }))
+    }
+
+    /// Asks for a newer version only where "not modified" would be of use.
+    fn conditions(&self, before: Option<&SourceState>) -> Conditions {
+        let is_of_use = |state: &&SourceState| {
+            !self.options.force
+                && state.url == shown_url(&self.spec.url)
+                && made_from(state).is_some_and(|made| made.is_current(self.spec.format))
+        };
+        before
+            .filter(is_of_use)
+            .map(|state| Conditions {
+                etag: state.etag.clone(),
+                last_modified: state.last_modified.clone(),
+            })
+            .unwrap_or_default()
+    }
+
+    async fn not_modified(
+        &self,
+        lease: &Lease,
+        mut state: SourceState,
+    ) -> Result<RefreshOutcome, Trouble> {
+        self.go_on()?;
+        state.succeeded_ms = Some(self.shared.clock.now_ms());
+        state.content_sha256 = made_from(&state).map(|made| made.named_by(self.origin).to_string());
+        let source = &self.spec.source;
+        lease.touch_source(source, &state).await?;
+        Ok(RefreshOutcome::NotModified)
+    }
+
+    async fn parse(&self, bytes: Vec<u8>) -> Result<Candidate, Trouble> {
+        self.go_on()?;
+        self.tell(|source| Progress::Parsing { source });
+        let (format, source) = (self.spec.format, self.spec.source.clone());
+        let shared = Arc::clone(&self.shared);
+        let testing = move |source, robots| {
+            shared
+                .progress
+                .send_replace(Progress::Testing { source, robots });
+        };
+        let parsing = move || {
+            Candidate::read(format, &bytes, &source, |robots| {
+                testing(source.clone(), robots);
+            })
+        };
+        self.shared
+            .tracker
+            .spawn_blocking(parsing)
+            .await
+            .map_err(|_| self.failed("its content brought the parser down: please report it"))?
+            .map_err(|error| self.failed(&format!("{error}: check the address and the format")))
+    }
+
+    async fn stored_robots(&self) -> Result<Vec<Robot>, Trouble> {
+        self.go_on()?;
+        let stored = self.shared.store.robots().await?;
+        Ok(stored.into_iter().map(|row| row.robot).collect())
+    }
+
+    /// Refuses a candidate without robots; returns why one has too few, if so.
+    ///
+    /// Of the document that is in force other rules may make fewer robots: that is no loss.
+    fn loss(
+        &self,
+        candidate: &Candidate,
+        stored: &[Robot],
+        is_other: bool,
+    ) -> Result<Option<String>, Trouble> {
+        let now = candidate.sizes();
+        if now.robots == 0 {
+            return Err(self.failed("it has no robots: check the address and the format"));
+        }
+        let ours = stored.iter();
+        let ours = ours.filter(|robot| robot.source == self.spec.source && is_other);
+        Ok(size_doubt(self.spec.format, now, sizes(ours)))
+    }
+
+    /// Refuses a set that no detector can be built from.
+    async fn admit(&self, candidate: &Candidate, stored: Vec<Robot>) -> Result<Detector, Trouble> {
+        self.go_on()?;
+        let others = stored.into_iter();
+        let mut all: Vec<Robot> = others
+            .filter(|robot| robot.source != self.spec.source)
+            .collect();
+        all.extend(candidate.robots.iter().cloned());
+        let built = self.shared.build(all).await;
+        built.map_err(|reason| self.failed(&format!("its robots cannot serve: {reason}")))
+    }
+
+    /// Replaces the rows and puts them in force; from here on nothing stops it.
+    async fn publish(
+        &self,
+        lease: &Lease,
+        record: &mut RefreshRecord,
+        robots: Vec<Robot>,
+        state: &SourceState,
+        detector: Detector,
+    ) -> Result<RefreshOutcome, Trouble> {
+        self.go_on()?;
+        let count = robots.len() as u64;
+        self.tell(|source| Progress::Storing {
+            source,
+            robots: count,
+        });
+        let now_ms = self.shared.clock.now_ms();
+        let state = SourceState {
+            succeeded_ms: Some(now_ms),
+            ..state.clone()
+        };
+        let source = &self.spec.source;
+        // A process that slept may have been overtaken: the lease knows.
+        let changes = lease
+            .replace_source(source, &robots, &state, now_ms)
+            .await?;
+        record.added = changes.added.len() as u64;
+        record.changed = changes.changed.len() as u64;
+        record.removed = changes.removed.len() as u64;
+        if let Err(error) = self.shared.reload().await {
+            // The rows are in: what was built of them serves until they can be read.
+            warn!("the new registry serves, but could not be read back: {error}");
+            self.shared.detector.replace_robots(&detector);
+        }
+        Ok(RefreshOutcome::Replaced)
+    }
+
+    /// Ends the record and stores it; its id stays 0 where that fails.
+    async fn save(&self, mut record: RefreshRecord) -> RefreshRecord {
+        record.finished_ms = self.shared.clock.now_ms();
+        match self.shared.store.record_refresh(&record).await {
+            Ok(id) => record.refresh_id = id,
+            Err(error) => warn!("the history lacks a refresh of {}: {error}", record.source),
+        }
+        let done = Box::new(record.clone());
+        self.shared
+            .progress
+            .send_replace(Progress::Done { record: done });
+        record
+    }
+
+    fn go_on(&self) -> Result<(), Trouble> {
+        if self.shared.stop.is_cancelled() {
+            return Err(Trouble::Stopped);
+        }
+        Ok(())
+    }
+
+    fn failed(&self, reason: &str) -> Trouble {
+        let url = shown_url(&self.spec.url);
+        Trouble::Failed(format!("{url} was read, but {reason}"))
+    }
+
+    fn tell(&self, progress: impl FnOnce(Source) -> Progress) {
+        let source = self.spec.source.clone();
+        self.shared.progress.send_replace(progress(source));
+    }
+}
+
+impl From<StoreError> for Trouble {
+    fn from(error: StoreError) -> Self {
+        match error.kind() {
+            StoreErrorKind::LeaseLost => Self::Overtaken,
+            _ => Self::Store(error),
+        }
+    }
+}
+
+fn fill(record: &mut RefreshRecord, candidate: &Candidate) {
+    record.records = candidate.records;
+    record.skipped = candidate.skipped;
+    record.quarantined = candidate.quarantined;
+    record.unusable = candidate.unusable;
+    record.problems.clone_from(&candidate.problems);
+}

@@ -1,0 +1,192 @@
+//! When is a source refreshed? Decided without a clock or a database.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use super::Trigger;
+use robot_detection_layer::registry::Source;
+
+const MINUTE_MS: i64 = 60_000;
+const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
+const FIRST_RETRY_MS: i64 = 5 * MINUTE_MS;
+const LAST_RETRY_MS: i64 = 6 * 60 * MINUTE_MS;
+
+/// What is known of a source when it is decided whether it is due.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) struct Past {
+    /// Last success, the same content as before included.
+    pub(super) succeeded_ms: Option<i64>,
+    /// Failures since then.
+    pub(super) failures: u32,
+    /// End of the last of these failures.
+    pub(super) failed_ms: Option<i64>,
+    /// The stored rows are missing, or made by other rules or from another URL.
+    pub(super) is_outdated: bool,
+}
+
+/// Returns the instant from which a source is due.
+///
+/// That is at once where it never succeeded or is outdated, else
+/// `interval_days` (`RefreshIntervalDays`, at least 1) after the last success;
+/// but after a failure not before [`retry_delay_ms`] has passed. A program
+/// that starts waits for the first such delay at most, so that a restart helps
+/// an administrator who has repaired something. A success more than a day in
+/// the future is a clock set back, and counts as none.
+pub(super) fn due_from_ms(
+    past: &Past,
+    interval_days: u32,
+    trigger: Trigger,
+    now_ms: i64,
+    jitter: f64,
+) -> i64 {
+    let wanted_ms = match past.succeeded_ms {
+        Some(succeeded_ms) if !past.is_outdated && succeeded_ms <= now_ms + DAY_MS => {
+            succeeded_ms.saturating_add(i64::from(interval_days.max(1)) * DAY_MS)
+        }
+        _ => 0,
+    };
+    let failures = match trigger {
+        Trigger::Start => past.failures.min(1),
+        _ => past.failures,
+    };
+    match past.failed_ms {
+        Some(failed_ms) if failures > 0 && failed_ms <= now_ms + DAY_MS => {
+            wanted_ms.max(failed_ms.saturating_add(retry_delay_ms(failures, jitter)))
+        }
+        _ => wanted_ms,
+    }
+}
+
+/// Returns the delay after the last of some failures.
+///
+/// Five minutes, doubled with each failure, six hours at most; `jitter`, from 0
+/// to 1, makes it shorter or longer by up to a fifth.
+pub(super) fn retry_delay_ms(failures: u32, jitter: f64) -> i64 {
+    let doublings = failures.saturating_sub(1).min(16);
+    let delay_ms = (FIRST_RETRY_MS << doublings).min(LAST_RETRY_MS);
+    let fifth_ms = delay_ms / 5;
+    delay_ms - fifth_ms + scaled(2 * fifth_ms, jitter)
+}
+
+/// Returns a number from 0 to 1 that stays the same for the same failure.
+///
+/// Were it drawn anew at each question, the shortest delay would win.
+pub(super) fn jitter(seed: u64, source: &Source, past: &Past) -> f64 {
+    let mut hasher = DefaultHasher::new();
+    (seed, source.as_str(), past.failed_ms).hash(&mut hasher);
+    fastrand::Rng::with_seed(hasher.finish()).f64()
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "a part of at most some hours in milliseconds"
+)]
+fn scaled(ms: i64, part: f64) -> i64 {
+    (ms as f64 * part.clamp(0.0, 1.0)) as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: i64 = 1_000 * DAY_MS;
+
+    fn is_due(past: &Past, interval_days: u32, trigger: Trigger) -> bool {
+        due_from_ms(past, interval_days, trigger, NOW, 0.5) <= NOW
+    }
+
+    fn succeeded(ago_ms: i64) -> Past {
+        Past {
+            succeeded_ms: Some(NOW - ago_ms),
+            ..Past::default()
+        }
+    }
+
+    fn failed(failures: u32, ago_ms: i64) -> Past {
+        Past {
+            failures,
+            failed_ms: Some(NOW - ago_ms),
+            ..Past::default()
+        }
+    }
+
+    #[test]
+    fn age_decides() {
+        for (past, interval_days, due) in [
+            (Past::default(), 30, true),
+            (succeeded(0), 30, false),
+            (succeeded(30 * DAY_MS - 1), 30, false),
+            (succeeded(30 * DAY_MS), 30, true),
+            (succeeded(DAY_MS - 1), 0, false),
+            (succeeded(DAY_MS), 0, true),
+            (succeeded(900 * DAY_MS), u32::MAX, false),
+            // A clock that ran ahead a little, and one that was set back.
+            (succeeded(-MINUTE_MS), 30, false),
+            (succeeded(-2 * DAY_MS), 30, true),
+        ] {
+            assert_eq!(
+                is_due(&past, interval_days, Trigger::Schedule),
+                due,
+                "{past:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn outdated_rows_do_not_wait_for_their_age() {
+        let past = Past {
+            is_outdated: true,
+            ..succeeded(0)
+        };
+        assert!(is_due(&past, 30, Trigger::Schedule));
+    }
+
+    #[test]
+    fn failures_are_retried_after_longer_and_longer() {
+        for (failures, minutes) in [
+            (1, 5),
+            (2, 10),
+            (3, 20),
+            (7, 320),
+            (8, 360),
+            (u32::MAX, 360),
+        ] {
+            assert_eq!(retry_delay_ms(failures, 0.5), minutes * MINUTE_MS);
+            let early = failed(failures, minutes * MINUTE_MS - 1);
+            assert!(!is_due(&early, 30, Trigger::Schedule), "{failures}");
+            let late = failed(failures, minutes * MINUTE_MS);
+            assert!(is_due(&late, 30, Trigger::Schedule), "{failures}");
+        }
+    }
+
+    #[test]
+    fn a_start_waits_for_the_first_delay_only() {
+        assert!(!is_due(&failed(9, 4 * MINUTE_MS), 30, Trigger::Start));
+        assert!(is_due(&failed(9, 5 * MINUTE_MS), 30, Trigger::Start));
+    }
+
+    #[test]
+    fn a_failure_in_the_future_does_not_block() {
+        assert!(is_due(&failed(1, -2 * DAY_MS), 30, Trigger::Schedule));
+    }
+
+    #[test]
+    fn a_failure_never_brings_the_interval_forward() {
+        let past = Past {
+            succeeded_ms: Some(NOW - DAY_MS),
+            ..failed(1, 60 * MINUTE_MS)
+        };
+        assert!(!is_due(&past, 30, Trigger::Schedule));
+    }
+
+    #[test]
+    fn jitter_is_a_fifth_and_stays_for_a_failure() {
+        assert_eq!(retry_delay_ms(1, 0.0), 4 * MINUTE_MS);
+        assert_eq!(retry_delay_ms(1, 1.0), 6 * MINUTE_MS);
+        let source = Source::web_robots_db();
+        let draw = |seed, ago_ms| jitter(seed, &source, &failed(1, ago_ms));
+        assert!((draw(7, 1) - draw(7, 1)).abs() < f64::EPSILON);
+        assert!((draw(7, 1) - draw(8, 1)).abs() > f64::EPSILON);
+        assert!((draw(7, 1) - draw(7, 2)).abs() > f64::EPSILON);
+    }
+}

@@ -1,0 +1,196 @@
+//! What the rows of a source were made from.
+
+use std::fmt;
+
+use sha2::{Digest, Sha256};
+
+use crate::description::hex;
+use robot_detection_layer::registry::{Format, is_open_ended, missing_at_the_end};
+
+/// Version of the rules that turn bytes into rows.
+///
+/// A release may bring other rules or browsers: rows of another release are
+/// made anew from the source, even where it did not change.
+const RULES: &str = concat!(env!("CARGO_PKG_VERSION"), "-2");
+
+/// What the rows of a source were made from, as kept beside them.
+///
+/// Spelled `origin;rules;format;sha256` in the column of the content's hash, and behind
+/// it `;open`, `;short` or `;open,short` where the content looks cut off.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Fingerprint {
+    origin: OriginKind,
+    rules: String,
+    format: String,
+    sha256: String,
+    ending: Ending,
+}
+
+/// What at the end of a document looks cut off; some sources always end so.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) struct Ending {
+    /// The last line does not end.
+    pub(super) is_open: bool,
+    /// The last record lacks fields that the others have.
+    pub(super) is_short: bool,
+}
+
+/// Who named the place that the rows came from.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum OriginKind {
+    /// The configuration: rows go when the source leaves it.
+    Configured,
+    /// A person, once (`registry refresh --from`): rows stay.
+    Given,
+}
+
+impl Fingerprint {
+    /// Creates the fingerprint of rows that today's rules make of `bytes`.
+    pub(super) fn new(origin: OriginKind, format: Format, bytes: &[u8]) -> Self {
+        Self {
+            origin,
+            rules: RULES.to_owned(),
+            format: format.as_str().to_owned(),
+            sha256: hex(&Sha256::digest(bytes)),
+            ending: Ending {
+                is_open: is_open_ended(format, bytes),
+                is_short: !missing_at_the_end(format, bytes).is_empty(),
+            },
+        }
+    }
+
+    /// Reads a stored fingerprint.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split(';');
+        let origin = match parts.next()? {
+            "configured" => OriginKind::Configured,
+            "given" => OriginKind::Given,
+            _ => return None,
+        };
+        let mut next = || parts.next().map(ToOwned::to_owned);
+        Some(Self {
+            origin,
+            rules: next()?,
+            format: next()?,
+            sha256: next()?,
+            ending: next()
+                .map(|words| Ending::parse(&words))
+                .unwrap_or_default(),
+        })
+    }
+
+    /// Returns the same rows' fingerprint, from a place that somebody else named.
+    pub(super) fn named_by(self, origin: OriginKind) -> Self {
+        Self { origin, ..self }
+    }
+
+    /// Tells who named the place.
+    pub(super) fn origin(&self) -> OriginKind {
+        self.origin
+    }
+
+    /// Returns the document's SHA-256 in hexadecimal.
+    pub(super) fn sha256(&self) -> &str {
+        &self.sha256
+    }
+
+    /// Returns what at its end looks cut off.
+    pub(super) fn ending(&self) -> Ending {
+        self.ending
+    }
+
+    /// Tells whether the same rules still apply.
+    pub(super) fn is_current(&self, format: Format) -> bool {
+        self.rules == RULES && self.format == format.as_str()
+    }
+
+    /// Tells whether both are made of the same document.
+    pub(super) fn is_of(&self, other: &Self) -> bool {
+        self.sha256 == other.sha256
+    }
+
+    /// Tells whether both stand for the same rows, whoever named the place.
+    pub(super) fn makes_same_rows(&self, other: &Self) -> bool {
+        (&self.rules, &self.format, &self.sha256) == (&other.rules, &other.format, &other.sha256)
+    }
+}
+
+impl Ending {
+    fn parse(words: &str) -> Self {
+        Self {
+            is_open: words.split(',').any(|word| word == "open"),
+            is_short: words.split(',').any(|word| word == "short"),
+        }
+    }
+
+    fn as_str(self) -> &'static str {
+        match (self.is_open, self.is_short) {
+            (false, false) => "",
+            (true, false) => ";open",
+            (false, true) => ";short",
+            (true, true) => ";open,short",
+        }
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let origin = match self.origin {
+            OriginKind::Configured => "configured",
+            OriginKind::Given => "given",
+        };
+        let ending = self.ending.as_str();
+        let Self {
+            rules,
+            format,
+            sha256,
+            ..
+        } = self;
+        write!(f, "{origin};{rules};{format};{sha256}{ending}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fingerprint_survives_the_database() {
+        let made = Fingerprint::new(OriginKind::Given, Format::AiRobotsTxt, b"abc");
+        let text = made.to_string();
+        assert!(text.ends_with("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"));
+        assert_eq!(Fingerprint::parse(&text), Some(made));
+        for bytes in [&b"abc"[..], b"abc\n"] {
+            let list = Fingerprint::new(OriginKind::Given, Format::List, bytes);
+            assert_eq!(list.ending().is_open, bytes == b"abc");
+            assert_eq!(Fingerprint::parse(&list.to_string()), Some(list));
+        }
+        let record = "robot-id: a\nrobot-name: A\n".repeat(20);
+        for (end, spelled) in [
+            ("", ""),
+            ("robot-id: b\n", ";short"),
+            ("robot-id: b", ";open,short"),
+        ] {
+            let bytes = format!("{record}{end}");
+            let flat = Fingerprint::new(OriginKind::Given, Format::WebRobotsDb, bytes.as_bytes());
+            assert_eq!(flat.ending().as_str(), spelled);
+            assert_eq!(Fingerprint::parse(&flat.to_string()), Some(flat));
+        }
+        assert_eq!(Fingerprint::parse("ba7816bf"), None);
+        assert_eq!(Fingerprint::parse("given;1"), None);
+    }
+
+    #[test]
+    fn rows_differ_by_content_format_and_rules_but_not_by_who_asked() {
+        let make = |origin, format, bytes: &[u8]| Fingerprint::new(origin, format, bytes);
+        let one = make(OriginKind::Given, Format::List, b"abc");
+        assert!(one.makes_same_rows(&make(OriginKind::Configured, Format::List, b"abc")));
+        assert!(!one.makes_same_rows(&make(OriginKind::Given, Format::List, b"abd")));
+        assert!(!one.makes_same_rows(&make(OriginKind::Given, Format::Matomo, b"abc")));
+        let old = Fingerprint::parse(&one.to_string().replace(RULES, "0.0.9-1")).unwrap();
+        assert!(!one.makes_same_rows(&old));
+        assert!(one.is_current(Format::List));
+        assert!(!old.is_current(Format::List));
+        assert!(!one.is_current(Format::Matomo));
+    }
+}

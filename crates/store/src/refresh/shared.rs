@@ -1,0 +1,111 @@
+//! What the clones of a refresher share.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicI64},
+    },
+};
+
+use arc_swap::ArcSwap;
+use tokio::sync::watch;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{Progress, SourceSpec};
+use crate::fetch::Fetcher;
+use crate::store::{Store, StoreError};
+use robot_detection_layer::clock::Clock;
+use robot_detection_layer::detect::SharedDetector;
+use robot_detection_layer::registry::Source;
+
+/// What the clones of a refresher share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) store: Store,
+    pub(super) fetcher: Fetcher,
+    pub(super) detector: SharedDetector,
+    pub(super) clock: Clock,
+    pub(super) sources: ArcSwap<Vec<SourceSpec>>,
+    pub(super) progress: watch::Sender<Progress>,
+    pub(super) tracker: TaskTracker,
+    pub(super) stop: CancellationToken,
+    /// Sets this instance's retries apart from those of others.
+    pub(super) seed: u64,
+    /// Held while the detector is exchanged, so that the newest stays.
+    pub(super) reloading: tokio::sync::Mutex<()>,
+    /// Version of the registry that the detector holds.
+    pub(super) loaded: AtomicI64,
+    /// Whether sources that are configured no more were dropped.
+    pub(super) is_tidy: AtomicBool,
+    /// What `prepare` was asked for and could not do yet.
+    unprepared: Mutex<Option<bool>>,
+    /// Faults that were logged and last.
+    told: Mutex<HashMap<String, String>>,
+}
+
+impl Shared {
+    pub(super) fn new(
+        store: Store,
+        fetcher: Fetcher,
+        detector: SharedDetector,
+        clock: Clock,
+        sources: Vec<SourceSpec>,
+    ) -> Self {
+        Self {
+            store,
+            fetcher,
+            detector,
+            clock,
+            sources: ArcSwap::from_pointee(sources),
+            progress: watch::Sender::new(Progress::Idle),
+            tracker: TaskTracker::new(),
+            stop: CancellationToken::new(),
+            seed: fastrand::u64(..),
+            reloading: tokio::sync::Mutex::new(()),
+            loaded: AtomicI64::new(i64::MIN),
+            is_tidy: AtomicBool::new(false),
+            unprepared: Mutex::default(),
+            told: Mutex::default(),
+        }
+    }
+
+    pub(super) fn spec(&self, source: &Source) -> Option<SourceSpec> {
+        let sources = self.sources.load();
+        sources.iter().find(|spec| spec.source == *source).cloned()
+    }
+
+    pub(super) async fn row_count(&self, source: &Source) -> Result<u64, StoreError> {
+        let counts = self.store.robot_counts().await?;
+        Ok(counts
+            .iter()
+            .filter(|count| count.source == *source)
+            .map(|count| count.active + count.quarantined + count.unusable)
+            .sum())
+    }
+
+    pub(super) fn unprepared(&self) -> Option<bool> {
+        *lock(&self.unprepared)
+    }
+
+    pub(super) fn set_unprepared(&self, wanted: Option<bool>) {
+        *lock(&self.unprepared) = wanted;
+    }
+
+    /// Tells whether a reason differs from the last one under this key.
+    ///
+    /// So that a fault that lasts is logged once, not at each retry.
+    pub(super) fn is_news(&self, key: &str, reason: &str) -> bool {
+        let before = lock(&self.told).insert(key.to_owned(), reason.to_owned());
+        before.as_deref() != Some(reason)
+    }
+
+    /// Forgets the reason under a key; tells whether there was one.
+    pub(super) fn is_over(&self, key: &str) -> bool {
+        lock(&self.told).remove(key).is_some()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

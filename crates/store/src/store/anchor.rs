@@ -1,0 +1,179 @@
+//! What the holder of a lease keeps, and loses with its process.
+
+use std::{
+    fs::{self, File, OpenOptions, TryLockError},
+    hash::{BuildHasher as _, RandomState},
+    io,
+    path::{Path, PathBuf},
+};
+
+use sqlx::{ConnectOptions as _, Connection as _, PgConnection, PgPool};
+
+use super::{
+    StoreError, StoreErrorKind,
+    database::{Database, Pools, in_time},
+    sql,
+};
+
+/// How soon `PostgreSQL` notices that a holder's machine is gone, in seconds.
+const KEEPALIVES: [(&str, &str); 3] = [
+    ("tcp_keepalives_idle", "20"),
+    ("tcp_keepalives_interval", "10"),
+    ("tcp_keepalives_count", "3"),
+];
+
+/// What the holder of a lease keeps, and loses with its process.
+#[derive(Debug)]
+pub(super) enum Anchor {
+    /// The database is in memory, and ends with the process too.
+    Memory,
+    /// File beside the database that is locked.
+    File(#[expect(dead_code, reason = "it is there to be dropped")] LockedFile),
+    /// Session of its own, with an advisory lock.
+    Session {
+        connection: Box<PgConnection>,
+        key: i64,
+    },
+}
+
+/// File that is locked until it is dropped, and then removed.
+#[derive(Debug)]
+pub(super) struct LockedFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl Anchor {
+    pub(super) async fn cast(database: &Database, key: u64) -> Result<Self, StoreError> {
+        match pools(database)? {
+            Pools::Sqlite { write, .. } => match write.file() {
+                None => Ok(Self::Memory),
+                Some(file) => {
+                    let path = beside(&file, key);
+                    let locked = LockedFile::create(path.clone());
+                    let locked = locked.map_err(|error| cannot_lock(database, &path, &error))?;
+                    Ok(Self::File(locked))
+                }
+            },
+            Pools::Postgres(pool) => {
+                let key = key.cast_signed();
+                Ok(Self::Session {
+                    connection: Box::new(session(database, &pool, key).await?),
+                    key,
+                })
+            }
+        }
+    }
+
+    /// Begins another session where the first one broke.
+    ///
+    /// Somebody may have taken the lease meanwhile: its row tells.
+    pub(super) async fn mend(&mut self, database: &Database) -> Result<(), StoreError> {
+        if let (Self::Session { connection, key }, Pools::Postgres(pool)) = (self, pools(database)?)
+            && Box::pin(in_time(connection.ping())).await.is_err()
+        {
+            **connection = session(database, &pool, *key).await?;
+        }
+        Ok(())
+    }
+
+    /// Ends it with a goodbye to the server.
+    pub(super) async fn raise(self) {
+        if let Self::Session { connection, .. } = self {
+            // One that cannot say goodbye has ended all the same.
+            drop(Box::pin(in_time(connection.close())).await);
+        }
+    }
+}
+
+impl LockedFile {
+    fn create(path: PathBuf) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(&path)?;
+        let locked = Self { path, file };
+        match locked.file.try_lock() {
+            Ok(()) => Ok(locked),
+            Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+impl Drop for LockedFile {
+    fn drop(&mut self) {
+        // What stays is removed by who finds it without a lock.
+        drop(fs::remove_file(&self.path));
+    }
+}
+
+/// Returns a number that no other lease has.
+pub(super) fn new_key() -> u64 {
+    RandomState::new().hash_one(std::process::id())
+}
+
+/// Returns `true` if the process that keeps an anchor is known to have ended.
+pub(super) async fn is_gone(database: &Database, key: u64) -> Result<bool, StoreError> {
+    match pools(database)? {
+        Pools::Sqlite { write, .. } => {
+            let file = write.file();
+            Ok(file.is_some_and(|file| is_unlocked(&beside(&file, key))))
+        }
+        Pools::Postgres(_) => {
+            let values = [key.cast_signed().into()];
+            let row: Option<(i64,)> = database.first(&sql::IS_LEASE_UNLOCKED, &values).await?;
+            Ok(row.is_some_and(|(is_unlocked,)| is_unlocked != 0))
+        }
+    }
+}
+
+/// Returns `true` if nobody locks a file, which is removed then.
+fn is_unlocked(path: &Path) -> bool {
+    match File::open(path) {
+        // Shared: two who look at once do not take each other for the holder.
+        Ok(file) if file.try_lock_shared().is_ok() => {
+            drop(fs::remove_file(path));
+            true
+        }
+        Ok(_) => false,
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
+}
+
+fn pools(database: &Database) -> Result<Pools, StoreError> {
+    let pools = database.link.pools();
+    pools.map_err(|error| database.error(&sql::LOCK_LEASE, &error))
+}
+
+fn beside(database: &Path, key: u64) -> PathBuf {
+    let mut path = database.as_os_str().to_owned();
+    path.push(format!(".lease-{key:016x}"));
+    path.into()
+}
+
+async fn session(database: &Database, pool: &PgPool, key: i64) -> Result<PgConnection, StoreError> {
+    let options = (*pool.connect_options()).clone().options(KEEPALIVES);
+    // What it needs to connect is large, and would be moved with all that holds a lease.
+    let locked = Box::pin(in_time(async {
+        let mut connection = options.connect().await?;
+        let lock = sqlx::query(sqlx::AssertSqlSafe(&*sql::LOCK_LEASE.sql)).bind(key);
+        lock.execute(&mut connection).await?;
+        Ok(connection)
+    }));
+    let locked = locked.await;
+    locked.map_err(|error| database.error(&sql::LOCK_LEASE, &error))
+}
+
+fn cannot_lock(database: &Database, path: &Path, error: &io::Error) -> StoreError {
+    StoreError::new(
+        StoreErrorKind::CannotOpen,
+        format!(
+            "cannot take a lease in {}: cannot lock {}: {error}; check that this user may \
+             write in its directory",
+            database.place,
+            path.display()
+        ),
+    )
+}

@@ -1,0 +1,189 @@
+//! Who holds in memory what the database has hears when it changes.
+
+use std::time::Duration;
+
+use sqlx::postgres::PgListener;
+
+use super::{
+    Store, StoreError,
+    database::{Database, Pools},
+    postgres,
+    publications::HEAVEN_VERSION,
+    sql,
+    statement::Statement,
+};
+
+/// How often `SQLite` is asked.
+const POLL: Duration = Duration::from_millis(250);
+
+/// How often either is asked for the version of a heaven: one row by its key.
+const HEAVEN_POLL: Duration = Duration::from_millis(500);
+
+/// How often `PostgreSQL` is asked, should notices be lost on the way.
+const SLOW_POLL: Duration = Duration::from_secs(30);
+
+/// Pause before a database that failed is tried again.
+const RETRY: Duration = Duration::from_secs(1);
+
+static LISTEN: Statement = Statement::new("listen for changes", "");
+
+/// What changes are told of.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Channel {
+    Registry,
+    SiteRobot,
+}
+
+impl Channel {
+    /// Returns the name by which `PostgreSQL` knows it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Registry => "robot_detection_registry",
+            Self::SiteRobot => "robot_detection_site_robot",
+        }
+    }
+}
+
+impl Store {
+    /// Returns a number that grows with every change of the robots table.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn registry_version(&self) -> Result<i64, StoreError> {
+        let row = self.database.first::<(i64,)>(&sql::REGISTRY_VERSION, &[]);
+        match row.await? {
+            Some((version,)) => Ok(version),
+            None => Err(self.database.error(
+                &sql::REGISTRY_VERSION,
+                &sqlx::Error::Decode("no row".into()),
+            )),
+        }
+    }
+
+    /// Waits until the registry's version is not `seen`, and returns it.
+    ///
+    /// `PostgreSQL` tells at once, `SQLite` is asked every 250 ms. While the
+    /// database is away it is tried every second. The future may be dropped
+    /// at any time.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the store was closed, or for a cause that does not pass.
+    pub async fn registry_changed(&self, seen: i64) -> Result<i64, StoreError> {
+        let look = || self.registry_version();
+        self.changed(Channel::Registry, &seen, look).await
+    }
+
+    /// Waits until what `look` sees is not `seen`, and returns it.
+    pub(super) async fn changed<T, L>(
+        &self,
+        channel: Channel,
+        seen: &T,
+        look: impl Fn() -> L,
+    ) -> Result<T, StoreError>
+    where
+        T: PartialEq,
+        L: Future<Output = Result<T, StoreError>>,
+    {
+        loop {
+            match self.wait_for_change(channel, seen, &look).await {
+                Err(error) if error.is_passing() && !self.database.link.is_closed() => {
+                    tracing::debug!(%error, "waiting for the database: {error}");
+                    tokio::time::sleep(RETRY).await;
+                }
+                result => return result,
+            }
+        }
+    }
+
+    /// Returns a number that grows with every change of what is in force of a site's heaven.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn heaven_version(&self, site: &str) -> Result<i64, StoreError> {
+        let values = [site.into()];
+        let version = self.database.first::<(i64,)>(&HEAVEN_VERSION, &values);
+        Ok(version.await?.map_or(0, |(version,)| version))
+    }
+
+    /// Waits until the version of a site's heaven is not `seen`, and returns it.
+    ///
+    /// The database is asked twice a second; while it is away, every second. The future may be
+    /// dropped at any time.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the store was closed, or for a cause that does not pass.
+    pub async fn heaven_changed(&self, site: &str, seen: i64) -> Result<i64, StoreError> {
+        loop {
+            match self.heaven_version(site).await {
+                Ok(version) if version != seen => return Ok(version),
+                Ok(_) => tokio::time::sleep(HEAVEN_POLL).await,
+                Err(error) if error.is_passing() && !self.database.link.is_closed() => {
+                    tracing::debug!(%error, "waiting for the database: {error}");
+                    tokio::time::sleep(RETRY).await;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    async fn wait_for_change<T, L>(
+        &self,
+        channel: Channel,
+        seen: &T,
+        look: &impl Fn() -> L,
+    ) -> Result<T, StoreError>
+    where
+        T: PartialEq,
+        L: Future<Output = Result<T, StoreError>>,
+    {
+        // Listening begins before the first look: no change falls between.
+        let mut notices = Notices::new(&self.database, channel).await?;
+        loop {
+            let now = look().await?;
+            if now != *seen {
+                return Ok(now);
+            }
+            let next = notices.next().await;
+            next.map_err(|error| self.database.error(&LISTEN, &error))?;
+        }
+    }
+}
+
+enum Notices {
+    Poll,
+    Listen(PgListener),
+}
+
+impl Notices {
+    async fn new(database: &Database, channel: Channel) -> Result<Self, StoreError> {
+        let failed = |error| database.error(&LISTEN, &error);
+        match database.link.pools().map_err(failed)? {
+            Pools::Sqlite { .. } => Ok(Self::Poll),
+            Pools::Postgres(pool) => match postgres::listen(&pool, channel.name()).await {
+                Ok(listener) => Ok(Self::Listen(listener)),
+                Err(error) => Err(failed(error)),
+            },
+        }
+    }
+
+    /// Waits for a reason to look at the version.
+    async fn next(&mut self) -> Result<(), sqlx::Error> {
+        match self {
+            Self::Poll => {
+                tokio::time::sleep(POLL).await;
+                Ok(())
+            }
+            // A notice, a new connection after a lost one, or enough time.
+            Self::Listen(listener) => {
+                match tokio::time::timeout(SLOW_POLL, listener.try_recv()).await {
+                    Ok(Err(error)) => Err(error),
+                    Ok(Ok(_)) | Err(_) => Ok(()),
+                }
+            }
+        }
+    }
+}

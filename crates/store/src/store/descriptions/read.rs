@@ -1,0 +1,140 @@
+//! Descriptions are read: all, by an index, one, the newest.
+
+use super::{
+    super::{Store, StoreError, robots::from_sql},
+    DescriptionCursor, DescriptionQuery, StoredDescription,
+    row::ReadRow,
+    sql,
+};
+
+/// What an index shows of a description.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct DescriptionEntry {
+    /// URL of the resource.
+    pub url: String,
+    /// Title, empty where there is none.
+    pub title: String,
+    /// Key in the order of the query; empty by URL.
+    pub key: String,
+    /// When the resource was first described.
+    pub first_seen_ms: i64,
+    /// When the description last said something new.
+    pub modified_ms: i64,
+}
+
+impl Store {
+    /// Returns descriptions in the order of a query.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does, or when a row cannot be read.
+    pub async fn descriptions(
+        &self,
+        query: &DescriptionQuery,
+    ) -> Result<Vec<StoredDescription>, StoreError> {
+        let statement = sql::read(query.order, query.key.is_some());
+        let (key, url) = bounds(query);
+        let limit = i64::from(query.limit);
+        let values = [(&query.site).into(), key.into(), url.into(), limit.into()];
+        let rows: Vec<ReadRow> = self.database.rows(&statement, &values).await?;
+        self.read_all(rows)
+    }
+
+    /// Returns descriptions by URL without the texts that they hold: partial and full text,
+    /// and the table of contents.
+    ///
+    /// Of all descriptions of a large site, these are most of what is stored. `after` is the
+    /// last URL of the piece before, empty at first.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::descriptions`].
+    pub async fn descriptions_without_texts(
+        &self,
+        site: &str,
+        after: &str,
+        limit: u32,
+    ) -> Result<Vec<StoredDescription>, StoreError> {
+        let statement = sql::read_without_texts();
+        let limit = i64::from(limit);
+        let values = [site.into(), "".into(), after.into(), limit.into()];
+        let rows: Vec<ReadRow> = self.database.rows(&statement, &values).await?;
+        self.read_all(rows)
+    }
+
+    /// Returns what an index shows, in the order of a query.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn description_entries(
+        &self,
+        query: &DescriptionQuery,
+    ) -> Result<Vec<DescriptionEntry>, StoreError> {
+        let statement = sql::read_entries(query.order, query.key.is_some());
+        let (key, url) = bounds(query);
+        let limit = i64::from(query.limit);
+        let values = [(&query.site).into(), key.into(), url.into(), limit.into()];
+        let rows = self.database.rows(&statement, &values).await?;
+        let entry = |(url, title, key, first_seen_ms, modified_ms)| DescriptionEntry {
+            url,
+            title,
+            key,
+            first_seen_ms,
+            modified_ms,
+        };
+        Ok(rows.into_iter().map(entry).collect())
+    }
+
+    /// Returns the description of a URL.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::descriptions`].
+    pub async fn description(
+        &self,
+        site: &str,
+        url: &str,
+    ) -> Result<Option<StoredDescription>, StoreError> {
+        let values = [site.into(), url.into()];
+        let row: Option<ReadRow> = self.database.first(&sql::DESCRIPTION, &values).await?;
+        let stored = self.read_all(row.into_iter().collect())?;
+        Ok(stored.into_iter().next())
+    }
+
+    /// Counts the descriptions of a site.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn description_count(&self, site: &str) -> Result<u64, StoreError> {
+        let values = [site.into()];
+        let row = self.database.first(&sql::DESCRIPTION_COUNT, &values);
+        Ok(row.await?.map_or(0, |(count,): (i64,)| from_sql(count)))
+    }
+
+    /// Returns the sites that have descriptions: name, number, last change.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn description_sites(&self) -> Result<Vec<(String, u64, i64)>, StoreError> {
+        let rows: Vec<(String, i64, i64)> =
+            self.database.rows(&sql::DESCRIPTION_SITES, &[]).await?;
+        let site = |(site, count, modified_ms)| (site, from_sql(count), modified_ms);
+        Ok(rows.into_iter().map(site).collect())
+    }
+
+    fn read_all(&self, rows: Vec<ReadRow>) -> Result<Vec<StoredDescription>, StoreError> {
+        let place = &self.database.place;
+        rows.into_iter().map(|row| row.into_stored(place)).collect()
+    }
+}
+
+/// Returns the key and the URL that a query goes on behind; a query for one key returns that.
+fn bounds(query: &DescriptionQuery) -> (&str, &str) {
+    let after = query.after.as_ref();
+    let url = after.map_or("", |after: &DescriptionCursor| after.url.as_str());
+    let key = after.map_or("", |after| after.key.as_str());
+    (query.key.as_deref().unwrap_or(key), url)
+}

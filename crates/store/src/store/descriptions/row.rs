@@ -1,0 +1,176 @@
+//! Descriptions as rows.
+
+use sha2::{Digest, Sha256};
+
+use super::{
+    super::{StoreError, StoreErrorKind, error::Place, statement::Value},
+    DescriptionCursor, DescriptionOrder,
+};
+use crate::description::{
+    Attribute, ResourceDescription, TEXTS, attributes_from_json, attributes_to_json, hex, name,
+    stored_texts,
+};
+
+/// Bytes of a key; `PostgreSQL` has a limit for a row of an index.
+const KEY_BYTES: usize = 255;
+
+/// Attributes that may change while the resource stays as it was.
+const FLEETING: [&str; 7] = [
+    name::DEPTH,
+    name::ETAG,
+    name::EXPIRES,
+    name::IP,
+    name::LAST_MODIFIED,
+    name::RD_EXPIRES,
+    name::RD_LAST_MODIFIED,
+];
+
+/// Resource description as it is stored.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct StoredDescription {
+    /// The description.
+    pub description: ResourceDescription,
+    /// When the resource was first described.
+    pub first_seen_ms: i64,
+    /// When the description last said something new; times and depth aside.
+    pub modified_ms: i64,
+}
+
+impl StoredDescription {
+    /// Returns the place behind it in an order.
+    #[must_use]
+    pub fn cursor(&self, order: DescriptionOrder) -> DescriptionCursor {
+        let description = &self.description;
+        let key = match order {
+            DescriptionOrder::Url => String::new(),
+            DescriptionOrder::Title => title_key(description),
+        };
+        DescriptionCursor::behind(key, description.url())
+    }
+}
+
+/// Row as it is read.
+#[derive(Debug, sqlx::FromRow)]
+pub(super) struct ReadRow {
+    url: String,
+    first_seen_ms: i64,
+    modified_ms: i64,
+    attributes: String,
+    partial_text: Option<String>,
+    full_text: Option<String>,
+    contents: Option<String>,
+}
+
+impl ReadRow {
+    pub(super) fn into_stored(self, place: &Place) -> Result<StoredDescription, StoreError> {
+        let texts = [self.partial_text, self.full_text, self.contents];
+        match attributes_from_json(self.url.clone(), &self.attributes, texts) {
+            Ok(description) => Ok(StoredDescription {
+                description,
+                first_seen_ms: self.first_seen_ms,
+                modified_ms: self.modified_ms,
+            }),
+            Err(error) => Err(StoreError::new(
+                StoreErrorKind::Corrupt,
+                format!(
+                    "cannot read the resource description of {:?} in {place}: {error}; \
+                     remove that row and run the site robot",
+                    self.url
+                ),
+            )),
+        }
+    }
+}
+
+/// Row as it is written.
+#[derive(Debug)]
+pub(super) struct WriteRow<'d> {
+    pub(super) url: &'d str,
+    pub(super) fingerprint: String,
+    title: &'d str,
+    md5: Option<&'d str>,
+    title_key: String,
+    depth_key: String,
+    attributes: String,
+    texts: [Option<&'d str>; TEXTS.len()],
+}
+
+impl<'d> WriteRow<'d> {
+    pub(super) fn new(description: &'d ResourceDescription) -> Self {
+        let texts = stored_texts(description);
+        Self {
+            url: description.url(),
+            fingerprint: fingerprint(description),
+            title: description.title(),
+            md5: description.value(name::MD5),
+            title_key: title_key(description),
+            depth_key: depth_key(description),
+            attributes: attributes_to_json(description, &texts),
+            texts,
+        }
+    }
+
+    /// Returns the values in the order of the statement that saves.
+    pub(super) fn values(&self) -> [Value<'_>; 10] {
+        let [partial_text, full_text, contents] = self.texts;
+        [
+            self.url.into(),
+            (&self.fingerprint).into(),
+            self.title.into(),
+            (&self.title_key).into(),
+            (&self.depth_key).into(),
+            Value::Text(self.md5),
+            (&self.attributes).into(),
+            Value::Text(partial_text),
+            Value::Text(full_text),
+            Value::Text(contents),
+        ]
+    }
+}
+
+/// Returns SHA-256 of what does not change by itself, in hexadecimal.
+fn fingerprint(description: &ResourceDescription) -> String {
+    let mut hash = Sha256::new();
+    let lasting = |attribute: &&Attribute| !FLEETING.contains(&attribute.name());
+    for attribute in description.attributes().iter().filter(lasting) {
+        for part in [attribute.name(), attribute.value()] {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part);
+        }
+    }
+    let digest = hash.finalize();
+    hex(&digest)
+}
+
+fn title_key(description: &ResourceDescription) -> String {
+    cut(&folded(description, name::TITLE).to_lowercase())
+}
+
+fn depth_key(description: &ResourceDescription) -> String {
+    let depth = description
+        .value(name::DEPTH)
+        .and_then(|depth| depth.parse::<u32>().ok());
+    depth.map_or_else(String::new, |depth| format!("{:05}", depth.min(99_999)))
+}
+
+/// Returns a value, white space folded, cut.
+fn folded(description: &ResourceDescription, name: &str) -> String {
+    let value = description.value(name).unwrap_or_default();
+    let mut folded = String::new();
+    for word in value.split_whitespace() {
+        if !folded.is_empty() {
+            folded.push(' ');
+        }
+        folded.push_str(word);
+        if folded.len() > KEY_BYTES {
+            break;
+        }
+    }
+    cut(&folded)
+}
+
+/// Cuts a key between two characters; NUL bytes are left out, as in the database.
+fn cut(text: &str) -> String {
+    let end = text.floor_char_boundary(KEY_BYTES);
+    text.get(..end).unwrap_or(text).replace('\0', "")
+}

@@ -1,0 +1,292 @@
+//! What can go wrong with a database.
+
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use sqlx::migrate::MigrateError;
+use tokio::sync::Notify;
+
+use super::{Absence, link::KnownAway, postgres, sqlite};
+
+/// Error of the database.
+///
+/// Its text says what failed, on which database, why, and what to do next; it
+/// never holds a password.
+#[derive(Debug, thiserror::Error)]
+#[error("{text}")]
+pub struct StoreError {
+    text: String,
+    kind: StoreErrorKind,
+    absence: Option<Arc<Absence>>,
+}
+
+/// Cause of a store error that callers choose by.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum StoreErrorKind {
+    /// The database URL is of no kind that is known.
+    BadUrl,
+    /// The file or the server refuses: rights, password, not a database.
+    CannotOpen,
+    /// The tables could not be brought up to date, or are newer than the program.
+    Migration,
+    /// Somebody else holds the database; the same call may succeed later.
+    Busy,
+    /// The database does not answer; the same call may succeed later.
+    Unavailable,
+    /// The row is there already.
+    Conflict,
+    /// There is no such row.
+    NotFound,
+    /// The lease under which it was to be done has ended, and is another's.
+    LeaseLost,
+    /// What is stored cannot be read.
+    Corrupt,
+    /// Any other cause.
+    Other,
+}
+
+/// Database as errors name it: which engine, and where, without a password.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) engine: Engine,
+    pub(super) url: String,
+    pub(super) trouble: Arc<Trouble>,
+}
+
+/// What statements that fail tell who watches the database.
+#[derive(Debug, Default)]
+pub(super) struct Trouble {
+    /// Rung when a statement failed for the database's sake, not for its own.
+    pub(super) bell: Notify,
+    /// Whether the engine said that what it reads is damaged.
+    pub(super) is_damage: AtomicBool,
+}
+
+/// Engine of the database.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Engine {
+    Sqlite,
+    Postgres,
+}
+
+impl StoreError {
+    /// Returns the cause that callers choose by.
+    #[must_use]
+    pub fn kind(&self) -> StoreErrorKind {
+        self.kind
+    }
+
+    pub(super) fn new(kind: StoreErrorKind, text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            kind,
+            absence: None,
+        }
+    }
+
+    /// Returns since when the database is away, where that was known before the call.
+    #[must_use]
+    pub fn absence(&self) -> Option<&Absence> {
+        self.absence.as_deref()
+    }
+
+    /// Error of the statement that should `what`.
+    pub(super) fn of_statement(what: &str, place: &Place, error: &sqlx::Error) -> Self {
+        let kind = kind_of(place.engine, error);
+        if let Some(absence) = known_absence(error) {
+            let text = format!("cannot {what}: {}", absence.reason);
+            let absence = Some(Arc::clone(absence));
+            return Self {
+                text,
+                kind,
+                absence,
+            };
+        }
+        let cause = cause_of(error);
+        place.note(error, kind);
+        let mut text = format!("cannot {what} in {place}: {cause}");
+        if let Some(advice) = advice(place.engine, kind) {
+            text.push_str("; ");
+            text.push_str(advice);
+        }
+        Self::new(kind, text)
+    }
+
+    /// Error of opening the database.
+    pub(super) fn of_open(place: &Place, error: &sqlx::Error, advice: &str) -> Self {
+        let kind = match kind_of(place.engine, error) {
+            StoreErrorKind::Corrupt | StoreErrorKind::Other => StoreErrorKind::CannotOpen,
+            kind => kind,
+        };
+        let cause = cause_of(error);
+        let advice = match kind {
+            StoreErrorKind::Busy => self::advice(place.engine, kind).unwrap_or(advice),
+            _ => advice,
+        };
+        Self::new(
+            kind,
+            format!("cannot open the database {place}: {cause}; {advice}"),
+        )
+    }
+
+    /// Error of bringing the tables up to date.
+    pub(super) fn of_migration(place: &Place, error: &MigrateError) -> Self {
+        let why = match error {
+            MigrateError::Execute(cause) | MigrateError::ExecuteMigration(cause, _) => {
+                return Self::of_migration_statement(place, cause);
+            }
+            MigrateError::VersionMissing(version) => format!(
+                "its tables are newer than this program (migration {version} is unknown); \
+                 upgrade the program, or restore a backup from before the upgrade"
+            ),
+            MigrateError::VersionMismatch(version) => format!(
+                "its migration {version} is not the one of this program; \
+                 run a released program, or use another database"
+            ),
+            other => format!("{other}; restore a backup, or use another database"),
+        };
+        Self::new(
+            StoreErrorKind::Migration,
+            format!("cannot use the database {place}: {why}"),
+        )
+    }
+
+    fn of_migration_statement(place: &Place, error: &sqlx::Error) -> Self {
+        let mut found = Self::of_statement("create or change the tables", place, error);
+        if matches!(found.kind, StoreErrorKind::Conflict | StoreErrorKind::Other) {
+            found.kind = StoreErrorKind::Migration;
+            found
+                .text
+                .push_str("; use a database of its own, or a user that may create tables");
+        }
+        found
+    }
+
+    /// Tells whether the same call may succeed later.
+    pub(super) fn is_passing(&self) -> bool {
+        matches!(
+            self.kind,
+            StoreErrorKind::Busy | StoreErrorKind::Unavailable
+        )
+    }
+}
+
+impl Place {
+    pub(super) fn new(engine: Engine, url: String) -> Self {
+        Self {
+            engine,
+            url,
+            trouble: Arc::default(),
+        }
+    }
+
+    /// Has who watches the database look at once, where the error is the database's.
+    fn note(&self, error: &sqlx::Error, kind: StoreErrorKind) {
+        let is_damage =
+            kind == StoreErrorKind::Corrupt && matches!(error, sqlx::Error::Database(_));
+        if is_damage {
+            self.trouble.is_damage.store(true, Ordering::Relaxed);
+        }
+        if is_damage || kind == StoreErrorKind::Unavailable {
+            self.trouble.bell.notify_one();
+        }
+    }
+}
+
+impl Engine {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Sqlite => "sqlite",
+            Self::Postgres => "postgres",
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.url)
+    }
+}
+
+impl StoreError {
+    /// Error of an `SQLite` file that is damaged; it is not written to.
+    pub(super) fn of_damage(place: &Place, why: &str) -> Self {
+        Self::new(
+            StoreErrorKind::Corrupt,
+            format!(
+                "the database {place} is damaged: {why}; it is left as it is: \
+                 `robot-detection database repair` saves what can be read, \
+                 `robot-detection database new` begins anew"
+            ),
+        )
+    }
+}
+
+pub(super) fn kind_of(engine: Engine, error: &sqlx::Error) -> StoreErrorKind {
+    match error {
+        sqlx::Error::Database(cause) if cause.is_unique_violation() => StoreErrorKind::Conflict,
+        sqlx::Error::Database(cause) => {
+            let code = cause.code().unwrap_or_default();
+            match engine {
+                Engine::Sqlite => sqlite::kind_of_code(&code),
+                Engine::Postgres => postgres::kind_of_code(&code),
+            }
+        }
+        sqlx::Error::PoolTimedOut if engine == Engine::Sqlite => StoreErrorKind::Busy,
+        sqlx::Error::Io(_)
+        | sqlx::Error::Tls(_)
+        | sqlx::Error::PoolClosed
+        | sqlx::Error::PoolTimedOut
+        | sqlx::Error::WorkerCrashed => StoreErrorKind::Unavailable,
+        sqlx::Error::RowNotFound => StoreErrorKind::NotFound,
+        sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) => StoreErrorKind::Corrupt,
+        _ => StoreErrorKind::Other,
+    }
+}
+
+fn known_absence(error: &sqlx::Error) -> Option<&Arc<Absence>> {
+    let sqlx::Error::Io(cause) = error else {
+        return None;
+    };
+    let away: &KnownAway = cause.get_ref()?.downcast_ref()?;
+    Some(&away.0)
+}
+
+pub(super) fn cause_of(error: &sqlx::Error) -> String {
+    match error {
+        sqlx::Error::Database(cause) => cause.message().to_owned(),
+        sqlx::Error::Io(cause) => cause.to_string(),
+        sqlx::Error::PoolClosed => "it was closed".to_owned(),
+        sqlx::Error::PoolTimedOut => "no connection was free in time".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+fn advice(engine: Engine, kind: StoreErrorKind) -> Option<&'static str> {
+    match (kind, engine) {
+        (StoreErrorKind::Busy, Engine::Sqlite) => {
+            Some("another process is writing to it: try again, or stop that process")
+        }
+        (StoreErrorKind::Busy, Engine::Postgres) => {
+            Some("the server is busy with other work: try again")
+        }
+        (StoreErrorKind::Unavailable, Engine::Sqlite) => {
+            Some("check the disk and the rights of the file")
+        }
+        (StoreErrorKind::Unavailable, Engine::Postgres) => {
+            Some("check that the server runs and can be reached")
+        }
+        (StoreErrorKind::CannotOpen, _) => Some("check the rights of this user"),
+        (StoreErrorKind::Corrupt, Engine::Sqlite) => {
+            Some("restore a backup, or save what can be read: `robot-detection database repair`")
+        }
+        (StoreErrorKind::Corrupt, Engine::Postgres) => Some("restore a backup"),
+        _ => None,
+    }
+}

@@ -1,0 +1,254 @@
+//! What became of pages is recorded, many at a time.
+
+use super::{
+    super::{
+        Saved, Store, StoreError,
+        database::Transaction,
+        error::Engine,
+        publications::{Loss, stage},
+        statement::{Step, Value},
+    },
+    ClaimedUrl, FoundUrl, RunCounts,
+    claim::Queue,
+    sql,
+};
+use crate::description::ResourceDescription;
+
+/// Times that a transaction is tried which another instance got in the way of.
+const ATTEMPTS: u32 = 5;
+
+/// Pages that `SQLite` is handed at once: so many rows have a statement of their own.
+const PIECE: usize = 8;
+
+/// What became of a page.
+#[derive(Clone, Debug)]
+pub struct PageRecord {
+    /// The page as it was claimed.
+    pub claimed: ClaimedUrl,
+    /// When it shall be tried again; nothing when it is done.
+    pub retry_ms: Option<i64>,
+    /// Status of the answer, if there was one.
+    pub status: Option<u16>,
+    /// What became of it, in words.
+    pub outcome: String,
+    /// `ETag`, for the next visit.
+    pub etag: Option<String>,
+    /// `Last-Modified`, for the next visit.
+    pub last_modified: Option<String>,
+    /// Hash of what came.
+    pub content_hash: Option<String>,
+    /// What becomes of its resource description.
+    pub description: DescriptionChange,
+    /// How it came to have none.
+    pub loss: Option<Loss>,
+    /// Whether it asks for a password; nothing where it was not read.
+    pub asks_password: Option<bool>,
+    /// Links to follow at another visit that brings none; nothing leaves those that are known.
+    pub links: Option<Vec<String>>,
+    /// URLs found on it.
+    pub found: Vec<FoundUrl>,
+}
+
+/// What becomes of a resource description.
+#[derive(Clone, Debug)]
+pub enum DescriptionChange {
+    /// It stays, if there is one.
+    Keep,
+    /// It is saved, and in force when the run is published.
+    Save(ResourceDescription),
+    /// It is withdrawn when the run is published, if there is one.
+    Withdraw,
+}
+
+/// What recording did.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Recorded {
+    /// URLs that are new in the run, descriptions added, changed, the same.
+    pub counts: RunCounts,
+}
+
+impl Store {
+    /// Records what became of pages, and counts it in their run: all or nothing.
+    ///
+    /// `counts` is what the caller has counted itself; descriptions and found
+    /// URLs are counted here.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn record_pages(
+        &self,
+        run: &RunKey<'_>,
+        pages: &[PageRecord],
+        counts: &RunCounts,
+        now_ms: i64,
+    ) -> Result<Recorded, StoreError> {
+        let mut pages: Vec<&PageRecord> = pages.iter().collect();
+        // Those who record at once must lock rows in the same order.
+        pages.sort_by(|one, other| one.claimed.url.cmp(&other.claimed.url));
+        let mut attempt = 1;
+        loop {
+            match self.try_recording(run, &pages, counts, now_ms).await {
+                Err(error) if error.is_passing() && attempt < ATTEMPTS => attempt += 1,
+                done => return done,
+            }
+        }
+    }
+
+    async fn try_recording(
+        &self,
+        run: &RunKey<'_>,
+        pages: &[&PageRecord],
+        counts: &RunCounts,
+        now_ms: i64,
+    ) -> Result<Recorded, StoreError> {
+        let mut transaction = self.database.begin("record visits").await?;
+        let mut counts = *counts;
+        let most = match transaction.engine() {
+            Engine::Sqlite => PIECE,
+            // Locked in the same order by all: descriptions first, then visits.
+            Engine::Postgres => pages.len().max(1),
+        };
+        for piece in pages.chunks(most) {
+            write_pages(&mut transaction, run, piece, &mut counts, now_ms).await?;
+        }
+        let found: Vec<&FoundUrl> = pages.iter().flat_map(|page| &page.found).collect();
+        let queue = Queue {
+            site: run.site,
+            run_id: run.run_id,
+            position: run.position,
+        };
+        let entered = queue.enter_and_commit(transaction, &found, &counts);
+        counts.found += entered.await?;
+        Ok(Recorded { counts })
+    }
+}
+
+/// Run that pages are recorded in.
+#[derive(Clone, Copy, Debug)]
+pub struct RunKey<'r> {
+    /// Name of the site.
+    pub site: &'r str,
+    /// Number of the run.
+    pub run_id: i64,
+    /// What its decisions depend on.
+    pub settings: &'r str,
+    /// Orders URLs of the same depth that are found; it grows.
+    pub position: i64,
+}
+
+async fn write_pages(
+    transaction: &mut Transaction<'_>,
+    run: &RunKey<'_>,
+    pages: &[&PageRecord],
+    counts: &mut RunCounts,
+    now_ms: i64,
+) -> Result<(), StoreError> {
+    let made = pages.iter().filter_map(|page| match &page.description {
+        DescriptionChange::Save(description) => Some(description),
+        DescriptionChange::Keep | DescriptionChange::Withdraw => None,
+    });
+    let made: Vec<_> = made.collect();
+    let visits: Vec<Visit<'_>> = pages.iter().map(|page| Visit::new(page)).collect();
+    let visits = write_visits(run, &visits, now_ms);
+    let saved = stage(transaction, (run.site, run.run_id), &made, visits, now_ms);
+    for saved in saved.await? {
+        match saved {
+            Saved::Added => counts.added += 1,
+            Saved::Changed => counts.changed += 1,
+            Saved::Same => counts.same += 1,
+        }
+    }
+    Ok(())
+}
+
+fn write_visits<'v>(run: &RunKey<'v>, visits: &'v [Visit<'v>], now_ms: i64) -> Vec<Step<'v>> {
+    let (again, visited): (Vec<&Visit<'_>>, Vec<_>) = visits
+        .iter()
+        .partition(|visit| visit.page.claimed.is_relink);
+    let again = again.into_iter().map(|Visit { page, .. }| {
+        let depth = i64::from(page.claimed.depth);
+        let values = vec![run.site.into(), (&page.claimed.url).into(), depth.into()];
+        (&sql::RELINKED, values)
+    });
+    let visited = sql::RECORD.pieces(&visited).map(|(statement, piece)| {
+        let (site, settings) = (run.site.into(), run.settings.into());
+        let mut values: Vec<Value<'_>> = vec![site, run.run_id.into(), settings];
+        values.extend(piece.iter().flat_map(|visit| visit.values(now_ms)));
+        (statement, values)
+    });
+    again.chain(visited).collect()
+}
+
+/// A page as its row is written.
+struct Visit<'p> {
+    page: &'p PageRecord,
+    /// A line each.
+    links: Option<String>,
+}
+
+impl<'p> Visit<'p> {
+    fn new(page: &'p PageRecord) -> Self {
+        let links = page.links.as_ref().map(|links| links.join("\n"));
+        Self { page, links }
+    }
+
+    /// Returns the values in the order of the statement that records.
+    fn values(&self, now_ms: i64) -> [Value<'_>; 17] {
+        let Self { page, links } = self;
+        let claimed = &page.claimed;
+        let (state, attempts) = match page.retry_ms {
+            None => (3, claimed.attempts),
+            Some(_) => (2, claimed.attempts.saturating_add(1)),
+        };
+        [
+            (&claimed.url).into(),
+            (&claimed.host).into(),
+            i64::from(claimed.depth).into(),
+            (&claimed.found_on).into(),
+            i64::from(state).into(),
+            i64::from(attempts).into(),
+            i64::from(page.is_described()).into(),
+            page.retry_ms.into(),
+            now_ms.into(),
+            page.status.map(i64::from).into(),
+            (&page.outcome).into(),
+            (&page.etag).into(),
+            (&page.last_modified).into(),
+            (&page.content_hash).into(),
+            links.into(),
+            Value::Text(page.loss.map(Loss::as_str)),
+            page.asks_password.map(i64::from).into(),
+        ]
+    }
+}
+
+impl PageRecord {
+    /// Creates a record of a page that is done, of which nothing else is known.
+    #[must_use]
+    pub fn new(claimed: ClaimedUrl, outcome: impl Into<String>) -> Self {
+        Self {
+            claimed,
+            retry_ms: None,
+            status: None,
+            outcome: outcome.into(),
+            etag: None,
+            last_modified: None,
+            content_hash: None,
+            description: DescriptionChange::Keep,
+            loss: None,
+            asks_password: None,
+            links: None,
+            found: Vec::new(),
+        }
+    }
+
+    fn is_described(&self) -> bool {
+        match self.description {
+            DescriptionChange::Keep => self.claimed.is_described,
+            DescriptionChange::Save(_) => true,
+            DescriptionChange::Withdraw => false,
+        }
+    }
+}

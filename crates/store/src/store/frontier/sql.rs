@@ -1,0 +1,306 @@
+//! Statements about runs and the frontier.
+
+use std::{fmt::Write as _, sync::LazyLock};
+
+use super::super::{
+    descriptions::sql::parameters,
+    error::Engine,
+    sql::{statements, timed},
+    statement::{ByRows, Statement},
+};
+
+/// Enter found URLs: `$1` site, `$2` run, `$3` position.
+///
+/// `SQLite` takes them as a list: see [`ENTER_LIST`].
+pub(super) static ENTER: LazyLock<ByRows> = LazyLock::new(|| ByRows::new(&[16, 8, 4, 2, 1], enter));
+
+/// Enter found URLs on `SQLite`: `$1` site, `$2` run, `$3` position, `$4` a JSON array of arrays.
+///
+/// It is one statement for any number of them, to be handed over with others.
+pub(super) static ENTER_LIST: LazyLock<Statement> = LazyLock::new(enter_list);
+
+/// Record visits: `$1` site, `$2` run, `$3` settings.
+///
+/// `SQLite` looks for each parameter among all of a statement: many rows take long.
+pub(super) static RECORD: LazyLock<ByRows> =
+    LazyLock::new(|| ByRows::new(&[8, 6, 5, 4, 3, 2, 1], record));
+
+macro_rules! run_columns {
+    () => {
+        "run_id, site, state, wanted, settings, started_ms, finished_ms, found, fetched, \
+         unmodified, bytes, added, changed, same, withdrawn, rejected, failed, held"
+    };
+}
+
+macro_rules! counted {
+    () => {
+        "fetched = fetched + $3, unmodified = unmodified + $4, bytes = bytes + $5, \
+         added = added + $6, changed = changed + $7, same = same + $8, \
+         withdrawn = withdrawn + $9, rejected = rejected + $10, failed = failed + $11 \
+         WHERE run_id = $1"
+    };
+}
+
+/// What a run has described, as it would be in force: `$1` site, `$2` run.
+macro_rules! described_now {
+    () => {
+        "WITH described AS (SELECT staged.md5 AS md5, staged.url AS url, \
+         CAST(CASE WHEN known.url IS NULL THEN 0 ELSE 1 END AS BIGINT) AS is_published \
+         FROM staged_descriptions AS staged LEFT JOIN resource_descriptions AS known \
+         ON known.site = staged.site AND known.url = staged.url AND known.hidden_ms IS NULL \
+         WHERE staged.site = $1 AND staged.change = 'save' AND staged.md5 IS NOT NULL \
+         AND NOT EXISTS (SELECT 1 FROM site_robot_urls AS seen WHERE seen.site = $1 \
+         AND seen.url = staged.url AND seen.loss IS NOT NULL) \
+         UNION ALL SELECT known.md5, known.url, CAST(1 AS BIGINT) FROM resource_descriptions AS known \
+         JOIN site_robot_urls AS seen ON seen.site = known.site AND seen.url = known.url \
+         WHERE known.site = $1 AND known.md5 IS NOT NULL AND known.hidden_ms IS NULL \
+         AND seen.run_id = $2 AND seen.described = 1 AND seen.loss IS NULL \
+         AND NOT EXISTS (SELECT 1 FROM staged_descriptions AS newer \
+         WHERE newer.site = $1 AND newer.url = known.url)) "
+    };
+}
+
+statements! {
+    OPEN_RUN = "look for the site robot's run",
+        concat!("SELECT ", run_columns!(),
+            " FROM site_robot_runs WHERE site = $1 AND finished_ms IS NULL");
+    ADD_RUN = "begin a run of the site robot",
+        "INSERT INTO site_robot_runs (site, state, wanted, settings, started_ms, found, fetched, \
+         unmodified, bytes, added, changed, same, withdrawn, rejected, failed) \
+         VALUES ($1, 'running', 'run', $2, $3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0) \
+         ON CONFLICT (site) WHERE finished_ms IS NULL DO NOTHING";
+    END_RUN = "end a run of the site robot",
+        "UPDATE site_robot_runs SET state = $2, finished_ms = $3 \
+         WHERE run_id = $1 AND finished_ms IS NULL";
+    HOLD_RUN = "hold the results of a run back",
+        "UPDATE site_robot_runs SET state = $2, held = $4, finished_ms = $3 \
+         WHERE run_id = $1 AND finished_ms IS NULL";
+    ACCEPT_RUN = "accept the results of a run",
+        "UPDATE site_robot_runs SET state = $2, held = NULL \
+         WHERE run_id = $1 AND state = 'held'";
+    COUNT_RUN = "count what a run of the site robot did",
+        concat!("UPDATE site_robot_runs SET found = found + $2, ", counted!());
+    WANT_RUN = "tell the site robot what to do",
+        "UPDATE site_robot_runs SET wanted = $2 WHERE site = $1 AND finished_ms IS NULL";
+    RUN = "read a run of the site robot",
+        concat!("SELECT ", run_columns!(), " FROM site_robot_runs WHERE run_id = $1");
+    RUNS = "read the runs of the site robot",
+        concat!("SELECT ", run_columns!(),
+            " FROM site_robot_runs WHERE site = $1 ORDER BY run_id DESC LIMIT $2");
+    RUN_SITES = "list the sites of the site robot",
+        "SELECT DISTINCT site FROM site_robot_runs ORDER BY site";
+    PRUNE_RUNS = "remove old runs of the site robot",
+        "DELETE FROM site_robot_runs WHERE site = $1 AND run_id NOT IN \
+         (SELECT run_id FROM site_robot_runs WHERE site = $1 ORDER BY run_id DESC LIMIT 100)";
+
+    WAITING_HOSTS = "look for hosts to visit",
+        "WITH RECURSIVE hosts (host) AS ( \
+         SELECT first.host FROM (SELECT host FROM site_robot_urls WHERE site = $1 \
+         AND run_id = $2 AND state = 0 AND state < 3 AND host > $3 ORDER BY host LIMIT 1) AS first \
+         UNION ALL SELECT (SELECT host FROM site_robot_urls AS next WHERE next.site = $1 \
+         AND next.run_id = $2 AND next.state = 0 AND next.state < 3 AND next.host > hosts.host \
+         ORDER BY next.host LIMIT 1) FROM hosts WHERE hosts.host IS NOT NULL) \
+         SELECT host FROM hosts WHERE host IS NOT NULL LIMIT $4";
+    OPEN_URLS = "look for URLs to visit",
+        "SELECT (SELECT CAST(1 AS BIGINT) FROM site_robot_urls WHERE site = $1 AND run_id = $2 \
+         AND state = 0 AND state < 3 LIMIT 1), \
+         (SELECT CAST(1 AS BIGINT) FROM site_robot_urls WHERE site = $1 AND run_id = $2 \
+         AND state = 1 AND state < 3 LIMIT 1), \
+         (SELECT MIN(due_ms) FROM site_robot_urls WHERE site = $1 AND run_id = $2 \
+         AND state = 2 AND state < 3)";
+    DUE_URLS = "try URLs again",
+        "UPDATE site_robot_urls SET state = 0 WHERE site = $1 AND run_id = $2 \
+         AND state = 2 AND state < 3 AND due_ms <= $3";
+    RELEASE_URLS = "give URLs back",
+        "UPDATE site_robot_urls SET state = 0, holder = NULL WHERE site = $1 AND run_id = $2 \
+         AND state = 1 AND state < 3 AND holder = $3";
+    OTHER_HOLDERS = "look for those who took URLs",
+        "SELECT DISTINCT holder FROM site_robot_urls WHERE site = $1 AND run_id = $2 \
+         AND state = 1 AND state < 3 AND holder <> $3 ORDER BY holder LIMIT 256";
+    KNOWN_URL = "read what is known of a URL",
+        "SELECT run_id, depth, found_on, state, described, status, outcome, fetched_ms, loss, \
+         asks_password, content_hash \
+         FROM site_robot_urls WHERE site = $1 AND url = $2";
+    LINKS = "read the links of a page",
+        "SELECT COALESCE(links, '') FROM site_robot_urls WHERE site = $1 AND url = $2";
+    RELINKED = "record links followed again",
+        "UPDATE site_robot_urls SET holder = NULL, \
+         relink = CASE WHEN depth < $3 THEN 1 ELSE 0 END, \
+         state = CASE WHEN depth < $3 THEN 0 ELSE 3 END WHERE site = $1 AND url = $2";
+    DESCRIBED_MD5 = "read what resources are described by",
+        "SELECT seen.url, COALESCE(staged.md5, known.md5) FROM site_robot_urls AS seen \
+         LEFT JOIN staged_descriptions AS staged ON staged.site = seen.site \
+         AND staged.url = seen.url AND staged.change = 'save' \
+         LEFT JOIN resource_descriptions AS known ON known.site = seen.site \
+         AND known.url = seen.url AND known.hidden_ms IS NULL \
+         WHERE seen.site = $1 AND seen.url > $2 AND seen.run_id = $3 AND seen.state = 3 \
+         AND seen.described = 1 AND seen.loss IS NULL AND (staged.url IS NOT NULL \
+         OR known.url IS NOT NULL) ORDER BY seen.url LIMIT $4 + 0";
+    MD5 = "read what a resource is described by",
+        "SELECT COALESCE((SELECT md5 FROM staged_descriptions WHERE site = $1 AND url = $2 \
+         AND change = 'save'), (SELECT md5 FROM resource_descriptions WHERE site = $1 \
+         AND url = $2 AND hidden_ms IS NULL))";
+
+    DESCRIBED_TWICE = "look for resources that are described twice",
+        concat!(described_now!(), "SELECT md5, url, is_published FROM described WHERE md5 IN \
+         (SELECT md5 FROM described GROUP BY md5 HAVING COUNT(*) > 1) ORDER BY md5, url LIMIT $3 + 0");
+    NOT_DESCRIBED = "record that a page is not described",
+        "UPDATE site_robot_urls SET described = 0, loss = 'duplicate', outcome = $3 \
+         WHERE site = $1 AND url = $2 AND described = 1";
+    UNCOUNT_ADDED = "count descriptions that did not stay",
+        "UPDATE site_robot_runs SET added = added - $2, rejected = rejected + $2 \
+         WHERE run_id = $1";
+    DOUBT_DUPLICATES = "look at duplicates again",
+        "UPDATE site_robot_urls SET etag = NULL, last_modified = NULL, content_hash = NULL \
+         WHERE site = $1 AND described = 0 AND outcome LIKE '%filter-by-md5%'";
+    FORGET_URLS = "forget URLs that are no longer found",
+        "DELETE FROM site_robot_urls WHERE site = $1 AND run_id < $2 AND NOT EXISTS (SELECT 1 \
+         FROM resource_descriptions AS known WHERE known.site = $1 \
+         AND known.url = site_robot_urls.url)";
+    CLEAR_URLS = "forget all URLs",
+        "DELETE FROM site_robot_urls WHERE site = $1";
+    CLEAR_RUNS = "forget all runs",
+        "DELETE FROM site_robot_runs WHERE site = $1";
+    CLEAR_ROBOTS_TXT = "forget all robots.txt files",
+        "DELETE FROM site_robot_robots_txt WHERE site = $1";
+
+    ROBOTS_TXT_COPY = "read the copy of a robots.txt",
+        "SELECT url, etag, last_modified, body FROM site_robot_robots_txt \
+         WHERE site = $1 AND url = $2";
+    KEEP_ROBOTS_TXT = "keep a copy of a robots.txt",
+        "INSERT INTO site_robot_robots_txt (site, url, etag, last_modified, body) \
+         VALUES ($1, $2, $3, $4, $5) ON CONFLICT (site, url) DO UPDATE SET \
+         etag = excluded.etag, last_modified = excluded.last_modified, body = excluded.body";
+    FORGET_ROBOTS_TXT = "forget the copy of a robots.txt",
+        "DELETE FROM site_robot_robots_txt WHERE site = $1 AND url = $2";
+}
+
+/// On `SQLite`: returns how many rows the statement before has changed.
+pub(super) static FOUND: Statement =
+    Statement::new("count URLs that were found", "SELECT changes()");
+
+/// On `SQLite`: `COUNT_RUN`, where what the statement before has changed was found.
+pub(super) static COUNT_FOUND: Statement = Statement::new(
+    "count what a run of the site robot did",
+    concat!(
+        "UPDATE site_robot_runs SET found = found + changes() + $2, ",
+        counted!()
+    ),
+);
+
+/// Returns the statement that takes URLs of a host: `$1` site, `$2` run, `$3` host, `$4` how
+/// many, `$5` holder.
+pub(super) fn claim(engine: Engine) -> Statement {
+    // SQLite has one writer: who updates has skipped nobody.
+    let (place, lock) = match engine {
+        Engine::Sqlite => ("rowid", ""),
+        Engine::Postgres => ("url", " FOR UPDATE SKIP LOCKED"),
+    };
+    // A subquery may be carried out more than once, and take more; this is not.
+    let sql = format!(
+        "WITH next AS MATERIALIZED (SELECT {place} AS place FROM site_robot_urls WHERE site = $1 \
+         AND run_id = $2 AND state = 0 AND state < 3 AND host = $3 \
+         ORDER BY depth, position LIMIT $4{lock}) \
+         UPDATE site_robot_urls SET state = 1, holder = $5 \
+         WHERE site = $1 AND {place} IN (SELECT place FROM next) \
+         RETURNING depth, max_depth, position, url, found_on, attempts, relink, described, etag, \
+         last_modified, content_hash, settings, asks_password"
+    );
+    Statement::assembled("take URLs to visit", sql)
+}
+
+/// One that this run knows stays, unless it was found nearer to a starting
+/// point: if it was fetched by then, its links are followed once more.
+const NEAREST_STAYS: &str = " ON CONFLICT (site, url) DO UPDATE SET run_id = excluded.run_id, \
+    state = CASE WHEN site_robot_urls.run_id = excluded.run_id \
+    AND site_robot_urls.state <> 3 THEN site_robot_urls.state ELSE 0 END, \
+    relink = CASE WHEN site_robot_urls.run_id = excluded.run_id \
+    AND (site_robot_urls.state = 3 OR site_robot_urls.relink = 1) THEN 1 ELSE 0 END, \
+    attempts = CASE WHEN site_robot_urls.run_id = excluded.run_id \
+    THEN site_robot_urls.attempts ELSE 0 END, \
+    holder = CASE WHEN site_robot_urls.run_id = excluded.run_id \
+    THEN site_robot_urls.holder ELSE NULL END, \
+    position = excluded.position, depth = excluded.depth, max_depth = excluded.max_depth, \
+    host = excluded.host, found_on = excluded.found_on \
+    WHERE site_robot_urls.run_id < excluded.run_id \
+    OR (site_robot_urls.run_id = excluded.run_id AND site_robot_urls.depth > excluded.depth)";
+
+fn enter_list() -> Statement {
+    let sql = format!(
+        "INSERT INTO site_robot_urls (site, run_id, position, state, relink, attempts, \
+         described, url, host, depth, max_depth, found_on) \
+         SELECT $1, $2, $3, 0, 0, 0, 0, value ->> 0, value ->> 1, value ->> 2, value ->> 3, \
+         value ->> 4 FROM json_each($4) WHERE true{NEAREST_STAYS}"
+    );
+    Statement::lasting("enter URLs that were found", sql)
+}
+
+fn enter(rows: usize) -> Statement {
+    let mut sql = "INSERT INTO site_robot_urls (site, run_id, position, state, relink, attempts, \
+         described, url, host, depth, max_depth, found_on) VALUES "
+        .to_owned();
+    for row in 0..rows {
+        let comma = if row == 0 { "" } else { ", " };
+        let values = parameters(4 + row * 5, 5);
+        let _ = write!(sql, "{comma}($1, $2, $3, 0, 0, 0, 0, {values})");
+    }
+    sql.push_str(NEAREST_STAYS);
+    Statement::assembled("enter URLs that were found", sql)
+}
+
+/// One that was found nearer to a starting point meanwhile waits once more. Why a page
+/// is not described stays on record when the page is as it was; so do links of which
+/// nothing new is known.
+fn record(rows: usize) -> Statement {
+    const COLUMNS: usize = 17;
+    let mut sql = "INSERT INTO site_robot_urls (site, run_id, settings, position, relink, url, \
+         host, depth, found_on, state, attempts, described, due_ms, fetched_ms, status, outcome, \
+         etag, last_modified, content_hash, links, loss, asks_password) VALUES "
+        .to_owned();
+    for row in 0..rows {
+        let comma = if row == 0 { "" } else { ", " };
+        let values = parameters(4 + row * COLUMNS, COLUMNS);
+        let _ = write!(sql, "{comma}($1, $2, $3, 0, 0, {values})");
+    }
+    sql.push_str(
+        " ON CONFLICT (site, url) DO UPDATE SET \
+         state = CASE WHEN excluded.state = 3 AND site_robot_urls.depth < excluded.depth \
+         THEN 0 ELSE excluded.state END, \
+         relink = CASE WHEN excluded.state = 3 AND site_robot_urls.depth < excluded.depth \
+         THEN 1 ELSE 0 END, \
+         holder = NULL, attempts = excluded.attempts, described = excluded.described, \
+         due_ms = excluded.due_ms, fetched_ms = excluded.fetched_ms, status = excluded.status, \
+         outcome = CASE WHEN excluded.described = 0 AND excluded.outcome = 'unmodified' \
+         AND site_robot_urls.outcome LIKE 'not described%' \
+         THEN site_robot_urls.outcome ELSE excluded.outcome END, \
+         loss = CASE WHEN excluded.outcome = 'unmodified' AND site_robot_urls.loss <> 'missing' \
+         THEN site_robot_urls.loss ELSE excluded.loss END, \
+         asks_password = COALESCE(excluded.asks_password, site_robot_urls.asks_password), etag = excluded.etag, \
+         last_modified = excluded.last_modified, content_hash = excluded.content_hash, \
+         settings = excluded.settings, links = COALESCE(excluded.links, site_robot_urls.links)",
+    );
+    Statement::assembled("record visits", sql)
+}
+
+/// Returns the statement that frees the URLs of those who show no sign of life.
+pub(super) fn release_dead(engine: Engine) -> Statement {
+    timed(
+        engine,
+        "take the URLs of those who are gone",
+        "UPDATE site_robot_urls SET state = 0, holder = NULL WHERE site = $1 AND run_id = $2 \
+         AND state = 1 AND state < 3 AND NOT EXISTS (SELECT 1 FROM leases \
+         WHERE leases.name = 'site-robot/' || site_robot_urls.holder AND leases.until_ms > {now})",
+    )
+}
+
+/// Returns every statement that can be asked for.
+pub(in crate::store) fn every_statement(engine: Engine) -> Vec<Statement> {
+    let mut all: Vec<Statement> = FIXED.iter().copied().cloned().collect();
+    all.extend([claim(engine), release_dead(engine)]);
+    all.extend(RECORD.all().cloned());
+    match engine {
+        Engine::Sqlite => all.extend([ENTER_LIST.clone(), COUNT_FOUND.clone(), FOUND.clone()]),
+        Engine::Postgres => all.extend(ENTER.all().cloned()),
+    }
+    all
+}

@@ -1,0 +1,268 @@
+//! Whether the database is there, and the connections to it.
+//!
+//! While it is known to be away, statements fail at once: only
+//! [`Link::look`] asks it. Nothing of this happens to a database that nobody looks at.
+
+use std::{
+    fmt, io,
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use arc_swap::ArcSwapOption;
+use sqlx::{Connection as _, PgConnection};
+use tokio::{
+    sync::{Mutex as AsyncMutex, watch},
+    time::timeout,
+};
+
+use super::{
+    Absence, PresenceChange, StoreError, StoreErrorKind,
+    database::Pools,
+    error::{Engine, Place},
+    postgres, sql,
+    sqlite::{self, Opening},
+    sqlite_file::{self, FileId, OpenedFile},
+};
+
+/// Longest that a database may take to say that it is there.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Longest that those who use a file that is gone may take to end.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Time in which a file that is exchanged for another is back at its path.
+const EXCHANGE: Duration = Duration::from_secs(1);
+
+/// Connections, and whether they lead anywhere.
+pub(super) struct Link {
+    url: String,
+    pools: ArcSwapOption<Pools>,
+    absence: watch::Sender<Option<Arc<Absence>>>,
+    /// File that the connections were opened to, now or last.
+    file: Mutex<OpenedFile>,
+    /// Held while one looks; the connection on which `PostgreSQL` is asked.
+    asking: AsyncMutex<Option<PgConnection>>,
+    is_closed: AtomicBool,
+}
+
+/// Cause of a statement that failed at once.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", .0.reason)]
+pub(super) struct KnownAway(pub(super) Arc<Absence>);
+
+impl Link {
+    pub(super) fn new(url: &str, pools: Pools) -> Self {
+        let link = Self::absent(url, None);
+        link.use_pools(pools);
+        link
+    }
+
+    /// Creates a link to a database that is not there yet.
+    pub(super) fn absent(url: &str, absence: Option<Absence>) -> Self {
+        Self {
+            url: url.to_owned(),
+            pools: ArcSwapOption::empty(),
+            absence: watch::Sender::new(absence.map(Arc::new)),
+            file: Mutex::default(),
+            asking: AsyncMutex::default(),
+            is_closed: AtomicBool::new(false),
+        }
+    }
+
+    /// Returns the connections, or the reason why there are none.
+    pub(super) fn pools(&self) -> Result<Pools, sqlx::Error> {
+        if let Some(absence) = self.absence() {
+            return Err(sqlx::Error::Io(io::Error::other(KnownAway(absence))));
+        }
+        let pools = self.pools.load();
+        let pools = pools.as_deref().cloned();
+        pools.ok_or(sqlx::Error::PoolClosed)
+    }
+
+    pub(super) fn absence(&self) -> Option<Arc<Absence>> {
+        self.absence.borrow().clone()
+    }
+
+    pub(super) fn watch_absence(&self) -> watch::Receiver<Option<Arc<Absence>>> {
+        self.absence.subscribe()
+    }
+
+    /// Looks whether the database is there; returns what changed.
+    pub(super) async fn look(&self, place: &Place, now_ms: i64) -> Option<PresenceChange> {
+        let mut asking = self.asking.lock().await;
+        if self.is_closed() {
+            return None;
+        }
+        let before = self.absence();
+        let seen = match (place.engine, &before) {
+            (Engine::Postgres, None) => self.ask(&mut asking, place).await,
+            (Engine::Postgres, Some(_)) => self.return_to_server(place).await,
+            (Engine::Sqlite, None) => self.look_at_file(place, now_ms).await,
+            (Engine::Sqlite, Some(_)) => self.return_to_file(place).await?,
+        };
+        if self.is_closed() {
+            return None;
+        }
+        match (before, seen) {
+            (None, Ok(())) => None,
+            (None, Err(error)) if self.is_busy(&error) => None,
+            (Some(before), Err(error)) if before.reason == error.to_string() => None,
+            (before, Err(error)) => {
+                let since_ms = before.map_or(now_ms, |before| before.since_ms);
+                let absence = Arc::new(Absence::new(since_ms, &error));
+                self.absence.send_replace(Some(Arc::clone(&absence)));
+                Some(PresenceChange::Away(absence))
+            }
+            (Some(before), Ok(())) => {
+                self.absence.send_replace(None);
+                Some(PresenceChange::Back(before))
+            }
+        }
+    }
+
+    /// Closes all connections, after those who use one have finished.
+    pub(super) async fn close(&self) {
+        self.is_closed.store(true, Ordering::Relaxed);
+        if let Some(pools) = self.pools.load_full() {
+            pools.close().await;
+        }
+        if let Some(connection) = self.asking.lock().await.take() {
+            drop(timeout(CLOSE_TIMEOUT, connection.close()).await);
+        }
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Relaxed)
+    }
+
+    fn use_pools(&self, pools: Pools) {
+        *self.opened() = self
+            .path()
+            .map_or_else(OpenedFile::default, |path| OpenedFile::at(&path));
+        self.pools.store(Some(Arc::new(pools)));
+    }
+
+    fn opened(&self) -> MutexGuard<'_, OpenedFile> {
+        self.file.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// File of the database; none for a server, and for a database in memory.
+    fn path(&self) -> Option<PathBuf> {
+        sqlite_file::path(&self.url)
+    }
+
+    /// Returns `true` if the database is there, and others work on it.
+    fn is_busy(&self, error: &StoreError) -> bool {
+        error.kind() == StoreErrorKind::Busy && self.pools.load().is_some()
+    }
+
+    /// Asks on a connection of its own: those of the pool may all be at work.
+    async fn ask(&self, kept: &mut Option<PgConnection>, place: &Place) -> Result<(), StoreError> {
+        if let Some(mut connection) = kept.take()
+            && let Ok(Ok(_)) = timeout(ANSWER_TIMEOUT, version(&mut connection)).await
+        {
+            *kept = Some(connection);
+            return Ok(());
+        }
+        // A firewall or a restart of the server may have taken the connection alone.
+        let mut connection = postgres::connect(&self.url, place).await?;
+        let answer = timeout(ANSWER_TIMEOUT, version(&mut connection)).await;
+        let answer = answer.unwrap_or(Err(sqlx::Error::PoolTimedOut));
+        answer.map_err(|error| of_look(place, &error))?;
+        *kept = Some(connection);
+        Ok(())
+    }
+
+    /// Takes the server over: a backup of an older program may have been put back.
+    async fn return_to_server(&self, place: &Place) -> Result<(), StoreError> {
+        if self.pools.load().is_some() {
+            postgres::migrate(&self.url, place).await?;
+        } else {
+            self.use_pools(postgres::open(&self.url, place).await?);
+        }
+        Ok(())
+    }
+
+    async fn look_at_file(&self, place: &Place, now_ms: i64) -> Result<(), StoreError> {
+        let (Some(path), Some(Pools::Sqlite { read, .. })) =
+            (self.path(), self.pools.load().as_deref().cloned())
+        else {
+            return Ok(());
+        };
+        let opened = *self.opened();
+        let mut found = FileId::of(&path);
+        if found.is_none() {
+            tokio::time::sleep(EXCHANGE).await;
+            found = FileId::of(&path);
+        }
+        if found.is_none() {
+            // What would be written now would be lost with the file.
+            let absence = Absence::new(now_ms, &sqlite_file::gone(place, Err("not yet")));
+            self.absence.send_replace(Some(Arc::new(absence)));
+            let saved = sqlite_file::save_open_file(&read, &path, now_ms).await;
+            self.let_go().await;
+            let saved = saved.as_deref().map_err(String::as_str);
+            return Err(sqlite_file::gone(place, saved));
+        }
+        if found != opened.file {
+            // The next look opens it: until then nobody takes its rows for those of before.
+            return Err(sqlite_file::exchanged(place));
+        }
+        if place.trouble.is_damage.swap(false, Ordering::Relaxed)
+            && let Some(why) = sqlite_file::damage_of(&read).await
+        {
+            self.let_go().await;
+            return Err(StoreError::of_damage(place, &why));
+        }
+        let asked = sqlx::query(&*sql::REGISTRY_VERSION.sql).fetch_one(&read);
+        match timeout(ANSWER_TIMEOUT, asked).await {
+            Ok(Err(error)) => Err(of_look(place, &error)),
+            // A disk that is slow is no disk that is gone.
+            Ok(Ok(_)) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Opens a file that is there again; nothing where there is none.
+    async fn return_to_file(&self, place: &Place) -> Option<Result<(), StoreError>> {
+        let path = self.path().filter(|path| path.exists())?;
+        self.let_go().await;
+        let opened = *self.opened();
+        sqlite_file::set_stale_log_aside(&path, opened);
+        let opened = sqlite::open(&self.url, place, Opening::Return).await;
+        Some(opened.map(|pools| {
+            place.trouble.is_damage.store(false, Ordering::Relaxed);
+            self.use_pools(pools);
+        }))
+    }
+
+    /// Lets the connections go; who uses one may end.
+    async fn let_go(&self) {
+        if let Some(pools) = self.pools.swap(None) {
+            drop(timeout(CLOSE_TIMEOUT, pools.close()).await);
+        }
+    }
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Not the URL: it may hold a password.
+        f.debug_struct("Link")
+            .field("absence", &self.absence())
+            .finish_non_exhaustive()
+    }
+}
+
+async fn version(connection: &mut PgConnection) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar(&*sql::REGISTRY_VERSION.sql)
+        .fetch_one(connection)
+        .await
+}
+
+fn of_look(place: &Place, error: &sqlx::Error) -> StoreError {
+    StoreError::of_statement(sql::REGISTRY_VERSION.what, place, error)
+}

@@ -1,0 +1,76 @@
+//! The database: robots, refreshes, sources, address ranges, sessions, descriptions.
+//!
+//! `SQLite` is the embedded default, a fleet shares `PostgreSQL`. Both run the
+//! same statements; times are milliseconds since 1970.
+//!
+//! # Example
+//!
+//! ```
+//! use robot_detection_layer::registry::{Robot, Source};
+//! use robot_detection_store::store::Store;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), robot_detection_store::store::StoreError> {
+//! let store = Store::connect("sqlite::memory:").await?;
+//! let robot = Robot::new("examplebot", Source::manual());
+//! store.add_robot(&robot, 1_800_000_000_000).await?;
+//! assert!(store.robot_exists("examplebot").await?);
+//! # Ok(())
+//! # }
+//! ```
+
+mod address_ranges;
+mod admin;
+mod anchor;
+mod changes;
+mod database;
+mod descriptions;
+mod error;
+mod frontier;
+mod leases;
+mod link;
+mod logins;
+mod orders;
+mod own_robot_key;
+mod postgres;
+mod presence;
+mod publications;
+mod refreshes;
+mod repair;
+mod replace;
+mod robots;
+mod row;
+mod sources;
+mod sql;
+mod sqlite;
+mod sqlite_file;
+mod sqlite_writer;
+mod statement;
+#[expect(clippy::module_inception, reason = "the file is named for its type")]
+mod store;
+
+pub use address_ranges::StoredRanges;
+pub use descriptions::{
+    DescriptionCursor, DescriptionEntry, DescriptionOrder, DescriptionQuery, Saved,
+    StoredDescription,
+};
+pub use error::{StoreError, StoreErrorKind};
+pub use frontier::{
+    ClaimedUrl, DescribedTwice, DescriptionChange, FoundUrl, KnownUrl, OpenUrls, PageRecord,
+    Recorded, RobotsTxtCopy, RunCounts, RunKey, RunState, RunWanted, StoredRun,
+};
+pub use leases::{Lease, LeaseError, LeaseHolder};
+pub use logins::LoginFailures;
+pub use orders::{SiteRobotNews, StoredOrder};
+pub use presence::{Absence, PresenceChange};
+pub use publications::{
+    DescriptionStates, Loss, LostDescription, Publication, Staged, StagedChange, UnmetDescription,
+    WITHDRAWN,
+};
+pub use refreshes::{RefreshOutcome, RefreshRecord};
+pub use repair::{Repair, RepairedTable};
+pub use replace::Changes;
+pub use robots::{RobotCount, RobotPage, RobotQuery, RobotSort};
+pub use row::StoredRobot;
+pub use sources::SourceState;
+pub use store::Store;

@@ -1,0 +1,204 @@
+//! `PostgreSQL`: shared by a fleet, with time-outs kept by the server.
+
+use std::{str::FromStr, time::Duration};
+
+use sqlx::{
+    ConnectOptions, Connection, PgConnection,
+    postgres::{PgConnectOptions, PgListener, PgPoolOptions},
+};
+
+use super::{
+    StoreError, StoreErrorKind,
+    database::Pools,
+    error::{Engine, Place},
+};
+
+/// How long a statement waits for a connection, new or free.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Connections of one instance; who waits for changes holds two of them, one for each channel.
+const CONNECTIONS: u32 = 9;
+
+/// Time-outs of the sessions, in milliseconds.
+const TIMEOUTS: [(&str, &str); 3] = [
+    ("statement_timeout", "15000"),
+    ("lock_timeout", "5000"),
+    ("idle_in_transaction_session_timeout", "15000"),
+];
+
+/// Time-outs of the session that changes tables, perhaps after other instances.
+const MIGRATION_TIMEOUTS: [(&str, &str); 3] = [
+    ("statement_timeout", "0"),
+    ("lock_timeout", "60000"),
+    ("idle_in_transaction_session_timeout", "60000"),
+];
+
+/// Reads the place from a URL.
+pub(super) fn place(url: &str) -> Result<Place, StoreError> {
+    let options = options(url)?;
+    Ok(Place::new(Engine::Postgres, url_without_password(&options)))
+}
+
+/// Opens the database and brings its tables up to date.
+pub(super) async fn open(url: &str, place: &Place) -> Result<Pools, StoreError> {
+    migrate(url, place).await?;
+    let pool = PgPoolOptions::new()
+        .max_connections(CONNECTIONS)
+        .acquire_timeout(CONNECT_TIMEOUT)
+        .connect_with(options(url)?.options(TIMEOUTS))
+        .await
+        .map_err(|error| cannot_connect(place, &error))?;
+    Ok(Pools::Postgres(pool))
+}
+
+/// Opens a connection beside the pool's.
+pub(super) async fn connect(url: &str, place: &Place) -> Result<PgConnection, StoreError> {
+    let options = options(url)?.options(TIMEOUTS);
+    connect_with(place, options).await
+}
+
+/// Brings the tables up to date.
+pub(super) async fn migrate(url: &str, place: &Place) -> Result<(), StoreError> {
+    let options = options(url)?.options(MIGRATION_TIMEOUTS);
+    let mut connection = connect_with(place, options).await?;
+    let mut migrator = sqlx::migrate!("migrations/postgres");
+    migrator.dangerous_set_table_name("robot_detection_migrations");
+    let migrated = migrator.run_direct(None, &mut connection, false).await;
+    // What matters is done; a connection that cannot say goodbye is no failure.
+    drop(connection.close().await);
+    migrated.map_err(|error| StoreError::of_migration(place, &error))
+}
+
+/// Returns a listener that hears what is told on a channel.
+pub(super) async fn listen(pool: &sqlx::PgPool, channel: &str) -> Result<PgListener, sqlx::Error> {
+    let mut listener = PgListener::connect_with(pool).await?;
+    listener.listen(channel).await?;
+    Ok(listener)
+}
+
+/// Returns the kind of an error with an SQLSTATE.
+///
+/// <https://www.postgresql.org/docs/current/errcodes-appendix.html>
+pub(super) fn kind_of_code(code: &str) -> StoreErrorKind {
+    match code {
+        // lock_not_available, query_canceled (statement_timeout), too many connections
+        "55P03" | "57014" | "53300" => StoreErrorKind::Busy,
+        // invalid_catalog_name, insufficient_privilege
+        "3D000" | "42501" => StoreErrorKind::CannotOpen,
+        // read_only_sql_transaction: a standby, or a server that fails over
+        "25006" => StoreErrorKind::Unavailable,
+        "XX001" | "XX002" => StoreErrorKind::Corrupt,
+        _ if code.starts_with("28") => StoreErrorKind::CannotOpen,
+        _ if code.starts_with("40") => StoreErrorKind::Busy,
+        // connection exceptions, resources, intervention, the system, idle time-outs
+        _ if ["08", "53", "57", "58", "25P"]
+            .iter()
+            .any(|class| code.starts_with(class)) =>
+        {
+            StoreErrorKind::Unavailable
+        }
+        _ => StoreErrorKind::Other,
+    }
+}
+
+fn options(url: &str) -> Result<PgConnectOptions, StoreError> {
+    // The cause may quote the URL, and with it the password.
+    PgConnectOptions::from_str(url).map_err(|_| {
+        StoreError::new(
+            StoreErrorKind::BadUrl,
+            "the database URL that begins with postgres: cannot be read; \
+             write postgres://user:password@host:5432/database, with %-escapes for \
+             special characters",
+        )
+    })
+}
+
+async fn connect_with(
+    place: &Place,
+    options: PgConnectOptions,
+) -> Result<PgConnection, StoreError> {
+    match tokio::time::timeout(CONNECT_TIMEOUT, options.connect()).await {
+        Ok(Ok(connection)) => Ok(connection),
+        Ok(Err(error)) => Err(cannot_connect(place, &error)),
+        Err(_) => Err(cannot_connect(place, &sqlx::Error::PoolTimedOut)),
+    }
+}
+
+fn cannot_connect(place: &Place, error: &sqlx::Error) -> StoreError {
+    let code = match error {
+        sqlx::Error::Database(cause) => cause.code().unwrap_or_default(),
+        _ => "".into(),
+    };
+    let advice = match &*code {
+        "3D000" => "create it with createdb, or correct the name in the database URL",
+        _ if code.starts_with("28") => "check user and password in the database URL",
+        _ => "check that the server runs and can be reached, and the database URL",
+    };
+    StoreError::of_open(place, error, advice)
+}
+
+/// Returns the URL without its password, or its scheme alone where it cannot be read.
+pub(super) fn shown_url(url: &str) -> String {
+    PgConnectOptions::from_str(url).map_or_else(
+        |_| "postgres://…".to_owned(),
+        |options| url_without_password(&options),
+    )
+}
+
+fn url_without_password(options: &PgConnectOptions) -> String {
+    let user = options.get_username();
+    let database = options.get_database().unwrap_or(user);
+    match options.get_socket() {
+        Some(socket) => format!(
+            "postgres:///{database}?host={}&user={user}",
+            socket.display()
+        ),
+        None => format!(
+            "postgres://{user}@{}:{}/{database}",
+            options.get_host(),
+            options.get_port()
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kind_of_an_error_is_in_its_sqlstate() {
+        for (code, kind) in [
+            ("55P03", StoreErrorKind::Busy),        // lock_not_available
+            ("57014", StoreErrorKind::Busy),        // query_canceled
+            ("40P01", StoreErrorKind::Busy),        // deadlock_detected
+            ("57P01", StoreErrorKind::Unavailable), // admin_shutdown
+            ("08006", StoreErrorKind::Unavailable), // connection_failure
+            ("53100", StoreErrorKind::Unavailable), // disk_full
+            ("25P03", StoreErrorKind::Unavailable), // idle in transaction
+            ("28P01", StoreErrorKind::CannotOpen),  // invalid_password
+            ("3D000", StoreErrorKind::CannotOpen),  // no such database
+            ("XX001", StoreErrorKind::Corrupt),     // data_corrupted
+            ("42601", StoreErrorKind::Other),       // syntax_error
+            ("", StoreErrorKind::Other),
+        ] {
+            assert_eq!(kind_of_code(code), kind, "{code}");
+        }
+    }
+
+    #[test]
+    fn the_url_is_shown_without_its_password() {
+        for (url, shown) in [
+            (
+                "postgres://u:secret@db.example.org:5433/robots",
+                "postgres://u@db.example.org:5433/robots",
+            ),
+            (
+                "postgres:///robots?host=/run/postgresql&user=u&password=secret",
+                "postgres:///robots?host=/run/postgresql&user=u",
+            ),
+        ] {
+            let options = PgConnectOptions::from_str(url).expect("a good URL");
+            assert_eq!(url_without_password(&options), shown);
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Whether the database is there, as those see it who use it.
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use super::{
+    Store, StoreError, StoreErrorKind,
+    database::{Database, Pools},
+    error::Engine,
+    link::Link,
+    postgres,
+    sqlite::{self, Opening},
+    sqlite_file,
+};
+
+/// Database that is away: since when, and why.
+///
+/// Calls of its [`Store`] fail at once, without waiting for it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Absence {
+    /// When it was noticed, in milliseconds since 1970.
+    pub since_ms: i64,
+    /// What failed, on which database, why, and what to do next; without a password.
+    pub reason: String,
+    /// Cause that callers choose by.
+    pub kind: StoreErrorKind,
+}
+
+/// Change that a look at the database has shown.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum PresenceChange {
+    /// The database is away, or is away for another reason.
+    Away(Arc<Absence>),
+    /// The database is there, and its tables are up to date.
+    Back(Arc<Absence>),
+}
+
+impl Absence {
+    pub(super) fn new(since_ms: i64, error: &StoreError) -> Self {
+        Self {
+            since_ms,
+            reason: error.to_string(),
+            kind: error.kind(),
+        }
+    }
+}
+
+impl Store {
+    /// Opens a database as [`Store::connect`] does, or waits for one that cannot be opened.
+    ///
+    /// Of an `SQLite` file damage is looked for first: a damaged one, and one that a
+    /// newer program wrote, is left as it is. Somebody must call
+    /// [`look`](Self::look) again and again: it opens the database once it can.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the URL is of another kind, and when there is no `SQLite` file and
+    /// none can be made.
+    pub async fn connect_or_wait(url: &str, now_ms: i64) -> Result<Self, StoreError> {
+        let place = Database::place(url)?;
+        let opened = match place.engine {
+            Engine::Sqlite => sqlite::open(url, &place, Opening::Start).await,
+            Engine::Postgres => postgres::open(url, &place).await,
+        };
+        let link = match opened {
+            Ok(pools) => Link::new(url, pools),
+            Err(error) if is_wrong_place(url, &error) => return Err(error),
+            Err(error) => Link::absent(url, Some(Absence::new(now_ms, &error))),
+        };
+        let database = Arc::new(Database { link, place });
+        Ok(Self { database })
+    }
+
+    /// Returns since when the database is known to be away, and why.
+    #[must_use]
+    pub fn absence(&self) -> Option<Arc<Absence>> {
+        self.database.link.absence()
+    }
+
+    /// Returns the same, now and from now on.
+    #[must_use]
+    pub fn watch_absence(&self) -> watch::Receiver<Option<Arc<Absence>>> {
+        self.database.link.watch_absence()
+    }
+
+    /// Looks whether the database is there, and takes it over again where it was away.
+    ///
+    /// Tables are brought up to date then, and rows may be others than before. An
+    /// `SQLite` file that was removed or exchanged is noticed: what one that is gone
+    /// held is saved beside, and another one at its path is opened by the next look.
+    pub async fn look(&self, now_ms: i64) -> Option<PresenceChange> {
+        self.database.link.look(&self.database.place, now_ms).await
+    }
+
+    /// Waits until a call fails in a way that makes a look worth while.
+    pub async fn troubled(&self) {
+        self.database.place.trouble.bell.notified().await;
+    }
+}
+
+impl Pools {
+    pub(super) async fn close(&self) {
+        match self {
+            Self::Sqlite { read, write } => {
+                read.close().await;
+                write.close().await;
+            }
+            Self::Postgres(pool) => pool.close().await,
+        }
+    }
+}
+
+/// Returns `true` if a setting is wrong, rather than a database away.
+fn is_wrong_place(url: &str, error: &StoreError) -> bool {
+    match error.kind() {
+        StoreErrorKind::BadUrl => true,
+        StoreErrorKind::CannotOpen => sqlite_file::path(url).is_some_and(|path| !path.is_file()),
+        _ => false,
+    }
+}

@@ -1,0 +1,172 @@
+//! What a run brings is written beside what is in force.
+
+use super::{
+    super::{
+        Saved, Store, StoreError, database::Transaction, descriptions::write_to, statement::Step,
+    },
+    sql,
+};
+use crate::description::ResourceDescription;
+
+/// How a page came to have no description of its own.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Loss {
+    /// The page says so: robots.txt, `noindex`, 410.
+    Told,
+    /// It is refused (403), which counts while others still answer.
+    Forbidden,
+    /// It is not there (404 and its like), which counts while others still answer.
+    Gone,
+    /// It is elsewhere.
+    Moved,
+    /// Our own settings leave it out: scope, depth, filters.
+    Excluded,
+    /// Another URL has the same content.
+    Duplicate,
+    /// It is a sitemap or a feed.
+    List,
+    /// An administrator took it out for good.
+    Withdrawn,
+    /// It could not be had: server down, 5xx.
+    Missing,
+    /// It asks for a login by its status (401).
+    Locked,
+    /// A page with a password field stands in its place.
+    Login,
+}
+
+/// What becomes of a description when a run is published, beside being saved.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum StagedChange {
+    /// It is not shown, and kept.
+    Hide,
+    /// It is removed.
+    Remove,
+    /// It stays, though its page does not answer.
+    Miss,
+}
+
+impl Store {
+    /// Stages what becomes of descriptions, each with its reason: all or none.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn stage_changes(
+        &self,
+        site: &str,
+        run_id: i64,
+        changes: &[(String, StagedChange, String)],
+        now_ms: i64,
+    ) -> Result<(), StoreError> {
+        let mut transaction = self.database.begin(sql::STAGE_CHANGE.what).await?;
+        for (url, change, reason) in changes {
+            let values = [
+                site.into(),
+                url.into(),
+                change.as_str().into(),
+                reason.into(),
+                run_id.into(),
+                now_ms.into(),
+            ];
+            transaction.execute(&sql::STAGE_CHANGE, &values).await?;
+        }
+        transaction.commit().await
+    }
+
+    /// Returns how many changes of each kind are staged: `hide`, `miss`, `remove`, `save`.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn staged_counts(&self, site: &str) -> Result<Vec<(String, u64)>, StoreError> {
+        let rows: Vec<(String, i64)> = self
+            .database
+            .rows(&sql::STAGED_COUNTS, &[site.into()])
+            .await?;
+        let count = |(change, count)| (change, u64::try_from(count).unwrap_or(0));
+        Ok(rows.into_iter().map(count).collect())
+    }
+}
+
+/// Stages descriptions within a transaction, and carries out other steps behind that.
+pub(in crate::store) async fn stage<'v>(
+    transaction: &mut Transaction<'_>,
+    of: (&'v str, i64),
+    descriptions: &[&'v ResourceDescription],
+    others: Vec<Step<'v>>,
+    now_ms: i64,
+) -> Result<Vec<Saved>, StoreError> {
+    write_to(&sql::STAGE, transaction, of, descriptions, others, now_ms).await
+}
+
+/// Gives up what an earlier run has staged: its pages are asked for as wholes again.
+pub(in crate::store) async fn forget_staged(
+    transaction: &mut Transaction<'_>,
+    site: &str,
+) -> Result<(), StoreError> {
+    for statement in [&sql::ASK_STAGED_AGAIN, &sql::CLEAR_STAGED] {
+        transaction.execute(statement, &[site.into()]).await?;
+    }
+    Ok(())
+}
+
+/// Gives up the staged description of a URL within a transaction.
+pub(in crate::store) async fn unstage(
+    transaction: &mut Transaction<'_>,
+    site: &str,
+    url: &str,
+) -> Result<u64, StoreError> {
+    let values = [site.into(), url.into()];
+    transaction.execute(&sql::UNSTAGE, &values).await
+}
+
+impl Loss {
+    const ALL: [Self; 11] = [
+        Self::Told,
+        Self::Forbidden,
+        Self::Gone,
+        Self::Moved,
+        Self::Excluded,
+        Self::Duplicate,
+        Self::List,
+        Self::Withdrawn,
+        Self::Missing,
+        Self::Locked,
+        Self::Login,
+    ];
+
+    /// Returns the word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Told => "told",
+            Self::Forbidden => "forbidden",
+            Self::Gone => "gone",
+            Self::Moved => "moved",
+            Self::Excluded => "excluded",
+            Self::Duplicate => "duplicate",
+            Self::List => "list",
+            Self::Withdrawn => "withdrawn",
+            Self::Missing => "missing",
+            Self::Locked => "locked",
+            Self::Login => "login",
+        }
+    }
+
+    /// Returns the loss that a word stands for.
+    pub(in crate::store) fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|loss| loss.as_str() == word)
+    }
+}
+
+impl StagedChange {
+    /// Returns the word for it.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Hide => "hide",
+            Self::Remove => "remove",
+            Self::Miss => "miss",
+        }
+    }
+}

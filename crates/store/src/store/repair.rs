@@ -1,0 +1,392 @@
+//! A damaged `SQLite` file: what can be read is saved in a new one.
+//!
+//! The damaged file is read from a copy, on which `SQLite` may do what it does when it opens a
+//! file, and is kept in the end under a name of its own.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Read as _, Seek as _, SeekFrom, Write as _},
+    path::{Path, PathBuf},
+};
+
+use sqlx::{
+    AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _, SqliteConnection,
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},
+};
+
+use super::{
+    Store, StoreError, StoreErrorKind,
+    database::Database,
+    error::{Engine, Place},
+    sqlite,
+    sqlite_file::{self, Fault, beside, create_private, label},
+};
+
+/// Statements that may fail on one table: each is tried on half of the rows of the one before.
+const MAX_FAILURES: u32 = 20_000;
+
+/// Length of the header of an `SQLite` file, and where it has its version and its page count
+/// (<https://www.sqlite.org/fileformat2.html> §1.3).
+const HEADER_BYTES: usize = 100;
+const VERSIONS: std::ops::Range<usize> = 18..20;
+const PAGE_COUNT: std::ops::Range<usize> = 28..32;
+
+/// What a repair has saved, and what it has not.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Repair {
+    /// What was wrong.
+    pub damage: String,
+    /// Where the damaged file is kept.
+    pub kept: PathBuf,
+    /// The tables, by name.
+    pub tables: Vec<RepairedTable>,
+}
+
+/// Table of a database that was repaired.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RepairedTable {
+    /// Name.
+    pub name: String,
+    /// Rows that the new file has.
+    pub saved: u64,
+    /// Rows that could not be read; nothing where nobody can tell.
+    pub lost: Option<u64>,
+}
+
+impl Store {
+    /// Says what is wrong with an `SQLite` file, if anything; changes nothing in it.
+    ///
+    /// # Errors
+    ///
+    /// Fails when there is no such file, for a database on a server or in memory, and
+    /// when a newer program wrote the file.
+    pub async fn damage(url: &str) -> Result<Option<String>, StoreError> {
+        let (place, path) = file_of(url)?;
+        let _starting = sqlite::lock_start(&place, &path).await?;
+        damage_at(&place, &path).await
+    }
+
+    /// Saves what can be read of a damaged `SQLite` file in a new one at its place.
+    ///
+    /// The damaged file is kept beside, with the date in its name. Nothing is done to
+    /// a file that is whole. A server that waits for the file takes the new one over.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Store::damage`] does, and when the new file cannot be written; the
+    /// damaged one is at its place then as before.
+    pub async fn repair(url: &str, now_ms: i64) -> Result<Option<Repair>, StoreError> {
+        let (place, path) = file_of(url)?;
+        let _starting = sqlite::lock_start(&place, &path).await?;
+        let Some(damage) = damage_at(&place, &path).await? else {
+            return Ok(None);
+        };
+        let label = label(now_ms);
+        let copy = beside(&path, &format!(".copy-{label}"));
+        let new = beside(&path, &format!(".new-{label}"));
+        let saved = save_in(&place, &path, &copy, &new).await;
+        for end in ["", "-wal", "-shm", "-journal"] {
+            drop(fs::remove_file(beside(&copy, end)));
+        }
+        let exchanged = saved.and_then(|tables| {
+            let kept = beside(&path, &format!(".damaged-{label}"));
+            exchange(&path, &new, Some(&kept)).map_err(|error| cannot(&place, "repair", &error))?;
+            Ok((tables, kept))
+        });
+        if exchanged.is_err() {
+            drop(fs::remove_file(&new));
+        }
+        let (tables, kept) = exchanged?;
+        Ok(Some(Repair {
+            damage,
+            kept,
+            tables,
+        }))
+    }
+
+    /// Makes a new `SQLite` file, and keeps the one that is there beside it.
+    ///
+    /// Returns where that is kept, with the date in its name. A server that has the
+    /// old file open, or waits for one, takes the new one over.
+    ///
+    /// # Errors
+    ///
+    /// Fails for a database on a server or in memory, and when the new file cannot
+    /// be written; the old one is at its place then as before.
+    pub async fn begin_anew(url: &str, now_ms: i64) -> Result<Option<PathBuf>, StoreError> {
+        let (place, path) = file_of(url)?;
+        let _starting = sqlite::lock_start(&place, &path).await?;
+        let label = label(now_ms);
+        let new = beside(&path, &format!(".new-{label}"));
+        let made = create(&place, &new).await?;
+        drop(made.close().await);
+        let kept = path
+            .exists()
+            .then(|| beside(&path, &format!(".old-{label}")));
+        let exchanged = exchange(&path, &new, kept.as_deref());
+        if exchanged.is_err() {
+            drop(fs::remove_file(&new));
+        }
+        exchanged.map_err(|error| cannot(&place, "make anew", &error))?;
+        Ok(kept)
+    }
+}
+
+fn file_of(url: &str) -> Result<(Place, PathBuf), StoreError> {
+    let place = Database::place(url)?;
+    match (place.engine, sqlite_file::path(url)) {
+        (Engine::Sqlite, Some(path)) => Ok((place, path)),
+        (Engine::Sqlite, None) => Err(StoreError::new(
+            StoreErrorKind::BadUrl,
+            format!("the database {place} has no file"),
+        )),
+        (Engine::Postgres, _) => Err(StoreError::new(
+            StoreErrorKind::BadUrl,
+            format!(
+                "the database {place} is on a server: restore a backup there, or make a new one \
+                 with createdb"
+            ),
+        )),
+    }
+}
+
+async fn damage_at(place: &Place, path: &Path) -> Result<Option<String>, StoreError> {
+    if !path.is_file() {
+        return Err(StoreError::new(
+            StoreErrorKind::CannotOpen,
+            format!(
+                "there is no file {}; `robot-detection database new` makes one",
+                path.display()
+            ),
+        ));
+    }
+    match sqlite_file::fault_of(path, None).await {
+        None => Ok(None),
+        Some(Fault::Damage(why)) => Ok(Some(why)),
+        Some(Fault::Newer(version)) => {
+            let newer = sqlx::migrate::MigrateError::VersionMissing(version);
+            Err(StoreError::of_migration(place, &newer))
+        }
+    }
+}
+
+async fn save_in(
+    place: &Place,
+    path: &Path,
+    copy: &Path,
+    new: &Path,
+) -> Result<Vec<RepairedTable>, StoreError> {
+    let mut connection = create(place, new).await?;
+    let copied = copy_readable(path, copy, new);
+    copied.map_err(|error| cannot(place, "copy", &error))?;
+    let saved = save_tables(&mut connection, copy).await;
+    drop(connection.close().await);
+    let tables = saved.map_err(|error| StoreError::of_statement("save the rows", place, &error))?;
+    let synced = File::open(new).and_then(|file| file.sync_all());
+    synced.map_err(|error| cannot(place, "write", &error))?;
+    Ok(tables)
+}
+
+/// Makes a file with our tables, in which nothing is yet; it has no write-ahead log.
+async fn create(place: &Place, path: &Path) -> Result<SqliteConnection, StoreError> {
+    create_private(path);
+    let options = SqliteConnectOptions::new()
+        .filename(path)
+        .foreign_keys(false)
+        // Nobody else sees the file before it is whole; it is synced at the end.
+        .journal_mode(SqliteJournalMode::Memory)
+        .synchronous(SqliteSynchronous::Off);
+    let opened = options.connect().await;
+    let mut connection = opened.map_err(|error| {
+        StoreError::of_open(place, &error, "check that this user may write beside it")
+    })?;
+    let migrator = sqlite::migrator();
+    let migrated = migrator.run_direct(None, &mut connection, false).await;
+    migrated.map_err(|error| StoreError::of_migration(place, &error))?;
+    Ok(connection)
+}
+
+/// Copies the damaged file with its log; a header that is none is put right in the copy.
+fn copy_readable(path: &Path, copy: &Path, new: &Path) -> io::Result<()> {
+    fs::copy(path, copy)?;
+    let log = beside(path, "-wal");
+    let has_log = log.exists();
+    if has_log {
+        fs::copy(log, beside(copy, "-wal"))?;
+    }
+    let mut header = [0; HEADER_BYTES];
+    let mut whole = [0; HEADER_BYTES];
+    let mut file = OpenOptions::new().read(true).write(true).open(copy)?;
+    let is_short = file.read_exact(&mut header).is_err();
+    File::open(new)?.read_exact(&mut whole)?;
+    if is_short || header.get(..16) == whole.get(..16) {
+        return Ok(());
+    }
+    if let Some(versions) = whole.get_mut(VERSIONS) {
+        versions.fill(if has_log { 2 } else { 1 });
+    }
+    if let Some(count) = whole.get_mut(PAGE_COUNT) {
+        count.fill(0); // SQLite counts by the length of the file then.
+    }
+    file.seek(SeekFrom::Start(0))?;
+    file.write_all(&whole)
+}
+
+async fn save_tables(
+    connection: &mut SqliteConnection,
+    copy: &Path,
+) -> Result<Vec<RepairedTable>, sqlx::Error> {
+    let names: Vec<String> = sqlx::query_scalar(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' \
+         AND name <> 'robot_detection_migrations' ORDER BY name",
+    )
+    .fetch_all(&mut *connection)
+    .await?;
+    // A file that was cut off is opened with this only.
+    connection.execute("PRAGMA writable_schema = ON").await?;
+    let copy = copy.to_string_lossy().into_owned();
+    let attached = sqlx::query("ATTACH $1 AS damaged").bind(copy);
+    let is_attached = attached.execute(&mut *connection).await.is_ok();
+    let mut tables = Vec::new();
+    for name in names {
+        let lost = match columns(connection, &name).await {
+            Some(columns) if is_attached => {
+                let mut salvage = Salvage {
+                    connection: &mut *connection,
+                    table: &name,
+                    columns,
+                    failures: 0,
+                };
+                salvage.save().await;
+                let has_failed = salvage.failures > 0;
+                match (has_failed, count(connection, "damaged", &name).await) {
+                    (false, _) => Some(0),
+                    (true, held) => held,
+                }
+            }
+            _ => None,
+        };
+        let saved = count(connection, "main", &name).await.unwrap_or(0);
+        tables.push(RepairedTable {
+            lost: lost.map(|held| held.saturating_sub(saved)),
+            saved,
+            name,
+        });
+    }
+    // Who holds the old version in memory reads the rows again.
+    connection
+        .execute("UPDATE main.registry_version SET version = version + 1 WHERE id = 1")
+        .await?;
+    Ok(tables)
+}
+
+/// Returns the columns that a table has in both files; nothing where it cannot be found.
+async fn columns(connection: &mut SqliteConnection, table: &str) -> Option<String> {
+    let named = "SELECT name FROM pragma_table_info($1, 'main') INTERSECT \
+                 SELECT name FROM pragma_table_info($1, 'damaged')";
+    let names: Vec<String> = sqlx::query_scalar(named)
+        .bind(table)
+        .fetch_all(connection)
+        .await
+        .ok()?;
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
+/// Counts rows, by an index where there is one, which may be whole.
+async fn count(connection: &mut SqliteConnection, schema: &str, table: &str) -> Option<u64> {
+    let sql = AssertSqlSafe(format!("SELECT count(*) FROM {schema}.{table}"));
+    let counted: i64 = sqlx::query_scalar(sql).fetch_one(connection).await.ok()?;
+    u64::try_from(counted).ok()
+}
+
+/// Rows of one table on the way to the new file.
+struct Salvage<'c> {
+    connection: &'c mut SqliteConnection,
+    table: &'c str,
+    columns: String,
+    failures: u32,
+}
+
+impl Salvage<'_> {
+    /// Saves all rows; where one cannot be read, those around it.
+    async fn save(&mut self) {
+        if self.copy_rows("").await {
+            return;
+        }
+        let Some((first, last)) = self.ends().await else {
+            return;
+        };
+        let mut ranges = vec![(first, last)];
+        while let Some((from, to)) = ranges.pop() {
+            let is_saved = self
+                .copy_rows(&format!(" WHERE rowid BETWEEN {from} AND {to}"))
+                .await;
+            if !is_saved && from < to && self.failures < MAX_FAILURES {
+                let middle = from + (to - from) / 2;
+                ranges.extend([(middle + 1, to), (from, middle)]);
+            }
+        }
+    }
+
+    async fn copy_rows(&mut self, which: &str) -> bool {
+        let Self { table, columns, .. } = self;
+        let sql = format!(
+            "INSERT OR REPLACE INTO main.{table} ({columns}) \
+             SELECT {columns} FROM damaged.{table}{which}"
+        );
+        let copied = self.connection.execute(AssertSqlSafe(sql)).await;
+        self.failures += u32::from(copied.is_err());
+        copied.is_ok()
+    }
+
+    /// Returns the numbers of the first and the last row, from the table or an index.
+    async fn ends(&mut self) -> Option<(i64, i64)> {
+        for number in ["rowid", "+rowid"] {
+            let table = self.table;
+            let sql = format!("SELECT min({number}), max({number}) FROM damaged.{table}");
+            let found: Result<(Option<i64>, Option<i64>), _> = sqlx::query_as(AssertSqlSafe(sql))
+                .fetch_one(&mut *self.connection)
+                .await;
+            if let Ok((Some(first), Some(last))) = found {
+                return Some((first.max(0), last));
+            }
+        }
+        // Rows are numbered from one; what is beyond the last failure is not looked for.
+        Some((0, i64::from(MAX_FAILURES) * 64))
+    }
+}
+
+/// Puts the new file at the path, and keeps what is there under another name.
+fn exchange(path: &Path, new: &Path, kept: Option<&Path>) -> io::Result<()> {
+    if let Some(kept) = kept {
+        take_after(path, new);
+        fs::rename(path, kept)?;
+        for end in ["-wal", "-shm"] {
+            drop(fs::rename(beside(path, end), beside(kept, end)));
+        }
+    }
+    fs::rename(new, path)
+}
+
+/// Gives the new file owner and rights of the old one: root may repair what a service uses.
+fn take_after(old: &Path, new: &Path) {
+    let Ok(about) = fs::metadata(old) else { return };
+    drop(fs::set_permissions(new, about.permissions()));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt as _, chown};
+        drop(chown(new, Some(about.uid()), Some(about.gid())));
+    }
+}
+
+fn cannot(place: &Place, what: &str, error: &io::Error) -> StoreError {
+    StoreError::new(
+        StoreErrorKind::CannotOpen,
+        format!(
+            "cannot {what} the database {place}: {error}; check that there is space, and that \
+             this user may write beside it"
+        ),
+    )
+}

@@ -1,0 +1,319 @@
+//! `SQLite`: one file, write-ahead log, one writer.
+
+use std::{
+    fs::{File, OpenOptions, TryLockError},
+    io,
+    path::Path,
+    str::FromStr,
+    time::Duration,
+};
+
+use sqlx::{
+    ConnectOptions, Connection, SqlitePool,
+    migrate::{MigrateError, Migrator},
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
+};
+
+use super::{
+    StoreError, StoreErrorKind,
+    database::Pools,
+    error::{Engine, Place},
+    sqlite_file::{CHECK_TIME, Fault, beside, create_private, fault_of},
+    sqlite_writer::{QUEUE_TIMEOUT, SqliteWriter},
+};
+
+/// How long a statement waits for another process that writes.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long a start waits for other starts on the same file.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Pages of the write-ahead log that are carried over to the database at once.
+///
+/// A page that many transactions write is carried over once; 4,000 are 16 MiB.
+const CHECKPOINT_PAGES: &str = "4000";
+
+/// Rows that a connection reads ahead: it and who wants them need not wake each other for each.
+const ROWS: usize = 500;
+
+/// Statements that a connection keeps compiled.
+const STATEMENTS: usize = 200;
+
+const START_POLL: Duration = Duration::from_millis(10);
+
+/// Connections that read beside the one that writes.
+const READERS: u32 = 4;
+/// Time after which one that nobody uses is closed: each has a thread and a cache of pages.
+const READ_FOR: Duration = Duration::from_mins(2);
+
+const OPEN_ADVICE: &str = "check that its directory exists, that this user may write \
+                           there, and that it names an SQLite database, not a directory";
+
+/// Why a database is opened.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Opening {
+    /// For a command, or a library: what is wrong is told.
+    Command,
+    /// For a server, which leaves a damaged file as it is.
+    Start,
+    /// For a server that had none for a while; it makes none.
+    Return,
+}
+
+/// Reads the place from a URL.
+pub(super) fn place(url: &str) -> Result<Place, StoreError> {
+    Target::parse(url)?;
+    SqliteConnectOptions::from_str(url).map_err(|error| bad_url(url, &error.to_string()))?;
+    Ok(Place::new(Engine::Sqlite, url.to_owned()))
+}
+
+/// Opens the file, which is created where it is missing, or a database in memory.
+pub(super) async fn open(url: &str, place: &Place, opening: Opening) -> Result<Pools, StoreError> {
+    let target = Target::parse(url)?;
+    let options = SqliteConnectOptions::from_str(url)
+        .map_err(|error| bad_url(url, &error.to_string()))?
+        .busy_timeout(BUSY_TIMEOUT)
+        .foreign_keys(true)
+        .synchronous(SqliteSynchronous::Normal)
+        .statement_cache_capacity(STATEMENTS)
+        .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
+        // Statements that touch many rows would each make a file, and remove it.
+        .pragma("temp_store", "memory");
+    match target {
+        Target::Memory => open_memory(place, options).await,
+        Target::File { create } => open_file(place, options, create, opening).await,
+    }
+}
+
+/// Returns the migrations, and the name of the table that holds them.
+pub(super) fn migrator() -> Migrator {
+    let mut migrator = sqlx::migrate!("migrations/sqlite");
+    migrator.dangerous_set_table_name("robot_detection_migrations");
+    migrator
+}
+
+/// Returns the kind of an error with an `SQLite` result code.
+///
+/// <https://www.sqlite.org/rescode.html>: the lower byte is the primary code.
+pub(super) fn kind_of_code(code: &str) -> StoreErrorKind {
+    match code.parse::<u32>().map(|code| code & 0xff) {
+        // BUSY, LOCKED
+        Ok(5 | 6) => StoreErrorKind::Busy,
+        // PERM, READONLY, CANTOPEN, AUTH
+        Ok(3 | 8 | 14 | 23) => StoreErrorKind::CannotOpen,
+        // NOMEM, INTERRUPT, IOERR, FULL, PROTOCOL
+        Ok(7 | 9 | 10 | 13 | 15) => StoreErrorKind::Unavailable,
+        // CORRUPT, NOTADB
+        Ok(11 | 26) => StoreErrorKind::Corrupt,
+        _ => StoreErrorKind::Other,
+    }
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Target {
+    Memory,
+    File { create: bool },
+}
+
+impl Target {
+    pub(super) fn parse(url: &str) -> Result<Self, StoreError> {
+        let rest = url.trim_start_matches("sqlite:").trim_start_matches("//");
+        let (file, parameters) = rest.split_once('?').unwrap_or((rest, ""));
+        let mode = parameters
+            .split('&')
+            .find_map(|parameter| parameter.strip_prefix("mode="));
+        match (file, mode) {
+            (":memory:", _) | (_, Some("memory")) => Ok(Self::Memory),
+            ("", _) => Err(bad_url(url, "it names no file")),
+            (_, mode) => Ok(Self::File {
+                create: mode.is_none_or(|mode| mode == "rwc"),
+            }),
+        }
+    }
+}
+
+/// A database in memory lives as long as its connection: there is one, for ever.
+async fn open_memory(place: &Place, options: SqliteConnectOptions) -> Result<Pools, StoreError> {
+    let pool = SqlitePoolOptions::new()
+        .max_connections(1)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        // It is in this process: no network loses it.
+        .test_before_acquire(false)
+        .acquire_timeout(QUEUE_TIMEOUT)
+        .connect_with(options)
+        .await
+        .map_err(|error| StoreError::of_open(place, &error, OPEN_ADVICE))?;
+    let mut connection = pool
+        .acquire()
+        .await
+        .map_err(|error| StoreError::of_open(place, &error, OPEN_ADVICE))?;
+    migrate(place, &mut connection).await?;
+    drop(connection);
+    Ok(Pools::Sqlite {
+        read: pool.clone(),
+        write: SqliteWriter::new(pool, true),
+    })
+}
+
+async fn open_file(
+    place: &Place,
+    options: SqliteConnectOptions,
+    create: bool,
+    opening: Opening,
+) -> Result<Pools, StoreError> {
+    // Connections must not race with the switch to the write-ahead log, nor
+    // migrations with each other: SQLite has no lock that spans both.
+    let starting = lock_start(place, options.get_filename()).await?;
+    if opening != Opening::Command {
+        refuse_fault(place, options.get_filename()).await?;
+    }
+    let options = options.create_if_missing(create && opening != Opening::Return);
+    if create && opening != Opening::Return {
+        create_private(options.get_filename());
+    }
+    let first = options.clone().journal_mode(SqliteJournalMode::Wal);
+    let mut connection = first
+        .connect()
+        .await
+        .map_err(|error| StoreError::of_open(place, &error, OPEN_ADVICE))?;
+    migrate(place, &mut connection).await?;
+    let reading = options.clone().row_buffer_size(ROWS);
+    let write = connect_pool(place, 1, None, &options).await?;
+    let pools = Pools::Sqlite {
+        read: connect_pool(place, READERS, Some(READ_FOR), &reading).await?,
+        write: SqliteWriter::new(write, false),
+    };
+    // The last connection to close would empty the log: the pools are open now.
+    let closed = connection.close().await;
+    drop(starting);
+    closed.map_err(|error| StoreError::of_open(place, &error, OPEN_ADVICE))?;
+    Ok(pools)
+}
+
+async fn refuse_fault(place: &Place, path: &Path) -> Result<(), StoreError> {
+    match fault_of(path, Some(CHECK_TIME)).await {
+        None => Ok(()),
+        Some(Fault::Damage(why)) => Err(StoreError::of_damage(place, &why)),
+        Some(Fault::Newer(version)) => {
+            let newer = MigrateError::VersionMissing(version);
+            Err(StoreError::of_migration(place, &newer))
+        }
+    }
+}
+
+async fn connect_pool(
+    place: &Place,
+    connections: u32,
+    idle_timeout: Option<Duration>,
+    options: &SqliteConnectOptions,
+) -> Result<SqlitePool, StoreError> {
+    SqlitePoolOptions::new()
+        .max_connections(connections)
+        .idle_timeout(idle_timeout)
+        .max_lifetime(None)
+        // It is in this process: no network loses it.
+        .test_before_acquire(false)
+        .acquire_timeout(QUEUE_TIMEOUT)
+        .connect_with(options.clone())
+        .await
+        .map_err(|error| StoreError::of_open(place, &error, OPEN_ADVICE))
+}
+
+async fn migrate(place: &Place, connection: &mut sqlx::SqliteConnection) -> Result<(), StoreError> {
+    migrator()
+        .run_direct(None, connection, false)
+        .await
+        .map_err(|error| StoreError::of_migration(place, &error))
+}
+
+/// Takes the lock of the file beside the database; closing the file frees it.
+pub(super) async fn lock_start(place: &Place, database: &Path) -> Result<File, StoreError> {
+    let path = beside(database, ".lock");
+    let file = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&path)
+        .map_err(|error| cannot_lock(place, &path, &error))?;
+    let waiting = async {
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(()),
+                Err(TryLockError::WouldBlock) => tokio::time::sleep(START_POLL).await,
+                Err(TryLockError::Error(error)) => return Err(cannot_lock(place, &path, &error)),
+            }
+        }
+    };
+    match tokio::time::timeout(START_TIMEOUT, waiting).await {
+        Ok(locked) => locked.map(|()| file),
+        Err(_) => Err(StoreError::new(
+            StoreErrorKind::Busy,
+            format!(
+                "cannot open the database {place}: another process has held {} for {} s; \
+                 stop that process",
+                path.display(),
+                START_TIMEOUT.as_secs()
+            ),
+        )),
+    }
+}
+
+fn cannot_lock(place: &Place, path: &Path, error: &io::Error) -> StoreError {
+    StoreError::new(
+        StoreErrorKind::CannotOpen,
+        format!(
+            "cannot open the database {place}: cannot lock {}: {error}; check that its \
+             directory exists and that this user may write there",
+            path.display()
+        ),
+    )
+}
+
+fn bad_url(url: &str, why: &str) -> StoreError {
+    StoreError::new(
+        StoreErrorKind::BadUrl,
+        format!(
+            "the database URL {url:?} cannot be used: {why}; write sqlite://robot-detection.db"
+        ),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kind_of_an_error_is_in_the_lower_byte_of_its_code() {
+        for (code, kind) in [
+            ("5", StoreErrorKind::Busy),
+            ("517", StoreErrorKind::Busy), // BUSY_SNAPSHOT
+            ("6", StoreErrorKind::Busy),
+            ("1032", StoreErrorKind::CannotOpen), // READONLY_DBMOVED
+            ("14", StoreErrorKind::CannotOpen),
+            ("13", StoreErrorKind::Unavailable),
+            ("778", StoreErrorKind::Unavailable), // IOERR_WRITE
+            ("267", StoreErrorKind::Corrupt),     // CORRUPT_VTAB
+            ("26", StoreErrorKind::Corrupt),
+            ("1", StoreErrorKind::Other),
+            ("", StoreErrorKind::Other),
+        ] {
+            assert_eq!(kind_of_code(code), kind, "{code}");
+        }
+    }
+
+    #[test]
+    fn a_url_names_a_file_or_memory() {
+        for (url, target) in [
+            ("sqlite::memory:", Target::Memory),
+            ("sqlite://:memory:", Target::Memory),
+            ("sqlite://a.db?mode=memory&cache=shared", Target::Memory),
+            ("sqlite:a.db", Target::File { create: true }),
+            ("sqlite:///var/a.db", Target::File { create: true }),
+            ("sqlite://a.db?mode=rwc", Target::File { create: true }),
+            ("sqlite://a.db?mode=rw", Target::File { create: false }),
+        ] {
+            assert_eq!(Target::parse(url).ok(), Some(target), "{url}");
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! `SQLite`'s one writer, and its transactions.
+//!
+//! `SQLite` works on a thread of its own: to wake it, and to be woken by it, costs more than
+//! most statements do. So a transaction is begun together with its first statements and ended
+//! together with its last ones, and the connection stays with those who write: a pool would
+//! ask it after each turn whether it is still there.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use sqlx::{
+    AssertSqlSafe, Executor, Sqlite, SqliteConnection, SqlitePool, pool::PoolConnection,
+    sqlite::SqliteArguments,
+};
+use tokio::{
+    runtime::Handle,
+    sync::{Mutex, OwnedMutexGuard},
+    time::timeout,
+};
+
+use super::{
+    database::Record,
+    statement::{Step, arguments, joined},
+};
+
+/// How long a writer waits for the other writers of this process.
+pub(super) const QUEUE_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// Begins a transaction that writes, at once: a later upgrade could fail without waiting.
+const BEGIN: &str = "BEGIN IMMEDIATE; ";
+
+/// The connection that writes, which is taken in turns.
+#[derive(Clone, Debug)]
+pub(super) struct SqliteWriter {
+    pool: SqlitePool,
+    kept: Arc<Mutex<Kept>>,
+    is_shared: bool,
+}
+
+/// The connection between two turns.
+#[derive(Debug, Default)]
+struct Kept(Option<PoolConnection<Sqlite>>);
+
+/// Turn of one who writes.
+#[derive(Debug)]
+pub(super) struct Turn {
+    kept: OwnedMutexGuard<Kept>,
+    /// Whether others, who read, wait for the same connection.
+    is_shared: bool,
+}
+
+/// Transaction that writes; dropped before it is committed, it changes nothing.
+#[derive(Debug)]
+pub(super) struct SqliteTransaction {
+    /// Nothing once it has ended.
+    turn: Option<Turn>,
+    is_begun: bool,
+}
+
+impl SqliteWriter {
+    /// Creates the writer of a pool of one connection; who reads may share that.
+    pub(super) fn new(pool: SqlitePool, is_shared: bool) -> Self {
+        Self {
+            pool,
+            kept: Arc::default(),
+            is_shared,
+        }
+    }
+
+    /// Waits for the others who write.
+    pub(super) async fn turn(&self) -> Result<Turn, sqlx::Error> {
+        let kept = timeout(QUEUE_TIMEOUT, Arc::clone(&self.kept).lock_owned()).await;
+        let mut kept = kept.map_err(|_| sqlx::Error::PoolTimedOut)?;
+        if kept.0.is_none() {
+            // What the pool needs to make a connection is large, and rarely needed.
+            kept.0 = Some(Box::pin(self.pool.acquire()).await?);
+        }
+        Ok(Turn {
+            kept,
+            is_shared: self.is_shared,
+        })
+    }
+
+    pub(super) async fn begin(&self) -> Result<SqliteTransaction, sqlx::Error> {
+        Ok(SqliteTransaction {
+            turn: Some(self.turn().await?),
+            is_begun: false,
+        })
+    }
+
+    /// Closes the connection, after those who use it have finished.
+    pub(super) async fn close(&self) {
+        drop(self.kept.lock().await.0.take());
+        self.pool.close().await;
+    }
+
+    /// Returns the database's file, if it is one.
+    pub(super) fn file(&self) -> Option<PathBuf> {
+        let is_file = !self.is_shared;
+        is_file.then(|| self.pool.connect_options().get_filename().to_owned())
+    }
+}
+
+impl Turn {
+    pub(super) fn connection(&mut self) -> Result<&mut SqliteConnection, sqlx::Error> {
+        let connection = self.kept.0.as_deref_mut();
+        connection.ok_or(sqlx::Error::PoolClosed)
+    }
+
+    /// Ends the turn; after an error the pool looks whether the connection is still there.
+    pub(super) fn end<T>(mut self, done: Result<T, sqlx::Error>) -> Result<T, sqlx::Error> {
+        if done.is_err() {
+            self.kept.0.take();
+        }
+        done
+    }
+}
+
+impl Kept {
+    /// Closes the connection without a word to the pool, which would need a runtime for that.
+    fn forget(&mut self) {
+        drop(self.0.take().map(PoolConnection::detach));
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.forget();
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if self.is_shared {
+            self.kept.0.take();
+        }
+    }
+}
+
+impl SqliteTransaction {
+    /// Returns the connection, with the transaction begun.
+    pub(super) async fn connection(&mut self) -> Result<&mut SqliteConnection, sqlx::Error> {
+        let is_begun = std::mem::replace(&mut self.is_begun, true);
+        let connection = self.turn()?.connection()?;
+        if !is_begun {
+            connection.execute(BEGIN).await?;
+        }
+        Ok(connection)
+    }
+
+    /// Carries out statements one behind the other; returns the rows of those that read.
+    pub(super) async fn rows_of_all<T: Record>(
+        &mut self,
+        all: &[Step<'_>],
+    ) -> Result<Vec<T>, sqlx::Error> {
+        self.hand_over(all, "").await
+    }
+
+    /// Carries out the last statements, and makes the changes last.
+    pub(super) async fn commit<T: Record>(
+        mut self,
+        all: &[Step<'_>],
+    ) -> Result<Vec<T>, sqlx::Error> {
+        let rows = self.hand_over(all, "COMMIT").await?;
+        self.turn = None;
+        Ok(rows)
+    }
+
+    async fn hand_over<T: Record>(
+        &mut self,
+        all: &[Step<'_>],
+        end: &'static str,
+    ) -> Result<Vec<T>, sqlx::Error> {
+        // Whoever breaks this off must roll back, even if it has not begun yet.
+        let is_begun = std::mem::replace(&mut self.is_begun, true);
+        let begin = if is_begun { "" } else { BEGIN };
+        let values = all.iter().flat_map(|(_, values)| values);
+        let arguments = arguments::<SqliteArguments>(values)?;
+        let sql = AssertSqlSafe(joined(begin, all, end));
+        let connection = self.turn()?.connection()?;
+        let query = sqlx::query_as_with::<Sqlite, T, _>(sql, arguments);
+        query.fetch_all(connection).await
+    }
+
+    fn turn(&mut self) -> Result<&mut Turn, sqlx::Error> {
+        self.turn.as_mut().ok_or(sqlx::Error::PoolClosed)
+    }
+}
+
+impl Drop for SqliteTransaction {
+    fn drop(&mut self) {
+        let Some(mut turn) = self.turn.take().filter(|_| self.is_begun) else {
+            return;
+        };
+        // Nobody else writes before this is done.
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(async move {
+                let rolled_back = match turn.connection() {
+                    Ok(connection) => connection.execute("ROLLBACK").await,
+                    Err(error) => Err(error),
+                };
+                // Where it had not begun, or is rolled back already, this is an error too.
+                drop(turn.end(rolled_back));
+            });
+        } else {
+            turn.kept.forget();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{
+        database::{Database, Transaction},
+        error::StoreError,
+        statement::{Statement, Value},
+    };
+
+    static ADD: Statement = Statement::new(
+        "add a lease",
+        "INSERT INTO leases (name, holder, until_ms) VALUES ($1, 'h', 1)",
+    );
+    static NAMES: Statement =
+        Statement::new("list leases", "SELECT name FROM leases ORDER BY name");
+
+    async fn add(transaction: &mut Transaction<'_>, names: &[&str]) -> Result<(), StoreError> {
+        let steps: Vec<Step<'_>> = names
+            .iter()
+            .map(|name| (&ADD, vec![Value::from(*name)]))
+            .collect();
+        let none: Vec<(String,)> = transaction.rows_of_all(&steps).await?;
+        assert!(none.is_empty());
+        Ok(())
+    }
+
+    async fn names(database: &Database) -> Vec<String> {
+        let rows: Vec<(String,)> = database.rows(&NAMES, &[]).await.unwrap();
+        rows.into_iter().map(|(name,)| name).collect()
+    }
+
+    #[tokio::test]
+    async fn a_transaction_that_does_not_end_changes_nothing_and_others_write_on() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = format!("sqlite://{}", directory.path().join("a.db").display());
+        for url in ["sqlite::memory:", &file] {
+            let database = Database::open(url).await.unwrap();
+            let mut broken_off = database.begin("add").await.unwrap();
+            add(&mut broken_off, &["a", "b"]).await.unwrap();
+            drop(broken_off);
+            let mut failed = database.begin("add").await.unwrap();
+            add(&mut failed, &["c", "c"]).await.unwrap_err();
+            drop(failed);
+            drop(database.begin("add nothing").await.unwrap());
+            database.execute(&ADD, &["d".into()]).await.unwrap();
+            database.execute(&ADD, &["d".into()]).await.unwrap_err();
+            let mut whole = database.begin("add").await.unwrap();
+            add(&mut whole, &["e"]).await.unwrap();
+            let last = [(&ADD, vec!["f".into()]), (&NAMES, Vec::new())];
+            let seen: Vec<(String,)> = whole.commit_with(&last).await.unwrap();
+            assert_eq!(seen.len(), 3);
+            assert_eq!(names(&database).await, ["d", "e", "f"], "{url}");
+            database.link.close().await;
+            assert!(
+                database.link.is_closed() && database.execute(&ADD, &["g".into()]).await.is_err()
+            );
+        }
+    }
+
+    #[test]
+    fn a_database_outlives_the_runtime_that_wrote_to_it() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let file = format!("sqlite://{}", directory.path().join("a.db").display());
+        for url in ["sqlite::memory:", &file] {
+            let database = runtime.block_on(async {
+                let database = Database::open(url).await.unwrap();
+                database.execute(&ADD, &["a".into()]).await.unwrap();
+                database
+            });
+            drop(database);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_transaction_that_is_broken_off_while_sqlite_works_changes_nothing() {
+        let database = Database::open("sqlite::memory:").await.unwrap();
+        for number in 0..50 {
+            let (first, second) = (format!("a{number}"), format!("b{number}"));
+            let adding = async {
+                let mut transaction = database.begin("add").await.unwrap();
+                add(&mut transaction, &[&first, &second]).await.unwrap();
+                std::future::pending::<()>().await;
+            };
+            tokio::select! {
+                biased;
+                () = adding => {}
+                () = async { for _ in 0..number { tokio::task::yield_now().await; } } => {}
+            }
+        }
+        assert_eq!(names(&database).await, [""; 0]);
+    }
+}

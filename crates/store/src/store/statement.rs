@@ -1,0 +1,261 @@
+//! Statements and their parameters.
+
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    fmt::Write as _,
+    sync::{Arc, LazyLock, Mutex, PoisonError},
+};
+
+use sqlx::{Arguments, AssertSqlSafe, Encode, Type};
+
+/// SQL with `$1` parameters, and what it does, as errors say it after "cannot".
+#[derive(Clone, Debug)]
+pub(super) struct Statement {
+    pub(super) what: &'static str,
+    pub(super) sql: Cow<'static, str>,
+}
+
+/// Statement that is carried out with others, and its values.
+pub(super) type Step<'v> = (&'v Statement, Vec<Value<'v>>);
+
+/// Statements that do the same, each with another number of rows; put together once.
+#[derive(Debug)]
+pub(super) struct ByRows {
+    /// The most rows first, one row last.
+    statements: Vec<(usize, Statement)>,
+}
+
+/// Parameter of a statement; NUL bytes are left out, since `PostgreSQL` has none.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Value<'a> {
+    Int(Option<i64>),
+    Text(Option<&'a str>),
+}
+
+impl Statement {
+    pub(super) const fn new(what: &'static str, sql: &'static str) -> Self {
+        Self {
+            what,
+            sql: Cow::Borrowed(sql),
+        }
+    }
+
+    /// Statement put together of literals; values go in as parameters only.
+    pub(super) fn assembled(what: &'static str, sql: String) -> Self {
+        Self {
+            what,
+            sql: Cow::Owned(sql),
+        }
+    }
+
+    /// The same, which stays for ever.
+    pub(super) fn lasting(what: &'static str, sql: String) -> Self {
+        Self::new(what, sql.leak())
+    }
+
+    /// Returns the SQL, which is literals only.
+    pub(super) fn safe(&self) -> AssertSqlSafe<Cow<'static, str>> {
+        AssertSqlSafe(self.sql.clone())
+    }
+}
+
+/// SQL of statements that were joined before, by the places of theirs in memory.
+type Joined = HashMap<Vec<(usize, usize)>, Arc<str>>;
+
+/// Sequences of statements whose SQL is kept.
+const MAX_JOINED: usize = 256;
+
+static JOINED: LazyLock<Mutex<Joined>> = LazyLock::new(Mutex::default);
+
+/// Returns the SQL of statements one behind the other, between two without parameters; each
+/// finds its parameters behind those of the statements before.
+///
+/// The same few sequences come again and again: they are put together once.
+pub(super) fn joined(begin: &'static str, all: &[Step<'_>], end: &'static str) -> Arc<str> {
+    let place = |sql: &'static str| (sql.as_ptr().addr(), sql.len());
+    let places = all.iter().map(|(statement, _)| match &statement.sql {
+        Cow::Borrowed(sql) => Some(place(sql)),
+        // Another one may stand at the same place later.
+        Cow::Owned(_) => None,
+    });
+    let ends = [place(begin), place(end)].map(Some);
+    let places: Option<Vec<_>> = places.chain(ends).collect();
+    let Some(places) = places else {
+        return join(begin, all, end).into();
+    };
+    // What the lock guards is whole at any moment.
+    let mut known = JOINED.lock().unwrap_or_else(PoisonError::into_inner);
+    if known.len() >= MAX_JOINED {
+        known.clear();
+    }
+    let sql = known.entry(places);
+    Arc::clone(sql.or_insert_with(|| join(begin, all, end).into()))
+}
+
+fn join(begin: &str, all: &[Step<'_>], end: &str) -> String {
+    let length = |(one, _): &Step<'_>| one.sql.len() + 64;
+    let mut sql = String::with_capacity(all.iter().map(length).sum::<usize>() + 32);
+    sql.push_str(begin);
+    let mut before = 0;
+    for (statement, values) in all {
+        let mut parts = statement.sql.split('$');
+        sql.push_str(parts.next().unwrap_or_default());
+        for part in parts {
+            let digits = part.bytes().take_while(u8::is_ascii_digit).count();
+            let (number, rest) = part.split_at(digits);
+            let number = number.parse::<usize>().unwrap_or_default();
+            let _ = write!(sql, "${}{rest}", number + before);
+        }
+        sql.push_str("; ");
+        before += values.len();
+    }
+    sql.push_str(end);
+    sql
+}
+
+impl ByRows {
+    /// Puts statements of these numbers of rows together, which stay for ever.
+    pub(super) fn new(sizes: &[usize], make: impl Fn(usize) -> Statement) -> Self {
+        let lasting = |size: &usize| {
+            let Statement { what, sql } = make(*size);
+            (*size, Statement::lasting(what, sql.into_owned()))
+        };
+        Self {
+            statements: sizes.iter().map(lasting).collect(),
+        }
+    }
+
+    /// Splits a list into pieces for which there is a statement.
+    pub(super) fn pieces<'l, T>(
+        &self,
+        mut list: &'l [T],
+    ) -> impl Iterator<Item = (&Statement, &'l [T])> {
+        std::iter::from_fn(move || {
+            let mut statements = self.statements.iter();
+            let (size, statement) = statements.find(|(size, _)| *size <= list.len())?;
+            let (piece, rest) = list.split_at_checked(*size)?;
+            list = rest;
+            Some((statement, piece))
+        })
+    }
+
+    /// Splits a list into pieces for which there is a statement; the last one may repeat.
+    pub(super) fn padded<T: Copy>(&self, list: &[T]) -> impl Iterator<Item = (&Statement, Vec<T>)> {
+        let most = self.statements.first().map_or(1, |(size, _)| *size);
+        list.chunks(most).filter_map(|piece| {
+            let mut fitting = self.statements.iter().rev();
+            let (size, statement) = fitting.find(|(size, _)| *size >= piece.len())?;
+            let mut list = piece.to_vec();
+            list.resize(*size, *piece.last()?);
+            Some((statement, list))
+        })
+    }
+
+    /// Returns the statements.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Statement> {
+        self.statements.iter().map(|(_, statement)| statement)
+    }
+}
+
+impl From<i64> for Value<'_> {
+    fn from(value: i64) -> Self {
+        Self::Int(Some(value))
+    }
+}
+
+impl From<Option<i64>> for Value<'_> {
+    fn from(value: Option<i64>) -> Self {
+        Self::Int(value)
+    }
+}
+
+/// Counts and limits: beyond 2^63 they are cut.
+impl From<u64> for Value<'_> {
+    fn from(value: u64) -> Self {
+        Self::Int(Some(i64::try_from(value).unwrap_or(i64::MAX)))
+    }
+}
+
+impl<'a> From<&'a str> for Value<'a> {
+    fn from(value: &'a str) -> Self {
+        Self::Text(Some(value))
+    }
+}
+
+impl<'a> From<&'a String> for Value<'a> {
+    fn from(value: &'a String) -> Self {
+        Self::Text(Some(value))
+    }
+}
+
+impl<'a> From<&'a Option<String>> for Value<'a> {
+    fn from(value: &'a Option<String>) -> Self {
+        Self::Text(value.as_deref())
+    }
+}
+
+/// Returns the text without NUL bytes, which `PostgreSQL` refuses.
+pub(super) fn without_nul(text: &str) -> Cow<'_, str> {
+    if text.contains('\0') {
+        Cow::Owned(text.replace('\0', ""))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// Returns the values as an engine's driver takes them.
+pub(super) fn arguments<'v, A>(
+    values: impl IntoIterator<Item = &'v Value<'v>>,
+) -> Result<A, sqlx::Error>
+where
+    A: Arguments,
+    for<'t> Option<i64>: Encode<'t, A::Database> + Type<A::Database>,
+    for<'t> Option<String>: Encode<'t, A::Database> + Type<A::Database>,
+    for<'t> &'t str: Encode<'t, A::Database> + Type<A::Database>,
+{
+    let mut arguments = A::default();
+    let values = values.into_iter();
+    arguments.reserve(values.size_hint().0, values.size_hint().0);
+    for value in values {
+        match value {
+            Value::Int(number) => arguments.add(*number),
+            Value::Text(Some(text)) => arguments.add(&*without_nul(text)),
+            Value::Text(None) => arguments.add(None::<String>),
+        }
+        .map_err(sqlx::Error::Encode)?;
+    }
+    Ok(arguments)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn joined_statements_find_their_parameters_behind_those_before() {
+        let first = Statement::new("one", "SELECT $1 WHERE $2 IN ($3, $1)");
+        let without = Statement::new("none", "SELECT changes()");
+        let last = Statement::new("ten", "SELECT $10, $2 + $1");
+        let three = vec![Value::from(1_i64); 3];
+        let ten = vec![Value::from("x"); 10];
+        let all = [(&first, three), (&without, Vec::new()), (&last, ten)];
+        for _ in 0..2 {
+            assert_eq!(
+                &*joined("BEGIN; ", &all, "COMMIT"),
+                "BEGIN; SELECT $1 WHERE $2 IN ($3, $1); SELECT changes(); SELECT $13, $5 + $4; \
+                 COMMIT"
+            );
+            assert_eq!(&*joined("", &all[1..2], ""), "SELECT changes(); ");
+        }
+        let made = Statement::assembled("made", "SELECT $1".to_owned());
+        let all = [
+            (&made, vec![Value::from("x")]),
+            (&first, vec![Value::from("x"); 3]),
+        ];
+        assert_eq!(
+            &*joined("", &all, ""),
+            "SELECT $1; SELECT $2 WHERE $3 IN ($4, $2); "
+        );
+    }
+}

@@ -1,0 +1,88 @@
+//! The handle that everything else holds.
+
+use std::{fmt, sync::Arc};
+
+use super::{StoreError, database::Database, sql};
+
+/// Database handle; clones share the connections.
+///
+/// It may be used by any number of tasks at once. Calls that fail change
+/// nothing, and a dropped call leaves no half of its work behind.
+#[derive(Clone)]
+pub struct Store {
+    pub(super) database: Arc<Database>,
+}
+
+impl Store {
+    /// Opens a database, creates what is missing, and brings its tables up to date.
+    ///
+    /// The URL is `sqlite://FILE`, `sqlite::memory:` or
+    /// `postgres://USER:PASSWORD@HOST:PORT/DATABASE`; for `PostgreSQL` a socket's
+    /// directory goes into `?host=/…`, and another schema into
+    /// `?options=-c search_path=NAME`. An `SQLite` file is created, with a file
+    /// `FILE.lock` beside it, in a directory that must exist.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the URL is of another kind, when the file or the server
+    /// refuses, and when the tables are newer than the program.
+    pub async fn connect(url: &str) -> Result<Self, StoreError> {
+        let database = Arc::new(Database::open(url).await?);
+        Ok(Self { database })
+    }
+
+    /// Returns a database URL as it may be shown: without the password.
+    ///
+    /// It is what [`url`](Self::url) returns once the database is open. Of a URL
+    /// that cannot be read, only the scheme is left.
+    #[must_use]
+    pub fn shown_url(url: &str) -> String {
+        Database::shown_url(url)
+    }
+
+    /// Proves that the database answers and holds our tables.
+    ///
+    /// # Errors
+    ///
+    /// Fails when it does not.
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        self.registry_version().await.map(|_| ())
+    }
+
+    /// Has the database compile every statement, and runs none.
+    ///
+    /// What `doctor` asks: do the tables fit the program?
+    ///
+    /// # Errors
+    ///
+    /// Fails on the first statement that the database does not accept.
+    pub async fn check_statements(&self) -> Result<(), StoreError> {
+        for statement in sql::every_statement(self.database.place.engine) {
+            self.database.prepare(&statement).await?;
+        }
+        Ok(())
+    }
+
+    /// Closes the connections, after those who use one have finished.
+    pub async fn close(&self) {
+        self.database.link.close().await;
+    }
+
+    /// Returns `sqlite` or `postgres`.
+    #[must_use]
+    pub fn engine(&self) -> &'static str {
+        self.database.place.engine.as_str()
+    }
+
+    /// Returns the URL, the password taken out.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.database.place.url
+    }
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").field("url", &self.url()).finish()
+    }
+}

@@ -1,0 +1,294 @@
+//! The prover by DNS: cache, limits, and the way from question to question.
+
+use std::{
+    net::IpAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use moka::sync::Cache;
+use tokio::{
+    sync::{MutexGuard, Semaphore, SemaphorePermit},
+    time::{Instant, timeout, timeout_at},
+};
+
+use super::{
+    DnsSettings,
+    flights::{Flight, Flights},
+    host::{Answer, Claim, Host, Known, Step, evidence},
+    resolver::{Answered, MAX_TIMEOUT, Resolver, failed},
+    suffixes::Suffixes,
+};
+use crate::fetch::AddressKind;
+use crate::verify::Finding;
+
+/// How long a proof holds that needed no question to DNS.
+const SETTLED: Duration = Duration::from_hours(1);
+/// After how long a proof that had no turn may be tried again.
+const RETRY: Duration = Duration::from_secs(30);
+/// Addresses without a name from which on a resolver is doubted that has named none.
+const MIN_NAMELESS: u64 = 10;
+/// Bytes of names for which an address takes one place in the cache.
+const BYTES_A_PLACE: usize = 128;
+
+/// Prover of claims by reverse DNS that is confirmed forward.
+///
+/// Clones share the resolver, the cache and the limits. Dropping a proof under way
+/// is safe: another of the same address goes on.
+///
+/// # Example
+///
+/// ```no_run
+/// # async fn prove() {
+/// use robot_detection_store::verify::{DnsProver, DnsSettings, Finding};
+///
+/// let prover = DnsProver::new(DnsSettings::default());
+/// let suffixes = ["googlebot.com".to_owned(), "google.com".to_owned()];
+/// let proof = prover.prove([66, 249, 66, 1].into(), &suffixes).await;
+/// assert!(matches!(proof.finding, Finding::Confirmed(_)));
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct DnsProver {
+    inner: Arc<Inner>,
+}
+
+/// What DNS says about one claim, and for how long.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct DnsProof {
+    /// What was found.
+    pub finding: Finding,
+    /// How long that may be relied on: from the TTLs of the records.
+    pub valid_for: Duration,
+    /// Whether it is that the address has no name, as a resolver without reverse zones says of all.
+    pub is_nameless: bool,
+}
+
+#[derive(Debug)]
+struct Inner {
+    resolver: Resolver,
+    cache: Cache<IpAddr, Arc<Host>>,
+    flights: Flights,
+    /// For each proof that looks or waits.
+    places: Semaphore,
+    /// For each proof that looks.
+    turns: Semaphore,
+    settings: DnsSettings,
+    /// Addresses of which the DNS said that they have a name, or none.
+    named: AtomicU64,
+    nameless: AtomicU64,
+}
+
+/// Right to look up an address.
+struct Turn<'a> {
+    host: MutexGuard<'a, Host>,
+    _permit: SemaphorePermit<'a>,
+}
+
+impl DnsProver {
+    /// Creates a prover; it asks nothing yet, and reads the system's settings when it does.
+    #[must_use]
+    pub fn new(settings: DnsSettings) -> Self {
+        let turns = settings.concurrency.clamp(1, Semaphore::MAX_PERMITS / 2);
+        let queue = settings.queue.min(Semaphore::MAX_PERMITS / 2);
+        let cache = Cache::builder()
+            .max_capacity(settings.cache_entries)
+            .weigher(|_, host: &Arc<Host>| places(host))
+            .time_to_live(Duration::from_hours(24))
+            .build();
+        Self {
+            inner: Arc::new(Inner {
+                resolver: Resolver::new(settings.clone()),
+                cache,
+                flights: Flights::default(),
+                places: Semaphore::new(turns + queue),
+                turns: Semaphore::new(turns),
+                settings,
+                named: AtomicU64::new(0),
+                nameless: AtomicU64::new(0),
+            }),
+        }
+    }
+
+    /// Returns about how many addresses are remembered.
+    #[must_use]
+    pub fn cached(&self) -> u64 {
+        self.inner.cache.run_pending_tasks();
+        self.inner.cache.entry_count()
+    }
+
+    /// Returns how many addresses had no name, if there were some and none had one.
+    ///
+    /// Then the resolver may have no reverse zones at all.
+    #[must_use]
+    pub fn nameless(&self) -> Option<u64> {
+        let nameless = self.inner.nameless.load(Ordering::Relaxed);
+        let has_named = self.inner.named.load(Ordering::Relaxed) > 0;
+        (!has_named && nameless >= MIN_NAMELESS).then_some(nameless)
+    }
+
+    /// Returns the proof, if it follows from what is remembered; asks nothing.
+    #[must_use]
+    pub fn prove_now(&self, address: IpAddr, suffixes: &[String]) -> Option<DnsProof> {
+        let claim = self.inner.claim(address, suffixes);
+        claim.map_or_else(Some, |claim| self.inner.remembered(&claim))
+    }
+
+    /// Proves that an address is of the operator whose hosts' names end in a suffix.
+    ///
+    /// A suffix is a domain, `googlebot.com`; names end in it at a label boundary,
+    /// whatever the case, and the suffix itself counts as well. An IPv4 address in
+    /// IPv6 is an IPv4 address. Takes at most [`DnsSettings::queue_timeout`] and
+    /// [`DnsSettings::proof_timeout`].
+    pub async fn prove(&self, address: IpAddr, suffixes: &[String]) -> DnsProof {
+        let claim = match self.inner.claim(address, suffixes) {
+            Ok(claim) => claim,
+            Err(settled) => return settled,
+        };
+        match self.inner.remembered(&claim) {
+            Some(proof) => proof,
+            // On the heap, so that a proof from memory costs its caller little.
+            None => Box::pin(self.inner.look(&claim)).await,
+        }
+    }
+}
+
+/// Tells whether the whole Internet agrees on the name of such an address.
+///
+/// Nobody has those of documentation; they are looked up all the same, as examples
+/// need them and the answer can only be that there is no name.
+fn has_one_name(kind: AddressKind) -> bool {
+    matches!(kind, AddressKind::Public | AddressKind::Documentation)
+}
+
+impl Inner {
+    /// Makes a claim that DNS can say something about.
+    fn claim(&self, address: IpAddr, suffixes: &[String]) -> Result<Claim, DnsProof> {
+        let address = address.to_canonical();
+        let suffixes = Suffixes::new(suffixes);
+        if suffixes.is_empty() {
+            let text = "The operator publishes no names of its hosts.".to_owned();
+            return Err(nothing(text, SETTLED));
+        }
+        let kind = AddressKind::of(address);
+        if !has_one_name(kind) && !self.settings.allow_private {
+            let text = format!("{address} is {kind}, of which DNS says nothing.");
+            return Err(nothing(text, SETTLED));
+        }
+        Ok(Claim { address, suffixes })
+    }
+
+    fn remembered(&self, claim: &Claim) -> Option<DnsProof> {
+        let host = self.cache.get(&claim.address)?;
+        proof(&host, claim, self.settings.clock.now_ms())
+    }
+
+    /// Looks the address up, or waits for another that does.
+    async fn look(&self, claim: &Claim) -> DnsProof {
+        let Ok(_place) = self.places.try_acquire() else {
+            return too_many(claim);
+        };
+        let known = || self.cache.get(&claim.address).as_deref().cloned();
+        let flight = self
+            .flights
+            .join(claim.address, || known().unwrap_or_default());
+        let waiting = self.turn(&flight, claim);
+        match timeout(self.settings.queue_timeout, waiting).await {
+            Ok(Ok(mut turn)) => {
+                let proof = self.ask(&mut turn.host, claim).await;
+                self.cache
+                    .insert(claim.address, Arc::new(turn.host.clone()));
+                proof
+            }
+            Ok(Err(proof)) => proof,
+            Err(_) => too_many(claim),
+        }
+    }
+
+    /// Waits for the turn to look, or for a proof from what another saw meanwhile.
+    async fn turn<'a>(&'a self, flight: &'a Flight, claim: &Claim) -> Result<Turn<'a>, DnsProof> {
+        let host = flight.turn().await;
+        if let Some(proof) = proof(&host, claim, self.settings.clock.now_ms()) {
+            return Err(proof);
+        }
+        match self.turns.acquire().await {
+            Ok(permit) => Ok(Turn {
+                host,
+                _permit: permit,
+            }),
+            Err(_) => Err(too_many(claim)),
+        }
+    }
+
+    /// Asks what is not known yet until there is a proof.
+    async fn ask(&self, host: &mut Host, claim: &Claim) -> DnsProof {
+        let now_ms = self.settings.clock.now_ms();
+        let deadline = Instant::now() + self.settings.proof_timeout.min(MAX_TIMEOUT);
+        loop {
+            match host.step(claim, now_ms) {
+                Step::Done(proof) => return proof,
+                Step::AskNames => {
+                    let names = self.resolver.names(claim.address);
+                    let names = by(deadline, now_ms, claim, names).await;
+                    match names.answer {
+                        Answer::Records(_) => self.named.fetch_add(1, Ordering::Relaxed),
+                        Answer::Nothing => self.nameless.fetch_add(1, Ordering::Relaxed),
+                        Answer::Failed(_) => 0,
+                    };
+                    host.learn_names(names);
+                }
+                Step::AskBack(place, name) => {
+                    let back = self.resolver.leads_back(&name, claim.address);
+                    host.learn_back(place, by(deadline, now_ms, claim, back).await);
+                }
+            }
+        }
+    }
+}
+
+/// Waits for an answer, but no longer than a proof may take.
+async fn by<T>(
+    deadline: Instant,
+    now_ms: i64,
+    claim: &Claim,
+    answer: impl Future<Output = Answered<T>>,
+) -> Known<T> {
+    let Answered { answer, ttl } = timeout_at(deadline, answer)
+        .await
+        .unwrap_or_else(|_| failed(claim.address, "DNS did not answer in time"));
+    let ttl_ms = i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX);
+    Known {
+        answer,
+        until_ms: now_ms.saturating_add(ttl_ms),
+    }
+}
+
+fn proof(host: &Host, claim: &Claim, now_ms: i64) -> Option<DnsProof> {
+    match host.step(claim, now_ms) {
+        Step::Done(proof) => Some(proof),
+        Step::AskNames | Step::AskBack(..) => None,
+    }
+}
+
+fn too_many(claim: &Claim) -> DnsProof {
+    let address = claim.address;
+    let text = format!("There are too many proofs under way to look up the name of {address}.");
+    nothing(text, RETRY)
+}
+
+fn nothing(text: String, valid_for: Duration) -> DnsProof {
+    DnsProof {
+        finding: Finding::Nothing(evidence(text)),
+        valid_for,
+        is_nameless: false,
+    }
+}
+
+/// Returns how many places of the cache a host takes: one, and more if its names are long.
+fn places(host: &Host) -> u32 {
+    u32::try_from(1 + host.names_bytes() / BYTES_A_PLACE).unwrap_or(u32::MAX)
+}

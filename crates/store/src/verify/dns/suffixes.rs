@@ -1,0 +1,282 @@
+//! Names that an operator's hosts end in, and zones where that means nothing.
+
+use std::{fmt, sync::LazyLock};
+
+use hickory_resolver::proto::rr::Name;
+
+use super::quoted::Quoted;
+use robot_detection_layer::registry::is_public_suffix;
+
+/// Zones where customers of a provider choose or get names, whatever they run there.
+///
+/// Some operators document such a zone for robots that their users set off; but then
+/// a name in it tells only that the robot runs at that provider, as anybody's may.
+const CUSTOMER_ZONES: &[&str] = &[
+    // App Engine, Compute Engine.
+    "gae.googleusercontent.com",
+    "bc.googleusercontent.com",
+    "appspot.com",
+    "run.app",
+    // EC2, load balancers.
+    "compute.amazonaws.com",
+    "compute-1.amazonaws.com",
+    "compute.amazonaws.com.cn",
+    "elb.amazonaws.com",
+    "cloudapp.azure.com",
+    "cloudapp.net",
+    "azurewebsites.net",
+    "linodeusercontent.com",
+    "members.linode.com",
+    "vultrusercontent.com",
+    "your-server.de",
+    "ovh.net",
+    "contaboserver.net",
+    "yandexcloud.net",
+];
+
+static CUSTOMERS: LazyLock<Vec<Name>> = LazyLock::new(|| {
+    let zones = CUSTOMER_ZONES.iter().filter_map(|zone| suffix(zone));
+    zones.collect()
+});
+
+/// How many suffixes a sentence names.
+const MAX_SHOWN: usize = 3;
+
+/// Names that the names of an operator's hosts end in.
+#[derive(Clone, Debug)]
+pub(super) struct Suffixes(Vec<Suffix>);
+
+#[derive(Clone, Debug)]
+struct Suffix {
+    name: Name,
+    /// Whether anybody can have a name below it, as below `github.io`.
+    is_public: bool,
+}
+
+/// What the suffixes say about a name.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Belongs {
+    /// It ends in one of them.
+    Yes,
+    /// It ends in one of them, in a zone where customers choose names.
+    AsCustomer,
+    /// It ends in none of them.
+    No,
+}
+
+impl Suffixes {
+    /// Takes those that are names: `googlebot.com`, also as `.googlebot.com` or `*.googlebot.com`.
+    ///
+    /// International names may be in Unicode (IDNA). The root and what is no name
+    /// are left out. Below a public suffix, such as `github.io`, anybody has a name.
+    pub(super) fn new(suffixes: &[String]) -> Self {
+        let names = suffixes.iter().filter_map(|text| suffix(text));
+        let suffixes = names.map(|name| Suffix {
+            is_public: is_public_suffix(&name.to_ascii().to_ascii_lowercase()),
+            name,
+        });
+        Self(suffixes.collect())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Tells whether a name ends in a suffix, label by label, whatever the case.
+    ///
+    /// The suffix itself ends in it too: whoever has its records has those below it,
+    /// and some operators have one host, whose name is then the suffix.
+    pub(super) fn belongs(&self, name: &Name) -> Belongs {
+        let mut found = self.0.iter().filter(|suffix| suffix.name.zone_of(name));
+        let Some(first) = found.next() else {
+            return Belongs::No;
+        };
+        let is_public = first.is_public && found.all(|suffix| suffix.is_public);
+        if is_public || CUSTOMERS.iter().any(|zone| zone.zone_of(name)) {
+            Belongs::AsCustomer
+        } else {
+            Belongs::Yes
+        }
+    }
+}
+
+impl fmt::Display for Suffixes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, suffix) in self.0.iter().take(MAX_SHOWN).enumerate() {
+            let between = if at > 0 { " or " } else { "" };
+            write!(f, "{between}{}", Quoted(&suffix.name))?;
+        }
+        if self.0.len() > MAX_SHOWN {
+            write!(f, " or {} more", self.0.len() - MAX_SHOWN)?;
+        }
+        Ok(())
+    }
+}
+
+fn suffix(text: &str) -> Option<Name> {
+    let text = text.trim();
+    let text = text.strip_prefix('*').unwrap_or(text);
+    let text = text.strip_prefix('.').unwrap_or(text);
+    let mut name = Name::from_str_relaxed(text).ok()?;
+    name.set_fqdn(true);
+    (!name.is_root()).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use proptest::prelude::*;
+
+    use robot_detection_layer::registry::bundled;
+
+    fn suffixes(texts: &[&str]) -> Suffixes {
+        let texts: Vec<_> = texts.iter().map(|&text| text.to_owned()).collect();
+        Suffixes::new(&texts)
+    }
+
+    fn belongs(suffix: &str, name: &str) -> Belongs {
+        suffixes(&[suffix]).belongs(&Name::from_utf8(name).unwrap())
+    }
+
+    #[test]
+    fn no_bundled_robot_comes_from_where_anybodys_program_runs() {
+        let robots = bundled().robots;
+        assert!(robots.iter().any(|robot| !robot.host_suffixes.is_empty()));
+        for robot in robots {
+            for text in &robot.host_suffixes {
+                let name = suffix(text).unwrap();
+                let shares = |zone: &Name| zone.zone_of(&name) || name.zone_of(zone);
+                assert!(!CUSTOMERS.iter().any(shares), "{}: {text}", robot.id);
+                assert!(!is_public_suffix(text), "{}: {text}", robot.id);
+            }
+        }
+    }
+
+    #[test]
+    fn names_end_in_a_suffix_at_a_label_boundary() {
+        for (suffix, name, expected) in [
+            ("googlebot.com", "a.googlebot.com.", true),
+            ("googlebot.com", "a.b.googlebot.com.", true),
+            ("googlebot.com", "googlebot.com.", true),
+            ("GoogleBot.com", "A.gOOGLEbOT.COM.", true),
+            ("googlebot.com.", "a.googlebot.com.", true),
+            ("googlebot.com", "a.googlebot.com", true),
+            (".googlebot.com", "a.googlebot.com.", true),
+            ("*.googlebot.com", "a.googlebot.com.", true),
+            (" googlebot.com ", "a.googlebot.com.", true),
+            ("googlebot.com", "evilgooglebot.com.", false),
+            ("googlebot.com", "a.evilgooglebot.com.", false),
+            ("googlebot.com", "googlebot.com.evil.example.", false),
+            ("googlebot.com", "a.googlebot.com.example.", false),
+            ("googlebot.com", "com.", false),
+            ("googlebot.com", ".", false),
+            (
+                "crawl.bücher.example",
+                "a.crawl.xn--bcher-kva.example.",
+                true,
+            ),
+            ("xn--bcher-kva.example", "a.xn--bcher-kva.example.", true),
+            ("xn--bcher-kva.example", "a.XN--BCHER-KVA.example.", true),
+        ] {
+            let expected = if expected { Belongs::Yes } else { Belongs::No };
+            assert_eq!(belongs(suffix, name), expected, "{suffix} {name}");
+        }
+    }
+
+    #[test]
+    fn a_dot_inside_of_a_label_is_no_boundary() {
+        let name = Name::from_labels([&b"www.googlebot"[..], b"com"]).unwrap();
+        let suffixes = suffixes(&["googlebot.com"]);
+        assert_eq!(suffixes.belongs(&name), Belongs::No);
+        let name = Name::from_labels([&b"x.googlebot.com"[..]]).unwrap();
+        assert_eq!(suffixes.belongs(&name), Belongs::No);
+    }
+
+    #[test]
+    fn names_that_customers_choose_belong_to_nobody() {
+        for (suffix, name) in [
+            (
+                "googleusercontent.com",
+                "1.2.0.192.gae.googleusercontent.com.",
+            ),
+            ("gae.googleusercontent.com", "a.gae.googleusercontent.com."),
+            ("amazonaws.com", "ec2-192-0-2-1.compute-1.amazonaws.com."),
+            ("com", "1.2.0.192.BC.googleusercontent.com."),
+            ("com", "crawl.robots.com."),
+            ("co.uk", "crawl.robots.co.uk."),
+            ("*.GitHub.io.", "crawl.github.io."),
+            ("github.io", "github.io."),
+        ] {
+            assert_eq!(belongs(suffix, name), Belongs::AsCustomer, "{name}");
+        }
+        assert_eq!(CUSTOMERS.len(), CUSTOMER_ZONES.len());
+        let both = suffixes(&["github.io", "crawl.github.io"]);
+        let own = Name::from_utf8("a.crawl.github.io.").unwrap();
+        assert_eq!(both.belongs(&own), Belongs::Yes);
+    }
+
+    #[test]
+    fn what_is_no_name_is_no_suffix() {
+        for text in [
+            "",
+            ".",
+            "*",
+            "*.",
+            "..",
+            "a..b",
+            &"a".repeat(64),
+            &"a.".repeat(200),
+        ] {
+            let suffixes = suffixes(&[text]);
+            assert!(suffixes.is_empty(), "{text:?}: {suffixes:?}");
+        }
+    }
+
+    #[test]
+    fn a_sentence_names_a_few_suffixes() {
+        assert_eq!(suffixes(&["a.example"]).to_string(), "\"a.example\"");
+        let five = suffixes(&["a.b", "c.d", "e.f", "g.h", "i.j"]);
+        assert_eq!(five.to_string(), "\"a.b\" or \"c.d\" or \"e.f\" or 2 more");
+    }
+
+    fn label() -> impl Strategy<Value = String> {
+        "[a-cA-C]{1,2}"
+    }
+
+    proptest! {
+        /// The rule, told once more with lists of labels.
+        #[test]
+        fn a_name_belongs_if_its_last_labels_are_the_suffix(
+            suffix in prop::collection::vec(label(), 1..4),
+            name in prop::collection::vec(label(), 0..6),
+            below in any::<bool>(),
+        ) {
+            // No public suffix ends so (RFC 2606).
+            let suffix = [suffix, vec!["example".to_owned()]].concat();
+            let labels: Vec<_> = if below {
+                name.iter().chain(&suffix).cloned().collect()
+            } else {
+                name
+            };
+            let lower = |labels: &[String]| -> Vec<String> {
+                labels.iter().map(|label| label.to_ascii_lowercase()).collect()
+            };
+            let expected = lower(&labels).ends_with(&lower(&suffix));
+            let found = belongs(&suffix.join("."), &format!("{}.", labels.join(".")));
+            prop_assert_eq!(found == Belongs::Yes, expected);
+        }
+
+        #[test]
+        fn no_text_is_too_odd_for_a_suffix(
+            text in any::<String>(),
+            labels in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..63), 0..4),
+        ) {
+            let labels = labels.iter().map(Vec::as_slice);
+            let name = Name::from_labels(labels).unwrap();
+            suffixes(&[&text]).belongs(&name);
+            let quoted = Quoted(&name).to_string();
+            prop_assert!(!quoted.chars().any(char::is_control));
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! The lists at hand, shared by all who ask.
+
+use std::{collections::HashMap, net::IpAddr, sync::Arc, time::Duration};
+
+use arc_swap::ArcSwap;
+
+use super::{
+    PublishedRanges, RangesState,
+    listing::Listing,
+    prefix,
+    sentence::{self, Miss},
+};
+use crate::fetch::{Conditions, shown_url};
+use crate::verify::{Evidence, Finding, Method};
+use robot_detection_layer::clock::Clock;
+
+/// From this age on a miss contradicts nothing.
+const STALE_AFTER: Duration = Duration::from_hours(30 * 24);
+
+/// Published address ranges at hand; clones share them.
+///
+/// A list is known by its URL, exactly as it is written. Readers never wait.
+///
+/// # Example
+///
+/// ```
+/// use robot_detection_layer::clock::Clock;
+/// use robot_detection_store::verify::{PublishedRanges, Ranges};
+///
+/// let ranges = Ranges::new(Clock::system());
+/// let url = "https://robots.example/ips.json";
+/// assert_eq!(ranges.contains(url, "192.0.2.7".parse()?), None);
+/// ranges.put(url, PublishedRanges::new(["192.0.2.0/24".parse()?]));
+/// assert_eq!(ranges.contains(url, "192.0.2.7".parse()?), Some(true));
+/// assert_eq!(ranges.contains(url, "198.51.100.7".parse()?), Some(false));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Ranges {
+    listings: Arc<ArcSwap<Listings>>,
+    clock: Clock,
+    stale_after: Duration,
+}
+
+pub(super) type Listings = HashMap<Box<str>, Arc<Listing>>;
+
+impl Ranges {
+    /// Creates a handle without lists.
+    #[must_use]
+    pub fn new(clock: Clock) -> Self {
+        Self {
+            listings: Arc::default(),
+            clock,
+            stale_after: STALE_AFTER,
+        }
+    }
+
+    /// Sets the age from which on a miss contradicts nothing; 30 days by default.
+    ///
+    /// The age is the time since the list was last known to be current.
+    #[must_use]
+    pub fn stale_after(mut self, age: Duration) -> Self {
+        self.stale_after = age;
+        self
+    }
+
+    /// Puts a list in force, as if it had been fetched just now.
+    pub fn put(&self, url: &str, published: PublishedRanges) {
+        let now_ms = self.clock.now_ms();
+        let listing = Listing::fetched(published, Conditions::default(), now_ms);
+        self.set(url, listing);
+    }
+
+    /// Tells whether a list has an address; `None` where nothing can be said.
+    ///
+    /// Nothing can be said without a copy, and of an address that is not in it
+    /// where the copy is stale or has entries that could not be read, or where
+    /// the address is not a public one: then a proxy in front stands in for its
+    /// visitors. Nothing is allocated: this is for each request.
+    #[must_use]
+    pub fn contains(&self, url: &str, address: IpAddr) -> Option<bool> {
+        let listings = self.listings.load();
+        let listing = listings.get(url)?;
+        let published = listing.published.as_deref()?;
+        if published.set.contains(address) {
+            return Some(true);
+        }
+        self.doubt(listing, published, address)
+            .is_none()
+            .then_some(false)
+    }
+
+    /// Returns what a list says of an address, with the evidence.
+    ///
+    /// It says the same as [`Self::contains`].
+    #[must_use]
+    pub fn find(&self, url: &str, address: IpAddr) -> Finding {
+        let listings = self.listings.load();
+        let listing = listings.get(url).map(|listing| &**listing);
+        let published = listing.and_then(|listing| listing.published.as_deref());
+        let evidence = |text| Evidence::new(Method::Ranges, text);
+        let (Some(listing), Some(published)) = (listing, published) else {
+            return Finding::Nothing(evidence(sentence::no_copy(url, listing)));
+        };
+        let age = listing.age(self.clock.now_ms());
+        let copy = sentence::copy(published, age);
+        if let Some(prefix) = published.set.find(address) {
+            return Finding::Confirmed(evidence(sentence::hit(url, address, prefix, &copy)));
+        }
+        let doubt = self.doubt(listing, published, address);
+        let text = evidence(sentence::miss(url, address, published, &copy, doubt));
+        match doubt {
+            None => Finding::Contradicted(text),
+            Some(_) => Finding::Nothing(text),
+        }
+    }
+
+    /// Returns where each list stands, by URL.
+    #[must_use]
+    pub fn states(&self) -> Vec<RangesState> {
+        let listings = self.listings.load();
+        let mut states: Vec<_> = listings
+            .iter()
+            .map(|(url, listing)| self.state(url, listing))
+            .collect();
+        states.sort_by(|a, b| a.url.cmp(&b.url));
+        states
+    }
+
+    /// Returns why a miss proves nothing.
+    fn doubt(
+        &self,
+        listing: &Listing,
+        published: &PublishedRanges,
+        address: IpAddr,
+    ) -> Option<Miss> {
+        if !prefix::is_listable(address.to_canonical().into()) {
+            Some(Miss::NotPublic)
+        } else if published.unreadable > 0 {
+            Some(Miss::Unreadable)
+        } else {
+            self.is_stale(listing).then_some(Miss::Stale)
+        }
+    }
+
+    fn is_stale(&self, listing: &Listing) -> bool {
+        listing
+            .age(self.clock.now_ms())
+            .is_none_or(|age| age >= self.stale_after)
+    }
+
+    fn state(&self, url: &str, listing: &Listing) -> RangesState {
+        let published = listing.published.as_deref();
+        RangesState {
+            url: shown_url(url),
+            prefixes: listing.prefixes(),
+            unreadable: published.map_or(0, |published| published.unreadable),
+            created: published.and_then(|published| published.created.clone()),
+            fetched_ms: listing.fetched_ms,
+            checked_ms: listing.checked_ms,
+            tried_ms: listing.tried_ms,
+            error: listing.error.clone(),
+            is_stale: published.is_some() && self.is_stale(listing),
+        }
+    }
+
+    pub(super) fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    pub(super) fn listing(&self, url: &str) -> Option<Arc<Listing>> {
+        self.listings.load().get(url).cloned()
+    }
+
+    pub(super) fn set(&self, url: &str, listing: Listing) {
+        let listing = Arc::new(listing);
+        self.listings.rcu(|listings| {
+            let mut listings = Listings::clone(listings);
+            listings.insert(url.into(), Arc::clone(&listing));
+            listings
+        });
+    }
+
+    /// Puts in force what the store keeps, unless what is in force is newer.
+    pub(super) fn set_stored(&self, loaded: Vec<(String, Listing)>) {
+        let loaded: Vec<_> = loaded
+            .into_iter()
+            .map(|(url, listing)| (url, Arc::new(listing)))
+            .collect();
+        if loaded.is_empty() {
+            return;
+        }
+        self.listings.rcu(|listings| {
+            let mut listings = Listings::clone(listings);
+            for (url, listing) in &loaded {
+                let known = listings.get(url.as_str());
+                if known.is_none_or(|known| known.tried_ms < listing.tried_ms) {
+                    listings.insert(url.as_str().into(), Arc::clone(listing));
+                }
+            }
+            listings
+        });
+    }
+
+    pub(super) fn retain(&self, keep: impl Fn(&str) -> bool) {
+        self.listings.rcu(|listings| {
+            let mut listings = Listings::clone(listings);
+            listings.retain(|url, _| keep(url));
+            listings
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

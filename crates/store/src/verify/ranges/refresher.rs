@@ -1,0 +1,352 @@
+//! Keeps the lists up to date.
+
+use std::{
+    collections::{BTreeSet, HashSet},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use tracing::{debug, info, warn};
+
+use super::{
+    PublishedRanges, Ranges, RangesOutcome, RangesReport, RangesState, due::is_due,
+    listing::Listing, published::MAX_BYTES,
+};
+use crate::fetch::{Conditions, FetchLimits, Fetched, Fetcher, shown_url};
+use crate::store::{LeaseError, Store, StoreError};
+
+/// Time between two questions to a server.
+const INTERVAL: Duration = Duration::from_hours(24);
+
+/// Shortest life of a lease, which ends with its process anyhow.
+const SHORTEST_LEASE: Duration = Duration::from_mins(2);
+
+/// Longest reason that is kept, in characters.
+const MAX_REASON_CHARS: usize = 500;
+
+/// Keeps the lists up to date, and the last good copies in the store.
+///
+/// Servers are asked only for what changed, four at a time, and each by one
+/// instance of a fleet. A list that cannot be had, or is damaged, leaves the
+/// last good copy in force. What is logged: new lists, and failures once. While
+/// the database is away the lists are kept in memory.
+///
+/// # Example
+///
+/// ```no_run
+/// use robot_detection_layer::clock::Clock;
+/// use robot_detection_store::{fetch::Fetcher, store::Store, verify::{Ranges, RangesRefresher}};
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let ranges = Ranges::new(Clock::system());
+/// let store = Store::connect("sqlite://robot-detection.db").await?;
+/// let fetcher = Fetcher::new(RangesRefresher::fetch_limits())?;
+/// let refresher = RangesRefresher::new(store, fetcher, ranges.clone());
+/// refresher.load().await?;
+/// let urls = ["https://robots.example/ips.json".to_owned()];
+/// for report in refresher.refresh(&urls, false).await {
+///     println!("{}: {} prefixes", report.url, report.prefixes);
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct RangesRefresher {
+    store: Store,
+    fetcher: Fetcher,
+    ranges: Ranges,
+    interval: Duration,
+}
+
+impl RangesRefresher {
+    /// Returns limits for the fetcher: 4 MiB, otherwise the usual ones.
+    #[must_use]
+    pub fn fetch_limits() -> FetchLimits {
+        FetchLimits {
+            max_body_bytes: MAX_BYTES as u64,
+            ..FetchLimits::default()
+        }
+    }
+
+    /// Creates a refresher that puts lists in force in `ranges`.
+    #[must_use]
+    pub fn new(store: Store, fetcher: Fetcher, ranges: Ranges) -> Self {
+        Self {
+            store,
+            fetcher,
+            ranges,
+            interval: INTERVAL,
+        }
+    }
+
+    /// Sets the time between two questions to a server; 24 hours by default.
+    ///
+    /// Less than a minute counts as one.
+    #[must_use]
+    pub fn interval(mut self, interval: Duration) -> Self {
+        self.interval = interval;
+        self
+    }
+
+    /// Puts in force what the store keeps, where it is newer.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does; the lists in force stay.
+    pub async fn load(&self) -> Result<(), StoreError> {
+        let mut loaded = Vec::new();
+        for state in self.store.address_range_states().await? {
+            let known = self.ranges.listing(&state.url);
+            if known.is_some_and(|known| known.tried_ms >= state.tried_ms) {
+                continue;
+            }
+            if let Some(stored) = self.store.address_ranges(&state.url).await? {
+                loaded.push((state.url, Listing::from_stored(stored)));
+            }
+        }
+        self.ranges.set_stored(loaded);
+        Ok(())
+    }
+
+    /// Asks for each list that is due; with `force`, for all of them anew.
+    ///
+    /// A list is due when there is no copy or it is 24 hours old; after failures,
+    /// not before a delay from 5 minutes to 6 hours. What other instances
+    /// fetched is loaded first. Lists that are not due are left out of the
+    /// answer, which is in the order of the URLs. Dropping the future gives up
+    /// what is under way.
+    pub async fn refresh(&self, urls: &[String], force: bool) -> Vec<RangesReport> {
+        if let Err(error) = self.load().await {
+            debug!("the address ranges of other instances are not seen: {error}");
+        }
+        let wanted: BTreeSet<&str> = urls.iter().map(String::as_str).collect();
+        let due: Vec<&str> = wanted
+            .into_iter()
+            .filter(|url| force || self.is_due(url))
+            .collect();
+        let queue = Mutex::new(due.into_iter());
+        let (mut one, mut two, mut three, four) = tokio::join!(
+            self.work(&queue, force),
+            self.work(&queue, force),
+            self.work(&queue, force),
+            self.work(&queue, force),
+        );
+        one.append(&mut two);
+        one.append(&mut three);
+        one.extend(four);
+        one.sort_by(|a, b| a.url.cmp(&b.url));
+        one
+    }
+
+    /// Forgets all lists but these, in memory and in the store.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the database does.
+    pub async fn keep_only(&self, urls: &[String]) -> Result<(), StoreError> {
+        let kept: HashSet<&str> = urls.iter().map(String::as_str).collect();
+        self.ranges.retain(|url| kept.contains(url));
+        for state in self.store.address_range_states().await? {
+            if !kept.contains(state.url.as_str()) {
+                self.store.remove_address_ranges(&state.url).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the lists that are kept up to date.
+    #[must_use]
+    pub fn ranges(&self) -> &Ranges {
+        &self.ranges
+    }
+
+    /// Returns where each list stands, by URL.
+    #[must_use]
+    pub fn states(&self) -> Vec<RangesState> {
+        self.ranges.states()
+    }
+
+    async fn work(
+        &self,
+        queue: &Mutex<impl Iterator<Item = &str>>,
+        force: bool,
+    ) -> Vec<RangesReport> {
+        let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let mut reports = Vec::new();
+        while let Some(url) = next() {
+            let outcome = self.in_turn(url, force).await;
+            reports.push(self.report(url, outcome));
+        }
+        reports
+    }
+
+    /// Refreshes a list unless somebody else does.
+    async fn in_turn(&self, url: &str, force: bool) -> RangesOutcome {
+        let download = self.fetcher.limits().timeout;
+        let (name, life) = (format!("ranges:{url}"), SHORTEST_LEASE + download);
+        let lease = match self.store.acquire_lease(&name, life).await {
+            Ok(lease) => Some(lease),
+            Err(LeaseError::Held(_)) => return RangesOutcome::Busy,
+            // Without a database everybody asks for himself.
+            Err(_) => None,
+        };
+        let outcome = if self.was_done_meanwhile(url, force).await {
+            RangesOutcome::Unchanged
+        } else {
+            self.ask(url, force).await
+        };
+        if let Some(lease) = lease {
+            lease.release().await;
+        }
+        outcome
+    }
+
+    async fn was_done_meanwhile(&self, url: &str, force: bool) -> bool {
+        if force {
+            return false;
+        }
+        if let Ok(Some(stored)) = self.store.address_ranges(url).await {
+            let listing = Listing::from_stored(stored);
+            self.ranges.set_stored(vec![(url.to_owned(), listing)]);
+        }
+        !self.is_due(url)
+    }
+
+    /// Asks the server, and keeps what it says.
+    async fn ask(&self, url: &str, force: bool) -> RangesOutcome {
+        let before = self.ranges.listing(url).unwrap_or_default();
+        let outcome = match self.answer(url, &before, force).await {
+            Ok(None) => {
+                let listing = Listing::clone(&before).confirmed(self.now_ms());
+                self.keep(url, listing).await;
+                RangesOutcome::Unchanged
+            }
+            Ok(Some((published, conditions))) => {
+                let is_same = before.published.as_deref() == Some(&published);
+                let listing = Listing::fetched(published, conditions, self.now_ms());
+                self.keep(url, listing).await;
+                if is_same {
+                    RangesOutcome::Unchanged
+                } else {
+                    RangesOutcome::New
+                }
+            }
+            Err(reason) => {
+                let reason = bounded(&reason);
+                let listing = Listing::clone(&before).failed(reason.clone(), self.now_ms());
+                self.keep(url, listing).await;
+                RangesOutcome::Failed(reason)
+            }
+        };
+        self.tell(url, &before, &outcome);
+        outcome
+    }
+
+    /// Returns the list, or nothing where it is the same as before.
+    async fn answer(
+        &self,
+        url: &str,
+        before: &Listing,
+        force: bool,
+    ) -> Result<Option<(PublishedRanges, Conditions)>, String> {
+        let conditions = if before.has_validators() && !force {
+            before.conditions.clone()
+        } else {
+            Conditions::default()
+        };
+        let fetched = self.fetcher.fetch(url, &conditions, &|_, _| ()).await;
+        match fetched.map_err(|error| error.to_string())? {
+            Fetched::NotModified => Ok(None),
+            Fetched::Body {
+                bytes,
+                etag,
+                last_modified,
+                ..
+            } => {
+                let published = parse(url, bytes).await?;
+                let conditions = Conditions {
+                    etag,
+                    last_modified,
+                };
+                Ok(Some((published, conditions)))
+            }
+        }
+    }
+
+    /// Puts in force what is known now, and saves it.
+    async fn keep(&self, url: &str, mut listing: Listing) {
+        let stored = listing.to_stored(url);
+        self.ranges.set(url, listing.clone());
+        match self.store.save_address_ranges(&stored).await {
+            Ok(()) if listing.is_saved => {}
+            Ok(()) => {
+                listing.is_saved = true;
+                self.ranges.set(url, listing);
+            }
+            Err(error) => {
+                let url = shown_url(url);
+                warn!(%url, "the address ranges of {url} are kept in memory only: {error}");
+            }
+        }
+    }
+
+    fn tell(&self, url: &str, before: &Listing, outcome: &RangesOutcome) {
+        let prefixes = self.ranges.listing(url).map_or(0, |now| now.prefixes());
+        let url = shown_url(url);
+        match outcome {
+            RangesOutcome::New => {
+                info!(%url, prefixes, "{url} lists {prefixes} address ranges");
+            }
+            RangesOutcome::Unchanged | RangesOutcome::Busy => {
+                debug!(%url, "the address ranges of {url} have not changed");
+            }
+            RangesOutcome::Failed(reason) if before.error.as_ref() == Some(reason) => {
+                debug!(%url, "the address ranges of {url} were not refreshed, as before: {reason}");
+            }
+            RangesOutcome::Failed(reason) => {
+                warn!(%url, prefixes, "the address ranges of {url} were not refreshed, {prefixes} of before stay: {reason}");
+            }
+        }
+    }
+
+    fn report(&self, url: &str, outcome: RangesOutcome) -> RangesReport {
+        let listing = self.ranges.listing(url).unwrap_or_default();
+        RangesReport {
+            url: shown_url(url),
+            outcome,
+            prefixes: listing.prefixes(),
+            age: listing
+                .published
+                .as_ref()
+                .and_then(|_| listing.age(self.now_ms())),
+        }
+    }
+
+    fn is_due(&self, url: &str) -> bool {
+        let listing: Arc<Listing> = self.ranges.listing(url).unwrap_or_default();
+        is_due(&listing, self.interval, self.now_ms())
+    }
+
+    fn now_ms(&self) -> i64 {
+        self.ranges.clock().now_ms()
+    }
+}
+
+/// Parses beside the tasks that serve: a large list takes a while.
+async fn parse(url: &str, bytes: Vec<u8>) -> Result<PublishedRanges, String> {
+    let shown = shown_url(url);
+    let url = url.to_owned();
+    let parsing = tokio::task::spawn_blocking(move || PublishedRanges::parse(&url, &bytes));
+    match parsing.await {
+        Ok(Ok(published)) => Ok(published),
+        Ok(Err(error)) => Err(format!("the list {shown} is refused: {error}")),
+        Err(error) => Err(format!(
+            "the list {shown} could not be read: {error}: try again later"
+        )),
+    }
+}
+
+fn bounded(reason: &str) -> String {
+    let clean = reason.chars().map(|c| if c.is_control() { ' ' } else { c });
+    clean.take(MAX_REASON_CHARS).collect()
+}

@@ -1,0 +1,350 @@
+//! What is known of a request, and the proofs that begin for what is not.
+
+use std::{net::IpAddr, sync::Arc, time::Duration};
+
+use tokio::{sync::watch, time};
+use tracing::debug;
+
+use crate::verify::{Finding, SignatureProver, proof::stronger};
+use robot_detection_layer::detect::Verdict;
+use robot_detection_layer::registry::Robot;
+
+use super::{
+    ClaimedRequest, Methods, SpoofedRequest, Verifier,
+    answers::{Answer, AnswerKey, Known},
+    proofs::{Begun, ProofJob},
+    signed::{SignedJob, UsedTwice},
+};
+
+/// Time that one proof may take in the background; the methods have shorter ones.
+const PROOF_TIME: Duration = Duration::from_mins(1);
+
+/// Shortest and longest time that an answer of the DNS is relied on.
+const VALID_FOR: (Duration, Duration) = (Duration::from_mins(1), Duration::from_hours(24));
+
+/// Request that is looked at, with all that is needed for it.
+#[derive(Clone, Copy)]
+pub(super) struct Look<'l> {
+    pub(super) methods: &'l Methods,
+    pub(super) robot: &'l Arc<Robot>,
+    pub(super) request: &'l ClaimedRequest<'l>,
+    pub(super) now_ms: i64,
+}
+
+/// What is known; of what is spoofed, why.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) verdict: Verdict,
+    pub(super) evidence: String,
+    /// Whether it is a proof that was used before.
+    is_replay: bool,
+}
+
+/// What becomes of an address that nothing is known of.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Unknown {
+    /// It is proven, and the request counted with the verdict.
+    Prove,
+    /// It is proven.
+    ProveUncounted,
+    /// Nothing.
+    Leave,
+}
+
+impl From<Verdict> for Found {
+    fn from(verdict: Verdict) -> Self {
+        Self {
+            verdict,
+            evidence: String::new(),
+            is_replay: false,
+        }
+    }
+}
+
+impl Verifier {
+    /// Returns what is known; begins the proofs of what is not.
+    pub(super) fn find(&self, look: Look<'_>) -> Found {
+        let by_signature = self.find_signature(&look);
+        match by_signature.verdict {
+            Verdict::Verified => by_signature,
+            // It waits for no proof: that of the first request is none of its own.
+            Verdict::Unverifiable if by_signature.is_replay => {
+                match self.find_address(&look, Unknown::ProveUncounted) {
+                    by_address if by_address.verdict != Verdict::Pending => by_address,
+                    _ => by_signature,
+                }
+            }
+            Verdict::Unverifiable => self.find_address(&look, Unknown::Prove),
+            // A pending request is counted with its signature.
+            Verdict::Spoofed | Verdict::Pending => {
+                match self.find_address(&look, Unknown::ProveUncounted) {
+                    by_address if by_address.verdict == Verdict::Verified => by_address,
+                    _ => by_signature,
+                }
+            }
+        }
+    }
+
+    /// Returns what memory says of an address.
+    pub(super) fn find_address_from_memory(&self, look: &Look<'_>) -> Found {
+        self.find_address(look, Unknown::Leave)
+    }
+
+    /// Returns who is told what the signature says.
+    pub(super) fn signature_under_way(
+        &self,
+        look: &Look<'_>,
+    ) -> Option<watch::Receiver<Option<Verdict>>> {
+        look.methods.signatures(look.robot)?;
+        let is_signed = SignatureProver::is_signed(look.request.headers);
+        is_signed.then(|| self.inner.signed.watch(look.request))?
+    }
+
+    /// Returns who is told what the address says.
+    pub(super) fn address_under_way(
+        &self,
+        look: &Look<'_>,
+    ) -> Option<watch::Receiver<Option<Verdict>>> {
+        let address = look.methods.address(look.request.client)?;
+        let key = AnswerKey::new(address, look.robot);
+        self.inner.proofs.watch(key)
+    }
+
+    fn find_signature(&self, look: &Look<'_>) -> Found {
+        let Some(prover) = look.methods.signatures(look.robot) else {
+            return Verdict::Unverifiable.into();
+        };
+        if !SignatureProver::is_signed(look.request.headers) {
+            return Verdict::Unverifiable.into();
+        }
+        if let Some(finding) = prover.prove_now(&look.request.signed(), look.robot) {
+            log(look.robot, &finding);
+            return Found {
+                verdict: finding.verdict(),
+                is_replay: matches!(finding, Finding::Replayed(_)),
+                evidence: finding.into_evidence().text,
+            };
+        }
+        match self
+            .inner
+            .signed
+            .begin(look.robot, look.request, look.now_ms)
+        {
+            Ok(Some(mut job)) => {
+                // Where the address proves it the request is counted with that.
+                let by_address = self.find_address_from_memory(look).verdict;
+                job.is_counted = by_address != Verdict::Verified;
+                if self.spawn(|verifier| verifier.prove_signed(job)) {
+                    return Verdict::Pending.into();
+                }
+                Verdict::Unverifiable.into()
+            }
+            Ok(None) => Verdict::Unverifiable.into(),
+            Err(UsedTwice) => Found {
+                is_replay: true,
+                ..Verdict::Unverifiable.into()
+            },
+        }
+    }
+
+    fn find_address(&self, look: &Look<'_>, unknown: Unknown) -> Found {
+        if !look.methods.prove_addresses_of(look.robot) {
+            return Verdict::Unverifiable.into();
+        }
+        let Some(address) = look.methods.address(look.request.client) else {
+            return Verdict::Unverifiable.into();
+        };
+        let by_ranges = self.find_in_ranges(look.methods, look.robot, address);
+        if by_ranges == Verdict::Verified || look.methods.dns(look.robot).is_none() {
+            return Self::found(look, address, by_ranges, None);
+        }
+        let key = AnswerKey::new(address, look.robot);
+        match self.inner.answers.get(key, look.now_ms) {
+            Known::Fresh(answer) => Self::found(look, address, by_ranges, Some(&answer)),
+            Known::Stale(answer) => {
+                if unknown != Unknown::Leave {
+                    self.begin(look, address, false);
+                }
+                Self::found(look, address, by_ranges, Some(&answer))
+            }
+            Known::Nothing if unknown == Unknown::Leave => Verdict::Unverifiable.into(),
+            Known::Nothing if self.begin(look, address, unknown == Unknown::Prove) => {
+                Verdict::Pending.into()
+            }
+            Known::Nothing => Verdict::Unverifiable.into(),
+        }
+    }
+
+    /// Asks the robot's list; one that is not at hand is wanted from then on.
+    fn find_in_ranges(&self, methods: &Methods, robot: &Robot, address: IpAddr) -> Verdict {
+        let Some((ranges, url)) = methods.ranges(robot) else {
+            return Verdict::Unverifiable;
+        };
+        match ranges.contains(url, address) {
+            Some(true) => Verdict::Verified,
+            Some(false) => Verdict::Spoofed,
+            None => {
+                self.inner.wanted.want(url);
+                Verdict::Unverifiable
+            }
+        }
+    }
+
+    /// Puts together what list and DNS say; of what is spoofed, the evidence too.
+    fn found(
+        look: &Look<'_>,
+        address: IpAddr,
+        by_ranges: Verdict,
+        answer: Option<&Answer>,
+    ) -> Found {
+        let by_dns = answer.map_or(Verdict::Unverifiable, |answer| {
+            by_dns(look.methods, look.robot, by_ranges, answer)
+        });
+        let verdict = stronger(by_ranges, by_dns);
+        if verdict != Verdict::Spoofed {
+            return verdict.into();
+        }
+        let evidence = answer.map_or("", |answer| &*answer.evidence);
+        let evidence = evidence_of(look.methods, look.robot, address, evidence);
+        Found {
+            verdict,
+            evidence,
+            is_replay: false,
+        }
+    }
+
+    /// Begins the proof of an address; tells whether it is under way.
+    fn begin(&self, look: &Look<'_>, address: IpAddr, is_counted: bool) -> bool {
+        let noted = || SpoofedRequest::of(look.request.trace(), look.now_ms);
+        let first = is_counted.then_some(noted);
+        if self.inner.stop.is_cancelled() || self.inner.runtime.is_none() {
+            return false;
+        }
+        match self.inner.proofs.begin(look.robot, address, first) {
+            Begun::Yes => true,
+            Begun::NeedsWorker => self.spawn(Self::work),
+            Begun::No => false,
+        }
+    }
+
+    /// Runs a task on the verifier's runtime, until the end of the program.
+    pub(super) fn spawn<F: Future<Output = ()> + Send + 'static>(
+        &self,
+        task: impl FnOnce(Self) -> F,
+    ) -> bool {
+        let inner = &self.inner;
+        let Some(runtime) = inner
+            .runtime
+            .as_ref()
+            .filter(|_| !inner.stop.is_cancelled())
+        else {
+            return false;
+        };
+        let (task, verifier) = (task(self.clone()), self.clone());
+        let run = async move {
+            let inner = &verifier.inner;
+            if inner.stop.run_until_cancelled(task).await.is_none() {
+                inner.proofs.abandon();
+            }
+        };
+        inner.tasks.spawn_on(run, runtime);
+        true
+    }
+
+    /// Makes proofs of addresses until none waits.
+    async fn work(self) {
+        let mut worker = self.inner.proofs.worker();
+        while let Some((job, making)) = worker.next() {
+            let methods = self.inner.methods.load_full();
+            let answer = self.ask_dns(&methods, &job).await;
+            let ProofJob { robot, address } = job;
+            let by_ranges = self.find_in_ranges(&methods, &robot, address);
+            let verdict = stronger(by_ranges, by_dns(&methods, &robot, by_ranges, &answer));
+            self.inner.answers.put(address, Arc::clone(&answer));
+            let pending = making.tell(verdict);
+            let now_ms = self.inner.clock.now_ms();
+            let counts = &self.inner.counts;
+            counts.count(&robot.id, verdict, pending.requests, now_ms);
+            if let (Verdict::Spoofed, Some(first)) = (verdict, pending.first) {
+                let evidence = evidence_of(&methods, &robot, address, &answer.evidence);
+                self.inner
+                    .spoofed
+                    .note(first.trace(), &evidence, first.at_ms);
+            }
+        }
+    }
+
+    async fn ask_dns(&self, methods: &Methods, job: &ProofJob) -> Arc<Answer> {
+        let (shortest, longest) = VALID_FOR;
+        let mut answer = (Verdict::Unverifiable, String::new(), shortest, false);
+        if let Some((prover, suffixes)) = methods.dns(&job.robot) {
+            let proof = time::timeout(PROOF_TIME, prover.prove(job.address, suffixes)).await;
+            if let Ok(proof) = proof {
+                let valid_for = proof.valid_for.clamp(shortest, longest);
+                let (verdict, is_nameless) = (proof.finding.verdict(), proof.is_nameless);
+                let evidence = proof.finding.into_evidence().text;
+                answer = (verdict, evidence, valid_for, is_nameless);
+            }
+        }
+        let (verdict, evidence, valid_for, is_nameless) = answer;
+        let valid_for_ms = i64::try_from(valid_for.as_millis()).unwrap_or_default();
+        let until_ms = self.inner.clock.now_ms().saturating_add(valid_for_ms);
+        let robot = Arc::clone(&job.robot);
+        let answer = Answer::new(robot, verdict, evidence, until_ms);
+        Arc::new(answer.nameless(is_nameless))
+    }
+
+    /// Looks at a signature whose key has to be fetched.
+    async fn prove_signed(self, job: SignedJob) {
+        let methods = self.inner.methods.load_full();
+        let Some(prover) = methods.signatures(&job.robot) else {
+            return;
+        };
+        let request = job.request();
+        let finding = prover.prove(&request, &job.robot);
+        let Ok(finding) = time::timeout(PROOF_TIME, finding).await else {
+            return;
+        };
+        log(&job.robot, &finding);
+        let verdict = finding.verdict();
+        job.tell(verdict);
+        if !job.is_counted {
+            return;
+        }
+        let (trace, now_ms) = (job.noted.trace(), self.inner.clock.now_ms());
+        self.inner.counts.count(trace.robot, verdict, 1, now_ms);
+        if let Finding::Contradicted(evidence) = &finding {
+            let spoofed = &self.inner.spoofed;
+            spoofed.note(trace, &evidence.text, job.noted.at_ms);
+        }
+    }
+}
+
+/// Returns what the DNS says beside a list: that an address has no name is a weak word.
+///
+/// A resolver without reverse zones says it of every address.
+fn by_dns(methods: &Methods, robot: &Robot, by_ranges: Verdict, answer: &Answer) -> Verdict {
+    let lacks_list = by_ranges == Verdict::Unverifiable && methods.ranges(robot).is_some();
+    if lacks_list && answer.is_nameless {
+        return Verdict::Unverifiable;
+    }
+    answer.verdict
+}
+
+/// Tells who looks for the reason what a signature said.
+fn log(robot: &Robot, finding: &Finding) {
+    let (robot, verdict) = (&*robot.id, finding.verdict());
+    let text = &finding.evidence().text;
+    debug!(robot, %verdict, "by its signature a request of {robot:?} is {verdict}: {text}");
+}
+
+/// Returns what contradicts a claim: what the list says, and what the DNS said.
+fn evidence_of(methods: &Methods, robot: &Robot, address: IpAddr, by_dns: &str) -> String {
+    let by_ranges = methods.ranges(robot);
+    let by_ranges = by_ranges.map(|(ranges, url)| ranges.find(url, address));
+    match by_ranges {
+        Some(finding) if by_dns.is_empty() => finding.into_evidence().text,
+        Some(finding) => format!("{} {by_dns}", finding.into_evidence().text),
+        None => by_dns.to_owned(),
+    }
+}

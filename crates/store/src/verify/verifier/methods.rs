@@ -1,0 +1,152 @@
+//! The methods in use, and what they say about a claim.
+
+use std::net::IpAddr;
+
+use crate::fetch::is_public;
+use crate::verify::{
+    DnsProver, Evidence, Finding, Method, Proof, Ranges, SignatureProver, SignedRequest,
+};
+use robot_detection_layer::registry::Robot;
+
+const SWITCHED_OFF: &str = "It is not used here.";
+
+/// Ways to prove claims that are in use; what is `None` is not.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Methods {
+    /// Published address ranges.
+    pub ranges: Option<Ranges>,
+    /// Reverse DNS that is confirmed forward.
+    pub reverse_dns: Option<DnsProver>,
+    /// Signatures of requests.
+    pub web_bot_auth: Option<SignatureProver>,
+    /// Whether addresses are looked at that are not public; false by default.
+    ///
+    /// Behind a proxy that is not trusted every client has the same such address.
+    pub allow_private_addresses: bool,
+}
+
+impl Methods {
+    /// Tells whether there is any way to prove a robot's claim; of most robots nobody tells one.
+    pub(super) fn may_prove(robot: &Robot) -> bool {
+        robot.ranges_url.is_some()
+            || !robot.host_suffixes.is_empty()
+            || !robot.signature_agents.is_empty()
+    }
+
+    /// Returns the prover of signatures, if the robot signs its requests.
+    pub(super) fn signatures(&self, robot: &Robot) -> Option<&SignatureProver> {
+        let prover = self.web_bot_auth.as_ref()?;
+        (!robot.signature_agents.is_empty()).then_some(prover)
+    }
+
+    /// Returns the robot's list, if it has one and lists are in use.
+    pub(super) fn ranges<'a>(&'a self, robot: &'a Robot) -> Option<(&'a Ranges, &'a str)> {
+        self.ranges.as_ref().zip(robot.ranges_url.as_deref())
+    }
+
+    /// Returns the endings of the robot's host names, if it has any and the DNS is in use.
+    pub(super) fn dns<'a>(&'a self, robot: &'a Robot) -> Option<(&'a DnsProver, &'a [String])> {
+        let prover = self.reverse_dns.as_ref()?;
+        let suffixes = robot.host_suffixes.as_slice();
+        (!suffixes.is_empty()).then_some((prover, suffixes))
+    }
+
+    /// Tells whether an address can prove the robot's claim; of most robots none can.
+    pub(super) fn prove_addresses_of(&self, robot: &Robot) -> bool {
+        self.ranges(robot).is_some() || self.dns(robot).is_some()
+    }
+
+    /// Tells whether a client's address is one to look at.
+    #[must_use]
+    pub fn is_about(&self, client: Option<IpAddr>) -> bool {
+        self.address(client).is_some()
+    }
+
+    /// Returns the client's address, if it is one to look at.
+    ///
+    /// A verdict hangs on a public address alone, so that no network of documentation
+    /// that somebody uses behind a proxy makes all robots impostors.
+    pub(super) fn address(&self, client: Option<IpAddr>) -> Option<IpAddr> {
+        let address = client?.to_canonical();
+        let is_one = self.allow_private_addresses || is_public(address);
+        (is_one && !address.is_unspecified()).then_some(address)
+    }
+
+    /// Asks all of them; each says of itself why it can say nothing.
+    pub(super) async fn prove(
+        &self,
+        robot: &Robot,
+        client: Option<IpAddr>,
+        signed: Option<&SignedRequest<'_>>,
+    ) -> Proof {
+        let by_ranges = self.ranges_finding(robot, client);
+        let lacks_list = matches!(by_ranges, Finding::Nothing(_)) && self.ranges(robot).is_some();
+        Proof::weigh([
+            by_ranges,
+            self.dns_finding(robot, client, lacks_list).await,
+            self.signature_finding(robot, signed).await,
+        ])
+    }
+
+    fn ranges_finding(&self, robot: &Robot, client: Option<IpAddr>) -> Finding {
+        let nothing = |text: String| Finding::Nothing(Evidence::new(Method::Ranges, text));
+        match (&self.ranges, &robot.ranges_url, self.address(client)) {
+            (None, _, _) => nothing(SWITCHED_OFF.to_owned()),
+            (_, None, _) => nothing("Its operator publishes no list of its addresses.".to_owned()),
+            (_, _, None) => nothing(no_address(client)),
+            (Some(ranges), Some(url), Some(address)) => ranges.find(url, address),
+        }
+    }
+
+    async fn dns_finding(
+        &self,
+        robot: &Robot,
+        client: Option<IpAddr>,
+        lacks_list: bool,
+    ) -> Finding {
+        let nothing = |text: String| Finding::Nothing(Evidence::new(Method::ReverseDns, text));
+        match (&self.reverse_dns, self.address(client)) {
+            (None, _) => nothing(SWITCHED_OFF.to_owned()),
+            (Some(_), _) if robot.host_suffixes.is_empty() => {
+                nothing("Its operator names no hosts that it comes from.".to_owned())
+            }
+            (_, None) => nothing(no_address(client)),
+            (Some(prover), Some(address)) => {
+                let proof = prover.prove(address, &robot.host_suffixes).await;
+                if !(proof.is_nameless && lacks_list) {
+                    return proof.finding;
+                }
+                let text = proof.finding.into_evidence().text;
+                nothing(format!(
+                    "{text} That makes nobody an impostor while its list of addresses is not at hand."
+                ))
+            }
+        }
+    }
+
+    async fn signature_finding(
+        &self,
+        robot: &Robot,
+        signed: Option<&SignedRequest<'_>>,
+    ) -> Finding {
+        let nothing = |text: &str| Finding::Nothing(Evidence::new(Method::WebBotAuth, text));
+        match (&self.web_bot_auth, signed) {
+            (None, _) => nothing(SWITCHED_OFF),
+            (Some(_), _) if robot.signature_agents.is_empty() => {
+                nothing("Its operator publishes no keys that it signs with.")
+            }
+            (_, None) => nothing("The request is not signed."),
+            (Some(prover), Some(signed)) => prover.prove(signed, robot).await,
+        }
+    }
+}
+
+fn no_address(client: Option<IpAddr>) -> String {
+    match client.filter(|address| !address.is_unspecified()) {
+        None => "The address of the client is not known.".to_owned(),
+        Some(address) => format!(
+            "{address} is not a public address; if a proxy has it, name it in server.trusted_proxies."
+        ),
+    }
+}

@@ -1,0 +1,283 @@
+//! Proofs under way: each once, few at a time, not too many waiting.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    net::IpAddr,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use tokio::sync::watch;
+
+use robot_detection_layer::detect::Verdict;
+use robot_detection_layer::registry::Robot;
+
+use super::{answers::AnswerKey, spoofed::SpoofedRequest};
+
+/// Proofs that wait for their turn; what comes beyond is not proven for now.
+const MAX_WAITING: usize = 20_000;
+
+/// Proofs at the same time.
+const MAX_WORKERS: usize = 64;
+
+/// Proofs of addresses that are under way.
+#[derive(Debug, Default)]
+pub(super) struct Proofs {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: VecDeque<ProofJob>,
+    under_way: HashMap<AnswerKey, UnderWay>,
+    workers: usize,
+}
+
+/// Proof that is to be made.
+#[derive(Debug)]
+pub(super) struct ProofJob {
+    pub(super) robot: Arc<Robot>,
+    pub(super) address: IpAddr,
+}
+
+/// Requests that wait for a verdict, or passed without one.
+#[derive(Debug)]
+struct UnderWay {
+    told: watch::Sender<Option<Verdict>>,
+    pending: Pending,
+}
+
+/// Requests that came before their verdict.
+#[derive(Debug, Default)]
+pub(super) struct Pending {
+    pub(super) requests: u64,
+    pub(super) first: Option<SpoofedRequest>,
+}
+
+/// What became of a proof that was asked for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Begun {
+    /// It waits for its turn, or is under way.
+    Yes,
+    /// The same; and somebody has to be found to do it.
+    NeedsWorker,
+    /// Too many wait.
+    No,
+}
+
+/// One of those who make proofs; counted until it is dropped.
+#[derive(Debug)]
+pub(super) struct Worker<'p> {
+    proofs: &'p Proofs,
+    is_counted: bool,
+}
+
+/// Proof that a worker makes; forgotten when it is dropped.
+#[derive(Debug)]
+pub(super) struct Making<'p> {
+    proofs: &'p Proofs,
+    key: AnswerKey,
+    is_told: bool,
+}
+
+impl Proofs {
+    /// Asks for a proof, unless it is under way; `first` makes what is kept of a pending request.
+    pub(super) fn begin(
+        &self,
+        robot: &Arc<Robot>,
+        address: IpAddr,
+        first: Option<impl FnOnce() -> SpoofedRequest>,
+    ) -> Begun {
+        let key = AnswerKey::new(address, robot);
+        let mut state = self.lock();
+        let State {
+            waiting,
+            under_way,
+            workers,
+        } = &mut *state;
+        if let Some(known) = under_way.get_mut(&key) {
+            known.pending.add(first);
+            return Begun::Yes;
+        }
+        if waiting.len() >= MAX_WAITING {
+            return Begun::No;
+        }
+        let mut pending = Pending::default();
+        pending.add(first);
+        let told = watch::Sender::new(None);
+        under_way.insert(key, UnderWay { told, pending });
+        waiting.push_back(ProofJob {
+            robot: Arc::clone(robot),
+            address,
+        });
+        if *workers < MAX_WORKERS {
+            *workers += 1;
+            return Begun::NeedsWorker;
+        }
+        Begun::Yes
+    }
+
+    /// Returns who is told of the verdict, if a proof is under way.
+    pub(super) fn watch(&self, key: AnswerKey) -> Option<watch::Receiver<Option<Verdict>>> {
+        let state = self.lock();
+        state
+            .under_way
+            .get(&key)
+            .map(|under_way| under_way.told.subscribe())
+    }
+
+    /// Returns the worker that [`Begun::NeedsWorker`] asked for.
+    pub(super) fn worker(&self) -> Worker<'_> {
+        Worker {
+            proofs: self,
+            is_counted: true,
+        }
+    }
+
+    /// Returns how many requests came whose proofs wait or are under way.
+    pub(super) fn pending(&self) -> u64 {
+        let state = self.lock();
+        let under_way = state.under_way.values();
+        under_way.map(|under_way| under_way.pending.requests).sum()
+    }
+
+    /// Forgets what waits; whoever waits for it is told that nothing comes.
+    pub(super) fn abandon(&self) {
+        let mut state = self.lock();
+        state.waiting.clear();
+        state.under_way.clear();
+    }
+
+    /// Returns how many wait, and how many workers there are.
+    #[cfg(test)]
+    pub(super) fn load(&self) -> (usize, usize) {
+        let state = self.lock();
+        (state.waiting.len(), state.workers)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Each change is whole; what a panic left is as good as before.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Pending {
+    fn add(&mut self, first: Option<impl FnOnce() -> SpoofedRequest>) {
+        if let Some(make) = first {
+            self.requests += 1;
+            self.first.get_or_insert_with(make);
+        }
+    }
+}
+
+impl<'p> Worker<'p> {
+    /// Returns the next proof to make; none ends the worker.
+    pub(super) fn next(&mut self) -> Option<(ProofJob, Making<'p>)> {
+        let mut state = self.proofs.lock();
+        let Some(job) = state.waiting.pop_front() else {
+            // In one step: whoever begins a proof from now on asks for a worker.
+            state.workers = state.workers.saturating_sub(1);
+            self.is_counted = false;
+            return None;
+        };
+        let key = AnswerKey::new(job.address, &job.robot);
+        let making = Making {
+            proofs: self.proofs,
+            key,
+            is_told: false,
+        };
+        Some((job, making))
+    }
+}
+
+impl Drop for Worker<'_> {
+    fn drop(&mut self) {
+        if self.is_counted {
+            let mut state = self.proofs.lock();
+            state.workers = state.workers.saturating_sub(1);
+        }
+    }
+}
+
+impl Making<'_> {
+    /// Tells everybody who waits, and returns the requests that came before.
+    pub(super) fn tell(mut self, verdict: Verdict) -> Pending {
+        self.is_told = true;
+        let Some(under_way) = self.proofs.lock().under_way.remove(&self.key) else {
+            return Pending::default();
+        };
+        under_way.told.send_replace(Some(verdict));
+        under_way.pending
+    }
+}
+
+impl Drop for Making<'_> {
+    fn drop(&mut self) {
+        if !self.is_told {
+            self.proofs.lock().under_way.remove(&self.key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use robot_detection_layer::registry::Source;
+
+    fn robot() -> Arc<Robot> {
+        Arc::new(Robot::new("examplebot", Source::bundled()))
+    }
+
+    fn none() -> Option<fn() -> SpoofedRequest> {
+        None
+    }
+
+    fn address(number: u32) -> IpAddr {
+        std::net::Ipv4Addr::from_bits(number).into()
+    }
+
+    #[test]
+    fn the_same_proof_is_made_once() {
+        let (proofs, robot) = (Proofs::default(), robot());
+        assert_eq!(proofs.begin(&robot, address(1), none()), Begun::NeedsWorker);
+        assert_eq!(proofs.begin(&robot, address(1), none()), Begun::Yes);
+        let mut worker = proofs.worker();
+        let (job, making) = worker.next().unwrap();
+        assert_eq!(job.address, address(1));
+        assert_eq!(proofs.begin(&robot, address(1), none()), Begun::Yes);
+        let told = proofs.watch(AnswerKey::new(address(1), &robot)).unwrap();
+        making.tell(Verdict::Spoofed);
+        assert_eq!(*told.borrow(), Some(Verdict::Spoofed));
+        assert!(proofs.watch(AnswerKey::new(address(1), &robot)).is_none());
+        assert!(worker.next().is_none());
+        assert_eq!(proofs.load(), (0, 0));
+    }
+
+    #[test]
+    fn workers_and_what_waits_are_bounded() {
+        let (proofs, robot) = (Proofs::default(), robot());
+        let mut begun = HashMap::new();
+        for number in 0..u32::try_from(MAX_WAITING).unwrap() + 5 {
+            let outcome = proofs.begin(&robot, address(number), none());
+            *begun.entry(format!("{outcome:?}")).or_insert(0) += 1;
+        }
+        assert_eq!(begun["NeedsWorker"], MAX_WORKERS);
+        assert_eq!(begun["No"], 5);
+        assert_eq!(proofs.load(), (MAX_WAITING, MAX_WORKERS));
+        proofs.abandon();
+        assert_eq!(proofs.load().0, 0);
+    }
+
+    #[test]
+    fn a_worker_that_fails_leaves_its_place_and_its_proof() {
+        let (proofs, robot) = (Proofs::default(), robot());
+        proofs.begin(&robot, address(1), none());
+        let mut told = proofs.watch(AnswerKey::new(address(1), &robot)).unwrap();
+        let mut worker = proofs.worker();
+        drop(worker.next());
+        drop(worker);
+        assert_eq!(proofs.load(), (0, 0));
+        assert!(told.has_changed().is_err(), "nobody is left to tell it");
+        assert_eq!(*told.borrow_and_update(), None);
+        assert_eq!(proofs.begin(&robot, address(1), none()), Begun::NeedsWorker);
+    }
+}

@@ -1,0 +1,159 @@
+//! Signed requests whose keys have to be fetched first.
+
+use std::{
+    hash::{BuildHasher as _, RandomState},
+    sync::Arc,
+    time::Duration,
+};
+
+use http::{HeaderMap, Method};
+use moka::sync::Cache;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+
+use crate::verify::{SignatureProver, SignedRequest};
+use robot_detection_layer::detect::Verdict;
+use robot_detection_layer::registry::Robot;
+
+use super::{ClaimedRequest, spoofed::SpoofedRequest};
+
+/// Requests that are kept while the keys are fetched.
+const MAX_REQUESTS: usize = 64;
+
+/// What became of requests is remembered for those who wait for it, of so many.
+const MAX_TOLD: u64 = 4_096;
+
+/// And for so long.
+const TOLD_FOR: Duration = Duration::from_mins(1);
+
+/// Proofs of signatures that are under way, or have ended just now.
+#[derive(Debug)]
+pub(super) struct SignedProofs {
+    told: Cache<u64, watch::Sender<Option<Verdict>>>,
+    hasher: RandomState,
+    places: Arc<Semaphore>,
+}
+
+/// Signed request of which the proof takes possession.
+#[derive(Debug)]
+pub(super) struct SignedJob {
+    pub(super) robot: Arc<Robot>,
+    pub(super) noted: SpoofedRequest,
+    /// Whether the request is counted with the verdict on its signature.
+    pub(super) is_counted: bool,
+    method: Method,
+    scheme: Option<String>,
+    authority: String,
+    target: String,
+    headers: HeaderMap,
+    told: watch::Sender<Option<Verdict>>,
+    _place: OwnedSemaphorePermit,
+}
+
+impl SignedProofs {
+    pub(super) fn new() -> Self {
+        Self {
+            told: Cache::builder()
+                .max_capacity(MAX_TOLD)
+                .time_to_live(TOLD_FOR)
+                .build(),
+            hasher: RandomState::new(),
+            places: Arc::new(Semaphore::new(MAX_REQUESTS)),
+        }
+    }
+
+    /// Returns the proof to be made, if there is a place for it.
+    ///
+    /// A nonce again while its proof is under way gets none: it is used twice.
+    pub(super) fn begin(
+        &self,
+        robot: &Arc<Robot>,
+        request: &ClaimedRequest<'_>,
+        now_ms: i64,
+    ) -> Result<Option<SignedJob>, UsedTwice> {
+        let key = self.key(request);
+        let is_known = self.told.contains_key(&key);
+        if is_known && SignatureProver::is_for_one_request(request.headers) {
+            return Err(UsedTwice);
+        }
+        let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
+            return Ok(None);
+        };
+        let told = watch::Sender::new(None);
+        self.told.insert(key, told.clone());
+        let signed = request.signed();
+        Ok(Some(SignedJob {
+            robot: Arc::clone(robot),
+            noted: SpoofedRequest::of(request.trace(), now_ms),
+            is_counted: true,
+            method: signed.method.clone(),
+            scheme: signed.scheme.map(str::to_owned),
+            authority: signed.authority.to_owned(),
+            target: signed.target.to_owned(),
+            headers: signed.headers.clone(),
+            told,
+            _place: place,
+        }))
+    }
+
+    /// Returns how many requests are kept while their keys are fetched.
+    pub(super) fn pending(&self) -> u64 {
+        let free = self.places.available_permits();
+        MAX_REQUESTS.saturating_sub(free) as u64
+    }
+
+    /// Returns who is told of the verdict on a request's signature.
+    pub(super) fn watch(
+        &self,
+        request: &ClaimedRequest<'_>,
+    ) -> Option<watch::Receiver<Option<Verdict>>> {
+        let told = self.told.get(&self.key(request))?;
+        Some(told.subscribe())
+    }
+
+    /// Returns what tells signed requests apart: a signature may fit one and not another.
+    fn key(&self, request: &ClaimedRequest<'_>) -> u64 {
+        let SignedRequest {
+            method,
+            scheme,
+            authority,
+            target,
+            headers,
+        } = request.signed();
+        let mut headers: Vec<_> = headers.iter().collect();
+        headers.sort_by_key(|(name, _)| name.as_str());
+        let target = (method, scheme, authority, target);
+        self.hasher.hash_one((target, headers))
+    }
+}
+
+/// The nonce is that of another request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct UsedTwice;
+
+impl SignedJob {
+    pub(super) fn request(&self) -> SignedRequest<'_> {
+        SignedRequest {
+            method: &self.method,
+            scheme: self.scheme.as_deref(),
+            authority: &self.authority,
+            target: &self.target,
+            headers: &self.headers,
+        }
+    }
+
+    /// Tells who waits.
+    pub(super) fn tell(&self, verdict: Verdict) {
+        self.told.send_replace(Some(verdict));
+    }
+}
+
+/// Nobody waits for a proof that is given up.
+impl Drop for SignedJob {
+    fn drop(&mut self) {
+        self.told.send_if_modified(|told| {
+            let is_open = told.is_none();
+            told.get_or_insert(Verdict::Unverifiable);
+            is_open
+        });
+    }
+}

@@ -1,0 +1,96 @@
+//! Names of those who sign, and whom no registry lists.
+
+use std::collections::HashMap;
+
+use arc_swap::ArcSwap;
+
+use robot_detection_layer::detect::SigningHost;
+
+/// Names that are kept.
+const MAX_NAMES: usize = 200;
+
+/// Of them below one domain that somebody has registered: there anybody has as many as he likes.
+const MAX_OF_DOMAIN: usize = 8;
+
+/// Names that were given, the first ones first; a name that is known takes no lock.
+#[derive(Debug, Default)]
+pub(super) struct Signers {
+    named: ArcSwap<Named>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Named {
+    names: HashMap<Box<str>, SigningHost>,
+    of_domain: HashMap<Box<str>, usize>,
+}
+
+impl Signers {
+    /// Returns the name of a host whose signature holds; later ones beyond the limits share one.
+    pub(super) fn name(&self, host: &str) -> Option<SigningHost> {
+        let named = self.named.load();
+        if let Some(known) = named.names.get(host) {
+            return Some(known.clone());
+        }
+        let signer = SigningHost::new(host)?;
+        let domain = psl::domain_str(host).unwrap_or(host);
+        if named.is_full(domain) {
+            return Some(SigningHost::OTHER);
+        }
+        let named = self.named.rcu(|named| named.with(host, domain, &signer));
+        // What stood there before may have been full a moment later.
+        Some(if named.is_full(domain) {
+            SigningHost::OTHER
+        } else {
+            signer
+        })
+    }
+}
+
+impl Named {
+    fn is_full(&self, domain: &str) -> bool {
+        let of_domain = self.of_domain.get(domain).copied().unwrap_or_default();
+        self.names.len() >= MAX_NAMES || of_domain >= MAX_OF_DOMAIN
+    }
+
+    fn with(&self, host: &str, domain: &str, signer: &SigningHost) -> Self {
+        let mut named = self.clone();
+        if !named.is_full(domain) && named.names.insert(host.into(), signer.clone()).is_none() {
+            *named.of_domain.entry(domain.into()).or_default() += 1;
+        }
+        named
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_hundred_names_are_kept_then_all_others_share_one() {
+        let signers = Signers::default();
+        let name = |host: &str| signers.name(host).unwrap().as_str().to_owned();
+        for number in 0..200 {
+            let host = format!("agent.robots{number}.com");
+            assert_eq!(name(&host), host);
+        }
+        assert_eq!(name("agent.late.com"), "signed, other");
+        assert_eq!(
+            name("agent.robots7.com"),
+            "agent.robots7.com",
+            "it is known"
+        );
+        assert!(signers.name("192.0.2.1").is_none());
+    }
+
+    #[test]
+    fn nobody_takes_all_names_by_one_domain() {
+        let signers = Signers::default();
+        let named = (0..300).filter(|number| {
+            let host = format!("a{number}.robots.co.uk");
+            signers.name(&host) != Some(SigningHost::OTHER)
+        });
+        assert_eq!(named.count(), 8);
+        let other = signers.name("agent.others.co.uk").unwrap();
+        assert_eq!(other.host(), Some("agent.others.co.uk"));
+    }
+}

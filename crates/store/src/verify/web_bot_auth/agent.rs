@@ -1,0 +1,247 @@
+//! `Signature-Agent`: who signs, and where the keys are.
+
+use std::fmt;
+
+use http::HeaderMap;
+use sfv::{BareItem, Dictionary, Item, ListEntry, Parser};
+use url::Url;
+
+use super::{
+    fields::combined,
+    refusal::{Refusal, shown},
+    signature::Signature,
+};
+use robot_detection_layer::detect::SigningHost;
+use robot_detection_layer::registry::Robot;
+
+const NAME: &str = "signature-agent";
+
+/// The header of a request.
+#[derive(Clone, Debug)]
+pub(super) enum Agents {
+    /// There is none.
+    None,
+    /// The older form: one string.
+    One(Box<Item>),
+    /// The current form: a dictionary.
+    Many(Dictionary),
+}
+
+/// How keys are had at a URL: the parameter `type` of a member.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(super) enum Discovery {
+    /// `directory`: at the well-known path of an origin.
+    Directory,
+    /// `jwks_uri`: the URL is that of the key set.
+    KeySet,
+    /// `cimd`: the URL is that of a Client ID Metadata Document, with the keys or their URL.
+    Metadata,
+}
+
+/// URL of keys, which is who signs; of a directory it is the origin alone.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub(super) struct KeyUrl {
+    discovery: Discovery,
+    url: String,
+}
+
+impl Agents {
+    /// Reads the header; a string begins with a quote, a dictionary never does.
+    pub(super) fn read(headers: &HeaderMap) -> Result<Self, Refusal> {
+        let Some(text) = combined(headers, NAME)? else {
+            return Ok(Self::None);
+        };
+        let text = text.trim_ascii();
+        if text.starts_with(b"\"") {
+            let item = Parser::new(text).parse();
+            return item
+                .map(|it| Self::One(Box::new(it)))
+                .map_err(|_| Refusal::Malformed(NAME));
+        }
+        let members = Parser::new(text).parse();
+        members
+            .map(Self::Many)
+            .map_err(|_| Refusal::Malformed(NAME))
+    }
+
+    /// Returns `true` if the header names one of the robot's agents.
+    pub(super) fn name_one_of(&self, robot: &Robot, allow_http: bool) -> bool {
+        let is_known =
+            |item: &Item| KeyUrl::of(item, allow_http).is_ok_and(|agent| agent.is_of(robot));
+        match self {
+            Self::None => false,
+            Self::One(item) => is_known(item),
+            Self::Many(members) => members
+                .values()
+                .any(|member| matches!(member, ListEntry::Item(item) if is_known(item))),
+        }
+    }
+
+    /// Returns the origin that a signature names and covers; `None` where there is no header.
+    ///
+    /// Of a dictionary it is the member of the signature's label, else the one
+    /// member that it covers: a signature may be given another label on the
+    /// way, the key of a covered member may not.
+    pub(super) fn covered_by(
+        &self,
+        signature: &Signature,
+        allow_http: bool,
+    ) -> Result<Option<KeyUrl>, Refusal> {
+        match self {
+            Self::None => Ok(None),
+            Self::One(item) => {
+                let is_covered = signature.covered(NAME).any(|it| !it.contains_key("key"));
+                if !is_covered {
+                    return Err(Refusal::AgentNotCovered);
+                }
+                KeyUrl::of(item, allow_http).map(Some)
+            }
+            Self::Many(members) => {
+                let key = covered_key(members, signature).ok_or(Refusal::AgentNotCovered)?;
+                match members.get(key) {
+                    Some(ListEntry::Item(item)) => KeyUrl::of(item, allow_http).map(Some),
+                    Some(ListEntry::InnerList(_)) => Err(Refusal::Malformed(NAME)),
+                    None => Err(Refusal::AgentNotCovered),
+                }
+            }
+        }
+    }
+}
+
+/// Returns the key of the covered member that is the signature's own.
+fn covered_key<'s>(members: &'s Dictionary, signature: &'s Signature) -> Option<&'s str> {
+    let covered = signature.covered(NAME);
+    let is_whole = |params: &sfv::Parameters| {
+        params.is_empty() || (params.len() == 1 && params.contains_key("sf"))
+    };
+    let mut keys: Vec<&str> = Vec::new();
+    for params in covered {
+        if is_whole(params) {
+            keys.extend(members.keys().map(|key| key.as_str()));
+        } else if let Some(key) = params.get("key").and_then(BareItem::as_string) {
+            keys.push(key.as_str());
+        }
+    }
+    let label = signature.label.as_str();
+    match keys.as_slice() {
+        keys if keys.contains(&label) => Some(label),
+        [key] => Some(key),
+        _ => None,
+    }
+}
+
+impl KeyUrl {
+    /// Agents of one robot that are asked for a key when the request names none.
+    pub(super) const MOST: usize = 4;
+
+    /// Reads a member: an `https:` URL, and what is there.
+    fn of(item: &Item, allow_http: bool) -> Result<Self, Refusal> {
+        let discovery = match item.params.get("type") {
+            None => Discovery::Directory,
+            Some(BareItem::Token(kind)) => match kind.as_str() {
+                "directory" => Discovery::Directory,
+                "jwks_uri" => Discovery::KeySet,
+                "cimd" => Discovery::Metadata,
+                other => return Err(Refusal::OtherType(shown(other))),
+            },
+            Some(_) => return Err(Refusal::Malformed(NAME)),
+        };
+        let text = item.bare_item.as_string().ok_or(Refusal::Malformed(NAME))?;
+        let text = text.as_str();
+        let refusal = || match discovery {
+            Discovery::Directory => Refusal::NoOrigin(shown(text)),
+            Discovery::KeySet | Discovery::Metadata => Refusal::NoUrl(shown(text)),
+        };
+        Self::parse(text, discovery, allow_http).ok_or_else(refusal)
+    }
+
+    /// Reads a URL; that of a directory has nothing but the origin.
+    pub(super) fn parse(text: &str, discovery: Discovery, allow_http: bool) -> Option<Self> {
+        let mut url = Url::parse(text).ok()?;
+        let is_fetched = url.scheme() == "https" || (allow_http && url.scheme() == "http");
+        let is_anonymous = url.username().is_empty() && url.password().is_none();
+        if !is_fetched || !is_anonymous {
+            return None;
+        }
+        if discovery != Discovery::Directory {
+            url.set_fragment(None);
+            return Some(Self {
+                discovery,
+                url: url.into(),
+            });
+        }
+        let origin = url.origin().ascii_serialization();
+        // Nothing but the origin, so no path, query or fragment.
+        let rest = url.as_str().strip_prefix(origin.as_str())?;
+        (rest == "/").then_some(Self {
+            discovery,
+            url: origin,
+        })
+    }
+
+    /// Returns the directories that the registry knows for a robot.
+    ///
+    /// How keys are had at a URL with a path says the request alone.
+    pub(super) fn all_of(robot: &Robot, allow_http: bool) -> Vec<Self> {
+        let scheme = if allow_http { "http" } else { "https" };
+        let agents = robot.signature_agents.iter().take(Self::MOST);
+        agents
+            .filter_map(|agent| {
+                let url = format!("{scheme}://{agent}");
+                Self::parse(&url, Discovery::Directory, allow_http)
+            })
+            .collect()
+    }
+
+    /// Returns `true` if the registry knows it for a robot.
+    ///
+    /// A host in the registry is that of a directory: nobody but its operator has the
+    /// well-known path, and many may have others. A query has to be the registry's too,
+    /// so that nobody makes us fetch as often as there are queries.
+    pub(super) fn is_of(&self, robot: &Robot) -> bool {
+        let mut known = robot.signature_agents.iter();
+        match self.discovery {
+            Discovery::Directory => known.any(|agent| agent == self.authority()),
+            Discovery::KeySet | Discovery::Metadata => {
+                let (scheme, _) = self.url.split_once("://").unwrap_or_default();
+                known.filter(|agent| agent.contains('/')).any(|agent| {
+                    let known = Url::parse(&format!("{scheme}://{agent}"));
+                    known.is_ok_and(|known| known.as_str() == self.url)
+                })
+            }
+        }
+    }
+
+    /// Returns the host of a directory that may be anybody's: one with a name, at the usual port.
+    ///
+    /// Nobody but who runs a host has its well-known path. Where plain `http:` is allowed,
+    /// for tests, any will do.
+    pub(super) fn host_of_anybody(&self, allow_http: bool) -> Option<&str> {
+        let is_directory = self.discovery == Discovery::Directory;
+        let authority = Some(self.authority()).filter(|_| is_directory)?;
+        let host = authority.split(':').next().filter(|_| allow_http);
+        host.or_else(|| SigningHost::new(authority).is_some().then_some(authority))
+    }
+
+    /// Returns how the keys are had there.
+    pub(super) fn discovery(&self) -> Discovery {
+        self.discovery
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.url
+    }
+
+    /// Returns what stands behind the scheme: of a directory, host and port.
+    fn authority(&self) -> &str {
+        self.url
+            .split_once("://")
+            .map_or(&*self.url, |(_, host)| host)
+    }
+}
+
+impl fmt::Display for KeyUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.url)
+    }
+}

@@ -1,0 +1,262 @@
+//! What of a signature is checked, and in which order.
+
+use super::{
+    SignatureSettings, SignedRequest,
+    agent::{Agents, KeyUrl},
+    base::{Base, signature_bases},
+    directories::{Directories, Lookup},
+    key::Key,
+    possession::Possession,
+    refusal::{Refusal, shown},
+    replay::{Remembered, Used},
+    signature::{Parameters, Signature, signatures},
+    strangers::Strangers,
+};
+use robot_detection_layer::clock::Clock;
+use robot_detection_layer::registry::Robot;
+
+/// What a prover knows.
+#[derive(Debug)]
+pub(super) struct Inner {
+    pub(super) settings: SignatureSettings,
+    pub(super) clock: Clock,
+    pub(super) directories: Directories,
+    pub(super) used: Used,
+    pub(super) strangers: Strangers,
+}
+
+/// Whose signature is looked for.
+#[derive(Clone, Copy)]
+pub(super) enum Whom<'r> {
+    /// That of a robot's agents.
+    Robot(&'r Robot),
+    /// Anybody's who has a directory.
+    Anybody,
+}
+
+/// Where the check of one signature ends.
+pub(super) enum Stop {
+    Refused(Refusal),
+    /// Refused, by a key that the robot's own agent publishes.
+    RefusedByOwnKey(Refusal),
+    Fetch(KeyUrl, String),
+}
+
+impl From<Refusal> for Stop {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+/// A key, and the agent that publishes it.
+struct Found {
+    key: Key,
+    agent: KeyUrl,
+}
+
+impl Inner {
+    /// Returns the host that has signed a request.
+    pub(super) fn signer(&self, request: &SignedRequest<'_>) -> Result<String, Stop> {
+        let (agents, signatures) = read(request)?;
+        let mut refused = None;
+        for signature in &signatures {
+            match self.check(request, Whom::Anybody, &agents, signature) {
+                Ok((agent, _)) => {
+                    let host = agent.host_of_anybody(self.settings.allow_http);
+                    return host.map(str::to_owned).ok_or(Refusal::NoAgent.into());
+                }
+                Err(Stop::Fetch(agent, keyid)) => return Err(Stop::Fetch(agent, keyid)),
+                Err(stop) => refused = refused.or(Some(stop)),
+            }
+        }
+        Err(refused.unwrap_or(Refusal::OtherTag.into()))
+    }
+
+    /// Checks one signature; the agent and a text say whose it is.
+    pub(super) fn check(
+        &self,
+        request: &SignedRequest<'_>,
+        whom: Whom<'_>,
+        agents: &Agents,
+        signature: &Signature,
+    ) -> Result<(KeyUrl, String), Stop> {
+        let parameters = signature.parameters()?;
+        if !signature.covers("@authority") && !signature.covers("@target-uri") {
+            return Err(Refusal::AuthorityNotCovered.into());
+        }
+        let candidates = self.candidates(whom, agents, signature)?;
+        let now_s = self.clock.now_ms().div_euclid(1_000);
+        self.check_times(&parameters, now_s)?;
+        let bases = signature_bases(request, &signature.input)?;
+        let (directories, used) = match whom {
+            Whom::Robot(_) => (&self.directories, &self.used),
+            Whom::Anybody => (&self.strangers.directories, &self.strangers.used),
+        };
+        let found = find(directories, candidates, &parameters.keyid)?;
+        let fitting = self.fitting(&found, &parameters, signature, &bases, now_s);
+        let supposed = fitting
+            .and_then(|fitting| {
+                self.use_up(used, &found.key, &parameters, now_s)
+                    .map(|()| fitting)
+            })
+            .map_err(Stop::RefusedByOwnKey)?;
+        let Found { key, agent } = found;
+        let keyid = shown(&key.keyid);
+        let directory = match key.possession {
+            Possession::Untold => "",
+            Possession::Proven => ", with which its directory is signed too",
+            Possession::Failed => ", whose directory has a signature with it that does not hold",
+        };
+        let signed = format!("signed with the key {keyid} of {agent}{directory}");
+        let text = match supposed {
+            Some(scheme) => {
+                format!("{signed}, for a URL with {scheme}:, which nothing else tells here")
+            }
+            None => signed,
+        };
+        Ok((agent, text))
+    }
+
+    /// Returns the agents whose keys a signature may be with.
+    fn candidates(
+        &self,
+        whom: Whom<'_>,
+        agents: &Agents,
+        signature: &Signature,
+    ) -> Result<Vec<KeyUrl>, Refusal> {
+        let allow_http = self.settings.allow_http;
+        match (whom, agents.covered_by(signature, allow_http)?) {
+            (Whom::Robot(robot), Some(agent)) if agent.is_of(robot) => Ok(vec![agent]),
+            (Whom::Anybody, Some(agent)) if agent.host_of_anybody(allow_http).is_some() => {
+                Ok(vec![agent])
+            }
+            (_, Some(agent)) => Err(Refusal::UnknownAgent(shown(agent.as_str()))),
+            (Whom::Robot(robot), None) => Ok(KeyUrl::all_of(robot, allow_http)),
+            (Whom::Anybody, None) => Err(Refusal::NoAgent),
+        }
+    }
+
+    fn check_times(&self, parameters: &Parameters, now_s: i64) -> Result<(), Refusal> {
+        let skew_s = seconds(self.settings.clock_skew);
+        let max_s = seconds(self.settings.max_lifetime);
+        let &Parameters {
+            created_s,
+            expires_s,
+            ..
+        } = parameters;
+        let lifetime_s = expires_s.saturating_sub(created_s);
+        if lifetime_s <= 0 {
+            return Err(Refusal::NoLifetime);
+        }
+        if lifetime_s > max_s {
+            return Err(Refusal::LongLifetime(lifetime_s, max_s));
+        }
+        let ahead_s = created_s.saturating_sub(now_s);
+        if ahead_s > skew_s {
+            return Err(Refusal::NotYetValid(ahead_s));
+        }
+        let ago_s = now_s.saturating_sub(expires_s);
+        if ago_s > skew_s {
+            return Err(Refusal::Expired(ago_s));
+        }
+        Ok(())
+    }
+
+    /// Tells for which scheme a signature fits, where that had to be supposed.
+    fn fitting(
+        &self,
+        found: &Found,
+        parameters: &Parameters,
+        signature: &Signature,
+        bases: &[Base],
+        now_s: i64,
+    ) -> Result<Option<&'static str>, Refusal> {
+        let key = &found.key;
+        let agent = found.agent.to_string();
+        let keyid = shown(&key.keyid);
+        if key.is_test_key() {
+            return Err(Refusal::TestKey { agent, keyid });
+        }
+        if !key.is_valid(now_s, seconds(self.settings.clock_skew)) {
+            return Err(Refusal::KeyNotValid { agent, keyid });
+        }
+        if let Some(alg) = &parameters.alg
+            && alg != key.algorithm()
+        {
+            let (alg, key) = (shown(alg), key.algorithm());
+            return Err(Refusal::OtherAlgorithm { alg, key });
+        }
+        let fitting = bases
+            .iter()
+            .find(|base| key.verifies(&base.bytes, &signature.bytes));
+        let Some(fitting) = fitting else {
+            let either = match bases {
+                [_] => "",
+                _ => ", neither with https: nor with http:",
+            };
+            return Err(Refusal::WrongSignature {
+                agent,
+                keyid,
+                either,
+            });
+        };
+        Ok(fitting.supposed)
+    }
+
+    /// Remembers a nonce, which is good for one request.
+    ///
+    /// A signature without one holds for its lifetime, and for all that it covers
+    /// (draft-ietf-webbotauth-httpsig-protocol §5.2: the components bind it to an authority).
+    fn use_up(
+        &self,
+        used: &Used,
+        key: &Key,
+        parameters: &Parameters,
+        now_s: i64,
+    ) -> Result<(), Refusal> {
+        let Some(nonce) = &parameters.nonce else {
+            return Ok(());
+        };
+        let skew_s = seconds(self.settings.clock_skew);
+        let until_s = parameters.expires_s.saturating_add(skew_s);
+        match used.remember(&key.keyid, nonce, until_s, now_s) {
+            Remembered::New => Ok(()),
+            Remembered::Known => Err(Refusal::Replayed),
+            Remembered::NoRoom => Err(Refusal::MemoryFull),
+        }
+    }
+}
+
+/// Finds the key in the directory of one of the agents.
+fn find(directories: &Directories, agents: Vec<KeyUrl>, keyid: &str) -> Result<Found, Stop> {
+    let mut refusal = Refusal::NoAgent;
+    for agent in agents {
+        match directories.find(&agent, keyid) {
+            Lookup::Known(key) => return Ok(Found { key, agent }),
+            Lookup::Ask => return Err(Stop::Fetch(agent, keyid.to_owned())),
+            Lookup::Unknown => {
+                refusal = Refusal::UnknownKey {
+                    agent: agent.to_string(),
+                    keyid: shown(keyid),
+                };
+            }
+            Lookup::Unavailable(reason) => {
+                refusal = Refusal::NoDirectory {
+                    agent: agent.to_string(),
+                    reason,
+                };
+            }
+        }
+    }
+    Err(refusal.into())
+}
+
+/// Reads what a request says of its signatures.
+pub(super) fn read(request: &SignedRequest<'_>) -> Result<(Agents, Vec<Signature>), Refusal> {
+    let agents = Agents::read(request.headers)?;
+    Ok((agents, signatures(request.headers)?))
+}
+
+fn seconds(duration: std::time::Duration) -> i64 {
+    i64::try_from(duration.as_secs()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,391 @@
+//! Key directories in memory, and how they get there.
+
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use arc_swap::ArcSwap;
+use http::{HeaderMap, HeaderValue, Method, header};
+use moka::sync::Cache;
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::{
+    sync::{Mutex, Semaphore},
+    time::timeout,
+};
+use url::Url;
+
+use super::{
+    SignatureSettings,
+    agent::{Discovery, KeyUrl},
+    key::{self, Key},
+    possession::{self, Asked},
+    refusal::Refusal,
+};
+use crate::fetch::{DirectAnswer, DirectClient, DirectSettings, FetchError};
+use robot_detection_layer::clock::Clock;
+
+/// Where the keys are, below an origin.
+pub(super) const PATH: &str = "/.well-known/http-message-signatures-directory";
+/// What a directory is served as.
+pub(super) const MEDIA_TYPE: &str = "application/http-message-signatures-directory+json";
+
+/// What other key sets and metadata documents are served as, more or less.
+const JSON: &str = "application/json";
+
+const MAX_BYTES: u64 = 64 * 1024;
+/// Between two fetches of one directory, whatever asks for it.
+const PAUSE_MS: i64 = 60_000;
+/// How long a directory is fresh: at least, unless it says, and at most.
+const MIN_FRESH_S: i64 = 60;
+const USUAL_FRESH_S: i64 = 60 * 60;
+const MAX_FRESH_S: i64 = 24 * 60 * 60;
+/// How long keys are used on while their directory cannot be had.
+const MAX_STALE_MS: i64 = 24 * 60 * 60 * 1_000;
+
+/// Key directories, key sets and metadata documents by their URL.
+#[derive(Debug)]
+pub(super) struct Directories {
+    known: Cache<KeyUrl, Arc<Place>>,
+    fetches: Semaphore,
+    client: OnceLock<DirectClient>,
+    settings: SignatureSettings,
+    clock: Clock,
+}
+
+/// Place of one directory; who fetches holds the lock.
+#[derive(Debug, Default)]
+struct Place {
+    state: ArcSwap<State>,
+    fetching: Mutex<()>,
+}
+
+/// What is known of a directory.
+#[derive(Clone, Debug, Default)]
+struct State {
+    keys: Option<Arc<[Key]>>,
+    fresh_until_ms: i64,
+    tried_ms: Option<i64>,
+    failure: String,
+}
+
+/// Answer from memory.
+#[derive(Debug)]
+pub(super) enum Lookup {
+    /// The directory has the key.
+    Known(Key),
+    /// It was fetched, and does not have the key.
+    Unknown,
+    /// It could not be had just now.
+    Unavailable(String),
+    /// It must be fetched first.
+    Ask,
+}
+
+impl Directories {
+    pub(super) fn new(settings: SignatureSettings, clock: Clock) -> Self {
+        Self {
+            known: Cache::new(settings.max_directories.max(1) as u64),
+            fetches: Semaphore::new(settings.max_fetches.max(1)),
+            client: OnceLock::new(),
+            settings,
+            clock,
+        }
+    }
+
+    /// Looks for a key of a directory, in memory alone.
+    pub(super) fn find(&self, origin: &KeyUrl, keyid: &str) -> Lookup {
+        match self.known.get(origin) {
+            Some(place) => place.state.load().find(keyid, self.clock.now_ms()),
+            None => Lookup::Ask,
+        }
+    }
+
+    /// Fetches a directory, unless somebody else just did.
+    ///
+    /// A failure is remembered as well; keys that are known stay.
+    pub(super) async fn fetch(&self, origin: &KeyUrl, keyid: &str) -> Result<(), Refusal> {
+        let place = self.known.get_with(origin.clone(), Arc::default);
+        let _one_at_a_time = place.fetching.lock().await;
+        let state = place.state.load_full();
+        if !matches!(state.find(keyid, self.clock.now_ms()), Lookup::Ask) {
+            return Ok(());
+        }
+        let waited = timeout(self.settings.fetch_timeout, self.fetches.acquire()).await;
+        let Ok(Ok(_permit)) = waited else {
+            return Err(Refusal::TooManyFetches);
+        };
+        let answer = self.answer(origin).await;
+        let next = state.after(answer, self.clock.now_ms());
+        place.state.store(Arc::new(next));
+        Ok(())
+    }
+
+    #[cfg(test)]
+    pub(super) fn learn(&self, origin: KeyUrl, keys: Vec<Key>) {
+        let state = State::default().after(Ok((keys, MAX_FRESH_S)), self.clock.now_ms());
+        let place = self.known.get_with(origin, Arc::default);
+        place.state.store(Arc::new(state));
+    }
+
+    /// Returns the keys of an agent, and for how many seconds they are fresh.
+    async fn answer(&self, agent: &KeyUrl) -> Result<(Vec<Key>, i64), String> {
+        let parse = |url: &str| Url::parse(url).map_err(|error| error.to_string());
+        let url = parse(agent.as_str())?;
+        match agent.discovery() {
+            Discovery::Directory => {
+                let url = parse(&format!("{agent}{PATH}"))?;
+                self.key_set(&url, Some(MEDIA_TYPE)).await
+            }
+            Discovery::KeySet => self.key_set(&url, None).await,
+            Discovery::Metadata => self.by_metadata(&url).await,
+        }
+    }
+
+    /// Fetches a key set; that of a directory is of one media type.
+    async fn key_set(
+        &self,
+        url: &Url,
+        media_type: Option<&'static str>,
+    ) -> Result<(Vec<Key>, i64), String> {
+        let answer = self.get(url, media_type.unwrap_or(JSON)).await?;
+        if let Some(media_type) = media_type {
+            check_type(&answer, media_type)?;
+        }
+        let mut keys = keys_of(&answer.body)?;
+        let asked = Asked {
+            authority: url.authority(),
+            now_s: self.clock.now_ms().div_euclid(1_000),
+            skew_s: i64::try_from(self.settings.clock_skew.as_secs()).unwrap_or(i64::MAX),
+        };
+        possession::note(&mut keys, &answer.headers, asked);
+        Ok((keys, fresh_s(&text(&answer.headers, header::CACHE_CONTROL))))
+    }
+
+    /// Fetches a metadata document, and the key set that it names, if it has none.
+    async fn by_metadata(&self, url: &Url) -> Result<(Vec<Key>, i64), String> {
+        let answer = self.get(url, JSON).await?;
+        let metadata = Metadata::read(&answer.body, url)?;
+        let fresh_s = fresh_s(&text(&answer.headers, header::CACHE_CONTROL));
+        match metadata {
+            Metadata::Keys(keys) => Ok((keys, fresh_s)),
+            Metadata::KeySet(url) => {
+                let is_fetched = url.scheme() == "https" || self.settings.allow_http;
+                if !is_fetched || !matches!(url.scheme(), "https" | "http") {
+                    return Err("its jwks_uri is no https URL".to_owned());
+                }
+                let (keys, set_fresh_s) = self.key_set(&url, None).await?;
+                Ok((keys, fresh_s.min(set_fresh_s)))
+            }
+        }
+    }
+
+    async fn get(&self, url: &Url, media_type: &'static str) -> Result<DirectAnswer, String> {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::ACCEPT, HeaderValue::from_static(media_type));
+        let client = self.client().map_err(|error| error.to_string())?;
+        let answer = client.send(Method::GET, url, headers).await;
+        let answer = answer.map_err(|error| error.to_string())?;
+        if answer.status == 200 {
+            Ok(answer)
+        } else {
+            Err(format!(
+                "it answered {}, and only 200 counts",
+                answer.status
+            ))
+        }
+    }
+
+    /// Returns the client; a machine without root certificates serves without it.
+    fn client(&self) -> Result<&DirectClient, FetchError> {
+        if let Some(client) = self.client.get() {
+            return Ok(client);
+        }
+        let limit = self.settings.fetch_timeout.max(Duration::from_millis(1));
+        let client = DirectClient::new(DirectSettings {
+            connect_timeout: limit,
+            idle_timeout: limit,
+            timeout: limit,
+            max_body_bytes: MAX_BYTES,
+            is_public_only: !self.settings.allow_private_networks,
+            ..DirectSettings::default()
+        })?;
+        Ok(self.client.get_or_init(|| client))
+    }
+}
+
+impl State {
+    fn find(&self, keyid: &str, now_ms: i64) -> Lookup {
+        let was_just_tried = self
+            .tried_ms
+            .is_some_and(|tried| now_ms.saturating_sub(tried) < PAUSE_MS);
+        if !was_just_tried && now_ms >= self.fresh_until_ms {
+            return Lookup::Ask;
+        }
+        let Some(keys) = &self.keys else {
+            return Lookup::Unavailable(self.failure.clone());
+        };
+        match keys.iter().find(|key| key.keyid == keyid) {
+            Some(key) => Lookup::Known(key.clone()),
+            None if !was_just_tried => Lookup::Ask,
+            None if self.failure.is_empty() => Lookup::Unknown,
+            None => Lookup::Unavailable(self.failure.clone()),
+        }
+    }
+
+    /// Returns what is known after a fetch.
+    ///
+    /// Keys that a directory no longer has are gone; a directory that could
+    /// not be had says nothing about its keys, which are used on for a day.
+    fn after(&self, answer: Result<(Vec<Key>, i64), String>, now_ms: i64) -> Self {
+        match answer {
+            Ok((keys, fresh_s)) => Self {
+                keys: Some(keys.into()),
+                fresh_until_ms: now_ms.saturating_add(fresh_s.saturating_mul(1_000)),
+                tried_ms: Some(now_ms),
+                failure: String::new(),
+            },
+            Err(failure) => {
+                let stale_until_ms = self.fresh_until_ms.saturating_add(MAX_STALE_MS);
+                Self {
+                    keys: self.keys.clone().filter(|_| now_ms < stale_until_ms),
+                    fresh_until_ms: self.fresh_until_ms,
+                    tried_ms: Some(now_ms),
+                    failure,
+                }
+            }
+        }
+    }
+}
+
+/// Client ID Metadata Document of a robot, of which the keys are looked at alone.
+enum Metadata {
+    Keys(Vec<Key>),
+    KeySet(Url),
+}
+
+#[derive(Deserialize)]
+struct MetadataJson {
+    client_id: Option<String>,
+    jwks: Option<Value>,
+    jwks_uri: Option<String>,
+}
+
+impl Metadata {
+    /// Reads a document that came from a URL (draft-meunier-webbotauth-registry).
+    fn read(json: &[u8], url: &Url) -> Result<Self, String> {
+        let json: MetadataJson = serde_json::from_slice(json)
+            .map_err(|_| "it is no metadata document of a client".to_owned())?;
+        if json.client_id.as_deref() != Some(url.as_str()) {
+            return Err("its client_id is not its own URL".to_owned());
+        }
+        match (json.jwks, json.jwks_uri) {
+            (Some(_), Some(_)) => Err("it has both jwks and jwks_uri".to_owned()),
+            (None, None) => Err("it has neither jwks nor jwks_uri".to_owned()),
+            (Some(keys), None) => keys_of(keys.to_string().as_bytes()).map(Self::Keys),
+            (None, Some(url)) => match Url::parse(&url) {
+                Ok(url) => Ok(Self::KeySet(url)),
+                Err(_) => Err("its jwks_uri is no https URL".to_owned()),
+            },
+        }
+    }
+}
+
+fn keys_of(json: &[u8]) -> Result<Vec<Key>, String> {
+    key::keys(json).ok_or_else(|| format!("it is no set of at most {} keys", key::MAX_KEYS))
+}
+
+fn check_type(answer: &DirectAnswer, media_type: &str) -> Result<(), String> {
+    let kind = text(&answer.headers, header::CONTENT_TYPE);
+    let essence = kind.split(';').next().unwrap_or_default().trim();
+    if essence.eq_ignore_ascii_case(media_type) {
+        Ok(())
+    } else {
+        Err(format!("it is not served as {media_type}"))
+    }
+}
+
+fn text(headers: &HeaderMap, name: header::HeaderName) -> String {
+    let lines = headers.get_all(name);
+    let lines: Vec<_> = lines.iter().filter_map(|it| it.to_str().ok()).collect();
+    lines.join(", ")
+}
+
+/// Returns the seconds for which `Cache-Control` lets an answer be used, within our bounds.
+fn fresh_s(cache_control: &str) -> i64 {
+    let mut fresh = USUAL_FRESH_S;
+    for directive in cache_control.split(',') {
+        let (name, value) = directive.split_once('=').unwrap_or((directive, ""));
+        match name.trim().to_ascii_lowercase().as_str() {
+            "no-store" | "no-cache" => return MIN_FRESH_S,
+            "max-age" => {
+                let value = value.trim().trim_matches('"');
+                let is_number = !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit());
+                // A number too large for us is a long time.
+                if is_number {
+                    fresh = value.parse().unwrap_or(MAX_FRESH_S);
+                }
+            }
+            _ => {}
+        }
+    }
+    fresh.clamp(MIN_FRESH_S, MAX_FRESH_S)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key() -> Key {
+        Key::ed25519(&[7; 32])
+    }
+
+    #[test]
+    fn freshness_has_bounds() {
+        for (cache_control, seconds) in [
+            ("", USUAL_FRESH_S),
+            ("public", USUAL_FRESH_S),
+            ("max-age=x", USUAL_FRESH_S),
+            ("max-age=0", MIN_FRESH_S),
+            ("no-store", MIN_FRESH_S),
+            ("public, Max-Age=\"600\"", 600),
+            ("max-age=99999999999999999999999", MAX_FRESH_S),
+        ] {
+            assert_eq!(fresh_s(cache_control), seconds, "{cache_control}");
+        }
+    }
+
+    #[test]
+    fn keys_outlive_a_failure_and_not_a_removal() {
+        let key = key();
+        let find = |state: &State, now_s: i64| state.find(&key.keyid, now_s * 1_000);
+        let known = State::default().after(Ok((vec![key.clone()], 600)), 0);
+        assert!(matches!(find(&known, 599), Lookup::Known(_)));
+        assert!(matches!(find(&known, 600), Lookup::Ask));
+        let failed = known.after(Err("gone".to_owned()), 600_000);
+        assert!(matches!(find(&failed, 659), Lookup::Known(_)));
+        assert!(matches!(find(&failed, 660), Lookup::Ask));
+        let late_s = 600 + MAX_STALE_MS / 1_000;
+        let late = failed.after(Err("gone".to_owned()), late_s * 1_000);
+        assert!(matches!(find(&late, late_s), Lookup::Unavailable(why) if why == "gone"));
+        let removed = known.after(Ok((Vec::new(), 600)), 600_000);
+        assert!(matches!(find(&removed, 600), Lookup::Unknown));
+    }
+
+    #[test]
+    fn an_unknown_key_is_asked_for_once_a_minute() {
+        let known = State::default().after(Ok((vec![key()], 3_600)), 0);
+        assert!(matches!(known.find("other", 59_999), Lookup::Unknown));
+        assert!(matches!(known.find("other", 60_000), Lookup::Ask));
+        let failed = known.after(Err("gone".to_owned()), 60_000);
+        assert!(matches!(
+            failed.find("other", 60_001),
+            Lookup::Unavailable(_)
+        ));
+        assert!(matches!(
+            failed.find(&key().keyid, 60_001),
+            Lookup::Known(_)
+        ));
+    }
+}

@@ -1,0 +1,218 @@
+//! The check of a request's signature.
+
+use std::sync::Arc;
+
+use http::HeaderMap;
+
+use super::{
+    SignatureSettings, SignedRequest,
+    agent::{Agents, KeyUrl},
+    check::{Inner, Stop, Whom, read},
+    directories::Directories,
+    refusal::Refusal,
+    replay::Used,
+    signature::{MAX_SIGNATURES, Parameters, Signature, signatures},
+    strangers::Strangers,
+};
+use crate::verify::{Evidence, Finding, Method};
+use robot_detection_layer::clock::Clock;
+use robot_detection_layer::registry::Robot;
+
+/// Method that proves a robot by the signature of its request.
+///
+/// Clones share key directories and the memory of used signatures.
+#[derive(Clone, Debug)]
+pub struct SignatureProver {
+    inner: Arc<Inner>,
+}
+
+impl SignatureProver {
+    /// Creates a prover that knows no key yet.
+    #[must_use]
+    pub fn new(settings: SignatureSettings, clock: Clock) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                directories: Directories::new(settings.clone(), clock.clone()),
+                used: Used::new(settings.max_remembered),
+                strangers: Strangers::new(&settings, clock.clone()),
+                settings,
+                clock,
+            }),
+        }
+    }
+
+    /// Tells whether a request carries a signature; cheap, for every request.
+    #[must_use]
+    pub fn is_signed(headers: &HeaderMap) -> bool {
+        headers.contains_key("signature-input")
+    }
+
+    /// Returns `true` if a signature of a request is for that request alone: it has a nonce.
+    #[must_use]
+    pub fn is_for_one_request(headers: &HeaderMap) -> bool {
+        signatures(headers).is_ok_and(|signatures| signatures.iter().any(Signature::has_nonce))
+    }
+
+    /// Returns `true` if a signature of a request has a nonce that was used before.
+    ///
+    /// It is for requests that were not verified: of one that was, its own nonce is known.
+    #[must_use]
+    pub fn is_replay(&self, headers: &HeaderMap) -> bool {
+        let now_s = self.inner.clock.now_ms().div_euclid(1_000);
+        let is_known = |signature: &Signature| {
+            let parameters = signature.parameters();
+            parameters.is_ok_and(|Parameters { keyid, nonce, .. }| {
+                nonce.is_some_and(|nonce| self.inner.used.knows(&keyid, &nonce, now_s))
+            })
+        };
+        signatures(headers).is_ok_and(|signatures| signatures.iter().any(is_known))
+    }
+
+    /// Looks at a signature; fetches the key directory where it must.
+    ///
+    /// Each request is to be asked about once: a second time its nonce is one that was
+    /// used before.
+    pub async fn prove(&self, request: &SignedRequest<'_>, robot: &Robot) -> Finding {
+        // One fetch for each signature and each agent that may have its key.
+        for _ in 0..=MAX_SIGNATURES * KeyUrl::MOST {
+            match self.look(request, robot) {
+                Ok(finding) => return finding,
+                Err((origin, keyid)) => {
+                    let fetched = self.inner.directories.fetch(&origin, &keyid).await;
+                    if let Err(refusal) = fetched {
+                        return nothing(&refusal);
+                    }
+                }
+            }
+        }
+        nothing(&Refusal::TooManyFetches)
+    }
+
+    /// Looks at a signature without any I/O; `None` where a directory must be fetched first.
+    #[must_use]
+    pub fn prove_now(&self, request: &SignedRequest<'_>, robot: &Robot) -> Option<Finding> {
+        self.look(request, robot).ok()
+    }
+
+    /// Returns the host that has signed a request, whoever it is, or why nobody is known to
+    /// have; without any I/O, `None` where its key directory must be fetched first.
+    ///
+    /// Each request is to be asked about once, as with [`prove`](Self::prove).
+    #[must_use]
+    pub fn signer_now(&self, request: &SignedRequest<'_>) -> Option<Result<String, String>> {
+        match self.inner.signer(request) {
+            Ok(host) => Some(Ok(host)),
+            Err(Stop::Refused(refusal) | Stop::RefusedByOwnKey(refusal)) => {
+                Some(Err(refusal.to_string()))
+            }
+            Err(Stop::Fetch(..)) => None,
+        }
+    }
+
+    /// Returns the fetch of the key directory that a request asks for, where it is to be had now.
+    ///
+    /// It is not where it is under way, or where many were fetched in this minute.
+    #[must_use]
+    pub fn fetch_of_signer(
+        &self,
+        request: &SignedRequest<'_>,
+    ) -> Option<impl Future<Output = ()> + Send + use<>> {
+        let Err(Stop::Fetch(agent, keyid)) = self.inner.signer(request) else {
+            return None;
+        };
+        if !self.inner.strangers.begin(&agent) {
+            return None;
+        }
+        let inner = Arc::clone(&self.inner);
+        let fetching = Fetching { inner, agent };
+        Some(async move {
+            let Fetching { inner, agent } = &fetching;
+            // What fails is remembered there.
+            let _ = inner.strangers.directories.fetch(agent, &keyid).await;
+        })
+    }
+
+    /// Puts the directory of somebody who is not listed into memory.
+    #[cfg(test)]
+    pub(crate) fn learn_stranger(&self, agent: &str, jwks: &str) {
+        use super::{agent::Discovery, key};
+        let origin = KeyUrl::parse(agent, Discovery::Directory, true).unwrap();
+        let keys = key::keys(jwks.as_bytes()).unwrap();
+        self.inner.strangers.directories.learn(origin, keys);
+    }
+
+    /// Puts a directory into memory.
+    #[cfg(test)]
+    pub(super) fn learn(&self, agent: &str, keys: Vec<super::key::Key>) {
+        use super::agent::Discovery;
+        let origin = KeyUrl::parse(agent, Discovery::Directory, true).unwrap();
+        self.inner.directories.learn(origin, keys);
+    }
+
+    /// Looks at each signature; the error is the directory that must be fetched first.
+    fn look(
+        &self,
+        request: &SignedRequest<'_>,
+        robot: &Robot,
+    ) -> Result<Finding, (KeyUrl, String)> {
+        let allow_http = self.inner.settings.allow_http;
+        let (agents, signatures) = match read(request) {
+            Ok(read) => read,
+            Err(refusal) => {
+                let agents = Agents::read(request.headers);
+                let is_own = agents.is_ok_and(|it| it.name_one_of(robot, allow_http));
+                return Ok(refused(&refusal, is_own));
+            }
+        };
+        let is_own = agents.name_one_of(robot, allow_http);
+        let mut worst = None;
+        for signature in &signatures {
+            let whom = Whom::Robot(robot);
+            let finding = match self.inner.check(request, whom, &agents, signature) {
+                Ok((_, text)) => {
+                    return Ok(Finding::Confirmed(Evidence::new(Method::WebBotAuth, text)));
+                }
+                Err(Stop::Fetch(origin, keyid)) => return Err((origin, keyid)),
+                Err(Stop::Refused(refusal)) => refused(&refusal, is_own),
+                Err(Stop::RefusedByOwnKey(refusal)) => refused(&refusal, true),
+            };
+            // A signature that was good once is the robot's, whatever else stands beside it.
+            let is_kept = matches!(
+                (&worst, &finding),
+                (Some(Finding::Replayed(_)), _)
+                    | (Some(Finding::Contradicted(_)), Finding::Nothing(_))
+            );
+            if !is_kept {
+                worst = Some(finding);
+            }
+        }
+        Ok(worst.unwrap_or_else(|| nothing(&Refusal::OtherTag)))
+    }
+}
+
+/// Fetch of a stranger's directory; it has ended when this is dropped.
+struct Fetching {
+    inner: Arc<Inner>,
+    agent: KeyUrl,
+}
+
+impl Drop for Fetching {
+    fn drop(&mut self) {
+        self.inner.strangers.end(&self.agent);
+    }
+}
+
+fn refused(refusal: &Refusal, names_own_agent: bool) -> Finding {
+    if *refusal == Refusal::Replayed {
+        return Finding::Replayed(Evidence::new(Method::WebBotAuth, refusal.to_string()));
+    }
+    if names_own_agent && refusal.is_of_sender() {
+        let text = refusal.to_string();
+        return Finding::Contradicted(Evidence::new(Method::WebBotAuth, text));
+    }
+    nothing(refusal)
+}
+
+fn nothing(refusal: &Refusal) -> Finding {
+    Finding::Nothing(Evidence::new(Method::WebBotAuth, refusal.to_string()))
+}

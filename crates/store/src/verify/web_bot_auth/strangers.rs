@@ -1,0 +1,107 @@
+//! Those who sign, and of whom the registry knows nothing.
+//!
+//! Their key directories and nonces are kept apart from those of listed robots, so that
+//! nobody pushes these out of memory by signing under many names.
+
+use std::{
+    collections::HashSet,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use super::{SignatureSettings, agent::KeyUrl, directories::Directories, replay::Used};
+use robot_detection_layer::clock::Clock;
+
+/// Directories that are kept.
+const MAX_DIRECTORIES: usize = 256;
+/// Nonces that are remembered.
+const MAX_REMEMBERED: usize = 1 << 14;
+/// Directories that are fetched at once.
+const MAX_FETCHES: usize = 2;
+/// Directories that a minute's requests may have fetched: a signature names any host.
+const FETCHES_A_MINUTE: u32 = 20;
+
+const MINUTE_MS: i64 = 60_000;
+
+/// What is remembered of them.
+#[derive(Debug)]
+pub(super) struct Strangers {
+    pub(super) directories: Directories,
+    pub(super) used: Used,
+    begun: Mutex<Begun>,
+    clock: Clock,
+}
+
+/// Fetches of the minute, and those that have not ended.
+#[derive(Debug, Default)]
+struct Begun {
+    under_way: HashSet<KeyUrl>,
+    minute: i64,
+    count: u32,
+}
+
+impl Strangers {
+    pub(super) fn new(settings: &SignatureSettings, clock: Clock) -> Self {
+        let apart = SignatureSettings {
+            max_directories: MAX_DIRECTORIES,
+            max_fetches: MAX_FETCHES,
+            ..settings.clone()
+        };
+        Self {
+            directories: Directories::new(apart, clock.clone()),
+            used: Used::new(MAX_REMEMBERED),
+            begun: Mutex::default(),
+            clock,
+        }
+    }
+
+    /// Tells whether a directory is to be fetched now: nobody else does, and the minute has room.
+    pub(super) fn begin(&self, agent: &KeyUrl) -> bool {
+        let minute = self.clock.now_ms().div_euclid(MINUTE_MS);
+        let mut begun = self.begun();
+        if begun.minute != minute {
+            (begun.minute, begun.count) = (minute, 0);
+        }
+        if begun.count >= FETCHES_A_MINUTE || begun.under_way.contains(agent) {
+            return false;
+        }
+        begun.count += 1;
+        begun.under_way.insert(agent.clone())
+    }
+
+    /// Says that a fetch has ended.
+    pub(super) fn end(&self, agent: &KeyUrl) {
+        self.begun().under_way.remove(agent);
+    }
+
+    fn begun(&self) -> MutexGuard<'_, Begun> {
+        // Each change is whole; what a panic left is as good as before.
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::verify::web_bot_auth::agent::Discovery;
+
+    fn agent(number: u32) -> KeyUrl {
+        let url = format!("https://agent{number}.example");
+        KeyUrl::parse(&url, Discovery::Directory, false).unwrap()
+    }
+
+    #[test]
+    fn nobody_has_us_fetch_at_will() {
+        let clock = Clock::manual(1_800_000_000_000);
+        let strangers = Strangers::new(&SignatureSettings::default(), clock.clone());
+        assert!(strangers.begin(&agent(0)));
+        assert!(!strangers.begin(&agent(0)), "it is under way");
+        strangers.end(&agent(0));
+        let begun = (0..100).filter(|number| strangers.begin(&agent(*number)));
+        assert_eq!(begun.count(), 19);
+        clock.advance(Duration::from_mins(1));
+        assert!(!strangers.begin(&agent(1)), "it is under way still");
+        assert!(strangers.begin(&agent(50)));
+    }
+}

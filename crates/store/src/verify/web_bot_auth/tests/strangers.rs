@@ -1,0 +1,116 @@
+//! Whom the registry does not know, by a signature that holds.
+
+use std::time::Duration;
+
+use http::{HeaderMap, Method};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use url::Url;
+
+use super::get;
+use crate::verify::web_bot_auth::{SignatureProver, SignatureSettings, SignedRequest, Signer};
+use crate::verify::{ClaimedRequest, Methods, Verifier};
+use robot_detection_layer::clock::Clock;
+use robot_detection_layer::detect::{Claim, Detector};
+
+const NOW_MS: i64 = 1_800_000_000_000;
+
+/// Signs a request for `https://www.example.com/` as the robot of an agent.
+fn signed(directory: &std::path::Path, agent: &str, clock: &Clock) -> (Signer, HeaderMap) {
+    let signer = Signer::open(&directory.join("robot.key"), agent, clock.clone()).unwrap();
+    let mut headers = HeaderMap::new();
+    let url = Url::parse("https://www.example.com/").unwrap();
+    signer.sign(&Method::GET, &url, &mut headers);
+    (signer, headers)
+}
+
+fn prover(clock: &Clock) -> SignatureProver {
+    SignatureProver::new(SignatureSettings::default(), clock.clone())
+}
+
+fn request(headers: &HeaderMap) -> SignedRequest<'_> {
+    SignedRequest {
+        authority: "www.example.com",
+        ..get(headers, "/")
+    }
+}
+
+#[test]
+fn who_signs_is_the_host_of_the_directory_and_nobody_else() {
+    let directory = tempfile::tempdir().unwrap();
+    let clock = Clock::manual(NOW_MS);
+    let (signer, headers) = signed(directory.path(), "https://agent.example", &clock);
+    let keys = String::from_utf8(signer.directory().into_body().to_vec()).unwrap();
+    let prover = prover(&clock);
+    assert_eq!(
+        prover.signer_now(&request(&headers)),
+        None,
+        "it is to be fetched"
+    );
+    prover.learn_stranger("https://agent.example", &keys);
+    let host = Some(Ok("agent.example".to_owned()));
+    assert_eq!(prover.signer_now(&request(&headers)), host);
+    let again = prover.signer_now(&request(&headers)).unwrap().unwrap_err();
+    assert_eq!(again, "the signature's nonce was used before");
+
+    let (_, mut forged) = signed(directory.path(), "https://agent.example", &clock);
+    forged.insert(
+        "signature-agent",
+        "sig1=\"https://other.example\"".parse().unwrap(),
+    );
+    prover.learn_stranger("https://other.example", &keys);
+    let refused = prover.signer_now(&request(&forged)).unwrap();
+    assert!(
+        refused.unwrap_err().contains("does not fit"),
+        "another's agent"
+    );
+    let (_, late) = signed(directory.path(), "https://agent.example", &clock);
+    clock.advance(Duration::from_mins(10));
+    assert!(prover.signer_now(&request(&late)).unwrap().is_err());
+}
+
+#[test]
+fn no_directory_is_asked_that_is_not_a_host_s_own() {
+    let directory = tempfile::tempdir().unwrap();
+    let clock = Clock::manual(NOW_MS);
+    for agent in [
+        "https://192.0.2.1",
+        "https://[2001:db8::1]",
+        "https://localhost",
+        "https://agent.example:8443",
+    ] {
+        let (_, headers) = signed(directory.path(), agent, &clock);
+        let refused = prover(&clock).signer_now(&request(&headers));
+        assert!(matches!(refused, Some(Err(_))), "{agent}: {refused:?}");
+    }
+}
+
+#[test]
+fn the_verifier_names_whose_signature_holds() {
+    let directory = tempfile::tempdir().unwrap();
+    let clock = Clock::manual(NOW_MS);
+    let agent = "https://agent.example";
+    let (signer, headers) = signed(directory.path(), agent, &clock);
+    let keys = String::from_utf8(signer.directory().into_body().to_vec()).unwrap();
+    let prover = prover(&clock);
+    let methods = Methods {
+        web_bot_auth: Some(prover.clone()),
+        ..Methods::default()
+    };
+    let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+    let verifier = Verifier::new(methods, clock, tasks, stop);
+    let detector = Detector::new([]).unwrap().recognise_unlisted(true);
+    let claim = detector.claim_signed(b"", [&b"sig1=\"https://agent.example\""[..]]);
+    let claim = claim.unwrap();
+    assert!(matches!(claim, Claim::Signed(_)));
+    let uri = "https://www.example.com/".parse().unwrap();
+    let asked = ClaimedRequest::new(&claim, None, &Method::GET, &uri, &headers).scheme("https");
+    assert_eq!(verifier.signer(&asked), None);
+    prover.learn_stranger(agent, &keys);
+    let name = verifier.signer(&asked).unwrap();
+    assert_eq!(name.host(), Some("agent.example"));
+    assert_eq!(
+        verifier.signer(&asked),
+        None,
+        "a nonce is good for one request"
+    );
+}
