@@ -45,7 +45,7 @@ impl Visitor {
         }
     }
 
-    /// Tells whether a form with this token was made for the visitor.
+    /// Returns `true` if a form with this token was made for the visitor.
     pub(super) fn accepts(&self, token: &str) -> bool {
         match self {
             Self::Session { csrf } => is_equal(csrf.as_bytes(), token.as_bytes()),
@@ -77,7 +77,7 @@ pub(super) async fn gate(
     response
 }
 
-/// Tells whether a request for JSON brings a bearer token.
+/// Returns `true` if a request for JSON brings a bearer token.
 pub(super) fn has_bearer(place: &Place, headers: &HeaderMap) -> bool {
     place.is_api() && bearer(headers).is_some()
 }

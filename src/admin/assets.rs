@@ -78,7 +78,7 @@ fn asset(name: &str) -> Option<&'static Asset> {
     ASSETS.iter().find(|asset| asset.name == name)
 }
 
-/// Tells whether the client has the content already (RFC 9110 §13.1.2).
+/// Returns `true` if the client has the content already (RFC 9110 §13.1.2).
 fn is_known(headers: &HeaderMap, etag: &str) -> bool {
     headers
         .get_all(header::IF_NONE_MATCH)

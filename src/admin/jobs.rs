@@ -120,7 +120,7 @@ pub(super) fn start(
     Ok(())
 }
 
-/// Tells whether some refresh of this process is under way, whoever started it.
+/// Returns `true` if some refresh of this process is under way, whoever started it.
 pub(super) fn is_busy(progress: &Progress) -> bool {
     !matches!(progress, Progress::Idle | Progress::Done { .. })
 }

@@ -156,7 +156,7 @@ impl Page {
         &self.place.root
     }
 
-    /// Tells whether somebody can log out.
+    /// Returns `true` if somebody can log out.
     pub(super) fn has_session(&self) -> bool {
         self.csrf.is_some()
     }
@@ -166,7 +166,7 @@ impl Page {
         format!("{}{}", self.place.root, assets::link(name))
     }
 
-    /// Tells whether a navigation entry leads to this page or the one above.
+    /// Returns `true` if a navigation entry leads to this page or the one above.
     pub(super) fn is_below(&self, entry: &str) -> bool {
         let path = self.place.path().trim_start_matches('/');
         let first = path.split('/').next().unwrap_or_default();

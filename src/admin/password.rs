@@ -61,7 +61,7 @@ pub fn hash_password(password: &str) -> Result<String, PasswordError> {
         .map_err(|error| PasswordError(error.to_string()))
 }
 
-/// Tells whether a password is the one that was hashed.
+/// Returns `true` if a password is the one that was hashed.
 pub(crate) fn verify_password(password: &str, hash: &str) -> bool {
     password.len() <= MAX_PASSWORD_BYTES
         && PasswordHash::new(hash).is_ok_and(|hash| {

@@ -62,7 +62,7 @@ impl Reloads {
         self.inner.last.borrow().clone()
     }
 
-    /// Tells whether anybody reloads.
+    /// Returns `true` if anybody reloads.
     pub(super) fn is_served(&self) -> bool {
         self.inner.is_served.load(Ordering::Relaxed)
     }

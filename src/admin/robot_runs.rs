@@ -135,12 +135,12 @@ impl RobotRuns {
         self.sites().heavens.get(site).cloned()
     }
 
-    /// Asks for a run of a site; tells whether such runs are offered.
+    /// Asks for a run of a site; returns whether such runs are offered.
     pub(super) fn ask(&self, site: &str) -> bool {
         self.ask_and(site, false)
     }
 
-    /// Asks to put the results that are held back in force; tells whether this process can.
+    /// Asks to put the results that are held back in force; returns whether this process can.
     pub(super) fn ask_to_accept(&self, site: &str) -> bool {
         self.ask_and(site, true)
     }
@@ -170,7 +170,7 @@ impl RobotRuns {
         self.sites().robots.get(site).cloned()
     }
 
-    /// Tells whether a run is asked for that has not ended; pages wait for it to be seen.
+    /// Returns `true` if a run is asked for that has not ended; pages wait for it to be seen.
     pub(super) fn is_wanted(&self, site: &str) -> bool {
         let known = self.sites();
         let is_under_way = |ended: &u64| known.ended(site) == Some(*ended);

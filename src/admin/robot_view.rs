@@ -152,7 +152,7 @@ pub(super) fn hours_link(id: &str) -> String {
     format!("verification?robot={}", encode(id))
 }
 
-/// Tells whether a link leads to the web: no `javascript:`, no `data:`.
+/// Returns `true` if a link leads to the web: no `javascript:`, no `data:`.
 pub(super) fn is_web_link(url: &str) -> bool {
     let lower = url.get(..8).unwrap_or(url).to_ascii_lowercase();
     (lower.starts_with("http://") || lower.starts_with("https://"))

@@ -167,7 +167,7 @@ impl AdminSite {
         (self.front)()
     }
 
-    /// Tells whether it is reached by a host, whatever the path.
+    /// Returns `true` if it is reached by a host, whatever the path.
     pub(super) fn is_at(&self, host: &str) -> bool {
         let host = match host.rsplit_once(':') {
             Some((name, port)) if port.bytes().all(|octet| octet.is_ascii_digit()) => name,

@@ -114,7 +114,7 @@ fn in_memory(state: &AdminState) -> Vec<SourceView> {
     names(&specs, &counts).into_iter().map(view).collect()
 }
 
-/// Tells whether nothing but the bundled registry has come in yet.
+/// Returns `true` if nothing but the bundled registry has come in yet.
 pub(super) fn is_bundled_only(views: &[SourceView]) -> bool {
     let has_robots = |view: &SourceView| view.robots() > 0;
     views.iter().any(SourceView::is_refreshable)

@@ -144,7 +144,7 @@ impl MadePages {
         }
     }
 
-    /// Tells whether robots are redirected to the page made from the one they asked for.
+    /// Returns `true` if robots are redirected to the page made from the one they asked for.
     pub(super) fn are_redirected_to(&self) -> bool {
         self.are_redirected_to
     }
@@ -198,7 +198,7 @@ impl MadePages {
             .collect()
     }
 
-    /// Tells whether published pages have Markdown renditions beside them.
+    /// Returns `true` if published pages have Markdown renditions beside them.
     pub(super) fn negotiates(&self) -> bool {
         matches!(&self.source, Source::Files(pages) if pages.is_published())
     }

@@ -54,7 +54,7 @@ struct Away {
     reason: String,
 }
 
-/// Tells whether a request is for operations and comes straight from this machine.
+/// Returns `true` if a request is for operations and comes straight from this machine.
 ///
 /// A proxy on the same machine may pass requests on without a word of it; the
 /// host that its visitors ask for is not this machine's own name.

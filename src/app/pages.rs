@@ -99,7 +99,7 @@ impl Heaven {
         self.redirected_to().cloned()
     }
 
-    /// Tells whether a path is robot heaven or below it.
+    /// Returns `true` if a path is robot heaven or below it.
     pub(super) fn contains(&self, path: &str) -> bool {
         path.starts_with(&self.path) || self.path.strip_suffix('/') == Some(path)
     }

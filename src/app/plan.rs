@@ -108,7 +108,7 @@ impl Plan {
         Ok(Self { common, sites })
     }
 
-    /// Tells whether the demonstration site is served.
+    /// Returns `true` if the demonstration site is served.
     pub(super) fn is_demo(&self) -> bool {
         let mut targets = self.sites.iter().map(|site| &site.target);
         targets.any(|target| matches!(target, Target::Demo))

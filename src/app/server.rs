@@ -91,7 +91,7 @@ impl ServerSettings {
         })
     }
 
-    /// Tells whether the demonstration site is served.
+    /// Returns `true` if the demonstration site is served.
     #[must_use]
     pub fn is_demo(&self) -> bool {
         self.plan.is_demo()

@@ -212,7 +212,7 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-/// Tells whether a path is `prefix` or below it.
+/// Returns `true` if a path is `prefix` or below it.
 pub(super) fn is_below(path: &[u8], prefix: &[u8]) -> bool {
     let rest = path.strip_prefix(prefix);
     rest.is_some_and(|rest| matches!(rest.first(), None | Some(b'/')))

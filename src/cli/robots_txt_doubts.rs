@@ -74,7 +74,7 @@ fn without_effect(settings: &Settings) -> Vec<String> {
 
 const NO_UPSTREAM: &str = "WHERE is merge, but there is no upstream to merge with: the settings are served alone; set server.upstream, or write settings";
 
-/// Tells whether a key says something about what is served so.
+/// Returns `true` if a key says something about what is served so.
 fn has_effect(key: &str, serve: &str) -> bool {
     match serve {
         "pass" => false,

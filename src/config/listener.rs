@@ -77,7 +77,7 @@ impl ListenerSettings {
         Ok(listener)
     }
 
-    /// Tells whether both are the same, wherever they stand.
+    /// Returns `true` if both are the same, wherever they stand.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         let what = |listener: &Self| Self {
             origin: String::new(),
@@ -114,7 +114,7 @@ impl ListenerSettings {
 }
 
 impl CertificateSettings {
-    /// Tells whether both are the same, wherever they stand.
+    /// Returns `true` if both are the same, wherever they stand.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         let what = |certificate: &Self| Self {
             origin: String::new(),

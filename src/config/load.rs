@@ -274,7 +274,7 @@ impl Tables {
     }
 }
 
-/// Puts what is running in place of what is wanted; tells whether that is the same.
+/// Puts what is running in place of what is wanted; returns whether that is the same.
 fn keep_table<T: Clone>(
     wanted: &mut Vec<T>,
     running: &[T],

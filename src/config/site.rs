@@ -58,7 +58,7 @@ pub(super) struct SiteParts {
 }
 
 impl Key {
-    /// Tells whether a `[[site]]` may set it for itself.
+    /// Returns `true` if a `[[site]]` may set it for itself.
     ///
     /// Everything about the upstream is of a site, whatever follows
     /// `server.upstream` in its name.
@@ -193,7 +193,7 @@ impl SiteParts {
         }
     }
 
-    /// Tells whether a `[[robots_txt.host]]` is about a host of this site.
+    /// Returns `true` if a `[[robots_txt.host]]` is about a host of this site.
     fn is_about(&self, table: &RobotsTxtHostSettings) -> bool {
         let names = table.hosts.iter().chain(&table.main_mirror);
         names
@@ -233,7 +233,7 @@ fn without_port(name: &str) -> &str {
     }
 }
 
-/// Tells whether a name is a host of a site, or one of those that its pattern stands for.
+/// Returns `true` if a name is a host of a site, or one of those that its pattern stands for.
 fn is_of(name: &str, host: &str) -> bool {
     match host.strip_prefix('*') {
         None => name.eq_ignore_ascii_case(host),

@@ -158,7 +158,7 @@ impl SourceSettings {
         Ok(())
     }
 
-    /// Tells whether both are the same, wherever they stand.
+    /// Returns `true` if both are the same, wherever they stand.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         let what = |source: &Self| {
             let Self {

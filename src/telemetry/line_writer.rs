@@ -297,7 +297,7 @@ fn append_to(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// Tells whether the path leads to another file, or nowhere.
+/// Returns `true` if the path leads to another file, or nowhere.
 fn is_moved(path: &Path, file: &File) -> bool {
     let Ok(open) = file.metadata() else {
         return false;

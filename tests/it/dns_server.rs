@@ -222,7 +222,7 @@ impl DnsServer {
         questions.map(|(query, _)| spelled(query)).collect()
     }
 
-    /// Tells whether a question came by TCP.
+    /// Returns `true` if a question came by TCP.
     pub(crate) fn was_asked_by_tcp(&self) -> bool {
         let asked = self.zone.asked.lock().unwrap();
         let mut questions = asked.questions.iter();

@@ -37,7 +37,7 @@ fn holds(dialect: Dialect, text: &str, expected: &[&str]) {
     );
 }
 
-/// Tells whether a rule path matches a URL path.
+/// Returns `true` if a rule path matches a URL path.
 fn matches(dialect: Dialect, rule: &str, path: &str) -> bool {
     let text = format!("User-agent: *\nDisallow: {rule}\n");
     let file = RobotsTxt::parse(text.as_bytes(), dialect);

@@ -55,7 +55,7 @@ fn is_unreserved(octet: u8) -> bool {
     octet.is_ascii_alphanumeric() || matches!(octet, b'-' | b'.' | b'_' | b'~')
 }
 
-/// Tells whether a text has neither escapes nor octets beyond ASCII.
+/// Returns `true` if a text has neither escapes nor octets beyond ASCII.
 pub(super) fn is_plain(text: &[u8]) -> bool {
     text.is_ascii() && memchr(b'%', text).is_none()
 }
@@ -172,7 +172,7 @@ pub(super) fn safe(text: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
-/// Tells whether an octet may stand in a URL: RFC 2396 `uric`, `%` and `#`.
+/// Returns `true` if an octet may stand in a URL: RFC 2396 `uric`, `%` and `#`.
 fn is_safe(octet: u8) -> bool {
     octet.is_ascii_alphanumeric() || memchr(octet, b"-_.!~*'();/?:@&=+$,%#").is_some()
 }

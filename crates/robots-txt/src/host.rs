@@ -4,12 +4,12 @@ use std::borrow::Cow;
 
 use super::target::Split;
 
-/// Tells whether a value is a host name, with or without a port, and no address.
+/// Returns `true` if a value is a host name, with or without a port, and no address.
 pub(super) fn is_host(value: &[u8]) -> bool {
     str::from_utf8(value).is_ok_and(|value| host_and_port(value).is_some())
 }
 
-/// Tells whether a valid value is a host and port; a port not written is 80.
+/// Returns `true` if a valid value is a host and port; a port not written is 80.
 pub(super) fn names(value: &[u8], host: &str, port: u16) -> bool {
     let named = str::from_utf8(value).ok().and_then(host_and_port);
     named.is_some_and(|named| named.0.eq_ignore_ascii_case(host) && named.1 == port)

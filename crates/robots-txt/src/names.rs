@@ -67,7 +67,7 @@ impl<'n> Name<'n> {
         }
     }
 
-    /// Tells whether a `User-agent` value names the robot.
+    /// Returns `true` if a `User-agent` value names the robot.
     pub(super) fn is_meant_by(&self, value: &[u8]) -> bool {
         let part = match self.how {
             How::Decoded => return decoded(value).eq_ignore_ascii_case(&self.name),
@@ -93,7 +93,7 @@ fn header_part(value: &[u8], naming: Naming) -> &[u8] {
     }
 }
 
-/// Tells whether a `User-agent` value stands for every robot.
+/// Returns `true` if a `User-agent` value stands for every robot.
 pub(super) fn is_any(value: &[u8], naming: Naming) -> bool {
     match (value, naming) {
         (b"*", _) => true,
@@ -102,7 +102,7 @@ pub(super) fn is_any(value: &[u8], naming: Naming) -> bool {
     }
 }
 
-/// Tells whether the dialect's program decodes every value, names included.
+/// Returns `true` if the dialect's program decodes every value, names included.
 fn decodes(dialect: &Dialect) -> bool {
     dialect.escapes == Escapes::FormDecoded
 }
@@ -138,7 +138,7 @@ fn first_word(name: &str) -> &str {
     word.split('/').next().unwrap_or_default()
 }
 
-/// Tells whether a text contains another, in any case.
+/// Returns `true` if a text contains another, in any case.
 fn contains_ignoring_case(text: &[u8], part: &[u8]) -> bool {
     part.is_empty()
         || text
@@ -183,7 +183,7 @@ impl Words {
         Self { starts }
     }
 
-    /// Tells whether a name stands in the header as a word or words of its own.
+    /// Returns `true` if a name stands in the header as a word or words of its own.
     fn contain(&self, name: &[u8]) -> bool {
         if name.len() > MAX_NAME || !is_word(name.first()) {
             return false;

@@ -39,7 +39,7 @@ fn control(text: &[u8]) -> usize {
     found.map_or(text.len(), |found| pairs.len() * PAIR + found)
 }
 
-/// Tells whether a text has one of two octets, neither of them 0, or one beyond ASCII.
+/// Returns `true` if a text has one of two octets, neither of them 0, or one beyond ASCII.
 #[inline]
 pub(super) fn has(text: &[u8], one: u8, other: u8) -> bool {
     let found = |word| equal(word, one) | equal(word, other) | beyond_ascii(word);

@@ -117,7 +117,7 @@ fn cut(written: &[u8]) -> (Vec<&[u8]>, bool) {
     (texts, ends)
 }
 
-/// Tells whether a path matches: `texts` stand in it in their order.
+/// Returns `true` if a path matches: `texts` stand in it in their order.
 ///
 /// Takes time in proportion to the path and the pattern together, however
 /// many wildcards there are: the first place that fits is as good as any.

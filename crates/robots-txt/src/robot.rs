@@ -116,7 +116,7 @@ impl ForRobot {
         })
     }
 
-    /// Tells whether a line is about an agent.
+    /// Returns `true` if a line is about an agent.
     fn names(&self, line: &Extra, is_meant: impl Fn(&[u8]) -> bool) -> bool {
         let parsed = &self.file.inner.parsed;
         let agents = parsed.agents.get(line.agents.clone()).unwrap_or_default();
@@ -124,7 +124,7 @@ impl ForRobot {
         values.any(is_meant)
     }
 
-    /// Tells whether a URL may be fetched whatever the rules say.
+    /// Returns `true` if a URL may be fetched whatever the rules say.
     fn is_exempt(&self, url: &str) -> bool {
         let dialect = self.file.dialect();
         match dialect.robots_txt {
@@ -225,7 +225,7 @@ impl ForRobot {
     }
 }
 
-/// Tells whether a URL is absolute and its scheme is not that of a web site.
+/// Returns `true` if a URL is absolute and its scheme is not that of a web site.
 fn is_of_another_scheme(url: &str) -> bool {
     Split::of(url).origin.is_some_and(|(scheme, _)| {
         !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https")

@@ -20,7 +20,7 @@ enum Comparison {
     Unclear,
 }
 
-/// Tells whether a dialect's rules can be asked one after the other here.
+/// Returns `true` if a dialect's rules can be asked one after the other here.
 pub(super) fn can_scan(dialect: &Dialect) -> bool {
     dialect.winner == Winner::Longest
         && dialect.escapes == Escapes::Normalised

@@ -147,7 +147,7 @@ impl Selection {
         })
     }
 
-    /// Tells whether these are the first questions: an index pays after a few.
+    /// Returns `true` if these are the first questions: an index pays after a few.
     fn is_sooner_scanned(&self) -> bool {
         if self.prepared.get().is_some() {
             return false;

@@ -90,13 +90,13 @@ pub(super) fn target(url: &str, reading: Escapes) -> Option<Cow<'_, [u8]>> {
     })
 }
 
-/// Tells whether a URL is a path that is compared as it stands: most are.
+/// Returns `true` if a URL is a path that is compared as it stands: most are.
 fn is_simple(url: &str) -> bool {
     let path = url.as_bytes();
     matches!(path, [b'/'] | [b'/', b'!'..=b'.' | b'0'..=b'~', ..]) && !octets::has(path, b'%', b'#')
 }
 
-/// Tells whether a URL is that of /robots.txt.
+/// Returns `true` if a URL is that of /robots.txt.
 pub(super) fn is_robots_txt(url: &str, any_case: bool) -> bool {
     const PATH: &[u8] = b"/robots.txt";
     let begins_otherwise = |octet: &u8| !matches!(octet, b'r' | b'R' | b'%');

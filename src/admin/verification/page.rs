@@ -125,7 +125,7 @@ impl VerificationPage {
         failed.get(..MAX_FAILURES).unwrap_or(failed)
     }
 
-    /// Tells whether there is a list that can be fetched.
+    /// Returns `true` if there is a list that can be fetched.
     fn can_fetch(&self) -> bool {
         let mut lists = self.view.lists.iter();
         self.view.uses_lists() && lists.any(|list| !list.robots.is_empty())

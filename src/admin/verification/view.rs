@@ -88,12 +88,12 @@ impl View {
         })
     }
 
-    /// Tells whether claims are proven at all.
+    /// Returns `true` if claims are proven at all.
     pub(super) fn is_on(&self) -> bool {
         !self.methods.is_empty()
     }
 
-    /// Tells whether lists of addresses are in use.
+    /// Returns `true` if lists of addresses are in use.
     pub(super) fn uses_lists(&self) -> bool {
         self.methods.contains(&Method::Ranges.as_str())
     }

@@ -41,7 +41,7 @@ static TOKEN: LazyLock<String> = LazyLock::new(|| {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Member;
 
-/// Tells whether a member asks.
+/// Returns `true` if a member asks.
 pub(super) fn is_member<B>(request: &Request<B>) -> bool {
     if request.extensions().get::<Member>().is_some() {
         return true;

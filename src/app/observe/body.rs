@@ -11,7 +11,7 @@ use super::observation::Observation;
 
 /// Body that knows whether the upstream was asked for it.
 pub(in super::super) trait FromUpstream {
-    /// Tells whether the upstream was asked, even if what came of it is a page of ours.
+    /// Returns `true` if the upstream was asked, even if what came of it is a page of ours.
     fn is_from_upstream(&self) -> bool;
 }
 

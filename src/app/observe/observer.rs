@@ -136,7 +136,7 @@ impl Observer {
 }
 
 impl Inner {
-    /// Tells whether anything is written of a request.
+    /// Returns `true` if anything is written of a request.
     pub(super) fn keeps(&self) -> bool {
         #[cfg(feature = "otel")]
         if self.traces.is_some() {

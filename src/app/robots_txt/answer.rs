@@ -83,7 +83,7 @@ impl Prepared {
         response
     }
 
-    /// Tells whether the client has it already; `If-None-Match` comes first.
+    /// Returns `true` if the client has it already; `If-None-Match` comes first.
     fn is_known(&self, headers: &HeaderMap) -> bool {
         let mut tags = headers.get_all(header::IF_NONE_MATCH).iter().peekable();
         if tags.peek().is_some() {

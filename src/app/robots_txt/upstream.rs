@@ -130,7 +130,7 @@ fn outcome(url: &str, answered: &Answered) -> Outcome {
     }
 }
 
-/// Tells whether a body is a page: an application may answer so whatever is asked.
+/// Returns `true` if a body is a page: an application may answer so whatever is asked.
 fn is_html(body: &[u8]) -> bool {
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
     body.trim_ascii_start().starts_with(b"<")

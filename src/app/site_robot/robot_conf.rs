@@ -114,7 +114,7 @@ fn warnings(conf: &RobotConf) -> Vec<String> {
         .collect()
 }
 
-/// Tells whether a proxy is found by a script.
+/// Returns `true` if a proxy is found by a script.
 fn is_script(proxy: &str) -> bool {
     let path = proxy.split(['?', '#']).next().unwrap_or_default();
     path.to_ascii_lowercase().ends_with(".pac")

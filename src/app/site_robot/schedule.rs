@@ -178,7 +178,7 @@ impl Schedules {
         Ok(())
     }
 
-    /// Runs, unless somebody else does; tells whether the run came to its end.
+    /// Runs, unless somebody else does; returns whether the run came to its end.
     async fn run(&self, runs: &SiteRobotRuns, accept: bool) -> anyhow::Result<Option<bool>> {
         let site = runs.robot.site();
         let running = runs.run_if_free_and(accept);

@@ -196,7 +196,7 @@ impl SiteRobotSettings {
         schedule.next_ms(now_ms)
     }
 
-    /// Tells whether it is to run by a schedule.
+    /// Returns `true` if it is to run by a schedule.
     #[must_use]
     pub fn has_schedule(&self) -> bool {
         self.schedule.is_some()
@@ -341,7 +341,7 @@ fn starts(
     Ok(starts)
 }
 
-/// Tells whether a URL is on one of these hosts.
+/// Returns `true` if a URL is on one of these hosts.
 pub(super) fn is_of(url: &Url, hosts: &[String]) -> bool {
     let host = url.host_str().unwrap_or_default();
     hosts.iter().any(|known| known.eq_ignore_ascii_case(host))
@@ -367,7 +367,7 @@ fn heaven(
     heaven_settings(loaded, settings, &site)
 }
 
-/// Tells whether the site robot logs in, so that others have to as well.
+/// Returns `true` if the site robot logs in, so that others have to as well.
 pub(in crate::app) fn logs_in(loaded: &Loaded, settings: &Settings) -> bool {
     // What is wrong with robot.conf is told where the robot is made.
     let has_password =

@@ -43,7 +43,7 @@ pub(super) fn next_round_ms(schedule: Option<&Schedule>, finished_ms: i64) -> i6
     next_ms.unwrap_or_else(|| finished_ms.saturating_add(ROUND_MS))
 }
 
-/// Tells whether a site's run is to be begun, or resumed, now.
+/// Returns `true` if a site's run is to be begun, or resumed, now.
 ///
 /// That is when a time of the schedule has passed since the last run began,
 /// when there was none yet, and when one was cut off. A run that waits to be

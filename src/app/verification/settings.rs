@@ -99,7 +99,7 @@ impl Verification {
         &self.dns_servers
     }
 
-    /// Tells whether a method is used.
+    /// Returns `true` if a method is used.
     #[must_use]
     pub fn uses(&self, method: Method) -> bool {
         self.methods.contains(&method)

@@ -28,7 +28,7 @@ impl Kept {
         }
     }
 
-    /// Tells whether parsing would give the same file again.
+    /// Returns `true` if parsing would give the same file again.
     pub(super) fn is(&self, url: Option<&str>, body: &[u8], dialect: &Dialect) -> bool {
         self.url.as_deref() == url && self.file.dialect() == dialect && self.file.as_bytes() == body
     }

@@ -11,7 +11,7 @@ use crate::cli::{output, usage::WrongUsage};
 /// Octets that are read at most.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Tells whether standard input is meant.
+/// Returns `true` if standard input is meant.
 pub(super) fn is_standard_input(file: &Path) -> bool {
     file.as_os_str() == "-"
 }

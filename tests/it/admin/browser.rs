@@ -18,7 +18,7 @@ pub(super) async fn log_in(browser: &Browser, site: &Site) {
     browser.wait_for_text("h1", "Overview").await;
 }
 
-/// Tells whether the page is wider than the screen.
+/// Returns `true` if the page is wider than the screen.
 async fn is_too_wide(browser: &Browser) -> bool {
     let script = "return document.documentElement.scrollWidth > window.innerWidth;";
     let answer = browser.client.execute(script, vec![]).await.unwrap();

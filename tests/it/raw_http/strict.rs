@@ -54,12 +54,12 @@ impl Headers {
         lines.join(" | ")
     }
 
-    /// Tells whether the body's end is told by a header.
+    /// Returns `true` if the body's end is told by a header.
     pub(super) fn has_framing(&self) -> bool {
         self.has_name("content-length") || self.has_name("transfer-encoding")
     }
 
-    /// Tells whether `name: value` is one of the lines.
+    /// Returns `true` if `name: value` is one of the lines.
     pub(super) fn has_line(&self, line: &[u8]) -> bool {
         let colon = line.windows(2).position(|pair| pair == b": ").unwrap();
         let name = String::from_utf8_lossy(&line[..colon]).to_ascii_lowercase();

@@ -17,7 +17,7 @@ fn enforcer() -> Enforcer {
     Enforcer::new(files, settings.rules(Enforce::On).crawl_delay(Enforce::On))
 }
 
-/// Tells whether Googlebot's request is held to be a breach.
+/// Returns `true` if Googlebot's request is held to be a breach.
 fn breaks(enforcer: &Enforcer, policy: &Policy, target: &str, verdict: Verdict) -> bool {
     let claim = &claim(GOOGLEBOT);
     let visit = Visit {

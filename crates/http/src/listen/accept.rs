@@ -124,7 +124,7 @@ impl Accepting {
     }
 }
 
-/// Serves a connection until it waits for the first time; tells whether it has ended.
+/// Serves a connection until it waits for the first time; returns whether it has ended.
 ///
 /// A client that sends one request may have sent it before its connection is
 /// accepted. It has its answer then without a task, whose making costs about as

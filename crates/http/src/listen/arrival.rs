@@ -63,7 +63,7 @@ impl Arrival {
         self.taken_up = Instant::now();
     }
 
-    /// Tells whether there is no body, and hyper has not seen the request.
+    /// Returns `true` if there is no body, and hyper has not seen the request.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.body.is_none()

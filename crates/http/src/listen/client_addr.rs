@@ -81,7 +81,7 @@ impl TrustedProxies {
         Ok(trusted)
     }
 
-    /// Tells whether the address belongs to a trusted proxy.
+    /// Returns `true` if the address belongs to a trusted proxy.
     #[must_use]
     pub fn contains(&self, addr: IpAddr) -> bool {
         let addr = addr.to_canonical();
@@ -107,7 +107,7 @@ impl TrustedProxies {
         self.resolve_from(origin, headers)
     }
 
-    /// Tells whether the peer is believed.
+    /// Returns `true` if the peer is believed.
     pub(super) fn trusts(&self, peer: Peer) -> bool {
         match peer {
             Peer::Tcp(addr) => self.contains(addr.ip()),

@@ -19,7 +19,7 @@ thread_local! {
     static WAITED_FOR: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Tells whether the next connection is to be read before anything says that something came.
+/// Returns `true` if the next connection is to be read before anything says that something came.
 pub(super) fn is_worth_a_look() -> bool {
     if MISSED.get() < ENOUGH {
         return true;

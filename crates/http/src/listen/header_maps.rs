@@ -44,7 +44,7 @@ pub(super) fn give_of_response(headers: HeaderMap) {
     OF_RESPONSES.try_with(|kept| keep(kept, headers)).ok();
 }
 
-/// Tells whether a header is a secret, which is not kept for longer than its message.
+/// Returns `true` if a header is a secret, which is not kept for longer than its message.
 pub(crate) fn is_secret(name: &HeaderName) -> bool {
     match name.as_str().len() {
         6 => *name == COOKIE,

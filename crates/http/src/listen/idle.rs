@@ -51,7 +51,7 @@ impl Activity {
         }
     }
 
-    /// Tells whether requests come at the same time.
+    /// Returns `true` if requests come at the same time.
     pub(super) fn is_multiplexed(&self) -> bool {
         self.is_multiplexed
     }
@@ -85,7 +85,7 @@ impl Activity {
         self.requests.load(Relaxed)
     }
 
-    /// Tells whether a request is in flight.
+    /// Returns `true` if a request is in flight.
     pub(super) fn is_serving(&self) -> bool {
         self.in_flight.load(Relaxed) > 0
     }
@@ -128,7 +128,7 @@ impl Activity {
         self.ends.store(true, Relaxed);
     }
 
-    /// Tells whether what is written now is the last, as no more will be made.
+    /// Returns `true` if what is written now is the last, as no more will be made.
     pub(super) fn is_answer_last(&self) -> bool {
         self.ends.load(Relaxed) && !self.is_serving()
     }

@@ -188,7 +188,7 @@ impl Listener {
         self.settings.tls.as_ref()
     }
 
-    /// Tells whether connections are encrypted.
+    /// Returns `true` if connections are encrypted.
     #[must_use]
     pub fn is_tls(&self) -> bool {
         self.settings.tls.is_some()

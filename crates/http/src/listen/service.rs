@@ -152,7 +152,7 @@ impl<S: HttpService> hyper::service::Service<Request<Incoming>> for ConnectionSe
     }
 }
 
-/// Tells whether the client says that it sends no request behind this one.
+/// Returns `true` if the client says that it sends no request behind this one.
 fn is_only<B>(request: &Request<B>) -> bool {
     match request.headers().get(CONNECTION) {
         Some(told) => told.as_bytes().eq_ignore_ascii_case(b"close"),

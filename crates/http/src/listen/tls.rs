@@ -249,7 +249,7 @@ impl Pair {
         }
     }
 
-    /// Takes over what has changed; tells whether something has.
+    /// Takes over what has changed; returns whether something has.
     fn reload(&mut self, provider: &CryptoProvider) -> bool {
         let stamps = self.files.stamps();
         // After trouble the files are read even so: they may have been read half written.

@@ -88,7 +88,7 @@ pub(super) fn decimal(digits: &[u8]) -> Option<u64> {
     (!digits.is_empty()).then(|| digits.iter().try_fold(0, add))?
 }
 
-/// Tells whether `Connection` says what HTTP/1.1 does anyway, and no more.
+/// Returns `true` if `Connection` says what HTTP/1.1 does anyway, and no more.
 pub(super) fn is_keep_alive(headers: &HeaderMap) -> bool {
     let mut lines = headers.get_all(CONNECTION).iter();
     let line = lines.next();
@@ -96,7 +96,7 @@ pub(super) fn is_keep_alive(headers: &HeaderMap) -> bool {
         && line.is_some_and(|line| line.as_bytes().eq_ignore_ascii_case(b"keep-alive"))
 }
 
-/// Tells whether a comma-separated header has the token in any of its lines.
+/// Returns `true` if a comma-separated header has the token in any of its lines.
 pub(super) fn has_token(headers: &HeaderMap, name: &HeaderName, token: &str) -> bool {
     tokens(headers, name).any(|found| found.eq_ignore_ascii_case(token.as_bytes()))
 }
@@ -114,7 +114,7 @@ pub(super) fn tokens<'a>(
         .filter(|token| !token.is_empty())
 }
 
-/// Tells whether the body has a transfer coding beside `chunked`, which we do not undo.
+/// Returns `true` if the body has a transfer coding beside `chunked`, which we do not undo.
 ///
 /// To the letter: a list with empty elements is read in as many ways as there
 /// are readers, and nobody writes one.

@@ -145,7 +145,7 @@ impl Health {
         self.failures.load(Ordering::Relaxed).max(failed_checks)
     }
 
-    /// Tells whether it is asked, or would be if there were others.
+    /// Returns `true` if it is asked, or would be if there were others.
     pub(super) fn is_good(&self) -> bool {
         self.state() == State::Healthy && self.failures.load(Ordering::Relaxed) < MAX_FAILURES
     }

@@ -82,7 +82,7 @@ async fn uploading(
     }
 }
 
-/// Tells whether the server reset the one stream, after it had looked at it.
+/// Returns `true` if the server reset the one stream, after it had looked at it.
 ///
 /// Streams beyond the last of a GOAWAY, and refused ones, it has not (RFC 9113 §8.7).
 fn was_taken_up(error: &hyper::Error) -> bool {

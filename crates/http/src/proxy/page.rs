@@ -40,7 +40,7 @@ impl Page {
         }
     }
 
-    /// Tells whether the connection ends with the page.
+    /// Returns `true` if the connection ends with the page.
     ///
     /// After a request that is refused, what follows may be a part of it that
     /// other readers take for a request (RFC 9112 §11.2).
@@ -106,7 +106,7 @@ impl Page {
     }
 }
 
-/// Tells whether the client takes HTML, as browsers say they do.
+/// Returns `true` if the client takes HTML, as browsers say they do.
 pub(super) fn accepts_html(accept: &HeaderValue) -> bool {
     accept
         .as_bytes()

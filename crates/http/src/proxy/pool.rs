@@ -114,7 +114,7 @@ impl Pool {
         }
     }
 
-    /// Closes what has waited for too long, and tells whether something is left.
+    /// Closes what has waited for too long, and returns whether something is left.
     pub(super) fn sweep(&self, number: usize) -> bool {
         let now = Instant::now();
         let Some(mut state) = self.shard(number).map(Shard::lock) else {

@@ -76,7 +76,7 @@ impl Shared {
         self.streams.open.load(Ordering::Relaxed)
     }
 
-    /// Tells whether a request need not wait for another to end.
+    /// Returns `true` if a request need not wait for another to end.
     pub(super) fn has_room(&self) -> bool {
         self.open() < self.streams.max.load(Ordering::Relaxed)
     }

@@ -74,12 +74,12 @@ impl Server {
         self.is_http2.load(Ordering::Relaxed)
     }
 
-    /// Tells whether a request that switches protocols can be sent: HTTP/1.1 has to be spoken.
+    /// Returns `true` if a request that switches protocols can be sent: HTTP/1.1 has to be spoken.
     pub(super) fn can_switch(&self) -> bool {
         self.upstream.protocol != Protocol::H2c
     }
 
-    /// Tells whether the server accepts a connection.
+    /// Returns `true` if the server accepts a connection.
     pub(super) async fn check(&self) -> Result<(), ConnectError> {
         let connecting = self.connector.stream(&self.upstream, false);
         connecting.await.map(|_| ())

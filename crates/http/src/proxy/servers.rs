@@ -52,12 +52,12 @@ impl Servers {
         })
     }
 
-    /// Tells whether there is more than one.
+    /// Returns `true` if there is more than one.
     pub(super) fn are_several(&self) -> bool {
         !self.all.is_empty()
     }
 
-    /// Tells whether heads of HTTP/1.1 are likely to be of use.
+    /// Returns `true` if heads of HTTP/1.1 are likely to be of use.
     pub(super) fn take_heads(&self) -> bool {
         !self.first.is_http2()
     }

@@ -142,7 +142,7 @@ impl Proxy {
         }
     }
 
-    /// Tells whether the servers accept connections, and pass their check if there is one.
+    /// Checks that the servers accept connections, and pass their check if there is one.
     ///
     /// # Errors
     ///

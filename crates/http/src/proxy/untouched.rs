@@ -56,7 +56,7 @@ impl Drop for Untouched {
     }
 }
 
-/// Writes the head, and notes what the client would rather have; tells whether that is all.
+/// Writes the head, and notes what the client would rather have; returns whether that is all.
 fn write(
     rules: &Rules,
     parts: &Parts,

@@ -51,7 +51,7 @@ impl Upstream {
         &self.prefix
     }
 
-    /// Tells whether the client's target is the one to send.
+    /// Returns `true` if the client's target is the one to send.
     pub(super) fn keeps(&self, uri: &Uri) -> bool {
         self.prefix.is_empty() && uri.authority().is_none() && uri.path_and_query().is_some()
     }

@@ -46,7 +46,7 @@ pub(super) fn from_connect(parts: &mut Parts) -> Option<Key> {
 }
 
 impl Key {
-    /// Tells whether the server has read the key, and removes its answer, which HTTP/2 has not.
+    /// Returns `true` if the server has read the key, and removes its answer, which HTTP/2 has not.
     pub(super) fn accepts(&self, headers: &mut HeaderMap) -> bool {
         let answer = headers.remove(SEC_WEBSOCKET_ACCEPT);
         answer.is_some_and(|answer| answer.as_bytes() == self.answer.as_bytes())

@@ -103,7 +103,7 @@ impl Detector {
         self
     }
 
-    /// Tells whether robots that no registry lists are recognised.
+    /// Returns `true` if robots that no registry lists are recognised.
     #[must_use]
     pub fn recognises_unlisted(&self) -> bool {
         self.recognises_unlisted
@@ -192,7 +192,7 @@ impl Detector {
         self.find(user_agent)
     }
 
-    /// Tells whether a User-Agent is a robot's: whether [`Detector::identify`] names one.
+    /// Returns `true` if a User-Agent is a robot's: whether [`Detector::identify`] names one.
     ///
     /// It is the quicker question, as the first robot found is enough.
     ///

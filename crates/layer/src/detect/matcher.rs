@@ -67,13 +67,13 @@ enum Test {
 
 /// What a scan asks, and tells of hits.
 pub(super) trait Visitor {
-    /// Tells whether a hit would matter.
+    /// Returns `true` if a hit would matter.
     fn wants(&self, owner: Owner) -> bool;
-    /// Tells whether a regular expression may run; asked at each opened gate.
+    /// Returns `true` if a regular expression may run; asked at each opened gate.
     fn may_run(&mut self, regex: u32) -> bool;
     /// Takes a hit.
     fn hit(&mut self, owner: Owner, range: Range<usize>);
-    /// Tells whether nothing more matters.
+    /// Returns `true` if nothing more matters.
     fn is_done(&self) -> bool {
         false
     }

@@ -50,7 +50,7 @@ impl Rule {
         }
     }
 
-    /// Tells whether the literal at `range` of `text` is a hit.
+    /// Returns `true` if the literal at `range` of `text` is a hit.
     pub(super) fn holds(self, text: &[u8], range: &Range<usize>) -> bool {
         let (before, after) = around(text, range);
         match self {
@@ -66,7 +66,7 @@ impl Rule {
 }
 
 impl Plain {
-    /// Tells whether the literal at `range` of `text` is a hit.
+    /// Returns `true` if the literal at `range` of `text` is a hit.
     pub(super) fn holds(&self, text: &[u8], range: &Range<usize>) -> bool {
         let (before, after) = around(text, range);
         let literal = text.get(range.clone()).unwrap_or_default();
@@ -95,7 +95,8 @@ const CONJUNCTIONS: [&[u8]; 5] = [b" and ", b" or ", b", ", b"/", b" & "];
 /// Most names in a row that are looked at.
 const MAX_COMPARED: usize = 4;
 
-/// Tells whether the name at `start` is that of a robot with which somebody else compares itself.
+/// Returns `true` if the name at `start` is that of a robot with which somebody else compares
+/// itself.
 pub(super) fn is_compared(text: &[u8], start: usize) -> bool {
     let mut before = text.get(..start).unwrap_or_default();
     for _ in 0..MAX_COMPARED {
@@ -124,7 +125,7 @@ fn without_end<'t>(text: &'t [u8], end: &[u8]) -> Option<&'t [u8]> {
     own.eq_ignore_ascii_case(end).then_some(rest)
 }
 
-/// Tells whether no word goes on behind a text.
+/// Returns `true` if no word goes on behind a text.
 fn ends_word(text: &[u8]) -> bool {
     !text.last().is_some_and(u8::is_ascii_alphanumeric)
 }
@@ -139,7 +140,7 @@ fn is_word(byte: Option<&u8>) -> bool {
     byte.is_some_and(|&byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Tells whether a product's name ends before `after`: it goes on with nothing,
+/// Returns `true` if a product's name ends before `after`: it goes on with nothing,
 /// `/`, `_`, ` (` or a number, which a blank may precede.
 fn ends_product(after: &[u8]) -> bool {
     matches!(

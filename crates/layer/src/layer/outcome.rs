@@ -191,7 +191,7 @@ impl Outcome {
         self.decision
     }
 
-    /// Tells whether the decision was only noted: the request passed.
+    /// Returns `true` if the decision was only noted: the request passed.
     #[must_use]
     pub fn is_dry_run(&self) -> bool {
         self.is_dry_run

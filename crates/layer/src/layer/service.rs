@@ -304,7 +304,7 @@ fn note<B>(shared: &Shared, request: &Request<B>, claim: &Claim<'_>, course: &Co
     debug!(robot, %action, "dry run: {action} would be the answer to {robot:?} at {path:?}");
 }
 
-/// Asks for the page of a rule that serves in place; tells whether it does.
+/// Asks for the page of a rule that serves in place; returns whether it does.
 fn serve_in_place<B>(answers: &Answers, request: &mut Request<B>, course: &Course<'_>) -> bool {
     let Course::Serve(rule) = course else {
         return false;

@@ -112,7 +112,7 @@ impl Brake {
         arrived.map_err(|soon| soon.wait)
     }
 
-    /// Tells whether robots may do the same under both.
+    /// Returns `true` if robots may do the same under both.
     pub(super) fn has_pace_of(&self, other: &Self) -> bool {
         self.requests == other.requests
             && self.per == other.per

@@ -57,7 +57,7 @@ impl Bucket {
         refilled(full_us, now_ms.saturating_mul(1_000), rate).map(|_| ())
     }
 
-    /// Tells whether it is full, so that a new one would do as well.
+    /// Returns `true` if it is full, so that a new one would do as well.
     pub(super) fn is_full(&self, now_ms: i64) -> bool {
         self.full_us.load(Ordering::Relaxed) <= now_ms.saturating_mul(1_000)
     }

@@ -87,7 +87,7 @@ impl Conditions {
             }
     }
 
-    /// Tells whether every robot is meant.
+    /// Returns `true` if every robot is meant.
     pub(super) fn is_empty(&self) -> bool {
         self.robots.is_none()
             && self.purposes.is_none()
@@ -98,7 +98,7 @@ impl Conditions {
             && self.verdicts.is_none()
     }
 
-    /// Tells whether every robot that `other` is about is meant here too.
+    /// Returns `true` if every robot that `other` is about is meant here too.
     pub(super) fn include(&self, other: &Self) -> bool {
         includes(
             self.robots.as_ref(),
@@ -117,7 +117,7 @@ impl Conditions {
             && includes(self.verdicts.as_deref(), other.verdicts.as_deref(), has_all)
     }
 
-    /// Tells whether some robots are meant, whatever the verdict on their claims.
+    /// Returns `true` if some robots are meant, whatever the verdict on their claims.
     pub(super) fn ignore_verdicts(&self) -> bool {
         !self.is_empty() && self.verdicts.is_none()
     }
@@ -292,7 +292,7 @@ impl RobotSet {
         }
     }
 
-    /// Tells whether an id may be the host of a robot that signs.
+    /// Returns `true` if an id may be the host of a robot that signs.
     fn names_signers(&self) -> bool {
         self.ids.iter().any(|id| SigningHost::new(id).is_some())
     }
@@ -328,7 +328,7 @@ impl NameSet {
         self.names.is_empty()
     }
 
-    /// Tells whether a name is one of them, without an allocation.
+    /// Returns `true` if a name is one of them, without an allocation.
     pub(super) fn contains(&self, name: &str) -> bool {
         self.names
             .binary_search_by(|known| known.chars().cmp(lower(name.trim())))
@@ -345,7 +345,7 @@ fn lower(name: &str) -> impl Iterator<Item = char> {
     name.chars().flat_map(char::to_lowercase)
 }
 
-/// Tells whether a condition includes another; one that is not set includes all.
+/// Returns `true` if a condition includes another; one that is not set includes all.
 fn includes<T: ?Sized>(
     ours: Option<&T>,
     theirs: Option<&T>,

@@ -81,7 +81,7 @@ impl Decision<'_> {
         }
     }
 
-    /// Tells whether another User-Agent might have led to another decision.
+    /// Returns `true` if another User-Agent might have led to another decision.
     ///
     /// The response to such a request needs `Vary: User-Agent`.
     #[must_use]
@@ -143,7 +143,7 @@ impl PassReason {
         }
     }
 
-    /// Tells whether the User-Agent was looked at, because some robot might be redirected.
+    /// Returns `true` if the User-Agent was looked at, because some robot might be redirected.
     fn depends_on_user_agent(self) -> bool {
         match self {
             Self::NothingFiltered
@@ -212,7 +212,7 @@ impl Policy {
         }
     }
 
-    /// Tells whether decisions are only noted, and every request passes.
+    /// Returns `true` if decisions are only noted, and every request passes.
     ///
     /// What decides says what would be done, then; whoever carries it out does not.
     /// No header is added to responses either.
@@ -221,7 +221,7 @@ impl Policy {
         self.is_dry_run
     }
 
-    /// Tells whether any decision, or tag, hangs on the host of a request.
+    /// Returns `true` if any decision, or tag, hangs on the host of a request.
     ///
     /// Where none does, a [`Request`] may as well name no host.
     #[must_use]
@@ -229,7 +229,7 @@ impl Policy {
         self.asks_for_host
     }
 
-    /// Tells whether every robot always gets what a person gets.
+    /// Returns `true` if every robot always gets what a person gets.
     ///
     /// So it is without patterns, without a redirect URL, and when no method
     /// or no purpose is to be redirected, unless a rule does something else than
@@ -244,7 +244,7 @@ impl Policy {
         self.patterns.iter().map(FilterPattern::as_str)
     }
 
-    /// Tells whether a filter pattern matches a path, which may be percent-encoded.
+    /// Returns `true` if a filter pattern matches a path, which may be percent-encoded.
     ///
     /// # Example
     ///

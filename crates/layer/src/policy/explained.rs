@@ -116,7 +116,7 @@ impl Explained<'_> {
         self
     }
 
-    /// Tells whether the request passes.
+    /// Returns `true` if the request passes.
     #[must_use]
     pub fn passes(&self) -> bool {
         self.is_dry_run || self.action == Action::Pass
@@ -195,7 +195,7 @@ fn verdict_step(visitor: Visitor<'_>) -> Step {
     }
 }
 
-/// Tells whether it is known which host has signed.
+/// Returns `true` if it is known which host has signed.
 fn is_signed(claim: &Claim<'_>) -> bool {
     matches!(claim, Claim::Signed(signed) if signed.signer.is_some())
 }

@@ -48,7 +48,7 @@ impl FilterPattern {
         }
     }
 
-    /// Tells whether the pattern matches the whole path.
+    /// Returns `true` if the pattern matches the whole path.
     ///
     /// Only the last `*` is ever retried, so the time is at most the length of
     /// the path times that of the pattern.

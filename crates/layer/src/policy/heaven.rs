@@ -48,14 +48,14 @@ impl Heavens {
             .find(|heaven| heaven.guard.covers(host, path))
     }
 
-    /// Tells whether a path that starts with `text` may be one of the places, on some host.
+    /// Returns `true` if a path that starts with `text` may be one of the places, on some host.
     pub(super) fn may_cover(&self, text: &[u8]) -> bool {
         self.places
             .iter()
             .any(|heaven| heaven.guard.may_cover(text))
     }
 
-    /// Tells whether one of the places is for some hosts alone.
+    /// Returns `true` if one of the places is for some hosts alone.
     pub(super) fn have_hosts(&self) -> bool {
         self.places.iter().any(|heaven| heaven.guard.has_host())
     }

@@ -43,7 +43,7 @@ impl Host {
         self.port
     }
 
-    /// Tells whether a `Host` names this one; without a port it is meant with any.
+    /// Returns `true` if a `Host` names this one; without a port it is meant with any.
     ///
     /// Whether `http` or `https` implies the port of a `Host` without one is not known.
     pub(super) fn is_meant_by(&self, host: &str) -> bool {
@@ -55,7 +55,7 @@ impl Host {
         is_port && without_dot(name).eq_ignore_ascii_case(&self.name)
     }
 
-    /// Tells whether a `Host` names this one; `default_port` goes without saying.
+    /// Returns `true` if a `Host` names this one; `default_port` goes without saying.
     pub(super) fn is(&self, host: &str, default_port: u16) -> bool {
         let (name, port) = split(host);
         let port = match port {

@@ -62,7 +62,7 @@ impl Policy {
         self.judge_site(request, is_redirected, &mut Silent).ok()
     }
 
-    /// Tells whether a path is exempt, all that the pattern matches.
+    /// Returns `true` if a path is exempt, all that the pattern matches.
     pub(super) fn is_never(&self, pattern: &FilterPattern) -> bool {
         pattern.only_path().is_some_and(|path| self.is_exempt(path))
             || self
@@ -305,7 +305,7 @@ impl Policy {
         require(!is_allowed, PassReason::Allowed)
     }
 
-    /// Tells whether a robot is one of those that always pass, and not an impostor.
+    /// Returns `true` if a robot is one of those that always pass, and not an impostor.
     pub(super) fn allows(&self, visitor: Visitor<'_>) -> bool {
         self.allowed.contains(visitor.claim) && !visitor.is_spoofed()
     }

@@ -33,7 +33,7 @@ pub(super) fn decode(bytes: &[u8]) -> Decoded<'_> {
     Decoded { rest: bytes.iter() }
 }
 
-/// Tells whether a decoded path has empty or dot segments, which never arrive at a pattern.
+/// Returns `true` if a decoded path has empty or dot segments, which never arrive at a pattern.
 pub(super) fn has_odd_segments(path: &[u8]) -> bool {
     let mut segments = path.split(|&byte| byte == b'/').skip(1).peekable();
     while let Some(segment) = segments.next() {
@@ -127,7 +127,7 @@ struct Segment {
     others: bool,
 }
 
-/// Tells whether a path is there for robots: redirecting it would only do harm.
+/// Returns `true` if a path is there for robots: redirecting it would only do harm.
 ///
 /// These are robots.txt (RFC 9309 §2.3), sitemaps at the root, everything
 /// well-known (RFC 8615), llms.txt, and the icon that result pages show; and what a
@@ -142,7 +142,7 @@ pub(super) fn is_for_robots(path: &[u8]) -> bool {
     }
 }
 
-/// Tells whether a path that starts with `text` may be there for robots.
+/// Returns `true` if a path that starts with `text` may be there for robots.
 pub(super) fn may_be_for_robots(text: &[u8]) -> bool {
     let starts = [
         &b"/robots.txt"[..],
@@ -158,7 +158,7 @@ pub(super) fn may_be_for_robots(text: &[u8]) -> bool {
     starts.iter().any(|start| may_meet(start, text))
 }
 
-/// Tells whether a text may start with both.
+/// Returns `true` if a text may start with both.
 fn may_meet(a: &[u8], b: &[u8]) -> bool {
     a.starts_with(b) || b.starts_with(a)
 }
@@ -189,7 +189,7 @@ impl Subtree {
         self.top.is_empty()
     }
 
-    /// Tells whether a path in normal form is the top or lies below it.
+    /// Returns `true` if a path in normal form is the top or lies below it.
     pub(super) fn contains(&self, path: &[u8]) -> bool {
         match path.strip_prefix(&*self.top) {
             Some([]) => true,
@@ -198,13 +198,13 @@ impl Subtree {
         }
     }
 
-    /// Tells whether a path that starts with `text` may be the top or lie below it.
+    /// Returns `true` if a path that starts with `text` may be the top or lie below it.
     pub(super) fn may_contain(&self, text: &[u8]) -> bool {
         let top = if self.is_root() { b"/" } else { &*self.top };
         may_meet(top, text)
     }
 
-    /// Tells whether every path that starts with `text` is the top or lies below it.
+    /// Returns `true` if every path that starts with `text` is the top or lies below it.
     pub(super) fn contains_all(&self, text: &[u8]) -> bool {
         // A text that ends inside a name may go on to a longer name.
         !self.is_root()
@@ -247,7 +247,7 @@ pub(super) fn hex_digit(byte: u8) -> Option<u8> {
     }
 }
 
-/// Tells whether nothing needs rewriting; may say no where nothing does.
+/// Returns `true` if nothing needs rewriting; may say no where nothing does.
 ///
 /// It is asked of every request, so eight bytes are looked at together.
 fn is_normal(target: &[u8]) -> bool {

@@ -107,7 +107,7 @@ impl Policy {
         }
     }
 
-    /// Tells whether the denied are redirected, or impostors, whatever their purpose.
+    /// Returns `true` if the denied are redirected, or impostors, whatever their purpose.
     fn redirects_listed(&self) -> bool {
         !self.denied.is_empty() || self.redirects_spoofed()
     }

@@ -81,7 +81,7 @@ struct Site {
 }
 
 impl Guard {
-    /// Tells whether a request is for heaven already.
+    /// Returns `true` if a request is for heaven already.
     ///
     /// Of an absolute redirect URL that is so on its own host; a request that
     /// names no host might be for it, and counts.
@@ -92,24 +92,24 @@ impl Guard {
             })
     }
 
-    /// Tells whether a path that starts with `text` may be heaven, on some host.
+    /// Returns `true` if a path that starts with `text` may be heaven, on some host.
     pub(super) fn may_cover(&self, text: &[u8]) -> bool {
         self.pages.may_contain(text)
     }
 
-    /// Tells whether it is for some hosts alone.
+    /// Returns `true` if it is for some hosts alone.
     pub(super) fn has_host(&self) -> bool {
         self.site.as_ref().is_some_and(|site| !site.is_own)
     }
 
-    /// Tells whether every path that starts with `text` is heaven, on whatever host is ours.
+    /// Returns `true` if every path that starts with `text` is heaven, on whatever host is ours.
     pub(super) fn covers_all(&self, text: &[u8]) -> bool {
         let is_here = self.site.as_ref().is_none_or(|site| site.is_own);
         is_here && self.pages.contains_all(text)
     }
 }
 
-/// Tells whether one's own name stands for the URL's host; without a port, for every port.
+/// Returns `true` if one's own name stands for the URL's host; without a port, for every port.
 fn is_same_site(own: &Host, host: &Host, default_port: u16) -> bool {
     own.name() == host.name()
         && own

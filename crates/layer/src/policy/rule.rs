@@ -209,7 +209,7 @@ impl Rule {
         }
     }
 
-    /// Tells whether a robot might get something else by it than a person.
+    /// Returns `true` if a robot might get something else by it than a person.
     pub(super) fn acts(&self) -> bool {
         !matches!(self.outcome, Outcome::Pass)
     }
@@ -235,12 +235,12 @@ impl Rule {
             .any(|kind| self.scope.robots.is_about(*kind))
     }
 
-    /// Tells whether it lets certain robots pass, whatever the verdict on their claims.
+    /// Returns `true` if it lets certain robots pass, whatever the verdict on their claims.
     fn favours(&self) -> bool {
         matches!(self.outcome, Outcome::Pass) && self.scope.robots.ignore_verdicts()
     }
 
-    /// Tells whether `other` never decides, as this one always does before it.
+    /// Returns `true` if `other` never decides, as this one always does before it.
     ///
     /// Behind a rule that slows down the others are asked too; behind one that lets
     /// certain robots pass, those that name impostors.

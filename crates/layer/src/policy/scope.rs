@@ -30,18 +30,18 @@ pub(super) struct Asked<'r> {
 }
 
 impl Scope {
-    /// Tells whether a request is one of those, whoever it comes from.
+    /// Returns `true` if a request is one of those, whoever it comes from.
     pub(super) fn is_about(&self, asked: &Asked<'_>) -> bool {
         self.unlike(asked).is_none()
     }
 
-    /// Tells whether a method is one of those.
+    /// Returns `true` if a method is one of those.
     pub(super) fn has_method(&self, method: &str) -> bool {
         let methods = self.methods.as_ref();
         methods.is_none_or(|methods| methods.iter().any(|ours| ours == method))
     }
 
-    /// Tells whether every robot is meant.
+    /// Returns `true` if every robot is meant.
     pub(super) fn is_for_all(&self) -> bool {
         self.robots.is_empty()
     }
@@ -61,7 +61,7 @@ impl Scope {
         })
     }
 
-    /// Tells whether it is about all that `other` is about.
+    /// Returns `true` if it is about all that `other` is about.
     pub(super) fn includes(&self, other: &Self) -> bool {
         let has_paths = match (&self.paths, &other.paths) {
             (None, None) => true,
@@ -97,7 +97,7 @@ impl Scope {
     }
 }
 
-/// Tells whether a list holds all of another; one that is not set holds everything.
+/// Returns `true` if a list holds all of another; one that is not set holds everything.
 fn has_all<T: PartialEq>(ours: Option<&[T]>, theirs: Option<&[T]>) -> bool {
     match (ours, theirs) {
         (None, _) => true,

@@ -78,7 +78,7 @@ impl Policy {
         &self.spoofed_refusal
     }
 
-    /// Tells whether impostors are redirected where robots may be.
+    /// Returns `true` if impostors are redirected where robots may be.
     pub(super) fn redirects_spoofed(&self) -> bool {
         self.spoofed == Spoofed::Redirect && self.heaven.is_some()
     }

@@ -37,7 +37,7 @@ pub struct Visitor<'v> {
 }
 
 impl Visitor<'_> {
-    /// Tells whether it claims to be no robot: only what names its kind is about it.
+    /// Returns `true` if it claims to be no robot: only what names its kind is about it.
     pub(super) fn claims_nothing(self) -> bool {
         matches!(self.claim, Claim::Nameless | Claim::Shared(_))
     }
@@ -46,7 +46,7 @@ impl Visitor<'_> {
         self.verdict == Verdict::Spoofed
     }
 
-    /// Tells whether it is who it says, or an impostor; `None`: nobody knows.
+    /// Returns whether it is who it says, or an impostor; `None`: nobody knows.
     pub(super) fn is_genuine(self) -> Option<bool> {
         match self.verdict {
             Verdict::Verified => Some(true),

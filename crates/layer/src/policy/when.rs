@@ -251,7 +251,7 @@ fn not_a_method(method: &str) -> String {
     format!("{method:?} is not an HTTP method name; use names such as GET and HEAD")
 }
 
-/// Tells whether a byte may stand in a token (RFC 9110 §5.6.2).
+/// Returns `true` if a byte may stand in a token (RFC 9110 §5.6.2).
 fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }

@@ -188,7 +188,7 @@ fn is_web_url(url: &str) -> bool {
     (lower.starts_with("http://") || lower.starts_with("https://")) && !url.contains(' ')
 }
 
-/// Tells whether a URL has a user before its host.
+/// Returns `true` if a URL has a user before its host.
 fn names_a_user(url: &str) -> bool {
     let behind = url.split_once("://").map_or("", |(_, behind)| behind);
     let end = behind.find(['/', '?', '#']).unwrap_or(behind.len());

@@ -136,7 +136,7 @@ fn without_end(url: &str) -> &str {
     }
 }
 
-/// Tells whether a text is a host name of two labels or more, in lower case.
+/// Returns `true` if a text is a host name of two labels or more, in lower case.
 fn is_host_name(name: &str) -> bool {
     let last = name.rsplit('.').next().unwrap_or_default();
     name.contains('.')

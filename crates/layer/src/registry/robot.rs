@@ -74,7 +74,7 @@ impl Robot {
         }
     }
 
-    /// Tells whether the robot takes part in detection.
+    /// Returns `true` if the robot takes part in detection.
     #[must_use]
     pub fn is_active(&self) -> bool {
         self.status == Status::Active && !self.patterns.is_empty()

@@ -163,7 +163,7 @@ pub(super) fn slug(text: &str) -> String {
     cut(&slug, 64).trim_end_matches('-').to_owned()
 }
 
-/// Tells whether two texts are the same but for ASCII case, up to the shorter one.
+/// Returns `true` if two texts are the same but for ASCII case, up to the shorter one.
 pub(super) fn starts_with_ignore_case(text: &str, start: &str) -> bool {
     text.as_bytes()
         .get(..start.len())
@@ -204,7 +204,7 @@ fn entity(text: &str) -> Option<(char, &str)> {
     Some((c, rest))
 }
 
-/// Tells whether a character has no place in a field: control and direction marks.
+/// Returns `true` if a character has no place in a field: control and direction marks.
 fn is_invisible(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'

@@ -59,7 +59,7 @@ impl Region {
         self.covers(other) == Some(true)
     }
 
-    /// Tells whether every path of another region is one of this, if that is soon found.
+    /// Returns whether every path of another region is one of this, if that is soon found.
     fn covers(&self, other: &Self) -> Option<bool> {
         // A `*` of the other can stand for octets that no text has: only a `*` covers it.
         let (mut at, mut place) = (0, 0);
@@ -186,7 +186,7 @@ impl Region {
     }
 }
 
-/// Tells whether no two octets differ before the first `*`.
+/// Returns `true` if no two octets differ before the first `*`.
 fn agree<'t>(pairs: impl Iterator<Item = (&'t Token, &'t Token)>) -> bool {
     let mut octets = pairs.map_while(|(one, other)| match (one, other) {
         (Token::Octet(one), Token::Octet(other)) => Some(one == other),

@@ -253,7 +253,7 @@ fn needed(rule: &Ranked, lower: &[Ranked]) -> Option<usize> {
     longest.map(|longest| longest + usize::from(!rule.allow))
 }
 
-/// Tells whether a rule that none below contradicts says nothing new.
+/// Returns `true` if a rule that none below contradicts says nothing new.
 fn is_said(rule: &Ranked, lower: &[Ranked]) -> bool {
     let same = |other: &Ranked| !other.allow && other.region.contains(&rule.region);
     rule.allow || lower.iter().any(same)

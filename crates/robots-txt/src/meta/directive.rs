@@ -115,7 +115,8 @@ impl Directive {
         }
     }
 
-    /// Tells whether a name is a directive's, with or without a value, `-` and `_` being the same.
+    /// Returns `true` if a name is a directive's, with or without a value, `-` and `_` being the
+    /// same.
     pub(super) fn is_name(name: &str) -> bool {
         let same = |known: &str| {
             known.len() == name.len()
@@ -145,7 +146,7 @@ impl Directive {
         }
     }
 
-    /// Tells whether this one replaces another of the same rank.
+    /// Returns `true` if this one replaces another of the same rank.
     pub(super) fn is_stricter_than(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::MaxSnippet(ours), Self::MaxSnippet(theirs))

@@ -74,25 +74,25 @@ impl RobotsDirectives {
         self.directives.iter()
     }
 
-    /// Tells whether nothing is restricted.
+    /// Returns `true` if nothing is restricted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.directives.is_empty()
     }
 
-    /// Tells whether the page may be indexed.
+    /// Returns `true` if the page may be indexed.
     #[must_use]
     pub fn index(&self) -> bool {
         !self.has(&Directive::NoIndex)
     }
 
-    /// Tells whether links of the page may be followed.
+    /// Returns `true` if links of the page may be followed.
     #[must_use]
     pub fn follow(&self) -> bool {
         !self.has(&Directive::NoFollow)
     }
 
-    /// Tells whether a stored copy may be shown: neither `noarchive` nor `nocache`.
+    /// Returns `true` if a stored copy may be shown: neither `noarchive` nor `nocache`.
     #[must_use]
     pub fn archive(&self) -> bool {
         !self.has(&Directive::NoArchive) && !self.has(&Directive::NoCache)
@@ -110,25 +110,25 @@ impl RobotsDirectives {
         }
     }
 
-    /// Tells whether `nosnippet` is absent; see [`snippet_limit`](Self::snippet_limit).
+    /// Returns `true` if `nosnippet` is absent; see [`snippet_limit`](Self::snippet_limit).
     #[must_use]
     pub fn snippet(&self) -> bool {
         !self.has(&Directive::NoSnippet)
     }
 
-    /// Tells whether a translation may be offered.
+    /// Returns `true` if a translation may be offered.
     #[must_use]
     pub fn translate(&self) -> bool {
         !self.has(&Directive::NoTranslate)
     }
 
-    /// Tells whether images of the page may be indexed.
+    /// Returns `true` if images of the page may be indexed.
     #[must_use]
     pub fn imageindex(&self) -> bool {
         !self.has(&Directive::NoImageIndex)
     }
 
-    /// Tells whether the page may be indexed inside of others, though not by itself.
+    /// Returns `true` if the page may be indexed inside of others, though not by itself.
     ///
     /// `indexifembedded` counts only beside `noindex`.
     #[must_use]
@@ -190,7 +190,7 @@ impl RobotsDirectives {
             })
     }
 
-    /// Tells whether the page may be shown in results now.
+    /// Returns `true` if the page may be shown in results now.
     #[must_use]
     pub fn is_indexable(&self, now: SystemTime) -> bool {
         let is_over = self.unavailable_after().is_some_and(|it| it.is_past(now));

@@ -80,12 +80,12 @@ const BREAKING_OUT: [&[u8]; 44] = [
 ];
 
 impl Surroundings {
-    /// Tells whether a tag here is none of HTML.
+    /// Returns `true` if a tag here is none of HTML.
     pub(super) fn is_foreign(&self) -> bool {
         matches!(self.open.last(), Some(Open::Svg | Open::Math))
     }
 
-    /// Tells whether a tag here is part of a template, not of the page.
+    /// Returns `true` if a tag here is part of a template, not of the page.
     pub(super) fn is_in_template(&self) -> bool {
         self.templates > 0
     }

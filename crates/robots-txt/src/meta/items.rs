@@ -125,7 +125,7 @@ pub(super) fn trim(text: &str) -> &str {
     text.trim_matches(BLANKS)
 }
 
-/// Tells whether a name is that of a robot, not of a directive.
+/// Returns `true` if a name is that of a robot, not of a directive.
 ///
 /// It starts with a letter and holds what a token may (RFC 9110 §5.6.2), or is `*`.
 fn is_token(name: &str) -> bool {
@@ -137,7 +137,7 @@ fn is_token(name: &str) -> bool {
             && !Directive::is_name(name))
 }
 
-/// Tells whether a list starts with a number, as the value of a directive to come would be.
+/// Returns `true` if a list starts with a number, as the value of a directive to come would be.
 pub(super) fn starts_with_number(list: &str) -> bool {
     let list = list.trim_start_matches(BLANKS);
     let list = list.strip_prefix(['-', '+']).unwrap_or(list);

@@ -50,7 +50,7 @@ impl UnavailableAfter {
         self.unix_seconds
     }
 
-    /// Tells whether the moment has passed.
+    /// Returns `true` if the moment has passed.
     #[must_use]
     pub fn is_past(&self, now: SystemTime) -> bool {
         let distance = Duration::from_secs(self.unix_seconds.unsigned_abs());

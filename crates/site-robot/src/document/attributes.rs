@@ -131,7 +131,7 @@ impl Attributes {
     }
 }
 
-/// Tells whether HTML takes a character for white space.
+/// Returns `true` if HTML takes a character for white space.
 pub(super) fn is_html_space(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r' | '\x0C')
 }

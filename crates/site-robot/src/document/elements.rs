@@ -102,7 +102,7 @@ impl Element {
         })
     }
 
-    /// Tells whether the element stands in lines of its own.
+    /// Returns `true` if the element stands in lines of its own.
     pub(super) fn is_block(self) -> bool {
         !matches!(
             self,
@@ -117,27 +117,27 @@ impl Element {
         )
     }
 
-    /// Tells whether the element never holds anything.
+    /// Returns `true` if the element never holds anything.
     pub(super) fn is_void(self) -> bool {
         matches!(self, Self::Void | Self::LineBreak | Self::Rule)
     }
 
-    /// Tells whether SVG or `MathML` begins with the element.
+    /// Returns `true` if SVG or `MathML` begins with the element.
     pub(super) fn is_foreign_root(self) -> bool {
         matches!(self, Self::Svg | Self::Math)
     }
 
-    /// Tells whether the element ends a `<p>` that is open (WHATWG HTML §13.2.6.4.7).
+    /// Returns `true` if the element ends a `<p>` that is open (WHATWG HTML §13.2.6.4.7).
     pub(super) fn ends_paragraph(self) -> bool {
         self.is_block() && !matches!(self, Self::RowGroup | Self::Row | Self::Cell)
     }
 
-    /// Tells whether an end tag of another element does not reach beyond this one.
+    /// Returns `true` if an end tag of another element does not reach beyond this one.
     pub(super) fn is_wall(self) -> bool {
         matches!(self, Self::Cell | Self::Table | Self::Template)
     }
 
-    /// Tells whether the tag ends SVG and `MathML` around it (WHATWG HTML §13.2.6.5).
+    /// Returns `true` if the tag ends SVG and `MathML` around it (WHATWG HTML §13.2.6.5).
     pub(super) fn breaks_out(self, name: &[u8]) -> bool {
         match self {
             Self::Inline | Self::Void => matches!(
@@ -178,7 +178,7 @@ impl Raw {
     }
 }
 
-/// Tells whether HTML goes on inside of an element of SVG or `MathML`.
+/// Returns `true` if HTML goes on inside of an element of SVG or `MathML`.
 pub(super) fn is_island(name: &[u8]) -> bool {
     matches!(
         name,

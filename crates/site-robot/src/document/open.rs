@@ -58,18 +58,18 @@ struct Open {
 }
 
 impl OpenElements {
-    /// Tells whether a tag here is none of HTML.
+    /// Returns `true` if a tag here is none of HTML.
     pub(super) fn is_foreign(&self) -> bool {
         let last = self.stack.last();
         last.is_some_and(|open| open.is_foreign && !open.is_island)
     }
 
-    /// Tells whether what stands here is not shown.
+    /// Returns `true` if what stands here is not shown.
     pub(super) fn is_hidden(&self) -> bool {
         self.hidden.is_some()
     }
 
-    /// Tells whether what stands here is no part of the page.
+    /// Returns `true` if what stands here is no part of the page.
     pub(super) fn is_in_template(&self) -> bool {
         self.template.is_some()
     }
@@ -80,7 +80,7 @@ impl OpenElements {
         self.heading.map(|(at, _)| at).filter(|_| belongs_behind)
     }
 
-    /// Tells whether a cell of a table is open.
+    /// Returns `true` if a cell of a table is open.
     pub(super) fn is_in_cell(&self) -> bool {
         let open = self.stack.iter().rev();
         let mut walls = open.filter(|open| open.element.is_wall());
@@ -245,7 +245,7 @@ impl OpenElements {
         self.heading.take_if(|(at, _)| *at >= depth);
     }
 
-    /// Tells whether any block that is shown is among the elements from one on.
+    /// Returns `true` if any block that is shown is among the elements from one on.
     pub(super) fn has_block_from(&self, depth: usize) -> bool {
         let shown = self.hidden.unwrap_or(self.stack.len());
         let ended = self.stack.get(depth..shown).unwrap_or_default();
@@ -258,7 +258,7 @@ impl OpenElements {
             .and_then(|(at, level)| (at < depth).then_some(level))
     }
 
-    /// Tells whether a part of the page ends with the elements from one on.
+    /// Returns `true` if a part of the page ends with the elements from one on.
     pub(super) fn has_part_from(&self, depth: usize) -> bool {
         [self.around, self.main, self.article]
             .into_iter()

@@ -364,12 +364,12 @@ fn part_of(name: &[u8], role: &str) -> Option<Part> {
     }
 }
 
-/// Tells whether an element is the page itself: it has no end that counts.
+/// Returns `true` if an element is the page itself: it has no end that counts.
 fn is_page(name: &[u8]) -> bool {
     matches!(name, b"html" | b"head" | b"body" | b"frameset")
 }
 
-/// Tells whether a style, in lower case, takes its element out of sight.
+/// Returns `true` if a style, in lower case, takes its element out of sight.
 fn hides(style: &str) -> bool {
     style.split(';').any(|rule| {
         let Some((name, value)) = rule.split_once(':') else {

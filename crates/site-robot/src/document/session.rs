@@ -27,7 +27,7 @@ const NAMES: [&str; 18] = [
     "zenid",
 ];
 
-/// Tells whether a URL holds a session's number.
+/// Returns `true` if a URL holds a session's number.
 ///
 /// In its query (`?PHPSESSID=…`), its path (`/a;jsessionid=…`) or as ASP.NET
 /// writes it (`/(S(…))/a`). `sid` counts only where its value looks like one:
@@ -83,7 +83,7 @@ fn without_parameter(segment: &str) -> String {
     clean
 }
 
-/// Tells whether `name=value` is a session's number.
+/// Returns `true` if `name=value` is a session's number.
 fn is_session(parameter: &str) -> bool {
     let Some((name, value)) = parameter.split_once('=') else {
         return false;
@@ -100,7 +100,7 @@ fn is_session(parameter: &str) -> bool {
     known && (name != "sid" || is_number())
 }
 
-/// Tells whether a segment is a session's number as ASP.NET writes it: `(S(…))`.
+/// Returns `true` if a segment is a session's number as ASP.NET writes it: `(S(…))`.
 fn is_asp_net(segment: &str) -> bool {
     let inner = segment
         .strip_prefix('(')

@@ -165,7 +165,7 @@ impl Directive {
         &self.function
     }
 
-    /// Tells whether it counts: `enable=false` and `enable=off` turn it off.
+    /// Returns `true` if it counts: `enable=false` and `enable=off` turn it off.
     #[must_use]
     pub const fn is_enabled(&self) -> bool {
         self.is_enabled

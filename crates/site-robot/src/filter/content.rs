@@ -68,7 +68,7 @@ impl Content {
         })
     }
 
-    /// Tells whether an empty element ends as it begins: else `<script/>` swallows the page.
+    /// Returns `true` if an empty element ends as it begins: else `<script/>` swallows the page.
     fn is_xhtml(&self) -> bool {
         let bare = self.media_type.as_deref().unwrap_or_default();
         let bare = bare.split(';').next().unwrap_or_default().trim();

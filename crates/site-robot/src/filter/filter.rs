@@ -113,20 +113,20 @@ impl Filter {
         self.log_type
     }
 
-    /// Tells whether there is something to do at a stage.
+    /// Returns `true` if there is something to do at a stage.
     #[must_use]
     pub fn has_stage(&self, stage: Stage) -> bool {
         !self.directives(stage).is_empty()
     }
 
-    /// Tells whether of resources with the same content one is let pass.
+    /// Returns `true` if of resources with the same content one is let pass.
     #[must_use]
     pub fn drops_duplicates(&self) -> bool {
         let mut all = self.directives.iter().flatten();
         all.any(|directive| *directive.function == *"filter-by-md5")
     }
 
-    /// Tells whether a step may wait for something else with each page, such as a program.
+    /// Returns `true` if a step may wait for something else with each page, such as a program.
     #[must_use]
     pub fn waits(&self) -> bool {
         let mut steps = self.directives.iter().flatten();

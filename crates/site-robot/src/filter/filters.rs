@@ -180,7 +180,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Tells whether one of the remarks is an error.
+/// Returns `true` if one of the remarks is an error.
 #[must_use]
 pub fn has_error(notes: &[Note]) -> bool {
     notes.iter().any(|note| note.severity == Severity::Error)

@@ -61,7 +61,7 @@ impl MimeTypes {
         self.types.len()
     }
 
-    /// Tells whether no extension is known.
+    /// Returns `true` if no extension is known.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.types.is_empty()

@@ -15,7 +15,7 @@ pub enum Passage {
 }
 
 impl Passage {
-    /// Tells whether the resource goes on.
+    /// Returns `true` if the resource goes on.
     #[must_use]
     pub const fn is_allowed(&self) -> bool {
         matches!(self, Self::Allowed)

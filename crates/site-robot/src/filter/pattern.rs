@@ -52,7 +52,7 @@ impl Pattern {
         })
     }
 
-    /// Tells whether a source of a resource matches; hosts are compared with port and without.
+    /// Returns `true` if a source of a resource matches; hosts are compared with port and without.
     pub(super) fn matches(&self, resource: &Resource, source: &Source) -> bool {
         if matches!(self, Self::All) {
             return true;

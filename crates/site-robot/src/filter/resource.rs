@@ -212,7 +212,7 @@ impl Resource {
         &self.host_and_port
     }
 
-    /// Tells whether a source is the URL's own host, not one assigned or cleared.
+    /// Returns `true` if a source is the URL's own host, not one assigned or cleared.
     pub(super) fn is_own_host(&self, source: &Source) -> bool {
         let is_assigned = || self.assigned.iter().any(|(assigned, _)| assigned == source);
         source.known() == Known::Host && !is_assigned()

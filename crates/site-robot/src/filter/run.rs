@@ -77,7 +77,7 @@ impl FilterRun {
         }
     }
 
-    /// Notes that a resource has a checksum; tells whether no better URL has it too.
+    /// Notes that a resource has a checksum; returns whether no better URL has it too.
     ///
     /// Of several the shortest is the best, whichever comes first, so that each
     /// run ends alike; see [`url_rank`]. The same URL may come again, after a

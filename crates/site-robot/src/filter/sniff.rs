@@ -28,7 +28,7 @@ const HTML: [&[u8]; 6] = [
     b"<!--",
 ];
 
-/// Tells whether a media type says nothing of the body.
+/// Returns `true` if a media type says nothing of the body.
 pub(super) fn is_untold(media_type: Option<&str>) -> bool {
     matches!(
         media_type,

@@ -88,7 +88,7 @@ impl Source {
         &self.name
     }
 
-    /// Tells whether it is known before the resource is retrieved, at the stage `MetaData`.
+    /// Returns `true` if it is known before the resource is retrieved, at the stage `MetaData`.
     #[must_use]
     pub const fn is_metadata(&self) -> bool {
         use Known::{
@@ -100,7 +100,7 @@ impl Source {
         )
     }
 
-    /// Tells whether upper and lower case are the same in its values.
+    /// Returns `true` if upper and lower case are the same in its values.
     pub(super) const fn is_caseless(&self) -> bool {
         use Known::{ContentType, Host, Protocol, Type};
         matches!(self.known, Host | Protocol | ContentType | Type)

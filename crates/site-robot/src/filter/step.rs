@@ -67,7 +67,7 @@ pub trait Step: Send + Sync {
     /// Does it.
     fn run(&self, work: &mut Work<'_>) -> Outcome;
 
-    /// Tells whether it may wait for something else with each page; it does not by default.
+    /// Returns `true` if it may wait for something else with each page; it does not by default.
     ///
     /// More pages are worked on beside each other then than there are processors.
     fn waits(&self) -> bool {

@@ -81,13 +81,13 @@ impl Catalogue {
         self.entries.len()
     }
 
-    /// Tells whether there is no page.
+    /// Returns `true` if there is no page.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Tells whether a URL has a page.
+    /// Returns `true` if a URL has a page.
     #[must_use]
     pub fn contains(&self, url: &str) -> bool {
         self.find(url).is_some()

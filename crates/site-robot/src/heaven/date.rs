@@ -54,7 +54,7 @@ impl Date {
         httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(self.seconds))
     }
 
-    /// Tells whether a date of HTTP is this one or later.
+    /// Returns `true` if a date of HTTP is this one or later.
     pub(super) fn is_known_by(self, http: &str) -> bool {
         Self::parse(http).is_some_and(|known| known >= self)
     }

@@ -24,7 +24,7 @@ pub(super) struct Entry {
     pub(super) depth: Option<u32>,
 }
 
-/// Tells whether a description has a page: of http or https, and not `noindex`.
+/// Returns `true` if a description has a page: of http or https, and not `noindex`.
 pub(super) fn has_page(description: &ResourceDescription) -> bool {
     is_web(description.url()) && directives(description).index()
 }

@@ -127,7 +127,8 @@ fn take_heading(blocks: &mut Vec<Block>, title: &str) -> Option<(usize, String)>
     }
 }
 
-/// Tells whether a title is a heading, or has it before or behind such as `|` and the site's name.
+/// Returns `true` if a title is a heading, or has it before or behind such as `|` and the site's
+/// name.
 fn says(title: &str, heading: &str) -> bool {
     let is_mark = |mark: Option<char>| mark.is_none_or(|mark| BETWEEN.contains(mark));
     let behind = title.strip_prefix(heading).map(str::trim_start);

@@ -187,7 +187,7 @@ fn has_extension(name: &str, extension: &str) -> bool {
     name.ends_with(extension)
 }
 
-/// Tells whether every file system keeps a name as it is.
+/// Returns `true` if every file system keeps a name as it is.
 fn is_plain(name: &str) -> bool {
     let is_kept = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'.' | b'_' | b'-');
     let stem = name.split('.').next().unwrap_or_default();

@@ -164,7 +164,7 @@ impl HeavenSettings {
         self.has_markdown
     }
 
-    /// Tells whether the original of a page opens only to those who have logged in.
+    /// Returns `true` if the original of a page opens only to those who have logged in.
     pub(super) fn is_members_only(&self, url: &str) -> bool {
         let path = url.strip_prefix(self.site());
         let path = path.and_then(|rest| rest.split(['?', '#']).next());

@@ -47,7 +47,7 @@ pub(super) fn one_line(text: &str) -> String {
     line
 }
 
-/// Tells whether a text is ASCII, and its only white space is one blank between two words.
+/// Returns `true` if a text is ASCII, and its only white space is one blank between two words.
 fn is_one_line(text: &[u8]) -> bool {
     let is_double = |(one, next): (&u8, &u8)| *one == b' ' && *next == b' ';
     let has_double = |text: &[u8]| {
@@ -60,7 +60,7 @@ fn is_one_line(text: &[u8]) -> bool {
         && !has_double(text)
 }
 
-/// Tells whether all bytes are such; many are looked at at once.
+/// Returns `true` if all bytes are such; many are looked at at once.
 fn all_bytes(text: &[u8], is_such: impl Fn(u8) -> bool) -> bool {
     let are_such = |piece: &[u8]| piece.iter().fold(true, |all, byte| all & is_such(*byte));
     text.chunks(256).all(are_such)

@@ -56,7 +56,7 @@ impl View {
         }
     }
 
-    /// Tells whether an entry is listed.
+    /// Returns `true` if an entry is listed.
     pub(super) fn lists(self, entry: &Entry) -> bool {
         match self {
             Self::Title => true,

@@ -34,7 +34,7 @@ impl Came {
         &self.judging.claimed.host
     }
 
-    /// Tells whether reading it takes the processor only, and waits for no program.
+    /// Returns `true` if reading it takes the processor only, and waits for no program.
     fn is_read_at_once(&self, visitor: &Visitor) -> bool {
         let media_type = self.answer.media_type().unwrap_or_default();
         let Settings {

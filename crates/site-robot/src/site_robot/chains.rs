@@ -52,7 +52,7 @@ impl Chains {
             .insert(self.hasher.hash_one(url), length.saturating_add(1));
     }
 
-    /// Tells whether anything is followed one step behind a URL of this length.
+    /// Returns `true` if anything is followed one step behind a URL of this length.
     pub(super) fn goes_on(length: u8, is_list: bool) -> bool {
         length < MAX_LENGTH && (!is_list || length <= MAX_LENGTH_OF_LISTS)
     }

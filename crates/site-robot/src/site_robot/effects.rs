@@ -147,7 +147,7 @@ fn by_segment(segment: &str, has_query: bool) -> Option<Effect> {
     Some(Effect::Changes(word))
 }
 
-/// Tells whether the letters of a name have any of the words in them; few have.
+/// Returns `true` if the letters of a name have any of the words in them; few have.
 fn may_say_so(name: &str) -> bool {
     let letters = name.chars().filter(|c| c.is_alphanumeric());
     let whole: String = letters.flat_map(char::to_lowercase).collect();

@@ -40,7 +40,7 @@ pub struct Explained {
 }
 
 impl Explanation {
-    /// Tells whether the URL would be visited.
+    /// Returns `true` if the URL would be visited.
     #[must_use]
     pub fn is_visited(&self) -> bool {
         self.steps.iter().all(|step| step.goes_on)

@@ -169,12 +169,12 @@ impl Hosts {
         self.by_name.get(host).map_or(0, |entry| entry.queue.len())
     }
 
-    /// Tells whether a host had URLs before.
+    /// Returns `true` if a host had URLs before.
     pub(super) fn knows(&self, host: &str) -> bool {
         self.by_name.contains_key(host)
     }
 
-    /// Tells whether less than so many URLs wait of any host, or of none at all.
+    /// Returns `true` if less than so many URLs wait of any host, or of none at all.
     pub(super) fn is_any_below(&self, count: usize) -> bool {
         self.by_name.is_empty() || self.by_name.values().any(|host| host.queue.len() < count)
     }

@@ -60,7 +60,7 @@ impl Course {
         Ok(())
     }
 
-    /// Tells whether nobody has anything left to visit.
+    /// Returns `true` if nobody has anything left to visit.
     pub(super) async fn is_done(&self) -> Result<bool, SiteRobotError> {
         let settings = self.visitor.settings();
         let open = settings

@@ -71,12 +71,12 @@ impl Pending {
         self.pages.is_empty() && self.counts == RunCounts::default()
     }
 
-    /// Tells whether there is no room for more.
+    /// Returns `true` if there is no room for more.
     pub(super) fn is_full(&self) -> bool {
         self.counts.bytes >= MAX_BYTES
     }
 
-    /// Tells whether enough pages wait, or one for long enough.
+    /// Returns `true` if enough pages wait, or one for long enough.
     pub(super) fn is_due(&self, now_ms: i64) -> bool {
         let is_late = || self.due_ms().is_some_and(|due_ms| due_ms <= now_ms);
         self.pages.len() >= self.batch || self.is_full() || is_late()
@@ -117,7 +117,7 @@ impl Course {
         self.work.spawn(recording);
     }
 
-    /// Tells whether what has come is to be recorded, or more may come to be recorded with it.
+    /// Returns `true` if what has come is to be recorded, or more may come to be recorded with it.
     fn is_record_due(&self) -> bool {
         // What was found is wanted where little waits; nobody knows what comes of a pause.
         let is_short = self.hosts.queued() < LOW && !self.is_taking;

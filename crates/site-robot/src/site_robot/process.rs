@@ -36,7 +36,7 @@ pub fn holder_name() -> String {
     }
 }
 
-/// Tells whether the process of a holder is known to have ended.
+/// Returns `true` if the process of a holder is known to have ended.
 ///
 /// Of one on another machine, in another container or of another user nothing
 /// is known.

@@ -26,7 +26,7 @@ impl Repeats {
         }
     }
 
-    /// Counts a page; tells whether so many looked like it that its links lead nowhere new.
+    /// Counts a page; returns whether so many looked like it that its links lead nowhere new.
     pub(super) fn is_too_often(&mut self, look: u64) -> bool {
         if self.counts.len() >= MAX_LOOKS && !self.counts.contains_key(&look) {
             self.counts.clear();

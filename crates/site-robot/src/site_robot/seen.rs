@@ -32,7 +32,7 @@ impl Default for Seen {
 }
 
 impl Seen {
-    /// Notes a URL; tells whether it is new, or was found farther away before.
+    /// Notes a URL; returns whether it is new, or was found farther away before.
     pub(super) fn is_news(&mut self, url: &str, depth: u32) -> bool {
         let hash = self.hasher.hash_one(url);
         let known = self.new.get(&hash).or_else(|| self.old.get(&hash));

@@ -85,7 +85,7 @@ pub(super) fn parameters(url: &Url) -> impl Iterator<Item = (String, String)> {
     pairs.map(|(name, value)| (name.into_owned(), value.into_owned()))
 }
 
-/// Tells whether a segment, or a run of segments, stands in a path too often.
+/// Returns `true` if a segment, or a run of segments, stands in a path too often.
 fn repeats(segments: &[&str], max: usize) -> bool {
     let times = max.saturating_add(1);
     let is_run = |length: usize| {
@@ -173,7 +173,7 @@ impl QueryVariants {
         }
     }
 
-    /// Tells whether a URL is still to be taken, and counts it if it has a query.
+    /// Returns `true` if a URL is still to be taken, and counts it if it has a query.
     ///
     /// Each URL is to be shown once.
     pub fn admits(&mut self, url: &Url) -> bool {

@@ -332,7 +332,7 @@ impl Visitor {
         }
     }
 
-    /// Tells whether a page was judged last time as it would be now.
+    /// Returns `true` if a page was judged last time as it would be now.
     pub(super) fn is_current(&self, claimed: &ClaimedUrl) -> bool {
         claimed.settings.as_ref() == Some(&self.fingerprint)
     }

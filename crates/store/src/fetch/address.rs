@@ -131,7 +131,7 @@ impl AddressKind {
     }
 }
 
-/// Tells whether an address is one of the public Internet.
+/// Returns `true` if an address is one of the public Internet.
 ///
 /// # Example
 ///

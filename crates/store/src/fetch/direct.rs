@@ -247,7 +247,7 @@ impl DirectClient {
     }
 }
 
-/// Tells whether a body trickles: after a time without a byte, it should be beyond that.
+/// Returns `true` if a body trickles: after a time without a byte, it should be beyond that.
 fn is_too_slow(length: usize, elapsed: Duration, idle: Duration) -> bool {
     elapsed > idle && (length as u64) < elapsed.as_secs().saturating_mul(MIN_BYTES_A_SECOND)
 }

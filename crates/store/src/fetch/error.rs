@@ -147,7 +147,7 @@ pub(super) fn classify(
     }
 }
 
-/// Tells whether the server ended a connection that was there.
+/// Returns `true` if the server ended a connection that was there.
 pub(super) fn is_reset(error: &reqwest::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset};
     let is_cut = matches!(

@@ -15,7 +15,7 @@ pub enum UnzipError {
     TooLarge(u64),
 }
 
-/// Tells whether bytes begin as a gzip file does (RFC 1952 §2.3.1).
+/// Returns `true` if bytes begin as a gzip file does (RFC 1952 §2.3.1).
 #[must_use]
 pub fn is_gzip(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0x1F, 0x8B, 8])

@@ -99,17 +99,17 @@ impl Fingerprint {
         self.ending
     }
 
-    /// Tells whether the same rules still apply.
+    /// Returns `true` if the same rules still apply.
     pub(super) fn is_current(&self, format: Format) -> bool {
         self.rules == RULES && self.format == format.as_str()
     }
 
-    /// Tells whether both are made of the same document.
+    /// Returns `true` if both are made of the same document.
     pub(super) fn is_of(&self, other: &Self) -> bool {
         self.sha256 == other.sha256
     }
 
-    /// Tells whether both stand for the same rows, whoever named the place.
+    /// Returns `true` if both stand for the same rows, whoever named the place.
     pub(super) fn makes_same_rows(&self, other: &Self) -> bool {
         (&self.rules, &self.format, &self.sha256) == (&other.rules, &other.format, &other.sha256)
     }

@@ -14,7 +14,7 @@ use robot_detection_layer::registry::Source;
 const HISTORY: u64 = 100;
 
 impl Shared {
-    /// Tells whether a source is due.
+    /// Returns `true` if a source is due.
     pub(super) async fn is_due(
         &self,
         spec: &SourceSpec,
@@ -95,7 +95,7 @@ pub(super) fn made_from(state: &SourceState) -> Option<Fingerprint> {
     Fingerprint::parse(state.content_sha256.as_deref()?)
 }
 
-/// Tells whether rows came from another place, or by other rules.
+/// Returns `true` if rows came from another place, or by other rules.
 ///
 /// Rows that a person brought in from elsewhere serve until their time is up.
 fn is_outdated(state: &SourceState, spec: &SourceSpec) -> bool {
@@ -105,7 +105,7 @@ fn is_outdated(state: &SourceState, spec: &SourceSpec) -> bool {
     })
 }
 
-/// Tells whether a refresh left the robots as they were, for want of something better.
+/// Returns `true` if a refresh left the robots as they were, for want of something better.
 fn is_failure(record: &RefreshRecord) -> bool {
     matches!(
         record.outcome,

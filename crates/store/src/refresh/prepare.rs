@@ -100,7 +100,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Tells whether a source was configured once and is no more.
+    /// Returns `true` if a source was configured once and is no more.
     async fn is_abandoned(&self, source: &Source) -> Result<bool, StoreError> {
         let is_kept = [Source::manual(), Source::bundled()].contains(source);
         if is_kept || self.spec(source).is_some() {
@@ -136,7 +136,7 @@ impl Shared {
     }
 }
 
-/// Tells whether the stored robots of the bundled registry are other ones.
+/// Returns `true` if the stored robots of the bundled registry are other ones.
 fn differs(rows: &[StoredRobot], bundled: &[Robot]) -> bool {
     let source = Source::bundled();
     let by_id = |a: &&Robot, b: &&Robot| a.id.cmp(&b.id);

@@ -92,7 +92,7 @@ impl Shared {
         *lock(&self.unprepared) = wanted;
     }
 
-    /// Tells whether a reason differs from the last one under this key.
+    /// Returns `true` if a reason differs from the last one under this key.
     ///
     /// So that a fault that lasts is logged once, not at each retry.
     pub(super) fn is_news(&self, key: &str, reason: &str) -> bool {
@@ -100,7 +100,7 @@ impl Shared {
         before.as_deref() != Some(reason)
     }
 
-    /// Forgets the reason under a key; tells whether there was one.
+    /// Forgets the reason under a key; returns whether there was one.
     pub(super) fn is_over(&self, key: &str) -> bool {
         lock(&self.told).remove(key).is_some()
     }

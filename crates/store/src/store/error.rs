@@ -168,7 +168,7 @@ impl StoreError {
         found
     }
 
-    /// Tells whether the same call may succeed later.
+    /// Returns `true` if the same call may succeed later.
     pub(super) fn is_passing(&self) -> bool {
         matches!(
             self.kind,

@@ -153,7 +153,7 @@ impl Store {
 }
 
 impl Changes {
-    /// Tells whether nothing changed.
+    /// Returns `true` if nothing changed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.added.is_empty() && self.changed.is_empty() && self.removed.is_empty()

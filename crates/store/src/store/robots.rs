@@ -121,7 +121,7 @@ impl Store {
         Ok(robots)
     }
 
-    /// Tells whether any source knows a robot of this id.
+    /// Returns `true` if any source knows a robot of this id.
     ///
     /// # Errors
     ///

@@ -99,7 +99,7 @@ impl RobotRow {
         }
     }
 
-    /// Tells whether both say the same, their dates aside.
+    /// Returns `true` if both say the same, their dates aside.
     pub(super) fn says_the_same(&self, other: &Self) -> bool {
         let dated = Self {
             insertion_date: self.insertion_date,

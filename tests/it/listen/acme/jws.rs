@@ -29,7 +29,7 @@ impl Jws {
         }
     }
 
-    /// Tells whether the key has signed it.
+    /// Returns `true` if the key has signed it.
     pub(super) fn is_signed_by(&self, key: &Value) -> bool {
         let mut point = vec![4];
         point.extend(

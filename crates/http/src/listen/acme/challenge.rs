@@ -16,7 +16,7 @@ use rustls::{
 /// Protocol by which the authority asks for the proof (RFC 8737 §6.2).
 pub(in super::super) const PROTOCOL: &[u8] = b"acme-tls/1";
 
-/// Tells whether it is the authority that asks for a proof: it offers nothing else.
+/// Returns `true` if it is the authority that asks for a proof: it offers nothing else.
 pub(in super::super) fn is_challenge(hello: &ClientHello<'_>) -> bool {
     let mut offered = hello.alpn().into_iter().flatten();
     offered.next() == Some(PROTOCOL) && offered.next().is_none()

@@ -49,12 +49,12 @@ pub(super) enum OrderError {
 }
 
 impl OrderError {
-    /// Tells whether the authority no longer knows the account, or no longer wants it.
+    /// Returns `true` if the authority no longer knows the account, or no longer wants it.
     pub(super) fn is_about_the_account(&self) -> bool {
         self.has_type("accountDoesNotExist")
     }
 
-    /// Tells whether the authority has had too many orders.
+    /// Returns `true` if the authority has had too many orders.
     pub(super) fn is_about_the_pace(&self) -> bool {
         self.has_type("rateLimited")
     }

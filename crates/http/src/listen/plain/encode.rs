@@ -97,7 +97,7 @@ impl Framing {
         Some(piece.copy_to_bytes(len))
     }
 
-    /// Tells whether nothing more can be sent.
+    /// Returns `true` if nothing more can be sent.
     pub(super) fn is_full(self) -> bool {
         self == Self::Length(0)
     }
@@ -193,7 +193,7 @@ pub(super) fn ready(out: &mut Vec<u8>, head: &impl ReadyHead, asked: Asked) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// Tells whether a response says how long its body is.
+/// Returns `true` if a response says how long its body is.
 fn has_length(status: StatusCode) -> bool {
     !(status.is_informational()
         || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED))
@@ -269,7 +269,7 @@ impl Writer<'_> {
         self.out.extend_from_slice(b"\r\n");
     }
 
-    /// Takes note of the length as the service says it; tells whether it is to be said.
+    /// Takes note of the length as the service says it; returns whether it is to be said.
     fn length(&mut self, value: &HeaderValue) -> Result<bool, Contradiction> {
         let framing = match self.length {
             BodyLength::Known(len) => Framing::Length(len),

@@ -68,7 +68,7 @@ pub(super) fn parse(input: &[u8], limits: HeadLimits, request: &mut Option<Reque
     }
 }
 
-/// Tells whether a head may have ended with what came behind the first `seen` bytes.
+/// Returns `true` if a head may have ended with what came behind the first `seen` bytes.
 pub(super) fn may_be_whole(input: &[u8], seen: usize) -> bool {
     let new = input.get(seen.saturating_sub(3)..).unwrap_or_default();
     memchr::memchr_iter(b'\n', new).any(|at| {

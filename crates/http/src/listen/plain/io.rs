@@ -40,7 +40,7 @@ pub(super) struct Out {
 }
 
 impl Out {
-    /// Tells whether it is to be sent before more is made.
+    /// Returns `true` if it is to be sent before more is made.
     pub(super) fn is_full(&self) -> bool {
         self.is_blocked || !self.piece.is_empty() || self.made.len() >= MAX_MADE_BYTES
     }

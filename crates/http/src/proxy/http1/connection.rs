@@ -61,7 +61,7 @@ impl Connection {
         }
     }
 
-    /// Tells whether a request can still be sent: nothing is to come without one.
+    /// Returns `true` if a request can still be sent: nothing is to come without one.
     pub(in super::super) fn is_quiet(&mut self) -> bool {
         self.input.is_empty() && !self.stream.is_readable()
     }
@@ -106,7 +106,7 @@ impl Connection {
         self.output.poll_write(Pin::new(&mut self.stream), cx)
     }
 
-    /// Tells whether a byte has been taken since the output was empty.
+    /// Returns `true` if a byte has been taken since the output was empty.
     pub(super) fn has_begun(&self) -> bool {
         self.output.written > 0
     }

@@ -27,7 +27,7 @@ pub(in super::super) struct Head {
 }
 
 impl Head {
-    /// Tells whether the response can go to the client as it is.
+    /// Returns `true` if the response can go to the client as it is.
     pub(in super::super) fn is_plain(&self) -> bool {
         !self.is_for_hop && self.status != StatusCode::SWITCHING_PROTOCOLS
     }
@@ -148,7 +148,7 @@ fn end(input: &[u8], seen: usize) -> Option<usize> {
     })
 }
 
-/// Tells whether a status line may still come of it.
+/// Returns `true` if a status line may still come of it.
 fn may_begin(input: &[u8]) -> bool {
     const START: &[u8] = b"HTTP/1.";
     let start = input.trim_ascii_start();

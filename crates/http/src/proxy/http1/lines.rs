@@ -76,7 +76,7 @@ enum Coding {
 }
 
 impl Said {
-    /// Takes note of a header; tells whether it is kept, as what is for this hop only,
+    /// Takes note of a header; returns whether it is kept, as what is for this hop only,
     /// and usual, is left out at once.
     pub(super) fn add(&mut self, meaning: Meaning) -> bool {
         match meaning {

@@ -94,7 +94,7 @@ impl ResponseReader {
         }
     }
 
-    /// Tells whether the response has been read to its end.
+    /// Returns `true` if the response has been read to its end.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.decoder.as_ref().is_some_and(Decoder::is_done)

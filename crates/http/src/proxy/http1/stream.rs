@@ -26,7 +26,7 @@ pub(in super::super) enum Stream {
 }
 
 impl Stream {
-    /// Tells whether something is to be read: bytes, the end, or an error.
+    /// Returns `true` if something is to be read: bytes, the end, or an error.
     pub(super) fn is_readable(&mut self) -> bool {
         let mut byte = [0];
         let read = match self {

@@ -15,7 +15,7 @@ static EXPLORERS: Words = Words::new(|| words(["trident/", "msie "]));
 static SERVERS: Words = Words::new(|| words(["x11"]));
 static PROFILES: Words = Words::new(|| words(["wap-profile", "uaprof", "docomo"]));
 
-/// Tells whether what follows is the host of a URL that tells of a robot.
+/// Returns `true` if what follows is the host of a URL that tells of a robot.
 pub(super) fn is_contact_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     let has_host = after.first().is_some_and(u8::is_ascii_alphanumeric);
     if !has_host || is_device(text, before) || is_browser_s_host(before, after) {
@@ -27,7 +27,7 @@ pub(super) fn is_contact_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     !is_people_s(text)
 }
 
-/// Tells whether a browser's own URL or that of its device's profile follows.
+/// Returns `true` if a browser's own URL or that of its device's profile follows.
 fn is_browser_s_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     let site = after.strip_prefix(b"www.").unwrap_or(after);
     HOSTS.iter().any(|host| starts_with(site, host))
@@ -36,7 +36,8 @@ fn is_browser_s_url(text: &[u8], before: &[u8], after: &[u8]) -> bool {
         || has_any(&PROFILES, text)
 }
 
-/// Tells whether a part of Internet Explorer's comment is a URL alone, which companies put there.
+/// Returns `true` if a part of Internet Explorer's comment is a URL alone, which companies put
+/// there.
 fn is_company_s(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     let schemes: [&[u8]; 2] = [b"http://", b"https://"];
     let before = schemes
@@ -49,7 +50,7 @@ fn is_company_s(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     (is_part || is_first) && end == Some(&b';') && has_any(&EXPLORERS, text)
 }
 
-/// Tells whether a label of a URL's host ends as browsers' names do.
+/// Returns `true` if a label of a URL's host ends as browsers' names do.
 fn is_browser_s_host(before: &[u8], after: &[u8]) -> bool {
     let end = after
         .iter()
@@ -59,7 +60,7 @@ fn is_browser_s_host(before: &[u8], after: &[u8]) -> bool {
     !before.ends_with(b"+") && labels.any(|label| ends_with(label, b"browser"))
 }
 
-/// Tells whether a browser's User-Agent goes on with the name of a site.
+/// Returns `true` if a browser's User-Agent goes on with the name of a site.
 pub(super) fn is_site(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     let label = before
         .rsplit(|byte| !byte.is_ascii_alphanumeric() && *byte != b'-')
@@ -75,14 +76,14 @@ pub(super) fn is_site(text: &[u8], before: &[u8], after: &[u8]) -> bool {
         && is_mozilla(text)
 }
 
-/// Tells whether it is a browser that has the name of a site: `Battle.net/1.3`.
+/// Returns `true` if it is a browser that has the name of a site: `Battle.net/1.3`.
 ///
 /// Those that say X11 run on servers mostly.
 fn is_browser_s(text: &[u8], after: &[u8]) -> bool {
     matches!(after, [b'/', b'0'..=b'9', ..]) && !has_any(&SERVERS, text)
 }
 
-/// Tells whether an e-mail address has its sign here.
+/// Returns `true` if an e-mail address has its sign here.
 pub(super) fn is_address(text: &[u8], before: &[u8], after: &[u8]) -> bool {
     before.last().copied().is_some_and(is_name)
         && is_domain(after)
@@ -94,7 +95,7 @@ pub(super) fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"._+-".contains(&byte)
 }
 
-/// Tells whether a text starts with a domain: labels, and a last one of letters.
+/// Returns `true` if a text starts with a domain: labels, and a last one of letters.
 pub(super) fn is_domain(text: &[u8]) -> bool {
     let len = text
         .iter()
@@ -110,7 +111,7 @@ pub(super) fn is_domain(text: &[u8]) -> bool {
         && top.iter().skip(1).all(u8::is_ascii_alphabetic)
 }
 
-/// Tells whether a User-Agent without `Mozilla/` comes from an app that people use.
+/// Returns `true` if a User-Agent without `Mozilla/` comes from an app that people use.
 fn is_people_s(text: &[u8]) -> bool {
     static WORDS: Words = Words::new(|| {
         words([

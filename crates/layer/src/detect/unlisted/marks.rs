@@ -169,7 +169,7 @@ pub(super) fn find_late(text: &[u8]) -> Option<Unlisted> {
 }
 
 impl Mark {
-    /// Tells whether a word is written as one, and ends where its rule says.
+    /// Returns `true` if a word is written as one, and ends where its rule says.
     fn is_word(&self, before: &[u8], literal: &[u8], after: &[u8]) -> bool {
         match self.rule {
             // Random letters have the shortest one in them, in any case.
@@ -196,7 +196,7 @@ impl Mark {
         })
     }
 
-    /// Tells whether the literal at `range` of `text` gives a robot away.
+    /// Returns `true` if the literal at `range` of `text` gives a robot away.
     pub(in crate::detect) fn holds(&self, text: &[u8], range: &Range<usize>) -> bool {
         let before = text.get(..range.start).unwrap_or_default();
         let after = text.get(range.end..).unwrap_or_default();
@@ -240,7 +240,7 @@ static ANDROID: Words = Words::new(|| words(["android", "andr0id"]));
 static COMPATIBLE: Words = Words::new(|| words(["compatible"]));
 static ENGINE: Words = Words::new(|| words(["like gecko"]));
 
-/// Tells whether a word belongs to the name of a device: `M bot 54`, `Spider 8`.
+/// Returns `true` if a word belongs to the name of a device: `M bot 54`, `Spider 8`.
 ///
 /// Android's browsers name the device in their first comment.
 pub(super) fn is_device(text: &[u8], before: &[u8]) -> bool {
@@ -250,7 +250,7 @@ pub(super) fn is_device(text: &[u8], before: &[u8]) -> bool {
         && !has_any(&COMPATIBLE, before)
 }
 
-/// Tells whether `compatible;` is said where no browser says it: behind the
+/// Returns `true` if `compatible;` is said where no browser says it: behind the
 /// engine, in a second comment, or without any platform.
 fn is_compatible_without_browser(before: &[u8], after: &[u8]) -> bool {
     let name = after.trim_ascii_start();

@@ -165,7 +165,7 @@ impl Said {
     }
 }
 
-/// Tells whether a User-Agent names what people use, or may use.
+/// Returns `true` if a User-Agent names what people use, or may use.
 pub(super) fn has_platform(text: &[u8]) -> bool {
     let said = Said::by(text);
     said.is_people_s || said.has_system

@@ -39,7 +39,7 @@ pub(super) fn find(text: &[u8]) -> Option<Unlisted> {
     }
 }
 
-/// Tells whether a User-Agent begins as nearly all browsers' do, which is told quickly.
+/// Returns `true` if a User-Agent begins as nearly all browsers' do, which is told quickly.
 fn names_system(text: &[u8]) -> bool {
     let systems: [&[u8]; 5] = [b"Windows", b"Linux", b"Mac", b"iP", b"X11"];
     let said = text.strip_prefix(b"Mozilla/5.0 (");
@@ -137,14 +137,14 @@ fn is_library(text: &[u8]) -> bool {
     starts.any(|start| starts_with(text, start.as_bytes()))
 }
 
-/// Tells whether a name has a part that only tools have: `foo_cli`, `foo-sdk`.
+/// Returns `true` if a name has a part that only tools have: `foo_cli`, `foo-sdk`.
 fn is_tool(name: &[u8]) -> bool {
     let is_own = |part: &[u8]| matches!(part, b"cli" | b"sdk");
     let mut parts = name.split(|byte| b"-_".contains(byte)).skip(1);
     parts.any(is_own)
 }
 
-/// Tells whether it is a name that says its version or goes on with a comment, a
+/// Returns `true` if it is a name that says its version or goes on with a comment, a
 /// domain, or a word alone.
 fn is_program_name(name: &[u8], after: &[u8]) -> bool {
     if count_letters(name) < 4 {
@@ -178,7 +178,7 @@ fn is_domain(name: &[u8]) -> bool {
         && top != b"exe"
 }
 
-/// Tells whether words are joined: `foo-bar`, `foo_bar`, `FooBar`.
+/// Returns `true` if words are joined: `foo-bar`, `foo_bar`, `FooBar`.
 fn is_compound(name: &[u8]) -> bool {
     let is_joined = name.windows(3).any(|window| {
         matches!(window, [a, b'-' | b'_', c] if a.is_ascii_alphabetic() && c.is_ascii_alphabetic())
@@ -192,7 +192,7 @@ fn is_compound(name: &[u8]) -> bool {
             .all(|byte| byte.is_ascii_alphabetic() || b"-_".contains(byte))
 }
 
-/// Tells whether nothing follows but a version.
+/// Returns `true` if nothing follows but a version.
 fn is_version_alone(after: &[u8]) -> bool {
     match after {
         [] => true,
@@ -230,7 +230,7 @@ const NOBODY: &[&[u8]] = &[
     b"unknown",
 ];
 
-/// Tells whether a name is one word, as no browser says it.
+/// Returns `true` if a name is one word, as no browser says it.
 fn is_word(name: &[u8]) -> bool {
     match name {
         [first, rest @ ..] if rest.iter().all(u8::is_ascii_lowercase) => {
@@ -240,7 +240,7 @@ fn is_word(name: &[u8]) -> bool {
     }
 }
 
-/// Tells whether there are several words, the first with a capital letter, which a number
+/// Returns `true` if there are several words, the first with a capital letter, which a number
 /// may follow: `Example of a name`, `Example Name v2`.
 fn is_words(text: &[u8]) -> bool {
     let mut words = text.split(|&byte| byte == b' ');
@@ -262,7 +262,7 @@ fn is_words(text: &[u8]) -> bool {
         && words.all(|word| is_name(word) || number.take().is_some_and(|last| last == word))
 }
 
-/// Tells whether a word is a number, as `V3` and `2.2` are.
+/// Returns `true` if a word is a number, as `V3` and `2.2` are.
 fn is_number(word: &[u8]) -> bool {
     let number = match word {
         [b'v' | b'V', number @ ..] => number,
@@ -274,14 +274,14 @@ fn is_number(word: &[u8]) -> bool {
             .all(|byte| byte.is_ascii_digit() || *byte == b'.')
 }
 
-/// Tells whether a path of words follows, such as `/production`.
+/// Returns `true` if a path of words follows, such as `/production`.
 fn is_label(after: &[u8]) -> bool {
     after
         .strip_prefix(b"/")
         .is_some_and(|label| label.len() >= 3 && label.iter().all(u8::is_ascii_lowercase))
 }
 
-/// Tells whether a version follows: `/3`, `/v3.1`, `/3.1-beta`.
+/// Returns `true` if a version follows: `/3`, `/v3.1`, `/3.1-beta`.
 fn is_versioned(after: &[u8]) -> bool {
     let Some(version) = after.strip_prefix(b"/") else {
         return false;

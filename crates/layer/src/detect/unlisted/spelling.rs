@@ -19,12 +19,12 @@ static TELEPHONES: Words = Words::new(|| {
     ])
 });
 
-/// Tells whether a word is written as one: small, in capitals, or its first letter in one.
+/// Returns `true` if a word is written as one: small, in capitals, or its first letter in one.
 pub(super) fn is_spelled(word: &[u8]) -> bool {
     word.iter().skip(1).all(u8::is_ascii_lowercase) || word.iter().all(u8::is_ascii_uppercase)
 }
 
-/// Tells whether a word begins: with no letter before it, or a small one before its capital.
+/// Returns `true` if a word begins: with no letter before it, or a small one before its capital.
 pub(super) fn starts_word(before: &[u8], literal: &[u8]) -> bool {
     before.last().is_none_or(|last| {
         !last.is_ascii_alphabetic()
@@ -32,7 +32,7 @@ pub(super) fn starts_word(before: &[u8], literal: &[u8]) -> bool {
     })
 }
 
-/// Tells whether a word is the end of the name of a firm that makes devices: `CUBOT`, `iRobot`.
+/// Returns `true` if a word is the end of the name of a firm that makes devices: `CUBOT`, `iRobot`.
 pub(super) fn is_firm(before: &[u8], literal: &[u8]) -> bool {
     let is = |word: &[u8]| literal.eq_ignore_ascii_case(word);
     let is_alone = |start: &[u8]| {
@@ -45,7 +45,7 @@ pub(super) fn is_firm(before: &[u8], literal: &[u8]) -> bool {
     is(b"bot") && (ends_with(before, b"cu") || is_alone(b"iro")) || is(b"robot") && is_alone(b"i")
 }
 
-/// Tells whether a word belongs to the name of an app that people have on their telephones.
+/// Returns `true` if a word belongs to the name of an app that people have on their telephones.
 ///
 /// Such names are written as titles or in one: `CamScanner`, `QR Scanner`, `barcodescanner`.
 pub(super) fn is_app(text: &[u8], before: &[u8], literal: &[u8]) -> bool {
@@ -53,7 +53,7 @@ pub(super) fn is_app(text: &[u8], before: &[u8], literal: &[u8]) -> bool {
     (is_title || before.last().is_some_and(u8::is_ascii_alphabetic)) && has_any(&TELEPHONES, text)
 }
 
-/// Tells whether a word ends: with no letter behind it, or an `s` and no
+/// Returns `true` if a word ends: with no letter behind it, or an `s` and no
 /// letter, or a capital letter where it was written small.
 pub(super) fn ends_word(literal: &[u8], after: &[u8]) -> bool {
     let was_small = literal.last().is_some_and(u8::is_ascii_lowercase);
@@ -65,12 +65,12 @@ pub(super) fn ends_word(literal: &[u8], after: &[u8]) -> bool {
     }
 }
 
-/// Tells whether a name ends with this part, and nothing but a version is behind it.
+/// Returns `true` if a name ends with this part, and nothing but a version is behind it.
 pub(super) fn is_user(before: &[u8], after: &[u8]) -> bool {
     is_agent(before, after) && matches!(after, [] | [b'/' | b';' | b')', ..])
 }
 
-/// Tells whether a name ends with this part, and is not that of the header or of
+/// Returns `true` if a name ends with this part, and is not that of the header or of
 /// an add-on that hides the browser.
 pub(super) fn is_agent(before: &[u8], after: &[u8]) -> bool {
     let name = before.strip_suffix(b"-").unwrap_or(before);

@@ -32,7 +32,7 @@ pub(super) fn words_of<K>(words: impl IntoIterator<Item = (&'static str, K)>) ->
     }
 }
 
-/// Tells whether a word of the set stands anywhere in `text`.
+/// Returns `true` if a word of the set stands anywhere in `text`.
 pub(super) fn has_any(words: &Words, text: &[u8]) -> bool {
     let automaton = words.automaton.as_ref();
     automaton.is_some_and(|automaton| automaton.is_match(text))

@@ -102,7 +102,7 @@ impl Breach {
 }
 
 impl Answer {
-    /// Tells whether the robot gets something else than what it asked for.
+    /// Returns `true` if the robot gets something else than what it asked for.
     #[must_use]
     pub fn is_refusal(self) -> bool {
         self != Self::Pass

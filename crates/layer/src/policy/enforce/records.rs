@@ -202,7 +202,7 @@ impl Records {
         } += 1;
     }
 
-    /// Tells whether robot and rule, on whatever host, are met for the first time.
+    /// Returns `true` if robot and rule, on whatever host, are met for the first time.
     fn is_untold(&mut self, robot: &str, breach: &Breach) -> bool {
         let rule = rule_of(breach).map(|(_, rule)| rule);
         self.told.len() < MAX_TOLD && self.told.insert((robot.to_owned(), rule))

@@ -127,7 +127,7 @@ impl Enforcement {
         self
     }
 
-    /// Tells whether nobody looks at robots.txt.
+    /// Returns `true` if nobody looks at robots.txt.
     #[must_use]
     pub fn is_off(&self) -> bool {
         self.rules == Enforce::Off && self.crawl_delay == Enforce::Off

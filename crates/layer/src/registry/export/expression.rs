@@ -62,7 +62,7 @@ impl Expression {
         &self.text
     }
 
-    /// Tells whether letters stand for both of their cases, which a flag must say.
+    /// Returns `true` if letters stand for both of their cases, which a flag must say.
     #[must_use]
     pub fn is_caseless(&self) -> bool {
         self.is_caseless
@@ -121,7 +121,7 @@ fn parse(text: &str) -> Option<Hir> {
         .ok()
 }
 
-/// Tells whether no letter of an expression is meant in one case only.
+/// Returns `true` if no letter of an expression is meant in one case only.
 fn is_caseless(hir: &Hir) -> bool {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => true,

@@ -28,7 +28,7 @@ pub(super) fn tokens<'r, R: Borrow<Robot>>(
     tokens
 }
 
-/// Tells whether a pattern's text alone says what it is.
+/// Returns `true` if a pattern's text alone says what it is.
 fn is_token(pattern: &Pattern) -> bool {
     pattern.kind == PatternKind::Token && list_token(&pattern.text).as_ref() == Some(pattern)
 }

@@ -64,7 +64,7 @@ pub(super) fn numbered(name: &str) -> (&str, usize) {
     (base, number)
 }
 
-/// Tells whether a value holds what would be read as another field.
+/// Returns `true` if a value holds what would be read as another field.
 pub(super) fn holds_field(value: &str) -> bool {
     next_glued(value).is_some()
 }

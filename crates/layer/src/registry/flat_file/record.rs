@@ -66,7 +66,7 @@ pub(super) fn records(bytes: &[u8], mut take: impl FnMut(Item)) {
 }
 
 impl Record {
-    /// Tells whether there is a field of this name, if only an empty one.
+    /// Returns `true` if there is a field of this name, if only an empty one.
     pub(super) fn has(&self, name: &str) -> bool {
         self.fields.iter().any(|field| field.name == name)
     }

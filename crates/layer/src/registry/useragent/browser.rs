@@ -136,7 +136,7 @@ const CALENDAR: &[&str] = &[
     "tue", "wed", "thu", "fri", "sat", "sun",
 ];
 
-/// Tells whether a segment says nothing about who sends it.
+/// Returns `true` if a segment says nothing about who sends it.
 ///
 /// Browser, engine, system, language, date, version, URL, address.
 pub(super) fn is_browser_part(segment: &str) -> bool {
@@ -156,7 +156,7 @@ pub(super) fn is_browser_part(segment: &str) -> bool {
         || segment.split(' ').all(version::is_word)
 }
 
-/// Tells whether a segment is a URL, a host or a mail address.
+/// Returns `true` if a segment is a URL, a host or a mail address.
 pub(super) fn is_contact(segment: &str) -> bool {
     let bare = segment.trim_start_matches(['+', '-', ' ']);
     ["http:", "https:", "mailto:", "www."]
@@ -166,7 +166,7 @@ pub(super) fn is_contact(segment: &str) -> bool {
         || (segment.contains('@') && segment.contains('.') && !segment.contains(' '))
 }
 
-/// Tells whether a segment is a language tag: `en`, `de-DE`, `zh_CN`.
+/// Returns `true` if a segment is a language tag: `en`, `de-DE`, `zh_CN`.
 fn is_language(segment: &str) -> bool {
     let (language, region) = segment.split_once(['-', '_']).unwrap_or((segment, "xx"));
     [language, region]

@@ -41,13 +41,13 @@ const JUNK: &[&str] = &[
 /// Words outside parentheses from which a value without a version is a sentence.
 const SENTENCE_WORDS: usize = 7;
 
-/// Tells whether a cleaned value says that there is no useragent.
+/// Returns `true` if a cleaned value says that there is no useragent.
 pub(super) fn is_junk(value: &str) -> bool {
     let bare = value.trim_matches(|c: char| !c.is_alphanumeric());
     bare.is_empty() || JUNK.iter().any(|junk| bare.eq_ignore_ascii_case(junk))
 }
 
-/// Tells whether a cleaned value is prose: many words, none with a version.
+/// Returns `true` if a cleaned value is prose: many words, none with a version.
 pub(super) fn is_sentence(value: &str) -> bool {
     let outside = outside_parentheses(value);
     let has_product = outside

@@ -68,7 +68,7 @@ pub(super) fn pattern_of_token(name: &Name) -> Option<Pattern> {
     fits.then(|| Pattern::new(PatternKind::Token, text))
 }
 
-/// Tells whether a name, which is not generic, may be looked for anywhere.
+/// Returns `true` if a name, which is not generic, may be looked for anywhere.
 fn is_specific(name: &str) -> bool {
     let size = alphanumerics(name);
     if name.contains(' ') {
@@ -83,7 +83,7 @@ fn is_specific(name: &str) -> bool {
         || (speaks_of_robots && size >= ROBOT_WORD && !is_only_robot_word(name))
 }
 
-/// Tells whether a word is nothing but a word for robots: `grabber`, `walker`.
+/// Returns `true` if a word is nothing but a word for robots: `grabber`, `walker`.
 fn is_only_robot_word(name: &str) -> bool {
     const ALONE: &[&str] = &[
         "catcher",
@@ -110,7 +110,7 @@ fn is_only_robot_word(name: &str) -> bool {
     ALONE.iter().any(|word| word.eq_ignore_ascii_case(name))
 }
 
-/// Tells whether a useragent holds an address, which nobody else sends.
+/// Returns `true` if a useragent holds an address, which nobody else sends.
 fn has_contact(whole: &str) -> bool {
     whole.contains('@') || whole.contains("://") || whole.contains("www.")
 }

@@ -189,7 +189,7 @@ const ROBOT_PARTS: &[&str] = &[
 /// Words that end in `bot` and are makers of telephones.
 const NOT_ROBOTS: &[&str] = &["cubot"];
 
-/// Tells whether a name is made only of generic words, numbers and a few single letters.
+/// Returns `true` if a name is made only of generic words, numbers and a few single letters.
 ///
 /// Letters alone are not: they are too short for a token, but not generic.
 pub(super) fn is_generic(name: &str) -> bool {
@@ -203,18 +203,18 @@ pub(super) fn is_generic(name: &str) -> bool {
     words.all(|word| word.bytes().all(|b| b.is_ascii_digit()) || contains(GENERIC, word))
 }
 
-/// Tells whether a name, without its version, is that of a library.
+/// Returns `true` if a name, without its version, is that of a library.
 pub(super) fn is_library(name: &str) -> bool {
     contains(LIBRARIES, name)
 }
 
-/// Tells whether a part of the name is a word for robots.
+/// Returns `true` if a part of the name is a word for robots.
 pub(super) fn has_robot_part(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ROBOT_PARTS.iter().any(|part| name.contains(part))
 }
 
-/// Tells whether a segment of a browser-like User-Agent speaks of a robot.
+/// Returns `true` if a segment of a browser-like User-Agent speaks of a robot.
 ///
 /// Stricter than [`has_robot_part`]: a browser's segments are full of words.
 pub(super) fn names_robot(segment: &str) -> bool {

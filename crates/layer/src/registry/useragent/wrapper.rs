@@ -26,7 +26,7 @@ enum Place {
     Elsewhere,
 }
 
-/// Tells whether a cleaned useragent starts as a browser's does.
+/// Returns `true` if a cleaned useragent starts as a browser's does.
 pub(super) fn is_wrapper(useragent: &str) -> bool {
     ["mozilla", "opera"].iter().any(|word| {
         starts_with_ignore_case(useragent, word)

@@ -37,7 +37,7 @@ impl MediaType {
         Self(named.map(|it| it.trim().to_ascii_lowercase()))
     }
 
-    /// Tells whether a resource is of the type.
+    /// Returns `true` if a resource is of the type.
     pub(super) fn fits(&self, resource: &Resource) -> bool {
         let Some(wanted) = &self.0 else {
             return true;

@@ -105,7 +105,7 @@ impl ExtractMeta {
     }
 }
 
-/// Tells whether a tag says something about its page, under a name that SOIF can write.
+/// Returns `true` if a tag says something about its page, under a name that SOIF can write.
 fn is_usable(meta: &Meta) -> bool {
     let is_sign = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '{' | '}');
     let name = meta.name.as_str();

@@ -23,7 +23,7 @@ pub enum QuoteFault {
     Unclosed,
 }
 
-/// Tells whether a character opens or closes a quotation.
+/// Returns `true` if a character opens or closes a quotation.
 #[must_use]
 pub fn is_quote(c: char) -> bool {
     c == '"' || CURLY.contains(&c)

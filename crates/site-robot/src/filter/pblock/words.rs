@@ -25,7 +25,7 @@ pub(super) fn pairs(line: usize, text: &str, notes: &mut Notes) -> Words {
     words
 }
 
-/// Tells whether a line begins with `key=`.
+/// Returns `true` if a line begins with `key=`.
 pub(super) fn begins_with_pair(text: &str) -> bool {
     let end = text.find(|c: char| !is_key(c));
     end.is_some_and(|end| end > 0 && text.get(end..).is_some_and(|it| it.starts_with('=')))
@@ -117,7 +117,7 @@ fn is_key(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '-' || c == '_'
 }
 
-/// Tells whether a value reads the same without quotes.
+/// Returns `true` if a value reads the same without quotes.
 pub(super) fn is_plain(value: &str) -> bool {
     !value.is_empty()
         && !value.contains(char::is_whitespace)

@@ -78,7 +78,7 @@ impl ClassificationRules {
         self.rules.len()
     }
 
-    /// Tells whether there are no rules.
+    /// Returns `true` if there are no rules.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()

@@ -77,7 +77,7 @@ pub enum RuleVerdict {
 }
 
 impl RuleVerdict {
-    /// Tells whether the resource is visited.
+    /// Returns `true` if the resource is visited.
     #[must_use]
     pub const fn is_included(&self) -> bool {
         matches!(self, Self::Included)

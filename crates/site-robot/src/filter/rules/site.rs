@@ -68,7 +68,7 @@ impl Site {
         &self.starting_points
     }
 
-    /// Tells whether a URL is on one of its hosts.
+    /// Returns `true` if a URL is on one of its hosts.
     #[must_use]
     pub fn covers(&self, url: &Url) -> bool {
         let host = url.host_str().unwrap_or_default();

@@ -123,7 +123,7 @@ impl PublishedPages {
         Some(self.shared.settings.page(&url))
     }
 
-    /// Tells whether anything is published in the directory.
+    /// Returns `true` if anything is published in the directory.
     #[must_use]
     pub fn is_published(&self) -> bool {
         self.shared.seen.load().stamp.is_some()

@@ -81,7 +81,7 @@ impl Places {
     }
 }
 
-/// Tells whether a directory is a heaven that was published.
+/// Returns `true` if a directory is a heaven that was published.
 #[must_use]
 pub fn is_published(directory: &Path) -> bool {
     directory.join(MARK).is_file()

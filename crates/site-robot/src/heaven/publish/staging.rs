@@ -119,7 +119,7 @@ impl Staging {
         Ok(())
     }
 
-    /// Puts everything in place, unless it is as before; tells whether it did.
+    /// Puts everything in place, unless it is as before; returns whether it did.
     pub(super) fn finish(self) -> Result<bool, HeavenError> {
         let Tally { written, unchanged } = self.files.tally;
         let is_as_before = written == 0

@@ -12,7 +12,7 @@ pub(super) struct Asked<'r> {
     headers: &'r HeaderMap,
 }
 
-/// Tells whether a request asks for Markdown by name, and likes it as much as HTML.
+/// Returns `true` if a request asks for Markdown by name, and likes it as much as HTML.
 #[must_use]
 pub fn wants_markdown(headers: &HeaderMap) -> bool {
     Asked::new(&Method::GET, headers).wants_markdown()
@@ -23,7 +23,7 @@ impl<'r> Asked<'r> {
         Self { method, headers }
     }
 
-    /// Tells whether something is only to be read.
+    /// Returns `true` if something is only to be read.
     pub(super) fn is_reading(&self) -> bool {
         matches!(*self.method, Method::GET | Method::HEAD)
     }
@@ -32,7 +32,8 @@ impl<'r> Asked<'r> {
         *self.method == Method::HEAD
     }
 
-    /// Tells whether Markdown is asked for by name, and liked as much as HTML (RFC 9110 §12.5.1).
+    /// Returns `true` if Markdown is asked for by name, and liked as much as HTML (RFC 9110
+    /// §12.5.1).
     pub(super) fn wants_markdown(&self) -> bool {
         let (mut markdown, mut html) = (0_u16, None);
         for range in self.values(&header::ACCEPT) {
@@ -49,7 +50,7 @@ impl<'r> Asked<'r> {
         markdown > 0 && html.is_none_or(|html| markdown >= html)
     }
 
-    /// Tells whether the client has what it asks for already (RFC 9110 §13.2.2).
+    /// Returns `true` if the client has what it asks for already (RFC 9110 §13.2.2).
     pub(super) fn is_known(&self, etag: &str, date: Option<Date>) -> bool {
         if self.headers.contains_key(header::IF_NONE_MATCH) {
             let tags = self.values(&header::IF_NONE_MATCH);

@@ -113,7 +113,7 @@ impl fmt::Display for RobotConfFile {
     }
 }
 
-/// Tells whether a value reads the same without quotes; a seed has its own.
+/// Returns `true` if a value reads the same without quotes; a seed has its own.
 fn is_plain(key: &str, value: &str) -> bool {
     let is_word = !value.is_empty()
         && !value.contains(char::is_whitespace)
@@ -265,7 +265,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// Tells whether a line sets a key.
+/// Returns `true` if a line sets a key.
 fn is_key(text: &str) -> bool {
     let key = text.split_once('=').map(|(key, _)| key.trim());
     key.is_some_and(|key| is_seed(key) || RobotKey::find(key).is_some())

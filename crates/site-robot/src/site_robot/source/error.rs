@@ -86,7 +86,7 @@ pub enum SourceError {
 }
 
 impl SourceError {
-    /// Tells whether the same request may succeed later.
+    /// Returns `true` if the same request may succeed later.
     ///
     /// So are faults of the network and of servers; what is too large, not to be
     /// decompressed or not trusted stays so.

@@ -157,7 +157,7 @@ impl DnsProver {
     }
 }
 
-/// Tells whether the whole Internet agrees on the name of such an address.
+/// Returns `true` if the whole Internet agrees on the name of such an address.
 ///
 /// Nobody has those of documentation; they are looked up all the same, as examples
 /// need them and the answer can only be that there is no name.

@@ -82,7 +82,7 @@ impl Suffixes {
         self.0.is_empty()
     }
 
-    /// Tells whether a name ends in a suffix, label by label, whatever the case.
+    /// Returns whether a name ends in a suffix, label by label, whatever the case.
     ///
     /// The suffix itself ends in it too: whoever has its records has those below it,
     /// and some operators have one host, whose name is then the suffix.

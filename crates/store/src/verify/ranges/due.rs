@@ -9,7 +9,7 @@ const FIRST_RETRY_MS: i64 = 5 * 60 * 1_000;
 const LAST_RETRY_MS: i64 = 6 * 60 * 60 * 1_000;
 const SHORTEST_INTERVAL: Duration = Duration::from_mins(1);
 
-/// Tells whether a server is to be asked now.
+/// Returns `true` if a server is to be asked now.
 ///
 /// That is at once where there is no copy, or one read by other rules, else
 /// `interval` after the last success; but after failures not before five

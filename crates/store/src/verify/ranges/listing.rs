@@ -119,7 +119,7 @@ impl Listing {
         Some(Duration::from_millis(u64::try_from(ms).unwrap_or(0)))
     }
 
-    /// Tells whether the server may be asked only for what changed.
+    /// Returns `true` if the server may be asked only for what changed.
     pub(super) fn has_validators(&self) -> bool {
         self.published.is_some() && self.rules == RULES
     }

@@ -53,7 +53,7 @@ const DAYS: &[&str] = &[
     "updatedat",
 ];
 
-/// Tells whether a member so named holds addresses.
+/// Returns `true` if a member so named holds addresses.
 pub(super) fn is_address(name: &str) -> bool {
     let name = plain(name);
     ["", "s", "es"].into_iter().any(|plural| {
@@ -62,7 +62,7 @@ pub(super) fn is_address(name: &str) -> bool {
     })
 }
 
-/// Tells whether a member so named holds the day of the list.
+/// Returns `true` if a member so named holds the day of the list.
 pub(super) fn is_day(name: &str) -> bool {
     DAYS.contains(&plain(name).as_str())
 }

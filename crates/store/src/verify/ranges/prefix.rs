@@ -38,7 +38,7 @@ pub(super) fn read(text: &str) -> Option<IpNet> {
     Some(canonical(net).trunc())
 }
 
-/// Tells whether a prefix is so short that it proves nothing.
+/// Returns `true` if a prefix is so short that it proves nothing.
 pub(super) fn is_too_wide(net: IpNet) -> bool {
     match net {
         IpNet::V4(net) => net.prefix_len() < SHORTEST_V4,
@@ -46,7 +46,7 @@ pub(super) fn is_too_wide(net: IpNet) -> bool {
     }
 }
 
-/// Tells whether all addresses of a network are such as a list may name.
+/// Returns `true` if all addresses of a network are such as a list may name.
 ///
 /// They are public, or of documentation: nobody has those, so a list that names them
 /// lets nobody in, and examples need them. Who looks at an address of a request asks

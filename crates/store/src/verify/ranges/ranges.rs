@@ -71,7 +71,7 @@ impl Ranges {
         self.set(url, listing);
     }
 
-    /// Tells whether a list has an address; `None` where nothing can be said.
+    /// Returns whether a list has an address; `None` where nothing can be said.
     ///
     /// Nothing can be said without a copy, and of an address that is not in it
     /// where the copy is stale or has entries that could not be read, or where

@@ -30,12 +30,12 @@ impl<'a> Selection<'a> {
         }
     }
 
-    /// Tells whether what stands under a member is selected.
+    /// Returns `true` if what stands under a member is selected.
     pub(super) fn is_member(&self, name: &str) -> bool {
         matches!(self, Self::Member(member) if *member == name)
     }
 
-    /// Tells whether a member with a text selects its object.
+    /// Returns `true` if a member with a text selects its object.
     pub(super) fn is_text(&self, name: &str, value: &str) -> bool {
         matches!(self, Self::Text { member, text } if *member == name && *text == value)
     }

@@ -44,7 +44,7 @@ struct Side<A> {
 
 /// Address as a number.
 trait Address: Copy + Ord {
-    /// Tells whether the first `length` bits are the same.
+    /// Returns `true` if the first `length` bits are the same.
     fn agrees(self, other: Self, length: u8) -> bool;
 }
 
@@ -60,7 +60,7 @@ impl RangeSet {
         }
     }
 
-    /// Tells whether a prefix of the set holds the address.
+    /// Returns `true` if a prefix of the set holds the address.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         match address.to_canonical() {
@@ -75,7 +75,7 @@ impl RangeSet {
         self.v4.starts.len() + self.v6.starts.len() + self.v6_long.starts.len()
     }
 
-    /// Tells whether there is no prefix.
+    /// Returns `true` if there is no prefix.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

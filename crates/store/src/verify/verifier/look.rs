@@ -213,7 +213,7 @@ impl Verifier {
         }
     }
 
-    /// Begins the proof of an address; tells whether it is under way.
+    /// Begins the proof of an address; returns whether it is under way.
     fn begin(&self, look: &Look<'_>, address: IpAddr, is_counted: bool) -> bool {
         let noted = || SpoofedRequest::of(look.request.trace(), look.now_ms);
         let first = is_counted.then_some(noted);

@@ -27,7 +27,8 @@ pub struct Methods {
 }
 
 impl Methods {
-    /// Tells whether there is any way to prove a robot's claim; of most robots nobody tells one.
+    /// Returns `true` if there is any way to prove a robot's claim; of most robots nobody tells
+    /// one.
     pub(super) fn may_prove(robot: &Robot) -> bool {
         robot.ranges_url.is_some()
             || !robot.host_suffixes.is_empty()
@@ -52,12 +53,12 @@ impl Methods {
         (!suffixes.is_empty()).then_some((prover, suffixes))
     }
 
-    /// Tells whether an address can prove the robot's claim; of most robots none can.
+    /// Returns `true` if an address can prove the robot's claim; of most robots none can.
     pub(super) fn prove_addresses_of(&self, robot: &Robot) -> bool {
         self.ranges(robot).is_some() || self.dns(robot).is_some()
     }
 
-    /// Tells whether a client's address is one to look at.
+    /// Returns `true` if a client's address is one to look at.
     #[must_use]
     pub fn is_about(&self, client: Option<IpAddr>) -> bool {
         self.address(client).is_some()

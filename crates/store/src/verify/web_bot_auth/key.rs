@@ -121,7 +121,7 @@ impl Key {
         }
     }
 
-    /// Tells whether its `nbf` and `exp` let it be used now.
+    /// Returns `true` if its `nbf` and `exp` let it be used now.
     pub(super) fn is_valid(&self, now_s: i64, skew_s: i64) -> bool {
         self.not_before_s
             .is_none_or(|from| from <= now_s.saturating_add(skew_s))
@@ -130,12 +130,12 @@ impl Key {
                 .is_none_or(|until| now_s.saturating_sub(skew_s) < until)
     }
 
-    /// Tells whether everybody has its private half.
+    /// Returns `true` if everybody has its private half.
     pub(super) fn is_test_key(&self) -> bool {
         TEST_KEYS.contains(&self.keyid.as_str())
     }
 
-    /// Tells whether the signature of a message is by this key.
+    /// Returns `true` if the signature of a message is by this key.
     pub(super) fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
         let by = |algorithm: &'static dyn VerificationAlgorithm, key: &[u8]| {
             UnparsedPublicKey::new(algorithm, key).verify(message, signature)
@@ -181,7 +181,7 @@ impl Material {
         }
     }
 
-    /// Tells whether a key's `alg` names its algorithm, as JWA does or as RFC 9421 does.
+    /// Returns `true` if a key's `alg` names its algorithm, as JWA does or as RFC 9421 does.
     fn is_alg(&self, alg: &str) -> bool {
         let names: &[&str] = match self {
             Self::Ed25519(_) => &["EdDSA", "Ed25519", "ed25519"],

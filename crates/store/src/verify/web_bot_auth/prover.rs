@@ -41,7 +41,7 @@ impl SignatureProver {
         }
     }
 
-    /// Tells whether a request carries a signature; cheap, for every request.
+    /// Returns `true` if a request carries a signature; cheap, for every request.
     #[must_use]
     pub fn is_signed(headers: &HeaderMap) -> bool {
         headers.contains_key("signature-input")

@@ -74,7 +74,7 @@ pub(super) enum Refusal {
 }
 
 impl Refusal {
-    /// Tells whether a true robot that names its own agent would never be refused so.
+    /// Returns `true` if a true robot that names its own agent would never be refused so.
     ///
     /// What is up to the operator's directory, to the registry or to us says
     /// nothing about the sender. Nor does a nonce that is seen again: a robot that

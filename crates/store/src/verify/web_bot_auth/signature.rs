@@ -94,7 +94,7 @@ impl Signature {
         })
     }
 
-    /// Tells whether it covers a component that has no parameters.
+    /// Returns `true` if it covers a component that has no parameters.
     pub(super) fn covers(&self, name: &str) -> bool {
         self.covered(name).any(sfv::Parameters::is_empty)
     }

@@ -54,7 +54,8 @@ impl Strangers {
         }
     }
 
-    /// Tells whether a directory is to be fetched now: nobody else does, and the minute has room.
+    /// Returns `true` if a directory is to be fetched now: nobody else does, and the minute has
+    /// room.
     pub(super) fn begin(&self, agent: &KeyUrl) -> bool {
         let minute = self.clock.now_ms().div_euclid(MINUTE_MS);
         let mut begun = self.begun();
