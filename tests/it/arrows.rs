@@ -19,10 +19,13 @@ const CRATES: &[(&str, &[&str])] = &[
     ("site-robot", &["layer", "robots-txt", "store"]),
 ];
 
+/// A room's name and the rooms that it may use.
+type Room = (&'static str, &'static [&'static str]);
+
 /// The rooms of each crate that has several, and those that each may use, all above it.
 ///
 /// Between crates the compiler holds the arrows; inside of them this table does.
-const ROOMS: &[(&str, &[(&str, &[&str])])] = &[
+const ROOMS: &[(&str, &[Room])] = &[
     (
         "crates/layer",
         &[
@@ -82,9 +85,6 @@ const ROOMS: &[(&str, &[(&str, &[&str])])] = &[
 
 /// Those that put the rooms together.
 const EVERYTHING: &[&str] = &["app", "cli", "main", "lib"];
-
-/// A room's name and the rooms that it may use.
-type Room = (&'static str, &'static [&'static str]);
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

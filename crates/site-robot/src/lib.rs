@@ -4,6 +4,8 @@
 //! filters ([`filter`]) what may be taken and described, and leaves descriptions in the
 //! database, of which [`heaven`] makes pages that search engines can index.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 pub mod document;
 pub mod filter;
 pub mod heaven;

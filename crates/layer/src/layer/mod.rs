@@ -111,6 +111,8 @@ mod answers;
 mod body;
 mod builder;
 mod course;
+#[cfg(feature = "axum")]
+mod extract;
 mod future;
 mod header;
 mod identification;
@@ -131,6 +133,8 @@ mod stats;
 mod verdicts;
 
 pub use builder::{LayerBuilder, LayerError};
+#[cfg(feature = "axum")]
+pub use extract::NoRobot;
 #[doc(hidden)]
 pub use future::Passing;
 pub use future::ResponseFuture;
