@@ -24,6 +24,10 @@ pub mod cli;
 #[doc(hidden)]
 pub mod config;
 #[cfg(feature = "server")]
+mod observe;
+#[cfg(feature = "admin")]
+pub mod robots_file;
+#[cfg(feature = "server")]
 #[doc(hidden)]
 pub mod telemetry;
 

@@ -63,6 +63,32 @@ const ROOMS: &[(&str, &[Room])] = &[
             ("telemetry", &[]),
             ("access_log", &[]),
             (
+                "observe",
+                &[
+                    "access_log",
+                    "clock",
+                    "config",
+                    "detect",
+                    "fetch",
+                    "layer",
+                    "listen",
+                    "policy",
+                    "registry",
+                    "telemetry",
+                ],
+            ),
+            (
+                "robots_file",
+                &[
+                    "clock",
+                    "detect",
+                    "fetch",
+                    "policy",
+                    "registry",
+                    "robots_txt",
+                ],
+            ),
+            (
                 "admin",
                 &[
                     "clock",
