@@ -21,6 +21,7 @@ mod detection_cases_words;
 mod dns_server;
 mod examples;
 mod export;
+mod fuzzed;
 mod heaven;
 mod heaven_forms;
 mod http2_frames;
