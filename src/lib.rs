@@ -52,7 +52,13 @@ pub mod telemetry;
 #[cfg(feature = "verify")]
 pub mod verify;
 
-/// The README's code, run as a test.
+/// The code of README and book, run as tests.
 #[cfg(all(doctest, feature = "server"))]
-#[doc = include_str!("../README.md")]
-struct Readme;
+mod documents {
+    #[doc = include_str!("../README.md")]
+    struct Readme;
+    #[doc = include_str!("../docs/src/layer.md")]
+    struct Layer;
+    #[doc = include_str!("../docs/src/robots-txt.md")]
+    struct RobotsTxtTools;
+}
