@@ -124,6 +124,14 @@ fn unknown(span: &str, command: &clap::Command) -> Option<String> {
     None
 }
 
+/// Returns `true` if a text without the program's name begins with two words of the program's.
+fn is_subcommand(span: &str, program: &clap::Command) -> bool {
+    let mut words = span.split(' ');
+    let group = words.next().and_then(|word| program.find_subcommand(word));
+    let below = words.next();
+    below.is_some_and(|word| group.is_some_and(|group| group.find_subcommand(word).is_some()))
+}
+
 #[test]
 fn commands_in_running_text_are_those_of_the_program() {
     let mut program = cli::command();
@@ -132,12 +140,9 @@ fn commands_in_running_text_are_those_of_the_program() {
     for page in pages() {
         for span in page.code_spans() {
             let named = span.strip_prefix("robot-detection ");
-            // Without the program's name only commands of commands are sure to be meant.
-            let bare = span.split(' ').next().and_then(|word| {
-                let is_group = program.find_subcommand(word)?.has_subcommands();
-                (is_group && span.contains(' ')).then_some(span.as_str())
-            });
-            let unknown = named.or(bare).and_then(|span| unknown(span, &program));
+            let unknown = named
+                .or_else(|| is_subcommand(&span, &program).then_some(span.as_str()))
+                .and_then(|span| unknown(span, &program));
             wrong.extend(unknown.map(|word| format!("{}: `{span}`: {word}", page.name())));
         }
     }

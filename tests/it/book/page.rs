@@ -126,6 +126,8 @@ pub(super) fn pages() -> Vec<Page> {
     let mut paths: Vec<PathBuf> = ["README.md", "CONTRIBUTING.md", "SECURITY.md"]
         .map(PathBuf::from)
         .into();
+    let beside_the_book = entries(Path::new("docs")).into_iter();
+    paths.extend(beside_the_book.filter(|path| is_markdown(path)));
     paths.extend(pages_of_book());
     paths.into_iter().map(Page::read).collect()
 }
@@ -135,17 +137,29 @@ pub(super) fn pages_of_book() -> Vec<PathBuf> {
     let mut directories = vec![PathBuf::from("docs/src")];
     let mut pages = Vec::new();
     while let Some(directory) = directories.pop() {
-        for entry in fs::read_dir(root().join(&directory)).unwrap() {
-            let path = directory.join(entry.unwrap().file_name());
+        for path in entries(&directory) {
             if root().join(&path).is_dir() {
                 directories.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "md") {
+            } else if is_markdown(&path) {
                 pages.push(path);
             }
         }
     }
     pages.sort();
     pages
+}
+
+/// Returns the paths of what is in a directory, in their order.
+fn entries(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(root().join(directory)).unwrap();
+    let paths = entries.map(|entry| directory.join(entry.unwrap().file_name()));
+    let mut paths: Vec<_> = paths.collect();
+    paths.sort();
+    paths
+}
+
+fn is_markdown(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "md")
 }
 
 fn comment(line: &str) -> Option<&str> {

@@ -117,7 +117,9 @@ fn follow(directory: &Path, lines: Vec<Vec<String>>, upstream: &str) -> Server {
         match matches.subcommand_name() {
             Some("init") => drop(succeed(directory, &["init"])),
             Some("doctor") => {
-                let told = succeed(directory, &["doctor", "--offline"]);
+                // Port 8080 may be somebody's, and there is no network.
+                let arguments = ["doctor", "--offline", "--listen", "127.0.0.1:0"];
+                let told = succeed(directory, &arguments);
                 assert!(told.contains("ok    configuration:"), "{told}");
             }
             Some("serve") => {
