@@ -53,7 +53,13 @@ pub use robot_detection_layer::layer::{Identification, RobotDetectionLayer};
 #[doc(inline)]
 pub use robot_detection_robots_txt::{Dialect, RobotsTxt};
 
-/// The README's code, run as a test.
+/// The code of README and book, run as tests.
 #[cfg(all(doctest, feature = "server"))]
-#[doc = include_str!("../README.md")]
-struct Readme;
+mod documents {
+    #[doc = include_str!("../README.md")]
+    struct Readme;
+    #[doc = include_str!("../docs/src/layer.md")]
+    struct Layer;
+    #[doc = include_str!("../docs/src/robots-txt.md")]
+    struct RobotsTxtTools;
+}

@@ -11,6 +11,7 @@ mod actions;
 mod address_ranges;
 mod admin;
 mod arrows;
+mod book;
 mod bundled;
 mod cli;
 mod demo_heaven;
