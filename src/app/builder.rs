@@ -38,7 +38,7 @@ const WEB_ROBOTS_DB: &str = "http://www.robotstxt.org/db/all.txt";
 /// # Example
 ///
 /// ```
-/// use robot_detection::app::RobotDetection;
+/// use robot_detection::RobotDetection;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -238,7 +238,7 @@ impl RobotDetectionBuilder {
     /// ```
     /// use std::net::IpAddr;
     ///
-    /// use robot_detection::app::RobotDetection;
+    /// use robot_detection::RobotDetection;
     ///
     /// /// What a layer outside of ours makes of `X-Forwarded-For`.
     /// #[derive(Clone)]

@@ -3,7 +3,7 @@
 //! # Example
 //!
 //! ```no_run
-//! use robot_detection::app::RobotDetection;
+//! use robot_detection::RobotDetection;
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let robots = RobotDetection::builder()

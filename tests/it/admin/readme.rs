@@ -4,7 +4,7 @@ use std::{io, net::SocketAddr};
 
 use axum::{Router, routing::get};
 use reqwest::{StatusCode, redirect};
-use robot_detection::app::RobotDetection;
+use robot_detection::RobotDetection;
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::task::TaskTracker;
 
