@@ -26,7 +26,8 @@ fn check(published: &PublishedRanges) {
         assert!(prefix.prefix_len() >= 8, "{prefix}");
         assert!(published.set.contains(prefix.network()));
         assert_eq!(published.set.find(prefix.broadcast()), Some(prefix));
-        lines.push_str(&format!("{prefix}\n"));
+        lines.push_str(&prefix.to_string());
+        lines.push('\n');
     }
     for private in ["10.0.0.1", "127.0.0.1", "::1", "fe80::1", "224.0.0.1"] {
         assert!(!published.set.contains(private.parse().expect("an address")));

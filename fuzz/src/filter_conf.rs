@@ -26,7 +26,11 @@ pub fn run(bytes: &[u8]) {
     settle(&text, |text| {
         let conf = FilterConf::parse(text);
         let notes = Filters::check(&conf, &Functions::new(), &NoFiles);
-        assert!(notes.iter().all(|note| note.line > 0 && note.text.len() < 8192));
+        assert!(
+            notes
+                .iter()
+                .all(|note| note.line > 0 && note.text.len() < 8192)
+        );
         (conf.to_string(), conf.notes().to_vec())
     });
     settle(&text, |text| {

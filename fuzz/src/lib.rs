@@ -3,6 +3,9 @@
 //! libFuzzer finds inputs (`cargo +nightly fuzz run robots_txt`), and the tests of the
 //! workspace run each function on the kept ones and on so many made of them.
 
+#[path = "../../tests/it/support/pipelined.rs"]
+mod pipelined;
+
 pub mod access_log;
 pub mod address_ranges;
 pub mod document;

@@ -19,10 +19,18 @@ pub fn run(bytes: &[u8]) {
         let answer = page.robots.for_robot(robot);
         assert_eq!(answer.directives.iter().count(), answer.because.len());
         let written = answer.directives.to_string();
-        assert_eq!(RobotsDirectives::parse(&written), answer.directives, "{written}");
+        assert_eq!(
+            RobotsDirectives::parse(&written),
+            answer.directives,
+            "{written}"
+        );
         let mut again = RobotsMeta::default();
         again.add_header(written.as_bytes());
-        assert_eq!(again.for_everybody().directives, answer.directives, "{written}");
+        assert_eq!(
+            again.for_everybody().directives,
+            answer.directives,
+            "{written}"
+        );
     }
     let text = String::from_utf8_lossy(bytes);
     let _ = page.robots.for_robot(&text);

@@ -3,9 +3,7 @@
 //! `cargo +nightly fuzz run pipelines fuzz/corpus/pipelines fuzz/seeds/pipelines --
 //! -dict=fuzz/pipelines.dict`: the first two bytes say where the others are parted.
 
-
-#[path = "../../tests/it/support/pipelined.rs"]
-mod pipelined;
+use super::pipelined;
 
 /// Reads any bytes.
 pub fn run(bytes: &[u8]) {

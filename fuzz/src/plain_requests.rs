@@ -26,13 +26,13 @@ fn read(input: &[u8], pieces: &[&[u8]]) -> (Vec<Taken>, Vec<u8>) {
                 taken.push((*request, closes));
                 piece = b"";
             }
-            PlainHead::Partial => match pieces.next() {
-                Some(next) => piece = next,
-                None => {
+            PlainHead::Partial => {
+                let Some(next) = pieces.next() else {
                     assert_waited_for(reader.rest());
                     break;
-                }
-            },
+                };
+                piece = next;
+            }
             _ => break,
         }
     }

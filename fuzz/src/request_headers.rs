@@ -35,7 +35,8 @@ fn variable(name: &str) -> String {
 }
 
 fn is_right(name: &str) -> bool {
-    name.bytes().all(|byte| byte == b'-' || byte.is_ascii_alphanumeric())
+    name.bytes()
+        .all(|byte| byte == b'-' || byte.is_ascii_alphanumeric())
 }
 
 /// Reads any bytes.
@@ -43,8 +44,12 @@ pub fn run(bytes: &[u8]) {
     let mut headers = HeaderMap::new();
     for line in bytes.split(|byte| *byte == b'\n') {
         let mut parts = line.splitn(2, |byte| *byte == b':');
-        let name = parts.next().and_then(|name| HeaderName::from_bytes(name).ok());
-        let value = parts.next().and_then(|value| HeaderValue::from_bytes(value).ok());
+        let name = parts
+            .next()
+            .and_then(|name| HeaderName::from_bytes(name).ok());
+        let value = parts
+            .next()
+            .and_then(|value| HeaderValue::from_bytes(value).ok());
         if let (Some(name), Some(value)) = (name, value) {
             headers.append(name, value);
         }
@@ -63,9 +68,14 @@ pub fn run(bytes: &[u8]) {
     for name in before.keys() {
         let values = |headers: &HeaderMap| {
             let values = headers.get_all(name).iter();
-            values.map(|value| value.as_bytes().trim_ascii().to_vec()).collect::<Vec<_>>()
+            values
+                .map(|value| value.as_bytes().trim_ascii().to_vec())
+                .collect::<Vec<_>>()
         };
         let (left, sent) = (values(&headers), values(&before));
-        assert!(left == sent || (left.is_empty() && !is_right(name.as_str())), "{name}");
+        assert!(
+            left == sent || (left.is_empty() && !is_right(name.as_str())),
+            "{name}"
+        );
     }
 }

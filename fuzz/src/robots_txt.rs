@@ -26,16 +26,28 @@ pub fn run(bytes: &[u8]) {
     let names = Dialect::names();
     let name = names[usize::from(*choice) % names.len()];
     let dialect: Dialect = name.parse().expect("a preset");
-    let asked = bytes.rsplit(|octet| *octet == b'\n').next().unwrap_or_default();
+    let asked = bytes
+        .rsplit(|octet| *octet == b'\n')
+        .next()
+        .unwrap_or_default();
     let asked = String::from_utf8_lossy(asked);
     let (robot, url) = asked.split_once(' ').unwrap_or(("a", &asked));
     let file = RobotsTxt::parse_from("http://host.example/robots.txt", bytes, dialect);
     ask(&file.for_robot(robot), url);
     ask(&file.for_header(robot), url);
     assert!(file.groups().map(|group| group.rules.len()).sum::<usize>() <= bytes.len());
-    let _ = (file.host(), file.clean_url(url), file.effective_url(url), file.covers(url));
+    let _ = (
+        file.host(),
+        file.clean_url(url),
+        file.effective_url(url),
+        file.covers(url),
+    );
     assert!(file.sitemaps().all(|sitemap| !sitemap.is_empty()));
-    assert!(file.warnings().iter().all(|it| !it.text.contains(char::is_control)));
+    assert!(
+        file.warnings()
+            .iter()
+            .all(|it| !it.text.contains(char::is_control))
+    );
     let again = RobotsTxt::parse(file.to_string().as_bytes(), dialect);
     assert_eq!(again.groups().count(), file.groups().count());
 }

@@ -21,11 +21,12 @@ pub fn run(bytes: &[u8]) {
         let mut soif = Vec::new();
         write_soif(&description, &mut soif).expect("memory takes everything");
         let again: Vec<ResourceDescription> = SoifReader::new(&soif[..]).flatten().collect();
-        assert_eq!(again, [description.clone()]);
+        assert_eq!(again, std::slice::from_ref(&description));
         if description.value("url").is_none() {
             let mut lines = Vec::new();
             write_json_line(&description, &mut lines).expect("memory takes everything");
-            let again: Vec<ResourceDescription> = JsonLinesReader::new(&lines[..]).flatten().collect();
+            let again: Vec<ResourceDescription> =
+                JsonLinesReader::new(&lines[..]).flatten().collect();
             assert_eq!(again, [description]);
         }
     }

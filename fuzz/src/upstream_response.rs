@@ -6,9 +6,7 @@
 
 use robot_detection::proxy::{ResponsePart, ResponseReader};
 
-#[expect(dead_code, reason = "the other half is of the target `pipelines`")]
-#[path = "../../tests/it/support/pipelined.rs"]
-mod pipelined;
+use super::pipelined;
 
 /// Status, body, and what is left; nothing where the response is refused.
 fn read(parts: &[&[u8]]) -> Option<(u16, Vec<u8>, Vec<u8>)> {
@@ -30,8 +28,11 @@ fn read(parts: &[&[u8]]) -> Option<(u16, Vec<u8>, Vec<u8>)> {
     Some((status, body, reader.rest().to_vec()))
 }
 
+/// A body, and how many bytes it took.
+type Body = (Vec<u8>, usize);
+
 /// Bodies in chunks by the letter: what is in them, and their length.
-fn chunks(mut bytes: &[u8]) -> Option<(Option<(Vec<u8>, usize)>, usize)> {
+fn chunks(mut bytes: &[u8]) -> Option<(Option<Body>, usize)> {
     let all = bytes.len();
     loop {
         let mut lines = [httparse::EMPTY_HEADER; 100];
@@ -44,7 +45,8 @@ fn chunks(mut bytes: &[u8]) -> Option<(Option<(Vec<u8>, usize)>, usize)> {
         if (100..200).contains(&status) && status != 101 {
             continue;
         }
-        let is_coding = |line: &&httparse::Header<'_>| line.name.eq_ignore_ascii_case("transfer-encoding");
+        let is_coding =
+            |line: &&httparse::Header<'_>| line.name.eq_ignore_ascii_case("transfer-encoding");
         let has_coding = parsed.headers.iter().any(|line| is_coding(&line));
         let has_body = !matches!(status, 101 | 204 | 304);
         return (has_coding && has_body).then(|| (pipelined::chunks(bytes), all - bytes.len()));

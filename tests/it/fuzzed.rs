@@ -7,10 +7,9 @@ use std::{fs, path::Path};
 
 #[path = "../../fuzz/src/lib.rs"]
 #[expect(
-    clippy::cast_possible_truncation,
-    clippy::doc_markdown,
-    clippy::indexing_slicing,
-    reason = "it is the code of the fuzz targets, which may panic"
+    clippy::duplicate_mod,
+    unreachable_pub,
+    reason = "it is the library of another package"
 )]
 mod targets;
 
@@ -47,7 +46,7 @@ impl Random {
                 3 => made.splice(at..at, made[at..until].to_vec()).for_each(drop),
                 _ => {
                     if let Some(byte) = made.get_mut(at) {
-                        *byte = self.below(256) as u8;
+                        *byte = u8::try_from(self.below(256)).unwrap();
                     }
                 }
             }
