@@ -14,13 +14,13 @@ use tracing::{debug, error, warn};
 
 use super::{
     connection::{self, Shared},
-    early,
+    connection_permit::ConnectionPermit,
+    eager_read,
     http_service::HttpService,
-    open_files::ClientPlaces,
-    places::Place,
+    open_files::ClientPermits,
     socket::{Acceptor, BoundSocket},
     stream::{Accepted, Peer, Transport},
-    workers::{Crew, Member},
+    workers::{RuntimeHandle, Runtimes},
 };
 
 /// Waiting after an accept that failed for want of files or memory.
@@ -28,22 +28,22 @@ const ACCEPT_BACK_OFF: Duration = Duration::from_millis(100);
 
 /// Accepts on every thread of a crew.
 #[derive(Clone, Debug)]
-pub(super) struct Accepting {
+pub(super) struct AcceptLoop {
     pub(super) socket: Arc<BoundSocket>,
-    pub(super) crew: Crew,
+    pub(super) runtimes: Runtimes,
     pub(super) shared: Arc<Shared>,
     /// Places for connections, of which each thread that waits for one holds one.
-    pub(super) places: Arc<Semaphore>,
+    pub(super) permits: Arc<Semaphore>,
     /// Places for the clients of all listeners, where the open files set a limit.
-    pub(super) shared_places: Option<ClientPlaces>,
+    pub(super) shared_permits: Option<ClientPermits>,
 }
 
-impl Accepting {
+impl AcceptLoop {
     /// Accepts until `stop`; the socket is closed then.
     pub(super) async fn on_all<S: HttpService>(self, service: S) {
         let supervisors = TaskTracker::new();
-        for member in self.crew.members() {
-            supervisors.spawn(self.clone().supervise(member.clone(), service.clone()));
+        for runtime in self.runtimes.handles() {
+            supervisors.spawn(self.clone().supervise(runtime.clone(), service.clone()));
         }
         supervisors.close();
         supervisors.wait().await;
@@ -54,10 +54,10 @@ impl Accepting {
     }
 
     /// Keeps a member accepting, whatever happens to the task that does it.
-    async fn supervise<S: HttpService>(self, member: Member, service: S) {
+    async fn supervise<S: HttpService>(self, runtime: RuntimeHandle, service: S) {
         loop {
-            let accepting = self.clone().on(member.clone(), service.clone());
-            let task = self.shared.tasks.spawn_on(accepting, &member.handle);
+            let accept_loop = self.clone().on(runtime.clone(), service.clone());
+            let task = self.shared.tasks.spawn_on(accept_loop, &runtime.handle);
             match task.await {
                 Ok(()) => return,
                 Err(ended) if ended.is_panic() => {
@@ -66,47 +66,48 @@ impl Accepting {
                 }
                 Err(ended) => {
                     error!("a thread that accepts connections has ended: {ended}");
-                    member.retire();
+                    runtime.retire();
                     return;
                 }
             }
         }
     }
 
-    async fn on<S: HttpService>(self, member: Member, service: S) {
+    async fn on<S: HttpService>(self, runtime: RuntimeHandle, service: S) {
         let shared = Arc::clone(&self.shared);
         tokio::select! {
             biased;
-            () = self.accept_all(&member, service) => {}
+            () = self.accept_all(&runtime, service) => {}
             // Who had connected before would be reset with the socket.
-            () = connection::a_moment_after(&shared.stop) => {}
+            () = connection::after_grace_period(&shared.stop) => {}
         }
     }
 
-    async fn accept_all<S: HttpService>(&self, member: &Member, service: S) {
+    async fn accept_all<S: HttpService>(&self, runtime: &RuntimeHandle, service: S) {
         let acceptor = self.acceptor().await;
         // Memory of a connection that has ended at once.
         let mut room = None;
-        while let Ok(permit) = Arc::clone(&self.places).acquire_owned().await {
+        while let Ok(permit) = Arc::clone(&self.permits).acquire_owned().await {
             let (accepted, peer) = accept(&acceptor).await;
             // Taken now: whoever waits to accept would hold places that other listeners need.
-            let shared_place = match &self.shared_places {
-                Some(places) => places.take().await,
+            let shared_permit = match &self.shared_permits {
+                Some(permits) => permits.take().await,
                 None => None,
             };
-            let (seat, other) = self.crew.seat(member);
-            let place = Place::new(permit, seat, self.shared.counts.accept());
-            let place = place.with_shared(shared_place);
+            let (slot, other) = self.runtimes.assign(runtime);
+            let permit = ConnectionPermit::new(permit, slot, self.shared.counts.accept());
+            let permit = permit.with_shared(shared_permit);
             let (shared, service) = (Arc::clone(&self.shared), service.clone());
-            let looks = early::is_worth_a_look();
-            let stream = Transport::new(accepted, looks);
-            let connection = connection::serve(shared, stream, peer, place, service);
+            let reads_eagerly = eager_read::should_try();
+            let stream = Transport::new(accepted, reads_eagerly);
+            let connection = connection::serve(shared, stream, peer, permit, service);
             let mut connection = boxed(connection, room.take());
-            if looks && other.is_none() && ends_at_once(connection.as_mut()).await {
+            if reads_eagerly && other.is_none() && finishes_on_first_poll(connection.as_mut()).await
+            {
                 room = Some(connection);
                 continue;
             }
-            let handle = &other.unwrap_or(member).handle;
+            let handle = &other.unwrap_or(runtime).handle;
             self.shared.tasks.spawn_on(connection, handle);
         }
     }
@@ -129,7 +130,7 @@ impl Accepting {
 /// A client that sends one request may have sent it before its connection is
 /// accepted. It has its answer then without a task, whose making costs about as
 /// much as an answer. One that panics has ended, as a task of its own would have.
-async fn ends_at_once(mut connection: Pin<&mut impl Future<Output = ()>>) -> bool {
+async fn finishes_on_first_poll(mut connection: Pin<&mut impl Future<Output = ()>>) -> bool {
     poll_fn(|cx| {
         let polled = catch_unwind(AssertUnwindSafe(|| connection.as_mut().poll(cx)));
         Poll::Ready(!polled.is_ok_and(|polled| polled.is_pending()))
@@ -185,18 +186,18 @@ mod tests {
 
     #[tokio::test]
     async fn a_connection_that_waits_has_not_ended_and_one_that_panics_has() {
-        assert!(ends_at_once(boxed(ready(()), None).as_mut()).await);
-        assert!(!ends_at_once(boxed(pending(), None).as_mut()).await);
+        assert!(finishes_on_first_poll(boxed(ready(()), None).as_mut()).await);
+        assert!(!finishes_on_first_poll(boxed(pending(), None).as_mut()).await);
         let panics = async { panic!("told to") };
-        assert!(ends_at_once(boxed(panics, None).as_mut()).await);
+        assert!(finishes_on_first_poll(boxed(panics, None).as_mut()).await);
     }
 
     #[tokio::test]
     async fn the_memory_of_a_connection_that_has_ended_is_used_again() {
         let first = boxed(ready(1), None);
-        let place: *const _ = &raw const *first;
+        let permit: *const _ = &raw const *first;
         let second = boxed(ready(2), Some(first));
-        assert_eq!(&raw const *second, place);
+        assert_eq!(&raw const *second, permit);
         assert_eq!(second.await, 2);
     }
 }

@@ -19,24 +19,24 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::{debug, warn};
 
 use super::{
-    by_hyper,
     client_addr::{Origin, TrustedProxies},
-    counts::{ConnectionCounts, Unserved},
+    connection_permit::{AddressLimits, ConnectionPermit},
+    counts::{ConnectionCounts, UnservedReason},
     http_service::HttpService,
-    idle::{Activity, Verdict, Watch},
+    hyper_connection,
+    idle::{Activity, IdleAction, IdleWatch},
     listener::ListenSettings,
-    places::{Addresses, Place},
     plain::{End, Plain, PlainIo},
+    poll_on_wake::PollOnWake,
     proxy_protocol::{self, ProxySource},
-    refused::{self, HearsOfRefused, Refused},
-    seldom::Seldom,
+    refusal::{self, RefusalObserver, RefusedRequest},
     service::ConnectionService,
     stream::{Peer, Stream, Transport},
 };
 
 /// Time at shutdown to see what clients had sent before: a request that lies in
 /// the system's buffer would be lost by closing at once.
-const MOMENT: Duration = Duration::from_millis(100);
+const GRACE_PERIOD: Duration = Duration::from_millis(100);
 /// Bytes that are read at once to tell the protocol; most requests have fewer.
 const SNIFFED_BYTES: usize = 1024;
 const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -46,7 +46,7 @@ const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 pub(super) struct Shared {
     pub(super) settings: ListenSettings,
     pub(super) trusted_proxies: Arc<TrustedProxies>,
-    pub(super) addresses: Arc<Addresses>,
+    pub(super) addresses: Arc<AddressLimits>,
     pub(super) counts: Arc<ConnectionCounts>,
     /// No new requests; what is in flight ends.
     pub(super) stop: CancellationToken,
@@ -54,15 +54,15 @@ pub(super) struct Shared {
     pub(super) cut: CancellationToken,
     pub(super) tasks: TaskTracker,
     /// The log has told of a peer that may not send PROXY headers.
-    pub(super) told_of_stranger: AtomicBool,
-    pub(super) hears_of_refused: Option<Box<dyn HearsOfRefused>>,
+    pub(super) has_warned_of_untrusted: AtomicBool,
+    pub(super) refusal_observer: Option<Box<dyn RefusalObserver>>,
 }
 
 impl Shared {
     /// Tells of a request with which a connection ended, as it could not be read.
     fn ended(&self, error: &hyper::Error, origin: Origin) {
-        if let Some(status) = refused::status_of(error) {
-            self.refused(&Refused {
+        if let Some(status) = refusal::status_of(error) {
+            self.refused(&RefusedRequest {
                 client: origin.peer.ip(),
                 status,
                 request: None,
@@ -71,21 +71,21 @@ impl Shared {
     }
 
     /// Counts a request that was answered here, and tells of it.
-    pub(super) fn refused(&self, refused: &Refused<'_>) {
+    pub(super) fn refused(&self, refused: &RefusedRequest<'_>) {
         self.counts.count_refused(refused.status);
-        if let Some(log) = &self.hears_of_refused {
+        if let Some(log) = &self.refusal_observer {
             log.refused(refused);
         }
     }
 }
 
 /// Connection that is ready for its first request.
-struct Opened {
+struct Established {
     stream: Stream,
     /// What has come of it.
     first: BytesMut,
     origin: Origin,
-    place: Place,
+    permit: ConnectionPermit,
     is_http2: bool,
 }
 
@@ -94,29 +94,29 @@ pub(super) async fn serve<S: HttpService>(
     shared: Arc<Shared>,
     stream: Transport,
     peer: Peer,
-    place: Place,
+    permit: ConnectionPermit,
     service: S,
 ) {
     let opened = tokio::select! {
         biased;
-        opened = open(&shared, stream, peer, place) => opened,
+        opened = open(&shared, stream, peer, permit) => opened,
         // Behind `async`: no timer is made for what has come already.
         () = async { time::sleep(shared.settings.header_timeout).await } => {
-            shared.counts.count_unserved(Unserved::Timeout);
+            shared.counts.count_unserved(UnservedReason::Timeout);
             return debug!(?peer, "connection cut: no request in time");
         }
-        () = a_moment_after(&shared.stop) => return,
+        () = after_grace_period(&shared.stop) => return,
     };
-    let Opened {
+    let Established {
         stream,
         mut first,
         origin,
-        place,
+        permit,
         is_http2,
     } = match opened {
         Ok(opened) => opened,
         Err(error) => {
-            shared.counts.count_unserved(Unserved::from(&error));
+            shared.counts.count_unserved(UnservedReason::from(&error));
             return debug!(?peer, %error, "connection ended before its first request: {error}");
         }
     };
@@ -127,21 +127,21 @@ pub(super) async fn serve<S: HttpService>(
         shared: Arc::clone(&shared),
         activity: Arc::clone(&activity),
     };
-    let mut limits = Limits::new(&shared, &activity);
+    let mut deadlines = Deadlines::new(&shared, &activity);
     let mut io = PlainIo::new(stream, Arc::clone(&activity));
     if S::TAKES_BODILESS && !is_http2 {
         let plain = pin!(Plain::new(&mut service, &mut io, &mut first));
-        if drive(plain, Plain::finish, &mut limits).await != Some(End::Odd) {
+        if drive(plain, Plain::finish, &mut deadlines).await != Some(End::Odd) {
             return;
         }
     }
     // In a box, as all that is plain does not need the room.
-    let connection = Box::pin(by_hyper::serve(
+    let connection = Box::pin(hyper_connection::serve(
         service,
         io.stream,
         first,
-        place,
-        &mut limits,
+        permit,
+        &mut deadlines,
     ));
     if let Some(Err(error)) = connection.await {
         shared.ended(&error, origin);
@@ -159,8 +159,8 @@ async fn open(
     shared: &Shared,
     mut stream: Transport,
     peer: Peer,
-    place: Place,
-) -> io::Result<Opened> {
+    permit: ConnectionPermit,
+) -> io::Result<Established> {
     let mut origin = Origin {
         peer: peer.addr(),
         trusted: shared.trusted_proxies.trusts(peer),
@@ -174,11 +174,11 @@ async fn open(
         origin.peer = client.unwrap_or(origin.peer);
         is_counted = client.is_some() && !origin.trusted;
     }
-    let place = if is_counted {
+    let permit = if is_counted {
         let address = shared.addresses.take(origin.peer.ip());
-        place.with_address(address.map_err(|_| ErrorKind::QuotaExceeded)?)
+        permit.with_address(address.map_err(|_| ErrorKind::QuotaExceeded)?)
     } else {
-        place
+        permit
     };
     let (stream, first, is_http2) = if let Some(tls) = &shared.settings.tls {
         let stream = Box::new(Box::pin(tls.accept(stream)).await?);
@@ -188,11 +188,11 @@ async fn open(
         let (first, is_http2) = sniff(&mut stream).await?;
         (Stream::Plain(stream), first, is_http2)
     };
-    Ok(Opened {
+    Ok(Established {
         stream,
         first,
         origin,
-        place,
+        permit,
         is_http2,
     })
 }
@@ -205,7 +205,7 @@ async fn proxied_client(
 ) -> io::Result<Option<SocketAddr>> {
     if !origin.trusted {
         let peer = origin.peer;
-        if !shared.told_of_stranger.swap(true, Relaxed) {
+        if !shared.has_warned_of_untrusted.swap(true, Relaxed) {
             warn!(%peer, "closed a connection from {peer}, whose PROXY header is not believed; name the proxy in trusted_proxies");
         }
         return Err(ErrorKind::PermissionDenied.into());
@@ -222,34 +222,34 @@ async fn proxied_client(
 pub(super) async fn drive<C: Future>(
     mut connection: Pin<&mut C>,
     finish: impl Fn(Pin<&mut C>),
-    limits: &mut Limits<'_>,
+    deadlines: &mut Deadlines<'_>,
 ) -> Option<C::Output> {
-    let verdict = tokio::select! {
+    let action = tokio::select! {
         biased;
         output = &mut connection => return Some(output),
-        verdict = Seldom::new(limits.until_finish()) => verdict,
+        action = PollOnWake::new(deadlines.until_finish()) => action,
     };
-    if verdict == Verdict::Cut {
+    if action == IdleAction::Cut {
         return None;
     }
     finish(connection.as_mut());
     tokio::select! {
         biased;
         output = &mut connection => Some(output),
-        () = Seldom::new(limits.until_cut()) => None,
+        () = PollOnWake::new(deadlines.until_cut()) => None,
     }
 }
 
 /// What ends a connection that does not end by itself.
-pub(super) struct Limits<'c> {
+pub(super) struct Deadlines<'c> {
     shared: &'c Shared,
     activity: &'c Activity,
-    watch: Watch,
+    watch: IdleWatch,
     /// The connection takes up no more requests.
     pub(super) is_finishing: bool,
 }
 
-impl<'c> Limits<'c> {
+impl<'c> Deadlines<'c> {
     fn new(shared: &'c Shared, activity: &'c Activity) -> Self {
         let ListenSettings {
             header_timeout,
@@ -260,34 +260,34 @@ impl<'c> Limits<'c> {
         Self {
             shared,
             activity,
-            watch: Watch::new(header_timeout, idle_timeout, now),
+            watch: IdleWatch::new(header_timeout, idle_timeout, now),
             is_finishing: false,
         }
     }
 
     /// Waits until the connection is to take up no more requests, or to be cut at once.
-    async fn until_finish(&mut self) -> Verdict {
+    async fn until_finish(&mut self) -> IdleAction {
         if self.is_finishing {
-            return Verdict::Close;
+            return IdleAction::Close;
         }
-        let verdict = self.verdict().await;
-        self.is_finishing = verdict == Verdict::Close;
-        verdict
+        let action = self.next_action().await;
+        self.is_finishing = action == IdleAction::Close;
+        action
     }
 
-    async fn verdict(&mut self) -> Verdict {
-        let mut order = pin!(a_moment_after(&self.shared.stop));
+    async fn next_action(&mut self) -> IdleAction {
+        let mut order = pin!(after_grace_period(&self.shared.stop));
         loop {
             if time::timeout(self.watch.period(), &mut order).await.is_ok() {
-                return Verdict::Close;
+                return IdleAction::Close;
             }
-            match self.watch.look(self.activity, Instant::now()) {
-                Verdict::Keep => {}
-                Verdict::Close => {
-                    time::sleep(MOMENT).await;
-                    return Verdict::Close;
+            match self.watch.check(self.activity, Instant::now()) {
+                IdleAction::Keep => {}
+                IdleAction::Close => {
+                    time::sleep(GRACE_PERIOD).await;
+                    return IdleAction::Close;
                 }
-                Verdict::Cut => return Verdict::Cut,
+                IdleAction::Cut => return IdleAction::Cut,
             }
         }
     }
@@ -299,7 +299,7 @@ impl<'c> Limits<'c> {
             .await
             .is_err()
         {
-            if self.watch.look(self.activity, Instant::now()) != Verdict::Keep {
+            if self.watch.check(self.activity, Instant::now()) != IdleAction::Keep {
                 return;
             }
         }
@@ -307,9 +307,9 @@ impl<'c> Limits<'c> {
 }
 
 /// Waits until nothing that had been sent before the order is still on its way.
-pub(super) async fn a_moment_after(order: &CancellationToken) {
+pub(super) async fn after_grace_period(order: &CancellationToken) {
     order.cancelled().await;
-    time::sleep(MOMENT).await;
+    time::sleep(GRACE_PERIOD).await;
 }
 
 /// Reads until it is clear whether the client speaks HTTP/2.

@@ -30,7 +30,7 @@ pub struct RequestFraming {
     state: State,
     head: Head,
     /// What has come of a line that is not whole.
-    begun: Begun,
+    partial: PartialLine,
     heads: u32,
     longest_line: usize,
     /// The last request asked to switch protocols: what follows may be no request.
@@ -63,7 +63,7 @@ enum State {
 )]
 struct Head {
     has_line: bool,
-    is_old: bool,
+    is_http10: bool,
     has_coding: bool,
     length: Option<u64>,
     /// No server may go on behind it.
@@ -73,7 +73,7 @@ struct Head {
 
 /// Start of a line that came in pieces.
 #[derive(Debug, Default)]
-struct Begun {
+struct PartialLine {
     start: Vec<u8>,
     len: usize,
     ends_with_cr: bool,
@@ -91,7 +91,7 @@ struct Line<'l> {
 }
 
 /// The line breaks the rules.
-struct Wrong;
+struct Malformed;
 
 impl RequestFraming {
     /// Follows what came next; returns what of it may be read on.
@@ -99,11 +99,11 @@ impl RequestFraming {
     /// That is all of it but for raw bytes in targets, and for what is wrong.
     pub fn follow<'b>(&mut self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
         let mut rest = bytes;
-        let mut changed = Changed::default();
+        let mut rewritten = RewrittenBytes::default();
         while !rest.is_empty() {
             let at = bytes.len() - rest.len();
             match &mut self.state {
-                State::Over => return changed.all(bytes.get(..at).unwrap_or_default()),
+                State::Over => return rewritten.all(bytes.get(..at).unwrap_or_default()),
                 State::Length(left) => {
                     rest = skip(rest, left);
                     if *left == 0 {
@@ -121,19 +121,19 @@ impl RequestFraming {
                     let len = end.map_or(rest.len(), |end| end + 1);
                     let (part, behind) = rest.split_at_checked(len).unwrap_or((rest, &[]));
                     if let Some(raw) = self.raw_target(part) {
-                        changed.encode(bytes, at + raw, at + len);
-                        let may_be = "%XX".len() * (self.begun.len + len);
+                        rewritten.encode(bytes, at + raw, at + len);
+                        let may_be = "%XX".len() * (self.partial.len + len);
                         self.longest_line = self.longest_line.max(may_be);
                     }
                     if self.part(part, end.is_some()).is_err() {
                         self.state = State::Over;
-                        return changed.all(bytes.get(..at).unwrap_or_default());
+                        return rewritten.all(bytes.get(..at).unwrap_or_default());
                     }
                     rest = behind;
                 }
             }
         }
-        changed.all(bytes)
+        rewritten.all(bytes)
     }
 
     /// Returns `true` if nothing more may be read: what follows is wrong, or was not understood.
@@ -154,11 +154,11 @@ impl RequestFraming {
 
     /// Bytes of the longest line of a head.
     pub(super) fn longest_line(&self) -> usize {
-        self.longest_line.max(self.begun.len)
+        self.longest_line.max(self.partial.len)
     }
 
     /// The last request has been answered, and the protocol is the same.
-    pub(super) fn has_not_switched(&mut self) {
+    pub(super) fn reset_switch(&mut self) {
         self.may_switch = false;
     }
 
@@ -168,34 +168,34 @@ impl RequestFraming {
             return None;
         }
         let mut start = 0;
-        if !self.begun.is_target {
+        if !self.partial.is_target {
             start = memchr::memchr(b' ', part)?;
-            self.begun.is_target = true;
+            self.partial.is_target = true;
         }
         let is_raw = part.get(start..).is_some_and(|target| !target.is_ascii());
         (is_raw && !self.may_switch).then_some(start)
     }
 
     /// Takes a part of a line, which ends it or not.
-    fn part(&mut self, part: &[u8], is_end: bool) -> Result<(), Wrong> {
+    fn part(&mut self, part: &[u8], is_end: bool) -> Result<(), Malformed> {
         if !is_end {
-            self.begun.add(part);
+            self.partial.add(part);
             return Ok(());
         }
-        if self.begun.len == 0 {
-            self.begun.is_target = false;
+        if self.partial.len == 0 {
+            self.partial.is_target = false;
             return self.line(Line::of(part));
         }
-        self.begun.add(part);
-        let begun = mem::take(&mut self.begun);
+        self.partial.add(part);
+        let partial = mem::take(&mut self.partial);
         self.line(Line {
-            start: trimmed(&begun.start),
-            len: begun.len,
-            ends_with_cr: begun.ends_with_cr,
+            start: trimmed(&partial.start),
+            len: partial.len,
+            ends_with_cr: partial.ends_with_cr,
         })
     }
 
-    fn line(&mut self, line: Line<'_>) -> Result<(), Wrong> {
+    fn line(&mut self, line: Line<'_>) -> Result<(), Malformed> {
         match self.state {
             State::Head => {
                 self.longest_line = self.longest_line.max(line.len);
@@ -204,7 +204,7 @@ impl RequestFraming {
                 }
             }
             State::Size => {
-                self.state = match line.size().ok_or(Wrong)? {
+                self.state = match line.size().ok_or(Malformed)? {
                     0 => State::Trailers,
                     size => State::Data(size),
                 };
@@ -212,7 +212,7 @@ impl RequestFraming {
             State::DataEnd if line.is_empty_and_strict() => self.state = State::Size,
             State::Trailers if line.is_empty_and_strict() => self.state = State::Head,
             State::Trailers if line.ends_with_cr && !line.start.is_empty() => {}
-            _ => return Err(Wrong),
+            _ => return Err(Malformed),
         }
         Ok(())
     }
@@ -221,7 +221,7 @@ impl RequestFraming {
         let head = mem::take(&mut self.head);
         self.heads = self.heads.wrapping_add(1);
         self.may_switch = head.asks_to_switch;
-        let has_both = head.has_coding && (head.is_old || head.length.is_some());
+        let has_both = head.has_coding && (head.is_http10 || head.length.is_some());
         self.is_unclear = head.is_wrong || has_both;
         self.state = match head.length {
             _ if self.is_unclear => State::Over,
@@ -242,7 +242,7 @@ impl Head {
         }
         if !self.has_line {
             self.has_line = true;
-            self.is_old = text.ends_with(b" HTTP/1.0");
+            self.is_http10 = text.ends_with(b" HTTP/1.0");
             self.asks_to_switch = text.starts_with(b"CONNECT ");
             // Of a line that is cut nobody knows the version: without chunks it does not matter.
             return false;
@@ -267,7 +267,7 @@ impl Head {
     }
 }
 
-impl Begun {
+impl PartialLine {
     fn add(&mut self, part: &[u8]) {
         let room = KEPT_BYTES.saturating_sub(self.start.len());
         self.start.extend(part.iter().take(room));
@@ -314,13 +314,13 @@ impl<'l> Line<'l> {
 
 /// What is handed on in place of what came.
 #[derive(Default)]
-struct Changed {
+struct RewrittenBytes {
     made: Vec<u8>,
     /// How much of what came is in there.
     taken: usize,
 }
 
-impl Changed {
+impl RewrittenBytes {
     /// Writes bytes beyond ASCII as `%XX`.
     #[cold]
     fn encode(&mut self, bytes: &[u8], start: usize, end: usize) {
@@ -483,7 +483,7 @@ mod tests {
         assert_eq!(&*framing.follow(b"A \xe4\n"), b"A \xe4\n");
         let mut framing = RequestFraming::default();
         framing.follow(b"GET / HTTP/1.1\r\nUpgrade: a\r\n\r\n");
-        framing.has_not_switched();
+        framing.reset_switch();
         assert_eq!(&*framing.follow(b"A \xe4\n"), b"A %E4\n");
     }
 
@@ -494,7 +494,7 @@ mod tests {
         for _ in 0..1000 {
             framing.follow(&[b'a'; 100]);
         }
-        assert!(framing.begun.start.capacity() <= 2 * KEPT_BYTES);
+        assert!(framing.partial.start.capacity() <= 2 * KEPT_BYTES);
         assert!(framing.longest_line() > 100_000);
         framing.follow(b"\r\nContent-Length: ");
         framing.follow(&[b'0'; 1000]);

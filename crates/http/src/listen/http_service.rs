@@ -3,7 +3,7 @@ use std::{convert::Infallible, error::Error, fmt};
 use http::{HeaderMap, Request, Response, StatusCode};
 use hyper::body::Body;
 
-use super::arrival::Arrival;
+use super::request_context::RequestContext;
 
 /// Service that a listener serves; it is shared, so that no request costs a clone of it.
 pub trait HttpService: Clone + Send + 'static {
@@ -22,10 +22,10 @@ pub trait HttpService: Clone + Send + 'static {
     /// Takes a request up, whether or not it can be answered at once.
     ///
     /// What is needed of it later is taken out of it: it is moved no more often than that.
-    fn answer(
+    fn respond(
         &self,
-        request: &mut Request<Arrival>,
-    ) -> Answer<Self::ResponseBody, Self::ReadyHead, Self::Future>;
+        request: &mut Request<RequestContext>,
+    ) -> ServiceResponse<Self::ResponseBody, Self::ReadyHead, Self::Future>;
 }
 
 /// Head of a response that has no body, made once and sent many times.
@@ -40,7 +40,7 @@ pub trait ReadyHead: fmt::Debug + Send + 'static {
     fn lines(&self) -> &[u8];
 
     /// Makes a response; its headers take over the memory of `room`.
-    fn response<B>(&self, body: B, room: HeaderMap) -> Response<B>;
+    fn response<B>(&self, body: B, reused: HeaderMap) -> Response<B>;
 }
 
 /// For services that have none.
@@ -60,7 +60,7 @@ impl ReadyHead for Infallible {
 
 /// What becomes of a request.
 #[derive(Debug)]
-pub enum Answer<B, H, F> {
+pub enum ServiceResponse<B, H, F> {
     /// The answer is there.
     Now(Response<B>),
     /// The answer has no body, and a head that was made before.

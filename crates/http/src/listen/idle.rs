@@ -5,14 +5,14 @@ use std::{
 
 use tokio::time::Instant;
 
-use super::heads::Heads;
+use super::head_tap::HeadFlags;
 
 /// Bytes of a body that a client has to send in each idle timeout.
 const MIN_BODY_BYTES: u64 = 1024;
 
 /// What happens on a connection, counted without a clock.
 ///
-/// One timer a connection looks at the counters ([`Watch`]); a timer for each
+/// One timer a connection looks at the counters ([`IdleWatch`]); a timer for each
 /// request and each read costs more than the rest of a small request's I/O.
 #[derive(Debug, Default)]
 pub(super) struct Activity {
@@ -40,7 +40,7 @@ pub(super) struct Activity {
     /// The connection ends with the answer to the request that came last.
     ends: AtomicBool,
     /// What was read of the next request, by HTTP/1.
-    pub(super) heads: Heads,
+    pub(super) head_flags: HeadFlags,
 }
 
 impl Activity {
@@ -211,7 +211,7 @@ enum Phase {
 
 /// Watch over one connection: decides when it has waited long enough.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(super) struct IdleWatch {
     header_timeout: Duration,
     idle_timeout: Duration,
     phase: Phase,
@@ -220,7 +220,7 @@ pub(super) struct Watch {
 
 /// What to do with a connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Verdict {
+pub(super) enum IdleAction {
     Keep,
     /// Nothing is in flight: say goodbye.
     Close,
@@ -228,7 +228,7 @@ pub(super) enum Verdict {
     Cut,
 }
 
-impl Watch {
+impl IdleWatch {
     pub(super) fn new(header_timeout: Duration, idle_timeout: Duration, now: Instant) -> Self {
         Self {
             header_timeout,
@@ -244,23 +244,23 @@ impl Watch {
             .clamp(Duration::from_millis(10), Duration::from_secs(15))
     }
 
-    pub(super) fn look(&mut self, activity: &Activity, now: Instant) -> Verdict {
+    pub(super) fn check(&mut self, activity: &Activity, now: Instant) -> IdleAction {
         let phase = activity.phase();
         if phase != self.phase {
             self.phase = phase;
             self.since = now;
-            return Verdict::Keep;
+            return IdleAction::Keep;
         }
-        let (limit, verdict) = match phase {
-            Phase::Head(_) => (self.header_timeout, Verdict::Cut),
-            Phase::Idle(_) => (self.idle_timeout, Verdict::Close),
-            Phase::Stalled(_) | Phase::Upload(_) => (self.idle_timeout, Verdict::Cut),
-            Phase::Busy => return Verdict::Keep,
+        let (limit, action) = match phase {
+            Phase::Head(_) => (self.header_timeout, IdleAction::Cut),
+            Phase::Idle(_) => (self.idle_timeout, IdleAction::Close),
+            Phase::Stalled(_) | Phase::Upload(_) => (self.idle_timeout, IdleAction::Cut),
+            Phase::Busy => return IdleAction::Keep,
         };
         if now.duration_since(self.since) >= limit {
-            verdict
+            action
         } else {
-            Verdict::Keep
+            IdleAction::Keep
         }
     }
 }
@@ -274,7 +274,7 @@ mod tests {
 
     struct Watched {
         activity: Activity,
-        watch: Watch,
+        watch: IdleWatch,
         now: Instant,
     }
 
@@ -283,19 +283,19 @@ mod tests {
             let now = Instant::now();
             Self {
                 activity: Activity::new(multiplexed),
-                watch: Watch::new(HEADER, IDLE, now),
+                watch: IdleWatch::new(HEADER, IDLE, now),
                 now,
             }
         }
 
         /// Looks as often as the connection does, until something is to be done.
-        fn seconds_until_verdict(&mut self) -> Option<(u64, Verdict)> {
+        fn seconds_until_action(&mut self) -> Option<(u64, IdleAction)> {
             let start = self.now;
             while self.now - start < Duration::from_mins(10) {
                 self.now += self.watch.period();
-                match self.watch.look(&self.activity, self.now) {
-                    Verdict::Keep => {}
-                    verdict => return Some(((self.now - start).as_secs(), verdict)),
+                match self.watch.check(&self.activity, self.now) {
+                    IdleAction::Keep => {}
+                    action => return Some(((self.now - start).as_secs(), action)),
                 }
             }
             None
@@ -305,7 +305,7 @@ mod tests {
     #[test]
     fn a_silent_client_is_cut_after_the_header_timeout() {
         let mut watched = Watched::new(false);
-        assert_eq!(watched.seconds_until_verdict(), Some((10, Verdict::Cut)));
+        assert_eq!(watched.seconds_until_action(), Some((10, IdleAction::Cut)));
     }
 
     #[test]
@@ -314,8 +314,8 @@ mod tests {
         watched.activity.request_begins();
         watched.activity.request_ends();
         watched.activity.read();
-        let (seconds, verdict) = watched.seconds_until_verdict().unwrap();
-        assert_eq!(verdict, Verdict::Cut);
+        let (seconds, action) = watched.seconds_until_action().unwrap();
+        assert_eq!(action, IdleAction::Cut);
         assert!((10..=13).contains(&seconds), "{seconds}");
     }
 
@@ -326,8 +326,8 @@ mod tests {
             watched.activity.read();
             watched.activity.request_begins();
             watched.activity.request_ends();
-            let (seconds, verdict) = watched.seconds_until_verdict().unwrap();
-            assert_eq!(verdict, Verdict::Close);
+            let (seconds, action) = watched.seconds_until_action().unwrap();
+            assert_eq!(action, IdleAction::Close);
             assert!((60..=63).contains(&seconds), "{seconds}");
         }
     }
@@ -351,14 +351,14 @@ mod tests {
         watched.activity.request_begins();
         watched.activity.request_ends();
         watched.activity.read();
-        assert_eq!(watched.seconds_until_verdict().unwrap().1, Verdict::Close);
+        assert_eq!(watched.seconds_until_action().unwrap().1, IdleAction::Close);
     }
 
     #[test]
     fn a_slow_service_is_waited_for() {
         let mut watched = Watched::new(false);
         watched.activity.request_begins();
-        assert_eq!(watched.seconds_until_verdict(), None);
+        assert_eq!(watched.seconds_until_action(), None);
     }
 
     #[test]
@@ -366,8 +366,8 @@ mod tests {
         let mut watched = Watched::new(false);
         watched.activity.request_begins();
         watched.activity.write_blocked();
-        let (seconds, verdict) = watched.seconds_until_verdict().unwrap();
-        assert_eq!(verdict, Verdict::Cut);
+        let (seconds, action) = watched.seconds_until_action().unwrap();
+        assert_eq!(action, IdleAction::Cut);
         assert!((60..=63).contains(&seconds), "{seconds}");
     }
 
@@ -376,14 +376,14 @@ mod tests {
         let mut watched = Watched::new(false);
         watched.activity.request_begins();
         watched.activity.body_waits(true);
-        let (seconds, verdict) = watched.seconds_until_verdict().unwrap();
-        assert_eq!(verdict, Verdict::Cut);
+        let (seconds, action) = watched.seconds_until_action().unwrap();
+        assert_eq!(action, IdleAction::Cut);
         assert!((60..=63).contains(&seconds), "{seconds}");
     }
 
     #[test]
     fn a_body_that_comes_byte_by_byte_is_cut_and_one_that_comes_is_not() {
-        for (bytes, expected) in [(1, Some(Verdict::Cut)), (MIN_BODY_BYTES, None)] {
+        for (bytes, expected) in [(1, Some(IdleAction::Cut)), (MIN_BODY_BYTES, None)] {
             let mut watched = Watched::new(false);
             watched.activity.request_begins();
             watched.activity.body_waits(true);
@@ -391,9 +391,9 @@ mod tests {
             for _ in 0..100 {
                 watched.activity.body_came(usize::try_from(bytes).unwrap());
                 watched.now += watched.watch.period();
-                match watched.watch.look(&watched.activity, watched.now) {
-                    Verdict::Keep => {}
-                    verdict => found = found.or(Some(verdict)),
+                match watched.watch.check(&watched.activity, watched.now) {
+                    IdleAction::Keep => {}
+                    action => found = found.or(Some(action)),
                 }
             }
             assert_eq!(found, expected, "{bytes}");
@@ -406,7 +406,7 @@ mod tests {
         watched.activity.request_begins();
         watched.activity.body_waits(true);
         watched.activity.request_begins();
-        assert_eq!(watched.seconds_until_verdict(), None);
+        assert_eq!(watched.seconds_until_action(), None);
     }
 
     #[test]
@@ -415,7 +415,7 @@ mod tests {
         watched.activity.request_begins();
         watched.activity.body_waits(true);
         watched.activity.answer_begins();
-        assert_eq!(watched.seconds_until_verdict(), None);
+        assert_eq!(watched.seconds_until_action(), None);
     }
     #[test]
     fn streams_that_the_client_does_not_read_are_cut_in_spite_of_pings() {
@@ -426,8 +426,8 @@ mod tests {
         }
         watched.activity.read();
         watched.activity.wrote();
-        let (seconds, verdict) = watched.seconds_until_verdict().unwrap();
-        assert_eq!(verdict, Verdict::Cut);
+        let (seconds, action) = watched.seconds_until_action().unwrap();
+        assert_eq!(action, IdleAction::Cut);
         assert!((60..=63).contains(&seconds), "{seconds}");
     }
 
@@ -439,6 +439,6 @@ mod tests {
             watched.activity.piece_waits();
         }
         watched.activity.piece_goes();
-        assert_eq!(watched.seconds_until_verdict(), None);
+        assert_eq!(watched.seconds_until_action(), None);
     }
 }

@@ -14,20 +14,20 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::warn;
 
 use super::{
-    accept::Accepting,
+    accept::AcceptLoop,
     address::ListenAddr,
-    arrival::WithExtensions,
     client_addr::TrustedProxies,
     connection::Shared,
+    connection_permit::AddressLimits,
     counts::ConnectionCounts,
     http_service::HttpService,
-    open_files::ClientPlaces,
-    places::Addresses,
-    refused::HearsOfRefused,
+    open_files::ClientPermits,
+    refusal::RefusalObserver,
+    request_context::TowerAdapter,
     socket::BoundSocket,
     stream::Peer,
     tls::Tls,
-    workers::{Crew, Workers},
+    workers::{Runtimes, Workers},
 };
 
 /// Settings of one listener.
@@ -101,8 +101,8 @@ pub struct Listener {
     addr: ListenAddr,
     settings: ListenSettings,
     counts: Arc<ConnectionCounts>,
-    hears_of_refused: Option<Box<dyn HearsOfRefused>>,
-    shared_places: Option<ClientPlaces>,
+    refusal_observer: Option<Box<dyn RefusalObserver>>,
+    shared_permits: Option<ClientPermits>,
 }
 
 impl Listener {
@@ -123,24 +123,24 @@ impl Listener {
             addr,
             settings,
             counts: Arc::default(),
-            hears_of_refused: None,
-            shared_places: None,
+            refusal_observer: None,
+            shared_permits: None,
         })
     }
 
     /// Tells of each request that it answers by itself.
     #[must_use]
-    pub fn tell_of_refused(self, to: impl HearsOfRefused + 'static) -> Self {
-        let hears_of_refused: Option<Box<dyn HearsOfRefused>> = Some(Box::new(to));
+    pub fn observe_refusals(self, to: impl RefusalObserver + 'static) -> Self {
+        let refusal_observer: Option<Box<dyn RefusalObserver>> = Some(Box::new(to));
         Self {
-            hears_of_refused,
+            refusal_observer,
             ..self
         }
     }
 
     /// Takes no more clients at a time than it and other listeners have places for.
-    pub fn share_places(&mut self, places: &ClientPlaces) {
-        self.shared_places = Some(places.clone());
+    pub fn share_permits(&mut self, permits: &ClientPermits) {
+        self.shared_permits = Some(permits.clone());
     }
 
     /// Takes no more clients at a time than so many.
@@ -214,8 +214,8 @@ impl Listener {
         B::Data: Send,
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
-        let service = WithExtensions(service);
-        self.serve_by(Crew::here(), service, stop).await;
+        let service = TowerAdapter(service);
+        self.serve_by(Runtimes::here(), service, stop).await;
     }
 
     /// Serves as [`Listener::serve`] does, on the threads of `workers`.
@@ -232,45 +232,52 @@ impl Listener {
         B::Data: Send,
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
-        let service = WithExtensions(service);
-        self.serve_by(workers.crew(), service, stop).await;
+        let service = TowerAdapter(service);
+        self.serve_by(workers.runtimes(), service, stop).await;
     }
 
     /// Serves as [`Listener::serve_on`] does, with a service that is told of clients apart.
-    pub async fn serve_arrivals_on<S: HttpService>(
+    pub async fn serve_http_on<S: HttpService>(
         self,
         workers: &Workers,
         service: S,
         stop: CancellationToken,
     ) {
-        self.serve_by(workers.crew(), service, stop).await;
+        self.serve_by(workers.runtimes(), service, stop).await;
     }
 
-    async fn serve_by<S: HttpService>(self, crew: Crew, service: S, stop: CancellationToken) {
+    async fn serve_by<S: HttpService>(
+        self,
+        runtimes: Runtimes,
+        service: S,
+        stop: CancellationToken,
+    ) {
         let tls = self.settings.tls.clone();
         let shared = Arc::new(Shared {
             trusted_proxies: Arc::new(self.settings.trusted_proxies.clone()),
-            addresses: Arc::new(Addresses::new(self.settings.max_connections_per_address)),
+            addresses: Arc::new(AddressLimits::new(
+                self.settings.max_connections_per_address,
+            )),
             settings: self.settings,
             counts: self.counts,
             stop,
             cut: CancellationToken::new(),
             tasks: TaskTracker::new(),
-            told_of_stranger: AtomicBool::new(false),
-            hears_of_refused: self.hears_of_refused,
+            has_warned_of_untrusted: AtomicBool::new(false),
+            refusal_observer: self.refusal_observer,
         });
         let max_connections = shared
             .settings
             .max_connections
             .clamp(1, u32::MAX as usize)
             .min(Semaphore::MAX_PERMITS);
-        let places = Arc::new(Semaphore::new(max_connections));
-        let accepting = Accepting {
+        let permits = Arc::new(Semaphore::new(max_connections));
+        let accept_loop = AcceptLoop {
             socket: Arc::new(self.socket),
-            crew,
+            runtimes,
             shared: Arc::clone(&shared),
-            places: Arc::clone(&places),
-            shared_places: self.shared_places,
+            permits: Arc::clone(&permits),
+            shared_permits: self.shared_permits,
         };
         let watching = async {
             match tls {
@@ -279,24 +286,24 @@ impl Listener {
             }
         };
         tokio::select! {
-            () = accepting.on_all(service) => {}
+            () = accept_loop.on_all(service) => {}
             () = watching => {}
         }
-        drain(&shared, &places, max_connections).await;
+        drain(&shared, &permits, max_connections).await;
     }
 }
 
-async fn drain(shared: &Shared, places: &Semaphore, max_connections: usize) {
+async fn drain(shared: &Shared, permits: &Semaphore, max_connections: usize) {
     shared.tasks.close();
     let all = u32::try_from(max_connections).unwrap_or(u32::MAX);
     let drained = async {
         shared.tasks.wait().await;
         // A tunnel holds its connection's place, though the task has ended.
-        let _ = places.acquire_many(all).await;
+        let _ = permits.acquire_many(all).await;
     };
     let drain_timeout = shared.settings.drain_timeout;
     if time::timeout(drain_timeout, drained).await.is_err() {
-        let left = max_connections.saturating_sub(places.available_permits());
+        let left = max_connections.saturating_sub(permits.available_permits());
         warn!(
             connections = left,
             "cut {left} connections that had not ended after {drain_timeout:?}"

@@ -24,7 +24,7 @@ pub struct OpenFileLimit {
 
 /// How many clients a limit is enough for, and how many the settings allow.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct ClientRoom {
+pub struct ClientCapacity {
     files: u64,
     /// How many clients there may be.
     pub clients: usize,
@@ -33,8 +33,8 @@ pub struct ClientRoom {
 
 /// Clients that all listeners together have room for.
 #[derive(Clone, Debug)]
-pub struct ClientPlaces {
-    places: Arc<Semaphore>,
+pub struct ClientPermits {
+    permits: Arc<Semaphore>,
 }
 
 impl OpenFileLimit {
@@ -82,8 +82,8 @@ impl OpenFileLimit {
 
     /// Returns for how many of the clients that are wanted it is enough.
     #[must_use]
-    pub fn room(self, threads: usize, wanted: usize) -> ClientRoom {
-        ClientRoom {
+    pub fn room(self, threads: usize, wanted: usize) -> ClientCapacity {
+        ClientCapacity {
             files: self.soft,
             clients: self.clients(threads),
             wanted,
@@ -102,7 +102,7 @@ impl OpenFileLimit {
     }
 }
 
-impl ClientRoom {
+impl ClientCapacity {
     /// Returns `true` if the settings allow no more clients than there is room for.
     #[must_use]
     pub fn is_enough(self) -> bool {
@@ -110,7 +110,7 @@ impl ClientRoom {
     }
 }
 
-impl fmt::Display for ClientRoom {
+impl fmt::Display for ClientCapacity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             files,
@@ -132,19 +132,19 @@ impl fmt::Display for ClientRoom {
     }
 }
 
-impl ClientPlaces {
+impl ClientPermits {
     /// Creates room for so many clients.
     #[must_use]
     pub fn new(clients: usize) -> Self {
         let clients = clients.min(Semaphore::MAX_PERMITS);
         Self {
-            places: Arc::new(Semaphore::new(clients)),
+            permits: Arc::new(Semaphore::new(clients)),
         }
     }
 
     /// Waits for a place.
     pub(super) async fn take(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.places).acquire_owned().await.ok()
+        Arc::clone(&self.permits).acquire_owned().await.ok()
     }
 }
 
@@ -166,19 +166,19 @@ mod tests {
             assert_eq!(limit.clients(threads), clients, "{soft}");
         }
         assert_eq!(
-            ClientPlaces::new(usize::MAX).places.available_permits(),
+            ClientPermits::new(usize::MAX).permits.available_permits(),
             Semaphore::MAX_PERMITS
         );
     }
 
     #[tokio::test]
     async fn a_place_is_given_back() {
-        let places = ClientPlaces::new(1);
-        let first = places.take().await;
-        let mut second = tokio_test_poll(places.take());
+        let permits = ClientPermits::new(1);
+        let first = permits.take().await;
+        let mut second = tokio_test_poll(permits.take());
         assert!(second.is_none());
         drop(first);
-        second = tokio_test_poll(places.take());
+        second = tokio_test_poll(permits.take());
         assert!(second.is_some());
     }
 

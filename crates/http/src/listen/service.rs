@@ -12,15 +12,15 @@ use pin_project_lite::pin_project;
 use tokio::time::Instant;
 
 use super::{
-    arrival::Arrival,
     client_addr::Origin,
     connection::Shared,
     fields,
     guard::BodyGuard,
-    http_service::{Answer, HttpService, ReadyHead as _},
+    http_service::{HttpService, ReadyHead as _, ServiceResponse},
     idle::Activity,
-    plain::Notes,
-    refused::Refused,
+    plain::RequestNotes,
+    refusal::RefusedRequest,
+    request_context::RequestContext,
 };
 
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
@@ -42,13 +42,13 @@ impl<S> ConnectionService<S> {
             return Some(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE);
         }
         // By HTTP/2 nobody tells how long the head is.
-        if self.activity.heads.is_long() || request.version() == Version::HTTP_2 {
+        if self.activity.head_flags.is_long() || request.version() == Version::HTTP_2 {
             let too_long = too_long_line(request, settings.max_header_line_bytes);
             if too_long.is_some() {
                 return too_long;
             }
         }
-        let heads = &self.activity.heads;
+        let heads = &self.activity.head_flags;
         if request.version() < Version::HTTP_2 && heads.is_unclear(self.activity.requests()) {
             return Some(StatusCode::BAD_REQUEST);
         }
@@ -60,10 +60,10 @@ impl<S> ConnectionService<S> {
         (max > 0 && length.lower() > max).then_some(StatusCode::PAYLOAD_TOO_LARGE)
     }
 
-    fn tell_of_refused(&self, request: &Request<Incoming>, status: StatusCode) {
+    fn observe_refusals(&self, request: &Request<Incoming>, status: StatusCode) {
         let trusted_proxies = &self.shared.trusted_proxies;
         let client = trusted_proxies.resolve_from(self.origin, request.headers());
-        self.shared.refused(&Refused {
+        self.shared.refused(&RefusedRequest {
             client: client.client,
             status,
             request: Some(request),
@@ -71,14 +71,14 @@ impl<S> ConnectionService<S> {
     }
 
     /// Looks at the first request whether the client sends no other.
-    fn note_whether_it_is_only(&self, request: &Request<Incoming>) {
-        if self.activity.requests() == 1 && is_only(request) {
+    fn note_last_request(&self, request: &Request<Incoming>) {
+        if self.activity.requests() == 1 && is_last_request(request) {
             self.activity.ends_with_answer();
         }
     }
 
     /// Adds what is known of the client, and cleans what it sent.
-    fn arrival(&self, mut request: Request<Incoming>) -> Request<Arrival> {
+    fn request_context(&self, mut request: Request<Incoming>) -> Request<RequestContext> {
         let trusted_proxies = &self.shared.trusted_proxies;
         // Who sends a forwarding header in any spelling is not the client itself.
         let client = trusted_proxies.resolve_from(self.origin, request.headers());
@@ -87,29 +87,37 @@ impl<S> ConnectionService<S> {
             let max_bytes = self.shared.settings.max_body_bytes;
             BodyGuard::new(Arc::clone(&self.activity), max_bytes)
         });
-        request.map(|body| Arrival {
+        request.map(|body| RequestContext {
             body: Some(body),
             client,
             guard,
-            taken_up: Instant::now(),
+            started_at: Instant::now(),
         })
     }
 
     /// Adds what is known of the client of a request without a body.
-    pub(super) fn plain_arrival(&self, request: Request<()>, notes: Notes) -> Request<Arrival> {
+    pub(super) fn bodiless_context(
+        &self,
+        request: Request<()>,
+        notes: RequestNotes,
+    ) -> Request<RequestContext> {
         let headers = notes.forwards.then(|| request.headers());
         let client = (self.shared.trusted_proxies).resolve_forwarded(self.origin, headers);
-        request.map(|()| Arrival {
+        request.map(|()| RequestContext {
             body: None,
             client,
             guard: None,
-            taken_up: Instant::now(),
+            started_at: Instant::now(),
         })
     }
 
     /// Counts a request that has no body, and keeps to the limits.
-    pub(super) fn take_up_plain(&self, request: &Request<Arrival>, notes: Notes) -> InFlight {
-        let in_flight = InFlight::new(&self.activity, request.version());
+    pub(super) fn begin_bodiless(
+        &self,
+        request: &Request<RequestContext>,
+        notes: RequestNotes,
+    ) -> InFlightGuard {
+        let in_flight = InFlightGuard::new(&self.activity, request.version());
         if notes.closes && self.activity.requests() == 1 {
             self.activity.ends_with_answer();
         }
@@ -119,25 +127,27 @@ impl<S> ConnectionService<S> {
 
 impl<S: HttpService> ConnectionService<S> {
     fn take(&self, request: Request<Incoming>) -> CountedFuture<S::ResponseBody, S::Future> {
-        let mut in_flight = InFlight::new(&self.activity, request.version());
+        let mut in_flight = InFlightGuard::new(&self.activity, request.version());
         if let Some(status) = self.refusal(&request) {
-            self.tell_of_refused(&request, status);
+            self.observe_refusals(&request, status);
             return CountedFuture::ready(in_flight.answer(refuse(status, request.version())));
         }
         if request.body().is_end_stream() {
-            self.note_whether_it_is_only(&request);
+            self.note_last_request(&request);
         } else {
             self.activity.body_begins();
             in_flight.has_body = in_flight.waits.is_none();
         }
-        let mut request = self.arrival(request);
-        match self.service.answer(&mut request) {
-            Answer::Now(response) => CountedFuture::ready(in_flight.answer(response.map(Some))),
-            Answer::Ready(head) => {
+        let mut request = self.request_context(request);
+        match self.service.respond(&mut request) {
+            ServiceResponse::Now(response) => {
+                CountedFuture::ready(in_flight.answer(response.map(Some)))
+            }
+            ServiceResponse::Ready(head) => {
                 let room = mem::take(request.headers_mut());
                 CountedFuture::ready(in_flight.answer(head.response(None, room)))
             }
-            Answer::Later(future) => in_flight.later(future),
+            ServiceResponse::Later(future) => in_flight.later(future),
         }
     }
 }
@@ -153,7 +163,7 @@ impl<S: HttpService> hyper::service::Service<Request<Incoming>> for ConnectionSe
 }
 
 /// Returns `true` if the client says that it sends no request behind this one.
-fn is_only<B>(request: &Request<B>) -> bool {
+fn is_last_request<B>(request: &Request<B>) -> bool {
     match request.headers().get(CONNECTION) {
         Some(told) => told.as_bytes().eq_ignore_ascii_case(b"close"),
         None => request.version() < Version::HTTP_11,
@@ -174,7 +184,7 @@ fn too_long_line<B>(request: &Request<B>, max_bytes: usize) -> Option<StatusCode
 
 /// Counts a request as in flight until it is dropped.
 #[derive(Debug)]
-pub(super) struct InFlight {
+pub(super) struct InFlightGuard {
     activity: Arc<Activity>,
     answers: bool,
     /// It has a body, and its connection to itself.
@@ -184,7 +194,7 @@ pub(super) struct InFlight {
     waits: Option<bool>,
 }
 
-impl InFlight {
+impl InFlightGuard {
     fn new(activity: &Arc<Activity>, version: Version) -> Self {
         activity.request_begins();
         Self {
@@ -200,7 +210,7 @@ impl InFlight {
         self.answers = true;
         self.activity.answer_begins();
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
-            self.activity.heads.end();
+            self.activity.head_flags.end();
         } else if self.has_body && !self.activity.has_body_ended() {
             // hyper closes the connection then, and would not say so.
             response.headers_mut().insert(CONNECTION, CLOSE);
@@ -239,7 +249,7 @@ impl InFlight {
     }
 }
 
-impl Drop for InFlight {
+impl Drop for InFlightGuard {
     fn drop(&mut self) {
         self.set_waits(false);
         if self.answers {
@@ -264,7 +274,7 @@ pin_project! {
             response: Option<Response<CountedBody<B>>>,
         },
         Later {
-            in_flight: Option<InFlight>,
+            in_flight: Option<InFlightGuard>,
             #[pin]
             future: F,
         },
@@ -313,7 +323,7 @@ fn refuse<B>(status: StatusCode, version: Version) -> Response<Option<B>> {
 pin_project! {
     /// Body that keeps its request in flight.
     pub(super) struct CountedBody<B> {
-        in_flight: InFlight,
+        in_flight: InFlightGuard,
         // None: empty.
         #[pin]
         inner: Option<B>,
@@ -321,7 +331,7 @@ pin_project! {
 }
 
 impl<B> CountedBody<B> {
-    pub(super) fn new(in_flight: InFlight, inner: B) -> Self {
+    pub(super) fn new(in_flight: InFlightGuard, inner: B) -> Self {
         Self {
             in_flight,
             inner: Some(inner),
@@ -381,7 +391,11 @@ mod tests {
                 let value = HeaderValue::from_static(connection);
                 request.headers_mut().insert(CONNECTION, value);
             }
-            assert_eq!(is_only(&request), expected, "{version:?} {connection:?}");
+            assert_eq!(
+                is_last_request(&request),
+                expected,
+                "{version:?} {connection:?}"
+            );
         }
     }
 }

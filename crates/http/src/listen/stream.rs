@@ -22,10 +22,10 @@ use tokio::{
 };
 use tokio_rustls::server::TlsStream;
 
-use super::early;
+use super::eager_read;
 
 /// Bytes that are read before the runtime watches, if they come at once; most heads have fewer.
-const EARLY_BYTES: usize = 4 * 1024;
+const EAGER_BYTES: usize = 4 * 1024;
 
 /// Other end of a connection, as the system names it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -50,7 +50,7 @@ impl Peer {
 pub(super) struct Transport {
     socket: Socket,
     /// Bytes that are read yet before the runtime watches; `None`: it is to watch.
-    early_bytes: Option<usize>,
+    eager_bytes: Option<usize>,
     /// What is written next is followed by nothing but the end.
     ends: bool,
     unread: BytesMut,
@@ -84,11 +84,11 @@ pub(super) enum Stream {
 }
 
 impl Transport {
-    /// Creates it; if `looks`, the first bytes are read before the runtime watches.
-    pub(super) fn new(accepted: Accepted, looks: bool) -> Self {
+    /// Creates it; if `reads_eagerly`, the first bytes are read before the runtime watches.
+    pub(super) fn new(accepted: Accepted, reads_eagerly: bool) -> Self {
         Self {
             socket: Socket::Unwatched(accepted),
-            early_bytes: looks.then_some(EARLY_BYTES),
+            eager_bytes: reads_eagerly.then_some(EAGER_BYTES),
             ends: false,
             unread: BytesMut::new(),
         }
@@ -104,7 +104,7 @@ impl Transport {
     ///
     /// hyper asks for more at once to see whether the client has gone. That is put
     /// off until the task is polled once more, which one that has ended is not.
-    fn poll_read_early(
+    fn poll_read_eagerly(
         &mut self,
         cx: &Context<'_>,
         buf: &mut ReadBuf<'_>,
@@ -112,21 +112,21 @@ impl Transport {
         let Socket::Unwatched(accepted) = &mut self.socket else {
             return None;
         };
-        let early_bytes = mem::take(&mut self.early_bytes)?;
-        let len = buf.remaining().min(early_bytes);
+        let eager_bytes = mem::take(&mut self.eager_bytes)?;
+        let len = buf.remaining().min(eager_bytes);
         if len == 0 {
             cx.waker().wake_by_ref();
             return Some(Poll::Pending);
         }
         let result = accepted.read(buf.initialize_unfilled_to(len));
-        if early_bytes == EARLY_BYTES {
-            early::looked(result.is_ok());
+        if eager_bytes == EAGER_BYTES {
+            eager_read::record(result.is_ok());
         }
         match result {
             Ok(read) => {
                 buf.advance(read);
                 let is_all = read < len;
-                self.early_bytes = Some(if is_all { 0 } else { early_bytes - read });
+                self.eager_bytes = Some(if is_all { 0 } else { eager_bytes - read });
                 Some(Poll::Ready(Ok(())))
             }
             Err(error) => not_blocked(error).map(|error| Poll::Ready(Err(error))),
@@ -206,7 +206,7 @@ impl AsyncRead for Transport {
             read_again(&mut self.unread, buf);
             return Poll::Ready(Ok(()));
         }
-        if let Some(polled) = self.poll_read_early(cx, buf) {
+        if let Some(polled) = self.poll_read_eagerly(cx, buf) {
             return polled;
         }
         match self.watched()? {
@@ -477,8 +477,8 @@ mod tests {
         for first in [
             &b""[..],
             b"re",
-            &[b'x'; EARLY_BYTES],
-            &[b'x'; 2 * EARLY_BYTES],
+            &[b'x'; EAGER_BYTES],
+            &[b'x'; 2 * EAGER_BYTES],
         ] {
             let (mut client, mut transport) = connect();
             client.write_all(first).unwrap();

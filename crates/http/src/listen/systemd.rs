@@ -12,7 +12,8 @@ use tracing::debug;
 use super::socket::BoundSocket;
 
 /// Sockets that the process was started with: there is one set of them.
-static INHERITED: LazyLock<Mutex<Inherited>> = LazyLock::new(|| Mutex::new(Inherited::new()));
+static INHERITED: LazyLock<Mutex<InheritedSockets>> =
+    LazyLock::new(|| Mutex::new(InheritedSockets::new()));
 
 /// State of this process, for the service manager.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -27,13 +28,13 @@ pub enum ServiceState {
 }
 
 /// Sockets with their names, and which of them have been taken.
-struct Inherited {
+struct InheritedSockets {
     sockets: ListenFd,
     names: Vec<String>,
     taken: Vec<bool>,
 }
 
-impl Inherited {
+impl InheritedSockets {
     fn new() -> Self {
         // Names first: taking the sockets removes the variables.
         let names = sd_notify::listen_fds_with_names()
@@ -82,7 +83,7 @@ pub fn inherit_sockets() {
 /// Tells the service manager (`NOTIFY_SOCKET`) what this process does.
 ///
 /// Without one nothing happens.
-pub fn tell_service_manager(state: ServiceState) {
+pub fn notify_service_manager(state: ServiceState) {
     let told = match state {
         ServiceState::Ready => sd_notify::notify(&[NotifyState::Ready]),
         ServiceState::Stopping => sd_notify::notify(&[NotifyState::Stopping]),

@@ -20,12 +20,12 @@ use tracing::{error, info, warn};
 use super::{
     acme::{self, Acme},
     certificate::{Certificate, CertificateError, CertificateFiles, CertificateState, Stamp},
-    names::Names,
+    sni::CertificatesByName,
     stream::Transport,
 };
 
 /// Time between two looks at the files.
-const LOOK_PERIOD: Duration = Duration::from_secs(5);
+const CHECK_PERIOD: Duration = Duration::from_secs(5);
 
 /// Certificates of a listener: TLS 1.2 and 1.3, HTTP/2 and HTTP/1.1.
 ///
@@ -43,19 +43,19 @@ pub struct Tls {
 
 struct Certificates {
     provider: CryptoProvider,
-    names: ArcSwap<Names>,
-    pairs: Mutex<Vec<Pair>>,
+    names: ArcSwap<CertificatesByName>,
+    pairs: Mutex<Vec<FilePair>>,
     acme: Option<Acme>,
 }
 
 /// Two files, and what was last taken from them.
 #[derive(Debug)]
-struct Pair {
+struct FilePair {
     files: CertificateFiles,
     stamps: [Option<Stamp>; 2],
     certificate: Certificate,
     /// Why the files as they are now are not served.
-    trouble: Option<String>,
+    problem: Option<String>,
 }
 
 impl Tls {
@@ -95,7 +95,7 @@ impl Tls {
         let provider = ring::default_provider();
         let pairs = files
             .into_iter()
-            .map(|files| Pair::load(files, &provider))
+            .map(|files| FilePair::load(files, &provider))
             .collect::<Result<Vec<_>, _>>()?;
         let certificates = Arc::new(Certificates {
             names: ArcSwap::default(),
@@ -134,7 +134,7 @@ impl Tls {
     #[must_use]
     pub fn states(&self) -> Vec<CertificateState> {
         let certificates = &self.certificates;
-        let mut states: Vec<_> = certificates.pairs().iter().map(Pair::told).collect();
+        let mut states: Vec<_> = certificates.pairs().iter().map(FilePair::state).collect();
         states.extend(certificates.acme.iter().flat_map(Acme::states));
         states
     }
@@ -161,12 +161,12 @@ impl Tls {
                 Box::pin(acme.keep(|| certificates.publish(&certificates.pairs()))).await;
             }
         };
-        tokio::join!(ordering, self.look());
+        tokio::join!(ordering, self.watch_files());
     }
 
-    async fn look(&self) {
+    async fn watch_files(&self) {
         loop {
-            time::sleep(LOOK_PERIOD).await;
+            time::sleep(CHECK_PERIOD).await;
             let certificates = Arc::clone(&self.certificates);
             if let Err(ended) = task::spawn_blocking(move || certificates.reload()).await {
                 error!("looking for changed certificates failed: {ended}");
@@ -196,13 +196,14 @@ impl Certificates {
     }
 
     /// Serves what there is now; whoever has the pairs is alone in it.
-    fn publish(&self, pairs: &[Pair]) {
+    fn publish(&self, pairs: &[FilePair]) {
         let ordered = self.acme.iter().flat_map(Acme::certificates);
         let files = pairs.iter().map(|pair| &pair.certificate);
-        self.names.store(Arc::new(Names::new(files, ordered)));
+        self.names
+            .store(Arc::new(CertificatesByName::new(files, ordered)));
     }
 
-    fn pairs(&self) -> MutexGuard<'_, Vec<Pair>> {
+    fn pairs(&self) -> MutexGuard<'_, Vec<FilePair>> {
         self.pairs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -226,7 +227,7 @@ impl fmt::Debug for Certificates {
     }
 }
 
-impl Pair {
+impl FilePair {
     fn load(files: CertificateFiles, provider: &CryptoProvider) -> Result<Self, CertificateError> {
         let stamps = files.stamps();
         let certificate = Certificate::load(&files, provider)?;
@@ -235,11 +236,11 @@ impl Pair {
             files,
             stamps,
             certificate,
-            trouble: None,
+            problem: None,
         })
     }
 
-    fn told(&self) -> CertificateState {
+    fn state(&self) -> CertificateState {
         CertificateState {
             names: self.certificate.names.clone(),
             file: self.files.certificate_file.clone(),
@@ -253,7 +254,7 @@ impl Pair {
     fn reload(&mut self, provider: &CryptoProvider) -> bool {
         let stamps = self.files.stamps();
         // After trouble the files are read even so: they may have been read half written.
-        if stamps == self.stamps && self.trouble.is_none() {
+        if stamps == self.stamps && self.problem.is_none() {
             return false;
         }
         match Certificate::load(&self.files, provider) {
@@ -265,14 +266,14 @@ impl Pair {
                 certificate.warn_of_time(&self.files.certificate_file);
                 self.certificate = certificate;
                 self.stamps = stamps;
-                self.trouble = None;
+                self.problem = None;
                 true
             }
             Err(error) => {
-                let trouble = error.to_string();
-                if self.trouble.as_ref() != Some(&trouble) {
-                    error!("the changed certificate is not served, the old one stays: {trouble}");
-                    self.trouble = Some(trouble);
+                let problem = error.to_string();
+                if self.problem.as_ref() != Some(&problem) {
+                    error!("the changed certificate is not served, the old one stays: {problem}");
+                    self.problem = Some(problem);
                 }
                 false
             }

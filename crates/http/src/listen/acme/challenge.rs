@@ -30,7 +30,7 @@ pub(super) struct Challenges {
 
 /// Proof that is given as long as this lives.
 #[derive(Debug)]
-pub(super) struct Answer<'c> {
+pub(super) struct ChallengeGuard<'c> {
     challenges: &'c Challenges,
     host: String,
 }
@@ -42,7 +42,7 @@ impl Challenges {
         host: &str,
         digest: &[u8],
         provider: &CryptoProvider,
-    ) -> Result<Answer<'_>, Box<dyn std::error::Error + Send + Sync>> {
+    ) -> Result<ChallengeGuard<'_>, Box<dyn std::error::Error + Send + Sync>> {
         let key = KeyPair::generate()?;
         let mut params = CertificateParams::new([host.to_owned()])?;
         let proof = CustomExtension::new_acme_identifier(digest);
@@ -54,7 +54,7 @@ impl Challenges {
         let key = provider.key_provider.load_private_key(key)?;
         let key = CertifiedKey::new(vec![certificate.into()], key);
         self.lock().insert(host.to_owned(), Arc::new(key));
-        Ok(Answer {
+        Ok(ChallengeGuard {
             challenges: self,
             host: host.to_owned(),
         })
@@ -69,7 +69,7 @@ impl Challenges {
     }
 }
 
-impl Drop for Answer<'_> {
+impl Drop for ChallengeGuard<'_> {
     fn drop(&mut self) {
         self.challenges.lock().remove(&self.host);
     }

@@ -20,7 +20,7 @@ use super::{
 /// Wait after an authority has said that there are too many orders.
 const WAIT_IF_LIMITED: Duration = Duration::from_hours(1);
 /// Failures in a row of which one is told again: about two days of them.
-const FAILURES_BETWEEN_WORDS: u32 = 8;
+const FAILURES_BETWEEN_LOGS: u32 = 8;
 
 /// Name that a certificate is kept for.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ struct State {
 
 /// What a failure means.
 #[derive(Debug, Eq, PartialEq)]
-pub(super) struct Failed {
+pub(super) struct FailedOrder {
     pub(super) wait: Duration,
     pub(super) is_news: bool,
 }
@@ -72,7 +72,7 @@ impl Host {
         self.lock().failures > 0
     }
 
-    pub(super) fn told(&self) -> CertificateState {
+    pub(super) fn state(&self) -> CertificateState {
         let state = self.lock();
         CertificateState {
             names: vec![self.name.clone()],
@@ -96,7 +96,7 @@ impl Host {
     }
 
     /// Judges what an authority has issued: key and certificates in PEM.
-    pub(super) fn judge(
+    pub(super) fn validate(
         &self,
         pem: &str,
         provider: &CryptoProvider,
@@ -120,11 +120,11 @@ impl Host {
         };
     }
 
-    pub(super) fn failed(&self, error: &OrderError, wait: Duration) -> Failed {
+    pub(super) fn failed(&self, error: &OrderError, wait: Duration) -> FailedOrder {
         let mut state = self.lock();
         state.failures = state.failures.saturating_add(1);
         let mut wait = back_off(wait, state.failures);
-        if error.is_about_the_pace() {
+        if error.is_rate_limited() {
             wait = wait.max(WAIT_IF_LIMITED);
         }
         // Hosts that failed together are not to come back together.
@@ -132,9 +132,9 @@ impl Host {
         state.not_before = Some(Instant::now() + wait);
         let trouble = error.to_string();
         let is_news =
-            trouble != state.trouble || state.failures.is_multiple_of(FAILURES_BETWEEN_WORDS);
+            trouble != state.trouble || state.failures.is_multiple_of(FAILURES_BETWEEN_LOGS);
         state.trouble = trouble;
-        Failed { wait, is_news }
+        FailedOrder { wait, is_news }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -179,10 +179,10 @@ mod tests {
         let kept = host(&directory, Some(&issued("a.example")));
         assert_eq!(kept.wait(first_of_2020), Duration::from_hours(20 * 24));
         assert_eq!(kept.wait(first_of_2020 * 2), Duration::ZERO);
-        assert_eq!(kept.told().validity.unwrap().not_before, first_of_2020);
+        assert_eq!(kept.state().validity.unwrap().not_before, first_of_2020);
         let nothing = host(&tempfile::tempdir().unwrap(), None);
         assert_eq!(nothing.wait(first_of_2020), Duration::ZERO);
-        assert_eq!(nothing.told().validity, None);
+        assert_eq!(nothing.state().validity, None);
         let broken = host(&directory, Some("rubbish"));
         assert!(broken.certificate().is_none());
     }
@@ -191,10 +191,10 @@ mod tests {
     fn what_is_for_another_name_or_broken_is_not_taken() {
         let host = host(&tempfile::tempdir().unwrap(), None);
         let provider = rustls::crypto::ring::default_provider();
-        assert!(host.judge(&issued("a.example"), &provider).is_ok());
-        let error = host.judge(&issued("b.example"), &provider).unwrap_err();
+        assert!(host.validate(&issued("a.example"), &provider).is_ok());
+        let error = host.validate(&issued("b.example"), &provider).unwrap_err();
         assert!(matches!(error, OrderError::OtherNames));
-        let error = host.judge("rubbish", &provider).unwrap_err();
+        let error = host.validate("rubbish", &provider).unwrap_err();
         assert!(matches!(error, OrderError::Useless(_)));
     }
 
@@ -208,6 +208,6 @@ mod tests {
         assert!(!second.is_news && second.wait >= 3 * minute);
         assert!(host.wait(0) > 2 * minute);
         assert!(host.failed(&OrderError::OtherNames, minute).is_news);
-        assert_eq!(host.told().failures, 3);
+        assert_eq!(host.state().failures, 3);
     }
 }

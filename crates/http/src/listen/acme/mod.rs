@@ -6,13 +6,13 @@
 
 mod cache;
 mod challenge;
+mod client;
 mod host;
-mod http;
-mod keeper;
 mod order;
 mod renewal;
+mod scheduler;
 mod settings;
 
 pub(super) use challenge::{PROTOCOL, is_challenge};
-pub use keeper::Acme;
+pub use scheduler::Acme;
 pub use settings::{AcmeError, AcmeSettings};

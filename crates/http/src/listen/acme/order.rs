@@ -13,13 +13,13 @@ use tracing::info;
 use super::{
     super::certificate::CertificateError,
     cache::Cache,
-    challenge::{Answer, Challenges},
-    http::Http,
+    challenge::{ChallengeGuard, Challenges},
+    client::AcmeClient,
     settings::AcmeSettings,
 };
 
 /// How long, and how often, the authority is asked whether it has decided.
-const PATIENCE: RetryPolicy = RetryPolicy::new().timeout(Duration::from_mins(2));
+const POLL_POLICY: RetryPolicy = RetryPolicy::new().timeout(Duration::from_mins(2));
 /// Characters of what an authority says that are repeated.
 const MAX_TEXT_CHARS: usize = 600;
 
@@ -50,12 +50,12 @@ pub(super) enum OrderError {
 
 impl OrderError {
     /// Returns `true` if the authority no longer knows the account, or no longer wants it.
-    pub(super) fn is_about_the_account(&self) -> bool {
+    pub(super) fn is_unknown_account(&self) -> bool {
         self.has_type("accountDoesNotExist")
     }
 
     /// Returns `true` if the authority has had too many orders.
-    pub(super) fn is_about_the_pace(&self) -> bool {
+    pub(super) fn is_rate_limited(&self) -> bool {
         self.has_type("rateLimited")
     }
 
@@ -72,7 +72,7 @@ impl OrderError {
 pub(super) async fn account(
     settings: &AcmeSettings,
     cache: &Cache,
-    http: Http,
+    http: AcmeClient,
 ) -> Result<Account, OrderError> {
     let builder = Account::builder_with_http(Box::new(http));
     if let Some(kept) = cache.account().map_err(OrderError::Cache)? {
@@ -105,7 +105,7 @@ pub(super) async fn order(
     let identifiers = [Identifier::Dns(host.to_owned())];
     let mut order = account.new_order(&NewOrder::new(&identifiers)).await?;
     let answers = prove(&mut order, host, challenges, provider).await?;
-    let decided = order.poll_ready(&PATIENCE).await;
+    let decided = order.poll_ready(&POLL_POLICY).await;
     drop(answers);
     match decided {
         Ok(OrderStatus::Ready) => {}
@@ -114,7 +114,7 @@ pub(super) async fn order(
     }
     let (key, request) = key_and_request(host).map_err(|error| OrderError::Inner(error.into()))?;
     order.finalize_csr(&request).await?;
-    let chain = order.poll_certificate(&PATIENCE).await?;
+    let chain = order.poll_certificate(&POLL_POLICY).await?;
     Ok(format!("{}{chain}", key.serialize_pem()))
 }
 
@@ -124,7 +124,7 @@ async fn prove<'c>(
     host: &str,
     challenges: &'c Challenges,
     provider: &CryptoProvider,
-) -> Result<Vec<Answer<'c>>, OrderError> {
+) -> Result<Vec<ChallengeGuard<'c>>, OrderError> {
     let mut answers = Vec::new();
     let mut authorizations = order.authorizations();
     while let Some(authorization) = authorizations.next().await {
@@ -145,7 +145,7 @@ async fn prove<'c>(
 }
 
 /// What the authority has against the proof: it is told with the challenge.
-async fn refusal(order: &mut Order, told: Option<Error>) -> OrderError {
+async fn refusal(order: &mut Order, error: Option<Error>) -> OrderError {
     let mut authorizations = order.authorizations();
     while let Some(Ok(mut authorization)) = authorizations.next().await {
         let Ok(state) = authorization.refresh().await else {
@@ -159,7 +159,7 @@ async fn refusal(order: &mut Order, told: Option<Error>) -> OrderError {
             return OrderError::Refused(problem.to_string());
         }
     }
-    told.map_or_else(
+    error.map_or_else(
         || OrderError::Refused("it does not say why".to_owned()),
         OrderError::Acme,
     )
@@ -220,9 +220,9 @@ mod tests {
 
     #[test]
     fn an_authority_that_knows_no_account_is_understood() {
-        assert!(problem("accountDoesNotExist", "").is_about_the_account());
-        assert!(!problem("rateLimited", "").is_about_the_account());
-        assert!(problem("rateLimited", "").is_about_the_pace());
-        assert!(!OrderError::NoChallenge.is_about_the_pace());
+        assert!(problem("accountDoesNotExist", "").is_unknown_account());
+        assert!(!problem("rateLimited", "").is_unknown_account());
+        assert!(problem("rateLimited", "").is_rate_limited());
+        assert!(!OrderError::NoChallenge.is_rate_limited());
     }
 }

@@ -26,7 +26,7 @@ const EMPTY_LINE: &[u8] = b"content-length: 0\r\n";
 
 /// What a request says about its answer.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct ResponseOptions {
     /// The answer has no body, whatever its head says.
     pub(super) is_head: bool,
     /// The connection ends with the answer.
@@ -142,19 +142,19 @@ pub(super) fn head<B>(
     out: &mut Vec<u8>,
     response: &Response<B>,
     length: BodyLength,
-    asked: Asked,
+    options: ResponseOptions,
 ) -> Result<Encoded, Contradiction> {
     let status = response.status();
     let has_length = has_length(status);
-    let may_have_body = has_length && !asked.is_head;
+    let may_have_body = has_length && !options.is_head;
     let mut writer = Writer {
         out,
         length,
-        asked,
+        options,
         may_have_body,
         framing: None,
-        is_named: [false; 2],
-        closes: asked.closes || status == StatusCode::SWITCHING_PROTOCOLS,
+        is_written: [false; 2],
+        closes: options.closes || status == StatusCode::SWITCHING_PROTOCOLS,
         has_date: false,
     };
     writer.out.reserve(USUAL_BYTES);
@@ -180,13 +180,13 @@ pub(super) fn head<B>(
 }
 
 /// Appends the head of a response that has no body, and whose lines are there.
-pub(super) fn ready(out: &mut Vec<u8>, head: &impl ReadyHead, asked: Asked) {
+pub(super) fn ready(out: &mut Vec<u8>, head: &impl ReadyHead, options: ResponseOptions) {
     out.reserve(USUAL_BYTES);
     out.extend_from_slice(head.lines());
-    if asked.closes {
+    if options.closes {
         out.extend_from_slice(CLOSE_LINE);
     }
-    if has_length(head.status()) && !asked.is_head {
+    if has_length(head.status()) && !options.is_head {
         out.extend_from_slice(EMPTY_LINE);
     }
     date::append(out);
@@ -202,12 +202,12 @@ fn has_length(status: StatusCode) -> bool {
 struct Writer<'o> {
     out: &'o mut Vec<u8>,
     length: BodyLength,
-    asked: Asked,
+    options: ResponseOptions,
     may_have_body: bool,
     /// As the headers say; `None`: they do not.
     framing: Option<Framing>,
     /// `Connection` and `Trailer` are written.
-    is_named: [bool; 2],
+    is_written: [bool; 2],
     closes: bool,
     has_date: bool,
 }
@@ -254,8 +254,8 @@ impl Writer<'_> {
                 self.line(name, value);
             }
         }
-        let [is_named, _] = self.is_named;
-        if self.asked.closes && !is_named {
+        let [is_written, _] = self.is_written;
+        if self.options.closes && !is_written {
             self.out.extend_from_slice(CLOSE_LINE);
         }
         Ok(())
@@ -274,7 +274,7 @@ impl Writer<'_> {
         let framing = match self.length {
             BodyLength::Known(len) => Framing::Length(len),
             BodyLength::Unknown => Framing::Length(number(value).ok_or(Contradiction)?),
-            BodyLength::Ended if self.asked.is_head => Framing::Length(0),
+            BodyLength::Ended if self.options.is_head => Framing::Length(0),
             // It would be waited for: nothing comes.
             BodyLength::Ended => return Ok(false),
         };
@@ -287,10 +287,10 @@ impl Writer<'_> {
 
     /// All values of a header in one line.
     fn joined(&mut self, which: usize, headers: &HeaderMap, name: &HeaderName) {
-        let Some(is_named) = self.is_named.get_mut(which).filter(|named| !**named) else {
+        let Some(is_written) = self.is_written.get_mut(which).filter(|written| !**written) else {
             return;
         };
-        *is_named = true;
+        *is_written = true;
         self.out.extend_from_slice(name.as_str().as_bytes());
         let mut separator: &[u8] = b": ";
         let mut says_close = false;
@@ -301,7 +301,7 @@ impl Writer<'_> {
             says_close |= has_close(value);
         }
         if *name == CONNECTION {
-            if self.asked.closes && !says_close {
+            if self.options.closes && !says_close {
                 self.out.extend_from_slice(b", close");
             }
             self.closes |= says_close;

@@ -6,8 +6,8 @@ use bytes::Bytes;
 use http::{Method, Request, Uri};
 
 use super::{
-    super::{header_maps, listener::ListenSettings},
-    lines::{self, MAX_LINES, Notes},
+    super::{header_map_pool, listener::ListenSettings},
+    line_cache::{self, MAX_LINES, RequestNotes},
     scratch,
 };
 
@@ -43,7 +43,7 @@ pub(super) enum Parsed {
     Plain {
         /// Bytes of the head.
         len: usize,
-        notes: Notes,
+        notes: RequestNotes,
     },
     /// It is for hyper to judge.
     Odd,
@@ -82,7 +82,7 @@ fn plain(
     input: &[u8],
     max_headers: usize,
     request: &mut Option<Request<()>>,
-) -> Option<(usize, Notes)> {
+) -> Option<(usize, RequestNotes)> {
     let (method, rest) = match input {
         [b'G', b'E', b'T', b' ', rest @ ..] => (Method::GET, rest),
         [b'H', b'E', b'A', b'D', b' ', rest @ ..] => (Method::HEAD, rest),
@@ -97,9 +97,9 @@ fn plain(
         return None;
     }
     let uri = Uri::from_maybe_shared(Bytes::copy_from_slice(target)).ok()?;
-    let mut headers = header_maps::take_for_request();
+    let mut headers = header_map_pool::take_for_request();
     let max_lines = max_headers.min(MAX_LINES);
-    let lines = lines::with_known(|known| known.fill(&mut headers, rest, max_lines))?;
+    let lines = line_cache::with_cache(|known| known.fill(&mut headers, rest, max_lines))?;
     let request = request.insert(Request::new(()));
     *request.method_mut() = method;
     *request.uri_mut() = uri;

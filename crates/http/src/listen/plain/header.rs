@@ -2,14 +2,14 @@
 
 use http::{HeaderName, HeaderValue};
 
-use super::super::{client_addr::is_forwarding, fields::is_misspelt, header_maps::is_secret};
+use super::super::{client_addr::is_forwarding, fields::is_misspelt, header_map_pool::is_secret};
 
 /// Bytes of a line that is kept, and of one that can be: less has no hash.
 const KEPT_BYTES: usize = 256;
 const MIN_KEPT_BYTES: usize = 8;
 
 /// Line that came before.
-pub(super) struct Known {
+pub(super) struct CachedLine {
     /// The line, or where that is not to be kept, its name and what is behind that.
     pub(super) line: Box<[u8]>,
     /// Bytes before the value; none where the value does not follow on one blank.
@@ -21,21 +21,21 @@ pub(super) struct Known {
 pub(super) struct Header {
     pub(super) name: HeaderName,
     pub(super) value: HeaderValue,
-    pub(super) meaning: Meaning,
+    pub(super) role: HeaderRole,
 }
 
 /// What a header says about its connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Meaning {
+pub(super) enum HeaderRole {
     Nothing,
     Host,
-    Keeps,
-    Closes,
+    KeepAlive,
+    Close,
     /// It may tell of another client.
-    Forwards,
+    Forwarding,
 }
 
-impl Known {
+impl CachedLine {
     pub(super) fn new(line: &[u8], header: Header) -> Self {
         Self {
             before_value: before_value(line, &header),
@@ -49,7 +49,7 @@ impl Known {
         let header = Header {
             name: header.name.clone(),
             value: HeaderValue::from_static(""),
-            meaning: Meaning::Nothing,
+            role: HeaderRole::Nothing,
         };
         Self {
             line: line.get(..before_value).unwrap_or_default().into(),
@@ -83,10 +83,10 @@ fn before_value(line: &[u8], header: &Header) -> usize {
 
 impl Header {
     /// Parses a line, whose name may be `last`'s.
-    pub(super) fn parse(line: &[u8], last: Option<&Known>) -> Option<Self> {
+    pub(super) fn parse(line: &[u8], last: Option<&CachedLine>) -> Option<Self> {
         let line = line.strip_suffix(b"\r\n")?;
-        let said = last.and_then(|last| Some((last, last.value_in(line)?)));
-        let (name, value) = if let Some((last, value)) = said {
+        let cached = last.and_then(|last| Some((last, last.value_in(line)?)));
+        let (name, value) = if let Some((last, value)) = cached {
             (last.header.name.clone(), value)
         } else {
             let colon = memchr::memchr(b':', line)?;
@@ -102,13 +102,9 @@ impl Header {
         if has_more(value.first()) || has_more(value.last()) {
             return None;
         }
-        let meaning = Meaning::of(&name, value)?;
+        let role = HeaderRole::of(&name, value)?;
         let value = HeaderValue::from_bytes(value).ok()?;
-        Some(Self {
-            name,
-            value,
-            meaning,
-        })
+        Some(Self { name, value, role })
     }
 
     /// What is long is not kept, and no secret is.
@@ -117,7 +113,7 @@ impl Header {
     }
 }
 
-impl Meaning {
+impl HeaderRole {
     /// `None`: a request that has it asks for more than an answer.
     fn of(name: &HeaderName, value: &[u8]) -> Option<Self> {
         let header = name;
@@ -136,7 +132,7 @@ impl Meaning {
             return None;
         }
         Some(if is_forwarding(header) {
-            Self::Forwards
+            Self::Forwarding
         } else {
             Self::Nothing
         })
@@ -144,11 +140,11 @@ impl Meaning {
 
     fn of_connection(value: &[u8]) -> Option<Self> {
         if value.eq_ignore_ascii_case(b"close") {
-            return Some(Self::Closes);
+            return Some(Self::Close);
         }
         value
             .eq_ignore_ascii_case(b"keep-alive")
-            .then_some(Self::Keeps)
+            .then_some(Self::KeepAlive)
     }
 }
 

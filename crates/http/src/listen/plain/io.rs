@@ -88,13 +88,13 @@ impl PlainIo {
     pub(super) fn poll_read<'r>(
         &mut self,
         cx: &mut Context<'_>,
-        room: &'r mut [u8],
+        buffer: &'r mut [u8],
     ) -> Poll<io::Result<&'r [u8]>> {
-        let mut buf = ReadBuf::new(room);
+        let mut buf = ReadBuf::new(buffer);
         ready!(Pin::new(&mut self.stream).poll_read(cx, &mut buf))?;
         self.activity.read();
         let len = buf.filled().len();
-        Poll::Ready(Ok(room.get(..len).unwrap_or_default()))
+        Poll::Ready(Ok(buffer.get(..len).unwrap_or_default()))
     }
 
     /// Sends all that is made.

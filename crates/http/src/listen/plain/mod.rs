@@ -11,16 +11,16 @@ mod connection;
 mod date;
 mod encode;
 mod head;
+mod head_reader;
 mod header;
 mod io;
-mod lines;
+mod line_cache;
 mod reader;
-mod reading;
 mod scratch;
 #[cfg(test)]
 mod tests;
 
 pub(super) use connection::{End, Plain};
 pub(super) use io::PlainIo;
-pub(super) use lines::Notes;
+pub(super) use line_cache::RequestNotes;
 pub use reader::{PlainHead, PlainReader};

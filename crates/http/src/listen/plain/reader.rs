@@ -6,7 +6,7 @@ use http::Request;
 use super::{
     super::listener::ListenSettings,
     head::HeadLimits,
-    reading::{Next, Reading},
+    head_reader::{HeadReader, Next},
 };
 
 /// Reader of the requests that a listener answers without hyper.
@@ -68,20 +68,20 @@ impl PlainReader {
     #[must_use]
     pub fn push(&mut self, bytes: &[u8]) -> PlainHead {
         let mut request = None;
-        let mut reading = Reading {
+        let mut head_reader = HeadReader {
             unread: &mut self.unread,
             seen: &mut self.seen,
             limits: self.limits,
             request: &mut request,
         };
-        let next = match reading.of_unread() {
+        let next = match head_reader.parse_unread() {
             Some(next) => {
                 // It came while the one before was answered.
-                reading.unread.extend_from_slice(bytes);
+                head_reader.unread.extend_from_slice(bytes);
                 Some(next)
             }
             None if bytes.is_empty() => None,
-            None => reading.of(bytes),
+            None => head_reader.parse_read(bytes),
         };
         match (next, request) {
             (Some(Next::Request(notes)), Some(request)) => PlainHead::Plain {

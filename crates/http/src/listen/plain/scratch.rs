@@ -13,22 +13,22 @@ thread_local! {
 }
 
 /// Lends room for one read.
-pub(super) fn with_room<T>(read: impl FnOnce(&mut [u8]) -> T) -> T {
-    READ.with_borrow_mut(|room| {
-        if room.is_empty() {
-            room.resize(READ_BYTES, 0);
+pub(super) fn with_read_buffer<T>(read: impl FnOnce(&mut [u8]) -> T) -> T {
+    READ.with_borrow_mut(|buffer| {
+        if buffer.is_empty() {
+            buffer.resize(READ_BYTES, 0);
         }
-        read(room)
+        read(buffer)
     })
 }
 
 /// Takes the room for what is written; it is empty.
-pub(super) fn take_out() -> Vec<u8> {
+pub(super) fn take_write_buffer() -> Vec<u8> {
     WRITE.take()
 }
 
 /// Gives back the room for what is written.
-pub(super) fn give_out(mut out: Vec<u8>) {
+pub(super) fn return_write_buffer(mut out: Vec<u8>) {
     if out.capacity() <= KEPT_BYTES {
         out.clear();
         WRITE.set(out);

@@ -20,7 +20,7 @@ thread_local! {
 }
 
 /// Returns `true` if the next connection is to be read before anything says that something came.
-pub(super) fn is_worth_a_look() -> bool {
+pub(super) fn should_try() -> bool {
     if MISSED.get() < ENOUGH {
         return true;
     }
@@ -30,7 +30,7 @@ pub(super) fn is_worth_a_look() -> bool {
 }
 
 /// Takes note of a first read.
-pub(super) fn looked(has_found: bool) {
+pub(super) fn record(has_found: bool) {
     let missed = MISSED.get();
     MISSED.set(if has_found {
         missed.saturating_sub(WORTH)
@@ -44,30 +44,30 @@ mod tests {
     use super::*;
 
     /// How many of so many connections are looked at, if a request is there for one in `one_in`.
-    fn looks(connections: u32, one_in: u32) -> u32 {
-        let looks = |number: &u32| {
-            let is_worth_it = is_worth_a_look();
+    fn reads_eagerly(connections: u32, one_in: u32) -> u32 {
+        let reads_eagerly = |number: &u32| {
+            let is_worth_it = should_try();
             if is_worth_it {
-                looked(number.is_multiple_of(one_in));
+                record(number.is_multiple_of(one_in));
             }
             is_worth_it
         };
-        let looks = (0..connections).filter(looks).count();
-        u32::try_from(looks).unwrap()
+        let reads_eagerly = (0..connections).filter(reads_eagerly).count();
+        u32::try_from(reads_eagerly).unwrap()
     }
 
     #[test]
     fn connections_are_looked_at_as_long_as_that_finds_something() {
-        assert_eq!(looks(1000, 1), 1000);
-        assert_eq!(looks(1000, 3), 1000);
+        assert_eq!(reads_eagerly(1000, 1), 1000);
+        assert_eq!(reads_eagerly(1000, 3), 1000);
         // Up to the last of a long time without, and few from then on.
-        let first = looks(1000, u32::MAX);
+        let first = reads_eagerly(1000, u32::MAX);
         assert!((100..300).contains(&first), "{first}");
-        let then = looks(1000, u32::MAX);
+        let then = reads_eagerly(1000, u32::MAX);
         assert!((100..200).contains(&then), "{then}");
         // Found again, they are looked at after a few.
-        let again = looks(1000, 1);
+        let again = reads_eagerly(1000, 1);
         assert!(again > 980, "{again}");
-        assert_eq!(looks(1000, 1), 1000);
+        assert_eq!(reads_eagerly(1000, 1), 1000);
     }
 }

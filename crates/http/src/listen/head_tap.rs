@@ -20,7 +20,7 @@ use super::{
 
 /// What hyper does not hand over of the heads of one HTTP/1 connection.
 #[derive(Debug, Default)]
-pub(super) struct Heads {
+pub(super) struct HeadFlags {
     /// Some line was beyond the limit.
     is_long: AtomicBool,
     /// The connection carries no requests any more.
@@ -31,18 +31,18 @@ pub(super) struct Heads {
 
 /// Connection whose requests are followed as they are read.
 #[derive(Debug)]
-pub(super) struct Overheard<S> {
+pub(super) struct TappedStream<S> {
     stream: S,
     /// What has been read of the stream before, and is read again.
     unread: BytesMut,
     /// What has been followed, and is read next.
     followed: BytesMut,
     /// None: nothing is followed.
-    following: Option<Following>,
+    tap: Option<HeadTap>,
 }
 
 #[derive(Debug)]
-struct Following {
+struct HeadTap {
     activity: Arc<Activity>,
     framing: RequestFraming,
     /// Requests that had been taken up before.
@@ -50,7 +50,7 @@ struct Following {
     max_line_bytes: usize,
 }
 
-impl Heads {
+impl HeadFlags {
     /// Returns `true` if a line may be beyond the limit.
     pub(super) fn is_long(&self) -> bool {
         self.is_long.load(Relaxed)
@@ -68,7 +68,7 @@ impl Heads {
     }
 }
 
-impl<S> Overheard<S> {
+impl<S> TappedStream<S> {
     /// Wraps a connection of which `unread` has been read; without an `activity` nothing is followed.
     pub(super) fn new(
         stream: S,
@@ -80,7 +80,7 @@ impl<S> Overheard<S> {
             stream,
             unread,
             followed: BytesMut::new(),
-            following: activity.map(|activity| Following {
+            tap: activity.map(|activity| HeadTap {
                 earlier: activity.requests(),
                 activity,
                 framing: RequestFraming::default(),
@@ -98,17 +98,19 @@ impl<S> Overheard<S> {
     }
 }
 
-impl Following {
+impl HeadTap {
     /// Returns what may be read on of what was read.
     fn follow<'b>(&mut self, bytes: &'b [u8]) -> io::Result<Cow<'b, [u8]>> {
-        let Activity { heads, .. } = &*self.activity;
+        let Activity {
+            head_flags: heads, ..
+        } = &*self.activity;
         if heads.is_over.load(Relaxed) || bytes.is_empty() {
             return Ok(Cow::Borrowed(bytes));
         }
         let number = |heads| self.earlier.wrapping_add(heads);
         let is_answered = !self.activity.is_serving();
         if is_answered && self.activity.requests() == number(self.framing.heads()) {
-            self.framing.has_not_switched();
+            self.framing.reset_switch();
         }
         let followed = self.framing.follow(bytes);
         if self.framing.longest_line() > self.max_line_bytes {
@@ -125,7 +127,7 @@ impl Following {
 
     /// Returns `true` if nothing more is to be read.
     fn is_over(&self) -> bool {
-        self.framing.is_over() && !self.activity.heads.is_over.load(Relaxed)
+        self.framing.is_over() && !self.activity.head_flags.is_over.load(Relaxed)
     }
 }
 
@@ -135,7 +137,7 @@ fn wrong() -> io::Error {
     io::Error::new(ErrorKind::InvalidData, wrong)
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Overheard<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for TappedStream<S> {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -146,7 +148,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Overheard<S> {
             read_again(&mut this.followed, buf);
             return Poll::Ready(Ok(()));
         }
-        if this.following.as_ref().is_some_and(Following::is_over) {
+        if this.tap.as_ref().is_some_and(HeadTap::is_over) {
             return Poll::Ready(Err(wrong()));
         }
         let before = buf.filled().len();
@@ -155,11 +157,11 @@ impl<S: AsyncRead + Unpin> AsyncRead for Overheard<S> {
         } else {
             read_again(&mut this.unread, buf);
         }
-        let Some(following) = &mut this.following else {
+        let Some(tap) = &mut this.tap else {
             return Poll::Ready(Ok(()));
         };
         let read = buf.filled().get(before..).unwrap_or_default();
-        match following.follow(read)? {
+        match tap.follow(read)? {
             Cow::Borrowed(followed) => {
                 let len = followed.len();
                 buf.set_filled(before + len);
@@ -174,7 +176,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Overheard<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Overheard<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for TappedStream<S> {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,

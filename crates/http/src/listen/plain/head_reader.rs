@@ -5,19 +5,19 @@ use http::Request;
 
 use super::{
     head::{self, HeadLimits, Parsed},
-    lines::Notes,
+    line_cache::RequestNotes,
 };
 
 /// What comes next on a connection.
 pub(super) enum Next {
-    Request(Notes),
+    Request(RequestNotes),
     End,
     Odd,
     Broken,
 }
 
 /// Head that is being read.
-pub(super) struct Reading<'r> {
+pub(super) struct HeadReader<'r> {
     /// What has been read, and is not answered.
     pub(super) unread: &'r mut BytesMut,
     /// How much of that is known to be no whole head.
@@ -26,9 +26,9 @@ pub(super) struct Reading<'r> {
     pub(super) request: &'r mut Option<Request<()>>,
 }
 
-impl Reading<'_> {
+impl HeadReader<'_> {
     /// What is said by bytes that came with another request; `None`: more has to come.
-    pub(super) fn of_unread(&mut self) -> Option<Next> {
+    pub(super) fn parse_unread(&mut self) -> Option<Next> {
         if self.unread.len() == *self.seen {
             return None;
         }
@@ -49,13 +49,13 @@ impl Reading<'_> {
     }
 
     /// What is said by bytes that have just been read.
-    pub(super) fn of(&mut self, read: &[u8]) -> Option<Next> {
+    pub(super) fn parse_read(&mut self, read: &[u8]) -> Option<Next> {
         if !self.unread.is_empty() {
             let seen = self.unread.len();
             self.unread.extend_from_slice(read);
             let is_long = self.unread.len() >= self.limits.max_bytes();
             if is_long || head::may_be_whole(self.unread, seen) {
-                return self.of_unread();
+                return self.parse_unread();
             }
             *self.seen = self.unread.len();
             return None;

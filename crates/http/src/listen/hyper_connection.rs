@@ -11,12 +11,12 @@ use hyper_util::rt::TokioTimer;
 use tokio_util::task::TaskTracker;
 
 use super::{
-    connection::{Limits, drive},
-    heads::Overheard,
+    connection::{Deadlines, drive},
+    connection_permit::ConnectionPermit,
+    head_tap::TappedStream,
     http_service::HttpService,
     io::ConnectionIo,
     listener::ListenSettings,
-    places::Place,
     service::ConnectionService,
     stream::Stream,
 };
@@ -39,28 +39,28 @@ pub(super) async fn serve<S: HttpService>(
     service: ConnectionService<S>,
     stream: Stream,
     unread: BytesMut,
-    place: Place,
-    limits: &mut Limits<'_>,
+    permit: ConnectionPermit,
+    deadlines: &mut Deadlines<'_>,
 ) -> Option<hyper::Result<()>> {
     let (shared, activity) = (Arc::clone(&service.shared), Arc::clone(&service.activity));
     let settings = &shared.settings;
     let is_http2 = activity.is_multiplexed();
-    let hearing = (!is_http2).then(|| Arc::clone(&activity));
-    let stream = Overheard::new(stream, unread, hearing, settings);
-    let io = ConnectionIo::new(stream, activity, place);
+    let tapped_by = (!is_http2).then(|| Arc::clone(&activity));
+    let stream = TappedStream::new(stream, unread, tapped_by, settings);
+    let io = ConnectionIo::new(stream, activity, permit);
     if is_http2 {
         let connection = http2_builder(settings, &shared.tasks).serve_connection(io, service);
         let finish = http2::Connection::graceful_shutdown;
         // In a box, so that the other's future is no larger than it need be.
         let mut connection = Box::pin(connection);
-        drive(connection.as_mut(), finish, limits).await
+        drive(connection.as_mut(), finish, deadlines).await
     } else {
         let connection = http1_builder(settings)
-            .keep_alive(!limits.is_finishing)
+            .keep_alive(!deadlines.is_finishing)
             .serve_connection(io, service)
             .with_upgrades();
         let finish = http1::UpgradeableConnection::graceful_shutdown;
-        drive(pin!(connection), finish, limits).await
+        drive(pin!(connection), finish, deadlines).await
     }
 }
 

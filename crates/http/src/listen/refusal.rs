@@ -7,7 +7,7 @@ use hyper::body::Incoming;
 
 /// Request that a listener answered by itself: it is no HTTP, or beyond a limit.
 #[derive(Debug)]
-pub struct Refused<'r> {
+pub struct RefusedRequest<'r> {
     /// The peer, or the client that its PROXY header names.
     pub client: IpAddr,
     /// Status of the answer.
@@ -17,9 +17,9 @@ pub struct Refused<'r> {
 }
 
 /// Hears of what a listener refuses.
-pub trait HearsOfRefused: fmt::Debug + Send + Sync {
+pub trait RefusalObserver: fmt::Debug + Send + Sync {
     /// Takes note of it.
-    fn refused(&self, refused: &Refused<'_>);
+    fn refused(&self, refused: &RefusedRequest<'_>);
 }
 
 /// Status that the client got before a connection ended with an error; none where it got none.

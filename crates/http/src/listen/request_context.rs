@@ -20,7 +20,7 @@ use tower_service::Service;
 use super::{
     client_addr::ClientAddr,
     guard::BodyGuard,
-    http_service::{Answer, HttpService},
+    http_service::{HttpService, ServiceResponse},
 };
 
 /// Body of a request, and what its listener knows of the client.
@@ -28,24 +28,24 @@ use super::{
 /// Beside the head, as extensions cost some allocations, which a request that is
 /// answered at once need not pay.
 #[derive(Debug)]
-pub struct Arrival {
+pub struct RequestContext {
     /// None: there is none, and hyper has not seen the request.
     pub(super) body: Option<Incoming>,
     pub(super) client: ClientAddr,
     pub(super) guard: Option<BodyGuard>,
     /// When its head had come, or when it had waited for what is decided by.
-    pub(super) taken_up: Instant,
+    pub(super) started_at: Instant,
 }
 
 /// Body of a request that may have none.
 #[derive(Debug)]
-pub struct ArrivalBody(Option<Incoming>);
+pub struct OptionalBody(Option<Incoming>);
 
 /// Service that finds in the extensions what the listener knows.
 #[derive(Clone, Debug)]
-pub(super) struct WithExtensions<S>(pub(super) S);
+pub(super) struct TowerAdapter<S>(pub(super) S);
 
-impl Arrival {
+impl RequestContext {
     /// Returns the address of the client.
     #[must_use]
     pub fn client(&self) -> ClientAddr {
@@ -54,13 +54,13 @@ impl Arrival {
 
     /// Returns when the request was taken up.
     #[must_use]
-    pub fn taken_up(&self) -> Instant {
-        self.taken_up
+    pub fn started_at(&self) -> Instant {
+        self.started_at
     }
 
     /// Takes note that the request has waited, and is taken up now.
-    pub fn has_waited(&mut self) {
-        self.taken_up = Instant::now();
+    pub fn restart_clock(&mut self) {
+        self.started_at = Instant::now();
     }
 
     /// Returns `true` if there is no body, and hyper has not seen the request.
@@ -76,33 +76,33 @@ impl Arrival {
 
     /// Takes a request out of its place.
     pub fn take(request: &mut Request<Self>) -> Request<Self> {
-        let arrival = request.body_mut();
+        let request_context = request.body_mut();
         let nothing = Self {
             body: None,
-            client: arrival.client,
+            client: request_context.client,
             guard: None,
-            taken_up: arrival.taken_up,
+            started_at: request_context.started_at,
         };
         mem::replace(request, Request::new(nothing))
     }
 
     /// Takes a request out, and puts what is known of the client into its extensions.
-    pub fn take_extended(request: &mut Request<Self>) -> Request<ArrivalBody> {
+    pub fn take_with_extensions(request: &mut Request<Self>) -> Request<OptionalBody> {
         let (parts, body) = Self::extended(request);
-        Request::from_parts(parts, ArrivalBody(body))
+        Request::from_parts(parts, OptionalBody(body))
     }
 
     fn extended(request: &mut Request<Self>) -> (Parts, Option<Incoming>) {
-        let (mut parts, arrival) = Self::take(request).into_parts();
-        parts.extensions.insert(arrival.client);
-        if let Some(guard) = arrival.guard {
+        let (mut parts, request_context) = Self::take(request).into_parts();
+        parts.extensions.insert(request_context.client);
+        if let Some(guard) = request_context.guard {
             parts.extensions.insert(guard);
         }
-        (parts, arrival.body)
+        (parts, request_context.body)
     }
 }
 
-impl Body for ArrivalBody {
+impl Body for OptionalBody {
     type Data = Bytes;
     type Error = hyper::Error;
 
@@ -128,7 +128,7 @@ impl Body for ArrivalBody {
     }
 }
 
-impl<S, B> HttpService for WithExtensions<S>
+impl<S, B> HttpService for TowerAdapter<S>
 where
     S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible, Future: Send>
         + Clone
@@ -138,24 +138,27 @@ where
 {
     type ResponseBody = B;
     type ReadyHead = Infallible;
-    type Future = Asked<S::Future, Pin<Box<Oneshot<S, Request<Incoming>>>>>;
+    type Future = AdapterFuture<S::Future, Pin<Box<Oneshot<S, Request<Incoming>>>>>;
 
     /// Its requests have bodies of hyper, which nobody else can make.
     const TAKES_BODILESS: bool = false;
 
-    fn answer(&self, request: &mut Request<Arrival>) -> Answer<B, Infallible, Self::Future> {
-        let (parts, Some(body)) = Arrival::extended(request) else {
-            return Answer::Later(Asked::Never);
+    fn respond(
+        &self,
+        request: &mut Request<RequestContext>,
+    ) -> ServiceResponse<B, Infallible, Self::Future> {
+        let (parts, Some(body)) = RequestContext::extended(request) else {
+            return ServiceResponse::Later(AdapterFuture::Never);
         };
         let request = Request::from_parts(parts, body);
         let mut service = self.0.clone();
         // Most services are always ready: what they hold is not moved once more then.
         let ready = service.poll_ready(&mut Context::from_waker(Waker::noop()));
-        Answer::Later(match ready {
-            Poll::Ready(Ok(())) => Asked::Called {
+        ServiceResponse::Later(match ready {
+            Poll::Ready(Ok(())) => AdapterFuture::Calling {
                 future: service.call(request),
             },
-            Poll::Ready(Err(_)) | Poll::Pending => Asked::Waiting {
+            Poll::Ready(Err(_)) | Poll::Pending => AdapterFuture::AwaitingReady {
                 future: Box::pin(Oneshot::new(service, request)),
             },
         })
@@ -164,15 +167,15 @@ where
 
 pin_project! {
     /// Future of a service's response.
-    #[project = AskedProjection]
-    pub(super) enum Asked<F, W> {
+    #[project = AdapterProjection]
+    pub(super) enum AdapterFuture<F, W> {
         /// The service was ready.
-        Called {
+        Calling {
             #[pin]
             future: F,
         },
         /// It waits until the service is ready.
-        Waiting {
+        AwaitingReady {
             #[pin]
             future: W,
         },
@@ -181,7 +184,7 @@ pin_project! {
     }
 }
 
-impl<F, W> Future for Asked<F, W>
+impl<F, W> Future for AdapterFuture<F, W>
 where
     F: Future,
     W: Future<Output = F::Output>,
@@ -190,9 +193,9 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         match self.project() {
-            AskedProjection::Called { future } => future.poll(cx),
-            AskedProjection::Waiting { future } => future.poll(cx),
-            AskedProjection::Never => Poll::Pending,
+            AdapterProjection::Calling { future } => future.poll(cx),
+            AdapterProjection::AwaitingReady { future } => future.poll(cx),
+            AdapterProjection::Never => Poll::Pending,
         }
     }
 }

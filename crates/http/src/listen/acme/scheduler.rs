@@ -14,8 +14,8 @@ use super::{
     super::certificate::{Certificate, CertificateState},
     cache::Cache,
     challenge::Challenges,
-    host::{Failed, Host},
-    http::Http,
+    client::AcmeClient,
+    host::{FailedOrder, Host},
     order::{OrderError, account, order},
     settings::{AcmeError, AcmeSettings},
 };
@@ -54,7 +54,7 @@ impl Acme {
         let provider = Arc::new(ring::default_provider());
         let mut authorities: Vec<Authority> = Vec::new();
         for settings in settings {
-            let mut settings = settings.judged()?;
+            let mut settings = settings.validated()?;
             let hosts = std::mem::take(&mut settings.hosts);
             let known = authorities
                 .iter()
@@ -92,7 +92,7 @@ impl Acme {
     }
 
     pub(in super::super) fn states(&self) -> Vec<CertificateState> {
-        self.hosts().map(|(_, host)| host.told()).collect()
+        self.hosts().map(|(_, host)| host.state()).collect()
     }
 
     /// Returns the proof that the authority asks for.
@@ -144,11 +144,11 @@ impl Acme {
                 true
             }
             Err(error) => {
-                if error.is_about_the_account() {
+                if error.is_unknown_account() {
                     // Nothing is lost: accounts cost nothing, and the file stays beside.
                     let _ = authority.cache.forget_account();
                 }
-                let Failed { wait, is_news } = host.failed(&error, wait);
+                let FailedOrder { wait, is_news } = host.failed(&error, wait);
                 let wait = Duration::from_secs(wait.as_secs());
                 if is_news {
                     error!(host = %name, "no certificate for {name} from {directory}: {error}; trying again in {wait:?}");
@@ -167,11 +167,11 @@ impl Acme {
         blocking(cache, Cache::prepare)
             .await
             .map_err(OrderError::Cache)?;
-        let http = Http::new(settings.ca_file.as_deref(), &self.provider);
+        let http = AcmeClient::new(settings.ca_file.as_deref(), &self.provider);
         let http = http.map_err(|error| OrderError::Inner(error.into()))?;
         let account = account(settings, cache, http).await?;
         let pem = order(&account, &host.name, &self.challenges, &self.provider).await?;
-        let certificate = host.judge(&pem, &self.provider)?;
+        let certificate = host.validate(&pem, &self.provider)?;
         let name = host.name.clone();
         blocking(cache, move |cache| cache.keep_certificate(&name, &pem))
             .await

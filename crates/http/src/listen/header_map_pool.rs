@@ -34,13 +34,13 @@ pub(crate) fn take_for_response() -> HeaderMap {
 }
 
 /// Gives back the headers of a request, most of which may be said again.
-pub(crate) fn give_of_request(headers: HeaderMap) {
+pub(crate) fn recycle_request(headers: HeaderMap) {
     // Where the thread ends there is nobody to keep them for.
     OF_REQUESTS.try_with(|kept| keep(kept, headers)).ok();
 }
 
 /// Gives back the headers of a response, most of which may be said again.
-pub(super) fn give_of_response(headers: HeaderMap) {
+pub(super) fn recycle_response(headers: HeaderMap) {
     OF_RESPONSES.try_with(|kept| keep(kept, headers)).ok();
 }
 
@@ -92,7 +92,7 @@ mod tests {
         for (name, value) in headers {
             map.append(name, value);
         }
-        give_of_response(map);
+        recycle_response(map);
         let kept = take_for_response();
         let values: Vec<_> = kept.values().filter(|value| !value.is_empty()).collect();
         assert_eq!(values, ["site.example", "*/*"]);
@@ -103,10 +103,10 @@ mod tests {
     #[test]
     fn what_is_kept_has_limits() {
         for _ in 0..100 {
-            give_of_request(HeaderMap::with_capacity(8));
+            recycle_request(HeaderMap::with_capacity(8));
         }
-        give_of_response(HeaderMap::new());
-        give_of_response(HeaderMap::with_capacity(1000));
+        recycle_response(HeaderMap::new());
+        recycle_response(HeaderMap::with_capacity(1000));
         assert_eq!(OF_REQUESTS.with_borrow(Vec::len), KEPT_MAPS);
         assert_eq!(OF_RESPONSES.with_borrow(Vec::len), 0);
     }

@@ -15,7 +15,7 @@ use super::certificate::Certificate;
 
 /// What is served for which name.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(super) struct CertificatesByName {
     first: Option<Arc<CertifiedKey>>,
     exact: HashMap<String, Arc<CertifiedKey>>,
     /// Without the `*`: `.example.com`.
@@ -24,7 +24,7 @@ pub(super) struct Names {
     awaited: HashMap<String, AtomicBool>,
 }
 
-impl Names {
+impl CertificatesByName {
     /// What is ordered comes first, but the first of the files serves unknown names.
     pub(super) fn new<'a>(
         files: impl Iterator<Item = &'a Certificate>,
@@ -73,8 +73,8 @@ impl Names {
         if by_name.is_some() {
             return by_name.cloned();
         }
-        if let Some(told) = self.awaited.get(name) {
-            if !told.swap(true, Relaxed) {
+        if let Some(has_warned) = self.awaited.get(name) {
+            if !has_warned.swap(true, Relaxed) {
                 warn!("closed a connection to {name}: its certificate has not been issued yet");
             }
             return None;

@@ -27,11 +27,11 @@ const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
 /// Client of one authority.
 #[derive(Clone)]
-pub(super) struct Http {
+pub(super) struct AcmeClient {
     client: Client<HttpsConnector<HttpConnector>, BodyWrapper<Bytes>>,
 }
 
-impl Http {
+impl AcmeClient {
     /// Trusts the certificates of a file, or the system's.
     pub(super) fn new(ca_file: Option<&Path>, provider: &Arc<CryptoProvider>) -> io::Result<Self> {
         let builder = ClientConfig::builder_with_provider(Arc::clone(provider))
@@ -52,7 +52,7 @@ impl Http {
     }
 }
 
-impl HttpClient for Http {
+impl HttpClient for AcmeClient {
     fn request(
         &self,
         request: Request<BodyWrapper<Bytes>>,
