@@ -23,18 +23,18 @@ use super::{
     workers::{RuntimeHandle, Runtimes},
 };
 
-/// Waiting after an accept that failed for want of files or memory.
+/// Pause after an accept that failed for want of files or memory: it would fail again at once.
 const ACCEPT_BACK_OFF: Duration = Duration::from_millis(100);
 
-/// Accepts on every thread of a crew.
+/// Loop that accepts connections on every thread of a listener.
 #[derive(Clone, Debug)]
 pub(super) struct AcceptLoop {
     pub(super) socket: Arc<BoundSocket>,
     pub(super) runtimes: Runtimes,
     pub(super) shared: Arc<Shared>,
-    /// Places for connections, of which each thread that waits for one holds one.
+    /// Permits for connections; a thread that waits to accept holds one.
     pub(super) permits: Arc<Semaphore>,
-    /// Places for the clients of all listeners, where the open files set a limit.
+    /// Permits for the clients of all listeners, where the open files set a limit.
     pub(super) shared_permits: Option<ClientPermits>,
 }
 
@@ -53,7 +53,7 @@ impl AcceptLoop {
         }
     }
 
-    /// Keeps a member accepting, whatever happens to the task that does it.
+    /// Keeps a thread accepting, whatever happens to the task that does it.
     async fn supervise<S: HttpService>(self, runtime: RuntimeHandle, service: S) {
         loop {
             let accept_loop = self.clone().on(runtime.clone(), service.clone());
@@ -78,18 +78,18 @@ impl AcceptLoop {
         tokio::select! {
             biased;
             () = self.accept_all(&runtime, service) => {}
-            // Who had connected before would be reset with the socket.
+            // Closing the socket resets clients that are still in its queue.
             () = connection::after_grace_period(&shared.stop) => {}
         }
     }
 
     async fn accept_all<S: HttpService>(&self, runtime: &RuntimeHandle, service: S) {
         let acceptor = self.acceptor().await;
-        // Memory of a connection that has ended at once.
+        // Memory of a connection that has ended at once, for the next one.
         let mut room = None;
         while let Ok(permit) = Arc::clone(&self.permits).acquire_owned().await {
             let (accepted, peer) = accept(&acceptor).await;
-            // Taken now: whoever waits to accept would hold places that other listeners need.
+            // Taken after the accept: a listener without clients must hold no permit of the others.
             let shared_permit = match &self.shared_permits {
                 Some(permits) => permits.take().await,
                 None => None,
@@ -125,11 +125,11 @@ impl AcceptLoop {
     }
 }
 
-/// Serves a connection until it waits for the first time; returns whether it has ended.
+/// Polls a connection once; returns whether it has ended.
 ///
-/// A client that sends one request may have sent it before its connection is
-/// accepted. It has its answer then without a task, whose making costs about as
-/// much as an answer. One that panics has ended, as a task of its own would have.
+/// A client with a single request may have sent it before its connection is accepted.
+/// It is answered without a task then, which would cost about as much as the response.
+/// A connection that panics has ended, as a task of its own would have.
 async fn finishes_on_first_poll(mut connection: Pin<&mut impl Future<Output = ()>>) -> bool {
     poll_fn(|cx| {
         let polled = catch_unwind(AssertUnwindSafe(|| connection.as_mut().poll(cx)));
@@ -138,7 +138,7 @@ async fn finishes_on_first_poll(mut connection: Pin<&mut impl Future<Output = ()
     .await
 }
 
-/// Puts a future into a box, as a task is moved several times before it runs and when it ends.
+/// Boxes a future, as a task is moved several times before it runs and when it ends.
 fn boxed<F: Future>(future: F, room: Option<Pin<Box<F>>>) -> Pin<Box<F>> {
     match room {
         Some(mut room) => {
@@ -149,15 +149,17 @@ fn boxed<F: Future>(future: F, room: Option<Pin<Box<F>>>) -> Pin<Box<F>> {
     }
 }
 
-/// Accepts one connection, however often that fails.
+/// Accepts one connection, and tries again as often as that fails.
 async fn accept(acceptor: &Acceptor) -> (Accepted, Peer) {
     let mut failures = 0_u32;
     loop {
         match acceptor.accept().await {
             Ok(accepted) => return accepted,
-            // The client has gone already: the next one is not concerned.
+            // The client has gone already; the next one can be accepted at once.
             Err(error) if is_about_one_connection(&error) => debug!(%error, "accepted nobody"),
             Err(error) => {
+                // One line in ten seconds: the first failure, and every hundredth after 100
+                // pauses.
                 if failures.is_multiple_of(100) {
                     warn!(%error, "cannot accept connections: {error}; raise the limit of open files, or lower max_connections");
                 }

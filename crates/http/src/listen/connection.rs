@@ -34,32 +34,33 @@ use super::{
     stream::{Peer, Stream, Transport},
 };
 
-/// Time at shutdown to see what clients had sent before: a request that lies in
-/// the system's buffer would be lost by closing at once.
+/// Time at shutdown to receive what clients had sent before: a request in the system's
+/// buffer would be lost, and its client be reset, if the connection were closed at once.
 const GRACE_PERIOD: Duration = Duration::from_millis(100);
-/// Bytes that are read at once to tell the protocol; most requests have fewer.
+/// Bytes of the first read, which tells the protocol; most requests have fewer.
 const SNIFFED_BYTES: usize = 1024;
+// RFC 9113 §3.4.
 const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// What all connections of a listener share.
+/// State that all connections of a listener share.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) settings: ListenSettings,
     pub(super) trusted_proxies: Arc<TrustedProxies>,
     pub(super) addresses: Arc<AddressLimits>,
     pub(super) counts: Arc<ConnectionCounts>,
-    /// No new requests; what is in flight ends.
+    /// Draining: no new requests, those in flight end.
     pub(super) stop: CancellationToken,
-    /// The time to end is over.
+    /// The time to drain is over.
     pub(super) cut: CancellationToken,
     pub(super) tasks: TaskTracker,
-    /// The log has told of a peer that may not send PROXY headers.
+    /// The log has named a peer that may not send PROXY headers.
     pub(super) has_warned_of_untrusted: AtomicBool,
     pub(super) refusal_observer: Option<Box<dyn RefusalObserver>>,
 }
 
 impl Shared {
-    /// Tells of a request with which a connection ended, as it could not be read.
+    /// Reports a request that could not be read, and ended its connection.
     fn ended(&self, error: &hyper::Error, origin: Origin) {
         if let Some(status) = refusal::status_of(error) {
             self.refused(&RefusedRequest {
@@ -70,7 +71,7 @@ impl Shared {
         }
     }
 
-    /// Counts a request that was answered here, and tells of it.
+    /// Counts and reports a request that the listener refused.
     pub(super) fn refused(&self, refused: &RefusedRequest<'_>) {
         self.counts.count_refused(refused.status);
         if let Some(log) = &self.refusal_observer {
@@ -82,7 +83,7 @@ impl Shared {
 /// Connection that is ready for its first request.
 struct Established {
     stream: Stream,
-    /// What has come of it.
+    /// Bytes that have been read from it.
     first: BytesMut,
     origin: Origin,
     permit: ConnectionPermit,
@@ -100,7 +101,7 @@ pub(super) async fn serve<S: HttpService>(
     let opened = tokio::select! {
         biased;
         opened = open(&shared, stream, peer, permit) => opened,
-        // Behind `async`: no timer is made for what has come already.
+        // In an `async` block: no timer is made if the first bytes are there already.
         () = async { time::sleep(shared.settings.header_timeout).await } => {
             shared.counts.count_unserved(UnservedReason::Timeout);
             return debug!(?peer, "connection cut: no request in time");
@@ -135,7 +136,7 @@ pub(super) async fn serve<S: HttpService>(
             return;
         }
     }
-    // In a box, as all that is plain does not need the room.
+    // In a box: a connection with plain requests only never needs the memory.
     let connection = Box::pin(hyper_connection::serve(
         service,
         io.stream,
@@ -145,7 +146,7 @@ pub(super) async fn serve<S: HttpService>(
     ));
     if let Some(Err(error)) = connection.await {
         shared.ended(&error, origin);
-        // The client's fault or its network's: nothing for an operator to do.
+        // The client or its network is at fault: an operator can do nothing.
         debug!(
             ?peer,
             error = &error as &dyn Error,
@@ -154,7 +155,10 @@ pub(super) async fn serve<S: HttpService>(
     }
 }
 
-/// PROXY header, limit by address, TLS handshake, protocol: in this order.
+/// Prepares a connection: PROXY header, limit by address, TLS handshake, protocol.
+///
+/// In this order: the header names the address that is limited, and only what is within the
+/// limit is worth a handshake.
 async fn open(
     shared: &Shared,
     mut stream: Transport,
@@ -168,8 +172,9 @@ async fn open(
     };
     let mut is_counted = !origin.trusted && peer != Peer::Unix;
     if shared.settings.proxy_protocol {
+        // In a box: few listeners use the PROXY protocol, and all would carry its state.
         let client = Box::pin(proxied_client(shared, &mut stream, origin)).await?;
-        // Headers of a client whose address nobody knows are nobody's.
+        // Forwarding headers of a client without an address are not believed.
         origin.trusted = client.is_some_and(|client| shared.trusted_proxies.contains(client.ip()));
         origin.peer = client.unwrap_or(origin.peer);
         is_counted = client.is_some() && !origin.trusted;
@@ -197,7 +202,7 @@ async fn open(
     })
 }
 
-/// The client that a trusted peer speaks for, when it knows one.
+/// Returns the client that a trusted peer speaks for, if it names one.
 async fn proxied_client(
     shared: &Shared,
     stream: &mut Transport,
@@ -218,13 +223,15 @@ async fn proxied_client(
     })
 }
 
-/// Serves a connection, and looks seldom whether it is to end; `None`: it was cut.
+/// Serves a connection until it ends or its deadlines pass; `None`: it was cut.
 pub(super) async fn drive<C: Future>(
     mut connection: Pin<&mut C>,
     finish: impl Fn(Pin<&mut C>),
     deadlines: &mut Deadlines<'_>,
 ) -> Option<C::Output> {
     let action = tokio::select! {
+        // The connection first: a response that is ready goes out even if the deadline has just
+        // passed.
         biased;
         output = &mut connection => return Some(output),
         action = PollOnWake::new(deadlines.until_finish()) => action,
@@ -240,12 +247,12 @@ pub(super) async fn drive<C: Future>(
     }
 }
 
-/// What ends a connection that does not end by itself.
+/// Deadlines of a connection: drain, idle time, time to end.
 pub(super) struct Deadlines<'c> {
     shared: &'c Shared,
     activity: &'c Activity,
     watch: IdleWatch,
-    /// The connection takes up no more requests.
+    /// The connection accepts no more requests.
     pub(super) is_finishing: bool,
 }
 
@@ -265,7 +272,7 @@ impl<'c> Deadlines<'c> {
         }
     }
 
-    /// Waits until the connection is to take up no more requests, or to be cut at once.
+    /// Waits until the connection is to accept no more requests, or to be cut at once.
     async fn until_finish(&mut self) -> IdleAction {
         if self.is_finishing {
             return IdleAction::Close;
@@ -284,6 +291,8 @@ impl<'c> Deadlines<'c> {
             match self.watch.check(self.activity, Instant::now()) {
                 IdleAction::Keep => {}
                 IdleAction::Close => {
+                    // A request that is on its way now is still answered, where closing at once
+                    // would reset it (RFC 9112 §9.6).
                     time::sleep(GRACE_PERIOD).await;
                     return IdleAction::Close;
                 }
@@ -292,7 +301,7 @@ impl<'c> Deadlines<'c> {
         }
     }
 
-    /// Waits until the connection has had its time to end.
+    /// Waits until the time that a finishing connection has to end is over.
     async fn until_cut(&mut self) {
         let mut order = pin!(self.shared.cut.cancelled());
         while time::timeout(self.watch.period(), &mut order)
@@ -306,7 +315,7 @@ impl<'c> Deadlines<'c> {
     }
 }
 
-/// Waits until nothing that had been sent before the order is still on its way.
+/// Waits for the order, and then for what was sent before it.
 pub(super) async fn after_grace_period(order: &CancellationToken) {
     order.cancelled().await;
     time::sleep(GRACE_PERIOD).await;

@@ -1,4 +1,4 @@
-//! Places of connections: in all, by address, on a thread.
+//! Permits of connections: in all, for each address, on a thread.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -11,13 +11,13 @@ use tracing::warn;
 
 use super::{counts::OpenConnection, workers::RuntimeSlot};
 
-/// Place of one connection; given back when dropped.
+/// Permit of one connection under all limits; given back when dropped.
 #[derive(Debug)]
 pub(super) struct ConnectionPermit {
     _permit: OwnedSemaphorePermit,
     _slot: RuntimeSlot,
     _open: OpenConnection,
-    /// Place among the clients of all listeners, where the open files set a limit.
+    /// Permit among the clients of all listeners, where the open files set a limit.
     _shared: Option<OwnedSemaphorePermit>,
     _address: Option<AddressPermit>,
 }
@@ -52,7 +52,7 @@ impl ConnectionPermit {
     }
 }
 
-/// Connections of each address; IPv6 is counted by networks of 64 bits.
+/// Limit of the connections of each address, or of each /64 network of IPv6.
 #[derive(Debug)]
 pub(super) struct AddressLimits {
     /// 0: no limit.
@@ -66,14 +66,14 @@ struct Count {
     has_warned: bool,
 }
 
-/// Place among the connections of one address.
+/// Permit among the connections of one address.
 #[derive(Debug)]
 pub(super) struct AddressPermit {
     addresses: Arc<AddressLimits>,
     key: IpAddr,
 }
 
-/// The address has as many connections as it may.
+/// Error of an address that has as many connections as it may.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct TooManyConnections;
 
@@ -119,13 +119,15 @@ impl Drop for AddressPermit {
         if let Entry::Occupied(mut entry) = counts.entry(self.key) {
             entry.get_mut().connections -= 1;
             if entry.get().connections == 0 {
+                // The table holds connected addresses only: it cannot grow by those that come and
+                // go.
                 entry.remove();
             }
         }
     }
 }
 
-/// One customer has a whole /64, and every address of it.
+/// Returns the key that an address is counted by: one customer has every address of a /64.
 fn network(addr: IpAddr) -> IpAddr {
     match addr.to_canonical() {
         IpAddr::V6(addr) => Ipv6Addr::from_bits(addr.to_bits() & (u128::MAX << 64)).into(),

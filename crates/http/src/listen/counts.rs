@@ -1,4 +1,4 @@
-//! Connections of a listener, counted.
+//! Counters of a listener's connections.
 
 use std::{
     io,
@@ -10,7 +10,7 @@ use std::{
 
 use http::StatusCode;
 
-/// Answers of a listener by itself.
+/// Statuses that a listener answers with by itself.
 const REFUSALS: [(StatusCode, &str); 4] = [
     (StatusCode::BAD_REQUEST, "400"),
     (StatusCode::PAYLOAD_TOO_LARGE, "413"),
@@ -67,10 +67,10 @@ impl ConnectionCounts {
             .zip(numbers)
     }
 
-    /// Returns the requests that no service saw, by the answer they got.
+    /// Returns the requests that no service saw, by their status.
     ///
-    /// `400`: they are no HTTP; `413`, `414`, `431`: their body, target or head is
-    /// beyond a limit.
+    /// `400`: they are not HTTP; `413`, `414`, `431`: their body, target or head
+    /// exceeds a limit.
     pub fn refused(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let numbers = self.refused.iter().map(|number| number.load(Relaxed));
         REFUSALS.iter().map(|(_, word)| *word).zip(numbers)
@@ -122,7 +122,7 @@ impl UnservedReason {
     }
 }
 
-/// What an error means before the first request.
+/// Classifies an error that ended a connection before its first request.
 impl From<&io::Error> for UnservedReason {
     fn from(error: &io::Error) -> Self {
         match error.kind() {

@@ -1,41 +1,42 @@
-//! Whether a request is there when its connection is accepted.
+//! Decides whether to read from a connection as soon as it is accepted.
 //!
-//! Where clients are close, or connections wait to be accepted, it mostly is, and reading at
-//! once spares having the runtime watch. Where it hardly ever is, a read that finds nothing
-//! is a call of the system for nothing. Each thread goes by what it found last.
+//! Where clients are close, or connections wait to be accepted, the request is mostly there,
+//! and the socket need not be registered with the runtime. Where it hardly ever is, the read
+//! is a system call for nothing. Each thread decides by what its last reads found.
 
 use std::cell::Cell;
 
-/// Reads that found nothing, after which most connections are waited for.
-const ENOUGH: u32 = 64;
-/// What one read that found something outweighs: about what it spares.
-const WORTH: u32 = 8;
-/// Of so many connections one is looked at all the same.
-const SELDOM: u32 = 8;
+/// Score of misses from which on most connections are not read eagerly.
+const MAX_MISSES: u32 = 64;
+/// Misses that one hit outweighs: it saves the system calls that register and deregister the
+/// socket, a timer and mostly a task, each miss costs one call.
+const HIT_WEIGHT: u32 = 8;
+/// One of so many connections is read eagerly all the same, to notice a change of the clients.
+const PROBE_INTERVAL: u32 = 8;
 
 thread_local! {
-    /// Reads that found nothing, less what others have outweighed.
+    /// Score: reads that found nothing, less what hits have outweighed.
     static MISSED: Cell<u32> = const { Cell::new(0) };
     static WAITED_FOR: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Returns `true` if the next connection is to be read before anything says that something came.
+/// Returns `true` if the next connection is to be read before its socket is known to be readable.
 pub(super) fn should_try() -> bool {
-    if MISSED.get() < ENOUGH {
+    if MISSED.get() < MAX_MISSES {
         return true;
     }
     let waited_for = WAITED_FOR.get().wrapping_add(1);
     WAITED_FOR.set(waited_for);
-    waited_for.is_multiple_of(SELDOM)
+    waited_for.is_multiple_of(PROBE_INTERVAL)
 }
 
-/// Takes note of a first read.
+/// Records the result of an eager read.
 pub(super) fn record(has_found: bool) {
     let missed = MISSED.get();
     MISSED.set(if has_found {
-        missed.saturating_sub(WORTH)
+        missed.saturating_sub(HIT_WEIGHT)
     } else {
-        ENOUGH.min(missed + 1)
+        MAX_MISSES.min(missed + 1)
     });
 }
 

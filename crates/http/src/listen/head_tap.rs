@@ -1,4 +1,4 @@
-//! What a connection says of its requests before hyper sees them.
+//! Tap on an HTTP/1 connection: request heads are checked before hyper reads them.
 
 use std::{
     borrow::Cow,
@@ -18,26 +18,26 @@ use super::{
     framing::RequestFraming, idle::Activity, listener::ListenSettings, stream::read_again,
 };
 
-/// What hyper does not hand over of the heads of one HTTP/1 connection.
+/// Facts about the heads of one HTTP/1 connection that hyper does not hand over.
 #[derive(Debug, Default)]
 pub(super) struct HeadFlags {
-    /// Some line was beyond the limit.
+    /// Some line exceeded the limit.
     is_long: AtomicBool,
-    /// The connection carries no requests any more.
+    /// The connection has become a tunnel, and carries no more requests.
     is_over: AtomicBool,
-    /// Number of the request whose head does not say clearly where its body ends; zero for none.
+    /// Number of the request whose body length is ambiguous; zero for none.
     unclear: AtomicU32,
 }
 
-/// Connection whose requests are followed as they are read.
+/// Stream whose requests are checked as they are read.
 #[derive(Debug)]
 pub(super) struct TappedStream<S> {
     stream: S,
-    /// What has been read of the stream before, and is read again.
+    /// Bytes read from the stream before, which are read again.
     unread: BytesMut,
-    /// What has been followed, and is read next.
+    /// Checked bytes that are read next: more than there was room for.
     followed: BytesMut,
-    /// None: nothing is followed.
+    /// None: nothing is checked.
     tap: Option<HeadTap>,
 }
 
@@ -45,31 +45,31 @@ pub(super) struct TappedStream<S> {
 struct HeadTap {
     activity: Arc<Activity>,
     framing: RequestFraming,
-    /// Requests that had been taken up before.
+    /// Requests that had been served before.
     earlier: u32,
     max_line_bytes: usize,
 }
 
 impl HeadFlags {
-    /// Returns `true` if a line may be beyond the limit.
+    /// Returns `true` if a line may exceed the limit.
     pub(super) fn is_long(&self) -> bool {
         self.is_long.load(Relaxed)
     }
 
-    /// Follows nothing from now on: the connection becomes a tunnel.
+    /// Checks nothing from now on: the connection becomes a tunnel.
     pub(super) fn end(&self) {
         self.is_over.store(true, Relaxed);
     }
 
-    /// Returns `true` if the request of this number has a `Content-Length` beside its chunks, or
-    /// a wrong one (RFC 9112 §6.1): somebody else may read another request than we do.
+    /// Returns `true` if the request of this number has a `Content-Length` beside its chunks
+    /// (RFC 9112 §6.1), or a wrong one (RFC 9112 §6.3): another reader may see another request.
     pub(super) fn is_unclear(&self, number: u32) -> bool {
         self.unclear.load(Relaxed) == number
     }
 }
 
 impl<S> TappedStream<S> {
-    /// Wraps a connection of which `unread` has been read; without an `activity` nothing is followed.
+    /// Wraps a connection of which `unread` has been read; without an `activity` nothing is checked.
     pub(super) fn new(
         stream: S,
         unread: BytesMut,
@@ -99,7 +99,7 @@ impl<S> TappedStream<S> {
 }
 
 impl HeadTap {
-    /// Returns what may be read on of what was read.
+    /// Checks bytes that were read; returns those that hyper may see.
     fn follow<'b>(&mut self, bytes: &'b [u8]) -> io::Result<Cow<'b, [u8]>> {
         let Activity {
             head_flags: heads, ..
@@ -108,6 +108,8 @@ impl HeadTap {
             return Ok(Cow::Borrowed(bytes));
         }
         let number = |heads| self.earlier.wrapping_add(heads);
+        // A request that asked to switch and got another answer than 101 is followed by requests
+        // again (RFC 9110 §7.8).
         let is_answered = !self.activity.is_serving();
         if is_answered && self.activity.requests() == number(self.framing.heads()) {
             self.framing.reset_switch();
@@ -119,13 +121,14 @@ impl HeadTap {
         if self.framing.is_unclear() {
             heads.unclear.store(number(self.framing.heads()), Relaxed);
         }
+        // Others may read what follows as a request, so the connection ends (RFC 9112 §11.2).
         if followed.is_empty() {
             return Err(wrong());
         }
         Ok(followed)
     }
 
-    /// Returns `true` if nothing more is to be read.
+    /// Returns `true` if nothing more may be read.
     fn is_over(&self) -> bool {
         self.framing.is_over() && !self.activity.head_flags.is_over.load(Relaxed)
     }
@@ -166,6 +169,8 @@ impl<S: AsyncRead + Unpin> AsyncRead for TappedStream<S> {
                 let len = followed.len();
                 buf.set_filled(before + len);
             }
+            // Percent-encoding makes a target up to three times as long, so it may not fit into
+            // `buf`.
             Cow::Owned(followed) => {
                 buf.set_filled(before);
                 this.followed.extend_from_slice(&followed);

@@ -7,16 +7,18 @@ use tokio::time::Instant;
 
 use super::head_tap::HeadFlags;
 
-/// Bytes of a body that a client has to send in each idle timeout.
+/// Bytes of a body that a client has to send within each idle timeout.
+///
+/// One byte now and then would else hold a connection, and its upstream, for ever.
 const MIN_BODY_BYTES: u64 = 1024;
 
-/// What happens on a connection, counted without a clock.
+/// Counters of what happens on a connection, without a clock.
 ///
-/// One timer a connection looks at the counters ([`IdleWatch`]); a timer for each
+/// One timer for each connection looks at them ([`IdleWatch`]); a timer for each
 /// request and each read costs more than the rest of a small request's I/O.
 #[derive(Debug, Default)]
 pub(super) struct Activity {
-    /// Requests come at the same time, each with a task of its own.
+    /// Several requests are served at the same time, each by a task of its own.
     is_multiplexed: bool,
     reads: AtomicU32,
     writes: AtomicU32,
@@ -27,19 +29,19 @@ pub(super) struct Activity {
     /// Pieces of responses on streams, and how many of them wait for the client's window.
     pieces: AtomicU32,
     waiting: AtomicU32,
-    /// `reads` when the last request ended.
+    /// Value of `reads` when the last request ended.
     reads_when_idle: AtomicU32,
     /// Requests whose bodies the service waits for.
     awaited_bodies: AtomicU32,
-    /// Bytes of bodies that came.
+    /// Bytes of bodies that were received.
     body_bytes: AtomicU64,
-    /// The last body that was read under guard was read to its end.
+    /// The last guarded body was read to its end.
     body_ended: AtomicBool,
     /// Requests in flight whose responses have begun.
     answering: AtomicU32,
-    /// The connection ends with the answer to the request that came last.
+    /// The connection ends with the response to the last request.
     ends: AtomicBool,
-    /// What was read of the next request, by HTTP/1.
+    /// HTTP/1: facts about the heads that were read.
     pub(super) head_flags: HeadFlags,
 }
 
@@ -51,7 +53,7 @@ impl Activity {
         }
     }
 
-    /// Returns `true` if requests come at the same time.
+    /// Returns `true` if several requests are served at the same time.
     pub(super) fn is_multiplexed(&self) -> bool {
         self.is_multiplexed
     }
@@ -80,7 +82,7 @@ impl Activity {
         self.take_away(&self.in_flight);
     }
 
-    /// Requests that were taken up so far.
+    /// Returns the number of requests so far.
     pub(super) fn requests(&self) -> u32 {
         self.requests.load(Relaxed)
     }
@@ -110,7 +112,7 @@ impl Activity {
         self.body_ended.store(true, Relaxed);
     }
 
-    /// Tells, where one request comes after the other, whether its body was read.
+    /// Returns `true` if the body of the last request was read to its end; HTTP/1 only.
     pub(super) fn has_body_ended(&self) -> bool {
         self.body_ended.load(Relaxed)
     }
@@ -123,12 +125,12 @@ impl Activity {
         self.take_away(&self.answering);
     }
 
-    /// The client wants no more than the answer to the request in flight.
+    /// Records that the connection ends with the response to the request in flight.
     pub(super) fn ends_with_answer(&self) {
         self.ends.store(true, Relaxed);
     }
 
-    /// Returns `true` if what is written now is the last, as no more will be made.
+    /// Returns `true` if what is written now is the last of the connection.
     pub(super) fn is_answer_last(&self) -> bool {
         self.ends.load(Relaxed) && !self.is_serving()
     }
@@ -142,11 +144,12 @@ impl Activity {
         self.waiting.fetch_sub(1, Relaxed);
     }
 
-    /// Adds one to what the tasks of the requests change.
+    /// Adds one to a counter that the tasks of the requests change.
     fn add(&self, count: &AtomicU32) {
         if self.is_multiplexed {
             count.fetch_add(1, Relaxed);
         } else {
+            // HTTP/1 has one task a connection: a load and a store, without a locked instruction.
             add_alone(count);
         }
     }
@@ -162,16 +165,19 @@ impl Activity {
     fn phase(&self) -> Phase {
         let multiplexed = self.is_multiplexed;
         let requests = self.requests.load(Relaxed);
+        // First of all: a client that takes nothing stalls the connection whatever else is going
+        // on.
         if self.blocked.load(Relaxed) {
             return Phase::Stalled(self.writes.load(Relaxed));
         }
         let in_flight = self.in_flight.load(Relaxed);
         if multiplexed && in_flight > 0 && self.waiting.load(Relaxed) >= in_flight {
-            // Pings would keep a connection on which all streams stand still.
+            // `reads` and `writes` do not count here, as pings would keep a connection alive on which
+            // no stream moves (RFC 9113 §6.7).
             return Phase::Stalled(self.pieces.load(Relaxed));
         }
         if in_flight > 0 {
-            // Where an answer has begun, both sides may be silent for long.
+            // Once a response has begun (an event stream, a tunnel), both sides may be silent for long.
             let awaited = self.awaited_bodies.load(Relaxed);
             let uploads = awaited >= in_flight && self.answering.load(Relaxed) == 0;
             return if uploads {
@@ -180,6 +186,7 @@ impl Activity {
                 Phase::Busy
             };
         }
+        // A read since the last request is the beginning of a head; over HTTP/2 it may be a ping.
         let unread = self.reads.load(Relaxed) == self.reads_when_idle.load(Relaxed);
         if requests == 0 || !(multiplexed || unread) {
             Phase::Head(requests)
@@ -189,12 +196,12 @@ impl Activity {
     }
 }
 
-/// Adds one to what only the connection's own task changes; others may look at it.
+/// Adds one to a counter that only the connection's own task changes, and others may read.
 fn add_alone(count: &AtomicU32) {
     count.store(count.load(Relaxed).wrapping_add(1), Relaxed);
 }
 
-/// What a connection waits for; equal values mean that nothing has changed.
+/// What a connection waits for, with a count; equal values mean that nothing has moved since.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Phase {
     /// The rest of a request's head.
@@ -209,7 +216,7 @@ enum Phase {
     Busy,
 }
 
-/// Watch over one connection: decides when it has waited long enough.
+/// Watch over one connection that decides when it has waited long enough.
 #[derive(Debug)]
 pub(super) struct IdleWatch {
     header_timeout: Duration,
@@ -222,7 +229,7 @@ pub(super) struct IdleWatch {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum IdleAction {
     Keep,
-    /// Nothing is in flight: say goodbye.
+    /// Nothing is in flight: shut the connection down.
     Close,
     /// The client is too slow.
     Cut,
@@ -238,8 +245,9 @@ impl IdleWatch {
         }
     }
 
-    /// Time between two looks: a limit is kept to within a quarter.
+    /// Time between two checks: a quarter of the shorter limit, so that none is exceeded by more.
     pub(super) fn period(&self) -> Duration {
+        // No busy loop for tiny limits, and no dead connection for minutes with huge ones.
         (self.header_timeout.min(self.idle_timeout) / 4)
             .clamp(Duration::from_millis(10), Duration::from_secs(15))
     }
@@ -255,6 +263,7 @@ impl IdleWatch {
             Phase::Head(_) => (self.header_timeout, IdleAction::Cut),
             Phase::Idle(_) => (self.idle_timeout, IdleAction::Close),
             Phase::Stalled(_) | Phase::Upload(_) => (self.idle_timeout, IdleAction::Cut),
+            // The service has time limits of its own.
             Phase::Busy => return IdleAction::Keep,
         };
         if now.duration_since(self.since) >= limit {

@@ -12,15 +12,14 @@ use super::{
     connection_permit::ConnectionPermit, head_tap::TappedStream, idle::Activity, stream::Stream,
 };
 
-/// Connection that tells when bytes move, and holds its place under the limits.
+/// Connection that reports when bytes move, and holds its permit.
 ///
-/// It lives as long as anything is done with the connection: after an upgrade
-/// the tunnel owns it.
+/// It lives as long as the connection is used: after an upgrade the tunnel owns it.
 #[derive(Debug)]
 pub(super) struct ConnectionIo {
     stream: TokioIo<TappedStream<Stream>>,
     activity: Arc<Activity>,
-    /// TLS holds back what the client does not take: a write succeeds, flushing waits.
+    /// TLS buffers what the client does not take: writes succeed, only a flush waits.
     flushes: bool,
     _permit: ConnectionPermit,
 }

@@ -35,7 +35,7 @@ use super::{
 /// [`Default`] listens on 127.0.0.1:8080 without TLS and trusts nobody.
 #[derive(Clone, Debug)]
 pub struct ListenSettings {
-    /// Place to listen at.
+    /// Address to listen at.
     pub addr: ListenAddr,
     /// Permissions of a Unix socket's file.
     pub unix_mode: u32,
@@ -43,7 +43,7 @@ pub struct ListenSettings {
     pub trusted_proxies: TrustedProxies,
     /// Whether every connection begins with a PROXY header (version 1 or 2).
     ///
-    /// Peers that are no trusted proxies are not served then.
+    /// Other peers than trusted proxies are not served then.
     pub proxy_protocol: bool,
     /// Certificates; without them connections are not encrypted.
     pub tls: Option<Tls>,
@@ -51,7 +51,7 @@ pub struct ListenSettings {
     ///
     /// PROXY header and TLS handshake together get as long.
     pub header_timeout: Duration,
-    /// Time that a connection stays open without a request, or without the client moving.
+    /// Time that a connection stays open without a request, or while the client takes and sends nothing.
     pub idle_timeout: Duration,
     /// Headers of a request; more are answered with 431.
     pub max_headers: usize,
@@ -63,7 +63,7 @@ pub struct ListenSettings {
     pub max_header_line_bytes: usize,
     /// Bytes of a request's body; 0: no limit. More are answered with 413, or cut.
     pub max_body_bytes: u64,
-    /// Connections at a time; more wait to be accepted.
+    /// Connections at one time; more wait to be accepted.
     pub max_connections: usize,
     /// Connections of one address, or /64 of IPv6; 0: no limit. More are closed.
     ///
@@ -128,7 +128,7 @@ impl Listener {
         })
     }
 
-    /// Tells of each request that it answers by itself.
+    /// Reports each request that the listener refuses by itself.
     #[must_use]
     pub fn observe_refusals(self, to: impl RefusalObserver + 'static) -> Self {
         let refusal_observer: Option<Box<dyn RefusalObserver>> = Some(Box::new(to));
@@ -138,12 +138,12 @@ impl Listener {
         }
     }
 
-    /// Takes no more clients at a time than it and other listeners have places for.
+    /// Limits the clients of this and other listeners together.
     pub fn share_permits(&mut self, permits: &ClientPermits) {
         self.shared_permits = Some(permits.clone());
     }
 
-    /// Takes no more clients at a time than so many.
+    /// Limits the clients at one time, if the settings allow more.
     pub fn limit_clients(&mut self, clients: usize) {
         let most = &mut self.settings.max_connections;
         *most = clients.min(*most);
@@ -160,7 +160,7 @@ impl Listener {
         }
     }
 
-    /// Returns the place where it listens.
+    /// Returns the address that it listens at.
     #[must_use]
     pub fn addr(&self) -> &ListenAddr {
         &self.addr
@@ -176,7 +176,7 @@ impl Listener {
         }
     }
 
-    /// Returns what is counted of its connections, before and while it serves.
+    /// Returns the counters of its connections.
     #[must_use]
     pub fn counts(&self) -> Arc<ConnectionCounts> {
         Arc::clone(&self.counts)
@@ -196,10 +196,10 @@ impl Listener {
 
     /// Serves on the current runtime until `stop`, then drains.
     ///
-    /// HTTP/1.1 and HTTP/2 are told apart by the first bytes, under TLS by
+    /// HTTP/1.1 and HTTP/2 are distinguished by the first bytes, over TLS by
     /// ALPN. Every request has a [`ClientAddr`](super::ClientAddr) extension,
     /// and one with a body a [`BodyGuard`](super::BodyGuard).
-    /// After `stop` no connection is accepted and no request is taken up.
+    /// After `stop` no connection and no request is accepted.
     /// Those in flight have the drain timeout to end, then they are cut.
     /// Upgraded connections are waited for as long; they belong to the service,
     /// which ends them.
@@ -236,7 +236,7 @@ impl Listener {
         self.serve_by(workers.runtimes(), service, stop).await;
     }
 
-    /// Serves as [`Listener::serve_on`] does, with a service that is told of clients apart.
+    /// Serves as [`Listener::serve_on`] does, with a service that needs no extensions.
     pub async fn serve_http_on<S: HttpService>(
         self,
         workers: &Workers,
@@ -298,7 +298,7 @@ async fn drain(shared: &Shared, permits: &Semaphore, max_connections: usize) {
     let all = u32::try_from(max_connections).unwrap_or(u32::MAX);
     let drained = async {
         shared.tasks.wait().await;
-        // A tunnel holds its connection's place, though the task has ended.
+        // A tunnel holds the permit of its connection, whose task has ended.
         let _ = permits.acquire_many(all).await;
     };
     let drain_timeout = shared.settings.drain_timeout;

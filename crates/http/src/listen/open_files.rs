@@ -1,17 +1,17 @@
-//! Open files of the process, and for how many clients they are enough.
+//! Limit of open files of the process, and the number of clients that it is enough for.
 
 use std::{fmt, sync::Arc};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Files that are kept back for the database, name servers, downloads, logs and pages: an
-/// eighth of all, within these.
+/// Files that are reserved for the database, name servers, downloads, logs and pages: an
+/// eighth of all, within these bounds.
 const MIN_KEPT_BACK: u64 = 64;
 const MAX_KEPT_BACK: u64 = 256;
-/// Files of a thread that serves: three of its runtime, one of each of two listeners, and
-/// the connection that it has accepted and that waits for a place.
+/// Files of a serving thread: three of its runtime, one for each of two listeners, and a
+/// connection that is accepted and waits for its permit.
 const FILES_OF_A_THREAD: u64 = 6;
-/// Clients of the administrator's own listener, with room for what they ask.
+/// Clients of the administrator's own listener.
 pub const ADMIN_CLIENTS: usize = 16;
 
 /// Number of files that the process may have open.
@@ -22,7 +22,7 @@ pub struct OpenFileLimit {
     hard: u64,
 }
 
-/// How many clients a limit is enough for, and how many the settings allow.
+/// Number of clients that a limit is enough for, and that the settings allow.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct ClientCapacity {
     files: u64,
@@ -31,7 +31,7 @@ pub struct ClientCapacity {
     wanted: usize,
 }
 
-/// Clients that all listeners together have room for.
+/// Permits for the clients of all listeners together.
 #[derive(Clone, Debug)]
 pub struct ClientPermits {
     permits: Arc<Semaphore>,
@@ -63,7 +63,7 @@ impl OpenFileLimit {
         let mut limit = getrlimit(Resource::Nofile);
         if limit.current != limit.maximum {
             limit.current = limit.maximum;
-            // What cannot be raised stays as it is, and is warned of where it is too low.
+            // A limit that cannot be raised stays; a warning follows where it is too low.
             let _ = setrlimit(Resource::Nofile, limit);
         }
     }
@@ -80,7 +80,7 @@ impl OpenFileLimit {
         }
     }
 
-    /// Returns for how many of the clients that are wanted it is enough.
+    /// Returns how many of the wanted clients it is enough for.
     #[must_use]
     pub fn room(self, threads: usize, wanted: usize) -> ClientCapacity {
         ClientCapacity {
@@ -90,7 +90,7 @@ impl OpenFileLimit {
         }
     }
 
-    /// Returns how many clients can be served at a time, each with a connection to an upstream.
+    /// Returns how many clients can be served at one time, each with a connection to an upstream.
     fn clients(self, threads: usize) -> usize {
         let threads = u64::try_from(threads).unwrap_or(u64::MAX);
         let of_threads = threads.saturating_mul(FILES_OF_A_THREAD);
@@ -133,7 +133,7 @@ impl fmt::Display for ClientCapacity {
 }
 
 impl ClientPermits {
-    /// Creates room for so many clients.
+    /// Creates permits for so many clients.
     #[must_use]
     pub fn new(clients: usize) -> Self {
         let clients = clients.min(Semaphore::MAX_PERMITS);
@@ -142,7 +142,7 @@ impl ClientPermits {
         }
     }
 
-    /// Waits for a place.
+    /// Waits for a permit.
     pub(super) async fn take(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.permits).acquire_owned().await.ok()
     }

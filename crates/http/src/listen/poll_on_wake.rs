@@ -1,4 +1,7 @@
-//! Futures beside one that wakes their task far more often.
+//! Future that is polled only when it was woken itself.
+//!
+//! A connection's deadlines stand beside its I/O, which wakes the same task far more often;
+//! without this each of those wakes would poll the timer and the shutdown token too.
 
 use std::{
     pin::Pin,
@@ -12,7 +15,7 @@ use std::{
 use pin_project_lite::pin_project;
 
 pin_project! {
-    /// Future that is polled only when it was woken itself, whatever else wakes its task.
+    /// Future that is not polled when something else wakes its task.
     pub(super) struct PollOnWake<F> {
         #[pin]
         future: F,
@@ -20,7 +23,7 @@ pin_project! {
     }
 }
 
-/// Waker that remembers that it was called.
+/// Waker that remembers whether it was called.
 #[derive(Debug)]
 struct WakeFlag {
     is_woken: AtomicBool,
@@ -48,14 +51,14 @@ impl<F: Future> Future for PollOnWake<F> {
         if !wake_flag.is_woken.load(Ordering::Relaxed) {
             return Poll::Pending;
         }
-        // What is woken for from here on counts for the next time.
+        // Cleared before the poll: a wake during it must lead to another poll.
         wake_flag.is_woken.swap(false, Ordering::AcqRel);
         this.future.poll(&mut Context::from_waker(waker))
     }
 }
 
 impl WakeFlag {
-    /// Creates one that has rung, as a new waker has to be made known.
+    /// Creates a flag that is set, as the future has to learn of the new waker.
     fn new(task: &Waker) -> (Arc<Self>, Waker) {
         let wake_flag = Arc::new(Self {
             is_woken: AtomicBool::new(true),
@@ -71,6 +74,7 @@ impl Wake for WakeFlag {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
+        // Before the task is woken: it may run on another thread at once.
         self.is_woken.store(true, Ordering::Release);
         self.task.wake_by_ref();
     }

@@ -1,4 +1,4 @@
-//! Requests as a listener hands them over.
+//! Incoming requests as a listener hands them to its service.
 
 use std::{
     convert::Infallible,
@@ -23,17 +23,17 @@ use super::{
     http_service::{HttpService, ServiceResponse},
 };
 
-/// Body of a request, and what its listener knows of the client.
+/// Body of an incoming request, and what the listener knows about its client.
 ///
-/// Beside the head, as extensions cost some allocations, which a request that is
-/// answered at once need not pay.
+/// It stands in the place of the body, since extensions cost allocations that a request
+/// which is answered at once need not pay.
 #[derive(Debug)]
 pub struct RequestContext {
     /// None: there is none, and hyper has not seen the request.
     pub(super) body: Option<Incoming>,
     pub(super) client: ClientAddr,
     pub(super) guard: Option<BodyGuard>,
-    /// When its head had come, or when it had waited for what is decided by.
+    /// When its head was complete, or when it had waited for the verdict that it is decided by.
     pub(super) started_at: Instant,
 }
 
@@ -41,7 +41,7 @@ pub struct RequestContext {
 #[derive(Debug)]
 pub struct OptionalBody(Option<Incoming>);
 
-/// Service that finds in the extensions what the listener knows.
+/// Tower service that is served as an [`HttpService`]: the client is in the extensions.
 #[derive(Clone, Debug)]
 pub(super) struct TowerAdapter<S>(pub(super) S);
 
@@ -52,13 +52,13 @@ impl RequestContext {
         self.client
     }
 
-    /// Returns when the request was taken up.
+    /// Returns when work on the request started.
     #[must_use]
     pub fn started_at(&self) -> Instant {
         self.started_at
     }
 
-    /// Takes note that the request has waited, and is taken up now.
+    /// Starts the clock anew, after a wait that is not the upstream's.
     pub fn restart_clock(&mut self) {
         self.started_at = Instant::now();
     }
@@ -74,7 +74,7 @@ impl RequestContext {
         (self.body.take(), self.guard.take())
     }
 
-    /// Takes a request out of its place.
+    /// Takes a request out, and leaves an empty one.
     pub fn take(request: &mut Request<Self>) -> Request<Self> {
         let request_context = request.body_mut();
         let nothing = Self {
@@ -86,7 +86,7 @@ impl RequestContext {
         mem::replace(request, Request::new(nothing))
     }
 
-    /// Takes a request out, and puts what is known of the client into its extensions.
+    /// Takes a request out, with client address and body guard in its extensions.
     pub fn take_with_extensions(request: &mut Request<Self>) -> Request<OptionalBody> {
         let (parts, body) = Self::extended(request);
         Request::from_parts(parts, OptionalBody(body))
@@ -140,19 +140,20 @@ where
     type ReadyHead = Infallible;
     type Future = AdapterFuture<S::Future, Pin<Box<Oneshot<S, Request<Incoming>>>>>;
 
-    /// Its requests have bodies of hyper, which nobody else can make.
+    /// Its requests have the body type of hyper, which only hyper can create.
     const TAKES_BODILESS: bool = false;
 
     fn respond(
         &self,
         request: &mut Request<RequestContext>,
     ) -> ServiceResponse<B, Infallible, Self::Future> {
+        // Not reached: without `TAKES_BODILESS` every request comes from hyper, with a body.
         let (parts, Some(body)) = RequestContext::extended(request) else {
             return ServiceResponse::Later(AdapterFuture::Never);
         };
         let request = Request::from_parts(parts, body);
         let mut service = self.0.clone();
-        // Most services are always ready: what they hold is not moved once more then.
+        // Most services are always ready; they are called without the box of a `Oneshot`.
         let ready = service.poll_ready(&mut Context::from_waker(Waker::noop()));
         ServiceResponse::Later(match ready {
             Poll::Ready(Ok(())) => AdapterFuture::Calling {
@@ -169,17 +170,17 @@ pin_project! {
     /// Future of a service's response.
     #[project = AdapterProjection]
     pub(super) enum AdapterFuture<F, W> {
-        /// The service was ready.
+        /// The service was ready, and has been called.
         Calling {
             #[pin]
             future: F,
         },
-        /// It waits until the service is ready.
+        /// The service is called once it is ready.
         AwaitingReady {
             #[pin]
             future: W,
         },
-        /// There was nothing to ask about.
+        /// There was no request to call it with.
         Never,
     }
 }

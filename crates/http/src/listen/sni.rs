@@ -1,4 +1,4 @@
-//! Certificates by the names that they are for.
+//! Choice of the certificate by the name that the client asks for (SNI, RFC 6066 §3).
 
 use std::{
     collections::HashMap,
@@ -13,19 +13,19 @@ use tracing::warn;
 
 use super::certificate::Certificate;
 
-/// What is served for which name.
+/// Certificates by the names that they are served for.
 #[derive(Debug, Default)]
 pub(super) struct CertificatesByName {
     first: Option<Arc<CertifiedKey>>,
     exact: HashMap<String, Arc<CertifiedKey>>,
     /// Without the `*`: `.example.com`.
     wildcard: HashMap<String, Arc<CertifiedKey>>,
-    /// Names whose certificate has not been issued yet, and whether the log has told.
+    /// Names whose certificate has not been issued yet, and whether the log has said so.
     awaited: HashMap<String, AtomicBool>,
 }
 
 impl CertificatesByName {
-    /// What is ordered comes first, but the first of the files serves unknown names.
+    /// Ordered certificates go before files, but the first file serves unknown names.
     pub(super) fn new<'a>(
         files: impl Iterator<Item = &'a Certificate>,
         ordered: impl Iterator<Item = (&'a str, Option<Certificate>)>,
@@ -63,6 +63,7 @@ impl CertificatesByName {
             return self.first.clone();
         };
         let name = name.to_ascii_lowercase();
+        // SNI has no trailing dot (RFC 6066 §3); some clients send it.
         let name = name.trim_end_matches('.');
         // A wildcard stands for one label (RFC 9525 §6.3).
         let suffix = name.find('.').and_then(|dot| name.get(dot..));

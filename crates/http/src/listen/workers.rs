@@ -14,7 +14,9 @@ use tokio::runtime::{self, Handle};
 use tokio_util::sync::CancellationToken;
 use tracing::error;
 
-/// Connections of a thread that has ended, so that no other is handed to it.
+/// Number of connections that a thread which has ended pretends to have: none is assigned to it.
+///
+/// Half of the range, as those that it had still count down.
 const RETIRED: usize = usize::MAX / 2;
 
 /// Threads that serve connections, each with a runtime of its own.
@@ -56,7 +58,7 @@ pub(super) struct Runtimes {
     handles: Arc<[RuntimeHandle]>,
 }
 
-/// Runtime, and how many connections are on it.
+/// Runtime with the number of its connections.
 #[derive(Clone, Debug)]
 pub(super) struct RuntimeHandle {
     pub(super) handle: Handle,
@@ -146,9 +148,9 @@ impl Runtimes {
         &self.handles
     }
 
-    /// Takes a seat on `runtime`, or on another that has clearly fewer connections.
+    /// Assigns a connection to `runtime`, or to another that has clearly fewer of them.
     ///
-    /// That other is returned.
+    /// Returns the other one, if so.
     pub(super) fn assign(&self, runtime: &RuntimeHandle) -> (RuntimeSlot, Option<&RuntimeHandle>) {
         let here = runtime.connections.load(Relaxed);
         let least = self
@@ -157,7 +159,7 @@ impl Runtimes {
             .map(|runtime| (runtime.connections.load(Relaxed), runtime))
             .min_by_key(|(connections, _)| *connections);
         match least {
-            // A move costs some system calls: one connection of many is not worth them.
+            // A move costs some system calls, so a difference of under a quarter stays.
             Some((connections, least)) if here > connections + connections / 4 => {
                 (least.slot(), Some(least))
             }
@@ -174,7 +176,7 @@ impl RuntimeHandle {
         }
     }
 
-    /// Takes no more connections: its thread has ended.
+    /// Takes the runtime out of service: its thread has ended.
     pub(super) fn retire(&self) {
         self.connections.store(RETIRED, Relaxed);
     }

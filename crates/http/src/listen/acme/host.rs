@@ -17,12 +17,12 @@ use super::{
     renewal::{back_off, renewal_time},
 };
 
-/// Wait after an authority has said that there are too many orders.
+/// Wait after an authority has refused an order for its rate limit.
 const WAIT_IF_LIMITED: Duration = Duration::from_hours(1);
-/// Failures in a row of which one is told again: about two days of them.
+/// Failures in a row of which one is logged again: two days of them at the longest wait.
 const FAILURES_BETWEEN_LOGS: u32 = 8;
 
-/// Name that a certificate is kept for.
+/// Host name that a certificate is kept for.
 #[derive(Debug)]
 pub(super) struct Host {
     pub(super) name: String,
@@ -33,13 +33,13 @@ pub(super) struct Host {
 #[derive(Debug, Default)]
 struct State {
     certificate: Option<Certificate>,
-    /// Nothing is ordered before, whatever the certificate says.
+    /// Earliest time of the next order, whatever the certificate says.
     not_before: Option<Instant>,
     failures: u32,
     trouble: String,
 }
 
-/// What a failure means.
+/// Consequences of a failed order.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct FailedOrder {
     pub(super) wait: Duration,
@@ -47,7 +47,7 @@ pub(super) struct FailedOrder {
 }
 
 impl Host {
-    /// Takes the certificate that is kept, if it is of use.
+    /// Loads the certificate from the cache, if it is usable.
     pub(super) fn new(name: String, cache: &Cache, provider: &CryptoProvider) -> Self {
         let file = cache.certificate_file(&name);
         let mut state = State::default();
@@ -95,7 +95,7 @@ impl Host {
         Duration::from_secs(seconds).max(pause)
     }
 
-    /// Judges what an authority has issued: key and certificates in PEM.
+    /// Validates what an authority has issued: key and certificates in PEM.
     pub(super) fn validate(
         &self,
         pem: &str,
@@ -114,7 +114,7 @@ impl Host {
     pub(super) fn succeeded(&self, certificate: Certificate, wait: Duration) {
         *self.lock() = State {
             certificate: Some(certificate),
-            // However short its time: an authority is not to be pestered.
+            // However short its validity: authorities limit the orders.
             not_before: Some(Instant::now() + wait),
             ..State::default()
         };
@@ -127,7 +127,7 @@ impl Host {
         if error.is_rate_limited() {
             wait = wait.max(WAIT_IF_LIMITED);
         }
-        // Hosts that failed together are not to come back together.
+        // Jitter: hosts that failed together must not try again together.
         wait = wait.mul_f64(1.0 + fastrand::f64() / 10.0);
         state.not_before = Some(Instant::now() + wait);
         let trouble = error.to_string();

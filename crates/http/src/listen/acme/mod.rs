@@ -1,8 +1,8 @@
-//! Certificates that are ordered and renewed without people (ACME, RFC 8555).
+//! Certificates that are ordered and renewed automatically (ACME, RFC 8555).
 //!
-//! For each host one certificate, proven by TLS-ALPN-01 (RFC 8737) on the
-//! listeners themselves, kept on disk with the account, and renewed when a
-//! third of its time is left. Serving waits for none of it.
+//! Each host has a certificate of its own, validated by TLS-ALPN-01 (RFC 8737) on the
+//! listeners themselves, kept on disk with the account, and renewed when a third of its
+//! lifetime is left. Requests never wait for it.
 
 mod cache;
 mod challenge;

@@ -18,9 +18,9 @@ use super::{
     settings::AcmeSettings,
 };
 
-/// How long, and how often, the authority is asked whether it has decided.
+/// How long the authority is polled for its decision.
 const POLL_POLICY: RetryPolicy = RetryPolicy::new().timeout(Duration::from_mins(2));
-/// Characters of what an authority says that are repeated.
+/// Characters of an authority's text that are logged.
 const MAX_TEXT_CHARS: usize = 600;
 
 /// Why there is no certificate.
@@ -49,12 +49,12 @@ pub(super) enum OrderError {
 }
 
 impl OrderError {
-    /// Returns `true` if the authority no longer knows the account, or no longer wants it.
+    /// Returns `true` if the authority does not know the account (RFC 8555 §6.7).
     pub(super) fn is_unknown_account(&self) -> bool {
         self.has_type("accountDoesNotExist")
     }
 
-    /// Returns `true` if the authority has had too many orders.
+    /// Returns `true` if the authority refuses the order for its rate limit (RFC 8555 §6.6).
     pub(super) fn is_rate_limited(&self) -> bool {
         self.has_type("rateLimited")
     }
@@ -68,7 +68,7 @@ impl OrderError {
     }
 }
 
-/// Opens the account that is kept, or a new one.
+/// Opens the cached account, or a new one.
 pub(super) async fn account(
     settings: &AcmeSettings,
     cache: &Cache,
@@ -106,6 +106,7 @@ pub(super) async fn order(
     let mut order = account.new_order(&NewOrder::new(&identifiers)).await?;
     let answers = prove(&mut order, host, challenges, provider).await?;
     let decided = order.poll_ready(&POLL_POLICY).await;
+    // After the decision nobody asks for the proofs again.
     drop(answers);
     match decided {
         Ok(OrderStatus::Ready) => {}
@@ -118,7 +119,7 @@ pub(super) async fn order(
     Ok(format!("{}{chain}", key.serialize_pem()))
 }
 
-/// Gives the proofs that the authority wants, and tells it that it may look.
+/// Answers the challenges of an order, and tells the authority that it may validate.
 async fn prove<'c>(
     order: &mut Order,
     host: &str,
@@ -129,7 +130,7 @@ async fn prove<'c>(
     let mut authorizations = order.authorizations();
     while let Some(authorization) = authorizations.next().await {
         let mut authorization: AuthorizationHandle<'_> = authorization?;
-        // What was proven a short time ago is remembered.
+        // Authorities remember recent validations (RFC 8555 §7.1.4).
         if authorization.status == AuthorizationStatus::Valid {
             continue;
         }
@@ -144,7 +145,7 @@ async fn prove<'c>(
     Ok(answers)
 }
 
-/// What the authority has against the proof: it is told with the challenge.
+/// Returns why the authority refuses: its reason is with the challenge (RFC 8555 §8).
 async fn refusal(order: &mut Order, error: Option<Error>) -> OrderError {
     let mut authorizations = order.authorizations();
     while let Some(Ok(mut authorization)) = authorizations.next().await {
@@ -173,7 +174,7 @@ fn key_and_request(host: &str) -> Result<(KeyPair, Vec<u8>), rcgen::Error> {
     Ok((key, request))
 }
 
-/// The whole chain on one line: what failed is often at its end.
+/// Returns an error and its causes on one line; the actual cause is often the last.
 fn explain(error: &Error) -> String {
     let mut text = error.to_string();
     let mut cause = match error {
@@ -190,7 +191,7 @@ fn explain(error: &Error) -> String {
     clean(&text)
 }
 
-/// Text of others, as it may stand in a log.
+/// Makes foreign text safe for a log.
 fn clean(text: &str) -> String {
     let chars = text.chars().take(MAX_TEXT_CHARS);
     chars

@@ -1,4 +1,4 @@
-//! Everything that is ordered, and the one task that orders it.
+//! Scheduler of all orders: one task renews the certificates of all hosts.
 
 use std::{convert::Infallible, fmt, sync::Arc, time::Duration};
 
@@ -22,7 +22,7 @@ use super::{
 
 /// Time for one order.
 const ORDER_TIMEOUT: Duration = Duration::from_mins(5);
-/// Longest sleep: clocks are set, and machines sleep.
+/// Longest sleep: the clock may be set, and the machine suspended, meanwhile.
 const MAX_SLEEP: Duration = Duration::from_hours(1);
 
 /// Certificates that listeners order by themselves, see [`AcmeSettings`].
@@ -30,7 +30,7 @@ pub struct Acme {
     authorities: Vec<Authority>,
     challenges: Challenges,
     provider: Arc<CryptoProvider>,
-    /// Held by the one listener that does the work for all.
+    /// Held by the one listener that orders for all.
     keeping: Mutex<()>,
 }
 
@@ -43,7 +43,7 @@ struct Authority {
 }
 
 impl Acme {
-    /// Judges what is to be ordered, and reads what is kept; several listeners may name the same.
+    /// Validates the settings, and loads what is cached; several listeners may name the same.
     ///
     /// Nothing is ordered, nor written, before a listener serves.
     ///
@@ -95,7 +95,7 @@ impl Acme {
         self.hosts().map(|(_, host)| host.state()).collect()
     }
 
-    /// Returns the proof that the authority asks for.
+    /// Returns the certificate that answers a challenge.
     pub(in super::super) fn answer(&self, name: Option<&str>) -> Option<Arc<CertifiedKey>> {
         let found = name.and_then(|name| self.challenges.find(name));
         if found.is_none() {
@@ -106,9 +106,9 @@ impl Acme {
         found
     }
 
-    /// Orders and renews for ever; tells of each certificate that has come.
+    /// Orders and renews for ever; calls `changed` for each new certificate.
     ///
-    /// Of several that do so at a time, one works, and the next when that one ends.
+    /// Of several callers one works at a time, and the next when that one ends.
     pub(in super::super) async fn keep(&self, changed: impl Fn()) -> Infallible {
         let _only = self.keeping.lock().await;
         loop {
@@ -125,7 +125,7 @@ impl Acme {
         }
     }
 
-    /// Gets a new certificate for a host, or notes that it failed; tells which.
+    /// Orders a certificate for a host; returns whether that succeeded.
     async fn renew(&self, authority: &Authority, host: &Host) -> bool {
         let (name, directory) = (&host.name, &authority.settings.directory);
         if host.is_failing() {
@@ -145,7 +145,7 @@ impl Acme {
             }
             Err(error) => {
                 if error.is_unknown_account() {
-                    // Nothing is lost: accounts cost nothing, and the file stays beside.
+                    // The next order opens a new account; the old file stays beside it.
                     let _ = authority.cache.forget_account();
                 }
                 let FailedOrder { wait, is_news } = host.failed(&error, wait);

@@ -7,7 +7,7 @@ use super::client::roots;
 
 /// Directory of Let's Encrypt.
 const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
-/// Directory of Let's Encrypt to try things with; browsers do not trust its certificates.
+/// Staging directory of Let's Encrypt; browsers do not trust its certificates.
 const STAGING: &str = "https://acme-staging-v02.api.letsencrypt.org/directory";
 
 /// Certificates to order from an authority (ACME, RFC 8555), and where to keep them.
@@ -23,15 +23,15 @@ pub struct AcmeSettings {
     pub directory: String,
     /// Directory of account, keys and certificates.
     pub cache: PathBuf,
-    /// PEM file of what proves the directory's server, in place of the system's authorities.
+    /// PEM file of the authorities that the directory's server is trusted by, in place of the system's.
     pub ca_file: Option<PathBuf>,
     /// Whether the authority's terms of service are agreed to.
     pub agree_to_terms: bool,
-    /// Time to wait after an order; thrice as long after each failure, up to six hours.
+    /// Time to wait after an order; three times as long after each failure, up to six hours.
     pub retry_wait: Duration,
 }
 
-/// Error of what cannot be ordered.
+/// Error of settings by which no certificate can be ordered.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AcmeError {
@@ -105,7 +105,7 @@ impl AcmeError {
 }
 
 impl AcmeSettings {
-    /// Tells what is wrong before anything is ordered.
+    /// Checks the settings without ordering anything.
     ///
     /// # Errors
     ///
@@ -114,7 +114,7 @@ impl AcmeSettings {
         self.clone().validated().map(drop)
     }
 
-    /// Spells hosts, contacts and directory as they are sent, if they are right.
+    /// Validates the settings; hosts, contacts and directory are spelt as they are sent.
     pub(super) fn validated(self) -> Result<Self, AcmeError> {
         let directory = match &*self.directory {
             "" | "letsencrypt" => LETS_ENCRYPT.to_owned(),

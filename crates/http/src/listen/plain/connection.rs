@@ -1,4 +1,4 @@
-//! One request after the other, as long as they are plain.
+//! Serves the plain requests of one connection, one after the other.
 
 use std::{
     mem,
@@ -26,7 +26,9 @@ use super::{
     scratch,
 };
 
-/// Requests that were sent ahead, and are answered before others have their turn.
+/// Pipelined requests that are answered before other tasks of the thread run (RFC 9112 §9.3.2).
+///
+/// Without it one client with a full socket buffer would keep all others of its thread waiting.
 const MAX_AT_ONCE: u32 = 16;
 
 /// How a connection's plain requests ended.
@@ -58,6 +60,9 @@ pin_project! {
 }
 
 pin_project! {
+    // Head → Response or Body → Sending → Head, or Shutdown where the answer was the last. A
+    // response that is there at once skips Response, one without a body skips Body (RFC 9112
+    // §9.3: one request after the other, answers in their order).
     #[project = StageProjection]
     enum Stage<B, F> {
         /// The next request is waited for.
@@ -84,7 +89,7 @@ pin_project! {
 /// Whether the connection goes on.
 type StageResult = Result<(), ConnectionLost>;
 
-/// The connection ends without a goodbye: an answer is not whole, or the client has gone.
+/// The connection is closed without a shutdown: an answer is incomplete, or the client has gone.
 struct ConnectionLost;
 
 impl<'c, S: HttpService> Plain<'c, S> {
@@ -107,10 +112,12 @@ impl<'c, S: HttpService> Plain<'c, S> {
         }
     }
 
-    /// Ends the connection after what is in flight; at once where nothing is.
+    /// Ends the connection after the request in flight, or at once if there is none.
     pub(in super::super) fn finish(self: Pin<&mut Self>) {
         let mut this = self.project();
         *this.is_finishing = true;
+        // A client whose first request is half read still gets its answer; after an answer the
+        // rest of a head may be dropped, as the client can send it again (RFC 9112 §9.3.1).
         let is_kept = this.io.activity().requests() > 0;
         let has_none = this.unread.is_empty() || (is_kept && *this.seen == this.unread.len());
         if has_none && matches!(this.stage.as_mut().project(), StageProjection::Head) {
@@ -123,6 +130,7 @@ impl<'c, S: HttpService> Plain<'c, S> {
         loop {
             let mut this = self.as_mut().project();
             match this.stage.as_mut().project() {
+                // The task is woken at once, as no socket event tells of bytes in our own buffer.
                 StageProjection::Head if answered == MAX_AT_ONCE => {
                     cx.waker().wake_by_ref();
                     return Poll::Pending;
@@ -146,6 +154,8 @@ impl<'c, S: HttpService> Plain<'c, S> {
                         let in_flight = in_flight.take().ok_or(ConnectionLost)?;
                         self.as_mut().answer(in_flight, response)?;
                     }
+                    // A client that has gone cancels its request: the service stops working for
+                    // nobody.
                     Poll::Pending => return self.poll_gone(cx),
                 },
                 StageProjection::Body { .. } => {
@@ -154,6 +164,8 @@ impl<'c, S: HttpService> Plain<'c, S> {
                     }
                 }
                 StageProjection::Sending { is_last } => {
+                    // The drain may have begun since the head was written, which then did not say
+                    // `close`: clients have to expect that (RFC 9112 §9.5).
                     let is_last = *is_last || *this.is_finishing;
                     if send(this.io, cx, this.out)?.is_pending() {
                         return self.poll_gone(cx);
@@ -195,7 +207,7 @@ impl<'c, S: HttpService> Plain<'c, S> {
                 Poll::Ready(match ready!(io.poll_read(cx, buffer)) {
                     Err(_) => Some(Next::Broken),
                     Ok([]) if head_reader.unread.is_empty() => Some(Next::End),
-                    // hyper has a word for a head that is cut.
+                    // An incomplete head (RFC 9112 §8): hyper decides what it means.
                     Ok([]) => Some(Next::Odd),
                     Ok(read) => head_reader.parse_read(read),
                 })
@@ -213,6 +225,8 @@ impl<'c, S: HttpService> Plain<'c, S> {
     ) -> StageResult {
         let mut this = self.as_mut().project();
         *this.options = ResponseOptions {
+            // The head of a response to HEAD is that of GET, and no body follows (RFC 9110
+            // §9.3.2).
             is_head: *request.method() == Method::HEAD,
             closes: notes.closes || *this.is_finishing,
         };
@@ -246,11 +260,13 @@ impl<'c, S: HttpService> Plain<'c, S> {
     ) -> StageResult {
         let mut this = self.project();
         in_flight.answers(&mut response);
+        // The drain may have begun while the service worked (RFC 9112 §9.6).
         this.options.closes |= *this.is_finishing;
         let mut length = BodyLength::of(response.body());
         let status = response.status();
         if status.is_informational() && status != StatusCode::SWITCHING_PROTOCOLS {
-            // No answer ends with it.
+            // An interim response is never the last one (RFC 9110 §15.2): the client would wait for
+            // another, so a service that answers so gets a 500, as from hyper.
             response.headers_mut().clear();
             response.extensions_mut().clear();
             *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
@@ -287,14 +303,20 @@ impl<'c, S: HttpService> Plain<'c, S> {
         };
         let is_last = *is_last;
         loop {
+            // A body is asked for more only when the last piece has left: what a slow client does
+            // not take stays with the upstream.
             if this.out.is_full() && send(this.io, cx, this.out)?.is_pending() {
                 return Ok(Poll::Pending);
             }
             match body.as_mut().poll_frame(cx) {
                 Poll::Pending => {
+                    // What is there goes out now: an event stream may be silent for minutes
+                    // behind it.
                     let _ = send(this.io, cx, this.out)?;
                     return Ok(Poll::Pending);
                 }
+                // Without the last chunk, or the bytes of its length, the client sees that the
+                // body is cut (RFC 9112 §8).
                 Poll::Ready(Some(Err(_))) => return Err(ConnectionLost),
                 Poll::Ready(Some(Ok(frame))) => {
                     let is_trailers = frame.is_trailers();
@@ -307,7 +329,8 @@ impl<'c, S: HttpService> Plain<'c, S> {
                         break;
                     }
                     if is_trailers || body.is_end_stream() {
-                        // Nobody is told trailers who did not ask for them.
+                        // Trailers are for clients that sent `TE: trailers` (RFC 9110 §6.5.1), and those are
+                        // served by hyper.
                         framing
                             .end(&mut this.out.made)
                             .map_err(|_| ConnectionLost)?;
@@ -326,11 +349,13 @@ impl<'c, S: HttpService> Plain<'c, S> {
         Ok(Poll::Ready(()))
     }
 
-    /// Looks whether the client has gone, while something else is waited for.
+    /// Checks whether the client has gone while the connection waits for something else.
     ///
-    /// What it sends ahead is kept, and no more is read then.
+    /// Bytes of a next request are kept; nothing more is read until it is served.
     fn poll_gone(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<End, ConnectionLost>> {
         let this = self.project();
+        // Reading on would let a client that pipelines fill the memory; the socket buffer slows
+        // it down instead.
         if !this.unread.is_empty() {
             return Poll::Pending;
         }

@@ -1,4 +1,4 @@
-//! Heads out of what comes, in whatever pieces.
+//! Cuts request heads out of the bytes of a connection, in whatever pieces they arrive.
 
 use bytes::{Buf as _, BytesMut};
 use http::Request;
@@ -8,7 +8,7 @@ use super::{
     line_cache::RequestNotes,
 };
 
-/// What comes next on a connection.
+/// Next event on a connection.
 pub(super) enum Next {
     Request(RequestNotes),
     End,
@@ -16,18 +16,18 @@ pub(super) enum Next {
     Broken,
 }
 
-/// Head that is being read.
+/// Reader of the next head.
 pub(super) struct HeadReader<'r> {
-    /// What has been read, and is not answered.
+    /// Bytes that have been read and belong to no request yet.
     pub(super) unread: &'r mut BytesMut,
-    /// How much of that is known to be no whole head.
+    /// How many of them were found to be an incomplete head.
     pub(super) seen: &'r mut usize,
     pub(super) limits: HeadLimits,
     pub(super) request: &'r mut Option<Request<()>>,
 }
 
 impl HeadReader<'_> {
-    /// What is said by bytes that came with another request; `None`: more has to come.
+    /// Parses bytes that were read with an earlier request; `None`: more has to come.
     pub(super) fn parse_unread(&mut self) -> Option<Next> {
         if self.unread.len() == *self.seen {
             return None;
@@ -48,7 +48,7 @@ impl HeadReader<'_> {
         Some(Next::Request(notes))
     }
 
-    /// What is said by bytes that have just been read.
+    /// Parses bytes that have just been read; `None`: more has to come.
     pub(super) fn parse_read(&mut self, read: &[u8]) -> Option<Next> {
         if !self.unread.is_empty() {
             let seen = self.unread.len();
@@ -60,6 +60,8 @@ impl HeadReader<'_> {
             *self.seen = self.unread.len();
             return None;
         }
+        // Straight from the read buffer: a head that comes in one piece, as nearly all do, is not
+        // copied.
         let parsed = head::parse(read, self.limits, self.request);
         let (len, next) = match parsed {
             Parsed::Plain { len, notes } => (len, Some(Next::Request(notes))),

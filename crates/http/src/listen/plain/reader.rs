@@ -1,4 +1,4 @@
-//! Heads of plain requests without a connection.
+//! Reader of plain requests without a connection, for tests and fuzzing.
 
 use bytes::BytesMut;
 use http::Request;
@@ -11,9 +11,9 @@ use super::{
 
 /// Reader of the requests that a listener answers without hyper.
 ///
-/// It takes what a client sends, in whatever pieces, and gives back requests that
-/// are plain: GET or HEAD, HTTP/1.1, without a body, formed as strictly as RFC 9112
-/// has it. Everything else is odd, and left as it came.
+/// It takes the bytes of a client, in whatever pieces, and returns the requests that are
+/// plain: GET or HEAD, HTTP/1.1, without a body, in the strict grammar of RFC 9112.
+/// Everything else is odd, and left unread.
 ///
 /// # Example
 ///
@@ -36,7 +36,7 @@ pub struct PlainReader {
     seen: usize,
 }
 
-/// What a [`PlainReader`] makes of what came.
+/// What a [`PlainReader`] finds next.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum PlainHead {
@@ -44,7 +44,7 @@ pub enum PlainHead {
     Plain {
         /// The request.
         request: Box<Request<()>>,
-        /// Whether the client wants no more than its answer.
+        /// Whether the client closes the connection after the response.
         closes: bool,
     },
     /// More has to come.
@@ -64,7 +64,9 @@ impl PlainReader {
         }
     }
 
-    /// Returns what comes next, after more has come; nothing more may be pushed at the end.
+    /// Adds bytes, and returns the next request if it is complete.
+    ///
+    /// An empty slice asks for another request of the bytes that are there already.
     #[must_use]
     pub fn push(&mut self, bytes: &[u8]) -> PlainHead {
         let mut request = None;
@@ -76,7 +78,7 @@ impl PlainReader {
         };
         let next = match head_reader.parse_unread() {
             Some(next) => {
-                // It came while the one before was answered.
+                // They belong to a later request.
                 head_reader.unread.extend_from_slice(bytes);
                 Some(next)
             }
@@ -93,7 +95,7 @@ impl PlainReader {
         }
     }
 
-    /// Returns what came and is in no request yet.
+    /// Returns the bytes that belong to no request yet.
     #[must_use]
     pub fn rest(&self) -> &[u8] {
         &self.unread
