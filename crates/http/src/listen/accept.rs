@@ -158,8 +158,7 @@ async fn accept(acceptor: &Acceptor) -> (Accepted, Peer) {
             // The client has gone already; the next one can be accepted at once.
             Err(error) if is_about_one_connection(&error) => debug!(%error, "accepted nobody"),
             Err(error) => {
-                // One line in ten seconds: the first failure, and every hundredth after 100
-                // pauses.
+                // One line in ten seconds: the first failure, and every hundredth after 100 pauses.
                 if failures.is_multiple_of(100) {
                     warn!(%error, "cannot accept connections: {error}; raise the limit of open files, or lower max_connections");
                 }

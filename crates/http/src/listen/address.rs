@@ -40,7 +40,8 @@ impl FromStr for ListenAddr {
             text: text.to_owned(),
         };
         if let Some(path) = text.strip_prefix("unix:") {
-            // For other programs `@name` is an abstract socket; here it would be a file of that name.
+            // For other programs `@name` is an abstract
+            // socket; here it would be a file of that name.
             let is_path = !path.is_empty() && !path.starts_with('@') && !path.contains('\0');
             return is_path.then(|| Self::Unix(path.into())).ok_or_else(wrong);
         }

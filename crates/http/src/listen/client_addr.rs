@@ -63,7 +63,8 @@ pub struct TrustedProxyError {
 }
 
 impl TrustedProxies {
-    /// Parses addresses and networks: `::1`, `10.0.0.0/8`; `unix:` stands for peers of Unix sockets.
+    /// Parses addresses and networks: `::1`, `10.0.0.0/8`;
+    /// `unix:` stands for peers of Unix sockets.
     ///
     /// # Errors
     ///
@@ -140,8 +141,8 @@ impl TrustedProxies {
             is_scheme_known: https,
         };
         if let Some(headers) = headers.filter(|_| trusted) {
-            // One of the two, never a mixture: a client can send the header that its proxy does
-            // not set.
+            // One of the two, never a mixture: a client can
+            // send the header that its proxy does not set.
             if headers.contains_key(X_FORWARDED_FOR) {
                 self.follow_x_forwarded(headers, &mut addr);
             } else {
@@ -153,8 +154,8 @@ impl TrustedProxies {
 
     fn follow_x_forwarded(&self, headers: &HeaderMap, addr: &mut ClientAddr) {
         let mut hops = 0_usize;
-        // Each proxy appends the address that it saw, so only the entries right of an untrusted
-        // one are true (RFC 7239 §8.1).
+        // Each proxy appends the address that it saw, so only the
+        // entries right of an untrusted one are true (RFC 7239 §8.1).
         for entry in from_the_right(headers, &X_FORWARDED_FOR) {
             let Some(hop) = forwarded::parse_node(entry) else {
                 break;
@@ -179,8 +180,8 @@ impl TrustedProxies {
         }
         let mut proto = None;
         for Element { node, https } in elements.into_iter().rev() {
-            // `unknown` or an obfuscated name (RFC 7239 §6.2, §6.3): nobody left of it is known
-            // either.
+            // `unknown` or an obfuscated name (RFC 7239 §6.2,
+            // §6.3): nobody left of it is known either.
             let Some(hop) = node else { break };
             addr.client = hop;
             proto = https;

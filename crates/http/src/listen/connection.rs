@@ -230,8 +230,8 @@ pub(super) async fn drive<C: Future>(
     deadlines: &mut Deadlines<'_>,
 ) -> Option<C::Output> {
     let action = tokio::select! {
-        // The connection first: a response that is ready goes out even if the deadline has just
-        // passed.
+        // The connection first: a response that is ready
+        // goes out even if the deadline has just passed.
         biased;
         output = &mut connection => return Some(output),
         action = PollOnWake::new(deadlines.until_finish()) => action,
@@ -291,8 +291,8 @@ impl<'c> Deadlines<'c> {
             match self.watch.check(self.activity, Instant::now()) {
                 IdleAction::Keep => {}
                 IdleAction::Close => {
-                    // A request that is on its way now is still answered, where closing at once
-                    // would reset it (RFC 9112 §9.6).
+                    // A request that is on its way now is still answered,
+                    // where closing at once would reset it (RFC 9112 §9.6).
                     time::sleep(GRACE_PERIOD).await;
                     return IdleAction::Close;
                 }

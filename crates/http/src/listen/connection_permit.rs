@@ -119,8 +119,8 @@ impl Drop for AddressPermit {
         if let Entry::Occupied(mut entry) = counts.entry(self.key) {
             entry.get_mut().connections -= 1;
             if entry.get().connections == 0 {
-                // The table holds connected addresses only: it cannot grow by those that come and
-                // go.
+                // The table holds connected addresses only:
+                // it cannot grow by those that come and go.
                 entry.remove();
             }
         }

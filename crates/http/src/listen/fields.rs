@@ -29,8 +29,8 @@ const PREFIXES: [&str; 8] = [
 
 /// Removes headers with misspelt names, and blanks around values.
 ///
-/// CGI and its descendants map `-`, `_`, `.` and others to one character (RFC 3875
-/// §4.1.18): behind them `User_Agent` is a `User-Agent` that no check has seen. Such a
+/// CGI and its descendants map `-`, `_`, `.` and others to one character
+/// (RFC 3875 §4.1.18): behind them `User_Agent` is a `User-Agent` that no check has seen. Such a
 /// header is removed if the correct one frames the message, tells who the client is, or
 /// decides what happens to the request. Others, such as `api_key` and the metadata of gRPC,
 /// stay. In HTTP/1.1 blanks around a value are not part of it (RFC 9112 §5.1); in HTTP/2

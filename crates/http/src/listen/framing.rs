@@ -38,8 +38,8 @@ pub struct RequestFraming {
     is_unclear: bool,
 }
 
-// Head → Length → Head for a body of known length; Head → Size → Data → DataEnd → Size → … →
-// Trailers → Head for chunks (RFC 9112 §7.1); Over from anywhere.
+// Head → Length → Head for a body of known length; Head → Size → Data → DataEnd →
+// Size → … → Trailers → Head for chunks (RFC 9112 §7.1); Over from anywhere.
 #[derive(Clone, Copy, Debug, Default)]
 enum State {
     #[default]
@@ -123,8 +123,8 @@ impl RequestFraming {
                     let (part, behind) = rest.split_at_checked(len).unwrap_or((rest, &[]));
                     if let Some(raw) = self.raw_target(part) {
                         rewritten.encode(bytes, at + raw, at + len);
-                        // The limit of a line holds for what the service sees, which may be three
-                        // times as long.
+                        // The limit of a line holds for what the service
+                        // sees, which may be three times as long.
                         let may_be = "%XX".len() * (self.partial.len + len);
                         self.longest_line = self.longest_line.max(may_be);
                     }
@@ -160,7 +160,8 @@ impl RequestFraming {
         self.longest_line.max(self.partial.len)
     }
 
-    /// Forgets that the last request asked to switch: it was answered, and the protocol is the same.
+    /// Forgets that the last request asked to switch:
+    /// it was answered, and the protocol is the same.
     pub(super) fn reset_switch(&mut self) {
         self.may_switch = false;
     }
@@ -214,8 +215,8 @@ impl RequestFraming {
                     size => State::Data(size),
                 };
             }
-            // Both ends are CR LF to the letter: a bare line feed here is where parsers differ
-            // (RFC 9112 §2.2, §7.1).
+            // Both ends are CR LF to the letter: a bare line feed
+            // here is where parsers differ (RFC 9112 §2.2, §7.1).
             State::DataEnd if line.is_empty_and_strict() => self.state = State::Size,
             State::Trailers if line.is_empty_and_strict() => self.state = State::Head,
             State::Trailers if line.ends_with_cr && !line.start.is_empty() => {}
@@ -255,8 +256,8 @@ impl Head {
             self.is_http10 = text.ends_with(b" HTTP/1.0");
             // RFC 9110 §9.3.6: a tunnel follows a successful CONNECT.
             self.asks_to_switch = text.starts_with(b"CONNECT ");
-            // The version of a line longer than what is kept is unknown: it matters only with chunks,
-            // which hyper refuses in HTTP/1.0.
+            // The version of a line longer than what is kept is unknown: it
+            // matters only with chunks, which hyper refuses in HTTP/1.0.
             return false;
         }
         let Some(colon) = memchr::memchr(b':', text) else {
@@ -270,8 +271,8 @@ impl Head {
             14 if name.eq_ignore_ascii_case(b"content-length") => {
                 let value = value.get(1..).unwrap_or_default();
                 let length = decimal(value.trim_ascii()).filter(|_| !line.is_cut());
-                // A length is digits, and several lengths are equal (RFC 9110 §8.6, RFC 9112
-                // §6.3, rule 5).
+                // A length is digits, and several lengths are
+                // equal (RFC 9110 §8.6, RFC 9112 §6.3, rule 5).
                 self.is_wrong |=
                     length.is_none() || self.length.is_some_and(|it| Some(it) != length);
                 self.length = length;

@@ -69,7 +69,8 @@ impl HeadFlags {
 }
 
 impl<S> TappedStream<S> {
-    /// Wraps a connection of which `unread` has been read; without an `activity` nothing is checked.
+    /// Wraps a connection of which `unread` has been
+    /// read; without an `activity` nothing is checked.
     pub(super) fn new(
         stream: S,
         unread: BytesMut,
@@ -108,8 +109,8 @@ impl HeadTap {
             return Ok(Cow::Borrowed(bytes));
         }
         let number = |heads| self.earlier.wrapping_add(heads);
-        // A request that asked to switch and got another answer than 101 is followed by requests
-        // again (RFC 9110 §7.8).
+        // A request that asked to switch and got another answer
+        // than 101 is followed by requests again (RFC 9110 §7.8).
         let is_answered = !self.activity.is_serving();
         if is_answered && self.activity.requests() == number(self.framing.heads()) {
             self.framing.reset_switch();
@@ -169,8 +170,8 @@ impl<S: AsyncRead + Unpin> AsyncRead for TappedStream<S> {
                 let len = followed.len();
                 buf.set_filled(before + len);
             }
-            // Percent-encoding makes a target up to three times as long, so it may not fit into
-            // `buf`.
+            // Percent-encoding makes a target up to three
+            // times as long, so it may not fit into `buf`.
             Cow::Owned(followed) => {
                 buf.set_filled(before);
                 this.followed.extend_from_slice(&followed);

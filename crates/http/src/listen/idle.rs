@@ -165,19 +165,20 @@ impl Activity {
     fn phase(&self) -> Phase {
         let multiplexed = self.is_multiplexed;
         let requests = self.requests.load(Relaxed);
-        // First of all: a client that takes nothing stalls the connection whatever else is going
-        // on.
+        // First of all: a client that takes nothing stalls
+        // the connection whatever else is going on.
         if self.blocked.load(Relaxed) {
             return Phase::Stalled(self.writes.load(Relaxed));
         }
         let in_flight = self.in_flight.load(Relaxed);
         if multiplexed && in_flight > 0 && self.waiting.load(Relaxed) >= in_flight {
-            // `reads` and `writes` do not count here, as pings would keep a connection alive on which
-            // no stream moves (RFC 9113 §6.7).
+            // `reads` and `writes` do not count here, as pings would keep a
+            // connection alive on which no stream moves (RFC 9113 §6.7).
             return Phase::Stalled(self.pieces.load(Relaxed));
         }
         if in_flight > 0 {
-            // Once a response has begun (an event stream, a tunnel), both sides may be silent for long.
+            // Once a response has begun (an event stream, a
+            // tunnel), both sides may be silent for long.
             let awaited = self.awaited_bodies.load(Relaxed);
             let uploads = awaited >= in_flight && self.answering.load(Relaxed) == 0;
             return if uploads {

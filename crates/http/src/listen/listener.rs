@@ -51,7 +51,8 @@ pub struct ListenSettings {
     ///
     /// PROXY header and TLS handshake together get as long.
     pub header_timeout: Duration,
-    /// Time that a connection stays open without a request, or while the client takes and sends nothing.
+    /// Time that a connection stays open without a request,
+    /// or while the client takes and sends nothing.
     pub idle_timeout: Duration,
     /// Headers of a request; more are answered with 431.
     pub max_headers: usize,

@@ -42,8 +42,8 @@ impl<S> ConnectionService<S> {
         if request.headers().len() > settings.max_headers {
             return Some(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE);
         }
-        // Lines of HTTP/1 were measured as they were read. Those of HTTP/2 come compressed
-        // (RFC 9113 §4.3), so they are measured here.
+        // Lines of HTTP/1 were measured as they were read. Those of HTTP/2
+        // come compressed (RFC 9113 §4.3), so they are measured here.
         if self.activity.head_flags.is_long() || request.version() == Version::HTTP_2 {
             let too_long = too_long_line(request, settings.max_header_line_bytes);
             if too_long.is_some() {
@@ -84,8 +84,8 @@ impl<S> ConnectionService<S> {
     /// Adds the client's address, and cleans the headers.
     fn request_context(&self, mut request: Request<Incoming>) -> Request<RequestContext> {
         let trusted_proxies = &self.shared.trusted_proxies;
-        // Before the headers are cleaned: a misspelt forwarding header, too, says that the peer
-        // is not the client.
+        // Before the headers are cleaned: a misspelt forwarding
+        // header, too, says that the peer is not the client.
         let client = trusted_proxies.resolve_from(self.origin, request.headers());
         fields::clean(&mut request);
         let guard = (!request.body().is_end_stream()).then(|| {
@@ -217,8 +217,8 @@ impl InFlightGuard {
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
             self.activity.head_flags.end();
         } else if self.has_body && !self.activity.has_body_ended() {
-            // hyper closes the connection after an early response, without saying so; the client
-            // has to know (RFC 9112 §9.3, §9.6).
+            // hyper closes the connection after an early response, without
+            // saying so; the client has to know (RFC 9112 §9.3, §9.6).
             response.headers_mut().insert(CONNECTION, CLOSE);
         }
     }

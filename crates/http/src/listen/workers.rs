@@ -32,7 +32,8 @@ const RETIRED: usize = usize::MAX / 2;
 /// # use robot_detection_http::listen::{ListenSettings, Listener, Workers};
 /// # async fn example<S>(listener: Listener, service: S) -> std::io::Result<()>
 /// # where S: tower_service::Service<http::Request<hyper::body::Incoming>,
-/// #     Response = http::Response<String>, Error = std::convert::Infallible> + Clone + Send + 'static,
+/// #     Response = http::Response<String>, Error =
+/// std::convert::Infallible> + Clone + Send + 'static,
 /// #     S::Future: Send {
 /// let workers = Workers::start(0)?;
 /// let stop = tokio_util::sync::CancellationToken::new();

@@ -47,8 +47,8 @@ impl RequestBody {
         let kind = if body.as_ref().is_none_or(Body::is_end_stream) {
             RequestKind::Empty
         } else if let Some(incoming) =
-            // Not by a type parameter: the service is generic, and nearly all its bodies are
-            // `Incoming`.
+            // Not by a type parameter: the service is generic,
+            // and nearly all its bodies are `Incoming`.
             (&mut body as &mut dyn Any).downcast_mut::<Option<Incoming>>()
         {
             incoming

@@ -91,8 +91,8 @@ fn request(server: &Server, path: &str) -> http::Result<Request<RequestBody>> {
             USER_AGENT,
             HeaderValue::from_static("robot-detection (health check)"),
         )
-        // The connection is new each time: a kept one would not show whether the server accepts
-        // any.
+        // The connection is new each time: a kept one
+        // would not show whether the server accepts any.
         .header(CONNECTION, HeaderValue::from_static("close"))
         .body(RequestBody::new(Empty::new()))
 }

@@ -284,8 +284,8 @@ async fn at_server(
         match attempt {
             // The server had closed the connection before anything was sent: the next one.
             Attempt::Unsent(_) => {}
-            // The server closed it while the request was on its way (RFC 9112 §9.3.1): once more,
-            // over a connection that is certainly new.
+            // The server closed it while the request was on its way (RFC 9112 §9.3.1):
+            // once more, over a connection that is certainly new.
             Attempt::Failed(Failure::NoResponse(_)) if may_repeat => break,
             attempt => return attempt,
         }

@@ -38,8 +38,8 @@ struct Allocation {
     round_trip: Option<RoundTrip>,
 }
 
-// Allocators serve small sizes from a cache of the thread, several times as fast (mimalloc:
-// up to 1,024 bytes, glibc: 1,032).
+// Allocators serve small sizes from a cache of the thread, several
+// times as fast (mimalloc: up to 1,024 bytes, glibc: 1,032).
 const _: () = assert!(size_of::<Allocation>() <= 1024);
 
 impl ForwardFuture {

@@ -21,7 +21,8 @@ pub(super) fn strip(headers: &mut HeaderMap) {
     remove_where(headers, is_forwarding);
 }
 
-/// Headers that tell the upstream about the client: `X-Forwarded-For`, `-Proto`, `-Host` and `Forwarded` (RFC 7239).
+/// Headers that tell the upstream about the client:
+/// `X-Forwarded-For`, `-Proto`, `-Host` and `Forwarded` (RFC 7239).
 #[derive(Clone, Debug)]
 pub(super) struct ForwardedHeaders {
     client: Option<ClientAddr>,
@@ -64,8 +65,7 @@ impl ForwardedHeaders {
         append(headers, X_FORWARDED_FOR, &text, first_len);
         // Overwritten, not appended: applications read it as a single value.
         headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static(proto(client)));
-        // The trusted proxy saw the host that the client asked for; what it sent us may be
-        // another.
+        // The trusted proxy saw the host that the client asked for; what it sent us may be another.
         if let Entry::Vacant(entry) = headers.entry(X_FORWARDED_HOST) {
             entry.insert(self.host.clone());
         }

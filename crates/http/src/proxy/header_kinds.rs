@@ -65,8 +65,8 @@ impl HeaderPresence {
             headers::strip_proxy_fields(map);
         }
         if self.has_expect {
-            // The listener sends "100 Continue" when the body is first polled, that is when the
-            // upstream has a connection for it (RFC 9110 §10.1.1).
+            // The listener sends "100 Continue" when the body is first polled, that
+            // is when the upstream has a connection for it (RFC 9110 §10.1.1).
             map.remove(EXPECT);
         }
     }

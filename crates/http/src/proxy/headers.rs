@@ -10,8 +10,8 @@ use http::{
 /// `kept` are our own headers, which a client cannot remove by naming them.
 pub(super) fn strip_hop_by_hop(headers: &mut HeaderMap, kept: &[HeaderName]) {
     for name in named_by_connection(headers) {
-        // A client must not remove what frames or routes the message: RFC 9110 §7.6.1 forbids
-        // naming headers that are for all recipients.
+        // A client must not remove what frames or routes the message:
+        // RFC 9110 §7.6.1 forbids naming headers that are for all recipients.
         if name != HOST && name != CONTENT_LENGTH && !kept.contains(&name) {
             headers.remove(name);
         }

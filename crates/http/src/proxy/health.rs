@@ -36,8 +36,8 @@ pub(super) struct Health {
 }
 
 /// Whether a request may go to a server.
-// Healthy → Out after failures in a row, → Due when the pause is over; the trial leads back to
-// Healthy, or to Out for twice as long.
+// Healthy → Out after failures in a row, → Due when the pause is over;
+// the trial leads back to Healthy, or to Out for twice as long.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum State {
     Healthy,
@@ -79,8 +79,8 @@ impl Health {
         }
         let failures = self.failures.load(Ordering::Relaxed).saturating_add(1);
         let next = self.now_ms() + pause_ms(failures);
-        // The exchange is the claim: it also starts the next pause, in case that the trial never
-        // ends.
+        // The exchange is the claim: it also starts the
+        // next pause, in case that the trial never ends.
         let claimed = self
             .out_until_ms
             .compare_exchange(until, next, Ordering::Relaxed, Ordering::Relaxed)

@@ -103,8 +103,8 @@ impl Inner {
             source,
             slot,
         } = answer;
-        // Only to a protocol that the client asked for (RFC 9110 §7.8), and only over HTTP/1.1:
-        // HTTP/2 has no 101 (RFC 9113 §8.6).
+        // Only to a protocol that the client asked for (RFC 9110 §7.8),
+        // and only over HTTP/1.1: HTTP/2 has no 101 (RFC 9113 §8.6).
         let accepted = switch
             .and_then(|switch| response::switched_to(&response, &switch.asked).zip(Some(switch)));
         let (Some((protocol, switch)), BodySource::Http1(connection, _)) = (accepted, source)

@@ -85,8 +85,8 @@ fn write(
             HeaderKind::Accept => {
                 accept.get_or_insert_with(|| value.clone());
             }
-            // `keep-alive` or `close`, as browsers send it, names no header; it is for one hop
-            // (RFC 9110 §7.6.1).
+            // `keep-alive` or `close`, as browsers send it, names
+            // no header; it is for one hop (RFC 9110 §7.6.1).
             HeaderKind::Connection if !has_connection && is_of_hop_alone(value) => {
                 has_connection = true;
                 continue;

@@ -102,8 +102,8 @@ pub(super) fn rewrite(
     client: Option<&ClientAddr>,
     facts: RequestFacts,
 ) -> Result<RewrittenRequest, ErrorPage> {
-    // RFC 9110 §15.6.2. No tunnel to anywhere (RFC 9110 §9.3.6), and no echo of credentials (RFC
-    // 9110 §9.3.8).
+    // RFC 9110 §15.6.2. No tunnel to anywhere (RFC 9110 §9.3.6),
+    // and no echo of credentials (RFC 9110 §9.3.8).
     if parts.method == Method::CONNECT || parts.method == Method::TRACE {
         return Err(ErrorPage::NotImplemented);
     }
@@ -123,8 +123,8 @@ pub(super) fn rewrite(
     }
     let protocol = names.has_upgrade.then(|| upgrade(parts, facts)).flatten();
     let map = &mut parts.headers;
-    // Before `TE` is removed: of its members only this one is for the whole way (RFC 9110
-    // §10.1.4).
+    // Before `TE` is removed: of its members only this
+    // one is for the whole way (RFC 9110 §10.1.4).
     let takes_trailers = names.has_te && headers::has_token(map, &TE, "trailers");
     names.strip(map, &rules.kept);
     let (forwarded_headers, host) = if rules.preserve_host {
@@ -188,7 +188,8 @@ pub(super) fn has_usable_target(parts: &Parts) -> bool {
     }
 }
 
-/// Returns the requested host: the target's authority, or else `Host` (RFC 9112 §3.2.2, RFC 9113 §8.3.1).
+/// Returns the requested host: the target's authority,
+/// or else `Host` (RFC 9112 §3.2.2, RFC 9113 §8.3.1).
 ///
 /// The flag is `true` if the headers have it already.
 fn host(

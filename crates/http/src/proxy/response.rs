@@ -26,8 +26,8 @@ pub(super) fn clean<B>(response: &mut Response<B>) -> bool {
         response.status(),
         StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED
     );
-    // The chunks say where the body ends (RFC 9112 §6.3). Without a body no
-    // length is needed (RFC 9110 §8.6).
+    // The chunks say where the body ends (RFC 9112 §6.3).
+    // Without a body no length is needed (RFC 9110 §8.6).
     if is_bodiless || response.headers().contains_key(TRANSFER_ENCODING) {
         response.headers_mut().remove(CONTENT_LENGTH);
     }

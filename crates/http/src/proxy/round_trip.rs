@@ -53,8 +53,8 @@ struct PageContext {
     is_http2: bool,
 }
 
-// Ready → Sent → a response, or → Boxed where the first attempt did not give one. Whatever is
-// not the usual case (a body, no kept connection, HTTP/2) goes from Ready to Boxed.
+// Ready → Sent → a response, or → Boxed where the first attempt did not give one. Whatever
+// is not the usual case (a body, no kept connection, HTTP/2) goes from Ready to Boxed.
 enum Stage {
     Ready,
     Refused(ErrorPage),

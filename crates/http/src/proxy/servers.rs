@@ -83,7 +83,8 @@ impl Servers {
             .map(|server| ServerSlot::new(Arc::clone(server)))
     }
 
-    /// Returns a server whose trial is due, else the less busy of two healthy ones, else of any two.
+    /// Returns a server whose trial is due, else the
+    /// less busy of two healthy ones, else of any two.
     ///
     /// Two random choices spread requests nearly as well as a search for the least busy server,
     /// without sending all threads to the same one.

@@ -68,8 +68,8 @@ impl Upstream {
         } else {
             PathAndQuery::try_from(format!("{}{path}", self.prefix)).ok()?
         };
-        // A fragment behind the host (`http://site.example#top`) leaves an empty path, which
-        // would be written as no target at all (RFC 9112 §3.2.1).
+        // A fragment behind the host (`http://site.example#top`) leaves an empty
+        // path, which would be written as no target at all (RFC 9112 §3.2.1).
         Some(Uri::from(target)).filter(|target| !target.path().is_empty())
     }
 }

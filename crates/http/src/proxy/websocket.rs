@@ -29,7 +29,8 @@ pub(super) fn from_connect(parts: &mut Parts) -> Option<Key> {
     if parts.method != Method::CONNECT || !protocol.as_str().eq_ignore_ascii_case("websocket") {
         return None;
     }
-    // RFC 6455 §4.1: 16 random bytes. They show that the server speaks WebSocket, and protect no secret.
+    // RFC 6455 §4.1: 16 random bytes. They show that the
+    // server speaks WebSocket, and protect no secret.
     let mut nonce = [0; 16];
     fastrand::fill(&mut nonce);
     let key = STANDARD.encode(nonce);

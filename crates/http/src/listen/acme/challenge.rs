@@ -49,8 +49,8 @@ impl Challenges {
         params.custom_extensions.push(proof);
         let certificate = params.self_signed(&key)?;
         let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
-        // `from_der` would refuse the certificate, whose critical extension (acmeIdentifier)
-        // only authorities know.
+        // `from_der` would refuse the certificate, whose critical
+        // extension (acmeIdentifier) only authorities know.
         let key = provider.key_provider.load_private_key(key)?;
         let key = CertifiedKey::new(vec![certificate.into()], key);
         self.lock().insert(host.to_owned(), Arc::new(key));

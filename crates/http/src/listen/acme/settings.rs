@@ -23,7 +23,8 @@ pub struct AcmeSettings {
     pub directory: String,
     /// Directory of account, keys and certificates.
     pub cache: PathBuf,
-    /// PEM file of the authorities that the directory's server is trusted by, in place of the system's.
+    /// PEM file of the authorities that the directory's
+    /// server is trusted by, in place of the system's.
     pub ca_file: Option<PathBuf>,
     /// Whether the authority's terms of service are agreed to.
     pub agree_to_terms: bool,

@@ -60,9 +60,9 @@ pin_project! {
 }
 
 pin_project! {
-    // Head → Response or Body → Sending → Head, or Shutdown where the answer was the last. A
-    // response that is there at once skips Response, one without a body skips Body (RFC 9112
-    // §9.3: one request after the other, answers in their order).
+    // Head → Response or Body → Sending → Head, or Shutdown where the answer was the
+    // last. A response that is there at once skips Response, one without a body skips
+    // Body (RFC 9112 §9.3: one request after the other, answers in their order).
     #[project = StageProjection]
     enum Stage<B, F> {
         /// The next request is waited for.
@@ -154,8 +154,8 @@ impl<'c, S: HttpService> Plain<'c, S> {
                         let in_flight = in_flight.take().ok_or(ConnectionLost)?;
                         self.as_mut().answer(in_flight, response)?;
                     }
-                    // A client that has gone cancels its request: the service stops working for
-                    // nobody.
+                    // A client that has gone cancels its request:
+                    // the service stops working for nobody.
                     Poll::Pending => return self.poll_gone(cx),
                 },
                 StageProjection::Body { .. } => {
@@ -164,8 +164,8 @@ impl<'c, S: HttpService> Plain<'c, S> {
                     }
                 }
                 StageProjection::Sending { is_last } => {
-                    // The drain may have begun since the head was written, which then did not say
-                    // `close`: clients have to expect that (RFC 9112 §9.5).
+                    // The drain may have begun since the head was written, which then did
+                    // not say `close`: clients have to expect that (RFC 9112 §9.5).
                     let is_last = *is_last || *this.is_finishing;
                     if send(this.io, cx, this.out)?.is_pending() {
                         return self.poll_gone(cx);
@@ -225,8 +225,7 @@ impl<'c, S: HttpService> Plain<'c, S> {
     ) -> StageResult {
         let mut this = self.as_mut().project();
         *this.options = ResponseOptions {
-            // The head of a response to HEAD is that of GET, and no body follows (RFC 9110
-            // §9.3.2).
+            // The head of a response to HEAD is that of GET, and no body follows (RFC 9110 §9.3.2).
             is_head: *request.method() == Method::HEAD,
             closes: notes.closes || *this.is_finishing,
         };
@@ -265,8 +264,8 @@ impl<'c, S: HttpService> Plain<'c, S> {
         let mut length = BodyLength::of(response.body());
         let status = response.status();
         if status.is_informational() && status != StatusCode::SWITCHING_PROTOCOLS {
-            // An interim response is never the last one (RFC 9110 §15.2): the client would wait for
-            // another, so a service that answers so gets a 500, as from hyper.
+            // An interim response is never the last one (RFC 9110 §15.2): the client would
+            // wait for another, so a service that answers so gets a 500, as from hyper.
             response.headers_mut().clear();
             response.extensions_mut().clear();
             *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
@@ -303,20 +302,20 @@ impl<'c, S: HttpService> Plain<'c, S> {
         };
         let is_last = *is_last;
         loop {
-            // A body is asked for more only when the last piece has left: what a slow client does
-            // not take stays with the upstream.
+            // A body is asked for more only when the last piece has left:
+            // what a slow client does not take stays with the upstream.
             if this.out.is_full() && send(this.io, cx, this.out)?.is_pending() {
                 return Ok(Poll::Pending);
             }
             match body.as_mut().poll_frame(cx) {
                 Poll::Pending => {
-                    // What is there goes out now: an event stream may be silent for minutes
-                    // behind it.
+                    // What is there goes out now: an event stream
+                    // may be silent for minutes behind it.
                     let _ = send(this.io, cx, this.out)?;
                     return Ok(Poll::Pending);
                 }
-                // Without the last chunk, or the bytes of its length, the client sees that the
-                // body is cut (RFC 9112 §8).
+                // Without the last chunk, or the bytes of its length,
+                // the client sees that the body is cut (RFC 9112 §8).
                 Poll::Ready(Some(Err(_))) => return Err(ConnectionLost),
                 Poll::Ready(Some(Ok(frame))) => {
                     let is_trailers = frame.is_trailers();
@@ -329,8 +328,8 @@ impl<'c, S: HttpService> Plain<'c, S> {
                         break;
                     }
                     if is_trailers || body.is_end_stream() {
-                        // Trailers are for clients that sent `TE: trailers` (RFC 9110 §6.5.1), and those are
-                        // served by hyper.
+                        // Trailers are for clients that sent `TE: trailers`
+                        // (RFC 9110 §6.5.1), and those are served by hyper.
                         framing
                             .end(&mut this.out.made)
                             .map_err(|_| ConnectionLost)?;
@@ -354,8 +353,8 @@ impl<'c, S: HttpService> Plain<'c, S> {
     /// Bytes of a next request are kept; nothing more is read until it is served.
     fn poll_gone(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<End, ConnectionLost>> {
         let this = self.project();
-        // Reading on would let a client that pipelines fill the memory; the socket buffer slows
-        // it down instead.
+        // Reading on would let a client that pipelines fill the
+        // memory; the socket buffer slows it down instead.
         if !this.unread.is_empty() {
             return Poll::Pending;
         }

@@ -80,8 +80,8 @@ impl Framing {
                 append_all(out, piece.take(len));
             }
             Self::Chunked => {
-                // Chunk: size in hexadecimal, CRLF, data, CRLF (RFC 9112 §7.1).
-                // Writing to memory does not fail.
+                // Chunk: size in hexadecimal, CRLF, data, CRLF
+                // (RFC 9112 §7.1). Writing to memory does not fail.
                 let _ = write!(out, "{:X}\r\n", piece.remaining());
                 append_all(out, piece);
                 out.extend_from_slice(b"\r\n");
@@ -107,8 +107,8 @@ impl Framing {
     pub(super) fn end(self, out: &mut Vec<u8>) -> Result<(), Contradiction> {
         match self {
             Self::Length(0) => Ok(()),
-            // Fewer bytes than announced: the connection must end, or the next response would be
-            // taken for the rest (RFC 9112 §8).
+            // Fewer bytes than announced: the connection must end, or the
+            // next response would be taken for the rest (RFC 9112 §8).
             Self::Length(_) => Err(Contradiction),
             Self::Chunked => {
                 // Last chunk, and no trailers (RFC 9112 §7.1).
@@ -240,11 +240,11 @@ impl Writer<'_> {
         for (name, value) in headers {
             let is_said = match *name {
                 CONTENT_LENGTH => self.length(value)?,
-                // How the body is sent is decided here (RFC 9112 §6.1); a coding that the service
-                // names would not be what is written.
+                // How the body is sent is decided here (RFC 9112 §6.1); a
+                // coding that the service names would not be what is written.
                 TRANSFER_ENCODING => false,
-                // Several lines mean the same as one list (RFC 9110 §5.3); one line leaves room
-                // for our `close`.
+                // Several lines mean the same as one list (RFC 9110 §5.3);
+                // one line leaves room for our `close`.
                 CONNECTION => {
                     self.joined(0, headers, name);
                     false

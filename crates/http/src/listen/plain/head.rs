@@ -14,7 +14,8 @@ use super::{
 /// Limits beyond which a request is left to hyper, which answers with 414 or 431.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HeadLimits {
-    /// Bytes of a head: never more than one line may have, so that lines need no count of their own.
+    /// Bytes of a head: never more than one line may
+    /// have, so that lines need no count of their own.
     max_bytes: usize,
     max_headers: usize,
 }
@@ -55,8 +56,8 @@ pub(super) fn parse(input: &[u8], limits: HeadLimits, request: &mut Option<Reque
     if let Some((len, notes)) = plain(head, limits.max_headers, request) {
         return Parsed::Plain { len, notes };
     }
-    // The parser that hyper uses tells whether more has to come: a head that it would refuse
-    // goes there at once, and is not waited for.
+    // The parser that hyper uses tells whether more has to come: a head
+    // that it would refuse goes there at once, and is not waited for.
     let mut lines = [const { MaybeUninit::uninit() }; MAX_LINES];
     let result = httparse::ParserConfig::default().parse_request_with_uninit_headers(
         &mut httparse::Request::new(&mut []),
@@ -87,8 +88,8 @@ fn plain(
     max_headers: usize,
     request: &mut Option<Request<()>>,
 ) -> Option<(usize, RequestNotes)> {
-    // Methods are case-sensitive (RFC 9110 §9.1); with another one a body, or a tunnel, may
-    // follow.
+    // Methods are case-sensitive (RFC 9110 §9.1); with
+    // another one a body, or a tunnel, may follow.
     let (method, rest) = match input {
         [b'G', b'E', b'T', b' ', rest @ ..] => (Method::GET, rest),
         [b'H', b'E', b'A', b'D', b' ', rest @ ..] => (Method::HEAD, rest),
@@ -98,11 +99,11 @@ fn plain(
     let target = rest.get(..memchr::memchr(b' ', rest)?)?;
     // Without an early exit, so that the compiler checks many bytes with one instruction.
     let is_graphic = (target.iter()).fold(true, |all, byte| all & byte.is_ascii_graphic());
-    // Origin-form only (RFC 9112 §3.2.1): the other forms of a target change the host, or are no
-    // path.
+    // Origin-form only (RFC 9112 §3.2.1): the other forms
+    // of a target change the host, or are no path.
     let is_origin = target.first() == Some(&b'/') && is_graphic;
-    // HTTP/1.0 knows neither chunks nor persistence by default (RFC 9112 §6.1, §9.3), and a bare
-    // line feed is for hyper to judge (RFC 9112 §2.2).
+    // HTTP/1.0 knows neither chunks nor persistence by default (RFC 9112 §6.1,
+    // §9.3), and a bare line feed is for hyper to judge (RFC 9112 §2.2).
     let rest = rest.get(target.len()..)?.strip_prefix(b" HTTP/1.1\r\n")?;
     if !is_origin {
         return None;

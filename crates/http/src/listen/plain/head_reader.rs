@@ -60,8 +60,8 @@ impl HeadReader<'_> {
             *self.seen = self.unread.len();
             return None;
         }
-        // Straight from the read buffer: a head that comes in one piece, as nearly all do, is not
-        // copied.
+        // Straight from the read buffer: a head that comes
+        // in one piece, as nearly all do, is not copied.
         let parsed = head::parse(read, self.limits, self.request);
         let (len, next) = match parsed {
             Parsed::Plain { len, notes } => (len, Some(Next::Request(notes))),

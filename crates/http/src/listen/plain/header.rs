@@ -91,16 +91,16 @@ impl Header {
             (last.header.name.clone(), value)
         } else {
             let colon = memchr::memchr(b':', line)?;
-            // A token, and no blank before the colon (RFC 9112 §5.1); a line that begins with one
-            // is obs-fold (RFC 9112 §5.2). Neither is a name.
+            // A token, and no blank before the colon (RFC 9112 §5.1); a line that
+            // begins with one is obs-fold (RFC 9112 §5.2). Neither is a name.
             let name = HeaderName::from_bytes(line.get(..colon)?).ok()?;
             // `clean_headers` would remove it: that is done behind hyper.
             if is_misspelt(&name) {
                 return None;
             }
             let value = line.get(colon + 1..)?;
-            // Blanks around a value are not part of it (RFC 9112 §5.1). The usual single space is
-            // skipped here; more of them, or some behind the value, are left to hyper.
+            // Blanks around a value are not part of it (RFC 9112 §5.1). The usual single space
+            // is skipped here; more of them, or some behind the value, are left to hyper.
             (name, value.strip_prefix(b" ").unwrap_or(value))
         };
         let has_more = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
@@ -124,9 +124,9 @@ impl HeaderRole {
     fn of(name: &HeaderName, value: &[u8]) -> Option<Self> {
         let header = name;
         let name = name.as_str();
-        // Body and trailers (RFC 9112 §6.3, RFC 9110 §6.6.2), an interim response (RFC 9110
-        // §10.1.1), another protocol (RFC 9110 §7.8) and trailers in the response (RFC 9110
-        // §10.1.4) are served by hyper.
+        // Body and trailers (RFC 9112 §6.3, RFC 9110 §6.6.2), an interim
+        // response (RFC 9110 §10.1.1), another protocol (RFC 9110 §7.8) and
+        // trailers in the response (RFC 9110 §10.1.4) are served by hyper.
         let is_odd = match name.len() {
             4 if name == "host" => return Some(Self::Host),
             10 if name == "connection" => return Self::of_connection(value),
@@ -148,8 +148,8 @@ impl HeaderRole {
     }
 
     fn of_connection(value: &[u8]) -> Option<Self> {
-        // Connection options are case-insensitive (RFC 9110 §7.6.1); a list of them, which may
-        // name headers, is left to hyper.
+        // Connection options are case-insensitive (RFC 9110 §7.6.1); a
+        // list of them, which may name headers, is left to hyper.
         if value.eq_ignore_ascii_case(b"close") {
             return Some(Self::Close);
         }

@@ -115,8 +115,8 @@ impl PlainIo {
 
     fn poll_rest(&mut self, cx: &mut Context<'_>, out: &mut Out) -> Poll<io::Result<()>> {
         while let rest @ [_, ..] = out.rest() {
-            // With the end of the stream in the same packet (Linux), which saves a client that
-            // sends one request a packet and us a system call.
+            // With the end of the stream in the same packet (Linux), which saves a
+            // client that sends one request a packet and us a system call.
             if self.activity.is_answer_last() {
                 self.stream.end_with_write();
             }

@@ -154,8 +154,8 @@ impl LineCache {
             .as_ref()
             .filter(|last| last.is_whole());
         if let Some(behind) = last.and_then(|last| rest.strip_prefix(&*last.line)) {
-            // A second look-up of the same slot: the borrow checker does not let the first one
-            // out of the condition.
+            // A second look-up of the same slot: the borrow checker
+            // does not let the first one out of the condition.
             let last = self.positions.get(at)?.as_ref()?;
             return Some((CacheLookup::Hit(last), behind));
         }

@@ -233,15 +233,14 @@ impl Call {
             match self.connection.poll_write(cx) {
                 Poll::Pending => return Ok(()),
                 Poll::Ready(Err(error))
-                    // Not a byte has left, so that even a POST can go elsewhere (RFC 9110
-                    // §9.2.2).
+                    // Not a byte has left, so that even a POST can go elsewhere (RFC 9110 §9.2.2).
                     if self.upload.is_none() && !self.connection.has_begun() =>
                 {
                     return Err(CallError::Unsent(error));
                 }
                 Poll::Ready(Err(_)) => {
-                    // An upstream may answer and close without reading the whole body (RFC 9112
-                    // §9.3, §9.6): its response is still to be read.
+                    // An upstream may answer and close without reading the whole body
+                    // (RFC 9112 §9.3, §9.6): its response is still to be read.
                     self.sending = Sending::Broken;
                     self.upload = None;
                     return Ok(());
@@ -272,7 +271,8 @@ impl Call {
                 match head::parse(input, &mut self.seen, self.is_head, known, headers)? {
                     Parsed::Final(head) => return Poll::Ready(Ok(head)),
                     Parsed::Partial => {}
-                    // RFC 9110 §15.2 allows any number; a flood must not keep the time limit from its turn.
+                    // RFC 9110 §15.2 allows any number; a flood
+                    // must not keep the time limit from its turn.
                     Parsed::Interim if interim == MAX_INTERIM => {
                         cx.waker().wake_by_ref();
                         return Poll::Pending;

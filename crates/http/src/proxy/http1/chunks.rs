@@ -55,8 +55,8 @@ impl Chunks {
                     let data = take(input, left);
                     if *left == 0 {
                         self.state = State::DataEnd;
-                        // If the end is there already, the response is complete with this
-                        // piece, and has a length that can be announced.
+                        // If the end is there already, the response is complete with
+                        // this piece, and has a length that can be announced.
                         self.end_data(input)?;
                         self.end_body(input);
                     }
@@ -156,8 +156,8 @@ fn parse_size(line: &[u8]) -> Result<(u64, usize), Http1Error> {
     let rest = line.get(len..).unwrap_or_default();
     let extension = rest.trim_ascii_start();
     let is_extension = extension.is_empty() || extension.starts_with(b";");
-    // Blanks are allowed before an extension (RFC 9112 §7.1.1: BWS), other space characters are
-    // not.
+    // Blanks are allowed before an extension (RFC 9112 §7.1.1:
+    // BWS), other space characters are not.
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
     let blank_len = rest.len() - extension.len();
     if len == 0 || !is_extension || !rest.iter().take(blank_len).all(is_blank) {

@@ -138,8 +138,7 @@ impl Connection {
         self.used = now;
         self.deadline = now + timeout;
         let ends = self.timer.deadline();
-        // Only a timer that fires too late, or has fired, is moved: usually this is one
-        // comparison.
+        // Only a timer that fires too late, or has fired, is moved: usually this is one comparison.
         if ends > self.deadline || ends <= now {
             self.timer.as_mut().reset(self.deadline);
         }

@@ -121,8 +121,8 @@ impl Download {
                 Poll::Ready(piece.and_then(frame).map(Ok))
             }
             Poll::Ready(Err(error)) => {
-                // hyper drops unwritten bytes when a body fails, so the error waits for one
-                // more poll, by which they are written.
+                // hyper drops unwritten bytes when a body fails, so the error
+                // waits for one more poll, by which they are written.
                 self.cut();
                 self.error = Some(error);
                 cx.waker().wake_by_ref();

@@ -113,8 +113,8 @@ fn whole(
     if status.is_informational() && status != StatusCode::SWITCHING_PROTOCOLS {
         return Ok(Parsed::Interim);
     }
-    // RFC 9112 §2.3: other minor versions are not sent by servers of HTTP/1; the parser refuses
-    // them.
+    // RFC 9112 §2.3: other minor versions are not sent
+    // by servers of HTTP/1; the parser refuses them.
     let version = match response.version {
         Some(1) => Version::HTTP_11,
         _ => Version::HTTP_10,

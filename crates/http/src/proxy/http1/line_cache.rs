@@ -144,8 +144,8 @@ impl LineCache {
     pub(super) fn learn<'a>(&'a mut self, head: &'a [u8], status: StatusCode) -> LineLearner<'a> {
         let end = memchr::memchr(b'\n', head).map_or(head.len(), |at| at + 1);
         let (line, head) = head.split_at_checked(end).unwrap_or_default();
-        // HTTP/1.0 closes by default (RFC 9112 §9.3), and 1xx are not final: both are for the
-        // parser.
+        // HTTP/1.0 closes by default (RFC 9112 §9.3), and
+        // 1xx are not final: both are for the parser.
         let is_usual = line.starts_with(b"HTTP/1.1 ") && line.ends_with(b"\r\n");
         let is_known = self.statuses.iter().any(|(known, _)| **known == *line);
         if is_usual && !is_known && !status.is_informational() && line.len() <= MAX_STATUS_BYTES {
@@ -232,8 +232,8 @@ impl CachedLine {
         let value = HeaderValue::from_bytes(value).ok()?;
         let role = HeaderRole::of(&self.name, value.as_bytes());
         let len = self.prefix_len + end + 1;
-        // A value that changes with each response (a date, a cookie) is not worth a copy each
-        // time: it is copied after 1, 2, 4, 8 … changes.
+        // A value that changes with each response (a date, a cookie) is not
+        // worth a copy each time: it is copied after 1, 2, 4, 8 … changes.
         self.changes = self.changes.wrapping_add(1);
         if self.changes.is_power_of_two() {
             self.keep(rest.get(..len)?, value.clone(), role);

@@ -32,8 +32,8 @@ pub(super) enum HeaderRole {
 impl HeaderRole {
     pub(super) fn of(name: &HeaderName, value: &[u8]) -> Self {
         let name = name.as_str();
-        // RFC 9110 §7.6.1, RFC 9112 §6.1, §6.2. By length first, so that most names cost one
-        // comparison.
+        // RFC 9110 §7.6.1, RFC 9112 §6.1, §6.2. By length
+        // first, so that most names cost one comparison.
         match name.len() {
             14 if name == "content-length" => Self::Length(headers::decimal(value)),
             17 if name == "transfer-encoding" => {
@@ -118,8 +118,8 @@ impl ResponseFacts {
         version: Version,
         is_head: bool,
     ) -> Result<Head, Http1Error> {
-        // Length beside chunks: the chunks count, and the connection ends, as it may be an attempt
-        // at smuggling (RFC 9112 §6.3, rule 3).
+        // Length beside chunks: the chunks count, and the connection ends,
+        // as it may be an attempt at smuggling (RFC 9112 §6.3, rule 3).
         self.closes |= self.coding == Coding::Chunked && self.lengths > 0;
         if self.has_hop_headers {
             self.closes |= headers::has_token(headers, &CONNECTION, "close");
@@ -129,8 +129,8 @@ impl ResponseFacts {
         Ok(Head {
             status,
             framing,
-            // RFC 9112 §9.3: `close`, a body that ends with the connection, or HTTP/1.0 without
-            // `keep-alive`.
+            // RFC 9112 §9.3: `close`, a body that ends with the
+            // connection, or HTTP/1.0 without `keep-alive`.
             closes: self.closes
                 || framing == Framing::Close
                 || (version == Version::HTTP_10 && !self.keeps),
@@ -156,8 +156,8 @@ impl ResponseFacts {
         }
         // RFC 9112 §6.3, rule 1.
         let is_bodiless = matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
-        // The chunks say where the body ends (RFC 9112 §6.3). Without a body no
-        // length is needed (RFC 9110 §8.6).
+        // The chunks say where the body ends (RFC 9112 §6.3).
+        // Without a body no length is needed (RFC 9110 §8.6).
         if self.lengths > 0 && (is_bodiless || is_coded) {
             headers.remove(CONTENT_LENGTH);
         } else if self.lengths > 0 {

@@ -62,8 +62,7 @@ pub(super) fn write(
         added.write(output);
     }
     match framing {
-        // RFC 9110 §8.6: a POST without a body says `0`; only what the client has said is
-        // repeated.
+        // RFC 9110 §8.6: a POST without a body says `0`; only what the client has said is repeated.
         Framing::None if has_length => output.extend_from_slice(b"content-length: 0\r\n\r\n"),
         Framing::None => output.extend_from_slice(b"\r\n"),
         Framing::Chunked => output.extend_from_slice(b"transfer-encoding: chunked\r\n\r\n"),
@@ -81,8 +80,8 @@ pub(in super::super) fn write_line(output: &mut Vec<u8>, request: &Parts) {
     let target = request.uri.path_and_query();
     let target = target.map_or("/", PathAndQuery::as_str).as_bytes();
     if !matches!(target, [b'/' | b'*', ..]) {
-        // A query without a path, of a target in absolute-form, begins with `/` in origin-form
-        // (RFC 9112 §3.2.1).
+        // A query without a path, of a target in absolute-form,
+        // begins with `/` in origin-form (RFC 9112 §3.2.1).
         output.push(b'/');
     }
     output.extend_from_slice(target);
