@@ -8,7 +8,7 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests/endurance.d"))
 
 from client import Load  # noqa: E402
@@ -21,7 +21,7 @@ PATIENCE = 90
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="tests/database_outage", description=__doc__)
+    parser = argparse.ArgumentParser(prog="tests/peers/database_outage", description=__doc__)
     parser.add_argument("--binary", type=Path, default=ROOT / "target/release/robot-detection")
     parser.add_argument("--seconds", type=int, default=60, help="the database is away that long")
     parser.add_argument("--freeze", action="store_true", help="it hangs in place of being stopped")
