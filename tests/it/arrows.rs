@@ -48,8 +48,9 @@ const ROOMS: &[(&str, &[(&str, &[&str])])] = &[
         "crates/site-robot",
         &[
             ("document", &[]),
-            ("filter", &["document"]),
-            ("site_robot", &["filter", "document"]),
+            ("spelling", &[]),
+            ("filter", &["document", "spelling"]),
+            ("site_robot", &["filter", "document", "spelling"]),
             ("heaven", &[]),
         ],
     ),

@@ -2,9 +2,11 @@
 //!
 //! The robot ([`site_robot`]) crawls a site, reads what it gets ([`document`]), asks the
 //! filters ([`filter`]) what may be taken and described, and leaves descriptions in the
-//! database, of which [`heaven`] makes pages that search engines can index.
+//! database, of which [`heaven`] makes pages that search engines can index. What is misspelled
+//! in settings is told with the nearest right name ([`spelling`]).
 
 pub mod document;
 pub mod filter;
 pub mod heaven;
 pub mod site_robot;
+pub mod spelling;
