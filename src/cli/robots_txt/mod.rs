@@ -6,7 +6,6 @@
 
 mod answer;
 mod args;
-mod base64;
 mod check;
 mod eval;
 mod field;
