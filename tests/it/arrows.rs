@@ -22,7 +22,7 @@ const CRATES: &[(&str, &[&str])] = &[
 /// The rooms of each crate that has several, and those that each may use, all above it.
 ///
 /// Between crates the compiler holds the arrows; inside of them this table does.
-const ROOMS: &[(&str, &[(&str, &[&str])])] = &[
+const ROOMS: &[(&str, &[Room])] = &[
     (
         "crates/layer",
         &[

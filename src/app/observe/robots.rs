@@ -1,6 +1,6 @@
 //! Requests by robot.
 
-use crate::registry::ByRobot;
+use crate::registry::RobotMap;
 
 /// Robots that are counted one by one, at most.
 const MAX_ROBOTS: usize = 200;
@@ -12,13 +12,13 @@ const OTHER_ROBOTS: &str = "other";
 /// Numbers of requests by robot; no request waits for them.
 #[derive(Debug)]
 pub(super) struct RobotCounts<N> {
-    robots: ByRobot<N>,
+    robots: RobotMap<N>,
 }
 
 impl<N: Default> Default for RobotCounts<N> {
     fn default() -> Self {
         Self {
-            robots: ByRobot::new(MAX_ROBOTS),
+            robots: RobotMap::new(MAX_ROBOTS),
         }
     }
 }
@@ -27,7 +27,7 @@ impl<N: Default> RobotCounts<N> {
     /// Creates counts of those who sign, which take no place from listed robots.
     pub(super) fn of_signers() -> Self {
         Self {
-            robots: ByRobot::new(MAX_SIGNERS),
+            robots: RobotMap::new(MAX_SIGNERS),
         }
     }
 

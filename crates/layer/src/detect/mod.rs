@@ -86,7 +86,7 @@ mod verdict;
 mod visitors;
 
 pub use claim::{Claim, Kind, Listed, NAMELESS, SHARED, UNLISTED};
-pub use detector::{BuildError, Detector, Rejected};
+pub use detector::{BuildError, Detector, RejectedPattern};
 pub use duplicates::Duplicates;
 #[cfg(feature = "formats")]
 pub use export::export;

@@ -110,7 +110,7 @@
 mod answers;
 mod body;
 mod builder;
-mod course;
+mod disposition;
 mod future;
 mod header;
 mod identification;
@@ -148,6 +148,6 @@ pub use service::{OWN_PAGE, Reply};
 #[doc(hidden)]
 pub use signature::signed_claim;
 pub use stats::{Front, Stats, WouldStats};
+pub use verdicts::{ClaimedRequest, Settling, Verdicts};
 #[doc(hidden)]
 pub use verdicts::{Client, Pending};
-pub use verdicts::{Settling, Verdicts, Visit};

@@ -13,7 +13,7 @@
 //! | `?` | one character |
 //! | `[abc]`, `[a-z]` | one of these characters; `]` as itself comes first, `-` first or last |
 //! | `[!abc]`, `[^abc]` | one character that is none of these |
-//! | `\*` | the character behind the backslash; in a list `\,` is a comma |
+//! | `\*` | the character after the backslash; in a list `\,` is a comma |
 //! | `%C3%A9` | the bytes that the escapes stand for, so that a copied path is a pattern |
 //! | anything else | itself; upper and lower case are different |
 //!
@@ -78,11 +78,11 @@
 //! sends a User-Agent that many people [share](crate::detect::Kind::Shared) passes likewise,
 //! unless a rule names such visitors; no list does.
 //!
-//! A rule that slows down holds a robot to a pace and decides nothing else: within
-//! the pace, the rules behind it are asked. The first such rule that matches sets
-//! the pace; a rule that lets pass before it spares the robot. Each robot has a
-//! [pace of its own](Brake). A page that passes is the same for all, so it gets no
-//! `Vary` on account of a pace.
+//! A rule that slows down sets a rate limit and decides nothing else: within the limit,
+//! the rules after it are asked. The first such rule that matches sets the limit; a rule
+//! before it that lets the robot pass exempts it. Each robot has a
+//! [limit of its own](RateLimiter). A page that passes is the same for all, so a rate
+//! limit adds no `Vary`.
 //!
 //! # Verdicts
 //!
@@ -107,7 +107,7 @@
 //! Whatever the setting, an impostor gains nothing by the name that it took. It is none
 //! of `allow_robots`, to robots.txt neither. A rule that lets pass and has conditions on the
 //! robot, but not on verdicts, is not about it; one that lets every robot pass is, and so
-//! is one that names the verdict. It has a pace of its own under each `Slow` rule and each
+//! is one that names the verdict. It has a rate limit of its own under each `Slow` rule and each
 //! `Crawl-delay`, so that it cannot use up that of the robot.
 //!
 //! A proof may take its time, and until then the verdict is pending: the first request of
@@ -144,7 +144,7 @@
 //! ([`RefusedRobots`]) are refused whatever the file calls them, if it can at all. An unlisted robot is looked for by the names of the
 //! file in its User-Agent. A robot that the file does not name has the rules of `*`.
 //!
-//! `Crawl-delay` is held against a robot, not an address: a fleet shares one pace, on
+//! `Crawl-delay` is held against a robot, not an address: a fleet shares one limit, on
 //! all hosts that share a file; an unlisted robot by its name, in which no number counts,
 //! and by its network (/24 of IPv4, /48 of IPv6). Two requests at once after a pause are no violation;
 //! delays beyond a day count as a day. What is redirected, exempt or disallowed does
@@ -189,26 +189,26 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod brake;
 mod bucket;
+mod buckets;
 mod builder;
 mod condition;
 mod decision;
 mod enforce;
 mod error;
-mod explained;
 mod glob;
 mod heaven;
 mod host;
 mod judge;
 mod judgement;
 mod named_pages;
-mod paces;
 mod path;
+mod rate_limiter;
 mod reach;
 mod redirect;
 mod refuse;
 mod refused_robots;
+mod request_explanation;
 mod robots_files;
 mod rule;
 mod rule_builder;
@@ -222,22 +222,22 @@ mod visitor;
 mod wait;
 mod when;
 
-pub use brake::Brake;
 pub use builder::PolicyBuilder;
 pub use decision::{Decision, PassReason, Policy, Request};
 pub use enforce::{
-    Answer, Breach, Broken, Enforce, Enforcement, Enforcer, Finding, Outcome, Refusal, RobotCount,
-    Violation, Violations, Visit,
+    Answer, Breach, Broken, CountedBreach, Enforce, Enforcement, Enforcer, Finding, Refusal,
+    RobotCount, RobotRequest, Violation, Violations,
 };
 pub use error::PolicyError;
-pub use explained::Explained;
 pub use judgement::Judgement;
 #[doc(hidden)]
 pub use path::with_normal_path;
+pub use rate_limiter::RateLimiter;
 pub use redirect::Redirect;
 pub use refuse::Refuse;
 pub use refused_robots::{RefusedFor, RefusedRobots};
-pub use robots_files::{ByHost, HostName, LoadedRobotsFiles, RobotsFiles, SharedRobotsFiles};
+pub use request_explanation::RequestExplanation;
+pub use robots_files::{HostMap, HostName, LoadedRobotsFiles, RobotsFiles, SharedRobotsFiles};
 pub use rule::{Action, Rule};
 pub use rule_builder::RuleBuilder;
 pub use shared::SharedPolicy;

@@ -30,7 +30,7 @@ impl Policy {
                 let mismatch = rule.mismatch(&asked, visitor);
                 if rule.wait.is_some() && matches!(mismatch, None | Some(Mismatch::Verdict)) {
                     wait = wait.max(rule.wait);
-                } else if mismatch.is_none() && rule.brake().is_none() {
+                } else if mismatch.is_none() && rule.rate_limiter().is_none() {
                     break;
                 }
             }

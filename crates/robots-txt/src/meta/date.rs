@@ -240,7 +240,7 @@ impl<'t> Scan<'t> {
         (hour <= 23 && minute <= 59).then_some(sign * (hour * 3600 + minute * 60))
     }
 
-    /// Skips a weekday and what stands behind it.
+    /// Skips a weekday and the punctuation after it.
     fn weekday(&mut self) {
         let letters = self.count(u8::is_ascii_alphabetic);
         let Some((word, rest)) = self.rest.split_at_checked(letters) else {

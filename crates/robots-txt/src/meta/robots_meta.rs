@@ -52,7 +52,7 @@ pub struct Statement {
     /// What it says.
     pub directive: Directive,
     /// In what it stood.
-    pub place: Place,
+    pub source: DirectiveSource,
     /// Name of the tag, or token of the header, as written; empty: a header without a token.
     pub token: String,
     /// The item of the list as written.
@@ -61,7 +61,7 @@ pub struct Statement {
 
 /// Where a directive may stand.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Place {
+pub enum DirectiveSource {
     /// A META tag of the page.
     Tag,
     /// An `X-Robots-Tag` header of the response.
@@ -84,18 +84,23 @@ impl RobotsMeta {
     /// `robots` speaks to everybody, another name to the robot of that name;
     /// blanks around a name do not count.
     pub fn add_tag(&mut self, name: &str, content: &str) {
-        self.add(name, name, Place::Tag, Items::of_tag(content));
+        self.add(name, name, DirectiveSource::Tag, Items::of_tag(content));
     }
 
     /// Adds the value of an `X-Robots-Tag` header.
     ///
-    /// `token:` scopes the rules behind it to a robot until another token
+    /// `token:` scopes the rules after it to a robot until another token
     /// comes; `robots:` and `*:` are for everybody. Bytes that are not UTF-8
-    /// make an item unknown; what is behind 64 KiB is not read.
+    /// make an item unknown; what exceeds 64 KiB is not read.
     pub fn add_header(&mut self, value: &[u8]) {
         let value = value.get(..MAX_HEADER_BYTES).unwrap_or(value);
         let value = String::from_utf8_lossy(value);
-        self.add("robots", "", Place::Header, Items::of_header(&value));
+        self.add(
+            "robots",
+            "",
+            DirectiveSource::Header,
+            Items::of_header(&value),
+        );
     }
 
     /// Adds each header whose name is `X-Robots-Tag`, in upper or lower case.
@@ -145,7 +150,7 @@ impl RobotsMeta {
         self.everybody.iter().chain(self.robots.values().flatten())
     }
 
-    fn add(&mut self, robot: &str, token: &str, place: Place, items: Items<'_>) {
+    fn add(&mut self, robot: &str, token: &str, source: DirectiveSource, items: Items<'_>) {
         let (mut robot, mut token) = (key(robot), trim(token));
         for item in items {
             let directives = match item.kind {
@@ -159,7 +164,7 @@ impl RobotsMeta {
             for directive in directives.into_iter().flatten() {
                 let statement = Statement {
                     directive,
-                    place,
+                    source,
                     token: token.to_owned(),
                     text: item.text.to_owned(),
                 };
@@ -202,10 +207,12 @@ impl<'m> MetaAnswer<'m> {
 impl std::fmt::Display for Statement {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let token = self.token.escape_debug();
-        match self.place {
-            Place::Tag => write!(f, "tag {token}: {:?}", self.text),
-            Place::Header if self.token.is_empty() => write!(f, "X-Robots-Tag: {:?}", self.text),
-            Place::Header => write!(f, "X-Robots-Tag for {token}: {:?}", self.text),
+        match self.source {
+            DirectiveSource::Tag => write!(f, "tag {token}: {:?}", self.text),
+            DirectiveSource::Header if self.token.is_empty() => {
+                write!(f, "X-Robots-Tag: {:?}", self.text)
+            }
+            DirectiveSource::Header => write!(f, "X-Robots-Tag for {token}: {:?}", self.text),
         }
     }
 }
