@@ -10,7 +10,6 @@ mod check;
 mod eval;
 mod field;
 mod input;
-mod kept;
 mod lines;
 mod lint;
 mod meta;

@@ -47,7 +47,6 @@ mod foreign;
 mod items;
 #[cfg(feature = "html")]
 mod page;
-mod robot_names;
 mod robots_meta;
 #[cfg(feature = "html")]
 mod tags;
