@@ -297,7 +297,7 @@ impl Head {
     }
 }
 
-/// Asks whom nobody could verify to sign what it asks for again.
+/// Asks an unverifiable robot to sign its request and send it again.
 fn ask_for_signature<R>(shared: &Shared, verdict: Verdict, response: &mut Response<R>) {
     if let Some(value) = &shared.accept_signature
         && verdict != Verdict::Verified

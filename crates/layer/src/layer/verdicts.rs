@@ -1,4 +1,4 @@
-//! Who is asked for the verdict on a robot's claim.
+//! Where verdicts on robots' claims come from.
 
 use std::time::Duration;
 use std::{fmt, net::IpAddr, pin::Pin, sync::Arc};
@@ -118,7 +118,7 @@ pub struct Pending {
 /// Way to find the address of a client.
 type FindClient = dyn Fn(&Extensions) -> Option<IpAddr> + Send + Sync;
 
-/// Whom a layer asks for verdicts; by default nobody.
+/// Source of verdicts of a layer; by default there is none.
 #[derive(Clone, Default)]
 pub(super) struct VerdictSource {
     verdicts: Option<Arc<dyn Verdicts>>,
@@ -145,9 +145,8 @@ impl VerdictSource {
 
     /// Returns what is known of a claim now; `None` where nobody proves claims.
     ///
-    /// The address of the client is that which its request carries.
-    ///
-    /// A signed claim is named here.
+    /// The address of the client is the one in its request. A signed claim gets its
+    /// signer here.
     pub(super) fn verdict<B>(
         &self,
         request: &Request<B>,

@@ -128,8 +128,8 @@ impl Default for ClientBucket {
     }
 }
 
-/// Takes a token of each bucket, or none where one of them is empty; that which is
-/// so the longest tells for how long.
+/// Takes a token from each bucket, or from none where one of them is empty; the longest
+/// wait counts.
 fn take_all<'t>(
     buckets: impl IntoIterator<Item = &'t mut ClientBucket>,
     now_ms: i64,
