@@ -21,14 +21,14 @@ use std::{
 };
 
 use axum::{
-    Extension, Router,
+    Router,
     extract::{Path, Request, State},
     http::{HeaderMap, StatusCode, header},
     middleware::{self, Next},
     response::{Html, IntoResponse, Redirect, Response},
     routing::get,
 };
-use robot_detection::{app::RobotDetection, layer::Identification};
+use robot_detection::{Identification, RobotDetection};
 use tokio::net::TcpListener;
 
 /// What the members' pages and heaven are both made from.
@@ -148,9 +148,9 @@ async fn report(Path(slug): Path<String>) -> Response {
 }
 
 /// The way into heaven: it greets the robot that the layer has identified.
-async fn heaven(robot: Option<Extension<Identification>>) -> Html<String> {
+async fn heaven(robot: Option<Identification>) -> Html<String> {
     let greeting = match robot {
-        Some(Extension(found)) => format!("<p>Welcome, {}.</p>", escape(found.id())),
+        Some(found) => format!("<p>Welcome, {}.</p>", escape(found.id())),
         None => String::new(),
     };
     page(

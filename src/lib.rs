@@ -9,6 +9,8 @@
 //! With `default-features = false, features = ["layer"]` only the layer and
 //! the detector are built.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[cfg(feature = "access-log")]
 pub mod access_log;
 #[cfg(feature = "admin")]
@@ -16,22 +18,48 @@ pub mod admin;
 #[cfg(feature = "admin")]
 pub mod app;
 #[cfg(feature = "server")]
+#[doc(hidden)]
 pub mod cli;
 #[cfg(feature = "server")]
+#[doc(hidden)]
 pub mod config;
 #[cfg(feature = "server")]
+mod observe;
+#[cfg(feature = "admin")]
+pub mod robots_file;
+#[cfg(feature = "server")]
+#[doc(hidden)]
 pub mod telemetry;
 
 #[cfg(feature = "proxy")]
+#[doc(no_inline)]
 pub use robot_detection_http::{listen, proxy};
+#[doc(no_inline)]
 pub use robot_detection_layer::{clock, detect, layer, policy, registry};
+#[doc(no_inline)]
 pub use robot_detection_robots_txt as robots_txt;
 #[cfg(feature = "site-robot")]
+#[doc(no_inline)]
 pub use robot_detection_site_robot::{document, filter, heaven, site_robot};
 #[cfg(feature = "store")]
+#[doc(no_inline)]
 pub use robot_detection_store::{description, fetch, refresh, store, verify};
 
-/// The README's code, run as a test.
+#[cfg(feature = "admin")]
+#[doc(inline)]
+pub use app::RobotDetection;
+#[doc(inline)]
+pub use robot_detection_layer::layer::{Identification, RobotDetectionLayer};
+#[doc(inline)]
+pub use robot_detection_robots_txt::{Dialect, RobotsTxt};
+
+/// The code of README and book, run as tests.
 #[cfg(all(doctest, feature = "server"))]
-#[doc = include_str!("../README.md")]
-struct Readme;
+mod documents {
+    #[doc = include_str!("../README.md")]
+    struct Readme;
+    #[doc = include_str!("../docs/src/layer.md")]
+    struct Layer;
+    #[doc = include_str!("../docs/src/robots-txt.md")]
+    struct RobotsTxtTools;
+}

@@ -1,38 +1,3 @@
-//! Published address ranges, of every shape, with and without a selection.
-//!
-//! `cargo +nightly fuzz run address_ranges fuzz/corpus`.
-
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use robot_detection::verify::PublishedRanges;
-
-fuzz_target!(|bytes: &[u8]| {
-    for url in [
-        "https://robots.example/ips.json",
-        "https://robots.example/ips.json#hooks",
-        "https://robots.example/ips.json#service=CHECKS",
-    ] {
-        match PublishedRanges::parse(url, bytes) {
-            Err(error) => assert!(error.to_string().chars().count() < 500, "{error}"),
-            Ok(published) => check(&published),
-        }
-    }
-});
-
-fn check(published: &PublishedRanges) {
-    assert!(!published.set.is_empty());
-    let mut lines = String::new();
-    for prefix in published.set.iter() {
-        assert_eq!(prefix, prefix.trunc());
-        assert!(prefix.prefix_len() >= 8, "{prefix}");
-        assert!(published.set.contains(prefix.network()));
-        assert_eq!(published.set.find(prefix.broadcast()), Some(prefix));
-        lines.push_str(&format!("{prefix}\n"));
-    }
-    for private in ["10.0.0.1", "127.0.0.1", "::1", "fe80::1", "224.0.0.1"] {
-        assert!(!published.set.contains(private.parse().expect("an address")));
-    }
-    let again = PublishedRanges::parse("https://robots.example/", lines.as_bytes());
-    assert_eq!(again.expect("what was written is read").set, published.set);
-}
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| robot_detection_fuzz::address_ranges::run(bytes));

@@ -1,18 +1,3 @@
-//! Several HTTP/1.1 requests at once: read as by the letter, or refused.
-//!
-//! `cargo +nightly fuzz run pipelines fuzz/corpus/pipelines fuzz/seeds/pipelines --
-//! -dict=fuzz/pipelines.dict`: the first two bytes say where the others are parted.
-
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-
-#[path = "../../tests/it/support/pipelined.rs"]
-mod pipelined;
-
-fuzz_target!(|bytes: &[u8]| {
-    let [one, two, input @ ..] = bytes else {
-        return;
-    };
-    pipelined::check(input, [usize::from(*one), usize::from(*two)]);
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| robot_detection_fuzz::pipelines::run(bytes));

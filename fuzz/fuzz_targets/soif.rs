@@ -1,34 +1,3 @@
-//! SOIF objects and lines of JSON, on the same bytes.
-//!
-//! `cargo +nightly fuzz run soif fuzz/corpus`: what is found new goes to the
-//! directory.
-
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use robot_detection::description::{
-    JsonLinesReader, ResourceDescription, SoifReader, write_json_line, write_soif,
-};
-
-fuzz_target!(|bytes: &[u8]| {
-    let objects = SoifReader::new(bytes).flatten();
-    let lines = JsonLinesReader::new(bytes).flatten();
-    for description in objects.chain(lines) {
-        // A URL of SOIF ends with its line, and blanks around it do not count.
-        let is_plain = |c: char| !c.is_ascii_control() && !c.is_whitespace();
-        let url = description.url();
-        if url.is_empty() || url.len() > 8_000 || !url.chars().all(is_plain) {
-            continue;
-        }
-        let mut soif = Vec::new();
-        write_soif(&description, &mut soif).expect("memory takes everything");
-        let again: Vec<ResourceDescription> = SoifReader::new(&soif[..]).flatten().collect();
-        assert_eq!(again, [description.clone()]);
-        if description.value("url").is_none() {
-            let mut lines = Vec::new();
-            write_json_line(&description, &mut lines).expect("memory takes everything");
-            let again: Vec<ResourceDescription> = JsonLinesReader::new(&lines[..]).flatten().collect();
-            assert_eq!(again, [description]);
-        }
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| robot_detection_fuzz::soif::run(bytes));

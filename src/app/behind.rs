@@ -18,15 +18,14 @@ use tokio_util::task::{AbortOnDropHandle, TaskTracker, task_tracker::TaskTracker
 use tower::ServiceExt as _;
 
 use crate::listen::{Arrival, BodyGuard};
+use crate::observe::Observer;
 use crate::proxy::Forwarded;
 use crate::verify::Signer;
 
 use super::{
     answerers::{Answerer, Answerers},
     body::FrontBody,
-    demo,
-    observe::Observer,
-    operations, pages,
+    demo, operations, pages,
     table::is_below,
     target::Target,
 };

@@ -13,9 +13,8 @@ use hyper::body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
+use crate::observe::{FromUpstream, ObservedBody};
 use crate::proxy::ProxyBody;
-
-use super::observe::{FromUpstream, ObservedBody};
 
 /// Body of a response of the server.
 pub(super) type FrontBody = ObservedBody<Source>;

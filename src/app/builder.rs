@@ -15,6 +15,7 @@ use crate::detect::{Detector, SharedDetector};
 use crate::fetch::{FetchError, FetchLimits, Fetcher};
 use crate::policy::{Enforce, Enforcement, Policy, PolicyBuilder, PolicyError};
 use crate::refresh::{Refresher, SourceSpec};
+use crate::robots_file::{LIMITS, START_WAIT};
 use crate::store::{Store, StoreError};
 
 #[cfg(feature = "server")]
@@ -22,7 +23,7 @@ use super::site_robot::{Orders, Schedules};
 use super::{
     RobotDetection, RobotsTxtPlan, Site,
     handle::Inner,
-    own_robot, robots_txt,
+    own_robot,
     site::{Common, DEFAULT_SITE, Detection},
     verification::{Proving, Verification, client},
 };
@@ -37,7 +38,7 @@ const WEB_ROBOTS_DB: &str = "http://www.robotstxt.org/db/all.txt";
 /// # Example
 ///
 /// ```
-/// use robot_detection::app::RobotDetection;
+/// use robot_detection::RobotDetection;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -237,7 +238,7 @@ impl RobotDetectionBuilder {
     /// ```
     /// use std::net::IpAddr;
     ///
-    /// use robot_detection::app::RobotDetection;
+    /// use robot_detection::RobotDetection;
     ///
     /// /// What a layer outside of ours makes of `X-Forwarded-For`.
     /// #[derive(Clone)]
@@ -322,10 +323,7 @@ impl RobotDetectionBuilder {
         if let Err(error) = robots.refresher().prepare(bundled).await {
             warn!(%error, "the database does not answer, the bundled registry serves until it does");
         }
-        robots
-            .served_robots_txt()
-            .prepare(robots_txt::START_WAIT)
-            .await;
+        robots.served_robots_txt().prepare(START_WAIT).await;
         robots.start_jobs();
         robots.load_own_robot().await;
         Ok(robots)
@@ -372,7 +370,7 @@ impl RobotDetectionBuilder {
         )?;
         let common = Common {
             detector,
-            fetcher: Fetcher::new(robots_txt::LIMITS)?,
+            fetcher: Fetcher::new(LIMITS)?,
             clock: self.clock,
             own_robot: own_robot::unknown(),
             proving,

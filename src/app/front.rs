@@ -18,11 +18,11 @@ use tokio::time::timeout;
 use crate::detect::Verdict;
 use crate::layer::{self, OWN_PAGE, Outcome, Passing, Pending, Reply};
 use crate::listen::{Answer, Arrival, HttpService, ReadyHead};
+use crate::observe::{Observation, ObserveFuture, SiteObserver};
 
 use super::{
     behind::{BehindFuture, Rooms},
     body::FrontBody,
-    observe::{Observation, ObserveFuture, SiteObserver},
     pages,
     serving::{Served, Serving},
     table::{Found, host},

@@ -228,7 +228,7 @@ impl RobotDetection {
     ///
     /// ```
     /// use axum::{Router, extract::Extension, routing::get};
-    /// use robot_detection::app::RobotDetection;
+    /// use robot_detection::RobotDetection;
     ///
     /// #[derive(Clone)]
     /// struct Member(&'static str);

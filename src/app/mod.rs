@@ -3,7 +3,7 @@
 //! # Example
 //!
 //! ```no_run
-//! use robot_detection::app::RobotDetection;
+//! use robot_detection::RobotDetection;
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let robots = RobotDetection::builder()
@@ -51,8 +51,6 @@ mod listeners;
 #[cfg(feature = "server")]
 mod made_pages;
 #[cfg(feature = "server")]
-mod observe;
-#[cfg(feature = "server")]
 mod operations;
 mod own_robot;
 #[cfg(feature = "server")]
@@ -61,6 +59,7 @@ mod pages;
 mod plan;
 #[cfg(feature = "server")]
 mod reload;
+#[cfg(feature = "server")]
 mod robots_txt;
 #[cfg(feature = "server")]
 mod rules;
@@ -81,6 +80,9 @@ mod target;
 mod upstream;
 mod verification;
 
+pub use crate::robots_file::{
+    RobotsTxtContent, RobotsTxtPlan, RobotsTxtRules, ServedRobotsTxt, WrongRule,
+};
 #[cfg(feature = "server")]
 pub(crate) use answerers::SiteAnswers;
 #[cfg(feature = "server")]
@@ -90,14 +92,11 @@ pub use builder::{BuildError, RobotDetectionBuilder};
 pub use enforcement::enforcement;
 pub use handle::RobotDetection;
 #[cfg(feature = "server")]
-pub(crate) use observe::Observer;
-#[cfg(feature = "server")]
 pub use plan::SiteIndex;
 #[cfg(feature = "server")]
 pub use reload::{Reloaded, reload};
 #[cfg(feature = "server")]
 pub(crate) use robots_txt::robots_txt_of_settings;
-pub use robots_txt::{RobotsTxtContent, RobotsTxtPlan, RobotsTxtRules, ServedRobotsTxt, WrongRule};
 #[cfg(feature = "server")]
 pub use robots_txt::{robots_txt, robots_txt_in_force};
 #[cfg(feature = "server")]

@@ -18,11 +18,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::admin::rfc3339;
 use crate::listen::ClientAddr;
+use crate::observe::Observer;
 
-use super::{
-    RobotDetection, Site, exposition::exposition, listener_metrics::ListenerMetrics,
-    observe::Observer,
-};
+use super::{RobotDetection, Site, exposition::exposition, listener_metrics::ListenerMetrics};
 
 /// Paths of operations.
 pub(super) const PATHS: [&str; 3] = ["/healthz", "/readyz", "/metrics"];

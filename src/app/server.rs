@@ -19,6 +19,7 @@ use crate::listen::{
     ADMIN_CLIENTS, CertificateState, ClientPlaces, ClientRoom, ListenAddr, ListenSettings,
     Listener, OpenFileLimit, Tls, Workers,
 };
+use crate::observe::{ObserveSettings, Observer};
 use crate::proxy::ProxyError;
 
 use super::{
@@ -29,7 +30,6 @@ use super::{
     listener_metrics::ListenerMetrics,
     listeners::{listen, listeners},
     made_pages::MadePages,
-    observe::{ObserveSettings, Observer},
     operations,
     plan::{Plan, check_path},
     serving::Serving,

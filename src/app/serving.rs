@@ -15,6 +15,7 @@ use crate::admin::{AdminSite, SiteCounts, UpstreamRow};
 use crate::detect::Verdict;
 use crate::layer::{Client, Pending, Reply, RobotDetectionService, Stats};
 use crate::listen::Arrival;
+use crate::observe::SiteObserver;
 use crate::policy::Enforcer;
 use crate::proxy::ServerState;
 
@@ -24,7 +25,6 @@ use super::{
     behind::{Behind, BehindFuture, Parts, Rooms},
     body::FrontBody,
     made_pages::MadePages,
-    observe::SiteObserver,
     pages::Heaven,
     plan::{About, Plan, SitePlan},
     server::IDENTIFICATION_HEADER,

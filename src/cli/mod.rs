@@ -36,4 +36,4 @@ mod verify;
 
 use args::{Cli, Command};
 
-pub use run::main;
+pub use run::{command, main};

@@ -14,8 +14,9 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 use crate::admin::ReloadOutcome;
-use crate::app::{self, Observer, RobotDetection};
+use crate::app::{self, RobotDetection};
 use crate::listen::{ServiceState, tell_service_manager};
+use crate::observe::Observer;
 
 use super::{Cli, args::ServeArgs, context, serve};
 

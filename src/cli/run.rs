@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, Parser as _};
 
 use crate::app::BuildError;
 use crate::config::ConfigErrors;
@@ -34,6 +34,12 @@ pub fn main() -> ExitCode {
             }
         }
     }
+}
+
+/// Returns the command line's parser, for manuals and for tests of documents.
+#[must_use]
+pub fn command() -> clap::Command {
+    Cli::command()
 }
 
 fn run(cli: &Cli) -> anyhow::Result<ExitCode> {

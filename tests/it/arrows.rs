@@ -19,6 +19,9 @@ const CRATES: &[(&str, &[&str])] = &[
     ("site-robot", &["layer", "robots-txt", "store"]),
 ];
 
+/// A room's name and the rooms that it may use.
+type Room = (&'static str, &'static [&'static str]);
+
 /// The rooms of each crate that has several, and those that each may use, all above it.
 ///
 /// Between crates the compiler holds the arrows; inside of them this table does.
@@ -61,6 +64,32 @@ const ROOMS: &[(&str, &[Room])] = &[
             ("telemetry", &[]),
             ("access_log", &[]),
             (
+                "observe",
+                &[
+                    "access_log",
+                    "clock",
+                    "config",
+                    "detect",
+                    "fetch",
+                    "layer",
+                    "listen",
+                    "policy",
+                    "registry",
+                    "telemetry",
+                ],
+            ),
+            (
+                "robots_file",
+                &[
+                    "clock",
+                    "detect",
+                    "fetch",
+                    "policy",
+                    "registry",
+                    "robots_txt",
+                ],
+            ),
+            (
                 "admin",
                 &[
                     "clock",
@@ -83,9 +112,6 @@ const ROOMS: &[(&str, &[Room])] = &[
 
 /// Those that put the rooms together.
 const EVERYTHING: &[&str] = &["app", "cli", "main", "lib"];
-
-/// A room's name and the rooms that it may use.
-type Room = (&'static str, &'static [&'static str]);
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

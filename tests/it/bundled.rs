@@ -83,7 +83,7 @@ const ODD_TOKENS: &[&str] = &[
 const BEGIN: &str = "<!-- counts:begin -->\n";
 const END: &str = "<!-- counts:end -->";
 
-/// Robots of which the table of the README tells as examples, those best known.
+/// Robots of which the table of the book tells as examples, those best known.
 const EXAMPLES: &[(Purpose, &str)] = &[
     (
         Purpose::Search,
@@ -359,7 +359,7 @@ fn every_robot_alone_is_recognised_as_itself_and_none_is_a_browser() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Makes the table of the README.
+/// Makes the table of the book.
 fn table(robots: &[Robot]) -> String {
     let mut counts = BTreeMap::new();
     for robot in robots {
@@ -376,16 +376,27 @@ fn table(robots: &[Robot]) -> String {
 }
 
 #[test]
-fn the_table_in_the_readme_counts_the_robots_of_each_purpose() {
-    let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    let (_, rest) = readme.split_once(BEGIN).unwrap();
+fn the_table_in_the_book_counts_the_robots_of_each_purpose() {
+    let page = fs::read_to_string(root().join("docs/src/recognition.md")).unwrap();
+    let (_, rest) = page.split_once(BEGIN).unwrap();
     let (shown, _) = rest.split_once(END).unwrap();
     let right = table(&bundled().robots);
-    assert!(shown == right, "README.md should say:\n\n{right}");
+    assert!(
+        shown == right,
+        "docs/src/recognition.md should say:\n\n{right}"
+    );
 }
 
 #[test]
-fn the_examples_in_the_readme_are_robots_of_their_purpose() {
+fn the_readme_says_how_many_robots_come_with_the_program() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let robots = bundled().robots.len();
+    let right = format!("{},{:03} robots come", robots / 1_000, robots % 1_000);
+    assert!(readme.contains(&right), "README.md should say: {right}");
+}
+
+#[test]
+fn the_examples_in_the_book_are_robots_of_their_purpose() {
     let robots = bundled().robots;
     for (purpose, examples) in EXAMPLES {
         for name in examples.split(", ") {

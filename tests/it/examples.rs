@@ -95,6 +95,8 @@ fn program(name: &str) -> PathBuf {
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .args(["build", "--quiet", "--examples"])
             .args(is_release.then_some("--release"))
+            // As this test was built: else everything is built once more.
+            .args(cfg!(feature = "acme").then_some("--features=acme"))
             .arg("--target-dir")
             .arg(profile.parent().unwrap())
             .status();
@@ -107,6 +109,23 @@ fn has_line(response: &str, line: &str) -> bool {
     response
         .lines()
         .any(|found| found.eq_ignore_ascii_case(line))
+}
+
+#[test]
+fn the_layer_alone_redirects_and_names_robots() {
+    let example = Example::start("axum_layer");
+    let robot = example.get("/members-only-stuff/", GOOGLEBOT);
+    assert!(robot.starts_with("HTTP/1.1 302 "), "{robot}");
+    assert!(has_line(&robot, "location: /robot-heaven/"), "{robot}");
+    let heaven = example.get("/robot-heaven/", GOOGLEBOT);
+    assert!(heaven.ends_with("Welcome, googlebot.\n"), "{heaven}");
+    let member = example.get("/members-only-stuff/", FIREFOX);
+    assert!(member.ends_with("For members.\n"), "{member}");
+    let person = example.get("/robot-heaven/", FIREFOX);
+    assert!(
+        person.ends_with("Robots find here what members read.\n"),
+        "{person}"
+    );
 }
 
 #[test]

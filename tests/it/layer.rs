@@ -21,7 +21,7 @@ use std::{
 };
 
 use axum::{
-    Extension, Router,
+    Router,
     body::Body,
     extract::State,
     http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, header},
@@ -144,8 +144,8 @@ fn layer(change: impl FnOnce(PolicyBuilder) -> PolicyBuilder) -> RobotDetectionL
 }
 
 /// Says who it takes the visitor for, by extension and by header.
-async fn who(robot: Option<Extension<Identification>>, headers: HeaderMap) -> String {
-    let robot = robot.map_or_else(|| "nobody".to_owned(), |Extension(it)| it.id().to_owned());
+async fn who(robot: Option<Identification>, headers: HeaderMap) -> String {
+    let robot = robot.map_or_else(|| "nobody".to_owned(), |it| it.id().to_owned());
     let told: Vec<_> = headers
         .iter()
         .filter(|(name, _)| name.as_str().contains("detection"))
@@ -154,14 +154,33 @@ async fn who(robot: Option<Extension<Identification>>, headers: HeaderMap) -> St
     format!("{robot} {}", told.join(" "))
 }
 
+/// Greets robots; others do not get here.
+async fn for_robots(robot: Identification) -> String {
+    format!("welcome, {}", robot.id())
+}
+
 fn site(layer: RobotDetectionLayer) -> Router {
     Router::new()
         .route("/", any(who))
         .route("/robot-heaven/", get(async || "static heaven"))
         .route("/robot-heaven/{page}", get(who))
         .route("/robots.txt", get(async || "User-agent: *\n"))
+        .route("/for-robots", get(for_robots))
         .fallback(any(who))
         .layer(layer)
+}
+
+#[tokio::test]
+async fn a_handler_for_robots_refuses_people() {
+    let addr = serve(site(layer(|policy| policy))).await;
+    let robot = visit(addr, "GET", "/for-robots", GOOGLEBOT).await;
+    assert_eq!(
+        (robot.status, &*robot.body),
+        (200, &b"welcome, googlebot"[..])
+    );
+    let person = visit(addr, "GET", "/for-robots", FIREFOX).await;
+    assert_eq!(person.status, 403);
+    assert_eq!(person.body, b"this page is for robots\n");
 }
 
 #[tokio::test]

@@ -6,6 +6,8 @@
 //!
 //! Applications get all of it from the crate `robot-detection`.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 pub mod clock;
 pub mod detect;
 pub mod layer;

@@ -36,6 +36,8 @@
 //! assert!(file.for_robot("OtherBot").check("/private/a").allowed());
 //! ```
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod access;
 mod builder;
 mod cache;

@@ -5,6 +5,8 @@
 //! database, of which [`heaven`] makes pages that search engines can index. What is misspelled
 //! in settings is told with the nearest right name ([`spelling`]).
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 pub mod document;
 pub mod filter;
 pub mod heaven;

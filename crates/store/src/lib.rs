@@ -4,6 +4,8 @@
 //! [`fetch`] is the one HTTP client, [`refresh`] brings the sources of the registry, and
 //! [`verify`] proves who a robot is by what its operator publishes.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 pub mod description;
 pub mod fetch;
 pub mod refresh;

@@ -1,12 +1,14 @@
 //! README's axum example, as it stands.
 
-use std::net::SocketAddr;
+use std::{io, net::SocketAddr};
 
 use axum::{Router, routing::get};
 use reqwest::{StatusCode, redirect};
-use robot_detection::app::RobotDetection;
-use tokio::net::TcpListener;
+use robot_detection::RobotDetection;
+use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::task::TaskTracker;
+
+use crate::{book::Shown, support::program};
 
 /// Runs these lines, and keeps them as text.
 macro_rules! lines_of_readme {
@@ -38,25 +40,63 @@ fn bare(code: &str) -> String {
     lines.flat_map(str::split_whitespace).collect()
 }
 
+/// The application of the README, running.
+struct Running {
+    robots: RobotDetection,
+    address: SocketAddr,
+    server: JoinHandle<io::Result<()>>,
+}
+
+impl Running {
+    async fn start() -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let robots = RobotDetection::builder()
+            .filter_patterns(["/members-only-stuff/*"])
+            .redirect_url("/robot-heaven/")
+            .database_url("sqlite::memory:")
+            .web_robots_db("")
+            .build()
+            .await
+            .unwrap();
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let site = served(&robots).into_make_service_with_connect_info::<SocketAddr>();
+        let server = TaskTracker::new().spawn(async move { axum::serve(listener, site).await });
+        Self {
+            robots,
+            address,
+            server,
+        }
+    }
+
+    async fn end(self) {
+        self.server.abort();
+        self.robots.shutdown().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_application_answers_as_the_readme_says() {
+    let running = Running::start().await;
+    let test = "the_application_answers_as_the_readme_says";
+    for shown in Shown::of_readme("127.0.0.1:3000", test) {
+        let user_agent = [("User-Agent", &*shown.user_agent)];
+        let answer = program::request(running.address, "GET", &shown.path, &user_agent);
+        shown.compare(&answer);
+        let user_agent = [("User-Agent", program::FIREFOX)];
+        let person = program::request(running.address, "GET", &shown.path, &user_agent);
+        assert_eq!(person.text(), "behind the application's login");
+    }
+    running.end().await;
+}
+
 #[tokio::test]
 async fn the_admin_page_asks_for_the_password() {
     let readme = include_str!("../../../README.md");
     assert!(bare(readme).contains(&bare(LINES)), "{LINES}");
 
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let robots = RobotDetection::builder()
-        .database_url("sqlite::memory:")
-        .web_robots_db("")
-        .build()
-        .await
-        .unwrap();
-    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-    let top = format!(
-        "http://{}/robot-detection/admin",
-        listener.local_addr().unwrap()
-    );
-    let site = served(&robots).into_make_service_with_connect_info::<SocketAddr>();
-    let server = TaskTracker::new().spawn(async move { axum::serve(listener, site).await });
+    let running = Running::start().await;
+    let top = format!("http://{}/robot-detection/admin", running.address);
     let client = reqwest::Client::builder()
         .redirect(redirect::Policy::none())
         .build()
@@ -75,6 +115,5 @@ async fn the_admin_page_asks_for_the_password() {
     for path in ["/api/status", "/api/robots"] {
         assert_eq!(get(path).await.status(), StatusCode::UNAUTHORIZED, "{path}");
     }
-    server.abort();
-    robots.shutdown().await;
+    running.end().await;
 }

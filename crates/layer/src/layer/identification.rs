@@ -10,9 +10,9 @@ use crate::registry::{Pattern, Purpose, Robot};
 ///
 /// It is in the extensions of a robot's request and of one without a User-Agent, never
 /// in that of a person, or of people who share a User-Agent, and
-/// comes from nowhere but the layer: in axum, take
-/// `Option<Extension<Identification>>`. It is a claim, not a proof: see
-/// [`verdict`](Self::verdict).
+/// comes from nowhere but the layer: in axum, take `Option<Identification>` (feature
+/// `axum`), or `Identification` where robots alone are to be served. It is a claim, not a
+/// proof: see [`verdict`](Self::verdict).
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Identification {
     /// A robot of the registry.

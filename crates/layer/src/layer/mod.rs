@@ -112,6 +112,8 @@ mod answers;
 mod body;
 mod builder;
 mod disposition;
+#[cfg(feature = "axum")]
+mod extract;
 mod future;
 mod header;
 mod identification;
@@ -132,6 +134,8 @@ mod stats;
 mod verdicts;
 
 pub use builder::{LayerBuilder, LayerError};
+#[cfg(feature = "axum")]
+pub use extract::NoRobot;
 #[doc(hidden)]
 pub use future::Passing;
 pub use future::ResponseFuture;

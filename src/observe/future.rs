@@ -16,7 +16,7 @@ pin_project! {
     ///
     /// Dropped before that, it says that the client went away.
     #[derive(Debug)]
-    pub(in super::super) struct ObserveFuture<F> {
+    pub(crate) struct ObserveFuture<F> {
         observation: Option<Observation>,
         #[pin]
         inner: F,
@@ -24,7 +24,7 @@ pin_project! {
 }
 
 impl<F> ObserveFuture<F> {
-    pub(in super::super) fn new(inner: F, observation: Observation) -> Self {
+    pub(crate) fn new(inner: F, observation: Observation) -> Self {
         Self {
             observation: Some(observation),
             inner,

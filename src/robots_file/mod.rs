@@ -18,8 +18,6 @@
 //! last good copy stays through failures.
 
 mod answer;
-#[cfg(feature = "server")]
-mod assemble;
 mod file;
 mod made;
 mod plan;
@@ -27,12 +25,10 @@ mod rules;
 mod served;
 mod upstream;
 
-#[cfg(feature = "server")]
-pub(crate) use assemble::robots_txt_of_settings;
-#[cfg(feature = "server")]
-pub use assemble::{robots_txt, robots_txt_in_force};
 pub use plan::{RobotsTxtContent, RobotsTxtPlan};
 pub use rules::{RobotsTxtRules, WrongRule};
-pub(in crate::app) use served::START_WAIT;
+#[cfg(feature = "server")]
+pub(crate) use served::COMMAND_WAIT;
+pub(crate) use served::START_WAIT;
 pub use served::ServedRobotsTxt;
-pub(super) use upstream::LIMITS;
+pub(crate) use upstream::LIMITS;

@@ -4,16 +4,17 @@ use std::{fmt::Display, fs, path::Path, time::UNIX_EPOCH};
 
 use robot_detection_site_robot::spelling::unknown;
 
-use crate::app::rules::purposes;
 use crate::clock::Clock;
 use crate::config::{ConfigErrors, Loaded, RobotsTxtHostSettings, Settings};
 use crate::detect::SharedDetector;
 use crate::fetch::Fetcher;
 use crate::policy::HostName;
 
-use super::{
-    LIMITS, RobotsTxtContent, RobotsTxtPlan, RobotsTxtRules, ServedRobotsTxt, served::COMMAND_WAIT,
+use crate::robots_file::{
+    COMMAND_WAIT, LIMITS, RobotsTxtContent, RobotsTxtPlan, RobotsTxtRules, ServedRobotsTxt,
 };
+
+use super::rules::purposes;
 
 /// Largest file that is served; robots read 500 KiB.
 const MAX_FILE_BYTES: u64 = 1 << 20;

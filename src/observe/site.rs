@@ -8,7 +8,7 @@ use super::{Observation, Observer, SiteMetrics};
 
 /// Observer of the requests of one site.
 #[derive(Clone, Debug)]
-pub(in super::super) struct SiteObserver {
+pub(crate) struct SiteObserver {
     pub(super) shared: Arc<Shared>,
 }
 
@@ -26,7 +26,7 @@ impl SiteObserver {
     }
 
     /// Begins to observe a request, which is counted and logged when its response has ended.
-    pub(in super::super) fn begin(&self, request: &mut Request<Arrival>) -> Observation {
+    pub(crate) fn begin(&self, request: &mut Request<Arrival>) -> Observation {
         Observation::begin(self, request)
     }
 }

@@ -41,10 +41,10 @@ const PATH: &str = "/robots.txt";
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 
 /// How long a start waits for the upstream's file; what has not come by then comes later.
-pub(in crate::app) const START_WAIT: Duration = Duration::from_millis(500);
+pub(crate) const START_WAIT: Duration = Duration::from_millis(500);
 /// How long a command waits for it, which needs the file to answer.
 #[cfg(feature = "server")]
-pub(super) const COMMAND_WAIT: Duration = Duration::from_secs(3);
+pub(crate) const COMMAND_WAIT: Duration = Duration::from_secs(3);
 
 /// What `/robots.txt` is on each host, and what it says there; clones share it.
 #[derive(Clone, Debug)]
@@ -99,7 +99,7 @@ struct Copy {
 }
 
 impl ServedRobotsTxt {
-    pub(in crate::app) fn new(
+    pub(crate) fn new(
         plan: RobotsTxtPlan,
         detector: SharedDetector,
         fetcher: Fetcher,
@@ -135,7 +135,7 @@ impl ServedRobotsTxt {
 
     /// Puts another plan in force with an upstream of its own; what another said is forgotten.
     #[cfg(feature = "server")]
-    pub(in crate::app) fn replace_all(&self, plan: RobotsTxtPlan) {
+    pub(crate) fn replace_all(&self, plan: RobotsTxtPlan) {
         let is_same = plan.upstream == self.inner.plan.load().upstream;
         self.inner.plan.store(Arc::new(plan));
         if !is_same {
@@ -190,7 +190,7 @@ impl ServedRobotsTxt {
     }
 
     /// Returns a router that answers for `/robots.txt`, with 404 what is for the site.
-    pub(in crate::app) fn router(&self) -> Router {
+    pub(crate) fn router(&self) -> Router {
         async fn answer(
             State(served): State<ServedRobotsTxt>,
             request: Request,
@@ -206,7 +206,7 @@ impl ServedRobotsTxt {
     /// Looks at the registry, and fetches what the plan needs of the upstream within the time.
     ///
     /// What has not come by then is for the job to fetch.
-    pub(in crate::app) async fn prepare(&self, within: Duration) {
+    pub(crate) async fn prepare(&self, within: Duration) {
         if self.has_other_robots() {
             self.make();
         }
@@ -214,7 +214,7 @@ impl ServedRobotsTxt {
     }
 
     /// Follows the upstream and the registry until `stop`.
-    pub(in crate::app) async fn run(&self, stop: CancellationToken) {
+    pub(crate) async fn run(&self, stop: CancellationToken) {
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,

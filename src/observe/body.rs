@@ -10,7 +10,7 @@ use pin_project_lite::pin_project;
 use super::observation::Observation;
 
 /// Body that knows whether the upstream was asked for it.
-pub(in super::super) trait FromUpstream {
+pub(crate) trait FromUpstream {
     /// Returns `true` if the upstream was asked, even if what came of it is a page of ours.
     fn is_from_upstream(&self) -> bool;
 }
@@ -20,7 +20,7 @@ pin_project! {
     ///
     /// It has its type before anybody observes it, so that a response is not moved for that.
     #[derive(Debug, Default)]
-    pub(in super::super) struct ObservedBody<B> {
+    pub(crate) struct ObservedBody<B> {
         observation: Option<Observation>,
         #[pin]
         inner: B,

@@ -23,7 +23,7 @@ const CLIENT_CLOSED_REQUEST: u16 = 499;
 
 /// Observation of one request; it is counted and logged when dropped.
 #[derive(Debug)]
-pub(in super::super) struct Observation {
+pub(crate) struct Observation {
     site: SiteObserver,
     #[cfg(feature = "otel")]
     span: Option<RequestSpan>,
@@ -61,15 +61,12 @@ impl Observation {
     }
 
     /// Takes note of what was decided; of a person's request nothing is.
-    pub(in super::super) fn decided(&mut self, outcome: Option<Outcome>) {
+    pub(crate) fn decided(&mut self, outcome: Option<Outcome>) {
         self.outcome = outcome;
     }
 
     /// Takes note of the response, and goes on observing its body.
-    pub(in super::super) fn answered<B: FromUpstream>(
-        mut self,
-        response: &mut Response<ObservedBody<B>>,
-    ) {
+    pub(crate) fn answered<B: FromUpstream>(mut self, response: &mut Response<ObservedBody<B>>) {
         self.status = response.status().as_u16();
         if response.body().is_from_upstream() {
             let metrics = &self.site.shared.observer.inner.metrics;
@@ -79,7 +76,7 @@ impl Observation {
     }
 
     /// Takes note of a response that has no body, and ends.
-    pub(in super::super) fn ended(mut self, status: StatusCode) {
+    pub(crate) fn ended(mut self, status: StatusCode) {
         self.status = status.as_u16();
     }
 

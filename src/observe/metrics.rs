@@ -28,11 +28,10 @@ const MAX_SIGNERS: usize = 201;
 const OTHER_ROBOTS: &str = "other";
 
 /// Words for who asks.
-pub(in super::super) const VISITORS: [&str; 5] =
-    ["person", "listed", "unlisted", "nameless", "shared"];
+pub(crate) const VISITORS: [&str; 5] = ["person", "listed", "unlisted", "nameless", "shared"];
 
 /// Words for what was done; in a dry run, for what would have been.
-pub(in super::super) const DECISIONS: [&str; 9] = [
+pub(crate) const DECISIONS: [&str; 9] = [
     "pass",
     "redirect",
     "serve",
@@ -69,13 +68,13 @@ pub(super) type ByVerdict = [AtomicU64; Verdict::ALL.len()];
 
 /// Metrics of the whole program.
 #[derive(Debug, Default)]
-pub(in super::super) struct Metrics {
+pub(crate) struct Metrics {
     sites: Mutex<BTreeMap<String, Arc<SiteMetrics>>>,
     pub(super) robots: RobotCounts<ByDecision>,
     pub(super) signers: Signers,
-    pub(in super::super) first_byte: Histogram,
-    pub(in super::super) reloads_done: AtomicU64,
-    pub(in super::super) reloads_failed: AtomicU64,
+    pub(crate) first_byte: Histogram,
+    pub(crate) reloads_done: AtomicU64,
+    pub(crate) reloads_failed: AtomicU64,
 }
 
 /// Numbers of the robots that sign, and that no registry lists, by their hosts.
@@ -90,12 +89,12 @@ impl Default for Signers {
 
 /// Metrics of one site.
 #[derive(Debug, Default)]
-pub(in super::super) struct SiteMetrics {
-    pub(in super::super) name: String,
+pub(crate) struct SiteMetrics {
+    pub(crate) name: String,
     /// One number for all that is asked of it, so that a request adds to no more.
     requests: [[ByStatus; DECISIONS.len()]; VISITORS.len()],
     verdicts: RobotCounts<ByVerdict>,
-    pub(in super::super) durations: Histogram,
+    pub(crate) durations: Histogram,
 }
 
 impl Labels {
@@ -148,7 +147,7 @@ impl Default for Labels {
 
 impl Metrics {
     /// Returns robot, decision and number of what was counted.
-    pub(in super::super) fn robots(&self) -> Vec<(String, &'static str, u64)> {
+    pub(crate) fn robots(&self) -> Vec<(String, &'static str, u64)> {
         let read = |numbers: &ByDecision| numbers_by_decision(numbers).collect();
         let mut numbers = self.robots.numbers(read);
         numbers.extend(self.signers.0.numbers(read));
@@ -182,7 +181,7 @@ impl Metrics {
         Arc::clone(site)
     }
 
-    pub(in super::super) fn sites(&self) -> Vec<Arc<SiteMetrics>> {
+    pub(crate) fn sites(&self) -> Vec<Arc<SiteMetrics>> {
         let sites = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
         sites.values().cloned().collect()
     }
@@ -224,7 +223,7 @@ impl SiteMetrics {
     }
 
     /// Returns robot, verdict and number of what was counted.
-    pub(in super::super) fn verdicts(&self) -> Vec<(String, &'static str, u64)> {
+    pub(crate) fn verdicts(&self) -> Vec<(String, &'static str, u64)> {
         self.verdicts.numbers(|numbers| {
             let words = Verdict::ALL.iter().map(|verdict| verdict.as_str());
             let numbers = numbers.iter().map(|number| number.load(Ordering::Relaxed));
@@ -233,9 +232,7 @@ impl SiteMetrics {
     }
 
     /// Returns visitor, decision and number of what was counted.
-    pub(in super::super) fn requests(
-        &self,
-    ) -> impl Iterator<Item = (&'static str, &'static str, u64)> {
+    pub(crate) fn requests(&self) -> impl Iterator<Item = (&'static str, &'static str, u64)> {
         VISITORS
             .into_iter()
             .zip(&self.requests)
@@ -248,7 +245,7 @@ impl SiteMetrics {
     }
 
     /// Returns class and number of the statuses.
-    pub(in super::super) fn statuses(&self) -> impl Iterator<Item = (&'static str, u64)> {
+    pub(crate) fn statuses(&self) -> impl Iterator<Item = (&'static str, u64)> {
         CLASSES.into_iter().enumerate().map(|(class, word)| {
             let all = self.requests.iter().flatten();
             let numbers = all.filter_map(|classes| classes.get(class));

@@ -20,7 +20,7 @@ struct AccessLogSettings {
 
 /// What of requests is written, and where to.
 #[derive(Clone, Debug)]
-pub(in super::super) struct ObserveSettings {
+pub(crate) struct ObserveSettings {
     access_log: Option<AccessLogSettings>,
     /// URL of a collector of traces.
     #[cfg(feature = "otel")]
@@ -51,10 +51,7 @@ pub(super) struct AccessLog {
 }
 
 impl ObserveSettings {
-    pub(in super::super) fn new(
-        loaded: &Loaded,
-        settings: &Settings,
-    ) -> Result<Self, ConfigErrors> {
+    pub(crate) fn new(loaded: &Loaded, settings: &Settings) -> Result<Self, ConfigErrors> {
         if !cfg!(feature = "otel") && !settings.otel_endpoint.is_empty() {
             let reason = "this program is built without traces; build it with --features otel";
             return Err(loaded.wrong("otel.endpoint", reason));
@@ -79,7 +76,7 @@ impl AccessLogSettings {
 
 impl Observer {
     /// Opens the access log and starts traces, if they are to be.
-    pub(in super::super) fn open(settings: &ObserveSettings) -> io::Result<Self> {
+    pub(crate) fn open(settings: &ObserveSettings) -> io::Result<Self> {
         let log = match &settings.access_log {
             Some(AccessLogSettings { path, format }) => Some(AccessLog {
                 writer: LineWriter::open(path).map_err(|error| explain(path, &error))?,
@@ -97,16 +94,16 @@ impl Observer {
     }
 
     /// Returns the observer of a site, whose name becomes a label.
-    pub(in super::super) fn site(&self, name: &str) -> SiteObserver {
+    pub(crate) fn site(&self, name: &str) -> SiteObserver {
         SiteObserver::new(self.clone(), self.inner.metrics.site(name))
     }
 
-    pub(in super::super) fn metrics(&self) -> &Metrics {
+    pub(crate) fn metrics(&self) -> &Metrics {
         &self.inner.metrics
     }
 
     /// Returns how many lines of the access log were lost.
-    pub(in super::super) fn lost_lines(&self) -> u64 {
+    pub(crate) fn lost_lines(&self) -> u64 {
         let log = self.inner.log.as_ref();
         log.map_or(0, |log| log.writer.lost())
     }

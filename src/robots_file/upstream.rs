@@ -23,7 +23,7 @@ const FIRST_RETRY: Duration = Duration::from_secs(5);
 const LAST_RETRY: Duration = Duration::from_mins(5);
 
 /// Limits of one fetch: RFC 9309 §2.5 asks for 500 KiB at least.
-pub(in crate::app) const LIMITS: FetchLimits = FetchLimits {
+pub(crate) const LIMITS: FetchLimits = FetchLimits {
     max_body_bytes: 1 << 20,
     timeout: Duration::from_secs(10),
     max_redirects: 0,

@@ -1,0 +1,27 @@
+//! No bytes make the readers of pages, sitemaps, feeds and URLs panic.
+
+use robot_detection::{
+    document::{Feed, Page, Sitemap, decode, resolve, urls_in_text, without_session},
+    fetch::gunzip,
+};
+
+/// Reads any bytes.
+pub fn run(bytes: &[u8]) {
+    let decoded = decode(bytes, None, Some("jp"));
+    let page = Page::read(&decoded.text);
+    assert!(page.first_text(100).chars().count() <= 100);
+    for block in &page.blocks {
+        assert!(!block.text.is_empty() && !block.text.contains("  "));
+    }
+    let base = "http://h.example/a/b".parse().expect("it is a URL");
+    let links = page.links.iter().map(|link| link.url.as_str());
+    for link in links.chain(urls_in_text(&decoded.text)) {
+        if let Some(url) = resolve(&base, link) {
+            assert_eq!(resolve(&base, url.as_str()).as_ref(), Some(&url));
+            let clean = without_session(&url);
+            assert_eq!(without_session(&clean), clean);
+        }
+    }
+    let _ = (Sitemap::read(&decoded.text), Feed::read(&decoded.text));
+    let _ = gunzip(bytes, 10_000);
+}

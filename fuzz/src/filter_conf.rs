@@ -1,0 +1,50 @@
+//! Files of the site robot: any text is read, and its normal form is one.
+//!
+//! `cargo +nightly fuzz run filter_conf fuzz/corpus tests/data/site_robot`: what is
+//! found new goes to the first directory.
+
+use robot_detection::filter::{
+    ClassificationRules, FilterConf, FilterRules, Filters, Functions, MimeTypes, NoFiles, Note,
+    has_error,
+};
+use robot_detection::site_robot::RobotConfFile;
+
+/// Reads the normal form again: it must be the same, without a repair.
+fn settle(text: &str, normal: impl Fn(&str) -> (String, Vec<Note>)) {
+    let (once, notes) = normal(text);
+    if has_error(&notes) {
+        return;
+    }
+    let (twice, notes) = normal(&once);
+    assert!(notes.is_empty(), "{once:?}: {notes:?}");
+    assert_eq!(once, twice);
+}
+
+/// Reads any bytes.
+pub fn run(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    settle(&text, |text| {
+        let conf = FilterConf::parse(text);
+        let notes = Filters::check(&conf, &Functions::new(), &NoFiles);
+        assert!(
+            notes
+                .iter()
+                .all(|note| note.line > 0 && note.text.len() < 8192)
+        );
+        (conf.to_string(), conf.notes().to_vec())
+    });
+    settle(&text, |text| {
+        let rules = FilterRules::parse(text);
+        (rules.to_string(), rules.notes().to_vec())
+    });
+    settle(&text, |text| {
+        let rules = ClassificationRules::parse(text);
+        (rules.to_string(), rules.notes().to_vec())
+    });
+    let file = RobotConfFile::parse(&text);
+    if !has_error(file.notes()) {
+        let again = RobotConfFile::parse(&file.to_string());
+        assert_eq!(again.conf(), file.conf());
+    }
+    let _ = MimeTypes::parse(&text).of_name(&text);
+}

@@ -1,0 +1,22 @@
+//! What reads bytes from outside, each with what has to hold whatever the bytes are.
+//!
+//! libFuzzer finds inputs (`cargo +nightly fuzz run robots_txt`), and the tests of the
+//! workspace run each function on the kept ones and on so many made of them.
+
+#[path = "../../tests/it/support/pipelined.rs"]
+mod pipelined;
+
+pub mod access_log;
+pub mod address_ranges;
+pub mod document;
+pub mod filter_conf;
+pub mod meta;
+pub mod pipelines;
+pub mod plain_requests;
+pub mod proxy_protocol;
+pub mod registry;
+pub mod request_headers;
+pub mod robots_txt;
+pub mod signatures;
+pub mod soif;
+pub mod upstream_response;

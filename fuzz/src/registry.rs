@@ -1,0 +1,35 @@
+//! Every parser of registries, on the same bytes.
+//!
+//! `cargo +nightly fuzz run registry fuzz/corpus tests/data/registry`: what is
+//! found new goes to the first directory, the second is where to begin.
+
+use std::collections::HashSet;
+
+use robot_detection::registry::{Format, Source, missing_at_the_end, parse, write_flat_file};
+
+/// Reads any bytes.
+pub fn run(bytes: &[u8]) {
+    for &format in Format::ALL {
+        let _ = missing_at_the_end(format, bytes);
+        let source = Source::bundled();
+        let Ok(parsed) = parse(format, bytes, &source) else {
+            continue;
+        };
+        let mut ids = HashSet::new();
+        for robot in &parsed.robots {
+            assert!(ids.insert(&robot.id), "{} twice", robot.id);
+            assert!(
+                robot
+                    .patterns
+                    .iter()
+                    .all(|pattern| !pattern.text.is_empty())
+            );
+        }
+        if format == Format::WebRobotsDb && !parsed.robots.is_empty() {
+            let written = write_flat_file(&parsed.robots);
+            let again =
+                parse(format, written.as_bytes(), &source).expect("what was written is read");
+            assert_eq!(again.robots, parsed.robots, "{written}");
+        }
+    }
+}

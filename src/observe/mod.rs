@@ -1,0 +1,20 @@
+//! What is counted and logged of every request.
+
+mod body;
+mod future;
+mod kept;
+mod metrics;
+mod observation;
+mod observer;
+mod refused;
+mod site;
+#[cfg(feature = "otel")]
+mod traces;
+
+pub(crate) use body::{FromUpstream, ObservedBody};
+pub(crate) use future::ObserveFuture;
+pub(crate) use metrics::{Metrics, SiteMetrics};
+pub(crate) use observation::Observation;
+pub(crate) use observer::ObserveSettings;
+pub(crate) use observer::Observer;
+pub(crate) use site::SiteObserver;

@@ -1,0 +1,127 @@
+//! Pages of the reference: made from the program, never typed.
+
+use std::{env, fmt::Write as _, fs};
+
+use robot_detection::{
+    cli,
+    config::{KEYS, Key, Kind, Value, commented_configuration},
+};
+
+use super::page::root;
+use crate::support::program;
+
+const RENEW: &str = "UPDATE_DOCS=1 cargo test --test it book::";
+
+/// Compares a page of the book with what the program makes, or writes it.
+fn check(name: &str, made: &str) {
+    let path = root().join("docs/src/reference").join(name);
+    if env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(&path, made).unwrap();
+        return;
+    }
+    let committed = fs::read_to_string(&path).unwrap_or_default();
+    let differing = (1..)
+        .zip(committed.lines())
+        .zip(made.lines())
+        .find(|((_, old), new)| old != new);
+    assert!(
+        committed == made,
+        "docs/src/reference/{name} is not what the program makes now: `{RENEW}` renews it\n{differing:?}"
+    );
+}
+
+/// Returns the beginning of a page.
+fn beginning(title: &str, source: &str) -> String {
+    format!("# {title}\n\n<!-- Made from {source}: `{RENEW}` renews it. -->\n\n")
+}
+
+#[test]
+fn the_page_of_settings_is_made_from_the_keys() {
+    let mut page = beginning("Settings", "the keys of the configuration");
+    page.push_str(
+        "Every key of `robot-detection.toml`; `robot-detection init` writes them into a file. \
+         How they are spelled, and what wins over what:\n[Configuration](../configuration.md).\n",
+    );
+    let mut table = None;
+    for key in KEYS {
+        let of = key.name.split_once('.').map_or("", |(table, _)| table);
+        if table.replace(of) != Some(of) {
+            let heading = match of {
+                "" => "Outside of tables".to_owned(),
+                of => format!("The table `[{of}]`"),
+            };
+            let _ = write!(page, "\n## {heading}\n");
+        }
+        page.push_str(&section(key));
+    }
+    let file = commented_configuration();
+    let (_, tables) = file.split_once("\n# More registries").unwrap();
+    let _ = write!(
+        page,
+        "\n## Tables that can stand several times\n\n\
+         As they stand in the file that `robot-detection init` writes:\n\n\
+         ```toml\n# More registries{tables}```\n"
+    );
+    check("settings.md", &page);
+}
+
+fn section(key: &Key) -> String {
+    let mut section = format!("\n### `{}`\n\n{}.\n\n", key.name, escaped(key.help));
+    let _ = writeln!(section, "- Value: {}", range(key.kind));
+    let default = Value::parse(key.kind, key.default).unwrap();
+    let _ = writeln!(section, "- Default: `{default}`");
+    let _ = writeln!(section, "- Environment: `{}`", key.variable());
+    if let Some(old) = key.old_name {
+        let _ = writeln!(section, "- Old name: `{old}`");
+    }
+    if key.is_per_site() {
+        section.push_str("- A `[[site]]` can set it for itself\n");
+    }
+    section
+}
+
+fn range(kind: Kind) -> String {
+    match kind {
+        Kind::Integer { min, max } => format!("{} from {min} to {max}", kind.describe()),
+        kind => kind.describe().to_owned(),
+    }
+}
+
+/// Returns a text in which Markdown sees no marks, but for code.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::new();
+    let mut is_code = false;
+    for character in text.chars() {
+        is_code ^= character == '`';
+        if !is_code && matches!(character, '*' | '<' | '[' | ']') {
+            escaped.push('\\');
+        }
+        escaped.push(character);
+    }
+    escaped
+}
+
+#[test]
+fn the_page_of_commands_is_what_help_prints() {
+    let mut page = beginning("Command line", "what `--help` prints");
+    page.push_str(
+        "Every command, and what `--help` prints for it. `--config` and `--database` go with all of them.\n",
+    );
+    let mut program = cli::command();
+    program.build();
+    add_help(&mut page, &program, &[]);
+    check("command-line.md", &page);
+}
+
+/// Adds the help of a command and of those below it.
+fn add_help(page: &mut String, command: &clap::Command, names: &[&str]) {
+    let directory = tempfile::tempdir().unwrap();
+    let help = program::succeed(directory.path(), &[names, &["--help"]].concat());
+    let heading = [&["robot-detection"], names].concat().join(" ");
+    let help = help.trim_end();
+    let _ = write!(page, "\n## {heading}\n\n```text\n{help}\n```\n");
+    let commands = command.get_subcommands();
+    for below in commands.filter(|below| below.get_name() != "help") {
+        add_help(page, below, &[names, &[below.get_name()]].concat());
+    }
+}
