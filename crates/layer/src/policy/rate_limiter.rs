@@ -1,4 +1,4 @@
-//! Robots that a rule slows down: so many requests in so much time.
+//! Rate limits of rules that slow robots down: so many requests in so much time.
 
 use std::{
     fmt,
@@ -11,15 +11,15 @@ use std::{
 use super::{
     Visitor,
     bucket::Rate,
-    paces::{Group, Paces},
+    buckets::{Buckets, UnlistedBuckets},
 };
 
 /// Listed robots that one rule tells apart, at most.
 const MAX_LISTED: usize = 10_000;
 
-/// Brake of a rule that slows robots down: their pace, and who came when.
+/// Rate limiter of a rule that slows robots down, with the requests that it has counted.
 ///
-/// A robot has a pace of its own: a listed one by its id, wherever it comes
+/// Each robot has a limit of its own: a listed one by its id, wherever it comes
 /// from. One that is verified does not share it with those that only say that they are
 /// the same. An unlisted one has that of its name, in which no number counts, and that
 /// of its network besides (/24 of IPv4, /48 of IPv6): a request has to keep both; one whose
@@ -27,8 +27,8 @@ const MAX_LISTED: usize = 10_000;
 /// nameless visitor has that of its network, and so have people who share a User-Agent: where
 /// no address is known they are not slowed at all. Of those that come too fast at the
 /// same time 10,000 listed ones, 1,024 names and 4,096 networks are told apart; the others
-/// share one pace, so that memory has an end.
-pub struct Brake {
+/// share one limit, so that memory has an end.
+pub struct RateLimiter {
     requests: u32,
     per: Duration,
     burst: u32,
@@ -40,11 +40,11 @@ pub struct Brake {
 
 #[derive(Default)]
 struct Robots {
-    listed: Group,
-    others: Paces,
+    listed: Buckets,
+    others: UnlistedBuckets,
 }
 
-impl Brake {
+impl RateLimiter {
     pub(super) fn new(requests: u32, per: Duration, burst: u32, text: Option<String>) -> Self {
         Self {
             requests,
@@ -92,7 +92,7 @@ impl Brake {
     ///
     /// Fails with the time to wait when the robot comes too fast. Such a request
     /// does not put off the next.
-    pub fn arrive(
+    pub fn check(
         &self,
         visitor: Visitor<'_>,
         user_agent: &[u8],
@@ -101,15 +101,15 @@ impl Brake {
     ) -> Result<(), Duration> {
         // Buckets that a panic left half way are buckets still.
         let mut robots = self.robots.lock().unwrap_or_else(PoisonError::into_inner);
-        let arrived = if let Some(robot) = visitor.claim.robot() {
+        let checked = if let Some(robot) = visitor.claim.robot() {
             let key = self.hasher.hash_one((&robot.id, visitor.is_genuine()));
-            let turn = robots.listed.turn(key, MAX_LISTED, now_ms);
-            turn.arrive(now_ms, self.rate)
+            let bucket = robots.listed.bucket(key, MAX_LISTED, now_ms);
+            bucket.check(now_ms, self.rate)
         } else {
             let others = &mut robots.others;
-            others.arrive(visitor.claim, user_agent, client, now_ms, self.rate)
+            others.check(visitor.claim, user_agent, client, now_ms, self.rate)
         };
-        arrived.map_err(|soon| soon.wait)
+        checked.map_err(|soon| soon.wait)
     }
 
     /// Returns `true` if robots may do the same under both.
@@ -122,7 +122,7 @@ impl Brake {
 }
 
 /// Says "at most 10 requests in 60 s, 5 at once".
-impl fmt::Display for Brake {
+impl fmt::Display for RateLimiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             requests, burst, ..
@@ -136,9 +136,9 @@ impl fmt::Display for Brake {
     }
 }
 
-impl fmt::Debug for Brake {
+impl fmt::Debug for RateLimiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Brake")
+        f.debug_struct("RateLimiter")
             .field("requests", &self.requests)
             .field("per", &self.per)
             .field("burst", &self.burst)
@@ -160,8 +160,8 @@ mod tests {
     });
 
     /// Two requests a minute, two at once.
-    fn brake() -> Brake {
-        Brake::new(2, Duration::from_mins(1), 2, None)
+    fn rate_limiter() -> RateLimiter {
+        RateLimiter::new(2, Duration::from_mins(1), 2, None)
     }
 
     fn robot(id: &str) -> Arc<Robot> {
@@ -180,54 +180,54 @@ mod tests {
 
     #[test]
     fn each_robot_has_a_pace_of_its_own() {
-        let brake = brake();
+        let limiter = rate_limiter();
         let (a, b) = (robot("a"), robot("b"));
         for (robot, in_time) in [(&a, true), (&a, true), (&a, false), (&b, true)] {
-            let arrived = brake.arrive(Visitor::from(&claim(robot)), b"x", None, 0);
-            assert_eq!(arrived.is_ok(), in_time, "{}", robot.id);
+            let checked = limiter.check(Visitor::from(&claim(robot)), b"x", None, 0);
+            assert_eq!(checked.is_ok(), in_time, "{}", robot.id);
         }
         assert_eq!(
-            brake.arrive(Visitor::from(&claim(&a)), b"y", None, 10_000),
+            limiter.check(Visitor::from(&claim(&a)), b"y", None, 10_000),
             Err(Duration::from_secs(20))
         );
         let again = robot("a");
         assert!(
-            brake
-                .arrive(Visitor::from(&claim(&again)), b"x", None, 10_000)
+            limiter
+                .check(Visitor::from(&claim(&again)), b"x", None, 10_000)
                 .is_err()
         );
         assert!(
-            brake
-                .arrive(Visitor::from(&claim(&again)), b"x", None, 30_000)
+            limiter
+                .check(Visitor::from(&claim(&again)), b"x", None, 30_000)
                 .is_ok()
         );
     }
 
     #[test]
     fn impostors_use_up_no_pace_but_their_own() {
-        let brake = brake();
+        let limiter = rate_limiter();
         let a = robot("a");
         let claim = claim(&a);
-        let arrive = |verdict| {
+        let check = |verdict| {
             let visitor = Visitor {
                 claim: &claim,
                 verdict,
             };
-            brake.arrive(visitor, b"x", None, 0).is_ok()
+            limiter.check(visitor, b"x", None, 0).is_ok()
         };
         for verdict in [Verdict::Spoofed, Verdict::Pending, Verdict::Verified] {
-            assert_eq!([0; 3].map(|_| arrive(verdict)), [true, true, false]);
+            assert_eq!([0; 3].map(|_| check(verdict)), [true, true, false]);
         }
-        assert!(!arrive(Verdict::Unverifiable));
+        assert!(!check(Verdict::Unverifiable));
     }
 
     #[test]
     fn unlisted_robots_are_told_apart_by_their_names() {
-        let brake = brake();
+        let limiter = rate_limiter();
         for (user_agent, in_time) in [("x", true), ("x/1", true), ("x/2", false), ("y", true)] {
             let visitor = Visitor::from(&UNLISTED);
-            let arrived = brake.arrive(visitor, user_agent.as_bytes(), None, 0);
-            assert_eq!(arrived.is_ok(), in_time, "{user_agent}");
+            let checked = limiter.check(visitor, user_agent.as_bytes(), None, 0);
+            assert_eq!(checked.is_ok(), in_time, "{user_agent}");
         }
     }
 
@@ -235,8 +235,8 @@ mod tests {
     fn the_pace_is_told_in_words() {
         let expected =
             "This robot comes too fast. Served are at most 2 requests in 60 s, 2 at once.\n";
-        assert_eq!(brake().text(), expected);
-        let one = Brake::new(1, Duration::from_millis(500), 1, Some("No.".to_owned()));
+        assert_eq!(rate_limiter().text(), expected);
+        let one = RateLimiter::new(1, Duration::from_millis(500), 1, Some("No.".to_owned()));
         assert_eq!(one.to_string(), "at most 1 request in 0.5 s, 1 at once");
         assert_eq!(one.text(), "No.");
     }

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Answer for one URL: allowed or not, and by which rule of which group.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Verdict<'f> {
+pub struct Permission<'f> {
     pub(super) allowed: bool,
     pub(super) rule: Option<Rule<'f>>,
     pub(super) group_line: Option<usize>,
@@ -20,7 +20,7 @@ pub struct Rule<'f> {
     pub(super) implied: bool,
 }
 
-impl<'f> Verdict<'f> {
+impl<'f> Permission<'f> {
     /// Returns `true` if the robot may fetch the URL.
     #[must_use]
     pub const fn allowed(&self) -> bool {

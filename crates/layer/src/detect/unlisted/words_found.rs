@@ -86,9 +86,9 @@ const COLLECTS: &[&str] = &[
     "worker",
 ];
 
-/// Whose a User-Agent is by a word in it.
+/// What a word tells of whose a User-Agent is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Whose {
+enum WordKind {
     /// People's: what they hold or look through.
     People,
     /// Of people or of servers.
@@ -105,7 +105,7 @@ enum Whose {
 
 /// What the words of a User-Agent tell of whose it is.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct WordsFound {
     /// Whether people's words stand there.
     pub(super) is_people_s: bool,
     /// Whether a system is named that servers have too.
@@ -116,17 +116,17 @@ pub(super) struct Said {
     collects: Option<Range<usize>>,
 }
 
-impl Said {
-    /// Reads the words of a text; none is looked for behind one of people's.
+impl WordsFound {
+    /// Reads the words of a text; none is looked for after one of people's.
     pub(super) fn by(text: &[u8]) -> Self {
-        static WORDS: Words<Whose> = Words::new(|| {
+        static WORDS: Words<WordKind> = Words::new(|| {
             let all = [
-                (PLATFORMS, Whose::People),
-                (SYSTEMS, Whose::System),
-                (PLAYERS, Whose::Player),
-                (PROGRAM_WORDS, Whose::Program),
-                (COLLECTOR_WORDS, Whose::Collector),
-                (COLLECTS, Whose::Collects),
+                (PLATFORMS, WordKind::People),
+                (SYSTEMS, WordKind::System),
+                (PLAYERS, WordKind::Player),
+                (PROGRAM_WORDS, WordKind::Program),
+                (COLLECTOR_WORDS, WordKind::Collector),
+                (COLLECTS, WordKind::Collects),
             ];
             words_of(
                 all.into_iter()
@@ -136,18 +136,18 @@ impl Said {
         let mut said = Self::default();
         for (range, whose) in WORDS.all_in(text) {
             match whose {
-                Whose::People => {
+                WordKind::People => {
                     said.is_people_s = true;
                     break;
                 }
-                Whose::System => said.has_system = true,
-                Whose::Player => said.is_player = true,
-                Whose::Program => said.program = said.program.or(Some(range)),
-                Whose::Collector => {
+                WordKind::System => said.has_system = true,
+                WordKind::Player => said.is_player = true,
+                WordKind::Program => said.program = said.program.or(Some(range)),
+                WordKind::Collector => {
                     said.program = said.program.or(Some(range.clone()));
                     said.collects = said.collects.or(Some(range));
                 }
-                Whose::Collects => said.collects = said.collects.or(Some(range)),
+                WordKind::Collects => said.collects = said.collects.or(Some(range)),
             }
         }
         said.is_people_s |= said.is_player && said.collects.is_none();
@@ -167,6 +167,6 @@ impl Said {
 
 /// Returns `true` if a User-Agent names what people use, or may use.
 pub(super) fn has_platform(text: &[u8]) -> bool {
-    let said = Said::by(text);
+    let said = WordsFound::by(text);
     said.is_people_s || said.has_system
 }

@@ -1,4 +1,4 @@
-//! The warnings of a file, so many and no more.
+//! The warnings about a file, up to a limit.
 
 use super::{Warning, WarningKind};
 
@@ -10,12 +10,12 @@ const MAX_QUOTED: usize = 60;
 
 /// Collector of warnings.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct Warnings {
     warnings: Vec<Warning>,
     left_out: usize,
 }
 
-impl Found {
+impl Warnings {
     pub(super) fn add(&mut self, line: usize, kind: WarningKind, text: impl FnOnce() -> String) {
         if self.warnings.len() < MAX_WARNINGS {
             let text = text();

@@ -1,4 +1,4 @@
-//! How fast a robot comes, held against the `Crawl-delay` that it was asked to keep.
+//! Rate limits by the `Crawl-delay` that a robot was asked to keep.
 
 use std::{
     sync::atomic::{AtomicI64, Ordering},
@@ -7,7 +7,7 @@ use std::{
 
 use crate::policy::{
     bucket::{Bucket, Rate},
-    paces::TooSoon,
+    buckets::TooSoon,
 };
 
 /// Longest delay that is held against a robot.
@@ -17,17 +17,17 @@ const MAX_DELAY: Duration = Duration::from_hours(24);
 /// little unevenness.
 const AT_ONCE: u32 = 2;
 
-/// Pace of one robot, kept without a lock.
+/// Rate limiter of one robot by its `Crawl-delay`, kept without a lock.
 #[derive(Debug)]
-pub(super) struct Pace {
+pub(super) struct DelayLimiter {
     bucket: Bucket,
     /// When the robot came last, refused or not.
     last_ms: AtomicI64,
 }
 
-impl Pace {
+impl DelayLimiter {
     /// Counts a request; one that is too soon does not put off the next.
-    pub(super) fn arrive(&self, now_ms: i64, delay: Duration) -> Result<(), TooSoon> {
+    pub(super) fn check(&self, now_ms: i64, delay: Duration) -> Result<(), TooSoon> {
         let before_ms = self.last_ms.swap(now_ms, Ordering::Relaxed);
         self.bucket.take(now_ms, rate(delay)).map_err(|wait| {
             let gap_ms = now_ms.saturating_sub(before_ms);
@@ -42,7 +42,7 @@ pub(super) fn rate(delay: Duration) -> Rate {
     Rate::new(1, delay.min(MAX_DELAY), AT_ONCE)
 }
 
-impl Default for Pace {
+impl Default for DelayLimiter {
     fn default() -> Self {
         Self {
             bucket: Bucket::default(),
@@ -59,9 +59,9 @@ mod tests {
 
     /// Tells of each arrival whether it was in time.
     fn in_time(arrivals_ms: &[i64]) -> Vec<bool> {
-        let pace = Pace::default();
-        let arrive = |&now_ms: &i64| pace.arrive(now_ms, DELAY).is_ok();
-        arrivals_ms.iter().map(arrive).collect()
+        let limiter = DelayLimiter::default();
+        let check = |&now_ms: &i64| limiter.check(now_ms, DELAY).is_ok();
+        arrivals_ms.iter().map(check).collect()
     }
 
     #[test]
@@ -90,14 +90,14 @@ mod tests {
 
     #[test]
     fn what_comes_too_soon_is_told_how_long_to_wait() {
-        let pace = Pace::default();
+        let limiter = DelayLimiter::default();
         for now_ms in [0, 1_000] {
-            pace.arrive(now_ms, DELAY).unwrap();
+            limiter.check(now_ms, DELAY).unwrap();
         }
-        let soon = pace.arrive(3_000, DELAY).unwrap_err();
+        let soon = limiter.check(3_000, DELAY).unwrap_err();
         assert_eq!(soon.gap, Duration::from_secs(2));
         assert_eq!(soon.wait, Duration::from_secs(7));
-        assert!(pace.arrive(10_000, DELAY).is_ok());
+        assert!(limiter.check(10_000, DELAY).is_ok());
     }
 
     #[test]
@@ -108,10 +108,10 @@ mod tests {
 
     #[test]
     fn a_delay_beyond_all_measure_is_cut() {
-        let pace = Pace::default();
+        let limiter = DelayLimiter::default();
         for _ in 0..2 {
-            pace.arrive(0, Duration::MAX).unwrap();
+            limiter.check(0, Duration::MAX).unwrap();
         }
-        assert_eq!(pace.arrive(0, Duration::MAX).unwrap_err().wait, MAX_DELAY);
+        assert_eq!(limiter.check(0, Duration::MAX).unwrap_err().wait, MAX_DELAY);
     }
 }

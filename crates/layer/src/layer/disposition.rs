@@ -1,4 +1,4 @@
-//! What is done with a robot's request: the policy, the brakes and robots.txt taken together.
+//! What is done with a robot's request: the policy, the rate limiters and robots.txt taken together.
 
 use std::{net::IpAddr, time::Duration};
 
@@ -7,7 +7,8 @@ use tracing::warn;
 
 use crate::detect::Verdict;
 use crate::policy::{
-    self, Action, Answer, Breach, Decision, Judgement, Policy, Redirect, Rule, Visit, Visitor,
+    self, Action, Answer, Breach, Decision, Judgement, Policy, Redirect, RobotRequest, Rule,
+    Visitor,
 };
 
 use super::{header, layer::Shared, outcome::Cause};
@@ -24,7 +25,7 @@ pub(super) struct Sender<'s> {
 
 /// What is done with a robot's request.
 #[derive(Debug)]
-pub(super) enum Course<'p> {
+pub(super) enum Disposition<'p> {
     /// It goes on to the application.
     Pass,
     /// It goes on, to ask for the page of a rule.
@@ -40,11 +41,11 @@ pub(super) enum Course<'p> {
     /// The robot is told to wait, as it comes faster than a rule allows.
     Slow(&'p Rule, Duration),
     /// The robot is told that it does not keep to robots.txt.
-    Violation(policy::Outcome),
+    Violation(policy::CountedBreach),
 }
 
-impl<'p> Course<'p> {
-    /// Finds the course of a request; what is counted of robots is counted.
+impl<'p> Disposition<'p> {
+    /// Finds the disposition of a robot's request, and counts it against its rate limits.
     ///
     /// robots.txt is asked about what would pass or be served in place, by the path
     /// that the robot asked for.
@@ -61,8 +62,8 @@ impl<'p> Course<'p> {
             client,
         } = sender;
         if let Some(rule) = judgement.slowed_by
-            && let Some(brake) = rule.brake()
-            && let Err(wait) = brake.arrive(visitor, user_agent, client, shared.clock.now_ms())
+            && let Some(limiter) = rule.rate_limiter()
+            && let Err(wait) = limiter.check(visitor, user_agent, client, shared.clock.now_ms())
         {
             return Self::Slow(rule, wait);
         }
@@ -84,7 +85,7 @@ impl<'p> Course<'p> {
         }
     }
 
-    /// Returns the word for it.
+    /// Returns the action that it amounts to.
     pub(super) fn action(&self) -> Action {
         match self {
             Self::Pass => Action::Pass,
@@ -144,8 +145,8 @@ fn violation<B>(
     policy: &Policy,
     request: &Request<B>,
     sender: Sender<'_>,
-) -> Option<policy::Outcome> {
-    let visit = Visit {
+) -> Option<policy::CountedBreach> {
+    let visit = RobotRequest {
         request: header::parts(request),
         target: header::target(request),
         visitor: sender.visitor,
@@ -161,8 +162,8 @@ fn violation<B>(
 }
 
 #[cold]
-fn log(visit: &Visit<'_>, outcome: &policy::Outcome) {
-    let policy::Outcome { breach, answer, .. } = outcome;
+fn log(visit: &RobotRequest<'_>, outcome: &policy::CountedBreach) {
+    let policy::CountedBreach { breach, answer, .. } = outcome;
     let Visitor { claim, verdict } = visit.visitor;
     let robot = claim.id();
     let host = visit.request.host.unwrap_or_default();

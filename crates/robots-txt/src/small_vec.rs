@@ -1,47 +1,48 @@
-//! A list whose first items need no memory of their own.
+//! A vector that keeps its first items in place.
 
 use std::{array, mem::take, ops::Deref};
 
 /// List that holds up to `N` items in place, and more as a vector does.
 ///
-/// Many files have one group of one robot, and few rules.
+/// Many files have one group of one robot, and few rules. It does less than the crate of
+/// that name, which would be one dependency more for all who use the layer alone.
 #[derive(Clone, Debug)]
-pub(super) enum Few<T, const N: usize> {
+pub(super) enum SmallVec<T, const N: usize> {
     /// The first of these are in the list.
-    Here([T; N], usize),
-    Many(Vec<T>),
+    Inline([T; N], usize),
+    Heap(Vec<T>),
 }
 
-impl<T: Default, const N: usize> Few<T, N> {
+impl<T: Default, const N: usize> SmallVec<T, N> {
     /// Creates an empty list that has room for so many.
     #[inline]
     pub(super) fn with_capacity(count: usize) -> Self {
         if count > N {
-            Self::Many(Vec::with_capacity(count))
+            Self::Heap(Vec::with_capacity(count))
         } else {
-            Self::Here(array::from_fn(|_| T::default()), 0)
+            Self::Inline(array::from_fn(|_| T::default()), 0)
         }
     }
 
     #[inline]
     pub(super) fn push(&mut self, item: T) {
         match self {
-            Self::Here(items, count) => match items.get_mut(*count) {
+            Self::Inline(items, count) => match items.get_mut(*count) {
                 Some(free) => {
                     *free = item;
                     *count += 1;
                 }
-                None => *self = Self::Many(spilled(items, item)),
+                None => *self = Self::Heap(spilled(items, item)),
             },
-            Self::Many(items) => items.push(item),
+            Self::Heap(items) => items.push(item),
         }
     }
 
     #[inline]
     pub(super) fn last_mut(&mut self) -> Option<&mut T> {
         match self {
-            Self::Here(items, count) => items.get_mut(count.checked_sub(1)?),
-            Self::Many(items) => items.last_mut(),
+            Self::Inline(items, count) => items.get_mut(count.checked_sub(1)?),
+            Self::Heap(items) => items.last_mut(),
         }
     }
 }
@@ -54,14 +55,14 @@ fn spilled<T: Default>(items: &mut [T], item: T) -> Vec<T> {
     many
 }
 
-impl<T, const N: usize> Deref for Few<T, N> {
+impl<T, const N: usize> Deref for SmallVec<T, N> {
     type Target = [T];
 
     #[inline]
     fn deref(&self) -> &[T] {
         match self {
-            Self::Here(items, count) => items.get(..*count).unwrap_or_default(),
-            Self::Many(items) => items,
+            Self::Inline(items, count) => items.get(..*count).unwrap_or_default(),
+            Self::Heap(items) => items,
         }
     }
 }
@@ -73,7 +74,7 @@ mod tests {
     #[test]
     fn items_keep_their_order_when_there_are_more() {
         for room in [0, 2, 3] {
-            let mut list: Few<usize, 2> = Few::with_capacity(room);
+            let mut list: SmallVec<usize, 2> = SmallVec::with_capacity(room);
             for number in 0..20 {
                 assert_eq!(list.len(), number);
                 list.push(number);

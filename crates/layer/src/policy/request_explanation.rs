@@ -13,7 +13,7 @@ use super::{
 /// How fast the robot comes is not looked at.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Explained<'p> {
+pub struct RequestExplanation<'p> {
     /// Steps in the order in which they were taken; about a robot the verdict comes first.
     pub steps: Vec<Step>,
     /// The verdict on the claim; neither people nor a nameless visitor make one.
@@ -49,7 +49,7 @@ impl Enforcer {
         target: &str,
         visitor: Option<Visitor<'_>>,
         user_agent: &[u8],
-    ) -> Explained<'p> {
+    ) -> RequestExplanation<'p> {
         let mut explanation = policy.explain(request, visitor);
         let is_felt = visitor.is_some() && explanation.judgement.is_felt();
         if is_felt && self.names(request.host, target) {
@@ -57,7 +57,7 @@ impl Enforcer {
         }
         let claimant = visitor.filter(|visitor| !visitor.claims_nothing());
         let judgement = explanation.judgement;
-        let mut explained = Explained {
+        let mut explained = RequestExplanation {
             steps: claimant.map(verdict_step).into_iter().collect(),
             verdict: claimant.map(|visitor| visitor.verdict),
             action: judgement.decision.action(),
@@ -80,8 +80,8 @@ impl Enforcer {
     }
 }
 
-impl Explained<'_> {
-    /// Adds what led to the verdict, a sentence each, behind it.
+impl RequestExplanation<'_> {
+    /// Adds what led to the verdict, a sentence each, after it.
     #[must_use]
     pub fn evidence(mut self, texts: impl IntoIterator<Item = String>) -> Self {
         let is_verdict = |step: &Step| step.name == "verdict";
@@ -201,7 +201,7 @@ fn is_signed(claim: &Claim<'_>) -> bool {
 }
 
 /// Says what is done: "pass", "redirect 302 /robot-heaven/", "refuse 403", "serve /robot-heaven/".
-impl fmt::Display for Explained<'_> {
+impl fmt::Display for RequestExplanation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.action.fmt(f)?;
         if let Some(status) = self.status {

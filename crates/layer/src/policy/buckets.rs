@@ -1,4 +1,4 @@
-//! How fast they come of whom nobody knows more than a name and a network.
+//! Rate limits of visitors of whom nobody knows more than a name and a network.
 
 use std::{
     collections::HashMap,
@@ -20,26 +20,26 @@ pub(super) const MAX_NAMES: usize = 1_024;
 /// Networks of unlisted robots that are told apart, at most.
 const MAX_NETWORKS: usize = 4_096;
 
-/// Paces of those who are not listed: by the name that they give, and by network.
+/// Token buckets of those who are not listed: by the name that they give, and by network.
 ///
-/// Both must have room. Whoever gives itself another name each time shares the pace
+/// Both must have room. Whoever gives itself another name each time shares the limit
 /// of its network; a robot that comes from many networks that of its name.
 #[derive(Debug, Default)]
-pub(super) struct Paces {
+pub(super) struct UnlistedBuckets {
     hasher: RandomState,
-    names: Group,
-    networks: Group,
+    names: Buckets,
+    networks: Buckets,
 }
 
 /// Buckets by hash, each with the time of the last request, refused or not.
 #[derive(Debug, Default)]
-pub(super) struct Group {
-    known: HashMap<u64, Turn>,
-    others: Turn,
+pub(super) struct Buckets {
+    known: HashMap<u64, ClientBucket>,
+    others: ClientBucket,
 }
 
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(super) struct ClientBucket {
     bucket: Bucket,
     last_ms: i64,
 }
@@ -49,15 +49,15 @@ pub(super) struct Turn {
 pub(super) struct TooSoon {
     /// Time since the request before.
     pub(super) gap: Duration,
-    /// Time after which a request keeps the pace.
+    /// Time after which a request keeps to the limit.
     pub(super) wait: Duration,
 }
 
-impl Paces {
+impl UnlistedBuckets {
     /// Counts a request; one that is too soon does not put off the next.
     ///
-    /// A rate of its own makes a pace of its own.
-    pub(super) fn arrive(
+    /// Each rate has buckets of its own.
+    pub(super) fn check(
         &mut self,
         claim: &Claim<'_>,
         user_agent: &[u8],
@@ -70,9 +70,12 @@ impl Paces {
                 signer: Some(signer),
                 ..
             }) if let Some(host) = signer.host() => {
-                // Who it is is proven, so that no neighbour uses up its pace.
+                // Who it is is proven, so that no neighbour uses up its limit.
                 let key = self.hasher.hash_one((host, "signed", rate));
-                return self.names.turn(key, MAX_NAMES, now_ms).arrive(now_ms, rate);
+                return self
+                    .names
+                    .bucket(key, MAX_NAMES, now_ms)
+                    .check(now_ms, rate);
             }
             // Nobody knows more of the nameless than their network, nor of many people.
             Claim::Nameless | Claim::Shared(_) if client.is_some() => None,
@@ -85,8 +88,8 @@ impl Paces {
             }
         };
         let near = client.map(|client| self.hasher.hash_one((network(client), rate)));
-        let name = name.map(|key| self.names.turn(key, MAX_NAMES, now_ms));
-        let near = near.map(|key| self.networks.turn(key, MAX_NETWORKS, now_ms));
+        let name = name.map(|key| self.names.bucket(key, MAX_NAMES, now_ms));
+        let near = near.map(|key| self.networks.bucket(key, MAX_NETWORKS, now_ms));
         take_all([name, near].into_iter().flatten(), now_ms, rate)
     }
 
@@ -96,10 +99,11 @@ impl Paces {
     }
 }
 
-impl Group {
-    pub(super) fn turn(&mut self, key: u64, max: usize, now_ms: i64) -> &mut Turn {
+impl Buckets {
+    pub(super) fn bucket(&mut self, key: u64, max: usize, now_ms: i64) -> &mut ClientBucket {
         if self.known.len() >= max && !self.known.contains_key(&key) {
-            self.known.retain(|_, turn| !turn.bucket.is_full(now_ms));
+            self.known
+                .retain(|_, bucket| !bucket.bucket.is_full(now_ms));
             if self.known.len() >= max {
                 return &mut self.others;
             }
@@ -108,14 +112,14 @@ impl Group {
     }
 }
 
-impl Turn {
+impl ClientBucket {
     /// Counts a request.
-    pub(super) fn arrive(&mut self, now_ms: i64, rate: Rate) -> Result<(), TooSoon> {
+    pub(super) fn check(&mut self, now_ms: i64, rate: Rate) -> Result<(), TooSoon> {
         take_all([self], now_ms, rate)
     }
 }
 
-impl Default for Turn {
+impl Default for ClientBucket {
     fn default() -> Self {
         Self {
             bucket: Bucket::default(),
@@ -124,25 +128,25 @@ impl Default for Turn {
     }
 }
 
-/// Takes a token of each bucket, or none where one of them is empty; that which is
-/// so the longest tells for how long.
+/// Takes a token from each bucket, or from none where one of them is empty; the longest
+/// wait counts.
 fn take_all<'t>(
-    turns: impl IntoIterator<Item = &'t mut Turn>,
+    buckets: impl IntoIterator<Item = &'t mut ClientBucket>,
     now_ms: i64,
     rate: Rate,
 ) -> Result<(), TooSoon> {
     let mut taken = [const { None }; 2];
     let mut soon: Option<TooSoon> = None;
-    for (turn, place) in turns.into_iter().zip(&mut taken) {
-        let gap_ms = now_ms.saturating_sub(turn.last_ms);
-        turn.last_ms = now_ms;
-        if let Err(wait) = turn.bucket.look(now_ms, rate)
+    for (bucket, place) in buckets.into_iter().zip(&mut taken) {
+        let gap_ms = now_ms.saturating_sub(bucket.last_ms);
+        bucket.last_ms = now_ms;
+        if let Err(wait) = bucket.bucket.peek(now_ms, rate)
             && soon.is_none_or(|soon| soon.wait < wait)
         {
             let gap = Duration::from_millis(u64::try_from(gap_ms).unwrap_or_default());
             soon = Some(TooSoon { gap, wait });
         }
-        *place = Some(&turn.bucket);
+        *place = Some(&bucket.bucket);
     }
     if let Some(soon) = soon {
         return Err(soon);
@@ -176,29 +180,29 @@ mod tests {
         Rate::new(2, Duration::from_mins(1), 2)
     }
 
-    fn arrive(paces: &mut Paces, name: &str, client: &str, now_ms: i64) -> bool {
+    fn check(buckets: &mut UnlistedBuckets, name: &str, client: &str, now_ms: i64) -> bool {
         let sign = Sign::Word;
         let claim = match name {
             "" => Claim::Nameless,
             _ => Claim::Unlisted(Unlisted { sign, range: 0..1 }),
         };
         let client = client.parse().ok();
-        let arrived = paces.arrive(&claim, name.as_bytes(), client, now_ms, rate());
-        arrived.is_ok()
+        let checked = buckets.check(&claim, name.as_bytes(), client, now_ms, rate());
+        checked.is_ok()
     }
 
     #[test]
     fn a_number_in_a_name_makes_no_other_robot() {
-        let mut paces = Paces::default();
+        let mut buckets = UnlistedBuckets::default();
         let names = [
             "OtherCrawler/1",
             "OtherCrawler/2.0b",
             "OtherCrawler3/1",
             "OTHERcrawler-4",
         ];
-        let in_time = names.map(|name| arrive(&mut paces, name, "", 0));
+        let in_time = names.map(|name| check(&mut buckets, name, "", 0));
         assert_eq!(in_time, [true, true, false, false]);
-        assert!(arrive(&mut paces, "AnotherCrawler/1", "", 0));
+        assert!(check(&mut buckets, "AnotherCrawler/1", "", 0));
     }
 
     #[test]
@@ -208,30 +212,30 @@ mod tests {
             ["2001:db8:1:2::3", "2001:db8:1:ffff::1", "2001:db8:2::1"],
             ["::ffff:192.0.2.1", "192.0.2.9", "::ffff:192.0.3.1"],
         ] {
-            let mut paces = Paces::default();
-            assert!(arrive(&mut paces, "Abot", first, 0));
-            assert!(arrive(&mut paces, "Bbot", second, 0));
-            assert!(!arrive(&mut paces, "Cbot", first, 0));
-            assert!(arrive(&mut paces, "Cbot", elsewhere, 0), "{elsewhere}");
+            let mut buckets = UnlistedBuckets::default();
+            assert!(check(&mut buckets, "Abot", first, 0));
+            assert!(check(&mut buckets, "Bbot", second, 0));
+            assert!(!check(&mut buckets, "Cbot", first, 0));
+            assert!(check(&mut buckets, "Cbot", elsewhere, 0), "{elsewhere}");
         }
     }
 
     #[test]
     fn one_name_shares_a_pace_over_all_networks() {
-        let mut paces = Paces::default();
+        let mut buckets = UnlistedBuckets::default();
         let clients = ["192.0.2.1", "198.51.100.1", "203.0.113.1", "2001:db8::1"];
-        let in_time = clients.map(|client| arrive(&mut paces, "Abot/1", client, 0));
+        let in_time = clients.map(|client| check(&mut buckets, "Abot/1", client, 0));
         assert_eq!(in_time, [true, true, false, false]);
-        // Who was refused by its name has not used up the pace of its network.
-        assert!(arrive(&mut paces, "Bbot", "203.0.113.1", 0));
-        assert!(arrive(&mut paces, "Cbot", "203.0.113.1", 0));
+        // Who was refused by its name has not used up the limit of its network.
+        assert!(check(&mut buckets, "Bbot", "203.0.113.1", 0));
+        assert!(check(&mut buckets, "Cbot", "203.0.113.1", 0));
     }
 
     #[test]
     fn the_nameless_are_told_apart_by_their_networks() {
-        let mut paces = Paces::default();
+        let mut buckets = UnlistedBuckets::default();
         for client in ["192.0.2.1", "198.51.100.1", ""] {
-            let in_time = [0; 3].map(|now_ms| arrive(&mut paces, "", client, now_ms));
+            let in_time = [0; 3].map(|now_ms| check(&mut buckets, "", client, now_ms));
             assert_eq!(in_time, [true, true, false], "{client:?}");
         }
     }
@@ -242,17 +246,17 @@ mod tests {
             let digits = format!("{number:05}").into_bytes();
             digits.iter().map(|digit| char::from(digit + 49)).collect()
         };
-        let (mut paces, mut in_time) = (Paces::default(), 0);
+        let (mut buckets, mut in_time) = (UnlistedBuckets::default(), 0);
         for number in 0..3 * MAX_NAMES {
-            in_time += usize::from(arrive(&mut paces, &name(number), "", 0));
+            in_time += usize::from(check(&mut buckets, &name(number), "", 0));
         }
-        assert_eq!((paces.known(), in_time), ([MAX_NAMES, 0], MAX_NAMES + 2));
-        assert!(arrive(&mut paces, "later", "", 60_000));
-        assert_eq!(paces.known(), [1, 0]);
+        assert_eq!((buckets.known(), in_time), ([MAX_NAMES, 0], MAX_NAMES + 2));
+        assert!(check(&mut buckets, "later", "", 60_000));
+        assert_eq!(buckets.known(), [1, 0]);
         for number in 0..2 * MAX_NETWORKS {
             let client = format!("10.{}.{}.1", number / 256, number % 256);
-            arrive(&mut paces, "", &client, 0);
+            check(&mut buckets, "", &client, 0);
         }
-        assert_eq!(paces.known(), [1, MAX_NETWORKS]);
+        assert_eq!(buckets.known(), [1, MAX_NETWORKS]);
     }
 }
