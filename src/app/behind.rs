@@ -17,9 +17,9 @@ use tokio::runtime::Handle;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker, task_tracker::TaskTrackerToken};
 use tower::ServiceExt as _;
 
-use crate::listen::{Arrival, BodyGuard};
+use crate::listen::{BodyGuard, RequestContext};
 use crate::observe::Observer;
-use crate::proxy::Forwarded;
+use crate::proxy::ForwardFuture;
 use crate::verify::Signer;
 
 use super::{
@@ -62,7 +62,11 @@ pub(super) struct Rooms {
 
 impl Rooms {
     /// Asks one of the routers, on the runtime of the process.
-    pub(super) fn ask(&self, router: &Router, request: &mut Request<Arrival>) -> BehindFuture {
+    pub(super) fn ask(
+        &self,
+        router: &Router,
+        request: &mut Request<RequestContext>,
+    ) -> BehindFuture {
         let answer = router.clone().oneshot(guarded(request));
         let task = self.tasks.spawn_on(answer, &self.runtime);
         BehindFuture::Task {
@@ -71,7 +75,7 @@ impl Rooms {
     }
 
     /// Returns the router that answers the request, if it is for the process.
-    pub(super) fn router(&self, request: &Request<Arrival>) -> Option<&Router> {
+    pub(super) fn router(&self, request: &Request<RequestContext>) -> Option<&Router> {
         if let Some(router) = &self.operations
             && operations::is_ours(request, request.body().client())
         {
@@ -91,7 +95,7 @@ impl Behind {
     }
 
     /// Answers a request that the layer has let pass.
-    pub(super) fn answer(&self, request: &mut Request<Arrival>) -> BehindFuture {
+    pub(super) fn answer(&self, request: &mut Request<RequestContext>) -> BehindFuture {
         let parts = &*self.parts;
         match parts.answerers.of_site(request) {
             Answerer::KeyDirectory => {
@@ -108,7 +112,7 @@ impl Behind {
             Answerer::Heaven => {
                 if let Some(heaven) = &parts.answerers.heaven {
                     let heaven = heaven.clone();
-                    let request = Arrival::take_extended(request).map(Body::new);
+                    let request = RequestContext::take_with_extensions(request).map(Body::new);
                     return BehindFuture::Page {
                         future: Box::pin(async move { heaven.answer(request).await }),
                     };
@@ -123,15 +127,15 @@ impl Behind {
             },
             Target::Upstream(upstream) => BehindFuture::Proxy {
                 used: Some(upstream.requests.token()),
-                future: upstream.proxy.forward_arrival(request),
+                future: upstream.proxy.forward_incoming(request),
             },
         }
     }
 }
 
 /// Makes the body one that must not come too slowly.
-fn guarded(request: &mut Request<Arrival>) -> Request<Body> {
-    let mut request = Arrival::take_extended(request);
+fn guarded(request: &mut Request<RequestContext>) -> Request<Body> {
+    let mut request = RequestContext::take_with_extensions(request);
     let guard = request.extensions_mut().remove::<BodyGuard>();
     request.map(|body| match guard {
         Some(guard) => Body::new(guard.watch(body)),
@@ -149,7 +153,7 @@ pin_project! {
         },
         Proxy {
             #[pin]
-            future: Forwarded,
+            future: ForwardFuture,
             used: Option<TaskTrackerToken>,
         },
         Task {

@@ -17,7 +17,7 @@ use tokio::time::timeout;
 
 use crate::detect::Verdict;
 use crate::layer::{self, OWN_PAGE, Outcome, Passing, Pending, Reply};
-use crate::listen::{Answer, Arrival, HttpService, ReadyHead};
+use crate::listen::{HttpService, ReadyHead, RequestContext, ServiceResponse};
 use crate::observe::{Observation, ObserveFuture, SiteObserver};
 
 use super::{
@@ -68,10 +68,11 @@ impl Front {
 
     fn route(
         &self,
-        request: &mut Request<Arrival>,
+        request: &mut Request<RequestContext>,
         ends_connection: bool,
-    ) -> Answer<FrontBody, LayerHead, FrontFuture> {
-        let later = |answering| Answer::Later(FrontFuture::new(answering, ends_connection));
+    ) -> ServiceResponse<FrontBody, LayerHead, FrontFuture> {
+        let later =
+            |answering| ServiceResponse::Later(FrontFuture::new(answering, ends_connection));
         let sites = self.shared.serving.sites();
         let places = &sites.places;
         let found = match places.only() {
@@ -92,7 +93,7 @@ impl Front {
                     Ok(Reply::Now(mut response, outcome)) => {
                         observation.decided(outcome);
                         observation.answered(&mut response);
-                        Answer::Now(response)
+                        ServiceResponse::Now(response)
                     }
                     Ok(Reply::Ready(head, outcome)) => {
                         observation.decided(outcome);
@@ -100,10 +101,10 @@ impl Front {
                             let room = mem::take(request.headers_mut());
                             let mut response = head.response(FrontBody::default(), room);
                             observation.answered(&mut response);
-                            return Answer::Now(response);
+                            return ServiceResponse::Now(response);
                         }
                         observation.ended(head.status());
-                        Answer::Ready(LayerHead(head))
+                        ServiceResponse::Ready(LayerHead(head))
                     }
                     Ok(Reply::Later(future, outcome)) => {
                         observation.decided(outcome);
@@ -114,7 +115,7 @@ impl Front {
                     Err(verdict) => later(Answering::Waiting {
                         future: Box::pin(settle(
                             Arc::clone(served),
-                            Arrival::take(request),
+                            RequestContext::take(request),
                             verdict,
                             observation,
                         )),
@@ -135,7 +136,7 @@ impl Front {
     /// Asks the admin pages or operations, if the request is for them: no visitor asks there.
     fn ask_rooms(
         &self,
-        request: &mut Request<Arrival>,
+        request: &mut Request<RequestContext>,
         observer: &SiteObserver,
     ) -> Option<ObserveFuture<BehindFuture>> {
         let rooms = &self.shared.rooms;
@@ -153,11 +154,14 @@ impl HttpService for Front {
 
     const TAKES_BODILESS: bool = true;
 
-    fn answer(&self, request: &mut Request<Arrival>) -> Answer<FrontBody, LayerHead, FrontFuture> {
+    fn respond(
+        &self,
+        request: &mut Request<RequestContext>,
+    ) -> ServiceResponse<FrontBody, LayerHead, FrontFuture> {
         let is_draining = self.shared.is_draining.load(Ordering::Relaxed);
         let ends_connection = is_draining && request.version() < Version::HTTP_2;
         let mut answer = self.route(request, ends_connection);
-        if ends_connection && let Answer::Now(response) = &mut answer {
+        if ends_connection && let ServiceResponse::Now(response) = &mut answer {
             end_connection(response);
         }
         answer
@@ -185,13 +189,13 @@ impl ReadyHead for LayerHead {
 /// Waits for the verdict on a request's claim, and decides with what is known then.
 async fn settle(
     served: Arc<Served>,
-    mut request: Request<Arrival>,
+    mut request: Request<RequestContext>,
     verdict: Pending,
     mut observation: Observation,
 ) -> Result<Response<FrontBody>, Infallible> {
     let settled = timeout(verdict.limit, verdict.settling).await;
     let verdict = settled.unwrap_or(Verdict::Pending);
-    request.body_mut().has_waited();
+    request.body_mut().restart_clock();
     match served.respond_settled(&mut request, verdict) {
         Reply::Now(mut response, outcome) => {
             observation.decided(outcome);

@@ -16,7 +16,7 @@ use tracing::warn;
 
 use crate::config::{ConfigErrors, Loaded, Settings};
 use crate::listen::{
-    ADMIN_CLIENTS, CertificateState, ClientPlaces, ClientRoom, ListenAddr, ListenSettings,
+    ADMIN_CLIENTS, CertificateState, ClientCapacity, ClientPermits, ListenAddr, ListenSettings,
     Listener, OpenFileLimit, Tls, Workers,
 };
 use crate::observe::{ObserveSettings, Observer};
@@ -136,7 +136,7 @@ impl ServerSettings {
     }
 
     /// Returns for how many clients a limit of open files is enough, and how many may come.
-    pub(crate) fn client_room(&self, limit: OpenFileLimit) -> ClientRoom {
+    pub(crate) fn client_room(&self, limit: OpenFileLimit) -> ClientCapacity {
         let threads = match self.settings.workers {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             threads => threads,
@@ -264,9 +264,9 @@ impl Server {
             return;
         }
         warn!("{room}");
-        let places = ClientPlaces::new(room.clients);
+        let permits = ClientPermits::new(room.clients);
         for listener in &mut self.listeners {
-            listener.share_places(&places);
+            listener.share_permits(&permits);
         }
         if let Some(listener) = &mut self.admin_listener {
             listener.limit_clients(ADMIN_CLIENTS);
@@ -339,11 +339,11 @@ impl Server {
         );
         let workers = Arc::new(self.workers);
         for listener in self.listeners {
-            let listener = listener.tell_of_refused(rooms.observer.clone());
+            let listener = listener.observe_refusals(rooms.observer.clone());
             let (workers, front) = (Arc::clone(&workers), front.clone());
             let closing = closing.clone();
             tasks.spawn(async move {
-                listener.serve_arrivals_on(&workers, front, closing).await;
+                listener.serve_http_on(&workers, front, closing).await;
             });
         }
         tasks.close();

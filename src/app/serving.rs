@@ -14,7 +14,7 @@ use tracing::warn;
 use crate::admin::{AdminSite, SiteCounts, UpstreamRow};
 use crate::detect::Verdict;
 use crate::layer::{Client, Pending, Reply, RobotDetectionService, Stats};
-use crate::listen::Arrival;
+use crate::listen::RequestContext;
 use crate::observe::SiteObserver;
 use crate::policy::Enforcer;
 use crate::proxy::ServerState;
@@ -70,7 +70,7 @@ impl Served {
     /// It fails with the verdict on its claim that the request is to wait for.
     pub(super) fn respond(
         &self,
-        request: &mut Request<Arrival>,
+        request: &mut Request<RequestContext>,
     ) -> Result<Reply<BehindFuture, FrontBody>, Pending> {
         let client = client(request);
         self.service.respond(request, client, Behind::answer)
@@ -79,7 +79,7 @@ impl Served {
     /// Does the same for a request that has waited for its verdict.
     pub(super) fn respond_settled(
         &self,
-        request: &mut Request<Arrival>,
+        request: &mut Request<RequestContext>,
         verdict: Verdict,
     ) -> Reply<BehindFuture, FrontBody> {
         let client = client(request);
@@ -323,7 +323,7 @@ impl Served {
     }
 }
 
-fn client(request: &Request<Arrival>) -> Client {
+fn client(request: &Request<RequestContext>) -> Client {
     let client = request.body().client();
     Client {
         address: client.client,

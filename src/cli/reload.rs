@@ -15,7 +15,7 @@ use tracing::{error, info, warn};
 
 use crate::admin::ReloadOutcome;
 use crate::app::{self, RobotDetection};
-use crate::listen::{ServiceState, tell_service_manager};
+use crate::listen::{ServiceState, notify_service_manager};
 use crate::observe::Observer;
 
 use super::{Cli, args::ServeArgs, context, serve};
@@ -84,13 +84,13 @@ impl Attendant {
             };
             match by {
                 Some(by) => {
-                    tell_service_manager(ServiceState::Reloading);
+                    notify_service_manager(ServiceState::Reloading);
                     self.reload(by);
-                    tell_service_manager(ServiceState::Ready);
+                    notify_service_manager(ServiceState::Ready);
                 }
                 None if stop.is_cancelled() => return,
                 None => {
-                    tell_service_manager(ServiceState::Stopping);
+                    notify_service_manager(ServiceState::Stopping);
                     info!(
                         "stopping: requests under way are finished first; a second signal ends them"
                     );

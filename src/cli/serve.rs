@@ -8,7 +8,7 @@ use tracing::{info, warn};
 use crate::admin::{generate_password, hash_password};
 use crate::app::{self, RobotDetection, Server, ServerSettings};
 use crate::config::{Loaded, Loader, Settings, SiteLoaded, wants_colours};
-use crate::listen::{ListenAddr, OpenFileLimit, ServiceState, tell_service_manager};
+use crate::listen::{ListenAddr, OpenFileLimit, ServiceState, notify_service_manager};
 use crate::telemetry::start_log;
 
 use super::{
@@ -70,7 +70,7 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
     let file = file.turn(settings.reload_on_change && !args.demo);
     let attendant = Attendant::new(cli, args, &robots, file, observer.clone())?;
     announce(&server, &robots, &settings, is_demo, &sites);
-    tell_service_manager(ServiceState::Ready);
+    notify_service_manager(ServiceState::Ready);
     tokio::select! {
         biased; // A reload needs a server that has begun.
         () = server.run(&robots, stop.clone()) => {}

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use crate::access_log::Line;
 use crate::detect::{UNLISTED, Verdict};
 use crate::layer::Outcome;
-use crate::listen::Arrival;
+use crate::listen::RequestContext;
 #[cfg(feature = "otel")]
 use crate::telemetry::RequestSpan;
 
@@ -36,7 +36,7 @@ pub(crate) struct Observation {
 }
 
 impl Observation {
-    pub(super) fn begin(site: &SiteObserver, request: &mut Request<Arrival>) -> Self {
+    pub(super) fn begin(site: &SiteObserver, request: &mut Request<RequestContext>) -> Self {
         let inner = &site.shared.observer.inner;
         let kept = inner.keeps().then(|| {
             Box::new(Kept::new(
@@ -53,7 +53,7 @@ impl Observation {
                 traces.begin(&method, request.headers_mut())
             }),
             kept,
-            begun: request.body().taken_up(),
+            begun: request.body().started_at(),
             status: CLIENT_CLOSED_REQUEST,
             outcome: None,
             body_bytes: 0,

@@ -5,15 +5,15 @@ use std::time::Duration;
 use axum::http::HeaderValue;
 
 use crate::access_log::Line;
-use crate::listen::{HearsOfRefused, Refused};
+use crate::listen::{RefusalObserver, RefusedRequest};
 
 use super::{Observer, kept::Kept};
 
 /// Stands for what nobody knows.
 const UNKNOWN: &str = "-";
 
-impl HearsOfRefused for Observer {
-    fn refused(&self, refused: &Refused<'_>) {
+impl RefusalObserver for Observer {
+    fn refused(&self, refused: &RefusedRequest<'_>) {
         let Some(log) = &self.inner.log else { return };
         let received_ms = self.inner.clock.now_ms();
         let kept = refused

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use axum::http::Request;
 
-use crate::listen::Arrival;
+use crate::listen::RequestContext;
 
 use super::{Observation, Observer, SiteMetrics};
 
@@ -26,7 +26,7 @@ impl SiteObserver {
     }
 
     /// Begins to observe a request, which is counted and logged when its response has ended.
-    pub(crate) fn begin(&self, request: &mut Request<Arrival>) -> Observation {
+    pub(crate) fn begin(&self, request: &mut Request<RequestContext>) -> Observation {
         Observation::begin(self, request)
     }
 }

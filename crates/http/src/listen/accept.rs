@@ -14,36 +14,36 @@ use tracing::{debug, error, warn};
 
 use super::{
     connection::{self, Shared},
-    early,
+    connection_permit::ConnectionPermit,
+    eager_read,
     http_service::HttpService,
-    open_files::ClientPlaces,
-    places::Place,
+    open_files::ClientPermits,
     socket::{Acceptor, BoundSocket},
     stream::{Accepted, Peer, Transport},
-    workers::{Crew, Member},
+    workers::{RuntimeHandle, Runtimes},
 };
 
-/// Waiting after an accept that failed for want of files or memory.
+/// Pause after an accept that failed for want of files or memory: it would fail again at once.
 const ACCEPT_BACK_OFF: Duration = Duration::from_millis(100);
 
-/// Accepts on every thread of a crew.
+/// Loop that accepts connections on every thread of a listener.
 #[derive(Clone, Debug)]
-pub(super) struct Accepting {
+pub(super) struct AcceptLoop {
     pub(super) socket: Arc<BoundSocket>,
-    pub(super) crew: Crew,
+    pub(super) runtimes: Runtimes,
     pub(super) shared: Arc<Shared>,
-    /// Places for connections, of which each thread that waits for one holds one.
-    pub(super) places: Arc<Semaphore>,
-    /// Places for the clients of all listeners, where the open files set a limit.
-    pub(super) shared_places: Option<ClientPlaces>,
+    /// Permits for connections; a thread that waits to accept holds one.
+    pub(super) permits: Arc<Semaphore>,
+    /// Permits for the clients of all listeners, where the open files set a limit.
+    pub(super) shared_permits: Option<ClientPermits>,
 }
 
-impl Accepting {
+impl AcceptLoop {
     /// Accepts until `stop`; the socket is closed then.
     pub(super) async fn on_all<S: HttpService>(self, service: S) {
         let supervisors = TaskTracker::new();
-        for member in self.crew.members() {
-            supervisors.spawn(self.clone().supervise(member.clone(), service.clone()));
+        for runtime in self.runtimes.handles() {
+            supervisors.spawn(self.clone().supervise(runtime.clone(), service.clone()));
         }
         supervisors.close();
         supervisors.wait().await;
@@ -53,11 +53,11 @@ impl Accepting {
         }
     }
 
-    /// Keeps a member accepting, whatever happens to the task that does it.
-    async fn supervise<S: HttpService>(self, member: Member, service: S) {
+    /// Keeps a thread accepting, whatever happens to the task that does it.
+    async fn supervise<S: HttpService>(self, runtime: RuntimeHandle, service: S) {
         loop {
-            let accepting = self.clone().on(member.clone(), service.clone());
-            let task = self.shared.tasks.spawn_on(accepting, &member.handle);
+            let accept_loop = self.clone().on(runtime.clone(), service.clone());
+            let task = self.shared.tasks.spawn_on(accept_loop, &runtime.handle);
             match task.await {
                 Ok(()) => return,
                 Err(ended) if ended.is_panic() => {
@@ -66,47 +66,48 @@ impl Accepting {
                 }
                 Err(ended) => {
                     error!("a thread that accepts connections has ended: {ended}");
-                    member.retire();
+                    runtime.retire();
                     return;
                 }
             }
         }
     }
 
-    async fn on<S: HttpService>(self, member: Member, service: S) {
+    async fn on<S: HttpService>(self, runtime: RuntimeHandle, service: S) {
         let shared = Arc::clone(&self.shared);
         tokio::select! {
             biased;
-            () = self.accept_all(&member, service) => {}
-            // Who had connected before would be reset with the socket.
-            () = connection::a_moment_after(&shared.stop) => {}
+            () = self.accept_all(&runtime, service) => {}
+            // Closing the socket resets clients that are still in its queue.
+            () = connection::after_grace_period(&shared.stop) => {}
         }
     }
 
-    async fn accept_all<S: HttpService>(&self, member: &Member, service: S) {
+    async fn accept_all<S: HttpService>(&self, runtime: &RuntimeHandle, service: S) {
         let acceptor = self.acceptor().await;
-        // Memory of a connection that has ended at once.
+        // Memory of a connection that has ended at once, for the next one.
         let mut room = None;
-        while let Ok(permit) = Arc::clone(&self.places).acquire_owned().await {
+        while let Ok(permit) = Arc::clone(&self.permits).acquire_owned().await {
             let (accepted, peer) = accept(&acceptor).await;
-            // Taken now: whoever waits to accept would hold places that other listeners need.
-            let shared_place = match &self.shared_places {
-                Some(places) => places.take().await,
+            // Taken after the accept: a listener without clients must hold no permit of the others.
+            let shared_permit = match &self.shared_permits {
+                Some(permits) => permits.take().await,
                 None => None,
             };
-            let (seat, other) = self.crew.seat(member);
-            let place = Place::new(permit, seat, self.shared.counts.accept());
-            let place = place.with_shared(shared_place);
+            let (slot, other) = self.runtimes.assign(runtime);
+            let permit = ConnectionPermit::new(permit, slot, self.shared.counts.accept());
+            let permit = permit.with_shared(shared_permit);
             let (shared, service) = (Arc::clone(&self.shared), service.clone());
-            let looks = early::is_worth_a_look();
-            let stream = Transport::new(accepted, looks);
-            let connection = connection::serve(shared, stream, peer, place, service);
+            let reads_eagerly = eager_read::should_try();
+            let stream = Transport::new(accepted, reads_eagerly);
+            let connection = connection::serve(shared, stream, peer, permit, service);
             let mut connection = boxed(connection, room.take());
-            if looks && other.is_none() && ends_at_once(connection.as_mut()).await {
+            if reads_eagerly && other.is_none() && finishes_on_first_poll(connection.as_mut()).await
+            {
                 room = Some(connection);
                 continue;
             }
-            let handle = &other.unwrap_or(member).handle;
+            let handle = &other.unwrap_or(runtime).handle;
             self.shared.tasks.spawn_on(connection, handle);
         }
     }
@@ -124,12 +125,12 @@ impl Accepting {
     }
 }
 
-/// Serves a connection until it waits for the first time; returns whether it has ended.
+/// Polls a connection once; returns whether it has ended.
 ///
-/// A client that sends one request may have sent it before its connection is
-/// accepted. It has its answer then without a task, whose making costs about as
-/// much as an answer. One that panics has ended, as a task of its own would have.
-async fn ends_at_once(mut connection: Pin<&mut impl Future<Output = ()>>) -> bool {
+/// A client with a single request may have sent it before its connection is accepted.
+/// It is answered without a task then, which would cost about as much as the response.
+/// A connection that panics has ended, as a task of its own would have.
+async fn finishes_on_first_poll(mut connection: Pin<&mut impl Future<Output = ()>>) -> bool {
     poll_fn(|cx| {
         let polled = catch_unwind(AssertUnwindSafe(|| connection.as_mut().poll(cx)));
         Poll::Ready(!polled.is_ok_and(|polled| polled.is_pending()))
@@ -137,7 +138,7 @@ async fn ends_at_once(mut connection: Pin<&mut impl Future<Output = ()>>) -> boo
     .await
 }
 
-/// Puts a future into a box, as a task is moved several times before it runs and when it ends.
+/// Boxes a future, as a task is moved several times before it runs and when it ends.
 fn boxed<F: Future>(future: F, room: Option<Pin<Box<F>>>) -> Pin<Box<F>> {
     match room {
         Some(mut room) => {
@@ -148,15 +149,17 @@ fn boxed<F: Future>(future: F, room: Option<Pin<Box<F>>>) -> Pin<Box<F>> {
     }
 }
 
-/// Accepts one connection, however often that fails.
+/// Accepts one connection, and tries again as often as that fails.
 async fn accept(acceptor: &Acceptor) -> (Accepted, Peer) {
     let mut failures = 0_u32;
     loop {
         match acceptor.accept().await {
             Ok(accepted) => return accepted,
-            // The client has gone already: the next one is not concerned.
+            // The client has gone already; the next one can be accepted at once.
             Err(error) if is_about_one_connection(&error) => debug!(%error, "accepted nobody"),
             Err(error) => {
+                // One line in ten seconds: the first failure, and every hundredth after 100
+                // pauses.
                 if failures.is_multiple_of(100) {
                     warn!(%error, "cannot accept connections: {error}; raise the limit of open files, or lower max_connections");
                 }
@@ -185,18 +188,18 @@ mod tests {
 
     #[tokio::test]
     async fn a_connection_that_waits_has_not_ended_and_one_that_panics_has() {
-        assert!(ends_at_once(boxed(ready(()), None).as_mut()).await);
-        assert!(!ends_at_once(boxed(pending(), None).as_mut()).await);
+        assert!(finishes_on_first_poll(boxed(ready(()), None).as_mut()).await);
+        assert!(!finishes_on_first_poll(boxed(pending(), None).as_mut()).await);
         let panics = async { panic!("told to") };
-        assert!(ends_at_once(boxed(panics, None).as_mut()).await);
+        assert!(finishes_on_first_poll(boxed(panics, None).as_mut()).await);
     }
 
     #[tokio::test]
     async fn the_memory_of_a_connection_that_has_ended_is_used_again() {
         let first = boxed(ready(1), None);
-        let place: *const _ = &raw const *first;
+        let permit: *const _ = &raw const *first;
         let second = boxed(ready(2), Some(first));
-        assert_eq!(&raw const *second, place);
+        assert_eq!(&raw const *second, permit);
         assert_eq!(second.await, 2);
     }
 }

@@ -1,6 +1,6 @@
 use std::{fmt, net::SocketAddr, path::PathBuf, str::FromStr};
 
-/// Place where a listener accepts connections.
+/// Address where a listener accepts connections.
 ///
 /// Written as `127.0.0.1:8080` or `[::]:443`, as `unix:/run/site.sock`, or as
 /// `systemd` or `systemd:NAME` for a socket that the service manager has
@@ -40,7 +40,7 @@ impl FromStr for ListenAddr {
             text: text.to_owned(),
         };
         if let Some(path) = text.strip_prefix("unix:") {
-            // `@name` would be a file of that name, where others mean an abstract socket.
+            // For other programs `@name` is an abstract socket; here it would be a file of that name.
             let is_path = !path.is_empty() && !path.starts_with('@') && !path.contains('\0');
             return is_path.then(|| Self::Unix(path.into())).ok_or_else(wrong);
         }

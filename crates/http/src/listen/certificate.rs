@@ -16,9 +16,9 @@ use rustls::{
 use tracing::warn;
 use webpki::{EndEntityCert, KeyUsage};
 
-/// Bytes of a file of certificates or of a key.
+/// Largest file of certificates or of a key.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
-/// From so much time before its end on a certificate is complained of.
+/// Time before its end from which on a certificate is warned of.
 const SHORT_OF_TIME: Duration = Duration::from_hours(7 * 24);
 
 /// Certificate chain and key, as PEM files.
@@ -39,7 +39,7 @@ pub struct CertificateError {
     reason: String,
 }
 
-/// Time in which a certificate is good, in seconds of the Unix epoch.
+/// Time in which a certificate is valid, in seconds of the Unix epoch.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Validity {
     /// First second.
@@ -48,7 +48,7 @@ pub struct Validity {
     pub not_after: u64,
 }
 
-/// Certificate of a listener, as operators are told of it.
+/// State of a listener's certificate, for operators.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct CertificateState {
@@ -56,7 +56,7 @@ pub struct CertificateState {
     pub names: Vec<String>,
     /// Its file.
     pub file: PathBuf,
-    /// When it is good; `None` until the first has been issued.
+    /// When it is valid; `None` until the first has been issued.
     pub validity: Option<Validity>,
     /// Whether this program orders it (ACME).
     pub is_ordered: bool,
@@ -64,7 +64,7 @@ pub struct CertificateState {
     pub failures: u32,
 }
 
-/// What the files hold.
+/// Certificate with its key, from files.
 #[derive(Clone, Debug)]
 pub(super) struct Certificate {
     pub(super) key: Arc<CertifiedKey>,
@@ -72,7 +72,7 @@ pub(super) struct Certificate {
     pub(super) validity: Validity,
 }
 
-/// What tells that a file has changed.
+/// Time and length of a file, by which a change is seen.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Stamp {
     modified: Option<SystemTime>,
@@ -80,7 +80,7 @@ pub(super) struct Stamp {
 }
 
 impl CertificateError {
-    /// Returns the file that is concerned.
+    /// Returns the file with the error.
     #[must_use]
     pub fn file(&self) -> &Path {
         &self.file
@@ -100,7 +100,7 @@ impl Certificate {
         Self::parse(files, &read(file)?, &read(key_file)?, provider)
     }
 
-    /// Reads certificates and key from what the files hold, or are to hold.
+    /// Parses certificates and key from the contents of files.
     pub(super) fn parse(
         files: &CertificateFiles,
         certificates: &[u8],
@@ -141,7 +141,7 @@ impl Certificate {
         })
     }
 
-    /// Complains of a certificate that people have to renew, and have not.
+    /// Warns of a certificate that has to be renewed.
     pub(super) fn warn_of_time(&self, file: &Path) {
         let now = UnixTime::now().as_secs();
         let file = file.display();
@@ -165,6 +165,7 @@ impl Validity {
     fn of(certificate: &EndEntityCert<'_>) -> Self {
         let at = |seconds| UnixTime::since_unix_epoch(Duration::from_secs(seconds));
         Self {
+            // webpki names the limits only in its errors: one is asked for at either end of time.
             not_before: match time_trouble(certificate, at(0)) {
                 Some(webpki::Error::CertNotValidYet { not_before, .. }) => not_before.as_secs(),
                 _ => 0,
@@ -223,7 +224,7 @@ fn wrong(file: &Path, reason: impl Into<String>) -> CertificateError {
     }
 }
 
-/// What is wrong with a certificate's time, which is looked at before its issuer is looked for.
+/// Returns what is wrong with a certificate's time; webpki checks that before the issuer.
 pub(super) fn time_trouble(
     certificate: &EndEntityCert<'_>,
     time: UnixTime,

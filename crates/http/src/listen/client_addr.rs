@@ -12,7 +12,7 @@ use super::{
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
-/// Address of the client: the TCP peer's, or what trusted proxies say.
+/// Address of the client: that of the TCP peer, or what trusted proxies say.
 ///
 /// A listener puts it into the extensions of each request. IPv4 addresses
 /// mapped into IPv6 (`::ffff:192.0.2.1`) are written as IPv4. The peer of a
@@ -34,7 +34,7 @@ pub struct ClientAddr {
     pub https: bool,
     /// The peer is a trusted proxy.
     pub trusted: bool,
-    /// Whether `https` is more than what is assumed where nobody tells.
+    /// Whether `https` was observed or told by a trusted proxy, and is not only assumed.
     pub(crate) is_scheme_known: bool,
 }
 
@@ -45,7 +45,7 @@ pub struct TrustedProxies {
     unix: bool,
 }
 
-/// What is known of a connection before its requests.
+/// Facts about a connection before its first request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Origin {
     pub(super) peer: SocketAddr,
@@ -91,8 +91,8 @@ impl TrustedProxies {
     /// Returns the client's address for a peer and the headers of its request.
     ///
     /// From a trusted peer the lines of `X-Forwarded-For` are read as one
-    /// list, right to left, past the trusted addresses in it. What is not an
-    /// address (`unknown`, an obfuscated name, rubbish) stops the walk at the
+    /// list, from right to left, past the trusted addresses in it. An entry that is
+    /// not an address (`unknown`, an obfuscated name, garbage) ends the walk at the
     /// address reached so far. Without that header, `Forwarded` (RFC 7239) is
     /// read in the same way. With both, `X-Forwarded-For` decides: a trusted
     /// proxy has to set or drop it.
@@ -120,7 +120,7 @@ impl TrustedProxies {
         self.resolve_forwarded(origin, forwards.then_some(headers))
     }
 
-    /// `headers` only where some of them may tell of another client.
+    /// Resolves the client; `headers` are given only if some of them may name another one.
     pub(super) fn resolve_forwarded(
         &self,
         origin: Origin,
@@ -140,6 +140,8 @@ impl TrustedProxies {
             is_scheme_known: https,
         };
         if let Some(headers) = headers.filter(|_| trusted) {
+            // One of the two, never a mixture: a client can send the header that its proxy does
+            // not set.
             if headers.contains_key(X_FORWARDED_FOR) {
                 self.follow_x_forwarded(headers, &mut addr);
             } else {
@@ -151,6 +153,8 @@ impl TrustedProxies {
 
     fn follow_x_forwarded(&self, headers: &HeaderMap, addr: &mut ClientAddr) {
         let mut hops = 0_usize;
+        // Each proxy appends the address that it saw, so only the entries right of an untrusted
+        // one are true (RFC 7239 §8.1).
         for entry in from_the_right(headers, &X_FORWARDED_FOR) {
             let Some(hop) = forwarded::parse_node(entry) else {
                 break;
@@ -169,11 +173,14 @@ impl TrustedProxies {
         for line in headers.get_all(FORWARDED) {
             match forwarded::parse(line.as_bytes()) {
                 Some(line) => elements.extend(line),
+                // A line that breaks the grammar hides who is left of it: only later lines count.
                 None => elements.clear(),
             }
         }
         let mut proto = None;
         for Element { node, https } in elements.into_iter().rev() {
+            // `unknown` or an obfuscated name (RFC 7239 §6.2, §6.3): nobody left of it is known
+            // either.
             let Some(hop) = node else { break };
             addr.client = hop;
             proto = https;
@@ -186,18 +193,17 @@ impl TrustedProxies {
 }
 
 impl ClientAddr {
-    /// Returns the scheme that the client used, where it is known for sure.
+    /// Returns the scheme that the client used, if it is certain.
     ///
-    /// It is where the client came by TLS, and where a trusted proxy tells it. What
-    /// came without TLS may have come by somebody who ended the client's TLS, and
-    /// adds no header that says so.
+    /// That is the case over TLS, and where a trusted proxy says so. A request without
+    /// TLS may have come through a TLS terminator that adds no header.
     #[must_use]
     pub fn scheme(&self) -> Option<&'static str> {
         let scheme = if self.https { "https" } else { "http" };
         self.is_scheme_known.then_some(scheme)
     }
 
-    /// Returns the address where it is the client's own, and not that of somebody on the way.
+    /// Returns the address if it is the client's own, and not that of an intermediary.
     ///
     /// A proxy's address stands for all of its visitors: that of a trusted one which
     /// names no client, that of one on this machine which is not trusted, and that of
@@ -209,7 +215,7 @@ impl ClientAddr {
         (!is_proxy_s && !self.client.is_unspecified()).then_some(self.client)
     }
 
-    /// Believes what a trusted proxy tells, if it does.
+    /// Adopts the scheme that a trusted proxy tells, if it tells one.
     fn learn(&mut self, https: Option<bool>) {
         self.https = https.unwrap_or(self.https);
         self.is_scheme_known |= https.is_some();
@@ -238,12 +244,13 @@ fn from_the_right<'a>(
         .filter(|entry| !entry.is_empty())
 }
 
-/// Whether servers could read the header as forwarding.
+/// Returns `true` if a server could read the header as a forwarding one.
 ///
-/// CGI and what descends from it make one sign of `-`, `_`, `.` and others.
+/// CGI and its descendants map `-`, `_`, `.` and others to one character (RFC 3875 §4.1.18).
 pub(crate) fn is_forwarding(name: &HeaderName) -> bool {
     let name = name.as_str().as_bytes();
     match name.first() {
+        // By the first byte: this is asked for each header of each request.
         Some(b'f') => name == b"forwarded",
         Some(b'x') => begins_as(name, b"x-forwarded") || is_spelling_of(name, b"x-real-ip"),
         _ => false,

@@ -19,50 +19,51 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::{debug, warn};
 
 use super::{
-    by_hyper,
     client_addr::{Origin, TrustedProxies},
-    counts::{ConnectionCounts, Unserved},
+    connection_permit::{AddressLimits, ConnectionPermit},
+    counts::{ConnectionCounts, UnservedReason},
     http_service::HttpService,
-    idle::{Activity, Verdict, Watch},
+    hyper_connection,
+    idle::{Activity, IdleAction, IdleWatch},
     listener::ListenSettings,
-    places::{Addresses, Place},
     plain::{End, Plain, PlainIo},
+    poll_on_wake::PollOnWake,
     proxy_protocol::{self, ProxySource},
-    refused::{self, HearsOfRefused, Refused},
-    seldom::Seldom,
+    refusal::{self, RefusalObserver, RefusedRequest},
     service::ConnectionService,
     stream::{Peer, Stream, Transport},
 };
 
-/// Time at shutdown to see what clients had sent before: a request that lies in
-/// the system's buffer would be lost by closing at once.
-const MOMENT: Duration = Duration::from_millis(100);
-/// Bytes that are read at once to tell the protocol; most requests have fewer.
+/// Time at shutdown to receive what clients had sent before: a request in the system's
+/// buffer would be lost, and its client be reset, if the connection were closed at once.
+const GRACE_PERIOD: Duration = Duration::from_millis(100);
+/// Bytes of the first read, which tells the protocol; most requests have fewer.
 const SNIFFED_BYTES: usize = 1024;
+// RFC 9113 §3.4.
 const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// What all connections of a listener share.
+/// State that all connections of a listener share.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) settings: ListenSettings,
     pub(super) trusted_proxies: Arc<TrustedProxies>,
-    pub(super) addresses: Arc<Addresses>,
+    pub(super) addresses: Arc<AddressLimits>,
     pub(super) counts: Arc<ConnectionCounts>,
-    /// No new requests; what is in flight ends.
+    /// Draining: no new requests, those in flight end.
     pub(super) stop: CancellationToken,
-    /// The time to end is over.
+    /// The time to drain is over.
     pub(super) cut: CancellationToken,
     pub(super) tasks: TaskTracker,
-    /// The log has told of a peer that may not send PROXY headers.
-    pub(super) told_of_stranger: AtomicBool,
-    pub(super) hears_of_refused: Option<Box<dyn HearsOfRefused>>,
+    /// The log has named a peer that may not send PROXY headers.
+    pub(super) has_warned_of_untrusted: AtomicBool,
+    pub(super) refusal_observer: Option<Box<dyn RefusalObserver>>,
 }
 
 impl Shared {
-    /// Tells of a request with which a connection ended, as it could not be read.
+    /// Reports a request that could not be read, and ended its connection.
     fn ended(&self, error: &hyper::Error, origin: Origin) {
-        if let Some(status) = refused::status_of(error) {
-            self.refused(&Refused {
+        if let Some(status) = refusal::status_of(error) {
+            self.refused(&RefusedRequest {
                 client: origin.peer.ip(),
                 status,
                 request: None,
@@ -70,22 +71,22 @@ impl Shared {
         }
     }
 
-    /// Counts a request that was answered here, and tells of it.
-    pub(super) fn refused(&self, refused: &Refused<'_>) {
+    /// Counts and reports a request that the listener refused.
+    pub(super) fn refused(&self, refused: &RefusedRequest<'_>) {
         self.counts.count_refused(refused.status);
-        if let Some(log) = &self.hears_of_refused {
+        if let Some(log) = &self.refusal_observer {
             log.refused(refused);
         }
     }
 }
 
 /// Connection that is ready for its first request.
-struct Opened {
+struct Established {
     stream: Stream,
-    /// What has come of it.
+    /// Bytes that have been read from it.
     first: BytesMut,
     origin: Origin,
-    place: Place,
+    permit: ConnectionPermit,
     is_http2: bool,
 }
 
@@ -94,29 +95,29 @@ pub(super) async fn serve<S: HttpService>(
     shared: Arc<Shared>,
     stream: Transport,
     peer: Peer,
-    place: Place,
+    permit: ConnectionPermit,
     service: S,
 ) {
     let opened = tokio::select! {
         biased;
-        opened = open(&shared, stream, peer, place) => opened,
-        // Behind `async`: no timer is made for what has come already.
+        opened = open(&shared, stream, peer, permit) => opened,
+        // In an `async` block: no timer is made if the first bytes are there already.
         () = async { time::sleep(shared.settings.header_timeout).await } => {
-            shared.counts.count_unserved(Unserved::Timeout);
+            shared.counts.count_unserved(UnservedReason::Timeout);
             return debug!(?peer, "connection cut: no request in time");
         }
-        () = a_moment_after(&shared.stop) => return,
+        () = after_grace_period(&shared.stop) => return,
     };
-    let Opened {
+    let Established {
         stream,
         mut first,
         origin,
-        place,
+        permit,
         is_http2,
     } = match opened {
         Ok(opened) => opened,
         Err(error) => {
-            shared.counts.count_unserved(Unserved::from(&error));
+            shared.counts.count_unserved(UnservedReason::from(&error));
             return debug!(?peer, %error, "connection ended before its first request: {error}");
         }
     };
@@ -127,25 +128,25 @@ pub(super) async fn serve<S: HttpService>(
         shared: Arc::clone(&shared),
         activity: Arc::clone(&activity),
     };
-    let mut limits = Limits::new(&shared, &activity);
+    let mut deadlines = Deadlines::new(&shared, &activity);
     let mut io = PlainIo::new(stream, Arc::clone(&activity));
     if S::TAKES_BODILESS && !is_http2 {
         let plain = pin!(Plain::new(&mut service, &mut io, &mut first));
-        if drive(plain, Plain::finish, &mut limits).await != Some(End::Odd) {
+        if drive(plain, Plain::finish, &mut deadlines).await != Some(End::Odd) {
             return;
         }
     }
-    // In a box, as all that is plain does not need the room.
-    let connection = Box::pin(by_hyper::serve(
+    // In a box: a connection with plain requests only never needs the memory.
+    let connection = Box::pin(hyper_connection::serve(
         service,
         io.stream,
         first,
-        place,
-        &mut limits,
+        permit,
+        &mut deadlines,
     ));
     if let Some(Err(error)) = connection.await {
         shared.ended(&error, origin);
-        // The client's fault or its network's: nothing for an operator to do.
+        // The client or its network is at fault: an operator can do nothing.
         debug!(
             ?peer,
             error = &error as &dyn Error,
@@ -154,13 +155,16 @@ pub(super) async fn serve<S: HttpService>(
     }
 }
 
-/// PROXY header, limit by address, TLS handshake, protocol: in this order.
+/// Prepares a connection: PROXY header, limit by address, TLS handshake, protocol.
+///
+/// In this order: the header names the address that is limited, and only what is within the
+/// limit is worth a handshake.
 async fn open(
     shared: &Shared,
     mut stream: Transport,
     peer: Peer,
-    place: Place,
-) -> io::Result<Opened> {
+    permit: ConnectionPermit,
+) -> io::Result<Established> {
     let mut origin = Origin {
         peer: peer.addr(),
         trusted: shared.trusted_proxies.trusts(peer),
@@ -168,17 +172,18 @@ async fn open(
     };
     let mut is_counted = !origin.trusted && peer != Peer::Unix;
     if shared.settings.proxy_protocol {
+        // In a box: few listeners use the PROXY protocol, and all would carry its state.
         let client = Box::pin(proxied_client(shared, &mut stream, origin)).await?;
-        // Headers of a client whose address nobody knows are nobody's.
+        // Forwarding headers of a client without an address are not believed.
         origin.trusted = client.is_some_and(|client| shared.trusted_proxies.contains(client.ip()));
         origin.peer = client.unwrap_or(origin.peer);
         is_counted = client.is_some() && !origin.trusted;
     }
-    let place = if is_counted {
+    let permit = if is_counted {
         let address = shared.addresses.take(origin.peer.ip());
-        place.with_address(address.map_err(|_| ErrorKind::QuotaExceeded)?)
+        permit.with_address(address.map_err(|_| ErrorKind::QuotaExceeded)?)
     } else {
-        place
+        permit
     };
     let (stream, first, is_http2) = if let Some(tls) = &shared.settings.tls {
         let stream = Box::new(Box::pin(tls.accept(stream)).await?);
@@ -188,16 +193,16 @@ async fn open(
         let (first, is_http2) = sniff(&mut stream).await?;
         (Stream::Plain(stream), first, is_http2)
     };
-    Ok(Opened {
+    Ok(Established {
         stream,
         first,
         origin,
-        place,
+        permit,
         is_http2,
     })
 }
 
-/// The client that a trusted peer speaks for, when it knows one.
+/// Returns the client that a trusted peer speaks for, if it names one.
 async fn proxied_client(
     shared: &Shared,
     stream: &mut Transport,
@@ -205,7 +210,7 @@ async fn proxied_client(
 ) -> io::Result<Option<SocketAddr>> {
     if !origin.trusted {
         let peer = origin.peer;
-        if !shared.told_of_stranger.swap(true, Relaxed) {
+        if !shared.has_warned_of_untrusted.swap(true, Relaxed) {
             warn!(%peer, "closed a connection from {peer}, whose PROXY header is not believed; name the proxy in trusted_proxies");
         }
         return Err(ErrorKind::PermissionDenied.into());
@@ -218,38 +223,40 @@ async fn proxied_client(
     })
 }
 
-/// Serves a connection, and looks seldom whether it is to end; `None`: it was cut.
+/// Serves a connection until it ends or its deadlines pass; `None`: it was cut.
 pub(super) async fn drive<C: Future>(
     mut connection: Pin<&mut C>,
     finish: impl Fn(Pin<&mut C>),
-    limits: &mut Limits<'_>,
+    deadlines: &mut Deadlines<'_>,
 ) -> Option<C::Output> {
-    let verdict = tokio::select! {
+    let action = tokio::select! {
+        // The connection first: a response that is ready goes out even if the deadline has just
+        // passed.
         biased;
         output = &mut connection => return Some(output),
-        verdict = Seldom::new(limits.until_finish()) => verdict,
+        action = PollOnWake::new(deadlines.until_finish()) => action,
     };
-    if verdict == Verdict::Cut {
+    if action == IdleAction::Cut {
         return None;
     }
     finish(connection.as_mut());
     tokio::select! {
         biased;
         output = &mut connection => Some(output),
-        () = Seldom::new(limits.until_cut()) => None,
+        () = PollOnWake::new(deadlines.until_cut()) => None,
     }
 }
 
-/// What ends a connection that does not end by itself.
-pub(super) struct Limits<'c> {
+/// Deadlines of a connection: drain, idle time, time to end.
+pub(super) struct Deadlines<'c> {
     shared: &'c Shared,
     activity: &'c Activity,
-    watch: Watch,
-    /// The connection takes up no more requests.
+    watch: IdleWatch,
+    /// The connection accepts no more requests.
     pub(super) is_finishing: bool,
 }
 
-impl<'c> Limits<'c> {
+impl<'c> Deadlines<'c> {
     fn new(shared: &'c Shared, activity: &'c Activity) -> Self {
         let ListenSettings {
             header_timeout,
@@ -260,56 +267,58 @@ impl<'c> Limits<'c> {
         Self {
             shared,
             activity,
-            watch: Watch::new(header_timeout, idle_timeout, now),
+            watch: IdleWatch::new(header_timeout, idle_timeout, now),
             is_finishing: false,
         }
     }
 
-    /// Waits until the connection is to take up no more requests, or to be cut at once.
-    async fn until_finish(&mut self) -> Verdict {
+    /// Waits until the connection is to accept no more requests, or to be cut at once.
+    async fn until_finish(&mut self) -> IdleAction {
         if self.is_finishing {
-            return Verdict::Close;
+            return IdleAction::Close;
         }
-        let verdict = self.verdict().await;
-        self.is_finishing = verdict == Verdict::Close;
-        verdict
+        let action = self.next_action().await;
+        self.is_finishing = action == IdleAction::Close;
+        action
     }
 
-    async fn verdict(&mut self) -> Verdict {
-        let mut order = pin!(a_moment_after(&self.shared.stop));
+    async fn next_action(&mut self) -> IdleAction {
+        let mut order = pin!(after_grace_period(&self.shared.stop));
         loop {
             if time::timeout(self.watch.period(), &mut order).await.is_ok() {
-                return Verdict::Close;
+                return IdleAction::Close;
             }
-            match self.watch.look(self.activity, Instant::now()) {
-                Verdict::Keep => {}
-                Verdict::Close => {
-                    time::sleep(MOMENT).await;
-                    return Verdict::Close;
+            match self.watch.check(self.activity, Instant::now()) {
+                IdleAction::Keep => {}
+                IdleAction::Close => {
+                    // A request that is on its way now is still answered, where closing at once
+                    // would reset it (RFC 9112 §9.6).
+                    time::sleep(GRACE_PERIOD).await;
+                    return IdleAction::Close;
                 }
-                Verdict::Cut => return Verdict::Cut,
+                IdleAction::Cut => return IdleAction::Cut,
             }
         }
     }
 
-    /// Waits until the connection has had its time to end.
+    /// Waits until the time that a finishing connection has to end is over.
     async fn until_cut(&mut self) {
         let mut order = pin!(self.shared.cut.cancelled());
         while time::timeout(self.watch.period(), &mut order)
             .await
             .is_err()
         {
-            if self.watch.look(self.activity, Instant::now()) != Verdict::Keep {
+            if self.watch.check(self.activity, Instant::now()) != IdleAction::Keep {
                 return;
             }
         }
     }
 }
 
-/// Waits until nothing that had been sent before the order is still on its way.
-pub(super) async fn a_moment_after(order: &CancellationToken) {
+/// Waits for the order, and then for what was sent before it.
+pub(super) async fn after_grace_period(order: &CancellationToken) {
     order.cancelled().await;
-    time::sleep(MOMENT).await;
+    time::sleep(GRACE_PERIOD).await;
 }
 
 /// Reads until it is clear whether the client speaks HTTP/2.

@@ -1,4 +1,4 @@
-//! Connections of a listener, counted.
+//! Counters of a listener's connections.
 
 use std::{
     io,
@@ -10,7 +10,7 @@ use std::{
 
 use http::StatusCode;
 
-/// Answers of a listener by itself.
+/// Statuses that a listener answers with by itself.
 const REFUSALS: [(StatusCode, &str); 4] = [
     (StatusCode::BAD_REQUEST, "400"),
     (StatusCode::PAYLOAD_TOO_LARGE, "413"),
@@ -20,7 +20,7 @@ const REFUSALS: [(StatusCode, &str); 4] = [
 
 /// Why a connection was not served.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Unserved {
+pub(super) enum UnservedReason {
     AddressLimit,
     ProxyNotTrusted,
     Handshake,
@@ -33,7 +33,7 @@ pub(super) enum Unserved {
 pub struct ConnectionCounts {
     accepted: AtomicU64,
     ended: AtomicU64,
-    unserved: [AtomicU64; Unserved::ALL.len()],
+    unserved: [AtomicU64; UnservedReason::ALL.len()],
     refused: [AtomicU64; REFUSALS.len()],
 }
 
@@ -61,13 +61,16 @@ impl ConnectionCounts {
     /// PROXY header), `timeout` and `client_left`.
     pub fn unserved(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let numbers = self.unserved.iter().map(|number| number.load(Relaxed));
-        Unserved::ALL.iter().map(|why| why.word()).zip(numbers)
+        UnservedReason::ALL
+            .iter()
+            .map(|why| why.word())
+            .zip(numbers)
     }
 
-    /// Returns the requests that no service saw, by the answer they got.
+    /// Returns the requests that no service saw, by their status.
     ///
-    /// `400`: they are no HTTP; `413`, `414`, `431`: their body, target or head is
-    /// beyond a limit.
+    /// `400`: they are not HTTP; `413`, `414`, `431`: their body, target or head
+    /// exceeds a limit.
     pub fn refused(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let numbers = self.refused.iter().map(|number| number.load(Relaxed));
         REFUSALS.iter().map(|(_, word)| *word).zip(numbers)
@@ -78,8 +81,8 @@ impl ConnectionCounts {
         OpenConnection(Arc::clone(self))
     }
 
-    pub(super) fn count_unserved(&self, why: Unserved) {
-        let known = Unserved::ALL.iter().zip(&self.unserved);
+    pub(super) fn count_unserved(&self, why: UnservedReason) {
+        let known = UnservedReason::ALL.iter().zip(&self.unserved);
         for (_, number) in known.filter(|(known, _)| **known == why) {
             number.fetch_add(1, Relaxed);
         }
@@ -99,7 +102,7 @@ impl Drop for OpenConnection {
     }
 }
 
-impl Unserved {
+impl UnservedReason {
     const ALL: [Self; 5] = [
         Self::AddressLimit,
         Self::ProxyNotTrusted,
@@ -119,8 +122,8 @@ impl Unserved {
     }
 }
 
-/// What an error means before the first request.
-impl From<&io::Error> for Unserved {
+/// Classifies an error that ended a connection before its first request.
+impl From<&io::Error> for UnservedReason {
     fn from(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::QuotaExceeded => Self::AddressLimit,

@@ -1,11 +1,12 @@
-//! Header names and values that others would read as something else.
+//! Header names and values that other software would read as something else.
 
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Uri, Version};
 
 use super::framing::percent_encode;
 
-/// Names by which a request is read, in this house or on its way to the site; those that
-/// cannot be misspelt, and nobody asks for, are not among them.
+/// Headers by which a request is framed, attributed or decided, here or on its way to the site.
+///
+/// A name without a hyphen has no misspelt form; `signature` is here for trailers.
 const NAMES: [&str; 6] = [
     "http2-settings",
     "keep-alive",
@@ -14,7 +15,7 @@ const NAMES: [&str; 6] = [
     "user-agent",
     "x-real-ip",
 ];
-/// Beginnings of such names.
+/// Prefixes of such names.
 const PREFIXES: [&str; 8] = [
     "accept-",
     "content-",
@@ -26,13 +27,14 @@ const PREFIXES: [&str; 8] = [
     "x-robot-detection",
 ];
 
-/// Removes headers that are misspelt ones of others, and blanks around values.
+/// Removes headers with misspelt names, and blanks around values.
 ///
-/// CGI, and what descends from it, makes one sign of `-`, `_`, `.` and others (RFC 3875
-/// §4.1.18): behind it `User_Agent` is the `User-Agent` that nobody looked at. Such a
-/// header goes where the right one frames the message, tells who the client is, or is
-/// decided by. Others, as `api_key` and the metadata of gRPC, stay. By HTTP/1.1 blanks
-/// around a value are no part of it; by HTTP/2 they must not be there (RFC 9113 §8.2.1).
+/// CGI and its descendants map `-`, `_`, `.` and others to one character (RFC 3875
+/// §4.1.18): behind them `User_Agent` is a `User-Agent` that no check has seen. Such a
+/// header is removed if the correct one frames the message, tells who the client is, or
+/// decides what happens to the request. Others, such as `api_key` and the metadata of gRPC,
+/// stay. In HTTP/1.1 blanks around a value are not part of it (RFC 9112 §5.1); in HTTP/2
+/// they are forbidden (RFC 9113 §8.2.1).
 ///
 /// A [`Listener`](super::Listener) does so with each request.
 ///
@@ -55,9 +57,10 @@ pub fn clean_headers(headers: &mut HeaderMap) {
     trim_values(headers);
 }
 
-/// Makes a request that hyper has read what a plain one is.
+/// Brings a request that hyper has read to the form of a plain one.
 pub(super) fn clean<B>(request: &mut Request<B>) {
     strip_misspelt(request.headers_mut());
+    // hyper trims the values of HTTP/1, and `RequestFraming` has encoded the target.
     if request.version() == Version::HTTP_2 {
         trim_values(request.headers_mut());
         encode_target(request.uri_mut());
@@ -73,13 +76,13 @@ pub(crate) fn trim_values(headers: &mut HeaderMap) {
     }
 }
 
-/// Returns `true` if a name is another spelling of one that is decided by.
+/// Returns `true` if a name is a misspelt form of a header that decides something.
 pub(super) fn is_misspelt(name: &HeaderName) -> bool {
     let name = name.as_str().as_bytes();
     name.iter().any(|byte| is_odd(*byte)) && is_guarded(name)
 }
 
-/// Returns `true` if a header is one by which a request is read, in any spelling.
+/// Returns `true` if a header frames, attributes or decides a request, in any spelling.
 pub(crate) fn is_guarded(name: &[u8]) -> bool {
     let is_name = |other: &&str| is_spelling_of(name, other.as_bytes());
     NAMES.iter().any(is_name)
@@ -88,12 +91,12 @@ pub(crate) fn is_guarded(name: &[u8]) -> bool {
             .any(|prefix| begins_as(name, prefix.as_bytes()))
 }
 
-/// Returns `true` if a name is another one in some spelling.
+/// Returns `true` if a name is a spelling of another one.
 pub(crate) fn is_spelling_of(name: &[u8], other: &[u8]) -> bool {
     name.len() == other.len() && begins_as(name, other)
 }
 
-/// Returns `true` if a name begins as another one in some spelling.
+/// Returns `true` if a name begins with a spelling of a prefix.
 pub(crate) fn begins_as(name: &[u8], prefix: &[u8]) -> bool {
     let is_like = |(byte, right): (&u8, &u8)| byte == right || (*right == b'-' && is_odd(*byte));
     name.len() >= prefix.len() && name.iter().zip(prefix).all(is_like)
@@ -101,7 +104,7 @@ pub(crate) fn begins_as(name: &[u8], prefix: &[u8]) -> bool {
 
 /// Returns `true` if a byte of a name may be taken for a hyphen.
 fn is_odd(byte: u8) -> bool {
-    // By a table, as the names of every request are looked at.
+    // A table, as every byte of every name of every request is looked up.
     #[expect(
         clippy::indexing_slicing,
         reason = "the compiler makes it, and would say so"
@@ -132,14 +135,14 @@ fn trim(value: &mut HeaderValue) {
     let bytes = bytes.get(start..).unwrap_or_default();
     let end = bytes.iter().rev().take_while(|byte| is_blank(byte)).count();
     let bytes = bytes.get(..bytes.len() - end).unwrap_or_default();
-    // A part of a value is one.
+    // Part of a valid value is a valid value.
     if let Ok(mut trimmed) = HeaderValue::from_bytes(bytes) {
         trimmed.set_sensitive(value.is_sensitive());
         *value = trimmed;
     }
 }
 
-/// Writes bytes beyond ASCII as `%XX`: by HTTP/1.1 that has been done before.
+/// Percent-encodes bytes beyond ASCII (RFC 3986 §2.1); in HTTP/1.1 that was done before.
 fn encode_target(uri: &mut Uri) {
     let is_raw = |target: &&http::uri::PathAndQuery| !target.as_str().is_ascii();
     let Some(target) = uri.path_and_query().filter(is_raw) else {

@@ -5,13 +5,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// One hop of a `Forwarded` header.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Element {
-    /// Address of the hop, when it tells one: `unknown` and `_names` do not.
+    /// Address of the hop; `unknown` and obfuscated names have none (RFC 7239 §6.2, §6.3).
     pub(super) node: Option<IpAddr>,
-    /// Whether the hop was reached by HTTPS, when it tells.
+    /// Whether the hop was reached by HTTPS, if that is said (RFC 7239 §5.4).
     pub(super) https: Option<bool>,
 }
 
-/// Parses one line; nothing when it breaks the grammar of RFC 7239 §4.
+/// Parses one line; `None` if it breaks the grammar of RFC 7239 §4.
 pub(super) fn parse(line: &[u8]) -> Option<Vec<Element>> {
     let mut parser = Parser { rest: line };
     let mut elements = Vec::new();
@@ -19,6 +19,7 @@ pub(super) fn parse(line: &[u8]) -> Option<Vec<Element>> {
         parser.skip_space();
         match parser.rest.first() {
             None => return Some(elements),
+            // Lists may have empty elements (RFC 9110 §5.6.1.2).
             Some(b',') => parser.bump(),
             Some(_) => {
                 elements.push(parser.element()?);
@@ -53,7 +54,7 @@ fn is_port_suffix(suffix: &str) -> bool {
     suffix.is_empty() || suffix.strip_prefix(':').is_some_and(is_port)
 }
 
-/// Port number, or an obfuscated port (RFC 7239 §6.2).
+/// Port number, or an obfuscated port (RFC 7239 §6).
 fn is_port(port: &str) -> bool {
     let obfuscated = port.strip_prefix('_').is_some_and(|name| {
         !name.is_empty() && name.bytes().all(|byte| is_token(byte) && byte != b'+')
@@ -74,6 +75,7 @@ impl Parser<'_> {
             if !matches!(self.rest.first(), None | Some(b';' | b',')) {
                 let (name, value) = self.pair()?;
                 if name.eq_ignore_ascii_case(b"for") {
+                    // Each parameter once in an element (RFC 7239 §4).
                     if std::mem::replace(&mut seen_for, true) {
                         return None;
                     }
@@ -127,6 +129,7 @@ impl Parser<'_> {
                     self.rest = self.rest.get(at + 1..)?;
                     return Some(value);
                 }
+                // A quoted pair (RFC 9110 §5.6.4).
                 b'\\' => value.push(*bytes.next()?.1),
                 _ => value.push(*byte),
             }
@@ -145,7 +148,7 @@ impl Parser<'_> {
     }
 }
 
-/// RFC 9110 §5.6.2.
+/// Returns `true` for the bytes of a token (RFC 9110 §5.6.2).
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }

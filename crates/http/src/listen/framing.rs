@@ -1,18 +1,17 @@
-//! Where the requests of an HTTP/1 connection begin and end (RFC 9112 §2.1, §6.3, §7.1).
+//! Finds where the requests of an HTTP/1 connection begin and end (RFC 9112 §2.1, §6.3, §7.1).
 
 use std::{borrow::Cow, io::Write as _, mem};
 
-/// Bytes that are kept of a line that came in pieces: its name, and a length.
+/// Bytes that are kept of a line that comes in pieces: enough for a name and a length.
 const KEPT_BYTES: usize = 256;
 
-/// Follower of the bytes that a client sends, beside the parser that reads them.
+/// Scanner of the bytes of a client, in front of the parser that reads them.
 ///
-/// hyper takes a line feed alone for an end of the trailers, or for the first byte of
-/// one, and so reads over the request that follows; it removes a `Content-Length` beside
-/// a `Transfer-Encoding` before anybody sees it; and it refuses targets with bytes beyond
-/// ASCII that are not UTF-8. What it is given is followed here first: it ends before a
-/// line that breaks the chunked coding, it tells of two lengths, and bytes beyond ASCII
-/// in a target become `%XX`.
+/// hyper takes a bare line feed for the end of the trailers, or for the first byte of a
+/// trailer, and so skips the request that follows; it removes a `Content-Length` beside a
+/// `Transfer-Encoding` before anybody sees it; and it refuses targets with bytes beyond
+/// ASCII that are not UTF-8. Here the bytes are cut before a line that breaks the chunked
+/// coding, two lengths are noticed, and bytes beyond ASCII in a target become `%XX`.
 ///
 /// # Example
 ///
@@ -29,21 +28,23 @@ const KEPT_BYTES: usize = 256;
 pub struct RequestFraming {
     state: State,
     head: Head,
-    /// What has come of a line that is not whole.
-    begun: Begun,
+    /// The start of a line whose end has not arrived.
+    partial: PartialLine,
     heads: u32,
     longest_line: usize,
     /// The last request asked to switch protocols: what follows may be no request.
     may_switch: bool,
-    /// The last head does not say clearly where its body ends.
+    /// The last head leaves open where its body ends.
     is_unclear: bool,
 }
 
+// Head → Length → Head for a body of known length; Head → Size → Data → DataEnd → Size → … →
+// Trailers → Head for chunks (RFC 9112 §7.1); Over from anywhere.
 #[derive(Clone, Copy, Debug, Default)]
 enum State {
     #[default]
     Head,
-    /// A body of which so much is to come.
+    /// A body of which so many bytes are to come (RFC 9112 §6.2).
     Length(u64),
     /// The line with a chunk's size.
     Size,
@@ -51,11 +52,11 @@ enum State {
     /// The line end behind a chunk's data.
     DataEnd,
     Trailers,
-    /// Nothing more may be read.
+    /// Nothing more may be read (RFC 9112 §11.2).
     Over,
 }
 
-/// What a head has said so far.
+/// Facts that a head has established so far.
 #[derive(Debug, Default)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -63,17 +64,17 @@ enum State {
 )]
 struct Head {
     has_line: bool,
-    is_old: bool,
+    is_http10: bool,
     has_coding: bool,
     length: Option<u64>,
-    /// No server may go on behind it.
+    /// Its length is invalid: the connection cannot go on behind it (RFC 9112 §6.3, rule 5).
     is_wrong: bool,
     asks_to_switch: bool,
 }
 
-/// Start of a line that came in pieces.
+/// Start of a line that comes in pieces.
 #[derive(Debug, Default)]
-struct Begun {
+struct PartialLine {
     start: Vec<u8>,
     len: usize,
     ends_with_cr: bool,
@@ -81,7 +82,7 @@ struct Begun {
     is_target: bool,
 }
 
-/// A whole line, without its end.
+/// A complete line, without its end.
 #[derive(Clone, Copy)]
 struct Line<'l> {
     /// All of it, or as much as is kept.
@@ -91,19 +92,19 @@ struct Line<'l> {
 }
 
 /// The line breaks the rules.
-struct Wrong;
+struct Malformed;
 
 impl RequestFraming {
-    /// Follows what came next; returns what of it may be read on.
+    /// Scans the next bytes; returns those that the parser may read.
     ///
-    /// That is all of it but for raw bytes in targets, and for what is wrong.
+    /// These are the same bytes, except for raw ones in targets, and up to the first error.
     pub fn follow<'b>(&mut self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
         let mut rest = bytes;
-        let mut changed = Changed::default();
+        let mut rewritten = RewrittenBytes::default();
         while !rest.is_empty() {
             let at = bytes.len() - rest.len();
             match &mut self.state {
-                State::Over => return changed.all(bytes.get(..at).unwrap_or_default()),
+                State::Over => return rewritten.all(bytes.get(..at).unwrap_or_default()),
                 State::Length(left) => {
                     rest = skip(rest, left);
                     if *left == 0 {
@@ -121,44 +122,46 @@ impl RequestFraming {
                     let len = end.map_or(rest.len(), |end| end + 1);
                     let (part, behind) = rest.split_at_checked(len).unwrap_or((rest, &[]));
                     if let Some(raw) = self.raw_target(part) {
-                        changed.encode(bytes, at + raw, at + len);
-                        let may_be = "%XX".len() * (self.begun.len + len);
+                        rewritten.encode(bytes, at + raw, at + len);
+                        // The limit of a line holds for what the service sees, which may be three
+                        // times as long.
+                        let may_be = "%XX".len() * (self.partial.len + len);
                         self.longest_line = self.longest_line.max(may_be);
                     }
                     if self.part(part, end.is_some()).is_err() {
                         self.state = State::Over;
-                        return changed.all(bytes.get(..at).unwrap_or_default());
+                        return rewritten.all(bytes.get(..at).unwrap_or_default());
                     }
                     rest = behind;
                 }
             }
         }
-        changed.all(bytes)
+        rewritten.all(bytes)
     }
 
-    /// Returns `true` if nothing more may be read: what follows is wrong, or was not understood.
+    /// Returns `true` if nothing more may be read: what follows is malformed or ambiguous.
     #[must_use]
     pub fn is_over(&self) -> bool {
         matches!(self.state, State::Over)
     }
 
-    /// Heads of requests that have come whole.
+    /// Returns the number of complete heads.
     pub(super) fn heads(&self) -> u32 {
         self.heads
     }
 
-    /// Returns `true` if the last head does not say clearly where its body ends: it is over then.
+    /// Returns `true` if the last head leaves open where its body ends; nothing more is read then.
     pub(super) fn is_unclear(&self) -> bool {
         self.is_unclear
     }
 
-    /// Bytes of the longest line of a head.
+    /// Returns the bytes of the longest line of a head.
     pub(super) fn longest_line(&self) -> usize {
-        self.longest_line.max(self.begun.len)
+        self.longest_line.max(self.partial.len)
     }
 
-    /// The last request has been answered, and the protocol is the same.
-    pub(super) fn has_not_switched(&mut self) {
+    /// Forgets that the last request asked to switch: it was answered, and the protocol is the same.
+    pub(super) fn reset_switch(&mut self) {
         self.may_switch = false;
     }
 
@@ -168,34 +171,35 @@ impl RequestFraming {
             return None;
         }
         let mut start = 0;
-        if !self.begun.is_target {
+        if !self.partial.is_target {
             start = memchr::memchr(b' ', part)?;
-            self.begun.is_target = true;
+            self.partial.is_target = true;
         }
         let is_raw = part.get(start..).is_some_and(|target| !target.is_ascii());
+        // Behind an upgrade the bytes may be no request at all, and must not be changed.
         (is_raw && !self.may_switch).then_some(start)
     }
 
     /// Takes a part of a line, which ends it or not.
-    fn part(&mut self, part: &[u8], is_end: bool) -> Result<(), Wrong> {
+    fn part(&mut self, part: &[u8], is_end: bool) -> Result<(), Malformed> {
         if !is_end {
-            self.begun.add(part);
+            self.partial.add(part);
             return Ok(());
         }
-        if self.begun.len == 0 {
-            self.begun.is_target = false;
+        if self.partial.len == 0 {
+            self.partial.is_target = false;
             return self.line(Line::of(part));
         }
-        self.begun.add(part);
-        let begun = mem::take(&mut self.begun);
+        self.partial.add(part);
+        let partial = mem::take(&mut self.partial);
         self.line(Line {
-            start: trimmed(&begun.start),
-            len: begun.len,
-            ends_with_cr: begun.ends_with_cr,
+            start: trimmed(&partial.start),
+            len: partial.len,
+            ends_with_cr: partial.ends_with_cr,
         })
     }
 
-    fn line(&mut self, line: Line<'_>) -> Result<(), Wrong> {
+    fn line(&mut self, line: Line<'_>) -> Result<(), Malformed> {
         match self.state {
             State::Head => {
                 self.longest_line = self.longest_line.max(line.len);
@@ -203,16 +207,19 @@ impl RequestFraming {
                     self.end_head();
                 }
             }
+            // RFC 9112 §7.1: the chunk of size 0 is the last one.
             State::Size => {
-                self.state = match line.size().ok_or(Wrong)? {
+                self.state = match line.size().ok_or(Malformed)? {
                     0 => State::Trailers,
                     size => State::Data(size),
                 };
             }
+            // Both ends are CR LF to the letter: a bare line feed here is where parsers differ
+            // (RFC 9112 §2.2, §7.1).
             State::DataEnd if line.is_empty_and_strict() => self.state = State::Size,
             State::Trailers if line.is_empty_and_strict() => self.state = State::Head,
             State::Trailers if line.ends_with_cr && !line.start.is_empty() => {}
-            _ => return Err(Wrong),
+            _ => return Err(Malformed),
         }
         Ok(())
     }
@@ -221,12 +228,15 @@ impl RequestFraming {
         let head = mem::take(&mut self.head);
         self.heads = self.heads.wrapping_add(1);
         self.may_switch = head.asks_to_switch;
-        let has_both = head.has_coding && (head.is_old || head.length.is_some());
+        // A coding beside a length, or in HTTP/1.0, is faulty framing (RFC 9112 §6.1).
+        let has_both = head.has_coding && (head.is_http10 || head.length.is_some());
         self.is_unclear = head.is_wrong || has_both;
         self.state = match head.length {
             _ if self.is_unclear => State::Over,
+            // hyper refuses codings whose last is not `chunked` (RFC 9112 §6.3, rule 4).
             _ if head.has_coding => State::Size,
             Some(length @ 1..) => State::Length(length),
+            // Without either a request has no body (RFC 9112 §6.3, rule 7).
             Some(0) | None => State::Head,
         };
     }
@@ -242,24 +252,31 @@ impl Head {
         }
         if !self.has_line {
             self.has_line = true;
-            self.is_old = text.ends_with(b" HTTP/1.0");
+            self.is_http10 = text.ends_with(b" HTTP/1.0");
+            // RFC 9110 §9.3.6: a tunnel follows a successful CONNECT.
             self.asks_to_switch = text.starts_with(b"CONNECT ");
-            // Of a line that is cut nobody knows the version: without chunks it does not matter.
+            // The version of a line longer than what is kept is unknown: it matters only with chunks,
+            // which hyper refuses in HTTP/1.0.
             return false;
         }
         let Some(colon) = memchr::memchr(b':', text) else {
+            // hyper refuses a line without a colon (RFC 9112 §5).
             return false;
         };
         let (name, value) = text.split_at_checked(colon).unwrap_or_default();
         match colon {
+            // RFC 9110 §7.8.
             7 => self.asks_to_switch |= name.eq_ignore_ascii_case(b"upgrade"),
             14 if name.eq_ignore_ascii_case(b"content-length") => {
                 let value = value.get(1..).unwrap_or_default();
                 let length = decimal(value.trim_ascii()).filter(|_| !line.is_cut());
+                // A length is digits, and several lengths are equal (RFC 9110 §8.6, RFC 9112
+                // §6.3, rule 5).
                 self.is_wrong |=
                     length.is_none() || self.length.is_some_and(|it| Some(it) != length);
                 self.length = length;
             }
+            // RFC 9112 §6.1.
             17 => self.has_coding |= name.eq_ignore_ascii_case(b"transfer-encoding"),
             _ => {}
         }
@@ -267,13 +284,14 @@ impl Head {
     }
 }
 
-impl Begun {
+impl PartialLine {
     fn add(&mut self, part: &[u8]) {
         let room = KEPT_BYTES.saturating_sub(self.start.len());
         self.start.extend(part.iter().take(room));
         self.len += part.len();
         self.ends_with_cr = match part {
             [.., last, b'\n'] => *last == b'\r',
+            // CR and LF came apart: the CR was the last byte of the part before.
             [b'\n'] => self.ends_with_cr,
             part => part.ends_with(b"\r"),
         };
@@ -297,30 +315,32 @@ impl<'l> Line<'l> {
         self.start.is_empty() && self.len == "\r\n".len()
     }
 
-    /// Reads a chunk's size; its extensions are left to the parser.
+    /// Reads a chunk's size (RFC 9112 §7.1); its extensions (§7.1.1) are left to the parser.
     fn size(self) -> Option<u64> {
         let digits = self
             .start
             .iter()
             .take_while(|byte| byte.is_ascii_hexdigit());
         let len = digits.count();
+        // Behind the digits an extension, or blanks before one (RFC 9112 §7.1.1).
         let is_ended = matches!(self.start.get(len), Some(b';' | b' ' | b'\t'));
         let is_whole = self.start.len() == len && !self.is_cut();
         let digits = std::str::from_utf8(self.start.get(..len)?).ok()?;
+        // A size that overflows must not wrap around (RFC 9112 §7.1).
         let size = u64::from_str_radix(digits, 16).ok()?;
         (self.ends_with_cr && (is_ended || is_whole)).then_some(size)
     }
 }
 
-/// What is handed on in place of what came.
+/// Bytes that are handed on in place of the ones received.
 #[derive(Default)]
-struct Changed {
+struct RewrittenBytes {
     made: Vec<u8>,
-    /// How much of what came is in there.
+    /// How many of the received bytes are in there.
     taken: usize,
 }
 
-impl Changed {
+impl RewrittenBytes {
     /// Writes bytes beyond ASCII as `%XX`.
     #[cold]
     fn encode(&mut self, bytes: &[u8], start: usize, end: usize) {
@@ -334,7 +354,7 @@ impl Changed {
         if self.taken == 0 {
             return Cow::Borrowed(bytes);
         }
-        // What is left out is never in there already: it is a line that begins behind it.
+        // Bytes that are cut off never are in there: they begin a line behind all rewritten ones.
         let rest = bytes.get(self.taken..).unwrap_or_default();
         self.made.extend_from_slice(rest);
         Cow::Owned(self.made)
@@ -347,7 +367,7 @@ pub(super) fn percent_encode(text: &[u8], output: &mut Vec<u8>) {
         if byte.is_ascii() {
             output.push(*byte);
         } else {
-            // Writing into memory does not fail.
+            // Writing to a `Vec` does not fail.
             drop(write!(output, "%{byte:02X}"));
         }
     }
@@ -359,7 +379,7 @@ fn skip<'b>(bytes: &'b [u8], left: &mut u64) -> &'b [u8] {
     bytes.get(len..).unwrap_or_default()
 }
 
-/// Takes the line end away.
+/// Removes the line end.
 fn trimmed(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)
@@ -483,7 +503,7 @@ mod tests {
         assert_eq!(&*framing.follow(b"A \xe4\n"), b"A \xe4\n");
         let mut framing = RequestFraming::default();
         framing.follow(b"GET / HTTP/1.1\r\nUpgrade: a\r\n\r\n");
-        framing.has_not_switched();
+        framing.reset_switch();
         assert_eq!(&*framing.follow(b"A \xe4\n"), b"A %E4\n");
     }
 
@@ -494,7 +514,7 @@ mod tests {
         for _ in 0..1000 {
             framing.follow(&[b'a'; 100]);
         }
-        assert!(framing.begun.start.capacity() <= 2 * KEPT_BYTES);
+        assert!(framing.partial.start.capacity() <= 2 * KEPT_BYTES);
         assert!(framing.longest_line() > 100_000);
         framing.follow(b"\r\nContent-Length: ");
         framing.follow(&[b'0'; 1000]);

@@ -1,4 +1,4 @@
-//! Bodies of requests: limits that need to see them pass.
+//! Limits of request bodies that can only be checked while the body passes.
 
 use std::{
     error::Error,
@@ -12,7 +12,7 @@ use pin_project_lite::pin_project;
 
 use super::idle::Activity;
 
-/// Guard over the body of a request: its bytes, and that it goes on coming.
+/// Guard over the body of a request: its size, and that it keeps arriving.
 ///
 /// A listener puts one into the extensions of each request with a body. A
 /// service that reads the body does it through [`BodyGuard::watch`].
@@ -27,16 +27,16 @@ pub struct BodyGuard {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BodyError {
-    /// There is more of it than the limit.
+    /// It exceeds the limit.
     #[error("the request's body has more than {0} bytes")]
     TooLarge(u64),
-    /// The client's connection broke, or what it sent was wrong.
+    /// The client's connection broke, or what it sent was malformed.
     #[error(transparent)]
     Client(Box<dyn Error + Send + Sync>),
 }
 
 pin_project! {
-    /// Body that is cut at its limit, and tells when it waits for the client.
+    /// Body that fails beyond its limit, and reports when it waits for the client.
     #[derive(Debug)]
     pub struct GuardedBody<B> {
         #[pin]
@@ -47,7 +47,7 @@ pin_project! {
     }
 }
 
-/// Whether the client is waited for; that ends with the body.
+/// Whether the body waits for the client; dropped with the body, so that the count is right.
 #[derive(Debug)]
 struct Waiting {
     activity: Arc<Activity>,
@@ -117,6 +117,7 @@ where
                 return Poll::Ready(None);
             }
         };
+        // A reader may stop at the last frame, without polling for the end behind it.
         if is_end || frame.is_trailers() {
             this.waiting.activity.body_ends();
         }

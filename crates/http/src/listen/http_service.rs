@@ -3,47 +3,47 @@ use std::{convert::Infallible, error::Error, fmt};
 use http::{HeaderMap, Request, Response, StatusCode};
 use hyper::body::Body;
 
-use super::arrival::Arrival;
+use super::request_context::RequestContext;
 
-/// Service that a listener serves; it is shared, so that no request costs a clone of it.
+/// Service that a listener serves; called by reference, so that no request clones it.
 pub trait HttpService: Clone + Send + 'static {
     /// Body of its responses.
     type ResponseBody: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static;
 
-    /// Heads that it made before any request came.
+    /// Type of its response heads that are made in advance.
     type ReadyHead: ReadyHead;
 
-    /// Future of a response that is waited for.
+    /// Future of a response that is not there at once.
     type Future: Future<Output = Result<Response<Self::ResponseBody>, Infallible>> + Send;
 
-    /// Whether it takes requests of which hyper knows nothing, and which have no body.
+    /// Whether it takes requests without a body that hyper has not read.
     const TAKES_BODILESS: bool;
 
-    /// Takes a request up, whether or not it can be answered at once.
+    /// Responds to a request, at once or later.
     ///
-    /// What is needed of it later is taken out of it: it is moved no more often than that.
-    fn answer(
+    /// The request stays where it was read, as each move copies a whole
+    /// [`Request`]. A service takes out what it needs later.
+    fn respond(
         &self,
-        request: &mut Request<Arrival>,
-    ) -> Answer<Self::ResponseBody, Self::ReadyHead, Self::Future>;
+        request: &mut Request<RequestContext>,
+    ) -> ServiceResponse<Self::ResponseBody, Self::ReadyHead, Self::Future>;
 }
 
-/// Head of a response that has no body, made once and sent many times.
+/// Head of a response without a body, made once and sent many times.
 ///
-/// It says nothing of the connection, of the body's length or of the date: these are the
-/// listener's to say.
+/// It has no `Connection`, `Content-Length` or `Date`: the listener adds them.
 pub trait ReadyHead: fmt::Debug + Send + 'static {
     /// Returns the status.
     fn status(&self) -> StatusCode;
 
-    /// Returns status line and headers as HTTP/1.1 writes them.
+    /// Returns the status line and the header lines of HTTP/1.1.
     fn lines(&self) -> &[u8];
 
-    /// Makes a response; its headers take over the memory of `room`.
-    fn response<B>(&self, body: B, room: HeaderMap) -> Response<B>;
+    /// Makes a response, whose headers reuse the memory of `reused`.
+    fn response<B>(&self, body: B, reused: HeaderMap) -> Response<B>;
 }
 
-/// For services that have none.
+/// For services without such heads.
 impl ReadyHead for Infallible {
     fn status(&self) -> StatusCode {
         match *self {}
@@ -58,13 +58,13 @@ impl ReadyHead for Infallible {
     }
 }
 
-/// What becomes of a request.
+/// Response of an [`HttpService`], or the future of one.
 #[derive(Debug)]
-pub enum Answer<B, H, F> {
-    /// The answer is there.
+pub enum ServiceResponse<B, H, F> {
+    /// The response is complete.
     Now(Response<B>),
-    /// The answer has no body, and a head that was made before.
+    /// The response has no body, and a head that was made in advance.
     Ready(H),
-    /// The answer is to be waited for.
+    /// The response is to be waited for.
     Later(F),
 }

@@ -5,18 +5,20 @@ use std::{
 
 use tokio::time::Instant;
 
-use super::heads::Heads;
+use super::head_tap::HeadFlags;
 
-/// Bytes of a body that a client has to send in each idle timeout.
+/// Bytes of a body that a client has to send within each idle timeout.
+///
+/// One byte now and then would else hold a connection, and its upstream, for ever.
 const MIN_BODY_BYTES: u64 = 1024;
 
-/// What happens on a connection, counted without a clock.
+/// Counters of what happens on a connection, without a clock.
 ///
-/// One timer a connection looks at the counters ([`Watch`]); a timer for each
+/// One timer for each connection looks at them ([`IdleWatch`]); a timer for each
 /// request and each read costs more than the rest of a small request's I/O.
 #[derive(Debug, Default)]
 pub(super) struct Activity {
-    /// Requests come at the same time, each with a task of its own.
+    /// Several requests are served at the same time, each by a task of its own.
     is_multiplexed: bool,
     reads: AtomicU32,
     writes: AtomicU32,
@@ -27,20 +29,20 @@ pub(super) struct Activity {
     /// Pieces of responses on streams, and how many of them wait for the client's window.
     pieces: AtomicU32,
     waiting: AtomicU32,
-    /// `reads` when the last request ended.
+    /// Value of `reads` when the last request ended.
     reads_when_idle: AtomicU32,
     /// Requests whose bodies the service waits for.
     awaited_bodies: AtomicU32,
-    /// Bytes of bodies that came.
+    /// Bytes of bodies that were received.
     body_bytes: AtomicU64,
-    /// The last body that was read under guard was read to its end.
+    /// The last guarded body was read to its end.
     body_ended: AtomicBool,
     /// Requests in flight whose responses have begun.
     answering: AtomicU32,
-    /// The connection ends with the answer to the request that came last.
+    /// The connection ends with the response to the last request.
     ends: AtomicBool,
-    /// What was read of the next request, by HTTP/1.
-    pub(super) heads: Heads,
+    /// HTTP/1: facts about the heads that were read.
+    pub(super) head_flags: HeadFlags,
 }
 
 impl Activity {
@@ -51,7 +53,7 @@ impl Activity {
         }
     }
 
-    /// Returns `true` if requests come at the same time.
+    /// Returns `true` if several requests are served at the same time.
     pub(super) fn is_multiplexed(&self) -> bool {
         self.is_multiplexed
     }
@@ -80,7 +82,7 @@ impl Activity {
         self.take_away(&self.in_flight);
     }
 
-    /// Requests that were taken up so far.
+    /// Returns the number of requests so far.
     pub(super) fn requests(&self) -> u32 {
         self.requests.load(Relaxed)
     }
@@ -110,7 +112,7 @@ impl Activity {
         self.body_ended.store(true, Relaxed);
     }
 
-    /// Tells, where one request comes after the other, whether its body was read.
+    /// Returns `true` if the body of the last request was read to its end; HTTP/1 only.
     pub(super) fn has_body_ended(&self) -> bool {
         self.body_ended.load(Relaxed)
     }
@@ -123,12 +125,12 @@ impl Activity {
         self.take_away(&self.answering);
     }
 
-    /// The client wants no more than the answer to the request in flight.
+    /// Records that the connection ends with the response to the request in flight.
     pub(super) fn ends_with_answer(&self) {
         self.ends.store(true, Relaxed);
     }
 
-    /// Returns `true` if what is written now is the last, as no more will be made.
+    /// Returns `true` if what is written now is the last of the connection.
     pub(super) fn is_answer_last(&self) -> bool {
         self.ends.load(Relaxed) && !self.is_serving()
     }
@@ -142,11 +144,12 @@ impl Activity {
         self.waiting.fetch_sub(1, Relaxed);
     }
 
-    /// Adds one to what the tasks of the requests change.
+    /// Adds one to a counter that the tasks of the requests change.
     fn add(&self, count: &AtomicU32) {
         if self.is_multiplexed {
             count.fetch_add(1, Relaxed);
         } else {
+            // HTTP/1 has one task a connection: a load and a store, without a locked instruction.
             add_alone(count);
         }
     }
@@ -162,16 +165,19 @@ impl Activity {
     fn phase(&self) -> Phase {
         let multiplexed = self.is_multiplexed;
         let requests = self.requests.load(Relaxed);
+        // First of all: a client that takes nothing stalls the connection whatever else is going
+        // on.
         if self.blocked.load(Relaxed) {
             return Phase::Stalled(self.writes.load(Relaxed));
         }
         let in_flight = self.in_flight.load(Relaxed);
         if multiplexed && in_flight > 0 && self.waiting.load(Relaxed) >= in_flight {
-            // Pings would keep a connection on which all streams stand still.
+            // `reads` and `writes` do not count here, as pings would keep a connection alive on which
+            // no stream moves (RFC 9113 §6.7).
             return Phase::Stalled(self.pieces.load(Relaxed));
         }
         if in_flight > 0 {
-            // Where an answer has begun, both sides may be silent for long.
+            // Once a response has begun (an event stream, a tunnel), both sides may be silent for long.
             let awaited = self.awaited_bodies.load(Relaxed);
             let uploads = awaited >= in_flight && self.answering.load(Relaxed) == 0;
             return if uploads {
@@ -180,6 +186,7 @@ impl Activity {
                 Phase::Busy
             };
         }
+        // A read since the last request is the beginning of a head; over HTTP/2 it may be a ping.
         let unread = self.reads.load(Relaxed) == self.reads_when_idle.load(Relaxed);
         if requests == 0 || !(multiplexed || unread) {
             Phase::Head(requests)
@@ -189,12 +196,12 @@ impl Activity {
     }
 }
 
-/// Adds one to what only the connection's own task changes; others may look at it.
+/// Adds one to a counter that only the connection's own task changes, and others may read.
 fn add_alone(count: &AtomicU32) {
     count.store(count.load(Relaxed).wrapping_add(1), Relaxed);
 }
 
-/// What a connection waits for; equal values mean that nothing has changed.
+/// What a connection waits for, with a count; equal values mean that nothing has moved since.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Phase {
     /// The rest of a request's head.
@@ -209,9 +216,9 @@ enum Phase {
     Busy,
 }
 
-/// Watch over one connection: decides when it has waited long enough.
+/// Watch over one connection that decides when it has waited long enough.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(super) struct IdleWatch {
     header_timeout: Duration,
     idle_timeout: Duration,
     phase: Phase,
@@ -220,15 +227,15 @@ pub(super) struct Watch {
 
 /// What to do with a connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Verdict {
+pub(super) enum IdleAction {
     Keep,
-    /// Nothing is in flight: say goodbye.
+    /// Nothing is in flight: shut the connection down.
     Close,
     /// The client is too slow.
     Cut,
 }
 
-impl Watch {
+impl IdleWatch {
     pub(super) fn new(header_timeout: Duration, idle_timeout: Duration, now: Instant) -> Self {
         Self {
             header_timeout,
@@ -238,29 +245,31 @@ impl Watch {
         }
     }
 
-    /// Time between two looks: a limit is kept to within a quarter.
+    /// Time between two checks: a quarter of the shorter limit, so that none is exceeded by more.
     pub(super) fn period(&self) -> Duration {
+        // No busy loop for tiny limits, and no dead connection for minutes with huge ones.
         (self.header_timeout.min(self.idle_timeout) / 4)
             .clamp(Duration::from_millis(10), Duration::from_secs(15))
     }
 
-    pub(super) fn look(&mut self, activity: &Activity, now: Instant) -> Verdict {
+    pub(super) fn check(&mut self, activity: &Activity, now: Instant) -> IdleAction {
         let phase = activity.phase();
         if phase != self.phase {
             self.phase = phase;
             self.since = now;
-            return Verdict::Keep;
+            return IdleAction::Keep;
         }
-        let (limit, verdict) = match phase {
-            Phase::Head(_) => (self.header_timeout, Verdict::Cut),
-            Phase::Idle(_) => (self.idle_timeout, Verdict::Close),
-            Phase::Stalled(_) | Phase::Upload(_) => (self.idle_timeout, Verdict::Cut),
-            Phase::Busy => return Verdict::Keep,
+        let (limit, action) = match phase {
+            Phase::Head(_) => (self.header_timeout, IdleAction::Cut),
+            Phase::Idle(_) => (self.idle_timeout, IdleAction::Close),
+            Phase::Stalled(_) | Phase::Upload(_) => (self.idle_timeout, IdleAction::Cut),
+            // The service has time limits of its own.
+            Phase::Busy => return IdleAction::Keep,
         };
         if now.duration_since(self.since) >= limit {
-            verdict
+            action
         } else {
-            Verdict::Keep
+            IdleAction::Keep
         }
     }
 }
@@ -274,7 +283,7 @@ mod tests {
 
     struct Watched {
         activity: Activity,
-        watch: Watch,
+        watch: IdleWatch,
         now: Instant,
     }
 
@@ -283,19 +292,19 @@ mod tests {
             let now = Instant::now();
             Self {
                 activity: Activity::new(multiplexed),
-                watch: Watch::new(HEADER, IDLE, now),
+                watch: IdleWatch::new(HEADER, IDLE, now),
                 now,
             }
         }
 
         /// Looks as often as the connection does, until something is to be done.
-        fn seconds_until_verdict(&mut self) -> Option<(u64, Verdict)> {
+        fn seconds_until_action(&mut self) -> Option<(u64, IdleAction)> {
             let start = self.now;
             while self.now - start < Duration::from_mins(10) {
                 self.now += self.watch.period();
-                match self.watch.look(&self.activity, self.now) {
-                    Verdict::Keep => {}
-                    verdict => return Some(((self.now - start).as_secs(), verdict)),
+                match self.watch.check(&self.activity, self.now) {
+                    IdleAction::Keep => {}
+                    action => return Some(((self.now - start).as_secs(), action)),
                 }
             }
             None
@@ -305,7 +314,7 @@ mod tests {
     #[test]
     fn a_silent_client_is_cut_after_the_header_timeout() {
         let mut watched = Watched::new(false);
-        assert_eq!(watched.seconds_until_verdict(), Some((10, Verdict::Cut)));
+        assert_eq!(watched.seconds_until_action(), Some((10, IdleAction::Cut)));
     }
 
     #[test]
@@ -314,8 +323,8 @@ mod tests {
         watched.activity.request_begins();
         watched.activity.request_ends();
         watched.activity.read();
-        let (seconds, verdict) = watched.seconds_until_verdict().unwrap();
-        assert_eq!(verdict, Verdict::Cut);
+        let (seconds, action) = watched.seconds_until_action().unwrap();
+        assert_eq!(action, IdleAction::Cut);
         assert!((10..=13).contains(&seconds), "{seconds}");
     }
 
@@ -326,8 +335,8 @@ mod tests {
             watched.activity.read();
             watched.activity.request_begins();
             watched.activity.request_ends();
-            let (seconds, verdict) = watched.seconds_until_verdict().unwrap();
-            assert_eq!(verdict, Verdict::Close);
+            let (seconds, action) = watched.seconds_until_action().unwrap();
+            assert_eq!(action, IdleAction::Close);
             assert!((60..=63).contains(&seconds), "{seconds}");
         }
     }
@@ -351,14 +360,14 @@ mod tests {
         watched.activity.request_begins();
         watched.activity.request_ends();
         watched.activity.read();
-        assert_eq!(watched.seconds_until_verdict().unwrap().1, Verdict::Close);
+        assert_eq!(watched.seconds_until_action().unwrap().1, IdleAction::Close);
     }
 
     #[test]
     fn a_slow_service_is_waited_for() {
         let mut watched = Watched::new(false);
         watched.activity.request_begins();
-        assert_eq!(watched.seconds_until_verdict(), None);
+        assert_eq!(watched.seconds_until_action(), None);
     }
 
     #[test]
@@ -366,8 +375,8 @@ mod tests {
         let mut watched = Watched::new(false);
         watched.activity.request_begins();
         watched.activity.write_blocked();
-        let (seconds, verdict) = watched.seconds_until_verdict().unwrap();
-        assert_eq!(verdict, Verdict::Cut);
+        let (seconds, action) = watched.seconds_until_action().unwrap();
+        assert_eq!(action, IdleAction::Cut);
         assert!((60..=63).contains(&seconds), "{seconds}");
     }
 
@@ -376,14 +385,14 @@ mod tests {
         let mut watched = Watched::new(false);
         watched.activity.request_begins();
         watched.activity.body_waits(true);
-        let (seconds, verdict) = watched.seconds_until_verdict().unwrap();
-        assert_eq!(verdict, Verdict::Cut);
+        let (seconds, action) = watched.seconds_until_action().unwrap();
+        assert_eq!(action, IdleAction::Cut);
         assert!((60..=63).contains(&seconds), "{seconds}");
     }
 
     #[test]
     fn a_body_that_comes_byte_by_byte_is_cut_and_one_that_comes_is_not() {
-        for (bytes, expected) in [(1, Some(Verdict::Cut)), (MIN_BODY_BYTES, None)] {
+        for (bytes, expected) in [(1, Some(IdleAction::Cut)), (MIN_BODY_BYTES, None)] {
             let mut watched = Watched::new(false);
             watched.activity.request_begins();
             watched.activity.body_waits(true);
@@ -391,9 +400,9 @@ mod tests {
             for _ in 0..100 {
                 watched.activity.body_came(usize::try_from(bytes).unwrap());
                 watched.now += watched.watch.period();
-                match watched.watch.look(&watched.activity, watched.now) {
-                    Verdict::Keep => {}
-                    verdict => found = found.or(Some(verdict)),
+                match watched.watch.check(&watched.activity, watched.now) {
+                    IdleAction::Keep => {}
+                    action => found = found.or(Some(action)),
                 }
             }
             assert_eq!(found, expected, "{bytes}");
@@ -406,7 +415,7 @@ mod tests {
         watched.activity.request_begins();
         watched.activity.body_waits(true);
         watched.activity.request_begins();
-        assert_eq!(watched.seconds_until_verdict(), None);
+        assert_eq!(watched.seconds_until_action(), None);
     }
 
     #[test]
@@ -415,7 +424,7 @@ mod tests {
         watched.activity.request_begins();
         watched.activity.body_waits(true);
         watched.activity.answer_begins();
-        assert_eq!(watched.seconds_until_verdict(), None);
+        assert_eq!(watched.seconds_until_action(), None);
     }
     #[test]
     fn streams_that_the_client_does_not_read_are_cut_in_spite_of_pings() {
@@ -426,8 +435,8 @@ mod tests {
         }
         watched.activity.read();
         watched.activity.wrote();
-        let (seconds, verdict) = watched.seconds_until_verdict().unwrap();
-        assert_eq!(verdict, Verdict::Cut);
+        let (seconds, action) = watched.seconds_until_action().unwrap();
+        assert_eq!(action, IdleAction::Cut);
         assert!((60..=63).contains(&seconds), "{seconds}");
     }
 
@@ -439,6 +448,6 @@ mod tests {
             watched.activity.piece_waits();
         }
         watched.activity.piece_goes();
-        assert_eq!(watched.seconds_until_verdict(), None);
+        assert_eq!(watched.seconds_until_action(), None);
     }
 }

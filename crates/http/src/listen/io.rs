@@ -8,28 +8,33 @@ use std::{
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
 
-use super::{heads::Overheard, idle::Activity, places::Place, stream::Stream};
+use super::{
+    connection_permit::ConnectionPermit, head_tap::TappedStream, idle::Activity, stream::Stream,
+};
 
-/// Connection that tells when bytes move, and holds its place under the limits.
+/// Connection that reports when bytes move, and holds its permit.
 ///
-/// It lives as long as anything is done with the connection: after an upgrade
-/// the tunnel owns it.
+/// It lives as long as the connection is used: after an upgrade the tunnel owns it.
 #[derive(Debug)]
 pub(super) struct ConnectionIo {
-    stream: TokioIo<Overheard<Stream>>,
+    stream: TokioIo<TappedStream<Stream>>,
     activity: Arc<Activity>,
-    /// TLS holds back what the client does not take: a write succeeds, flushing waits.
+    /// TLS buffers what the client does not take: writes succeed, only a flush waits.
     flushes: bool,
-    _place: Place,
+    _permit: ConnectionPermit,
 }
 
 impl ConnectionIo {
-    pub(super) fn new(stream: Overheard<Stream>, activity: Arc<Activity>, place: Place) -> Self {
+    pub(super) fn new(
+        stream: TappedStream<Stream>,
+        activity: Arc<Activity>,
+        permit: ConnectionPermit,
+    ) -> Self {
         Self {
             flushes: stream.inner().is_tls(),
             stream: TokioIo::new(stream),
             activity,
-            _place: place,
+            _permit: permit,
         }
     }
 

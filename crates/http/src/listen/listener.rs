@@ -14,20 +14,20 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::warn;
 
 use super::{
-    accept::Accepting,
+    accept::AcceptLoop,
     address::ListenAddr,
-    arrival::WithExtensions,
     client_addr::TrustedProxies,
     connection::Shared,
+    connection_permit::AddressLimits,
     counts::ConnectionCounts,
     http_service::HttpService,
-    open_files::ClientPlaces,
-    places::Addresses,
-    refused::HearsOfRefused,
+    open_files::ClientPermits,
+    refusal::RefusalObserver,
+    request_context::TowerAdapter,
     socket::BoundSocket,
     stream::Peer,
     tls::Tls,
-    workers::{Crew, Workers},
+    workers::{Runtimes, Workers},
 };
 
 /// Settings of one listener.
@@ -35,7 +35,7 @@ use super::{
 /// [`Default`] listens on 127.0.0.1:8080 without TLS and trusts nobody.
 #[derive(Clone, Debug)]
 pub struct ListenSettings {
-    /// Place to listen at.
+    /// Address to listen at.
     pub addr: ListenAddr,
     /// Permissions of a Unix socket's file.
     pub unix_mode: u32,
@@ -43,7 +43,7 @@ pub struct ListenSettings {
     pub trusted_proxies: TrustedProxies,
     /// Whether every connection begins with a PROXY header (version 1 or 2).
     ///
-    /// Peers that are no trusted proxies are not served then.
+    /// Other peers than trusted proxies are not served then.
     pub proxy_protocol: bool,
     /// Certificates; without them connections are not encrypted.
     pub tls: Option<Tls>,
@@ -51,7 +51,7 @@ pub struct ListenSettings {
     ///
     /// PROXY header and TLS handshake together get as long.
     pub header_timeout: Duration,
-    /// Time that a connection stays open without a request, or without the client moving.
+    /// Time that a connection stays open without a request, or while the client takes and sends nothing.
     pub idle_timeout: Duration,
     /// Headers of a request; more are answered with 431.
     pub max_headers: usize,
@@ -63,7 +63,7 @@ pub struct ListenSettings {
     pub max_header_line_bytes: usize,
     /// Bytes of a request's body; 0: no limit. More are answered with 413, or cut.
     pub max_body_bytes: u64,
-    /// Connections at a time; more wait to be accepted.
+    /// Connections at one time; more wait to be accepted.
     pub max_connections: usize,
     /// Connections of one address, or /64 of IPv6; 0: no limit. More are closed.
     ///
@@ -101,8 +101,8 @@ pub struct Listener {
     addr: ListenAddr,
     settings: ListenSettings,
     counts: Arc<ConnectionCounts>,
-    hears_of_refused: Option<Box<dyn HearsOfRefused>>,
-    shared_places: Option<ClientPlaces>,
+    refusal_observer: Option<Box<dyn RefusalObserver>>,
+    shared_permits: Option<ClientPermits>,
 }
 
 impl Listener {
@@ -123,27 +123,27 @@ impl Listener {
             addr,
             settings,
             counts: Arc::default(),
-            hears_of_refused: None,
-            shared_places: None,
+            refusal_observer: None,
+            shared_permits: None,
         })
     }
 
-    /// Tells of each request that it answers by itself.
+    /// Reports each request that the listener refuses by itself.
     #[must_use]
-    pub fn tell_of_refused(self, to: impl HearsOfRefused + 'static) -> Self {
-        let hears_of_refused: Option<Box<dyn HearsOfRefused>> = Some(Box::new(to));
+    pub fn observe_refusals(self, to: impl RefusalObserver + 'static) -> Self {
+        let refusal_observer: Option<Box<dyn RefusalObserver>> = Some(Box::new(to));
         Self {
-            hears_of_refused,
+            refusal_observer,
             ..self
         }
     }
 
-    /// Takes no more clients at a time than it and other listeners have places for.
-    pub fn share_places(&mut self, places: &ClientPlaces) {
-        self.shared_places = Some(places.clone());
+    /// Limits the clients of this and other listeners together.
+    pub fn share_permits(&mut self, permits: &ClientPermits) {
+        self.shared_permits = Some(permits.clone());
     }
 
-    /// Takes no more clients at a time than so many.
+    /// Limits the clients at one time, if the settings allow more.
     pub fn limit_clients(&mut self, clients: usize) {
         let most = &mut self.settings.max_connections;
         *most = clients.min(*most);
@@ -160,7 +160,7 @@ impl Listener {
         }
     }
 
-    /// Returns the place where it listens.
+    /// Returns the address that it listens at.
     #[must_use]
     pub fn addr(&self) -> &ListenAddr {
         &self.addr
@@ -176,7 +176,7 @@ impl Listener {
         }
     }
 
-    /// Returns what is counted of its connections, before and while it serves.
+    /// Returns the counters of its connections.
     #[must_use]
     pub fn counts(&self) -> Arc<ConnectionCounts> {
         Arc::clone(&self.counts)
@@ -196,10 +196,10 @@ impl Listener {
 
     /// Serves on the current runtime until `stop`, then drains.
     ///
-    /// HTTP/1.1 and HTTP/2 are told apart by the first bytes, under TLS by
+    /// HTTP/1.1 and HTTP/2 are distinguished by the first bytes, over TLS by
     /// ALPN. Every request has a [`ClientAddr`](super::ClientAddr) extension,
     /// and one with a body a [`BodyGuard`](super::BodyGuard).
-    /// After `stop` no connection is accepted and no request is taken up.
+    /// After `stop` no connection and no request is accepted.
     /// Those in flight have the drain timeout to end, then they are cut.
     /// Upgraded connections are waited for as long; they belong to the service,
     /// which ends them.
@@ -214,8 +214,8 @@ impl Listener {
         B::Data: Send,
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
-        let service = WithExtensions(service);
-        self.serve_by(Crew::here(), service, stop).await;
+        let service = TowerAdapter(service);
+        self.serve_by(Runtimes::here(), service, stop).await;
     }
 
     /// Serves as [`Listener::serve`] does, on the threads of `workers`.
@@ -232,45 +232,52 @@ impl Listener {
         B::Data: Send,
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
-        let service = WithExtensions(service);
-        self.serve_by(workers.crew(), service, stop).await;
+        let service = TowerAdapter(service);
+        self.serve_by(workers.runtimes(), service, stop).await;
     }
 
-    /// Serves as [`Listener::serve_on`] does, with a service that is told of clients apart.
-    pub async fn serve_arrivals_on<S: HttpService>(
+    /// Serves as [`Listener::serve_on`] does, with a service that needs no extensions.
+    pub async fn serve_http_on<S: HttpService>(
         self,
         workers: &Workers,
         service: S,
         stop: CancellationToken,
     ) {
-        self.serve_by(workers.crew(), service, stop).await;
+        self.serve_by(workers.runtimes(), service, stop).await;
     }
 
-    async fn serve_by<S: HttpService>(self, crew: Crew, service: S, stop: CancellationToken) {
+    async fn serve_by<S: HttpService>(
+        self,
+        runtimes: Runtimes,
+        service: S,
+        stop: CancellationToken,
+    ) {
         let tls = self.settings.tls.clone();
         let shared = Arc::new(Shared {
             trusted_proxies: Arc::new(self.settings.trusted_proxies.clone()),
-            addresses: Arc::new(Addresses::new(self.settings.max_connections_per_address)),
+            addresses: Arc::new(AddressLimits::new(
+                self.settings.max_connections_per_address,
+            )),
             settings: self.settings,
             counts: self.counts,
             stop,
             cut: CancellationToken::new(),
             tasks: TaskTracker::new(),
-            told_of_stranger: AtomicBool::new(false),
-            hears_of_refused: self.hears_of_refused,
+            has_warned_of_untrusted: AtomicBool::new(false),
+            refusal_observer: self.refusal_observer,
         });
         let max_connections = shared
             .settings
             .max_connections
             .clamp(1, u32::MAX as usize)
             .min(Semaphore::MAX_PERMITS);
-        let places = Arc::new(Semaphore::new(max_connections));
-        let accepting = Accepting {
+        let permits = Arc::new(Semaphore::new(max_connections));
+        let accept_loop = AcceptLoop {
             socket: Arc::new(self.socket),
-            crew,
+            runtimes,
             shared: Arc::clone(&shared),
-            places: Arc::clone(&places),
-            shared_places: self.shared_places,
+            permits: Arc::clone(&permits),
+            shared_permits: self.shared_permits,
         };
         let watching = async {
             match tls {
@@ -279,24 +286,24 @@ impl Listener {
             }
         };
         tokio::select! {
-            () = accepting.on_all(service) => {}
+            () = accept_loop.on_all(service) => {}
             () = watching => {}
         }
-        drain(&shared, &places, max_connections).await;
+        drain(&shared, &permits, max_connections).await;
     }
 }
 
-async fn drain(shared: &Shared, places: &Semaphore, max_connections: usize) {
+async fn drain(shared: &Shared, permits: &Semaphore, max_connections: usize) {
     shared.tasks.close();
     let all = u32::try_from(max_connections).unwrap_or(u32::MAX);
     let drained = async {
         shared.tasks.wait().await;
-        // A tunnel holds its connection's place, though the task has ended.
-        let _ = places.acquire_many(all).await;
+        // A tunnel holds the permit of its connection, whose task has ended.
+        let _ = permits.acquire_many(all).await;
     };
     let drain_timeout = shared.settings.drain_timeout;
     if time::timeout(drain_timeout, drained).await.is_err() {
-        let left = max_connections.saturating_sub(places.available_permits());
+        let left = max_connections.saturating_sub(permits.available_permits());
         warn!(
             connections = left,
             "cut {left} connections that had not ended after {drain_timeout:?}"

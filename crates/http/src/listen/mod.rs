@@ -45,31 +45,31 @@ mod acme;
 #[path = "no_acme.rs"]
 mod acme;
 mod address;
-mod arrival;
-mod by_hyper;
 mod certificate;
 mod client_addr;
 mod connection;
+mod connection_permit;
 mod counts;
-mod early;
+mod eager_read;
 mod fields;
 mod forwarded;
 mod framing;
 mod guard;
-pub(crate) mod header_maps;
-mod heads;
+mod head_tap;
+pub(crate) mod header_map_pool;
 mod http_service;
+mod hyper_connection;
 mod idle;
 mod io;
 mod listener;
-mod names;
 mod open_files;
-mod places;
 mod plain;
+mod poll_on_wake;
 mod proxy_protocol;
-mod refused;
-mod seldom;
+mod refusal;
+mod request_context;
 mod service;
+mod sni;
 mod socket;
 mod stream;
 mod systemd;
@@ -79,8 +79,6 @@ mod workers;
 #[cfg(feature = "acme")]
 pub use acme::{Acme, AcmeError, AcmeSettings};
 pub use address::{ListenAddr, ListenAddrError};
-#[doc(hidden)]
-pub use arrival::{Arrival, ArrivalBody};
 pub use certificate::{CertificateError, CertificateFiles, CertificateState, Validity};
 pub(crate) use client_addr::is_forwarding;
 pub use client_addr::{ClientAddr, TrustedProxies, TrustedProxyError};
@@ -90,14 +88,16 @@ pub(crate) use fields::{begins_as, is_guarded, is_spelling_of, trim_values};
 pub use framing::RequestFraming;
 pub use guard::{BodyError, BodyGuard, GuardedBody};
 #[doc(hidden)]
-pub use http_service::{Answer, HttpService, ReadyHead};
+pub use http_service::{HttpService, ReadyHead, ServiceResponse};
 pub use listener::{ListenSettings, Listener};
 #[doc(hidden)]
-pub use open_files::{ADMIN_CLIENTS, ClientPlaces, ClientRoom, OpenFileLimit};
+pub use open_files::{ADMIN_CLIENTS, ClientCapacity, ClientPermits, OpenFileLimit};
 pub use plain::{PlainHead, PlainReader};
 pub use proxy_protocol::{ProxyHeader, ProxySource};
 #[doc(hidden)]
-pub use refused::{HearsOfRefused, Refused};
-pub use systemd::{ServiceState, inherit_sockets, tell_service_manager};
+pub use refusal::{RefusalObserver, RefusedRequest};
+#[doc(hidden)]
+pub use request_context::{OptionalBody, RequestContext};
+pub use systemd::{ServiceState, inherit_sockets, notify_service_manager};
 pub use tls::Tls;
 pub use workers::Workers;

@@ -1,4 +1,4 @@
-//! In place of `acme` in builds without it: nothing is ordered.
+//! Stand-in for `acme` in builds without that feature: nothing is ordered.
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -8,7 +8,7 @@ use super::certificate::{Certificate, CertificateState};
 
 pub(super) const PROTOCOL: &[u8] = b"acme-tls/1";
 
-/// What there is none of.
+/// Type without values.
 #[derive(Debug)]
 pub(super) enum Acme {}
 

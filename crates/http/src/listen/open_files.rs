@@ -1,17 +1,17 @@
-//! Open files of the process, and for how many clients they are enough.
+//! Limit of open files of the process, and the number of clients that it is enough for.
 
 use std::{fmt, sync::Arc};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Files that are kept back for the database, name servers, downloads, logs and pages: an
-/// eighth of all, within these.
+/// Files that are reserved for the database, name servers, downloads, logs and pages: an
+/// eighth of all, within these bounds.
 const MIN_KEPT_BACK: u64 = 64;
 const MAX_KEPT_BACK: u64 = 256;
-/// Files of a thread that serves: three of its runtime, one of each of two listeners, and
-/// the connection that it has accepted and that waits for a place.
+/// Files of a serving thread: three of its runtime, one for each of two listeners, and a
+/// connection that is accepted and waits for its permit.
 const FILES_OF_A_THREAD: u64 = 6;
-/// Clients of the administrator's own listener, with room for what they ask.
+/// Clients of the administrator's own listener.
 pub const ADMIN_CLIENTS: usize = 16;
 
 /// Number of files that the process may have open.
@@ -22,19 +22,19 @@ pub struct OpenFileLimit {
     hard: u64,
 }
 
-/// How many clients a limit is enough for, and how many the settings allow.
+/// Number of clients that a limit is enough for, and that the settings allow.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct ClientRoom {
+pub struct ClientCapacity {
     files: u64,
     /// How many clients there may be.
     pub clients: usize,
     wanted: usize,
 }
 
-/// Clients that all listeners together have room for.
+/// Permits for the clients of all listeners together.
 #[derive(Clone, Debug)]
-pub struct ClientPlaces {
-    places: Arc<Semaphore>,
+pub struct ClientPermits {
+    permits: Arc<Semaphore>,
 }
 
 impl OpenFileLimit {
@@ -63,7 +63,7 @@ impl OpenFileLimit {
         let mut limit = getrlimit(Resource::Nofile);
         if limit.current != limit.maximum {
             limit.current = limit.maximum;
-            // What cannot be raised stays as it is, and is warned of where it is too low.
+            // A limit that cannot be raised stays; a warning follows where it is too low.
             let _ = setrlimit(Resource::Nofile, limit);
         }
     }
@@ -80,17 +80,17 @@ impl OpenFileLimit {
         }
     }
 
-    /// Returns for how many of the clients that are wanted it is enough.
+    /// Returns how many of the wanted clients it is enough for.
     #[must_use]
-    pub fn room(self, threads: usize, wanted: usize) -> ClientRoom {
-        ClientRoom {
+    pub fn room(self, threads: usize, wanted: usize) -> ClientCapacity {
+        ClientCapacity {
             files: self.soft,
             clients: self.clients(threads),
             wanted,
         }
     }
 
-    /// Returns how many clients can be served at a time, each with a connection to an upstream.
+    /// Returns how many clients can be served at one time, each with a connection to an upstream.
     fn clients(self, threads: usize) -> usize {
         let threads = u64::try_from(threads).unwrap_or(u64::MAX);
         let of_threads = threads.saturating_mul(FILES_OF_A_THREAD);
@@ -102,7 +102,7 @@ impl OpenFileLimit {
     }
 }
 
-impl ClientRoom {
+impl ClientCapacity {
     /// Returns `true` if the settings allow no more clients than there is room for.
     #[must_use]
     pub fn is_enough(self) -> bool {
@@ -110,7 +110,7 @@ impl ClientRoom {
     }
 }
 
-impl fmt::Display for ClientRoom {
+impl fmt::Display for ClientCapacity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             files,
@@ -132,19 +132,19 @@ impl fmt::Display for ClientRoom {
     }
 }
 
-impl ClientPlaces {
-    /// Creates room for so many clients.
+impl ClientPermits {
+    /// Creates permits for so many clients.
     #[must_use]
     pub fn new(clients: usize) -> Self {
         let clients = clients.min(Semaphore::MAX_PERMITS);
         Self {
-            places: Arc::new(Semaphore::new(clients)),
+            permits: Arc::new(Semaphore::new(clients)),
         }
     }
 
-    /// Waits for a place.
+    /// Waits for a permit.
     pub(super) async fn take(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.places).acquire_owned().await.ok()
+        Arc::clone(&self.permits).acquire_owned().await.ok()
     }
 }
 
@@ -166,19 +166,19 @@ mod tests {
             assert_eq!(limit.clients(threads), clients, "{soft}");
         }
         assert_eq!(
-            ClientPlaces::new(usize::MAX).places.available_permits(),
+            ClientPermits::new(usize::MAX).permits.available_permits(),
             Semaphore::MAX_PERMITS
         );
     }
 
     #[tokio::test]
     async fn a_place_is_given_back() {
-        let places = ClientPlaces::new(1);
-        let first = places.take().await;
-        let mut second = tokio_test_poll(places.take());
+        let permits = ClientPermits::new(1);
+        let first = permits.take().await;
+        let mut second = tokio_test_poll(permits.take());
         assert!(second.is_none());
         drop(first);
-        second = tokio_test_poll(places.take());
+        second = tokio_test_poll(permits.take());
         assert!(second.is_some());
     }
 

@@ -5,9 +5,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use bytes::BytesMut;
 use tokio::io::{self, AsyncRead, AsyncReadExt as _, ErrorKind};
 
-/// Bytes of the longest header of version 1, with its line end.
+/// Bytes of the longest header of version 1, with its line end (section 2.1).
 const MAX_V1: usize = 107;
-/// Bytes of the longest header of version 2 that is taken: addresses and some TLVs.
+/// Bytes of the longest accepted header of version 2: addresses and some TLVs.
+///
+/// The protocol allows 64 KiB, which a peer could make each connection hold.
 const MAX_V2: usize = 16 + 4096;
 const V2_SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
 const V1_SIGNATURE: &[u8] = b"PROXY ";
@@ -94,7 +96,7 @@ pub(super) async fn read(
     }
 }
 
-/// Whether the bytes are the beginning of something that starts with the signature.
+/// Returns `true` if the bytes are the signature, its beginning, or begin with it.
 fn begins(bytes: &[u8], signature: &[u8]) -> bool {
     let len = bytes.len().min(signature.len());
     bytes.get(..len) == signature.get(..len)
@@ -111,7 +113,7 @@ fn parse_v1(bytes: &[u8]) -> Option<ProxyHeader> {
     let source = match words.next()? {
         "TCP4" => ProxySource::Client(v1_client::<Ipv4Addr>(words)?),
         "TCP6" => ProxySource::Client(v1_client::<Ipv6Addr>(words)?),
-        // What follows is to be ignored.
+        // The rest of the line is to be ignored (section 2.1).
         "UNKNOWN" => ProxySource::Unknown,
         _ => return None,
     };
@@ -135,7 +137,7 @@ where
         .then(|| SocketAddr::new(client, port))
 }
 
-/// A port has no sign and no leading zero.
+/// Parses a port, which has no sign and no leading zero (section 2.1).
 fn v1_port(word: &str) -> Option<u16> {
     let is_plain = word.bytes().all(|byte| byte.is_ascii_digit());
     let is_short = word == "0" || !word.starts_with('0');
@@ -154,6 +156,7 @@ fn parse_v2(bytes: &[u8]) -> Option<ProxyHeader> {
     if len > MAX_V2 || version_and_command >> 4 != 2 {
         return None;
     }
+    // Section 2.2: LOCAL, PROXY; others are to be dropped.
     let is_local = match version_and_command & 0xf {
         0 => true,
         1 => false,
@@ -181,7 +184,7 @@ fn v2_source(family: u8, payload: &[u8]) -> Option<ProxySource> {
             let (client, rest) = payload.split_first_chunk::<16>()?;
             (Ipv6Addr::from(*client).into(), rest.get(16..)?)
         }
-        // No family, and Unix sockets, of which there are two paths.
+        // No family, and Unix sockets with two paths of 108 bytes: no address of a client.
         0x00 => return Some(ProxySource::Unknown),
         0x31 => return (payload.len() >= 216).then_some(ProxySource::Unknown),
         _ => return None,

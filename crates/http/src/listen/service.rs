@@ -12,15 +12,15 @@ use pin_project_lite::pin_project;
 use tokio::time::Instant;
 
 use super::{
-    arrival::Arrival,
     client_addr::Origin,
     connection::Shared,
     fields,
     guard::BodyGuard,
-    http_service::{Answer, HttpService, ReadyHead as _},
+    http_service::{HttpService, ReadyHead as _, ServiceResponse},
     idle::Activity,
-    plain::Notes,
-    refused::Refused,
+    plain::RequestNotes,
+    refusal::RefusedRequest,
+    request_context::RequestContext,
 };
 
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
@@ -35,20 +35,23 @@ pub(super) struct ConnectionService<S> {
 }
 
 impl<S> ConnectionService<S> {
-    /// Why the limits do not let the request pass.
+    /// Returns the status of a request that exceeds a limit.
     fn refusal(&self, request: &Request<Incoming>) -> Option<StatusCode> {
         let settings = &self.shared.settings;
+        // RFC 6585 §5; hyper's own limit holds for HTTP/1 only.
         if request.headers().len() > settings.max_headers {
             return Some(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE);
         }
-        // By HTTP/2 nobody tells how long the head is.
-        if self.activity.heads.is_long() || request.version() == Version::HTTP_2 {
+        // Lines of HTTP/1 were measured as they were read. Those of HTTP/2 come compressed
+        // (RFC 9113 §4.3), so they are measured here.
+        if self.activity.head_flags.is_long() || request.version() == Version::HTTP_2 {
             let too_long = too_long_line(request, settings.max_header_line_bytes);
             if too_long.is_some() {
                 return too_long;
             }
         }
-        let heads = &self.activity.heads;
+        let heads = &self.activity.head_flags;
+        // Two readings of one request are how requests are smuggled (RFC 9112 §6.1, §11.2).
         if request.version() < Version::HTTP_2 && heads.is_unclear(self.activity.requests()) {
             return Some(StatusCode::BAD_REQUEST);
         }
@@ -57,59 +60,69 @@ impl<S> ConnectionService<S> {
         }
         let length = request.body().size_hint();
         let max = settings.max_body_bytes;
+        // RFC 9110 §15.5.14. A chunked body has no length yet: `BodyGuard` counts it.
         (max > 0 && length.lower() > max).then_some(StatusCode::PAYLOAD_TOO_LARGE)
     }
 
-    fn tell_of_refused(&self, request: &Request<Incoming>, status: StatusCode) {
+    fn observe_refusals(&self, request: &Request<Incoming>, status: StatusCode) {
         let trusted_proxies = &self.shared.trusted_proxies;
         let client = trusted_proxies.resolve_from(self.origin, request.headers());
-        self.shared.refused(&Refused {
+        self.shared.refused(&RefusedRequest {
             client: client.client,
             status,
             request: Some(request),
         });
     }
 
-    /// Looks at the first request whether the client sends no other.
-    fn note_whether_it_is_only(&self, request: &Request<Incoming>) {
-        if self.activity.requests() == 1 && is_only(request) {
+    /// Notes whether the first request is the only one: its response then ends the connection.
+    fn note_last_request(&self, request: &Request<Incoming>) {
+        if self.activity.requests() == 1 && is_last_request(request) {
             self.activity.ends_with_answer();
         }
     }
 
-    /// Adds what is known of the client, and cleans what it sent.
-    fn arrival(&self, mut request: Request<Incoming>) -> Request<Arrival> {
+    /// Adds the client's address, and cleans the headers.
+    fn request_context(&self, mut request: Request<Incoming>) -> Request<RequestContext> {
         let trusted_proxies = &self.shared.trusted_proxies;
-        // Who sends a forwarding header in any spelling is not the client itself.
+        // Before the headers are cleaned: a misspelt forwarding header, too, says that the peer
+        // is not the client.
         let client = trusted_proxies.resolve_from(self.origin, request.headers());
         fields::clean(&mut request);
         let guard = (!request.body().is_end_stream()).then(|| {
             let max_bytes = self.shared.settings.max_body_bytes;
             BodyGuard::new(Arc::clone(&self.activity), max_bytes)
         });
-        request.map(|body| Arrival {
+        request.map(|body| RequestContext {
             body: Some(body),
             client,
             guard,
-            taken_up: Instant::now(),
+            started_at: Instant::now(),
         })
     }
 
-    /// Adds what is known of the client of a request without a body.
-    pub(super) fn plain_arrival(&self, request: Request<()>, notes: Notes) -> Request<Arrival> {
+    /// Adds the client's address to a request without a body.
+    pub(super) fn bodiless_context(
+        &self,
+        request: Request<()>,
+        notes: RequestNotes,
+    ) -> Request<RequestContext> {
         let headers = notes.forwards.then(|| request.headers());
         let client = (self.shared.trusted_proxies).resolve_forwarded(self.origin, headers);
-        request.map(|()| Arrival {
+        request.map(|()| RequestContext {
             body: None,
             client,
             guard: None,
-            taken_up: Instant::now(),
+            started_at: Instant::now(),
         })
     }
 
-    /// Counts a request that has no body, and keeps to the limits.
-    pub(super) fn take_up_plain(&self, request: &Request<Arrival>, notes: Notes) -> InFlight {
-        let in_flight = InFlight::new(&self.activity, request.version());
+    /// Counts a request that has no body.
+    pub(super) fn begin_bodiless(
+        &self,
+        request: &Request<RequestContext>,
+        notes: RequestNotes,
+    ) -> InFlightGuard {
+        let in_flight = InFlightGuard::new(&self.activity, request.version());
         if notes.closes && self.activity.requests() == 1 {
             self.activity.ends_with_answer();
         }
@@ -119,25 +132,27 @@ impl<S> ConnectionService<S> {
 
 impl<S: HttpService> ConnectionService<S> {
     fn take(&self, request: Request<Incoming>) -> CountedFuture<S::ResponseBody, S::Future> {
-        let mut in_flight = InFlight::new(&self.activity, request.version());
+        let mut in_flight = InFlightGuard::new(&self.activity, request.version());
         if let Some(status) = self.refusal(&request) {
-            self.tell_of_refused(&request, status);
+            self.observe_refusals(&request, status);
             return CountedFuture::ready(in_flight.answer(refuse(status, request.version())));
         }
         if request.body().is_end_stream() {
-            self.note_whether_it_is_only(&request);
+            self.note_last_request(&request);
         } else {
             self.activity.body_begins();
             in_flight.has_body = in_flight.waits.is_none();
         }
-        let mut request = self.arrival(request);
-        match self.service.answer(&mut request) {
-            Answer::Now(response) => CountedFuture::ready(in_flight.answer(response.map(Some))),
-            Answer::Ready(head) => {
+        let mut request = self.request_context(request);
+        match self.service.respond(&mut request) {
+            ServiceResponse::Now(response) => {
+                CountedFuture::ready(in_flight.answer(response.map(Some)))
+            }
+            ServiceResponse::Ready(head) => {
                 let room = mem::take(request.headers_mut());
                 CountedFuture::ready(in_flight.answer(head.response(None, room)))
             }
-            Answer::Later(future) => in_flight.later(future),
+            ServiceResponse::Later(future) => in_flight.later(future),
         }
     }
 }
@@ -152,15 +167,15 @@ impl<S: HttpService> hyper::service::Service<Request<Incoming>> for ConnectionSe
     }
 }
 
-/// Returns `true` if the client says that it sends no request behind this one.
-fn is_only<B>(request: &Request<B>) -> bool {
+/// Returns `true` if the client sends no other request on this connection (RFC 9112 §9.3, §9.6).
+fn is_last_request<B>(request: &Request<B>) -> bool {
     match request.headers().get(CONNECTION) {
         Some(told) => told.as_bytes().eq_ignore_ascii_case(b"close"),
         None => request.version() < Version::HTTP_11,
     }
 }
 
-/// Status for a head with a line beyond the limit.
+/// Returns the status for a head with a line beyond the limit (RFC 9110 §15.5.15, RFC 6585 §5).
 fn too_long_line<B>(request: &Request<B>, max_bytes: usize) -> Option<StatusCode> {
     let target = request.uri().path_and_query();
     if target.is_some_and(|target| target.as_str().len() > max_bytes) {
@@ -174,17 +189,17 @@ fn too_long_line<B>(request: &Request<B>, max_bytes: usize) -> Option<StatusCode
 
 /// Counts a request as in flight until it is dropped.
 #[derive(Debug)]
-pub(super) struct InFlight {
+pub(super) struct InFlightGuard {
     activity: Arc<Activity>,
     answers: bool,
-    /// It has a body, and its connection to itself.
+    /// It has a body, and shares its connection with no other request.
     has_body: bool,
-    /// Where it shares its connection with others, whether a piece of the response
-    /// was taken, and the next one is not asked for yet.
+    /// HTTP/2: whether hyper has taken a piece of the response and not asked for the next one,
+    /// as it does while the client's window is full.
     waits: Option<bool>,
 }
 
-impl InFlight {
+impl InFlightGuard {
     fn new(activity: &Arc<Activity>, version: Version) -> Self {
         activity.request_begins();
         Self {
@@ -195,19 +210,20 @@ impl InFlight {
         }
     }
 
-    /// Takes note of the response; its body is to count on until it ends.
+    /// Records that the response begins.
     pub(super) fn answers<B>(&mut self, response: &mut Response<B>) {
         self.answers = true;
         self.activity.answer_begins();
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
-            self.activity.heads.end();
+            self.activity.head_flags.end();
         } else if self.has_body && !self.activity.has_body_ended() {
-            // hyper closes the connection then, and would not say so.
+            // hyper closes the connection after an early response, without saying so; the client
+            // has to know (RFC 9112 §9.3, §9.6).
             response.headers_mut().insert(CONNECTION, CLOSE);
         }
     }
 
-    /// Goes on counting until the body of the response ends.
+    /// Counts on until the body of the response ends.
     fn answer<B>(mut self, mut response: Response<Option<B>>) -> Response<CountedBody<B>> {
         self.answers(&mut response);
         response.map(|inner| CountedBody {
@@ -216,7 +232,7 @@ impl InFlight {
         })
     }
 
-    /// Goes on counting until the response is there, and to the end of its body.
+    /// Counts on until the response is there, and until its body ends.
     fn later<B, F>(self, future: F) -> CountedFuture<B, F> {
         CountedFuture {
             answer: Counted::Later {
@@ -239,7 +255,7 @@ impl InFlight {
     }
 }
 
-impl Drop for InFlight {
+impl Drop for InFlightGuard {
     fn drop(&mut self) {
         self.set_waits(false);
         if self.answers {
@@ -250,7 +266,7 @@ impl Drop for InFlight {
 }
 
 pin_project! {
-    /// Future of a response whose body goes on counting.
+    /// Future of a response that counts as in flight until its body ends.
     pub(super) struct CountedFuture<B, F> {
         #[pin]
         answer: Counted<B, F>,
@@ -264,7 +280,7 @@ pin_project! {
             response: Option<Response<CountedBody<B>>>,
         },
         Later {
-            in_flight: Option<InFlight>,
+            in_flight: Option<InFlightGuard>,
             #[pin]
             future: F,
         },
@@ -295,16 +311,17 @@ where
                 in_flight.map(|in_flight| in_flight.answer(response.map(Some)))
             }
         };
-        // Nobody polls a future again that was ready; if so, it waits for ever.
+        // A future is not polled again after it was ready; this one would wait for ever.
         response.map_or(Poll::Pending, |response| Poll::Ready(Ok(response)))
     }
 }
 
-/// Answer to a request beyond a limit; what is left of it is not read.
+/// Makes the response to a request beyond a limit; the rest of the request is not read.
 fn refuse<B>(status: StatusCode, version: Version) -> Response<Option<B>> {
     let mut response = Response::new(None);
     *response.status_mut() = status;
     if version < Version::HTTP_2 {
+        // HTTP/2 has no `Connection` (RFC 9113 §8.2.2); there only the stream ends.
         response.headers_mut().insert(CONNECTION, CLOSE);
     }
     response
@@ -313,7 +330,7 @@ fn refuse<B>(status: StatusCode, version: Version) -> Response<Option<B>> {
 pin_project! {
     /// Body that keeps its request in flight.
     pub(super) struct CountedBody<B> {
-        in_flight: InFlight,
+        in_flight: InFlightGuard,
         // None: empty.
         #[pin]
         inner: Option<B>,
@@ -321,7 +338,7 @@ pin_project! {
 }
 
 impl<B> CountedBody<B> {
-    pub(super) fn new(in_flight: InFlight, inner: B) -> Self {
+    pub(super) fn new(in_flight: InFlightGuard, inner: B) -> Self {
         Self {
             in_flight,
             inner: Some(inner),
@@ -381,7 +398,11 @@ mod tests {
                 let value = HeaderValue::from_static(connection);
                 request.headers_mut().insert(CONNECTION, value);
             }
-            assert_eq!(is_only(&request), expected, "{version:?} {connection:?}");
+            assert_eq!(
+                is_last_request(&request),
+                expected,
+                "{version:?} {connection:?}"
+            );
         }
     }
 }

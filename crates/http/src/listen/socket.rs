@@ -27,7 +27,7 @@ use super::{
     systemd,
 };
 
-/// Connections that the system holds until they are accepted.
+/// Connections that the system queues until they are accepted; Linux cuts it at `somaxconn`.
 const BACKLOG: u32 = 1024;
 
 /// Listening socket that no runtime knows yet.
@@ -58,7 +58,7 @@ struct SocketFile {
     identity: Identity,
 }
 
-/// What tells a file from another of the same name; the system uses inodes again.
+/// Identity of a file among others of the same name; inodes are reused, so the time is part of it.
 #[derive(Debug, Eq, PartialEq)]
 struct Identity {
     device: u64,
@@ -122,7 +122,7 @@ impl BoundSocket {
         }
     }
 
-    /// Makes it one that runtimes can wait for; its connections send what they have at once.
+    /// Makes the socket non-blocking, and has its connections send without delay.
     fn prepare(&self) -> io::Result<()> {
         match &self.kind {
             Kind::Tcp(listener) => {
@@ -144,7 +144,7 @@ impl Acceptor {
                 let accept = |listener: &mio::net::TcpListener| listener.accept();
                 let (stream, peer) = listener.async_io(Interest::READABLE, accept).await?;
                 let stream = TcpStream::from(OwnedFd::from(stream));
-                // Linux passes it on from the listener, and saves a system call.
+                // On Linux connections inherit it from the listener, which saves a system call.
                 if !cfg!(target_os = "linux")
                     && let Err(error) = stream.set_nodelay(true)
                 {
@@ -225,6 +225,7 @@ async fn bind_unix(path: &Path, mode: u32) -> io::Result<BoundSocket> {
         remove_if_dead(path).await?;
         socket.bind(path)?;
     }
+    // From here on the file is removed if a later step fails.
     let file = SocketFile::new(path)?;
     // Nobody connects before `listen`: the mode is right from the first connection.
     fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
@@ -247,7 +248,7 @@ async fn remove_if_dead(path: &Path) -> io::Result<()> {
             );
             fs::remove_file(path)
         }
-        // Any other answer, a full queue too, comes from somebody who listens.
+        // Any other result, a full queue too, means that somebody listens.
         _ => Err(ErrorKind::AddrInUse.into()),
     }
 }

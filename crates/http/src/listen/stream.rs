@@ -1,4 +1,4 @@
-//! Connections of every kind as one type.
+//! One type for connections of every kind.
 
 use std::{
     io::{self, ErrorKind, IoSlice, Read as _, Write as _},
@@ -22,10 +22,10 @@ use tokio::{
 };
 use tokio_rustls::server::TlsStream;
 
-use super::early;
+use super::eager_read;
 
-/// Bytes that are read before the runtime watches, if they come at once; most heads have fewer.
-const EARLY_BYTES: usize = 4 * 1024;
+/// Bytes that are read before the socket is registered with the runtime; most heads have fewer.
+const EAGER_BYTES: usize = 4 * 1024;
 
 /// Other end of a connection, as the system names it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -45,31 +45,31 @@ impl Peer {
     }
 }
 
-/// Connection before TLS; what was read too early is read again.
+/// Connection before TLS; bytes that were read too far can be put back.
 #[derive(Debug)]
 pub(super) struct Transport {
     socket: Socket,
-    /// Bytes that are read yet before the runtime watches; `None`: it is to watch.
-    early_bytes: Option<usize>,
-    /// What is written next is followed by nothing but the end.
+    /// Bytes that may still be read eagerly; `None`: the runtime is to watch the socket.
+    eager_bytes: Option<usize>,
+    /// The next write is the last one before the end.
     ends: bool,
     unread: BytesMut,
 }
 
-/// Socket that the runtime watches once something has to be waited for.
+/// Socket that is registered with the runtime once something has to be waited for.
 ///
-/// A client that sends one request may have sent it when its connection is
-/// accepted, and nothing is waited for then until that is closed.
+/// A client with a single request may have sent it when its connection is accepted, and
+/// nothing is waited for until it is closed: that saves three system calls and a timer.
 #[derive(Debug)]
 enum Socket {
     Unwatched(Accepted),
     Tcp(TcpStream),
     Unix(UnixStream),
-    /// The runtime could not watch it.
+    /// It could not be registered with the runtime.
     Lost,
 }
 
-/// Connection that no runtime knows; nothing that it does waits.
+/// Non-blocking connection that no runtime watches.
 #[derive(Debug)]
 pub(super) enum Accepted {
     Tcp(std::net::TcpStream),
@@ -84,17 +84,17 @@ pub(super) enum Stream {
 }
 
 impl Transport {
-    /// Creates it; if `looks`, the first bytes are read before the runtime watches.
-    pub(super) fn new(accepted: Accepted, looks: bool) -> Self {
+    /// Creates it; with `reads_eagerly` the first bytes are read before the runtime watches.
+    pub(super) fn new(accepted: Accepted, reads_eagerly: bool) -> Self {
         Self {
             socket: Socket::Unwatched(accepted),
-            early_bytes: looks.then_some(EARLY_BYTES),
+            eager_bytes: reads_eagerly.then_some(EAGER_BYTES),
             ends: false,
             unread: BytesMut::new(),
         }
     }
 
-    /// Puts back what was read.
+    /// Puts bytes back, to be read again.
     pub(super) fn unread(&mut self, mut bytes: BytesMut) {
         bytes.extend_from_slice(&self.unread);
         self.unread = bytes;
@@ -102,9 +102,9 @@ impl Transport {
 
     /// Reads before the runtime watches; `None`: it has to.
     ///
-    /// hyper asks for more at once to see whether the client has gone. That is put
-    /// off until the task is polled once more, which one that has ended is not.
-    fn poll_read_early(
+    /// hyper reads on at once, to see whether the client has gone. That is put off
+    /// until the task is polled again, which a task that has ended is not.
+    fn poll_read_eagerly(
         &mut self,
         cx: &Context<'_>,
         buf: &mut ReadBuf<'_>,
@@ -112,21 +112,22 @@ impl Transport {
         let Socket::Unwatched(accepted) = &mut self.socket else {
             return None;
         };
-        let early_bytes = mem::take(&mut self.early_bytes)?;
-        let len = buf.remaining().min(early_bytes);
+        let eager_bytes = mem::take(&mut self.eager_bytes)?;
+        let len = buf.remaining().min(eager_bytes);
         if len == 0 {
             cx.waker().wake_by_ref();
             return Some(Poll::Pending);
         }
         let result = accepted.read(buf.initialize_unfilled_to(len));
-        if early_bytes == EARLY_BYTES {
-            early::looked(result.is_ok());
+        if eager_bytes == EAGER_BYTES {
+            eager_read::record(result.is_ok());
         }
         match result {
             Ok(read) => {
                 buf.advance(read);
+                // A short read has emptied the socket: another one would only say so.
                 let is_all = read < len;
-                self.early_bytes = Some(if is_all { 0 } else { early_bytes - read });
+                self.eager_bytes = Some(if is_all { 0 } else { eager_bytes - read });
                 Some(Poll::Ready(Ok(())))
             }
             Err(error) => not_blocked(error).map(|error| Poll::Ready(Err(error))),
@@ -145,7 +146,7 @@ impl Transport {
 }
 
 impl Accepted {
-    /// Has this thread's runtime watch it.
+    /// Registers the socket with this thread's runtime.
     fn watch(self) -> io::Result<Socket> {
         match self {
             Self::Tcp(stream) => TcpStream::from_std(stream).map(Socket::Tcp),
@@ -160,7 +161,7 @@ impl Accepted {
         }
     }
 
-    /// Writes; the last that is written is sent with the end, in one packet.
+    /// Writes; the last write leaves in one packet with the end.
     fn write(&mut self, buf: &[u8], is_last: bool) -> io::Result<usize> {
         match self {
             Self::Tcp(stream) if is_last => write_last(stream, buf),
@@ -188,7 +189,7 @@ impl Stream {
         matches!(self, Self::Tls(_))
     }
 
-    /// Nothing is to be written behind the next write; TLS still says goodbye.
+    /// Declares the next write the last one; not over TLS, where an alert follows (RFC 8446 §6.1).
     pub(super) fn end_with_write(&mut self) {
         if let Self::Plain(transport) = self {
             transport.ends = true;
@@ -206,7 +207,7 @@ impl AsyncRead for Transport {
             read_again(&mut self.unread, buf);
             return Poll::Ready(Ok(()));
         }
-        if let Some(polled) = self.poll_read_early(cx, buf) {
+        if let Some(polled) = self.poll_read_eagerly(cx, buf) {
             return polled;
         }
         match self.watched()? {
@@ -243,7 +244,7 @@ impl AsyncWrite for Transport {
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(())) // Nothing is held back.
+        Poll::Ready(Ok(())) // Sockets have no buffer on this side.
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -272,16 +273,16 @@ impl AsyncWrite for Transport {
     }
 }
 
-/// Writes what the system may hold back until the connection is shut down.
+/// Writes bytes that the system may hold back until the connection is shut down (`MSG_MORE`).
 ///
-/// Should that not be done at once, it sends what was written after some tenths of a second.
+/// If that does not follow at once, the system sends them after 200 ms.
 #[cfg(target_os = "linux")]
 fn write_last(socket: impl AsFd, buf: &[u8]) -> io::Result<usize> {
     let flags = SendFlags::MORE | SendFlags::NOSIGNAL;
     Ok(send(socket, buf, flags)?)
 }
 
-/// Does so where the runtime watches.
+/// Does so on a socket that the runtime watches.
 #[cfg(target_os = "linux")]
 fn poll_write_last(
     stream: &TcpStream,
@@ -311,16 +312,16 @@ fn write_last(mut stream: &std::net::TcpStream, buf: &[u8]) -> io::Result<usize>
     stream.write(buf)
 }
 
-/// Reads what was read before, as much as there is room for.
+/// Reads bytes that were put back, as many as there is room for.
 pub(super) fn read_again(unread: &mut BytesMut, buf: &mut ReadBuf<'_>) {
     let len = unread.len().min(buf.remaining());
     buf.put_slice(&unread.split_to(len));
     if unread.is_empty() {
-        *unread = BytesMut::new(); // It needs the memory no more.
+        *unread = BytesMut::new(); // Frees the memory.
     }
 }
 
-/// Returns the error unless it says that something is to be waited for.
+/// Returns the error unless it is `WouldBlock`.
 fn not_blocked(error: io::Error) -> Option<io::Error> {
     (error.kind() != ErrorKind::WouldBlock).then_some(error)
 }
@@ -477,8 +478,8 @@ mod tests {
         for first in [
             &b""[..],
             b"re",
-            &[b'x'; EARLY_BYTES],
-            &[b'x'; 2 * EARLY_BYTES],
+            &[b'x'; EAGER_BYTES],
+            &[b'x'; 2 * EAGER_BYTES],
         ] {
             let (mut client, mut transport) = connect();
             client.write_all(first).unwrap();

@@ -1,4 +1,4 @@
-//! The service manager: sockets that it passes, states that it is told.
+//! The service manager: sockets that it passes, and states that it is notified of.
 
 use std::{
     io::{self, ErrorKind},
@@ -11,8 +11,9 @@ use tracing::debug;
 
 use super::socket::BoundSocket;
 
-/// Sockets that the process was started with: there is one set of them.
-static INHERITED: LazyLock<Mutex<Inherited>> = LazyLock::new(|| Mutex::new(Inherited::new()));
+/// Sockets that the process was started with: one set, as the environment is read once.
+static INHERITED: LazyLock<Mutex<InheritedSockets>> =
+    LazyLock::new(|| Mutex::new(InheritedSockets::new()));
 
 /// State of this process, for the service manager.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -22,18 +23,18 @@ pub enum ServiceState {
     Ready,
     /// It reads its configuration again; [`Ready`](Self::Ready) ends that.
     Reloading,
-    /// It finishes what is under way.
+    /// It finishes the requests in flight.
     Stopping,
 }
 
 /// Sockets with their names, and which of them have been taken.
-struct Inherited {
+struct InheritedSockets {
     sockets: ListenFd,
     names: Vec<String>,
     taken: Vec<bool>,
 }
 
-impl Inherited {
+impl InheritedSockets {
     fn new() -> Self {
         // Names first: taking the sockets removes the variables.
         let names = sd_notify::listen_fds_with_names()
@@ -59,7 +60,7 @@ impl Inherited {
             return Err(missing(name, self.names.as_slice()));
         };
         *taken = true;
-        // What is no TCP socket is left for the second.
+        // A socket that is not TCP stays in the set for the second attempt.
         if let Ok(Some(listener)) = self.sockets.take_tcp_listener(index) {
             return Ok(BoundSocket::inherited_tcp(listener));
         }
@@ -79,10 +80,10 @@ pub fn inherit_sockets() {
     LazyLock::force(&INHERITED);
 }
 
-/// Tells the service manager (`NOTIFY_SOCKET`) what this process does.
+/// Notifies the service manager (`NOTIFY_SOCKET`) of the state of this process.
 ///
-/// Without one nothing happens.
-pub fn tell_service_manager(state: ServiceState) {
+/// Does nothing without a service manager.
+pub fn notify_service_manager(state: ServiceState) {
     let told = match state {
         ServiceState::Ready => sd_notify::notify(&[NotifyState::Ready]),
         ServiceState::Stopping => sd_notify::notify(&[NotifyState::Stopping]),

@@ -1,4 +1,4 @@
-//! TLS: certificates by name, taken over from their files when these change.
+//! TLS: certificates by name, reloaded when their files change.
 
 use std::{
     fmt, io,
@@ -20,21 +20,21 @@ use tracing::{error, info, warn};
 use super::{
     acme::{self, Acme},
     certificate::{Certificate, CertificateError, CertificateFiles, CertificateState, Stamp},
-    names::Names,
+    sni::CertificatesByName,
     stream::Transport,
 };
 
-/// Time between two looks at the files.
-const LOOK_PERIOD: Duration = Duration::from_secs(5);
+/// Time between two checks of the files.
+const CHECK_PERIOD: Duration = Duration::from_secs(5);
 
 /// Certificates of a listener: TLS 1.2 and 1.3, HTTP/2 and HTTP/1.1.
 ///
 /// The certificate is chosen by the name that the client asks for (SNI):
 /// one with that name, else one with a wildcard for it, else the first.
-/// Running listeners look at the files every five seconds; those that have
-/// changed are taken over for new connections. While a new one is broken the
-/// old one stays, and the log says why once. Those that are ordered by the
-/// program itself come before all others for their names.
+/// Running listeners check the files every five seconds, and use changed ones
+/// for new connections. While a new one is broken the old one stays, and the
+/// log says why once. Certificates that the program orders itself go before
+/// all others for their names.
 #[derive(Clone)]
 pub struct Tls {
     acceptor: TlsAcceptor,
@@ -43,30 +43,30 @@ pub struct Tls {
 
 struct Certificates {
     provider: CryptoProvider,
-    names: ArcSwap<Names>,
-    pairs: Mutex<Vec<Pair>>,
+    names: ArcSwap<CertificatesByName>,
+    pairs: Mutex<Vec<FilePair>>,
     acme: Option<Acme>,
 }
 
-/// Two files, and what was last taken from them.
+/// Two files, and the certificate that was last loaded from them.
 #[derive(Debug)]
-struct Pair {
+struct FilePair {
     files: CertificateFiles,
     stamps: [Option<Stamp>; 2],
     certificate: Certificate,
     /// Why the files as they are now are not served.
-    trouble: Option<String>,
+    problem: Option<String>,
 }
 
 impl Tls {
-    /// Reads the files; the first pair serves names that are in none.
+    /// Loads the files; the first pair serves names that are in none.
     ///
     /// A certificate that has expired, or is about to, is served all the same;
     /// the log warns of it.
     ///
     /// # Errors
     ///
-    /// Fails without any files, when one is missing or holds nothing of use,
+    /// Fails without any files, when one is missing or holds nothing usable,
     /// when a key is encrypted or does not fit its certificate.
     pub fn load(files: Vec<CertificateFiles>) -> Result<Self, CertificateError> {
         if files.is_empty() {
@@ -75,10 +75,10 @@ impl Tls {
         Self::new(files, None)
     }
 
-    /// Reads the files, if any, and takes what is ordered beside them.
+    /// Loads the files, if any, beside the certificates that are ordered.
     ///
     /// A name whose certificate has not been issued yet gets that of a file, if
-    /// one is for it; else its handshakes fail, and others go on.
+    /// one is for it; else its handshakes fail, and other names are served.
     ///
     /// # Errors
     ///
@@ -95,7 +95,7 @@ impl Tls {
         let provider = ring::default_provider();
         let pairs = files
             .into_iter()
-            .map(|files| Pair::load(files, &provider))
+            .map(|files| FilePair::load(files, &provider))
             .collect::<Result<Vec<_>, _>>()?;
         let certificates = Arc::new(Certificates {
             names: ArcSwap::default(),
@@ -109,6 +109,7 @@ impl Tls {
             .map_err(|error| CertificateError::no_file(error.to_string()))?;
         let resolver: Arc<dyn ResolvesServerCert> = Arc::<Certificates>::clone(&certificates);
         let mut config = config.with_no_client_auth().with_cert_resolver(resolver);
+        // In order of preference (RFC 7301 §3.2): HTTP/2 first.
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         if certificates.acme.is_some() {
             config.alpn_protocols.push(acme::PROTOCOL.to_vec());
@@ -123,9 +124,9 @@ impl Tls {
         })
     }
 
-    /// Takes over the files that have changed.
+    /// Loads the files that have changed.
     ///
-    /// Running listeners do it by themselves.
+    /// Running listeners do so by themselves.
     pub fn reload(&self) {
         self.certificates.reload();
     }
@@ -134,15 +135,14 @@ impl Tls {
     #[must_use]
     pub fn states(&self) -> Vec<CertificateState> {
         let certificates = &self.certificates;
-        let mut states: Vec<_> = certificates.pairs().iter().map(Pair::told).collect();
+        let mut states: Vec<_> = certificates.pairs().iter().map(FilePair::state).collect();
         states.extend(certificates.acme.iter().flat_map(Acme::states));
         states
     }
 
-    /// Shakes hands with a visitor.
+    /// Makes the handshake with a client.
     ///
-    /// The authority that wants a proof gets it with the handshake, and nothing
-    /// more (RFC 8737 §3).
+    /// A certificate authority that validates a name gets the handshake alone (RFC 8737 §3).
     pub(super) async fn accept(&self, stream: Transport) -> io::Result<TlsStream<Transport>> {
         let mut stream = self.acceptor.accept(stream).await?;
         if stream.get_ref().1.alpn_protocol() == Some(acme::PROTOCOL) {
@@ -152,21 +152,21 @@ impl Tls {
         Ok(stream)
     }
 
-    /// Looks at the files, and orders certificates, for ever.
+    /// Watches the files, and orders certificates, for ever.
     pub(super) async fn watch(self) {
         let certificates = &self.certificates;
         let ordering = async {
             if let Some(acme) = &certificates.acme {
-                // In a box: an order is a large thing, and a rare one.
+                // In a box: the future of an order is large, and rarely polled.
                 Box::pin(acme.keep(|| certificates.publish(&certificates.pairs()))).await;
             }
         };
-        tokio::join!(ordering, self.look());
+        tokio::join!(ordering, self.watch_files());
     }
 
-    async fn look(&self) {
+    async fn watch_files(&self) {
         loop {
-            time::sleep(LOOK_PERIOD).await;
+            time::sleep(CHECK_PERIOD).await;
             let certificates = Arc::clone(&self.certificates);
             if let Err(ended) = task::spawn_blocking(move || certificates.reload()).await {
                 error!("looking for changed certificates failed: {ended}");
@@ -189,20 +189,22 @@ impl Certificates {
         let changed = pairs
             .iter_mut()
             .map(|pair| pair.reload(&self.provider))
+            // Not `any`, which would stop at the first changed pair.
             .fold(false, |any, one| any | one);
         if changed {
             self.publish(&pairs);
         }
     }
 
-    /// Serves what there is now; whoever has the pairs is alone in it.
-    fn publish(&self, pairs: &[Pair]) {
+    /// Publishes the certificates; the caller holds the lock of the pairs, so it does so alone.
+    fn publish(&self, pairs: &[FilePair]) {
         let ordered = self.acme.iter().flat_map(Acme::certificates);
         let files = pairs.iter().map(|pair| &pair.certificate);
-        self.names.store(Arc::new(Names::new(files, ordered)));
+        self.names
+            .store(Arc::new(CertificatesByName::new(files, ordered)));
     }
 
-    fn pairs(&self) -> MutexGuard<'_, Vec<Pair>> {
+    fn pairs(&self) -> MutexGuard<'_, Vec<FilePair>> {
         self.pairs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -226,7 +228,7 @@ impl fmt::Debug for Certificates {
     }
 }
 
-impl Pair {
+impl FilePair {
     fn load(files: CertificateFiles, provider: &CryptoProvider) -> Result<Self, CertificateError> {
         let stamps = files.stamps();
         let certificate = Certificate::load(&files, provider)?;
@@ -235,11 +237,11 @@ impl Pair {
             files,
             stamps,
             certificate,
-            trouble: None,
+            problem: None,
         })
     }
 
-    fn told(&self) -> CertificateState {
+    fn state(&self) -> CertificateState {
         CertificateState {
             names: self.certificate.names.clone(),
             file: self.files.certificate_file.clone(),
@@ -249,11 +251,11 @@ impl Pair {
         }
     }
 
-    /// Takes over what has changed; returns whether something has.
+    /// Reloads changed files; returns whether the certificate is another.
     fn reload(&mut self, provider: &CryptoProvider) -> bool {
         let stamps = self.files.stamps();
-        // After trouble the files are read even so: they may have been read half written.
-        if stamps == self.stamps && self.trouble.is_none() {
+        // After an error the files are read again even so: they may have been half written.
+        if stamps == self.stamps && self.problem.is_none() {
             return false;
         }
         match Certificate::load(&self.files, provider) {
@@ -265,14 +267,14 @@ impl Pair {
                 certificate.warn_of_time(&self.files.certificate_file);
                 self.certificate = certificate;
                 self.stamps = stamps;
-                self.trouble = None;
+                self.problem = None;
                 true
             }
             Err(error) => {
-                let trouble = error.to_string();
-                if self.trouble.as_ref() != Some(&trouble) {
-                    error!("the changed certificate is not served, the old one stays: {trouble}");
-                    self.trouble = Some(trouble);
+                let problem = error.to_string();
+                if self.problem.as_ref() != Some(&problem) {
+                    error!("the changed certificate is not served, the old one stays: {problem}");
+                    self.problem = Some(problem);
                 }
                 false
             }

@@ -14,7 +14,9 @@ use tokio::runtime::{self, Handle};
 use tokio_util::sync::CancellationToken;
 use tracing::error;
 
-/// Connections of a thread that has ended, so that no other is handed to it.
+/// Number of connections that a thread which has ended pretends to have: none is assigned to it.
+///
+/// Half of the range, as those that it had still count down.
 const RETIRED: usize = usize::MAX / 2;
 
 /// Threads that serve connections, each with a runtime of its own.
@@ -45,27 +47,27 @@ pub struct Workers {
 
 #[derive(Debug)]
 struct Worker {
-    member: Member,
+    handle: RuntimeHandle,
     stop: CancellationToken,
     thread: Option<thread::JoinHandle<()>>,
 }
 
 /// Runtimes that serve one listener.
 #[derive(Clone, Debug)]
-pub(super) struct Crew {
-    members: Arc<[Member]>,
+pub(super) struct Runtimes {
+    handles: Arc<[RuntimeHandle]>,
 }
 
-/// Runtime, and how many connections are on it.
+/// Runtime with the number of its connections.
 #[derive(Clone, Debug)]
-pub(super) struct Member {
+pub(super) struct RuntimeHandle {
     pub(super) handle: Handle,
     connections: Arc<AtomicUsize>,
 }
 
 /// One of the connections on a thread.
 #[derive(Debug)]
-pub(super) struct Seat(Arc<AtomicUsize>);
+pub(super) struct RuntimeSlot(Arc<AtomicUsize>);
 
 impl Workers {
     /// Starts so many threads; 0: one for each processor.
@@ -88,12 +90,12 @@ impl Workers {
         self.workers.len()
     }
 
-    pub(super) fn crew(&self) -> Crew {
-        Crew {
-            members: self
+    pub(super) fn runtimes(&self) -> Runtimes {
+        Runtimes {
+            handles: self
                 .workers
                 .iter()
-                .map(|worker| worker.member.clone())
+                .map(|worker| worker.handle.clone())
                 .collect(),
         }
     }
@@ -104,7 +106,7 @@ impl Worker {
         let runtime = runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
-        let member = Member::new(runtime.handle().clone());
+        let handle = RuntimeHandle::new(runtime.handle().clone());
         let stop = CancellationToken::new();
         let stopped = stop.clone();
         let thread = thread::Builder::new()
@@ -114,7 +116,7 @@ impl Worker {
                 runtime.shutdown_background();
             })?;
         Ok(Self {
-            member,
+            handle,
             stop,
             thread: Some(thread),
         })
@@ -134,39 +136,39 @@ impl Drop for Worker {
     }
 }
 
-impl Crew {
+impl Runtimes {
     /// The current runtime alone.
     pub(super) fn here() -> Self {
         Self {
-            members: Arc::new([Member::new(Handle::current())]),
+            handles: Arc::new([RuntimeHandle::new(Handle::current())]),
         }
     }
 
-    pub(super) fn members(&self) -> &[Member] {
-        &self.members
+    pub(super) fn handles(&self) -> &[RuntimeHandle] {
+        &self.handles
     }
 
-    /// Takes a seat on `member`, or on another that has clearly fewer connections.
+    /// Assigns a connection to `runtime`, or to another that has clearly fewer of them.
     ///
-    /// That other is returned.
-    pub(super) fn seat(&self, member: &Member) -> (Seat, Option<&Member>) {
-        let here = member.connections.load(Relaxed);
+    /// Returns the other one, if so.
+    pub(super) fn assign(&self, runtime: &RuntimeHandle) -> (RuntimeSlot, Option<&RuntimeHandle>) {
+        let here = runtime.connections.load(Relaxed);
         let least = self
-            .members
+            .handles
             .iter()
-            .map(|member| (member.connections.load(Relaxed), member))
+            .map(|runtime| (runtime.connections.load(Relaxed), runtime))
             .min_by_key(|(connections, _)| *connections);
         match least {
-            // A move costs some system calls: one connection of many is not worth them.
+            // A move costs some system calls, so a difference of under a quarter stays.
             Some((connections, least)) if here > connections + connections / 4 => {
-                (least.seat(), Some(least))
+                (least.slot(), Some(least))
             }
-            _ => (member.seat(), None),
+            _ => (runtime.slot(), None),
         }
     }
 }
 
-impl Member {
+impl RuntimeHandle {
     fn new(handle: Handle) -> Self {
         Self {
             handle,
@@ -174,18 +176,18 @@ impl Member {
         }
     }
 
-    /// Takes no more connections: its thread has ended.
+    /// Takes the runtime out of service: its thread has ended.
     pub(super) fn retire(&self) {
         self.connections.store(RETIRED, Relaxed);
     }
 
-    fn seat(&self) -> Seat {
+    fn slot(&self) -> RuntimeSlot {
         self.connections.fetch_add(1, Relaxed);
-        Seat(Arc::clone(&self.connections))
+        RuntimeSlot(Arc::clone(&self.connections))
     }
 }
 
-impl Drop for Seat {
+impl Drop for RuntimeSlot {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Relaxed);
     }
@@ -199,13 +201,13 @@ mod tests {
     fn connections_are_spread_evenly_whoever_accepts_them() {
         let workers = Workers::start(3).unwrap();
         assert_eq!(workers.threads(), 3);
-        let crew = workers.crew();
-        let greedy = &crew.members()[0];
-        let seats: Vec<_> = (0..12).map(|_| crew.seat(greedy).0).collect();
+        let runtimes = workers.runtimes();
+        let greedy = &runtimes.handles()[0];
+        let slots: Vec<_> = (0..12).map(|_| runtimes.assign(greedy).0).collect();
         let counts = || {
-            let members = crew.members().iter();
-            members
-                .map(|member| member.connections.load(Relaxed))
+            let handles = runtimes.handles().iter();
+            handles
+                .map(|runtime| runtime.connections.load(Relaxed))
                 .collect::<Vec<_>>()
         };
         assert!(
@@ -213,28 +215,28 @@ mod tests {
             "{:?}",
             counts()
         );
-        drop(seats);
+        drop(slots);
         assert_eq!(counts(), [0, 0, 0]);
     }
 
     #[test]
     fn a_thread_that_has_ended_is_handed_nothing() {
         let workers = Workers::start(2).unwrap();
-        let crew = workers.crew();
-        crew.members()[1].retire();
-        let mut seats = Vec::new();
+        let runtimes = workers.runtimes();
+        runtimes.handles()[1].retire();
+        let mut slots = Vec::new();
         for _ in 0..3 {
-            let (seat, other) = crew.seat(&crew.members()[0]);
+            let (slot, other) = runtimes.assign(&runtimes.handles()[0]);
             assert!(other.is_none());
-            seats.push(seat);
+            slots.push(slot);
         }
     }
 
     #[test]
     fn a_runtime_alone_keeps_its_connections() {
         let workers = Workers::start(1).unwrap();
-        let crew = workers.crew();
-        let seats = [(); 3].map(|()| crew.seat(&crew.members()[0]));
-        assert!(seats.iter().all(|(_, other)| other.is_none()));
+        let runtimes = workers.runtimes();
+        let slots = [(); 3].map(|()| runtimes.assign(&runtimes.handles()[0]));
+        assert!(slots.iter().all(|(_, other)| other.is_none()));
     }
 }

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use crate::listen::{BodyError, BodyGuard, GuardedBody};
 
-use super::{exchange::Failure, trailers};
+use super::{dispatch::Failure, trailers};
 
 type BoxError = Box<dyn Error + Send + Sync>;
 

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     body::RequestBody,
     connect::ConnectError,
-    exchange::{Failure, Manner, Message, ask},
+    dispatch::{Failure, Message, SendOptions, ask},
     server::Server,
     settings::HealthCheck,
 };
@@ -68,12 +68,12 @@ pub(super) async fn once(
         body,
         added: None,
     };
-    let manner = Manner {
+    let options = SendOptions {
         response_timeout,
         sets_host: true,
         switches: false,
     };
-    let status = ask(sender, message, &manner)
+    let status = ask(sender, message, &options)
         .await
         .map_err(|failure| reason(&failure))?;
     if status.is_success() || status.is_redirection() {

@@ -18,7 +18,7 @@ use tracing::debug;
 use super::{
     error::chain,
     http1::{Connection, MAX_HEAD_BYTES, Stream},
-    sender::{Shared, Streams},
+    sender::{SharedConnection, Streams},
     tls::Tls,
     upstream::{Address, Protocol, Upstream},
 };
@@ -45,9 +45,9 @@ pub(super) struct Connector {
 
 /// A connection; of an HTTP/2 one the task runs.
 #[derive(Debug)]
-pub(super) enum Connected {
+pub(super) enum NewConnection {
     Http1(Box<Connection>),
-    Http2(Shared),
+    Http2(SharedConnection),
 }
 
 /// Why there is no connection.
@@ -110,7 +110,7 @@ impl Connector {
         &self,
         upstream: &Upstream,
         switches: bool,
-    ) -> Result<Connected, ConnectError> {
+    ) -> Result<NewConnection, ConnectError> {
         let shared = match self.stream(upstream, switches).await? {
             Stream::Tcp(stream) if upstream.protocol == Protocol::H2c => {
                 self.http2(stream, false).await
@@ -121,11 +121,11 @@ impl Connector {
             stream => {
                 // In one piece: it goes from hand to hand with every request.
                 let connection = Connection::new(stream, Instant::now());
-                return Ok(Connected::Http1(Box::new(connection)));
+                return Ok(NewConnection::Http1(Box::new(connection)));
             }
         };
         shared
-            .map(Connected::Http2)
+            .map(NewConnection::Http2)
             .map_err(|error| ConnectError::Failed(error.into()))
     }
 
@@ -156,11 +156,11 @@ impl Connector {
         }
     }
 
-    async fn http2<T>(&self, stream: T, is_tls: bool) -> hyper::Result<Shared>
+    async fn http2<T>(&self, stream: T, is_tls: bool) -> hyper::Result<SharedConnection>
     where
         T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let (sender, connection) = http2::Builder::new(Tracked(self.tasks.clone()))
+        let (sender, connection) = http2::Builder::new(TrackedExecutor(self.tasks.clone()))
             .timer(TokioTimer::new())
             .initial_max_send_streams(FIRST_STREAMS)
             .keep_alive_interval(PING_AFTER)
@@ -187,7 +187,7 @@ impl Connector {
                 debug!("connection to the upstream ended: {}", chain(&error));
             }
         });
-        Ok(Shared::new(sender, streams, is_tls))
+        Ok(SharedConnection::new(sender, streams, is_tls))
     }
 }
 
@@ -205,9 +205,9 @@ async fn unix(_: &Path) -> io::Result<Stream> {
 
 /// Executor whose tasks are waited for at the end.
 #[derive(Clone, Debug)]
-struct Tracked(TaskTracker);
+struct TrackedExecutor(TaskTracker);
 
-impl<F> Executor<F> for Tracked
+impl<F> Executor<F> for TrackedExecutor
 where
     F: Future<Output: Send> + Send + 'static,
 {

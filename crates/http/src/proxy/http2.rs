@@ -12,20 +12,20 @@ use tokio::time;
 
 use super::{
     body::{Progress, RequestBody},
-    exchange::{Failure, Message, stall},
+    dispatch::{Failure, Message, stall},
     headers,
     sender::Http2,
 };
 
 /// What became of a request.
-pub(super) enum Sent {
+pub(super) enum StreamOutcome {
     Answered(Response<Incoming>),
     /// Not a byte was sent: the request is back, and can go over another connection.
     Returned(hyper::Error),
     Failed(Failure),
 }
 
-type Answer = Result<Response<Incoming>, TrySendError<Request<RequestBody>>>;
+type SendResult = Result<Response<Incoming>, TrySendError<Request<RequestBody>>>;
 
 /// Sends a request as a stream of a connection.
 ///
@@ -35,7 +35,7 @@ pub(super) async fn send(
     message: &mut Message,
     upload: Option<&Progress>,
     timeout: Duration,
-) -> Sent {
+) -> StreamOutcome {
     if let Some(added) = message.added.take() {
         added.insert(&mut message.parts.headers);
     }
@@ -51,30 +51,30 @@ pub(super) async fn send(
         Some(progress) => uploading(answer, progress, timeout).await,
     };
     match answered {
-        Err(failure) => Sent::Failed(failure),
-        Ok(Ok(response)) => Sent::Answered(response),
+        Err(failure) => StreamOutcome::Failed(failure),
+        Ok(Ok(response)) => StreamOutcome::Answered(response),
         Ok(Err(mut error)) => {
             if let Some(mut returned) = error.take_message() {
                 to_http1(&mut returned);
                 (message.parts, message.body) = returned.into_parts();
-                return Sent::Returned(error.into_error());
+                return StreamOutcome::Returned(error.into_error());
             }
             let error = error.into_error();
             let was_taken_up = was_taken_up(&error);
             if let Some(copy) = stream.copy.request().filter(|_| !was_taken_up) {
                 (message.parts, message.body) = copy.into_parts();
             }
-            Sent::Failed(failed(error, upload, !was_taken_up))
+            StreamOutcome::Failed(failed(error, upload, !was_taken_up))
         }
     }
 }
 
 /// Waits for the answer as long as the upload moves, and a while longer.
 async fn uploading(
-    answer: impl Future<Output = Answer>,
+    answer: impl Future<Output = SendResult>,
     progress: &Progress,
     timeout: Duration,
-) -> Result<Answer, Failure> {
+) -> Result<SendResult, Failure> {
     tokio::select! {
         biased;
         answer = answer => Ok(answer),

@@ -9,8 +9,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::warn;
 
 use super::{
-    exchange::{Answer, Manner, Source},
-    page::Page,
+    dispatch::{BodySource, SendOptions, UpstreamResponse},
+    error_page::ErrorPage,
     proxy_body::ProxyBody,
     request::Rules,
     response,
@@ -33,7 +33,7 @@ pub(super) struct Inner {
 }
 
 /// Protocol to switch to, when the upstream agrees.
-pub(super) struct Switch {
+pub(super) struct PendingUpgrade {
     pub(super) asked: HeaderValue,
     pub(super) client: OnUpgrade,
     /// The client asked by HTTP/2, and gets its answer so.
@@ -41,8 +41,8 @@ pub(super) struct Switch {
 }
 
 impl Inner {
-    pub(super) fn manner(&self, switches: bool) -> Manner {
-        Manner {
+    pub(super) fn options(&self, switches: bool) -> SendOptions {
+        SendOptions {
             response_timeout: self.response_timeout,
             sets_host: !self.rules.preserve_host,
             switches,
@@ -51,43 +51,43 @@ impl Inner {
 
     pub(super) fn answer(
         &self,
-        answer: Answer,
-        switch: Option<Box<Switch>>,
-    ) -> Result<Response<ProxyBody>, Page> {
+        answer: UpstreamResponse,
+        switch: Option<Box<PendingUpgrade>>,
+    ) -> Result<Response<ProxyBody>, ErrorPage> {
         let status = answer.response.status();
         if status == StatusCode::SWITCHING_PROTOCOLS {
             return self.switch(answer, switch);
         }
-        let Answer {
+        let UpstreamResponse {
             mut response,
             source,
-            place,
+            slot,
         } = answer;
         if status.is_success() && switch.is_some_and(|switch| switch.key.is_some()) {
             // By HTTP/2 it would mean that the protocols have been switched.
             warn!(
-                upstream = place.name(),
+                upstream = slot.name(),
                 "the upstream answers a WebSocket's handshake without switching"
             );
-            return Err(Page::BadGateway);
+            return Err(ErrorPage::BadGateway);
         }
         // Of an answer of HTTP/1.1 most have been read so that nothing is left to remove.
-        let is_clean = matches!(&source, Source::Http1(_, rest) if !rest.is_for_hop);
+        let is_clean = matches!(&source, BodySource::Http1(_, rest) if !rest.has_hop_headers);
         if !is_clean && !response::clean(&mut response) {
             warn!(
-                upstream = place.name(),
+                upstream = slot.name(),
                 "the upstream's response has a transfer coding that was not asked for, or a length that is no number"
             );
-            return Err(Page::BadGateway);
+            return Err(ErrorPage::BadGateway);
         }
         let idle_timeout = self.idle_timeout;
         let body = match source {
-            Source::Http1(connection, rest) => {
-                ProxyBody::http1(connection, place, rest, idle_timeout)
+            BodySource::Http1(connection, rest) => {
+                ProxyBody::http1(connection, slot, rest, idle_timeout)
             }
-            Source::Http2(stream, body) => {
+            BodySource::Http2(stream, body) => {
                 response.extensions_mut().clear();
-                ProxyBody::http2(body, stream, place, idle_timeout)
+                ProxyBody::http2(body, stream, slot, idle_timeout)
             }
         };
         Ok(response.map(|()| body))
@@ -95,25 +95,26 @@ impl Inner {
 
     fn switch(
         &self,
-        answer: Answer,
-        switch: Option<Box<Switch>>,
-    ) -> Result<Response<ProxyBody>, Page> {
-        let Answer {
+        answer: UpstreamResponse,
+        switch: Option<Box<PendingUpgrade>>,
+    ) -> Result<Response<ProxyBody>, ErrorPage> {
+        let UpstreamResponse {
             mut response,
             source,
-            place,
+            slot,
         } = answer;
         let accepted = switch
             .and_then(|switch| response::switched_to(&response, &switch.asked).zip(Some(switch)));
-        let (Some((protocol, switch)), Source::Http1(connection, _)) = (accepted, source) else {
+        let (Some((protocol, switch)), BodySource::Http1(connection, _)) = (accepted, source)
+        else {
             warn!(
-                upstream = place.name(),
+                upstream = slot.name(),
                 "the upstream switched to a protocol that was not asked for"
             );
-            return Err(Page::BadGateway);
+            return Err(ErrorPage::BadGateway);
         };
         if !response::clean(&mut response) {
-            return Err(Page::BadGateway);
+            return Err(ErrorPage::BadGateway);
         }
         match &switch.key {
             None => response::set_upgrade(&mut response, protocol),
@@ -122,17 +123,17 @@ impl Inner {
             }
             Some(_) => {
                 warn!(
-                    upstream = place.name(),
+                    upstream = slot.name(),
                     "the upstream switched without the answer to the WebSocket's key"
                 );
-                return Err(Page::BadGateway);
+                return Err(ErrorPage::BadGateway);
             }
         }
         let upstream = connection.into_stream();
         let tunnel = tunnel::run(switch.client, upstream, self.stop.clone());
         self.tunnels.spawn(async move {
             tunnel.await;
-            drop(place);
+            drop(slot);
         });
         Ok(response.map(|()| ProxyBody::page(Bytes::new())))
     }

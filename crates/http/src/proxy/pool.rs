@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::{
     http1::Connection,
-    sender::{Http2, Shared},
+    sender::{Http2, SharedConnection},
     shard,
 };
 
@@ -41,19 +41,19 @@ pub(super) struct Shard {
 
 #[derive(Debug, Default)]
 struct State {
-    kept: Vec<Kept<Box<Connection>>>,
-    shared: Vec<Kept<Shared>>,
+    kept: Vec<IdleConnection<Box<Connection>>>,
+    shared: Vec<IdleConnection<SharedConnection>>,
     is_swept: bool,
     is_closed: bool,
 }
 
 #[derive(Debug)]
-struct Kept<C> {
+struct IdleConnection<C> {
     connection: C,
     since: Instant,
 }
 
-impl<C> Kept<C> {
+impl<C> IdleConnection<C> {
     fn is_fresh(&self, now: Instant) -> bool {
         now.duration_since(self.since) < KEPT_FOR
     }
@@ -87,12 +87,12 @@ impl Pool {
         if state.is_closed || state.kept.len() >= self.max_kept {
             return false;
         }
-        state.kept.push(Kept { connection, since });
+        state.kept.push(IdleConnection { connection, since });
         !std::mem::replace(&mut state.is_swept, true)
     }
 
     /// Lets others use an HTTP/2 connection; returns whether a sweep has to be started.
-    pub(super) fn share(&self, number: usize, connection: Shared) -> bool {
+    pub(super) fn share(&self, number: usize, connection: SharedConnection) -> bool {
         let since = Instant::now();
         let Some(mut state) = self.shard(number).map(Shard::lock) else {
             return false;
@@ -100,7 +100,7 @@ impl Pool {
         if state.is_closed || state.shared.len() >= MAX_SHARED {
             return false;
         }
-        state.shared.push(Kept { connection, since });
+        state.shared.push(IdleConnection { connection, since });
         !std::mem::replace(&mut state.is_swept, true)
     }
 

@@ -11,9 +11,9 @@ use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::{
-    http1::{Connection, Download, Rest},
+    http1::{Connection, Download, PendingBody},
     sender::Http2,
-    server::Place,
+    server::ServerSlot,
     trailers,
 };
 
@@ -23,13 +23,13 @@ pub struct ProxyBody {
 }
 
 enum Kind {
-    Whole(Whole),
+    BufferedBody(BufferedBody),
     Http1(Box<Download>),
-    Http2(Box<Streamed>),
+    Http2(Box<Http2Body>),
 }
 
 /// Body that is there.
-struct Whole {
+struct BufferedBody {
     data: Option<Bytes>,
     /// Else it is sent as it came, without a length before it.
     has_length: bool,
@@ -62,15 +62,15 @@ impl ProxyBody {
 
     pub(super) fn http1(
         connection: Box<Connection>,
-        place: Place,
-        mut rest: Rest,
+        slot: ServerSlot,
+        mut rest: PendingBody,
         idle_timeout: Duration,
     ) -> Self {
         if let Some((data, has_length)) = rest.whole() {
-            rest.give_back(connection, &place);
+            rest.give_back(connection, &slot);
             return Self::whole(data, has_length);
         }
-        let download = Download::new(connection, place, rest, idle_timeout);
+        let download = Download::new(connection, slot, rest, idle_timeout);
         Self {
             kind: Kind::Http1(Box::new(download)),
         }
@@ -79,15 +79,15 @@ impl ProxyBody {
     pub(super) fn http2(
         body: Incoming,
         stream: Box<Http2>,
-        place: Place,
+        slot: ServerSlot,
         idle_timeout: Duration,
     ) -> Self {
         if body.is_end_stream() {
             return Self::whole(None, true);
         }
-        let streamed = Streamed {
+        let streamed = Http2Body {
             body,
-            loan: Some((stream, place)),
+            loan: Some((stream, slot)),
             idle_timeout,
             timer: None,
             is_timed: false,
@@ -100,7 +100,7 @@ impl ProxyBody {
     fn whole(data: Option<Bytes>, has_length: bool) -> Self {
         let data = data.filter(|data| !data.is_empty());
         Self {
-            kind: Kind::Whole(Whole { data, has_length }),
+            kind: Kind::BufferedBody(BufferedBody { data, has_length }),
         }
     }
 }
@@ -114,7 +114,9 @@ impl Body for ProxyBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, ProxyBodyError>>> {
         match &mut self.get_mut().kind {
-            Kind::Whole(whole) => Poll::Ready(whole.data.take().map(|data| Ok(Frame::data(data)))),
+            Kind::BufferedBody(whole) => {
+                Poll::Ready(whole.data.take().map(|data| Ok(Frame::data(data))))
+            }
             Kind::Http1(download) => download.poll_frame(cx),
             Kind::Http2(streamed) => streamed.poll_frame(cx),
         }
@@ -122,7 +124,7 @@ impl Body for ProxyBody {
 
     fn is_end_stream(&self) -> bool {
         match &self.kind {
-            Kind::Whole(whole) => whole.data.is_none(),
+            Kind::BufferedBody(whole) => whole.data.is_none(),
             Kind::Http1(download) => download.is_end(),
             Kind::Http2(streamed) => streamed.body.is_end_stream(),
         }
@@ -130,10 +132,10 @@ impl Body for ProxyBody {
 
     fn size_hint(&self) -> SizeHint {
         match &self.kind {
-            Kind::Whole(whole) if whole.has_length => {
+            Kind::BufferedBody(whole) if whole.has_length => {
                 SizeHint::with_exact(whole.data.as_ref().map_or(0, |data| data.len() as u64))
             }
-            Kind::Whole(_) => SizeHint::default(),
+            Kind::BufferedBody(_) => SizeHint::default(),
             Kind::Http1(download) => download.size_hint(),
             Kind::Http2(streamed) => streamed.body.size_hint(),
         }
@@ -147,17 +149,17 @@ impl fmt::Debug for ProxyBody {
 }
 
 /// Body that comes as a stream of HTTP/2.
-struct Streamed {
+struct Http2Body {
     body: Incoming,
     /// Dropped with the body's end, or before it.
-    loan: Option<(Box<Http2>, Place)>,
+    loan: Option<(Box<Http2>, ServerSlot)>,
     idle_timeout: Duration,
     timer: Option<Pin<Box<Sleep>>>,
     /// The timer counts the present wait.
     is_timed: bool,
 }
 
-impl Streamed {
+impl Http2Body {
     fn poll_frame(
         &mut self,
         cx: &mut Context<'_>,

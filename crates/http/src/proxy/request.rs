@@ -12,10 +12,10 @@ use http::{
 use crate::listen::ClientAddr;
 
 use super::{
-    forwarding::Forwarding,
+    error_page::ErrorPage,
+    forwarded_headers::ForwardedHeaders,
+    header_kinds::{FieldValues, HeaderPresence},
     headers,
-    names::{Names, Values},
-    page::Page,
     upstream::Upstream,
 };
 
@@ -43,7 +43,7 @@ pub(super) struct Via {
 
 /// What headers depend on, beside the head itself.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Traits {
+pub(super) struct RequestFacts {
     /// There is no body.
     pub(super) is_empty: bool,
     pub(super) has_known_length: bool,
@@ -53,28 +53,28 @@ pub(super) struct Traits {
 
 /// What a rewritten request needs beside its head.
 #[derive(Debug)]
-pub(super) struct Rewritten {
+pub(super) struct RewrittenRequest {
     /// The protocol that it asks to switch to.
     pub(super) protocol: Option<HeaderValue>,
     /// What the client would rather have.
     pub(super) accept: Option<HeaderValue>,
-    pub(super) added: Added,
+    pub(super) added: AddedHeaders,
 }
 
 /// Headers of ours, which most often go from here to the upstream without a map.
 #[derive(Debug)]
-pub(super) struct Added {
+pub(super) struct AddedHeaders {
     via: HeaderValue,
     /// Nothing where they are in the head already.
-    forwarding: Option<Forwarding>,
+    forwarded_headers: Option<ForwardedHeaders>,
 }
 
-impl Added {
+impl AddedHeaders {
     /// Adds the headers to those that are there.
     pub(super) fn insert(self, headers: &mut HeaderMap) {
         headers.append(VIA, self.via);
-        if let Some(forwarding) = self.forwarding {
-            forwarding.insert(headers);
+        if let Some(forwarded_headers) = self.forwarded_headers {
+            forwarded_headers.insert(headers);
         }
     }
 
@@ -83,8 +83,8 @@ impl Added {
         output.extend_from_slice(b"via: ");
         output.extend_from_slice(self.via.as_bytes());
         output.extend_from_slice(b"\r\n");
-        if let Some(forwarding) = &self.forwarding {
-            forwarding.write(output);
+        if let Some(forwarded_headers) = &self.forwarded_headers {
+            forwarded_headers.write(output);
         }
     }
 }
@@ -98,28 +98,28 @@ pub(super) fn rewrite(
     rules: &Rules,
     parts: &mut Parts,
     client: Option<&ClientAddr>,
-    traits: Traits,
-) -> Result<Rewritten, Page> {
+    facts: RequestFacts,
+) -> Result<RewrittenRequest, ErrorPage> {
     if parts.method == Method::CONNECT || parts.method == Method::TRACE {
-        return Err(Page::NotImplemented);
+        return Err(ErrorPage::NotImplemented);
     }
-    let (names, values) = Names::of(&parts.headers);
+    let (names, values) = HeaderPresence::of(&parts.headers);
     if names.has_coding && headers::has_unknown_coding(&parts.headers) {
-        return Err(Page::NotImplemented);
+        return Err(ErrorPage::NotImplemented);
     }
     if !has_usable_target(parts) {
-        return Err(Page::BadRequest);
+        return Err(ErrorPage::BadRequest);
     }
     let (host, is_there) = host(rules, parts, values)?;
     let accept = values.accept.cloned();
     if names.has_via {
         rules.via.check(&parts.headers)?;
     }
-    let protocol = names.has_upgrade.then(|| upgrade(parts, traits)).flatten();
+    let protocol = names.has_upgrade.then(|| upgrade(parts, facts)).flatten();
     let map = &mut parts.headers;
     let takes_trailers = names.has_te && headers::has_token(map, &TE, "trailers");
     names.strip(map, &rules.kept);
-    let (forwarding, host) = if rules.preserve_host {
+    let (forwarded_headers, host) = if rules.preserve_host {
         if !is_there {
             map.insert(HOST, host.clone());
         }
@@ -127,14 +127,14 @@ pub(super) fn rewrite(
     } else {
         (host, Some(rules.upstream.host.clone()))
     };
-    let forwarding = Forwarding::new(client.copied(), forwarding);
-    let forwarding = if names.has_forwarding {
-        forwarding.replace(map)
+    let forwarded_headers = ForwardedHeaders::new(client.copied(), forwarded_headers);
+    let forwarded_headers = if names.has_forwarding {
+        forwarded_headers.replace(map)
     } else {
-        Some(forwarding)
+        Some(forwarded_headers)
     };
     join_cookies(map, parts.version);
-    frame(map, traits);
+    frame(map, facts);
     if takes_trailers {
         headers::set(map, TE, "trailers");
         headers::set(map, CONNECTION, "te");
@@ -146,15 +146,18 @@ pub(super) fn rewrite(
     if let Some(host) = host {
         map.insert(HOST, host);
     }
-    let added = Added {
+    let added = AddedHeaders {
         via: rules.via.entry(parts.version).clone(),
-        forwarding,
+        forwarded_headers,
     };
     if !rules.upstream.keeps(&parts.uri) {
-        parts.uri = rules.upstream.target(&parts.uri).ok_or(Page::BadRequest)?;
+        parts.uri = rules
+            .upstream
+            .target(&parts.uri)
+            .ok_or(ErrorPage::BadRequest)?;
     }
     parts.version = Version::HTTP_11;
-    Ok(Rewritten {
+    Ok(RewrittenRequest {
         protocol,
         accept,
         added,
@@ -179,32 +182,36 @@ pub(super) fn has_usable_target(parts: &Parts) -> bool {
 /// What the client asked for: the target's authority, or else `Host` (RFC 9112 §3.2.2, RFC 9113 §8.3.1).
 ///
 /// Returns also whether `Host` says just that.
-fn host(rules: &Rules, parts: &Parts, values: Values<'_>) -> Result<(HeaderValue, bool), Page> {
+fn host(
+    rules: &Rules,
+    parts: &Parts,
+    values: FieldValues<'_>,
+) -> Result<(HeaderValue, bool), ErrorPage> {
     let line = values.host;
     if values.has_several_hosts || line.is_some_and(|line| !is_host(line)) {
-        return Err(Page::BadRequest);
+        return Err(ErrorPage::BadRequest);
     }
     // Even beside an authority (RFC 9112 §3.2).
     if line.is_none() && parts.version == Version::HTTP_11 {
-        return Err(Page::BadRequest);
+        return Err(ErrorPage::BadRequest);
     }
     match (authority(&parts.uri)?, line) {
         (Some(authority), Some(line))
             if parts.version == Version::HTTP_2
                 && !authority.as_bytes().eq_ignore_ascii_case(line.as_bytes()) =>
         {
-            Err(Page::BadRequest)
+            Err(ErrorPage::BadRequest)
         }
         (Some(authority), _) => Ok((authority, false)),
         (None, Some(line)) => Ok((line.clone(), true)),
         (None, None) if parts.version == Version::HTTP_10 => {
             Ok((rules.upstream.host.clone(), false))
         }
-        (None, None) => Err(Page::BadRequest),
+        (None, None) => Err(ErrorPage::BadRequest),
     }
 }
 
-fn authority(uri: &Uri) -> Result<Option<HeaderValue>, Page> {
+fn authority(uri: &Uri) -> Result<Option<HeaderValue>, ErrorPage> {
     let Some(authority) = uri.authority() else {
         return Ok(None);
     };
@@ -212,7 +219,7 @@ fn authority(uri: &Uri) -> Result<Option<HeaderValue>, Page> {
         .ok()
         .filter(is_host)
         .map(Some)
-        .ok_or(Page::BadRequest)
+        .ok_or(ErrorPage::BadRequest)
 }
 
 /// A host and port without a user name: fit for `Host` and for a quoted string.
@@ -276,10 +283,10 @@ fn is_port(digits: &[u8]) -> bool {
 /// By HTTP/2 the server can hand over only what was an extended `CONNECT`.
 /// HTTP/2 by upgrade would hide what follows from every check in front of the
 /// upstream, and a body would have to be sent before the protocols switch.
-fn upgrade(parts: &Parts, traits: Traits) -> Option<HeaderValue> {
+fn upgrade(parts: &Parts, facts: RequestFacts) -> Option<HeaderValue> {
     let asks = parts.version != Version::HTTP_10
-        && traits.is_empty
-        && traits.can_upgrade
+        && facts.is_empty
+        && facts.can_upgrade
         && parts.headers.contains_key(UPGRADE)
         && headers::has_token(&parts.headers, &CONNECTION, "upgrade");
     if !asks {
@@ -300,8 +307,8 @@ fn upgrade(parts: &Parts, traits: Traits) -> Option<HeaderValue> {
 }
 
 /// Says how the body is framed; hyper takes bodies of `GET` for none unless told.
-fn frame(headers: &mut HeaderMap, traits: Traits) {
-    if !traits.is_empty && !traits.has_known_length {
+fn frame(headers: &mut HeaderMap, facts: RequestFacts) {
+    if !facts.is_empty && !facts.has_known_length {
         headers.remove(CONTENT_LENGTH);
         headers::set(headers, TRANSFER_ENCODING, "chunked");
     }
@@ -336,17 +343,17 @@ impl Via {
     }
 
     /// A request with our own entry has been here already.
-    fn check(&self, headers: &HeaderMap) -> Result<(), Page> {
+    fn check(&self, headers: &HeaderMap) -> Result<(), ErrorPage> {
         let mut passes = 0;
         for line in headers.get_all(VIA) {
             let line = String::from_utf8_lossy(line.as_bytes());
             if line.contains(&self.mark) {
-                return Err(Page::LoopDetected);
+                return Err(ErrorPage::LoopDetected);
             }
             passes += line.matches(Self::NAME).count();
         }
         if passes > MAX_PASSES {
-            return Err(Page::LoopDetected);
+            return Err(ErrorPage::LoopDetected);
         }
         Ok(())
     }
@@ -367,7 +374,7 @@ mod tests {
 
     use super::*;
 
-    const BODILESS: Traits = Traits {
+    const BODILESS: RequestFacts = RequestFacts {
         is_empty: true,
         has_known_length: true,
         can_upgrade: true,
@@ -390,8 +397,8 @@ mod tests {
         request.body(()).unwrap().into_parts().0
     }
 
-    fn rewritten(mut parts: Parts, traits: Traits) -> Result<Parts, Page> {
-        rewrite(&rules(), &mut parts, None, traits).map(|_| parts)
+    fn rewritten(mut parts: Parts, facts: RequestFacts) -> Result<Parts, ErrorPage> {
+        rewrite(&rules(), &mut parts, None, facts).map(|_| parts)
     }
 
     #[test]
@@ -400,39 +407,84 @@ mod tests {
             (Version::HTTP_11, "/", &["a.example"][..], Ok("a.example")),
             (Version::HTTP_11, "/", &["a.example:81"], Ok("a.example:81")),
             (Version::HTTP_11, "/", &["[::1]:81"], Ok("[::1]:81")),
-            (Version::HTTP_11, "/", &[], Err(Page::BadRequest)),
-            (Version::HTTP_11, "/", &["a", "a"], Err(Page::BadRequest)),
-            (Version::HTTP_11, "/", &["a b"], Err(Page::BadRequest)),
-            (Version::HTTP_11, "/", &["a/b"], Err(Page::BadRequest)),
-            (Version::HTTP_11, "/", &["a@b"], Err(Page::BadRequest)),
-            (Version::HTTP_11, "/", &["a\"b"], Err(Page::BadRequest)),
-            (Version::HTTP_11, "/", &["a,b"], Err(Page::BadRequest)),
-            (Version::HTTP_11, "/", &["a%41"], Err(Page::BadRequest)),
-            (Version::HTTP_11, "/", &["a:b"], Err(Page::BadRequest)),
-            (Version::HTTP_11, "/", &["a:+80"], Err(Page::BadRequest)),
-            (Version::HTTP_11, "/", &["a:65536"], Err(Page::BadRequest)),
-            (Version::HTTP_11, "/", &["a:80:81"], Err(Page::BadRequest)),
-            (Version::HTTP_11, "/", &[":80"], Err(Page::BadRequest)),
-            (Version::HTTP_11, "/", &["[::1"], Err(Page::BadRequest)),
-            (Version::HTTP_11, "/", &["[::1]b"], Err(Page::BadRequest)),
-            (Version::HTTP_11, "/", &["[x]:1"], Err(Page::BadRequest)),
+            (Version::HTTP_11, "/", &[], Err(ErrorPage::BadRequest)),
+            (
+                Version::HTTP_11,
+                "/",
+                &["a", "a"],
+                Err(ErrorPage::BadRequest),
+            ),
+            (Version::HTTP_11, "/", &["a b"], Err(ErrorPage::BadRequest)),
+            (Version::HTTP_11, "/", &["a/b"], Err(ErrorPage::BadRequest)),
+            (Version::HTTP_11, "/", &["a@b"], Err(ErrorPage::BadRequest)),
+            (Version::HTTP_11, "/", &["a\"b"], Err(ErrorPage::BadRequest)),
+            (Version::HTTP_11, "/", &["a,b"], Err(ErrorPage::BadRequest)),
+            (Version::HTTP_11, "/", &["a%41"], Err(ErrorPage::BadRequest)),
+            (Version::HTTP_11, "/", &["a:b"], Err(ErrorPage::BadRequest)),
+            (
+                Version::HTTP_11,
+                "/",
+                &["a:+80"],
+                Err(ErrorPage::BadRequest),
+            ),
+            (
+                Version::HTTP_11,
+                "/",
+                &["a:65536"],
+                Err(ErrorPage::BadRequest),
+            ),
+            (
+                Version::HTTP_11,
+                "/",
+                &["a:80:81"],
+                Err(ErrorPage::BadRequest),
+            ),
+            (Version::HTTP_11, "/", &[":80"], Err(ErrorPage::BadRequest)),
+            (Version::HTTP_11, "/", &["[::1"], Err(ErrorPage::BadRequest)),
+            (
+                Version::HTTP_11,
+                "/",
+                &["[::1]b"],
+                Err(ErrorPage::BadRequest),
+            ),
+            (
+                Version::HTTP_11,
+                "/",
+                &["[x]:1"],
+                Err(ErrorPage::BadRequest),
+            ),
             (Version::HTTP_11, "/", &["a:"], Ok("a:")),
             (Version::HTTP_11, "/", &["a_b.c-d"], Ok("a_b.c-d")),
             (Version::HTTP_11, "http://b/", &["a"], Ok("b")),
-            (Version::HTTP_11, "http://b/", &[], Err(Page::BadRequest)),
-            (Version::HTTP_11, "ftp://a/", &["a"], Err(Page::BadRequest)),
+            (
+                Version::HTTP_11,
+                "http://b/",
+                &[],
+                Err(ErrorPage::BadRequest),
+            ),
+            (
+                Version::HTTP_11,
+                "ftp://a/",
+                &["a"],
+                Err(ErrorPage::BadRequest),
+            ),
             (Version::HTTP_10, "http://b/", &[], Ok("b")),
             (
                 Version::HTTP_11,
                 "http://u@b/",
                 &["a"],
-                Err(Page::BadRequest),
+                Err(ErrorPage::BadRequest),
             ),
             (Version::HTTP_10, "/", &[], Ok("origin.example")),
             (Version::HTTP_10, "/", &["a"], Ok("a")),
             (Version::HTTP_2, "http://b/", &[], Ok("b")),
             (Version::HTTP_2, "http://b/", &["B"], Ok("b")),
-            (Version::HTTP_2, "http://b/", &["a"], Err(Page::BadRequest)),
+            (
+                Version::HTTP_2,
+                "http://b/",
+                &["a"],
+                Err(ErrorPage::BadRequest),
+            ),
             (Version::HTTP_2, "/", &["a"], Ok("a")),
         ] {
             let lines: Vec<_> = hosts.iter().map(|host| ("host", *host)).collect();
@@ -455,8 +507,11 @@ mod tests {
         for (via, expected) in [
             (others, None),
             (&*passes, None),
-            (&*format!("{passes}, {others}"), Some(Page::LoopDetected)),
-            (&*ours, Some(Page::LoopDetected)),
+            (
+                &*format!("{passes}, {others}"),
+                Some(ErrorPage::LoopDetected),
+            ),
+            (&*ours, Some(ErrorPage::LoopDetected)),
         ] {
             let parts = parts(Version::HTTP_11, "/", &[("host", "a"), ("via", via)]);
             assert_eq!(rewritten(parts, BODILESS).err(), expected, "{via}");
@@ -465,13 +520,13 @@ mod tests {
 
     #[test]
     fn a_body_of_unknown_length_is_chunked_even_with_a_length() {
-        let traits = Traits {
+        let facts = RequestFacts {
             is_empty: false,
             has_known_length: false,
             ..BODILESS
         };
         let lines = [("host", "a"), ("content-length", "3")];
-        let headers = rewritten(parts(Version::HTTP_2, "/", &lines), traits)
+        let headers = rewritten(parts(Version::HTTP_2, "/", &lines), facts)
             .unwrap()
             .headers;
         assert_eq!(headers[TRANSFER_ENCODING], "chunked");

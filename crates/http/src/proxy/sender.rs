@@ -10,7 +10,7 @@ use std::{
 
 use hyper::client::conn::http2;
 
-use super::{body::RequestBody, http1::Connection, repeat::HeadCopy};
+use super::{body::RequestBody, head_copy::HeadCopy, http1::Connection};
 
 /// Streams of one HTTP/2 connection, if the server does not allow fewer.
 const MAX_STREAMS: usize = 128;
@@ -38,13 +38,13 @@ pub(super) struct Streams {
 }
 
 /// An HTTP/2 connection that waits for requests.
-pub(super) struct Shared {
+pub(super) struct SharedConnection {
     sender: http2::SendRequest<RequestBody>,
     streams: Arc<Streams>,
     is_tls: bool,
 }
 
-impl Shared {
+impl SharedConnection {
     pub(super) fn new(
         sender: http2::SendRequest<RequestBody>,
         streams: Arc<Streams>,
@@ -112,7 +112,7 @@ impl fmt::Debug for Http2 {
     }
 }
 
-impl fmt::Debug for Shared {
+impl fmt::Debug for SharedConnection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Shared")
             .field("streams", &self.streams)

@@ -15,7 +15,7 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    connect::{ConnectError, Connected, Connector},
+    connect::{ConnectError, Connector, NewConnection},
     health::Health,
     http1::Connection,
     pool::{Pool, SWEEP_EVERY},
@@ -41,7 +41,7 @@ pub(super) struct Server {
 
 /// Place of one request at a server, until its response has ended.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ServerSlot {
     pub(super) server: Arc<Server>,
     shard: usize,
 }
@@ -89,8 +89,8 @@ impl Server {
     pub(super) async fn connect_alone(&self) -> Result<Sender, ConnectError> {
         let connecting = self.connector.connect(&self.upstream, false);
         Ok(match connecting.await? {
-            Connected::Http1(http1) => Sender::Http1(http1),
-            Connected::Http2(shared) => Sender::Http2(shared.stream()),
+            NewConnection::Http1(http1) => Sender::Http1(http1),
+            NewConnection::Http2(shared) => Sender::Http2(shared.stream()),
         })
     }
 
@@ -105,7 +105,7 @@ impl Server {
     }
 }
 
-impl Place {
+impl ServerSlot {
     pub(super) fn new(server: Arc<Server>) -> Self {
         let shard = server.pool.here();
         if let Some(shard) = server.pool.shard(shard) {
@@ -177,13 +177,13 @@ impl Place {
     async fn connect_now(&self, switches: bool) -> Result<Sender, ConnectError> {
         let server = &self.server;
         match server.connector.connect(&server.upstream, switches).await? {
-            Connected::Http1(http1) => {
+            NewConnection::Http1(http1) => {
                 if !switches {
                     server.is_http2.store(false, Ordering::Relaxed);
                 }
                 Ok(Sender::Http1(http1))
             }
-            Connected::Http2(shared) => {
+            NewConnection::Http2(shared) => {
                 server.is_http2.store(true, Ordering::Relaxed);
                 let stream = shared.stream();
                 if server.pool.share(self.shard, shared) {
@@ -202,7 +202,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ServerSlot {
     fn drop(&mut self) {
         if let Some(shard) = self.server.pool.shard(self.shard) {
             shard.end();

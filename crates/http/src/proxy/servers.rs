@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     health::State,
-    server::{Place, Server},
+    server::{Server, ServerSlot},
 };
 
 /// Servers that one upstream may have.
@@ -20,9 +20,9 @@ pub(super) struct Servers {
 
 /// Servers that a request has been to, as bits.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Tried(u64);
+pub(super) struct ServerSet(u64);
 
-impl Tried {
+impl ServerSet {
     fn has(self, number: usize) -> bool {
         self.0 & (1 << number) != 0
     }
@@ -68,25 +68,25 @@ impl Servers {
     }
 
     /// Takes a place at a server that has not been tried; nothing when all have.
-    pub(super) fn choose(&self, tried: &mut Tried) -> Option<Place> {
+    pub(super) fn choose(&self, tried: &mut ServerSet) -> Option<ServerSlot> {
         if self.all.is_empty() {
             if tried.has(0) {
                 return None;
             }
             tried.add(0);
-            return Some(Place::new(Arc::clone(&self.first)));
+            return Some(ServerSlot::new(Arc::clone(&self.first)));
         }
         let number = self.choose_number(*tried)?;
         tried.add(number);
         self.all
             .get(number)
-            .map(|server| Place::new(Arc::clone(server)))
+            .map(|server| ServerSlot::new(Arc::clone(server)))
     }
 
     /// A server whose trial is due; else the less busy of two healthy ones; else of any two.
-    fn choose_number(&self, tried: Tried) -> Option<usize> {
-        let mut healthy = Tried::default();
-        let mut left = Tried::default();
+    fn choose_number(&self, tried: ServerSet) -> Option<usize> {
+        let mut healthy = ServerSet::default();
+        let mut left = ServerSet::default();
         for (number, server) in self.all.iter().enumerate() {
             if tried.has(number) {
                 continue;
@@ -102,7 +102,7 @@ impl Servers {
         self.less_busy_of_two(among)
     }
 
-    fn less_busy_of_two(&self, among: Tried) -> Option<usize> {
+    fn less_busy_of_two(&self, among: ServerSet) -> Option<usize> {
         let count = among.count();
         if count < 2 {
             return nth(among, 0);
@@ -116,7 +116,7 @@ impl Servers {
 }
 
 /// The n-th of the bits that are set.
-fn nth(among: Tried, n: u32) -> Option<usize> {
+fn nth(among: ServerSet, n: u32) -> Option<usize> {
     (0..MAX_SERVERS)
         .filter(|number| among.has(*number))
         .nth(usize::try_from(n).ok()?)
@@ -147,14 +147,14 @@ mod tests {
         Servers::new(servers.collect()).unwrap()
     }
 
-    fn name(place: &Place) -> String {
-        place.server.upstream.name.to_string()
+    fn name(slot: &ServerSlot) -> String {
+        slot.server.upstream.name.to_string()
     }
 
     #[tokio::test]
     async fn one_server_is_asked_once() {
         let servers = servers(1);
-        let mut tried = Tried::default();
+        let mut tried = ServerSet::default();
         assert!(servers.choose(&mut tried).is_some());
         assert!(servers.choose(&mut tried).is_none());
         assert_eq!(servers.iter().count(), 1);
@@ -165,7 +165,7 @@ mod tests {
         let servers = servers(2);
         let mut places = Vec::new();
         for number in 1..=100u64 {
-            places.push(servers.choose(&mut Tried::default()).unwrap());
+            places.push(servers.choose(&mut ServerSet::default()).unwrap());
             let mut busy: Vec<_> = servers.iter().map(|s| s.pool.in_flight()).collect();
             busy.sort_unstable();
             assert_eq!(busy, [number / 2, number.div_ceil(2)]);
@@ -179,12 +179,12 @@ mod tests {
         let servers = servers(5);
         let mut seen = std::collections::BTreeSet::new();
         for _ in 0..500 {
-            seen.insert(name(&servers.choose(&mut Tried::default()).unwrap()));
+            seen.insert(name(&servers.choose(&mut ServerSet::default()).unwrap()));
         }
         assert_eq!(seen.len(), 5);
-        let mut tried = Tried::default();
+        let mut tried = ServerSet::default();
         let mut asked: Vec<_> = std::iter::from_fn(|| servers.choose(&mut tried))
-            .map(|place| name(&place))
+            .map(|slot| name(&slot))
             .collect();
         asked.sort_unstable();
         asked.dedup();
@@ -200,14 +200,14 @@ mod tests {
         };
         fail(0);
         for _ in 0..50 {
-            assert!(name(&servers.choose(&mut Tried::default()).unwrap()).ends_with(":2/"));
+            assert!(name(&servers.choose(&mut ServerSet::default()).unwrap()).ends_with(":2/"));
         }
         // What the other one cannot take is better tried than given up.
-        let mut tried = Tried::default();
+        let mut tried = ServerSet::default();
         assert!(servers.choose(&mut tried).is_some() && servers.choose(&mut tried).is_some());
         fail(1);
         let asked: std::collections::BTreeSet<_> = (0..100)
-            .map(|_| name(&servers.choose(&mut Tried::default()).unwrap()))
+            .map(|_| name(&servers.choose(&mut ServerSet::default()).unwrap()))
             .collect();
         assert_eq!(asked.len(), 2);
     }
@@ -219,7 +219,7 @@ mod tests {
         (0..3).for_each(|_| server.health.failed("refused"));
         tokio::time::advance(Duration::from_secs(2)).await;
         let asked: Vec<_> = (0..20)
-            .map(|_| name(&servers.choose(&mut Tried::default()).unwrap()))
+            .map(|_| name(&servers.choose(&mut ServerSet::default()).unwrap()))
             .collect();
         assert!(asked[0].ends_with(":1/"), "{asked:?}");
         assert!(

@@ -18,7 +18,7 @@ use hyper::body::Body;
 use tokio::time::Instant;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::listen::Arrival;
+use crate::listen::RequestContext;
 use crate::listen::{BodyGuard, ClientAddr, clean_headers};
 
 use super::{
@@ -26,11 +26,11 @@ use super::{
     check,
     connect::{ConnectError, Connector, http_connector},
     error::ProxyError,
-    forwarded::Forwarded,
+    forward_future::ForwardFuture,
     inner::Inner,
-    passage::Passage,
     proxy_body::ProxyBody,
     request::{Rules, Via},
+    round_trip::RoundTrip,
     server::Server,
     servers::{MAX_SERVERS, Servers},
     settings::{HealthCheck, ProxySettings, ServerState},
@@ -194,20 +194,20 @@ impl Proxy {
         clean_headers(request.headers_mut());
         let client = request.extensions().get::<ClientAddr>().copied();
         let guard = request.extensions_mut().remove::<BodyGuard>();
-        let passage = self.passage(&request, client, None);
-        Forwarded::new(passage, false, |message| {
+        let round_trip = self.round_trip(&request, client, None);
+        ForwardFuture::new(round_trip, false, |message| {
             message.take_head(&mut request);
             message.body = RequestBody::new(request.into_body()).guarded(guard);
         })
     }
 
     /// Forwards a request as a listener of this house hands it over.
-    pub fn forward_arrival(&self, request: &mut Request<Arrival>) -> Forwarded {
+    pub fn forward_incoming(&self, request: &mut Request<RequestContext>) -> ForwardFuture {
         let arrival = request.body();
-        let (client, begun) = (arrival.client(), arrival.taken_up());
+        let (client, begun) = (arrival.client(), arrival.started_at());
         let is_plain = arrival.is_plain();
-        let passage = self.passage(request, Some(client), Some(begun));
-        Forwarded::new(passage, is_plain, |message| {
+        let round_trip = self.round_trip(request, Some(client), Some(begun));
+        ForwardFuture::new(round_trip, is_plain, |message| {
             message.take_head(request);
             if let (Some(body), guard) = request.body_mut().take_body() {
                 message.body = RequestBody::new(body).guarded(guard);
@@ -215,17 +215,17 @@ impl Proxy {
         })
     }
 
-    fn passage<B>(
+    fn round_trip<B>(
         &self,
         request: &Request<B>,
         client: Option<ClientAddr>,
         begun: Option<Instant>,
-    ) -> Passage {
+    ) -> RoundTrip {
         if self.inner.checks.is_some() {
             self.start_checks();
         }
         let is_http2 = request.version() == Version::HTTP_2;
-        Passage::new(Arc::clone(&self.inner), client, is_http2, begun)
+        RoundTrip::new(Arc::clone(&self.inner), client, is_http2, begun)
     }
 
     /// Waits until the tunnels of now have ended by themselves.

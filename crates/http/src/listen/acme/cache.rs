@@ -1,4 +1,4 @@
-//! Account, keys and certificates on disk, for nobody else to read.
+//! Account, keys and certificates on disk, readable by this user alone.
 
 use std::{
     fs::{self, DirBuilder, OpenOptions, Permissions},
@@ -10,9 +10,9 @@ use std::{
 const DIRECTORY_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 const ACCOUNT: &str = "account.json";
-/// Bytes of an account's file.
+/// Largest file of an account.
 const MAX_ACCOUNT_BYTES: u64 = 64 * 1024;
-/// Bytes of a directory's name.
+/// Longest name of a directory; file systems allow 255 bytes.
 const MAX_NAME_BYTES: usize = 200;
 
 /// Directory of one authority in the cache.
@@ -22,10 +22,10 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// Names the place; nothing is made there before [`Cache::prepare`].
+    /// Names the directory; nothing is written before [`Cache::prepare`].
     ///
-    /// Each authority has its own: what one has issued to try things is never
-    /// taken for that of another.
+    /// Each authority has its own: a certificate of a staging authority is never
+    /// taken for one of another.
     pub(super) fn new(cache: &Path, authority: &str) -> Self {
         let url = authority.trim_start_matches("https://");
         let name = url.chars().map(|c| match c {
@@ -37,10 +37,10 @@ impl Cache {
         }
     }
 
-    /// Makes the directory, and tries whether files can be written in it.
+    /// Creates the directory, and tries whether files can be written in it.
     ///
-    /// It comes before every order: a certificate that cannot be kept would be
-    /// ordered again at the next start, and authorities count.
+    /// Called before every order: a certificate that cannot be kept would be ordered
+    /// again at the next start, and authorities limit the orders.
     pub(super) fn prepare(&self) -> io::Result<()> {
         let made = DirBuilder::new()
             .recursive(true)
@@ -62,7 +62,7 @@ impl Cache {
         self.directory.join(format!("{host}.pem"))
     }
 
-    /// Puts key and certificates of a host into its file, in one step.
+    /// Writes key and certificates of a host to its file, atomically.
     pub(super) fn keep_certificate(&self, host: &str, pem: &str) -> io::Result<()> {
         self.replace(&self.certificate_file(host), pem.as_bytes())
     }
@@ -84,7 +84,7 @@ impl Cache {
         self.replace(&self.directory.join(ACCOUNT), json)
     }
 
-    /// Puts an account aside that the authority does not know.
+    /// Renames the file of an account that the authority does not know.
     pub(super) fn forget_account(&self) -> io::Result<()> {
         let file = self.directory.join(ACCOUNT);
         let aside = self.directory.join("account.json.unknown");
@@ -97,12 +97,14 @@ impl Cache {
         let new = PathBuf::from(new);
         write(&new, bytes)
             .and_then(|()| fs::rename(&new, file))
+            // A rename survives a power failure only once its directory is synced.
             .and_then(|()| fs::File::open(&self.directory)?.sync_all())
             .map_err(|error| explain(file, &error))
     }
 }
 
 fn write(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    // A left-over of a crash may have another mode, which opening would keep.
     match fs::remove_file(file) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}

@@ -1,4 +1,4 @@
-//! Proof that we are who the host's name leads to: TLS-ALPN-01 (RFC 8737).
+//! Proof of control over a host name: the challenge TLS-ALPN-01 (RFC 8737).
 
 use std::{
     collections::HashMap,
@@ -13,48 +13,48 @@ use rustls::{
     sign::CertifiedKey,
 };
 
-/// Protocol by which the authority asks for the proof (RFC 8737 §6.2).
+/// ALPN protocol of a validation (RFC 8737 §6.2).
 pub(in super::super) const PROTOCOL: &[u8] = b"acme-tls/1";
 
-/// Returns `true` if it is the authority that asks for a proof: it offers nothing else.
+/// Returns `true` if the handshake is a validation, which offers no other protocol (RFC 8737 §3).
 pub(in super::super) fn is_challenge(hello: &ClientHello<'_>) -> bool {
     let mut offered = hello.alpn().into_iter().flatten();
     offered.next() == Some(PROTOCOL) && offered.next().is_none()
 }
 
-/// Proofs that the authority may ask for now, by host.
+/// Certificates of the challenges that are pending, by host.
 #[derive(Debug, Default)]
 pub(super) struct Challenges {
     answers: Mutex<HashMap<String, Arc<CertifiedKey>>>,
 }
 
-/// Proof that is given as long as this lives.
+/// Guard of a challenge, which is answered as long as this lives.
 #[derive(Debug)]
-pub(super) struct Answer<'c> {
+pub(super) struct ChallengeGuard<'c> {
     challenges: &'c Challenges,
     host: String,
 }
 
 impl Challenges {
-    /// Gives a proof: a certificate that holds the digest of the key authorization.
+    /// Answers a challenge: a certificate with the digest of the key authorization (RFC 8737 §3).
     pub(super) fn answer(
         &self,
         host: &str,
         digest: &[u8],
         provider: &CryptoProvider,
-    ) -> Result<Answer<'_>, Box<dyn std::error::Error + Send + Sync>> {
+    ) -> Result<ChallengeGuard<'_>, Box<dyn std::error::Error + Send + Sync>> {
         let key = KeyPair::generate()?;
         let mut params = CertificateParams::new([host.to_owned()])?;
         let proof = CustomExtension::new_acme_identifier(digest);
         params.custom_extensions.push(proof);
         let certificate = params.self_signed(&key)?;
         let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
-        // Without a look at the certificate: its critical extension is one that only
-        // authorities know.
+        // `from_der` would refuse the certificate, whose critical extension (acmeIdentifier)
+        // only authorities know.
         let key = provider.key_provider.load_private_key(key)?;
         let key = CertifiedKey::new(vec![certificate.into()], key);
         self.lock().insert(host.to_owned(), Arc::new(key));
-        Ok(Answer {
+        Ok(ChallengeGuard {
             challenges: self,
             host: host.to_owned(),
         })
@@ -69,7 +69,7 @@ impl Challenges {
     }
 }
 
-impl Drop for Answer<'_> {
+impl Drop for ChallengeGuard<'_> {
     fn drop(&mut self) {
         self.challenges.lock().remove(&self.host);
     }

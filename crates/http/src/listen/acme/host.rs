@@ -17,12 +17,12 @@ use super::{
     renewal::{back_off, renewal_time},
 };
 
-/// Wait after an authority has said that there are too many orders.
+/// Wait after an authority has refused an order for its rate limit.
 const WAIT_IF_LIMITED: Duration = Duration::from_hours(1);
-/// Failures in a row of which one is told again: about two days of them.
-const FAILURES_BETWEEN_WORDS: u32 = 8;
+/// Failures in a row of which one is logged again: two days of them at the longest wait.
+const FAILURES_BETWEEN_LOGS: u32 = 8;
 
-/// Name that a certificate is kept for.
+/// Host name that a certificate is kept for.
 #[derive(Debug)]
 pub(super) struct Host {
     pub(super) name: String,
@@ -33,21 +33,21 @@ pub(super) struct Host {
 #[derive(Debug, Default)]
 struct State {
     certificate: Option<Certificate>,
-    /// Nothing is ordered before, whatever the certificate says.
+    /// Earliest time of the next order, whatever the certificate says.
     not_before: Option<Instant>,
     failures: u32,
     trouble: String,
 }
 
-/// What a failure means.
+/// Consequences of a failed order.
 #[derive(Debug, Eq, PartialEq)]
-pub(super) struct Failed {
+pub(super) struct FailedOrder {
     pub(super) wait: Duration,
     pub(super) is_news: bool,
 }
 
 impl Host {
-    /// Takes the certificate that is kept, if it is of use.
+    /// Loads the certificate from the cache, if it is usable.
     pub(super) fn new(name: String, cache: &Cache, provider: &CryptoProvider) -> Self {
         let file = cache.certificate_file(&name);
         let mut state = State::default();
@@ -72,7 +72,7 @@ impl Host {
         self.lock().failures > 0
     }
 
-    pub(super) fn told(&self) -> CertificateState {
+    pub(super) fn state(&self) -> CertificateState {
         let state = self.lock();
         CertificateState {
             names: vec![self.name.clone()],
@@ -95,8 +95,8 @@ impl Host {
         Duration::from_secs(seconds).max(pause)
     }
 
-    /// Judges what an authority has issued: key and certificates in PEM.
-    pub(super) fn judge(
+    /// Validates what an authority has issued: key and certificates in PEM.
+    pub(super) fn validate(
         &self,
         pem: &str,
         provider: &CryptoProvider,
@@ -114,27 +114,27 @@ impl Host {
     pub(super) fn succeeded(&self, certificate: Certificate, wait: Duration) {
         *self.lock() = State {
             certificate: Some(certificate),
-            // However short its time: an authority is not to be pestered.
+            // However short its validity: authorities limit the orders.
             not_before: Some(Instant::now() + wait),
             ..State::default()
         };
     }
 
-    pub(super) fn failed(&self, error: &OrderError, wait: Duration) -> Failed {
+    pub(super) fn failed(&self, error: &OrderError, wait: Duration) -> FailedOrder {
         let mut state = self.lock();
         state.failures = state.failures.saturating_add(1);
         let mut wait = back_off(wait, state.failures);
-        if error.is_about_the_pace() {
+        if error.is_rate_limited() {
             wait = wait.max(WAIT_IF_LIMITED);
         }
-        // Hosts that failed together are not to come back together.
+        // Jitter: hosts that failed together must not try again together.
         wait = wait.mul_f64(1.0 + fastrand::f64() / 10.0);
         state.not_before = Some(Instant::now() + wait);
         let trouble = error.to_string();
         let is_news =
-            trouble != state.trouble || state.failures.is_multiple_of(FAILURES_BETWEEN_WORDS);
+            trouble != state.trouble || state.failures.is_multiple_of(FAILURES_BETWEEN_LOGS);
         state.trouble = trouble;
-        Failed { wait, is_news }
+        FailedOrder { wait, is_news }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -179,10 +179,10 @@ mod tests {
         let kept = host(&directory, Some(&issued("a.example")));
         assert_eq!(kept.wait(first_of_2020), Duration::from_hours(20 * 24));
         assert_eq!(kept.wait(first_of_2020 * 2), Duration::ZERO);
-        assert_eq!(kept.told().validity.unwrap().not_before, first_of_2020);
+        assert_eq!(kept.state().validity.unwrap().not_before, first_of_2020);
         let nothing = host(&tempfile::tempdir().unwrap(), None);
         assert_eq!(nothing.wait(first_of_2020), Duration::ZERO);
-        assert_eq!(nothing.told().validity, None);
+        assert_eq!(nothing.state().validity, None);
         let broken = host(&directory, Some("rubbish"));
         assert!(broken.certificate().is_none());
     }
@@ -191,10 +191,10 @@ mod tests {
     fn what_is_for_another_name_or_broken_is_not_taken() {
         let host = host(&tempfile::tempdir().unwrap(), None);
         let provider = rustls::crypto::ring::default_provider();
-        assert!(host.judge(&issued("a.example"), &provider).is_ok());
-        let error = host.judge(&issued("b.example"), &provider).unwrap_err();
+        assert!(host.validate(&issued("a.example"), &provider).is_ok());
+        let error = host.validate(&issued("b.example"), &provider).unwrap_err();
         assert!(matches!(error, OrderError::OtherNames));
-        let error = host.judge("rubbish", &provider).unwrap_err();
+        let error = host.validate("rubbish", &provider).unwrap_err();
         assert!(matches!(error, OrderError::Useless(_)));
     }
 
@@ -208,6 +208,6 @@ mod tests {
         assert!(!second.is_news && second.wait >= 3 * minute);
         assert!(host.wait(0) > 2 * minute);
         assert!(host.failed(&OrderError::OtherNames, minute).is_news);
-        assert_eq!(host.told().failures, 3);
+        assert_eq!(host.state().failures, 3);
     }
 }

@@ -13,14 +13,14 @@ use tracing::info;
 use super::{
     super::certificate::CertificateError,
     cache::Cache,
-    challenge::{Answer, Challenges},
-    http::Http,
+    challenge::{ChallengeGuard, Challenges},
+    client::AcmeClient,
     settings::AcmeSettings,
 };
 
-/// How long, and how often, the authority is asked whether it has decided.
-const PATIENCE: RetryPolicy = RetryPolicy::new().timeout(Duration::from_mins(2));
-/// Characters of what an authority says that are repeated.
+/// How long the authority is polled for its decision.
+const POLL_POLICY: RetryPolicy = RetryPolicy::new().timeout(Duration::from_mins(2));
+/// Characters of an authority's text that are logged.
 const MAX_TEXT_CHARS: usize = 600;
 
 /// Why there is no certificate.
@@ -49,13 +49,13 @@ pub(super) enum OrderError {
 }
 
 impl OrderError {
-    /// Returns `true` if the authority no longer knows the account, or no longer wants it.
-    pub(super) fn is_about_the_account(&self) -> bool {
+    /// Returns `true` if the authority does not know the account (RFC 8555 §6.7).
+    pub(super) fn is_unknown_account(&self) -> bool {
         self.has_type("accountDoesNotExist")
     }
 
-    /// Returns `true` if the authority has had too many orders.
-    pub(super) fn is_about_the_pace(&self) -> bool {
+    /// Returns `true` if the authority refuses the order for its rate limit (RFC 8555 §6.6).
+    pub(super) fn is_rate_limited(&self) -> bool {
         self.has_type("rateLimited")
     }
 
@@ -68,11 +68,11 @@ impl OrderError {
     }
 }
 
-/// Opens the account that is kept, or a new one.
+/// Opens the cached account, or a new one.
 pub(super) async fn account(
     settings: &AcmeSettings,
     cache: &Cache,
-    http: Http,
+    http: AcmeClient,
 ) -> Result<Account, OrderError> {
     let builder = Account::builder_with_http(Box::new(http));
     if let Some(kept) = cache.account().map_err(OrderError::Cache)? {
@@ -105,7 +105,8 @@ pub(super) async fn order(
     let identifiers = [Identifier::Dns(host.to_owned())];
     let mut order = account.new_order(&NewOrder::new(&identifiers)).await?;
     let answers = prove(&mut order, host, challenges, provider).await?;
-    let decided = order.poll_ready(&PATIENCE).await;
+    let decided = order.poll_ready(&POLL_POLICY).await;
+    // After the decision nobody asks for the proofs again.
     drop(answers);
     match decided {
         Ok(OrderStatus::Ready) => {}
@@ -114,22 +115,22 @@ pub(super) async fn order(
     }
     let (key, request) = key_and_request(host).map_err(|error| OrderError::Inner(error.into()))?;
     order.finalize_csr(&request).await?;
-    let chain = order.poll_certificate(&PATIENCE).await?;
+    let chain = order.poll_certificate(&POLL_POLICY).await?;
     Ok(format!("{}{chain}", key.serialize_pem()))
 }
 
-/// Gives the proofs that the authority wants, and tells it that it may look.
+/// Answers the challenges of an order, and tells the authority that it may validate.
 async fn prove<'c>(
     order: &mut Order,
     host: &str,
     challenges: &'c Challenges,
     provider: &CryptoProvider,
-) -> Result<Vec<Answer<'c>>, OrderError> {
+) -> Result<Vec<ChallengeGuard<'c>>, OrderError> {
     let mut answers = Vec::new();
     let mut authorizations = order.authorizations();
     while let Some(authorization) = authorizations.next().await {
         let mut authorization: AuthorizationHandle<'_> = authorization?;
-        // What was proven a short time ago is remembered.
+        // Authorities remember recent validations (RFC 8555 §7.1.4).
         if authorization.status == AuthorizationStatus::Valid {
             continue;
         }
@@ -144,8 +145,8 @@ async fn prove<'c>(
     Ok(answers)
 }
 
-/// What the authority has against the proof: it is told with the challenge.
-async fn refusal(order: &mut Order, told: Option<Error>) -> OrderError {
+/// Returns why the authority refuses: its reason is with the challenge (RFC 8555 §8).
+async fn refusal(order: &mut Order, error: Option<Error>) -> OrderError {
     let mut authorizations = order.authorizations();
     while let Some(Ok(mut authorization)) = authorizations.next().await {
         let Ok(state) = authorization.refresh().await else {
@@ -159,7 +160,7 @@ async fn refusal(order: &mut Order, told: Option<Error>) -> OrderError {
             return OrderError::Refused(problem.to_string());
         }
     }
-    told.map_or_else(
+    error.map_or_else(
         || OrderError::Refused("it does not say why".to_owned()),
         OrderError::Acme,
     )
@@ -173,7 +174,7 @@ fn key_and_request(host: &str) -> Result<(KeyPair, Vec<u8>), rcgen::Error> {
     Ok((key, request))
 }
 
-/// The whole chain on one line: what failed is often at its end.
+/// Returns an error and its causes on one line; the actual cause is often the last.
 fn explain(error: &Error) -> String {
     let mut text = error.to_string();
     let mut cause = match error {
@@ -190,7 +191,7 @@ fn explain(error: &Error) -> String {
     clean(&text)
 }
 
-/// Text of others, as it may stand in a log.
+/// Makes foreign text safe for a log.
 fn clean(text: &str) -> String {
     let chars = text.chars().take(MAX_TEXT_CHARS);
     chars
@@ -220,9 +221,9 @@ mod tests {
 
     #[test]
     fn an_authority_that_knows_no_account_is_understood() {
-        assert!(problem("accountDoesNotExist", "").is_about_the_account());
-        assert!(!problem("rateLimited", "").is_about_the_account());
-        assert!(problem("rateLimited", "").is_about_the_pace());
-        assert!(!OrderError::NoChallenge.is_about_the_pace());
+        assert!(problem("accountDoesNotExist", "").is_unknown_account());
+        assert!(!problem("rateLimited", "").is_unknown_account());
+        assert!(problem("rateLimited", "").is_rate_limited());
+        assert!(!OrderError::NoChallenge.is_rate_limited());
     }
 }

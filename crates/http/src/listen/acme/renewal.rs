@@ -1,4 +1,4 @@
-//! When a certificate is ordered; plain arithmetic.
+//! Times of orders, without I/O.
 
 use std::time::Duration;
 
@@ -8,6 +8,8 @@ use super::super::certificate::Validity;
 const MAX_WAIT: Duration = Duration::from_hours(6);
 
 /// Returns the time, in seconds of the epoch, from which on a certificate is to be renewed.
+///
+/// That is when a third of its lifetime is left.
 pub(super) fn renewal_time(validity: Validity) -> u64 {
     let Validity {
         not_before,
@@ -16,7 +18,7 @@ pub(super) fn renewal_time(validity: Validity) -> u64 {
     not_after.saturating_sub(not_after.saturating_sub(not_before) / 3)
 }
 
-/// Returns the wait after so many failures in a row.
+/// Returns the wait after so many failures in a row: three times as long after each.
 pub(super) fn back_off(wait: Duration, failures: u32) -> Duration {
     let factor = 3_u32.saturating_pow(failures.saturating_sub(1));
     wait.saturating_mul(factor).min(MAX_WAIT.max(wait))

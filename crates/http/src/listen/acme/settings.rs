@@ -3,11 +3,11 @@ use std::{net::IpAddr, path::PathBuf, time::Duration};
 use http::Uri;
 use rustls::pki_types::DnsName;
 
-use super::http::roots;
+use super::client::roots;
 
 /// Directory of Let's Encrypt.
 const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
-/// Directory of Let's Encrypt to try things with; browsers do not trust its certificates.
+/// Staging directory of Let's Encrypt; browsers do not trust its certificates.
 const STAGING: &str = "https://acme-staging-v02.api.letsencrypt.org/directory";
 
 /// Certificates to order from an authority (ACME, RFC 8555), and where to keep them.
@@ -23,15 +23,15 @@ pub struct AcmeSettings {
     pub directory: String,
     /// Directory of account, keys and certificates.
     pub cache: PathBuf,
-    /// PEM file of what proves the directory's server, in place of the system's authorities.
+    /// PEM file of the authorities that the directory's server is trusted by, in place of the system's.
     pub ca_file: Option<PathBuf>,
     /// Whether the authority's terms of service are agreed to.
     pub agree_to_terms: bool,
-    /// Time to wait after an order; thrice as long after each failure, up to six hours.
+    /// Time to wait after an order; three times as long after each failure, up to six hours.
     pub retry_wait: Duration,
 }
 
-/// Error of what cannot be ordered.
+/// Error of settings by which no certificate can be ordered.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AcmeError {
@@ -105,17 +105,17 @@ impl AcmeError {
 }
 
 impl AcmeSettings {
-    /// Tells what is wrong before anything is ordered.
+    /// Checks the settings without ordering anything.
     ///
     /// # Errors
     ///
     /// Fails as [`Acme::new`](super::Acme::new) does with these settings alone.
     pub fn check(&self) -> Result<(), AcmeError> {
-        self.clone().judged().map(drop)
+        self.clone().validated().map(drop)
     }
 
-    /// Spells hosts, contacts and directory as they are sent, if they are right.
-    pub(super) fn judged(self) -> Result<Self, AcmeError> {
+    /// Validates the settings; hosts, contacts and directory are spelt as they are sent.
+    pub(super) fn validated(self) -> Result<Self, AcmeError> {
         let directory = match &*self.directory {
             "" | "letsencrypt" => LETS_ENCRYPT.to_owned(),
             "staging" => STAGING.to_owned(),
@@ -134,8 +134,11 @@ impl AcmeSettings {
         if let Some(file) = &self.ca_file {
             roots(file)?;
         }
-        let hosts = self.hosts.iter().map(|host| judged_host(host));
-        let contacts = self.contacts.iter().map(|contact| judged_contact(contact));
+        let hosts = self.hosts.iter().map(|host| validated_host(host));
+        let contacts = self
+            .contacts
+            .iter()
+            .map(|contact| validated_contact(contact));
         Ok(Self {
             hosts: hosts.collect::<Result<_, _>>()?,
             contacts: contacts.collect::<Result<_, _>>()?,
@@ -150,7 +153,7 @@ fn is_https(url: &str) -> bool {
         .is_ok_and(|url| url.scheme_str() == Some("https") && url.host().is_some())
 }
 
-fn judged_host(text: &str) -> Result<String, AcmeError> {
+fn validated_host(text: &str) -> Result<String, AcmeError> {
     let host = text.trim().trim_end_matches('.').to_ascii_lowercase();
     let reason = if host.contains('*') {
         "wildcards cannot be proven by this program; use a [[certificate]]"
@@ -169,7 +172,7 @@ fn judged_host(text: &str) -> Result<String, AcmeError> {
     Err(AcmeError::Host { host, reason })
 }
 
-fn judged_contact(text: &str) -> Result<String, AcmeError> {
+fn validated_contact(text: &str) -> Result<String, AcmeError> {
     let text = text.trim();
     let address = text.strip_prefix("mailto:").unwrap_or(text);
     let is_clean = |c: char| c.is_ascii_graphic() && c != ',' && c != '?';
@@ -203,7 +206,7 @@ mod tests {
             agree_to_terms: false,
             ..agreed(&["example.com"])
         };
-        let error = settings.judged().unwrap_err();
+        let error = settings.validated().unwrap_err();
         assert_eq!(error.key(), "agree_to_terms");
         let text = error.to_string();
         assert!(text.contains("agree_to_terms = true"), "{text}");
@@ -212,9 +215,9 @@ mod tests {
 
     #[test]
     fn hosts_are_names() {
-        let judged = agreed(&["WWW.Example.com.", "xn--bcher-kva.example"]).judged();
+        let validated = agreed(&["WWW.Example.com.", "xn--bcher-kva.example"]).validated();
         let expected = ["www.example.com", "xn--bcher-kva.example"];
-        assert_eq!(judged.unwrap().hosts, expected);
+        assert_eq!(validated.unwrap().hosts, expected);
         for host in [
             "*.example.com",
             "192.0.2.1",
@@ -227,10 +230,10 @@ mod tests {
             "a/b",
             "",
         ] {
-            let error = agreed(&[host]).judged().unwrap_err();
+            let error = agreed(&[host]).validated().unwrap_err();
             assert!(matches!(error, AcmeError::Host { .. }), "{host}: {error}");
         }
-        assert_eq!(agreed(&[]).judged(), Err(AcmeError::NoHost));
+        assert_eq!(agreed(&[]).validated(), Err(AcmeError::NoHost));
     }
 
     #[test]
@@ -250,7 +253,7 @@ mod tests {
                 directory: directory.to_owned(),
                 ..agreed(&["a.example"])
             };
-            let found = settings.judged().map(|judged| judged.directory);
+            let found = settings.validated().map(|validated| validated.directory);
             assert_eq!(found.ok().as_deref(), expected, "{directory}");
         }
     }
@@ -269,7 +272,7 @@ mod tests {
                 contacts: vec![contact.to_owned()],
                 ..agreed(&["a.example"])
             };
-            let found = settings.judged().map(|judged| judged.contacts);
+            let found = settings.validated().map(|validated| validated.contacts);
             let expected = expected.map(|contact| vec![contact.to_owned()]);
             assert_eq!(found.ok(), expected, "{contact}");
         }

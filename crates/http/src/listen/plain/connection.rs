@@ -1,4 +1,4 @@
-//! One request after the other, as long as they are plain.
+//! Serves the plain requests of one connection, one after the other.
 
 use std::{
     mem,
@@ -13,20 +13,22 @@ use pin_project_lite::pin_project;
 
 use super::{
     super::{
-        arrival::Arrival,
-        header_maps,
-        http_service::{Answer, HttpService},
-        service::{ConnectionService, CountedBody, InFlight},
+        header_map_pool,
+        http_service::{HttpService, ServiceResponse},
+        request_context::RequestContext,
+        service::{ConnectionService, CountedBody, InFlightGuard},
     },
-    encode::{self, Asked, BodyLength, Framing},
+    encode::{self, BodyLength, Framing, ResponseOptions},
     head::HeadLimits,
+    head_reader::{HeadReader, Next},
     io::{Out, PlainIo},
-    lines::Notes,
-    reading::{Next, Reading},
+    line_cache::RequestNotes,
     scratch,
 };
 
-/// Requests that were sent ahead, and are answered before others have their turn.
+/// Pipelined requests that are answered before other tasks of the thread run (RFC 9112 §9.3.2).
+///
+/// Without it one client with a full socket buffer would keep all others of its thread waiting.
 const MAX_AT_ONCE: u32 = 16;
 
 /// How a connection's plain requests ended.
@@ -49,7 +51,7 @@ pin_project! {
         seen: usize,
         limits: HeadLimits,
         out: Out,
-        asked: Asked,
+        options: ResponseOptions,
         // There are to be no more requests.
         is_finishing: bool,
         #[pin]
@@ -58,12 +60,15 @@ pin_project! {
 }
 
 pin_project! {
+    // Head → Response or Body → Sending → Head, or Shutdown where the answer was the last. A
+    // response that is there at once skips Response, one without a body skips Body (RFC 9112
+    // §9.3: one request after the other, answers in their order).
     #[project = StageProjection]
     enum Stage<B, F> {
         /// The next request is waited for.
         Head,
-        Answer {
-            in_flight: Option<InFlight>,
+        Response {
+            in_flight: Option<InFlightGuard>,
             #[pin]
             future: F,
         },
@@ -82,10 +87,10 @@ pin_project! {
 }
 
 /// Whether the connection goes on.
-type Goes = Result<(), Over>;
+type StageResult = Result<(), ConnectionLost>;
 
-/// The connection ends without a goodbye: an answer is not whole, or the client has gone.
-struct Over;
+/// The connection is closed without a shutdown: an answer is incomplete, or the client has gone.
+struct ConnectionLost;
 
 impl<'c, S: HttpService> Plain<'c, S> {
     /// Creates it for a connection of which `unread` has come.
@@ -101,16 +106,18 @@ impl<'c, S: HttpService> Plain<'c, S> {
             unread,
             seen: 0,
             out: Out::default(),
-            asked: Asked::default(),
+            options: ResponseOptions::default(),
             is_finishing: false,
             stage: Stage::Head,
         }
     }
 
-    /// Ends the connection after what is in flight; at once where nothing is.
+    /// Ends the connection after the request in flight, or at once if there is none.
     pub(in super::super) fn finish(self: Pin<&mut Self>) {
         let mut this = self.project();
         *this.is_finishing = true;
+        // A client whose first request is half read still gets its answer; after an answer the
+        // rest of a head may be dropped, as the client can send it again (RFC 9112 §9.3.1).
         let is_kept = this.io.activity().requests() > 0;
         let has_none = this.unread.is_empty() || (is_kept && *this.seen == this.unread.len());
         if has_none && matches!(this.stage.as_mut().project(), StageProjection::Head) {
@@ -118,11 +125,12 @@ impl<'c, S: HttpService> Plain<'c, S> {
         }
     }
 
-    fn run(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<End, Over>> {
+    fn run(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<End, ConnectionLost>> {
         let mut answered = 0;
         loop {
             let mut this = self.as_mut().project();
             match this.stage.as_mut().project() {
+                // The task is woken at once, as no socket event tells of bytes in our own buffer.
                 StageProjection::Head if answered == MAX_AT_ONCE => {
                     cx.waker().wake_by_ref();
                     return Poll::Pending;
@@ -132,19 +140,22 @@ impl<'c, S: HttpService> Plain<'c, S> {
                     match ready!(self.as_mut().poll_head(cx, &mut request)) {
                         Next::Request(notes) => {
                             let service = &*self.service;
-                            let request = request.map(|it| service.plain_arrival(it, notes));
-                            self.as_mut().take_up(request.ok_or(Over)?, notes)?;
+                            let request = request.map(|it| service.bodiless_context(it, notes));
+                            self.as_mut()
+                                .take_up(request.ok_or(ConnectionLost)?, notes)?;
                         }
                         Next::Odd => return Poll::Ready(Ok(End::Odd)),
                         Next::End => self.as_mut().project().stage.set(Stage::Shutdown),
-                        Next::Broken => return Poll::Ready(Err(Over)),
+                        Next::Broken => return Poll::Ready(Err(ConnectionLost)),
                     }
                 }
-                StageProjection::Answer { in_flight, future } => match future.poll(cx) {
+                StageProjection::Response { in_flight, future } => match future.poll(cx) {
                     Poll::Ready(Ok(response)) => {
-                        let in_flight = in_flight.take().ok_or(Over)?;
+                        let in_flight = in_flight.take().ok_or(ConnectionLost)?;
                         self.as_mut().answer(in_flight, response)?;
                     }
+                    // A client that has gone cancels its request: the service stops working for
+                    // nobody.
                     Poll::Pending => return self.poll_gone(cx),
                 },
                 StageProjection::Body { .. } => {
@@ -153,6 +164,8 @@ impl<'c, S: HttpService> Plain<'c, S> {
                     }
                 }
                 StageProjection::Sending { is_last } => {
+                    // The drain may have begun since the head was written, which then did not say
+                    // `close`: clients have to expect that (RFC 9112 §9.5).
                     let is_last = *is_last || *this.is_finishing;
                     if send(this.io, cx, this.out)?.is_pending() {
                         return self.poll_gone(cx);
@@ -166,7 +179,7 @@ impl<'c, S: HttpService> Plain<'c, S> {
                 }
                 StageProjection::Shutdown => {
                     let shut_down = ready!(this.io.poll_shutdown(cx));
-                    return Poll::Ready(shut_down.map(|()| End::Over).map_err(|_| Over));
+                    return Poll::Ready(shut_down.map(|()| End::Over).map_err(|_| ConnectionLost));
                 }
             }
         }
@@ -179,24 +192,24 @@ impl<'c, S: HttpService> Plain<'c, S> {
         request: &mut Option<Request<()>>,
     ) -> Poll<Next> {
         let this = self.project();
-        let mut reading = Reading {
+        let mut head_reader = HeadReader {
             unread: this.unread,
             seen: this.seen,
             limits: *this.limits,
             request,
         };
-        if let Some(next) = reading.of_unread() {
+        if let Some(next) = head_reader.parse_unread() {
             return Poll::Ready(next);
         }
         loop {
             let io = &mut **this.io;
-            let next = scratch::with_room(|room| {
-                Poll::Ready(match ready!(io.poll_read(cx, room)) {
+            let next = scratch::with_read_buffer(|buffer| {
+                Poll::Ready(match ready!(io.poll_read(cx, buffer)) {
                     Err(_) => Some(Next::Broken),
-                    Ok([]) if reading.unread.is_empty() => Some(Next::End),
-                    // hyper has a word for a head that is cut.
+                    Ok([]) if head_reader.unread.is_empty() => Some(Next::End),
+                    // An incomplete head (RFC 9112 §8): hyper decides what it means.
                     Ok([]) => Some(Next::Odd),
-                    Ok(read) => reading.of(read),
+                    Ok(read) => head_reader.parse_read(read),
                 })
             });
             if let Some(next) = ready!(next) {
@@ -205,26 +218,32 @@ impl<'c, S: HttpService> Plain<'c, S> {
         }
     }
 
-    fn take_up(mut self: Pin<&mut Self>, mut request: Request<Arrival>, notes: Notes) -> Goes {
+    fn take_up(
+        mut self: Pin<&mut Self>,
+        mut request: Request<RequestContext>,
+        notes: RequestNotes,
+    ) -> StageResult {
         let mut this = self.as_mut().project();
-        *this.asked = Asked {
+        *this.options = ResponseOptions {
+            // The head of a response to HEAD is that of GET, and no body follows (RFC 9110
+            // §9.3.2).
             is_head: *request.method() == Method::HEAD,
             closes: notes.closes || *this.is_finishing,
         };
-        let in_flight = this.service.take_up_plain(&request, notes);
-        match this.service.service.answer(&mut request) {
-            Answer::Now(response) => self.answer(in_flight, response),
-            Answer::Ready(head) => {
+        let in_flight = this.service.begin_bodiless(&request, notes);
+        match this.service.service.respond(&mut request) {
+            ServiceResponse::Now(response) => self.answer(in_flight, response),
+            ServiceResponse::Ready(head) => {
                 // The request is over before its answer is sent.
                 drop(in_flight);
-                encode::ready(&mut this.out.made, &head, *this.asked);
-                header_maps::give_of_request(mem::take(request.headers_mut()));
-                let is_last = this.asked.closes;
+                encode::ready(&mut this.out.made, &head, *this.options);
+                header_map_pool::recycle_request(mem::take(request.headers_mut()));
+                let is_last = this.options.closes;
                 this.stage.set(Stage::Sending { is_last });
                 Ok(())
             }
-            Answer::Later(future) => {
-                this.stage.set(Stage::Answer {
+            ServiceResponse::Later(future) => {
+                this.stage.set(Stage::Response {
                     in_flight: Some(in_flight),
                     future,
                 });
@@ -236,25 +255,27 @@ impl<'c, S: HttpService> Plain<'c, S> {
     /// Begins a response: its head is made, and its body is asked for.
     fn answer(
         self: Pin<&mut Self>,
-        mut in_flight: InFlight,
+        mut in_flight: InFlightGuard,
         mut response: Response<S::ResponseBody>,
-    ) -> Goes {
+    ) -> StageResult {
         let mut this = self.project();
         in_flight.answers(&mut response);
-        this.asked.closes |= *this.is_finishing;
+        // The drain may have begun while the service worked (RFC 9112 §9.6).
+        this.options.closes |= *this.is_finishing;
         let mut length = BodyLength::of(response.body());
         let status = response.status();
         if status.is_informational() && status != StatusCode::SWITCHING_PROTOCOLS {
-            // No answer ends with it.
+            // An interim response is never the last one (RFC 9110 §15.2): the client would wait for
+            // another, so a service that answers so gets a 500, as from hyper.
             response.headers_mut().clear();
             response.extensions_mut().clear();
             *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
-            (length, this.asked.closes) = (BodyLength::Ended, true);
+            (length, this.options.closes) = (BodyLength::Ended, true);
         }
-        let encoded = encode::head(&mut this.out.made, &response, length, *this.asked);
+        let encoded = encode::head(&mut this.out.made, &response, length, *this.options);
         let (parts, body) = response.into_parts();
-        header_maps::give_of_response(parts.headers);
-        let encode::Encoded { framing, is_last } = encoded.map_err(|_| Over)?;
+        header_map_pool::recycle_response(parts.headers);
+        let encode::Encoded { framing, is_last } = encoded.map_err(|_| ConnectionLost)?;
         if framing.is_full() {
             // The request is over before its answer is sent.
             drop((in_flight, body));
@@ -270,7 +291,7 @@ impl<'c, S: HttpService> Plain<'c, S> {
     }
 
     /// Sends pieces of the body until the last is made.
-    fn poll_body(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Result<Poll<()>, Over> {
+    fn poll_body(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Result<Poll<()>, ConnectionLost> {
         let mut this = self.project();
         let StageProjection::Body {
             mut body,
@@ -282,15 +303,21 @@ impl<'c, S: HttpService> Plain<'c, S> {
         };
         let is_last = *is_last;
         loop {
+            // A body is asked for more only when the last piece has left: what a slow client does
+            // not take stays with the upstream.
             if this.out.is_full() && send(this.io, cx, this.out)?.is_pending() {
                 return Ok(Poll::Pending);
             }
             match body.as_mut().poll_frame(cx) {
                 Poll::Pending => {
+                    // What is there goes out now: an event stream may be silent for minutes
+                    // behind it.
                     let _ = send(this.io, cx, this.out)?;
                     return Ok(Poll::Pending);
                 }
-                Poll::Ready(Some(Err(_))) => return Err(Over),
+                // Without the last chunk, or the bytes of its length, the client sees that the
+                // body is cut (RFC 9112 §8).
+                Poll::Ready(Some(Err(_))) => return Err(ConnectionLost),
                 Poll::Ready(Some(Ok(frame))) => {
                     let is_trailers = frame.is_trailers();
                     if let Ok(piece) = frame.into_data()
@@ -302,13 +329,18 @@ impl<'c, S: HttpService> Plain<'c, S> {
                         break;
                     }
                     if is_trailers || body.is_end_stream() {
-                        // Nobody is told trailers who did not ask for them.
-                        framing.end(&mut this.out.made).map_err(|_| Over)?;
+                        // Trailers are for clients that sent `TE: trailers` (RFC 9110 §6.5.1), and those are
+                        // served by hyper.
+                        framing
+                            .end(&mut this.out.made)
+                            .map_err(|_| ConnectionLost)?;
                         break;
                     }
                 }
                 Poll::Ready(None) => {
-                    framing.end(&mut this.out.made).map_err(|_| Over)?;
+                    framing
+                        .end(&mut this.out.made)
+                        .map_err(|_| ConnectionLost)?;
                     break;
                 }
             }
@@ -317,17 +349,19 @@ impl<'c, S: HttpService> Plain<'c, S> {
         Ok(Poll::Ready(()))
     }
 
-    /// Looks whether the client has gone, while something else is waited for.
+    /// Checks whether the client has gone while the connection waits for something else.
     ///
-    /// What it sends ahead is kept, and no more is read then.
-    fn poll_gone(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<End, Over>> {
+    /// Bytes of a next request are kept; nothing more is read until it is served.
+    fn poll_gone(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<End, ConnectionLost>> {
         let this = self.project();
+        // Reading on would let a client that pipelines fill the memory; the socket buffer slows
+        // it down instead.
         if !this.unread.is_empty() {
             return Poll::Pending;
         }
         let (io, unread) = (this.io, this.unread);
-        scratch::with_room(|room| match ready!(io.poll_read(cx, room)) {
-            Ok([]) | Err(_) => Poll::Ready(Err(Over)),
+        scratch::with_read_buffer(|buffer| match ready!(io.poll_read(cx, buffer)) {
+            Ok([]) | Err(_) => Poll::Ready(Err(ConnectionLost)),
             Ok(read) => {
                 unread.extend_from_slice(read);
                 Poll::Pending
@@ -336,9 +370,9 @@ impl<'c, S: HttpService> Plain<'c, S> {
     }
 }
 
-fn send(io: &mut PlainIo, cx: &mut Context<'_>, out: &mut Out) -> Result<Poll<()>, Over> {
+fn send(io: &mut PlainIo, cx: &mut Context<'_>, out: &mut Out) -> Result<Poll<()>, ConnectionLost> {
     match io.poll_send(cx, out) {
-        Poll::Ready(result) => result.map(Poll::Ready).map_err(|_| Over),
+        Poll::Ready(result) => result.map(Poll::Ready).map_err(|_| ConnectionLost),
         Poll::Pending => Ok(Poll::Pending),
     }
 }
@@ -349,12 +383,12 @@ impl<S: HttpService> Future for Plain<'_, S> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<End> {
         let out = self.as_mut().project().out;
         if out.made.is_empty() {
-            out.made = scratch::take_out();
+            out.made = scratch::take_write_buffer();
         }
         let polled = self.as_mut().run(cx);
         let out = self.project().out;
         if polled.is_ready() || out.made.is_empty() {
-            scratch::give_out(mem::take(&mut out.made));
+            scratch::return_write_buffer(mem::take(&mut out.made));
         }
         polled.map(|end| end.unwrap_or(End::Over))
     }

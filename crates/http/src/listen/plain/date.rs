@@ -1,4 +1,4 @@
-//! The date of responses, made anew once a second.
+//! The `Date` header of responses (RFC 9110 §6.6.1), formatted once a second for each thread.
 
 use std::{
     cell::RefCell,
@@ -10,7 +10,7 @@ use httpdate::HttpDate;
 
 const EMPTY: [u8; 37] = *b"date: Thu, 01 Jan 1970 00:00:00 GMT\r\n";
 
-/// The header's line, and the time from which it is wrong.
+/// The header's line, and the second in which it is right.
 struct Line {
     bytes: [u8; EMPTY.len()],
     from: SystemTime,

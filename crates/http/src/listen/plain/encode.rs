@@ -1,6 +1,6 @@
 //! Heads of responses, and the framing of their bodies (RFC 9112 §6, §7).
 //!
-//! They are what hyper makes of the same response.
+//! The bytes are those that hyper writes for the same response; a test compares both.
 
 use std::io::Write as _;
 
@@ -16,7 +16,7 @@ use hyper::{
 
 use super::{super::http_service::ReadyHead, date};
 
-/// Bytes for which there is room in any case; most heads have fewer.
+/// Bytes that are reserved for a head in one step; most heads have fewer.
 const USUAL_BYTES: usize = 1024;
 
 /// Status line of most answers.
@@ -26,7 +26,7 @@ const EMPTY_LINE: &[u8] = b"content-length: 0\r\n";
 
 /// What a request says about its answer.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct ResponseOptions {
     /// The answer has no body, whatever its head says.
     pub(super) is_head: bool,
     /// The connection ends with the answer.
@@ -80,6 +80,7 @@ impl Framing {
                 append_all(out, piece.take(len));
             }
             Self::Chunked => {
+                // Chunk: size in hexadecimal, CRLF, data, CRLF (RFC 9112 §7.1).
                 // Writing to memory does not fail.
                 let _ = write!(out, "{:X}\r\n", piece.remaining());
                 append_all(out, piece);
@@ -106,8 +107,11 @@ impl Framing {
     pub(super) fn end(self, out: &mut Vec<u8>) -> Result<(), Contradiction> {
         match self {
             Self::Length(0) => Ok(()),
+            // Fewer bytes than announced: the connection must end, or the next response would be
+            // taken for the rest (RFC 9112 §8).
             Self::Length(_) => Err(Contradiction),
             Self::Chunked => {
+                // Last chunk, and no trailers (RFC 9112 §7.1).
                 out.extend_from_slice(b"0\r\n\r\n");
                 Ok(())
             }
@@ -142,19 +146,20 @@ pub(super) fn head<B>(
     out: &mut Vec<u8>,
     response: &Response<B>,
     length: BodyLength,
-    asked: Asked,
+    options: ResponseOptions,
 ) -> Result<Encoded, Contradiction> {
     let status = response.status();
     let has_length = has_length(status);
-    let may_have_body = has_length && !asked.is_head;
+    let may_have_body = has_length && !options.is_head;
     let mut writer = Writer {
         out,
         length,
-        asked,
+        options,
         may_have_body,
         framing: None,
-        is_named: [false; 2],
-        closes: asked.closes || status == StatusCode::SWITCHING_PROTOCOLS,
+        is_written: [false; 2],
+        // Behind a 101 the connection speaks another protocol (RFC 9110 §15.2.2).
+        closes: options.closes || status == StatusCode::SWITCHING_PROTOCOLS,
         has_date: false,
     };
     writer.out.reserve(USUAL_BYTES);
@@ -165,6 +170,7 @@ pub(super) fn head<B>(
         None => writer.own_framing(has_length),
     };
     let (closes, has_date) = (writer.closes, writer.has_date);
+    // A server with a clock sends a date (RFC 9110 §6.6.1); one that the upstream set stays.
     if !has_date {
         date::append(out);
     }
@@ -180,20 +186,22 @@ pub(super) fn head<B>(
 }
 
 /// Appends the head of a response that has no body, and whose lines are there.
-pub(super) fn ready(out: &mut Vec<u8>, head: &impl ReadyHead, asked: Asked) {
+pub(super) fn ready(out: &mut Vec<u8>, head: &impl ReadyHead, options: ResponseOptions) {
     out.reserve(USUAL_BYTES);
     out.extend_from_slice(head.lines());
-    if asked.closes {
+    // RFC 9112 §9.6: the last response says `close`.
+    if options.closes {
         out.extend_from_slice(CLOSE_LINE);
     }
-    if has_length(head.status()) && !asked.is_head {
+    // A response to HEAD need not say a length (RFC 9110 §8.6).
+    if has_length(head.status()) && !options.is_head {
         out.extend_from_slice(EMPTY_LINE);
     }
     date::append(out);
     out.extend_from_slice(b"\r\n");
 }
 
-/// Returns `true` if a response says how long its body is.
+/// Returns `true` if a response of this status may have a body (RFC 9112 §6.3, rule 1).
 fn has_length(status: StatusCode) -> bool {
     !(status.is_informational()
         || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED))
@@ -202,12 +210,12 @@ fn has_length(status: StatusCode) -> bool {
 struct Writer<'o> {
     out: &'o mut Vec<u8>,
     length: BodyLength,
-    asked: Asked,
+    options: ResponseOptions,
     may_have_body: bool,
     /// As the headers say; `None`: they do not.
     framing: Option<Framing>,
     /// `Connection` and `Trailer` are written.
-    is_named: [bool; 2],
+    is_written: [bool; 2],
     closes: bool,
     has_date: bool,
 }
@@ -232,13 +240,17 @@ impl Writer<'_> {
         for (name, value) in headers {
             let is_said = match *name {
                 CONTENT_LENGTH => self.length(value)?,
-                // How the body is sent is decided here.
+                // How the body is sent is decided here (RFC 9112 §6.1); a coding that the service
+                // names would not be what is written.
                 TRANSFER_ENCODING => false,
+                // Several lines mean the same as one list (RFC 9110 §5.3); one line leaves room
+                // for our `close`.
                 CONNECTION => {
                     self.joined(0, headers, name);
                     false
                 }
                 TRAILER => {
+                    // Without a body there are no trailers to announce (RFC 9110 §6.6.2).
                     if self.may_have_body {
                         self.joined(1, headers, name);
                     }
@@ -254,8 +266,8 @@ impl Writer<'_> {
                 self.line(name, value);
             }
         }
-        let [is_named, _] = self.is_named;
-        if self.asked.closes && !is_named {
+        let [is_written, _] = self.is_written;
+        if self.options.closes && !is_written {
             self.out.extend_from_slice(CLOSE_LINE);
         }
         Ok(())
@@ -274,10 +286,11 @@ impl Writer<'_> {
         let framing = match self.length {
             BodyLength::Known(len) => Framing::Length(len),
             BodyLength::Unknown => Framing::Length(number(value).ok_or(Contradiction)?),
-            BodyLength::Ended if self.asked.is_head => Framing::Length(0),
-            // It would be waited for: nothing comes.
+            BodyLength::Ended if self.options.is_head => Framing::Length(0),
+            // The client would wait for bytes that never come (RFC 9110 §8.6).
             BodyLength::Ended => return Ok(false),
         };
+        // Equal lengths are one; two that differ must not be sent (RFC 9110 §8.6).
         match self.framing.replace(framing) {
             Some(before) if before == framing => Ok(false),
             Some(_) => Err(Contradiction),
@@ -287,10 +300,10 @@ impl Writer<'_> {
 
     /// All values of a header in one line.
     fn joined(&mut self, which: usize, headers: &HeaderMap, name: &HeaderName) {
-        let Some(is_named) = self.is_named.get_mut(which).filter(|named| !**named) else {
+        let Some(is_written) = self.is_written.get_mut(which).filter(|written| !**written) else {
             return;
         };
-        *is_named = true;
+        *is_written = true;
         self.out.extend_from_slice(name.as_str().as_bytes());
         let mut separator: &[u8] = b": ";
         let mut says_close = false;
@@ -301,7 +314,8 @@ impl Writer<'_> {
             says_close |= has_close(value);
         }
         if *name == CONNECTION {
-            if self.asked.closes && !says_close {
+            // RFC 9112 §9.6.
+            if self.options.closes && !says_close {
                 self.out.extend_from_slice(b", close");
             }
             self.closes |= says_close;
@@ -312,6 +326,7 @@ impl Writer<'_> {
     /// The framing of a body whose headers say nothing.
     fn own_framing(&mut self, has_length: bool) -> Framing {
         match self.length {
+            // Only HTTP/1.1 is served here, so chunks are understood (RFC 9112 §6.1, §7.1).
             BodyLength::Unknown if self.may_have_body => {
                 self.out
                     .extend_from_slice(b"transfer-encoding: chunked\r\n");
@@ -323,6 +338,7 @@ impl Writer<'_> {
                 }
                 Framing::Length(0)
             }
+            // Also for HEAD: what GET would have sent (RFC 9110 §8.6).
             BodyLength::Known(len) if has_length => {
                 // Writing to memory does not fail.
                 let _ = write!(self.out, "content-length: {len}\r\n");
@@ -333,7 +349,7 @@ impl Writer<'_> {
     }
 }
 
-/// Returns the number that a value is, of digits alone.
+/// Parses a length: digits alone, without a sign (RFC 9110 §8.6).
 fn number(value: &HeaderValue) -> Option<u64> {
     let digits = value.as_bytes();
     let number = digits.iter().try_fold(0_u64, |number, digit| {

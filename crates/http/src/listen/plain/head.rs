@@ -6,15 +6,15 @@ use bytes::Bytes;
 use http::{Method, Request, Uri};
 
 use super::{
-    super::{header_maps, listener::ListenSettings},
-    lines::{self, MAX_LINES, Notes},
+    super::{header_map_pool, listener::ListenSettings},
+    line_cache::{self, MAX_LINES, RequestNotes},
     scratch,
 };
 
-/// Beyond them a request is for hyper.
+/// Limits beyond which a request is left to hyper, which answers with 414 or 431.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HeadLimits {
-    /// Bytes of a head; no more than a line may have.
+    /// Bytes of a head: never more than one line may have, so that lines need no count of their own.
     max_bytes: usize,
     max_headers: usize,
 }
@@ -35,7 +35,7 @@ impl HeadLimits {
     }
 }
 
-/// What has come up to now.
+/// What the bytes received so far are.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Parsed {
     /// More has to come.
@@ -43,7 +43,7 @@ pub(super) enum Parsed {
     Plain {
         /// Bytes of the head.
         len: usize,
-        notes: Notes,
+        notes: RequestNotes,
     },
     /// It is for hyper to judge.
     Odd,
@@ -55,7 +55,8 @@ pub(super) fn parse(input: &[u8], limits: HeadLimits, request: &mut Option<Reque
     if let Some((len, notes)) = plain(head, limits.max_headers, request) {
         return Parsed::Plain { len, notes };
     }
-    // hyper's own parser tells whether more has to come.
+    // The parser that hyper uses tells whether more has to come: a head that it would refuse
+    // goes there at once, and is not waited for.
     let mut lines = [const { MaybeUninit::uninit() }; MAX_LINES];
     let result = httparse::ParserConfig::default().parse_request_with_uninit_headers(
         &mut httparse::Request::new(&mut []),
@@ -68,8 +69,11 @@ pub(super) fn parse(input: &[u8], limits: HeadLimits, request: &mut Option<Reque
     }
 }
 
-/// Returns `true` if a head may have ended with what came behind the first `seen` bytes.
+/// Returns `true` if a head may end within the bytes behind the first `seen`.
+///
+/// Without it a client that sends byte by byte has its head parsed anew for each of them.
 pub(super) fn may_be_whole(input: &[u8], seen: usize) -> bool {
+    // Up to three of the four bytes CR LF CR LF may have come before.
     let new = input.get(seen.saturating_sub(3)..).unwrap_or_default();
     memchr::memchr_iter(b'\n', new).any(|at| {
         let rest = new.get(at + 1..).unwrap_or_default();
@@ -77,29 +81,36 @@ pub(super) fn may_be_whole(input: &[u8], seen: usize) -> bool {
     })
 }
 
-/// Takes a head that is there and plain; tells its length, and what is noted of it.
+/// Parses a head that is complete and plain; returns its length and what was noted of it.
 fn plain(
     input: &[u8],
     max_headers: usize,
     request: &mut Option<Request<()>>,
-) -> Option<(usize, Notes)> {
+) -> Option<(usize, RequestNotes)> {
+    // Methods are case-sensitive (RFC 9110 §9.1); with another one a body, or a tunnel, may
+    // follow.
     let (method, rest) = match input {
         [b'G', b'E', b'T', b' ', rest @ ..] => (Method::GET, rest),
         [b'H', b'E', b'A', b'D', b' ', rest @ ..] => (Method::HEAD, rest),
         _ => return None,
     };
+    // Exactly one space between the parts of the request line (RFC 9112 §3).
     let target = rest.get(..memchr::memchr(b' ', rest)?)?;
-    // All of it, as that is done by many bytes at once.
+    // Without an early exit, so that the compiler checks many bytes with one instruction.
     let is_graphic = (target.iter()).fold(true, |all, byte| all & byte.is_ascii_graphic());
+    // Origin-form only (RFC 9112 §3.2.1): the other forms of a target change the host, or are no
+    // path.
     let is_origin = target.first() == Some(&b'/') && is_graphic;
+    // HTTP/1.0 knows neither chunks nor persistence by default (RFC 9112 §6.1, §9.3), and a bare
+    // line feed is for hyper to judge (RFC 9112 §2.2).
     let rest = rest.get(target.len()..)?.strip_prefix(b" HTTP/1.1\r\n")?;
     if !is_origin {
         return None;
     }
     let uri = Uri::from_maybe_shared(Bytes::copy_from_slice(target)).ok()?;
-    let mut headers = header_maps::take_for_request();
+    let mut headers = header_map_pool::take_for_request();
     let max_lines = max_headers.min(MAX_LINES);
-    let lines = lines::with_known(|known| known.fill(&mut headers, rest, max_lines))?;
+    let lines = line_cache::with_cache(|known| known.fill(&mut headers, rest, max_lines))?;
     let request = request.insert(Request::new(()));
     *request.method_mut() = method;
     *request.uri_mut() = uri;

@@ -2,17 +2,17 @@
 
 use http::{HeaderName, HeaderValue};
 
-use super::super::{client_addr::is_forwarding, fields::is_misspelt, header_maps::is_secret};
+use super::super::{client_addr::is_forwarding, fields::is_misspelt, header_map_pool::is_secret};
 
-/// Bytes of a line that is kept, and of one that can be: less has no hash.
+/// Bytes of a line that is cached; the hash reads eight at a time, and has none of fewer.
 const KEPT_BYTES: usize = 256;
 const MIN_KEPT_BYTES: usize = 8;
 
-/// Line that came before.
-pub(super) struct Known {
-    /// The line, or where that is not to be kept, its name and what is behind that.
+/// Header line that was received before.
+pub(super) struct CachedLine {
+    /// The line, or its name and `: ` alone where the value must not be kept.
     pub(super) line: Box<[u8]>,
-    /// Bytes before the value; none where the value does not follow on one blank.
+    /// Bytes before the value; 0 unless exactly one space stands between colon and value.
     before_value: usize,
     pub(super) header: Header,
 }
@@ -21,21 +21,21 @@ pub(super) struct Known {
 pub(super) struct Header {
     pub(super) name: HeaderName,
     pub(super) value: HeaderValue,
-    pub(super) meaning: Meaning,
+    pub(super) role: HeaderRole,
 }
 
-/// What a header says about its connection.
+/// Part that a header plays in how its request is served.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Meaning {
+pub(super) enum HeaderRole {
     Nothing,
     Host,
-    Keeps,
-    Closes,
-    /// It may tell of another client.
-    Forwards,
+    KeepAlive,
+    Close,
+    /// It may name another client.
+    Forwarding,
 }
 
-impl Known {
+impl CachedLine {
     pub(super) fn new(line: &[u8], header: Header) -> Self {
         Self {
             before_value: before_value(line, &header),
@@ -49,7 +49,7 @@ impl Known {
         let header = Header {
             name: header.name.clone(),
             value: HeaderValue::from_static(""),
-            meaning: Meaning::Nothing,
+            role: HeaderRole::Nothing,
         };
         Self {
             line: line.get(..before_value).unwrap_or_default().into(),
@@ -66,7 +66,7 @@ impl Known {
         self.header.value.as_bytes()
     }
 
-    /// The value of a line that says this header; `None`: it may be said in another way.
+    /// Returns the value of a line that begins as this one; `None` says nothing about its name.
     fn value_in<'l>(&self, line: &'l [u8]) -> Option<&'l [u8]> {
         let before_value = self.line.get(..self.before_value)?;
         line.strip_prefix(before_value)
@@ -74,7 +74,7 @@ impl Known {
     }
 }
 
-/// Bytes before a value that follows on one blank.
+/// Returns the bytes before a value that one space separates from the colon, else 0.
 fn before_value(line: &[u8], header: &Header) -> usize {
     let len = header.name.as_str().len() + ": ".len();
     let before = line.get(..len).unwrap_or_default();
@@ -82,46 +82,51 @@ fn before_value(line: &[u8], header: &Header) -> usize {
 }
 
 impl Header {
-    /// Parses a line, whose name may be `last`'s.
-    pub(super) fn parse(line: &[u8], last: Option<&Known>) -> Option<Self> {
+    /// Parses a line, whose name may be that of `last`.
+    pub(super) fn parse(line: &[u8], last: Option<&CachedLine>) -> Option<Self> {
+        // A bare line feed may be taken for a line end (RFC 9112 §2.2); hyper judges it.
         let line = line.strip_suffix(b"\r\n")?;
-        let said = last.and_then(|last| Some((last, last.value_in(line)?)));
-        let (name, value) = if let Some((last, value)) = said {
+        let cached = last.and_then(|last| Some((last, last.value_in(line)?)));
+        let (name, value) = if let Some((last, value)) = cached {
             (last.header.name.clone(), value)
         } else {
             let colon = memchr::memchr(b':', line)?;
+            // A token, and no blank before the colon (RFC 9112 §5.1); a line that begins with one
+            // is obs-fold (RFC 9112 §5.2). Neither is a name.
             let name = HeaderName::from_bytes(line.get(..colon)?).ok()?;
+            // `clean_headers` would remove it: that is done behind hyper.
             if is_misspelt(&name) {
                 return None;
             }
             let value = line.get(colon + 1..)?;
-            // No more than is to be skipped by everybody; hyper judges what is behind a value.
+            // Blanks around a value are not part of it (RFC 9112 §5.1). The usual single space is
+            // skipped here; more of them, or some behind the value, are left to hyper.
             (name, value.strip_prefix(b" ").unwrap_or(value))
         };
         let has_more = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
         if has_more(value.first()) || has_more(value.last()) {
             return None;
         }
-        let meaning = Meaning::of(&name, value)?;
+        let role = HeaderRole::of(&name, value)?;
+        // No control bytes (RFC 9110 §5.5).
         let value = HeaderValue::from_bytes(value).ok()?;
-        Some(Self {
-            name,
-            value,
-            meaning,
-        })
+        Some(Self { name, value, role })
     }
 
-    /// What is long is not kept, and no secret is.
+    /// Returns `true` if the line may be cached: it is neither long nor a secret.
     pub(super) fn may_be_kept(&self, line: &[u8]) -> bool {
         (MIN_KEPT_BYTES..=KEPT_BYTES).contains(&line.len()) && !is_secret(&self.name)
     }
 }
 
-impl Meaning {
-    /// `None`: a request that has it asks for more than an answer.
+impl HeaderRole {
+    /// Returns the role; `None` for a header that asks for more than a response.
     fn of(name: &HeaderName, value: &[u8]) -> Option<Self> {
         let header = name;
         let name = name.as_str();
+        // Body and trailers (RFC 9112 §6.3, RFC 9110 §6.6.2), an interim response (RFC 9110
+        // §10.1.1), another protocol (RFC 9110 §7.8) and trailers in the response (RFC 9110
+        // §10.1.4) are served by hyper.
         let is_odd = match name.len() {
             4 if name == "host" => return Some(Self::Host),
             10 if name == "connection" => return Self::of_connection(value),
@@ -136,19 +141,21 @@ impl Meaning {
             return None;
         }
         Some(if is_forwarding(header) {
-            Self::Forwards
+            Self::Forwarding
         } else {
             Self::Nothing
         })
     }
 
     fn of_connection(value: &[u8]) -> Option<Self> {
+        // Connection options are case-insensitive (RFC 9110 §7.6.1); a list of them, which may
+        // name headers, is left to hyper.
         if value.eq_ignore_ascii_case(b"close") {
-            return Some(Self::Closes);
+            return Some(Self::Close);
         }
         value
             .eq_ignore_ascii_case(b"keep-alive")
-            .then_some(Self::Keeps)
+            .then_some(Self::KeepAlive)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Heads of plain requests without a connection.
+//! Reader of plain requests without a connection, for tests and fuzzing.
 
 use bytes::BytesMut;
 use http::Request;
@@ -6,14 +6,14 @@ use http::Request;
 use super::{
     super::listener::ListenSettings,
     head::HeadLimits,
-    reading::{Next, Reading},
+    head_reader::{HeadReader, Next},
 };
 
 /// Reader of the requests that a listener answers without hyper.
 ///
-/// It takes what a client sends, in whatever pieces, and gives back requests that
-/// are plain: GET or HEAD, HTTP/1.1, without a body, formed as strictly as RFC 9112
-/// has it. Everything else is odd, and left as it came.
+/// It takes the bytes of a client, in whatever pieces, and returns the requests that are
+/// plain: GET or HEAD, HTTP/1.1, without a body, in the strict grammar of RFC 9112.
+/// Everything else is odd, and left unread.
 ///
 /// # Example
 ///
@@ -36,7 +36,7 @@ pub struct PlainReader {
     seen: usize,
 }
 
-/// What a [`PlainReader`] makes of what came.
+/// What a [`PlainReader`] finds next.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum PlainHead {
@@ -44,7 +44,7 @@ pub enum PlainHead {
     Plain {
         /// The request.
         request: Box<Request<()>>,
-        /// Whether the client wants no more than its answer.
+        /// Whether the client closes the connection after the response.
         closes: bool,
     },
     /// More has to come.
@@ -64,24 +64,26 @@ impl PlainReader {
         }
     }
 
-    /// Returns what comes next, after more has come; nothing more may be pushed at the end.
+    /// Adds bytes, and returns the next request if it is complete.
+    ///
+    /// An empty slice asks for another request of the bytes that are there already.
     #[must_use]
     pub fn push(&mut self, bytes: &[u8]) -> PlainHead {
         let mut request = None;
-        let mut reading = Reading {
+        let mut head_reader = HeadReader {
             unread: &mut self.unread,
             seen: &mut self.seen,
             limits: self.limits,
             request: &mut request,
         };
-        let next = match reading.of_unread() {
+        let next = match head_reader.parse_unread() {
             Some(next) => {
-                // It came while the one before was answered.
-                reading.unread.extend_from_slice(bytes);
+                // They belong to a later request.
+                head_reader.unread.extend_from_slice(bytes);
                 Some(next)
             }
             None if bytes.is_empty() => None,
-            None => reading.of(bytes),
+            None => head_reader.parse_read(bytes),
         };
         match (next, request) {
             (Some(Next::Request(notes)), Some(request)) => PlainHead::Plain {
@@ -93,7 +95,7 @@ impl PlainReader {
         }
     }
 
-    /// Returns what came and is in no request yet.
+    /// Returns the bytes that belong to no request yet.
     #[must_use]
     pub fn rest(&self) -> &[u8] {
         &self.unread

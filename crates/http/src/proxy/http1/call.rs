@@ -10,15 +10,15 @@ use std::{
 use http::{HeaderMap, Method, Response};
 use tokio::time::Instant;
 
-use crate::listen::header_maps;
+use crate::listen::header_map_pool;
 
 use super::{
     super::{
         body::Progress,
-        exchange::{Failure, Message, stall},
+        dispatch::{Failure, Message, stall},
     },
     connection::Connection,
-    download::Rest,
+    download::PendingBody,
     error::Http1Error,
     framing::{self, Decoder},
     head::{self, Head, Parsed},
@@ -30,8 +30,8 @@ use super::{
 const MAX_INTERIM: usize = 16;
 
 /// What became of a request.
-pub(in super::super) enum Called {
-    Answered(Response<()>, Box<Connection>, Rest),
+pub(in super::super) enum CallOutcome {
+    Answered(Response<()>, Box<Connection>, PendingBody),
     /// Not a byte was sent: the request can go over another connection.
     Unsent(Http1Error),
     Failed(Failure),
@@ -46,7 +46,7 @@ pub(in super::super) async fn call(
     progress: Option<&Progress>,
     timeout: Duration,
     now: Instant,
-) -> Called {
+) -> CallOutcome {
     let mut call = Call::new(connection, message, timeout, now);
     let mut headers = None;
     let ended = match progress {
@@ -57,16 +57,16 @@ pub(in super::super) async fn call(
                 tokio::select! {
                     biased;
                     ended = poll_fn(|cx| call.poll_untimed(cx, &mut headers)) => ended,
-                    failure = stall(progress, timeout) => Err(Ended::Failed(failure)),
+                    failure = stall(progress, timeout) => Err(CallError::Failed(failure)),
                 }
             })
             .await
         }
     };
-    call.called(ended, headers, progress)
+    call.into_outcome(ended, headers, progress)
 }
 
-fn call_failure(error: Broke) -> Failure {
+fn call_failure(error: ConnectionFailure) -> Failure {
     let cause = Box::new(error.error);
     if error.nothing_came {
         Failure::NoResponse(cause)
@@ -98,15 +98,15 @@ enum Sending {
 }
 
 /// Why there is no response.
-pub(in super::super) enum Ended {
+pub(in super::super) enum CallError {
     Unsent(io::Error),
     Failed(Failure),
     /// What the client sends is not what it said, or too much.
     ClientBroke,
-    Broke(Broke),
+    ConnectionFailure(ConnectionFailure),
 }
 
-pub(in super::super) struct Broke {
+pub(in super::super) struct ConnectionFailure {
     error: Http1Error,
     /// The upstream has not sent a byte.
     nothing_came: bool,
@@ -160,10 +160,10 @@ impl Call {
         &mut self,
         cx: &mut Context<'_>,
         headers: &mut Option<HeaderMap>,
-    ) -> Poll<Result<(Head, Rest), Ended>> {
+    ) -> Poll<Result<(Head, PendingBody), CallError>> {
         let polled = self.poll_untimed(cx, headers);
         if polled.is_pending() && self.connection.poll_timer(cx).is_ready() {
-            return Poll::Ready(Err(Ended::Failed(Failure::Timeout(self.timeout))));
+            return Poll::Ready(Err(CallError::Failed(Failure::Timeout(self.timeout))));
         }
         polled
     }
@@ -174,28 +174,28 @@ impl Call {
     }
 
     /// Says what became of the request.
-    pub(in super::super) fn called(
+    pub(in super::super) fn into_outcome(
         self,
-        ended: Result<(Head, Rest), Ended>,
+        ended: Result<(Head, PendingBody), CallError>,
         headers: Option<HeaderMap>,
         progress: Option<&Progress>,
-    ) -> Called {
+    ) -> CallOutcome {
         match ended {
             Ok((head, rest)) => {
                 let mut response = Response::new(());
                 *response.status_mut() = head.status;
                 *response.headers_mut() = headers.unwrap_or_default();
-                Called::Answered(response, self.connection, rest)
+                CallOutcome::Answered(response, self.connection, rest)
             }
-            Err(Ended::Unsent(error)) => Called::Unsent(error.into()),
-            Err(Ended::Failed(failure)) => Called::Failed(failure),
-            Err(Ended::ClientBroke) => {
+            Err(CallError::Unsent(error)) => CallOutcome::Unsent(error.into()),
+            Err(CallError::Failed(failure)) => CallOutcome::Failed(failure),
+            Err(CallError::ClientBroke) => {
                 let fault = progress.and_then(Progress::fault);
-                Called::Failed(fault.unwrap_or(Failure::ClientBroke))
+                CallOutcome::Failed(fault.unwrap_or(Failure::ClientBroke))
             }
-            Err(Ended::Broke(error)) => {
+            Err(CallError::ConnectionFailure(error)) => {
                 let fault = progress.and_then(Progress::fault);
-                Called::Failed(fault.unwrap_or_else(|| call_failure(error)))
+                CallOutcome::Failed(fault.unwrap_or_else(|| call_failure(error)))
             }
         }
     }
@@ -205,7 +205,7 @@ impl Call {
         &mut self,
         cx: &mut Context<'_>,
         headers: &mut Option<HeaderMap>,
-    ) -> Poll<Result<(Head, Rest), Ended>> {
+    ) -> Poll<Result<(Head, PendingBody), CallError>> {
         if self.sending == Sending::Underway {
             self.send(cx)?;
         }
@@ -220,21 +220,21 @@ impl Call {
         })
     }
 
-    fn send(&mut self, cx: &mut Context<'_>) -> Result<(), Ended> {
+    fn send(&mut self, cx: &mut Context<'_>) -> Result<(), CallError> {
         loop {
             let gathered = match &mut self.upload {
                 None => Poll::Ready(Ok(())),
                 Some(upload) => upload.poll_gather(cx, &mut self.connection.output),
             };
             if let Poll::Ready(Err(ClientBroke)) = gathered {
-                return Err(Ended::ClientBroke);
+                return Err(CallError::ClientBroke);
             }
             match self.connection.poll_write(cx) {
                 Poll::Pending => return Ok(()),
                 Poll::Ready(Err(error))
                     if self.upload.is_none() && !self.connection.has_begun() =>
                 {
-                    return Err(Ended::Unsent(error));
+                    return Err(CallError::Unsent(error));
                 }
                 Poll::Ready(Err(_)) => {
                     self.sending = Sending::Broken;
@@ -262,7 +262,7 @@ impl Call {
         let mut interim = 0;
         loop {
             if !self.connection.input.is_empty() {
-                let headers = headers.get_or_insert_with(header_maps::take_for_response);
+                let headers = headers.get_or_insert_with(header_map_pool::take_for_response);
                 let Connection { input, known, .. } = &mut *self.connection;
                 match head::parse(input, &mut self.seen, self.is_head, known, headers)? {
                     Parsed::Final(head) => return Poll::Ready(Ok(head)),
@@ -288,7 +288,7 @@ impl Call {
     /// Looks for the first bytes of the body, which come with the head most often.
     ///
     /// A response that ends before them is none: the client can still be told so.
-    fn rest(&mut self, cx: &mut Context<'_>, head: &Head) -> Result<Rest, Http1Error> {
+    fn rest(&mut self, cx: &mut Context<'_>, head: &Head) -> Result<PendingBody, Http1Error> {
         let mut decoder = Decoder::new(head.framing);
         let input = &mut self.connection.input;
         let mut first = decoder.decode(input)?;
@@ -300,9 +300,9 @@ impl Call {
                 Poll::Ready(Err(error)) => return Err(error.into()),
             }
         }
-        Ok(Rest {
+        Ok(PendingBody {
             has_length: matches!(head.framing, framing::Framing::Length(_)),
-            is_for_hop: head.is_for_hop,
+            has_hop_headers: head.has_hop_headers,
             closes: head.closes || self.sending != Sending::Done,
             decoder,
             first,
@@ -310,8 +310,8 @@ impl Call {
         })
     }
 
-    fn broke(&self, error: Http1Error) -> Ended {
-        Ended::Broke(Broke {
+    fn broke(&self, error: Http1Error) -> CallError {
+        CallError::ConnectionFailure(ConnectionFailure {
             error,
             nothing_came: !self.has_come,
         })

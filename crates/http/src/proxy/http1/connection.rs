@@ -13,8 +13,8 @@ use tokio::{
 use tokio_util::io::poll_read_buf;
 
 use super::{
-    known::KnownLines,
-    stream::{Rewound, Stream},
+    line_cache::LineCache,
+    stream::{Rewind, Stream},
 };
 
 /// Room for a read; a small response comes in one.
@@ -31,7 +31,7 @@ pub(in super::super) struct Connection {
     pub(super) input: BytesMut,
     read_bytes: usize,
     pub(super) output: Output,
-    pub(super) known: KnownLines,
+    pub(super) known: LineCache,
     /// Runs on between requests: to put it off costs less than to make it anew.
     timer: Pin<Box<Sleep>>,
     /// The timer may end before, and then goes on: that is seldom.
@@ -54,7 +54,7 @@ impl Connection {
             input: BytesMut::new(),
             read_bytes: READ_BYTES,
             output: Output::default(),
-            known: KnownLines::default(),
+            known: LineCache::default(),
             timer: Box::pin(sleep_until(now)),
             deadline: now,
             used: now,
@@ -83,8 +83,8 @@ impl Connection {
     }
 
     /// Gives up HTTP, after the response that said so.
-    pub(in super::super) fn into_stream(self) -> Rewound {
-        Rewound {
+    pub(in super::super) fn into_stream(self) -> Rewind {
+        Rewind {
             first: Bytes::from(self.input),
             stream: self.stream,
         }

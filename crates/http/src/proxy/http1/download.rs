@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    super::{proxy_body::ProxyBodyError, server::Place, trailers},
+    super::{proxy_body::ProxyBodyError, server::ServerSlot, trailers},
     connection::Connection,
     error::Http1Error,
     framing::{Decoder, Piece},
@@ -20,7 +20,7 @@ use super::{
 
 /// What follows the head of a response.
 #[derive(Debug)]
-pub(in super::super) struct Rest {
+pub(in super::super) struct PendingBody {
     pub(super) decoder: Decoder,
     /// Of the body, where it has come with the head.
     pub(super) first: Option<Piece>,
@@ -29,14 +29,14 @@ pub(in super::super) struct Rest {
     /// What is still to be sent of the request.
     pub(super) upload: Option<Box<Upload>>,
     /// Some of the headers are for this hop.
-    pub(in super::super) is_for_hop: bool,
+    pub(in super::super) has_hop_headers: bool,
 }
 
 /// Body of a response that is read from its connection as it is asked for.
 #[derive(Debug)]
 pub(in super::super) struct Download {
     /// Given back at the end; dropped before it, the connection closes.
-    loan: Option<(Box<Connection>, Place)>,
+    loan: Option<(Box<Connection>, ServerSlot)>,
     decoder: Decoder,
     first: Option<Piece>,
     has_length: bool,
@@ -49,7 +49,7 @@ pub(in super::super) struct Download {
     error: Option<Http1Error>,
 }
 
-impl Rest {
+impl PendingBody {
     /// Returns the body when all of it is there, and whether its length was told.
     ///
     /// The connection is free for the next request then.
@@ -67,28 +67,28 @@ impl Rest {
     }
 
     /// Gives back a connection whose response has been read to its end.
-    pub(in super::super) fn give_back(&self, connection: Box<Connection>, place: &Place) {
-        give_back(connection, place, self.closes);
+    pub(in super::super) fn give_back(&self, connection: Box<Connection>, slot: &ServerSlot) {
+        give_back(connection, slot, self.closes);
     }
 }
 
 impl Download {
     pub(in super::super) fn new(
         connection: Box<Connection>,
-        place: Place,
-        rest: Rest,
+        slot: ServerSlot,
+        rest: PendingBody,
         idle_timeout: Duration,
     ) -> Self {
         let (connection, uploading) = match rest.upload {
             None => (connection, None),
             Some(upload) => {
                 let (connection, output, write) = connection.split();
-                let sending = place.server.spawn(upload.run(output, write));
+                let sending = slot.server.spawn(upload.run(output, write));
                 (Box::new(connection), Some(AbortOnDropHandle::new(sending)))
             }
         };
         Self {
-            loan: Some((connection, place)),
+            loan: Some((connection, slot)),
             decoder: rest.decoder,
             first: rest.first,
             has_length: rest.has_length,
@@ -184,10 +184,10 @@ impl Download {
 
     fn end(&mut self) {
         let uploading = self.uploading.take();
-        if let Some((mut connection, place)) = self.loan.take() {
+        if let Some((mut connection, slot)) = self.loan.take() {
             connection.used = Instant::now();
             let closes = self.closes || uploading.is_some();
-            give_back(connection, &place, closes);
+            give_back(connection, &slot, closes);
         }
         // The upstream has answered, and may still want the rest.
         if let Some(uploading) = uploading {
@@ -201,11 +201,11 @@ impl Download {
     }
 }
 
-fn give_back(mut connection: Box<Connection>, place: &Place, closes: bool) {
+fn give_back(mut connection: Box<Connection>, slot: &ServerSlot, closes: bool) {
     // What follows a response is nobody's: it must not become the next one's.
     if !closes && connection.input.is_empty() {
         connection.rest();
-        place.keep(connection);
+        slot.keep(connection);
     }
 }
 

@@ -8,8 +8,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version};
 use super::{
     error::Http1Error,
     framing::Framing,
-    known::KnownLines,
-    lines::{MAX_HEADERS, Meaning, Said},
+    line_cache::LineCache,
+    lines::{HeaderRole, MAX_HEADERS, ResponseFacts},
 };
 
 /// Bytes of a response's head.
@@ -23,13 +23,13 @@ pub(in super::super) struct Head {
     /// The connection is not used again.
     pub(super) closes: bool,
     /// Some of the headers are for this hop, and have not been removed yet.
-    pub(super) is_for_hop: bool,
+    pub(super) has_hop_headers: bool,
 }
 
 impl Head {
     /// Returns `true` if the response can go to the client as it is.
     pub(in super::super) fn is_plain(&self) -> bool {
-        !self.is_for_hop && self.status != StatusCode::SWITCHING_PROTOCOLS
+        !self.has_hop_headers && self.status != StatusCode::SWITCHING_PROTOCOLS
     }
 }
 
@@ -57,7 +57,7 @@ pub(super) fn parse(
     input: &mut BytesMut,
     seen: &mut usize,
     is_head: bool,
-    known: &mut KnownLines,
+    known: &mut LineCache,
     headers: &mut HeaderMap,
 ) -> Result<Parsed, Http1Error> {
     if *seen == 0
@@ -88,7 +88,7 @@ pub(super) fn parse(
 fn whole(
     head: &Bytes,
     is_head: bool,
-    known: &mut KnownLines,
+    known: &mut LineCache,
     headers: &mut HeaderMap,
 ) -> Result<Parsed, Http1Error> {
     let mut lines = [const { MaybeUninit::uninit() }; MAX_HEADERS];
@@ -118,19 +118,19 @@ fn whole(
     let mut learning = known.learn(head, status);
     headers.clear();
     headers.reserve(response.headers.len());
-    let mut said = Said::default();
+    let mut facts = ResponseFacts::default();
     for line in &*response.headers {
         let name = HeaderName::from_bytes(line.name.as_bytes())
             .map_err(|_| Http1Error::Head("a header's name is no token"))?;
         let value = HeaderValue::from_maybe_shared(head.slice_ref(line.value))
             .map_err(|_| Http1Error::Head("a header's value has a control byte"))?;
         learning.add(line, &name);
-        if said.add(Meaning::of(&name, line.value)) {
+        if facts.add(HeaderRole::of(&name, line.value)) {
             let added = headers.try_append(name, value);
             added.map_err(|_| Http1Error::HeadTooLarge)?;
         }
     }
-    let head = said.head(headers, status, version, is_head);
+    let head = facts.head(headers, status, version, is_head);
     head.map(Parsed::Final)
 }
 

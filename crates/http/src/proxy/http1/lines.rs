@@ -14,22 +14,22 @@ const MAX_LENGTH: u64 = i64::MAX as u64;
 
 /// What a header says about the message and its hop.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Meaning {
+pub(super) enum HeaderRole {
     /// Nothing: it is for the client.
-    Plain,
+    EndToEnd,
     /// The length, when it is a plain number.
     Length(Option<u64>),
     /// Whether the coding is `chunked`, and no other.
     Coding(bool),
-    Keeps,
-    Closes,
+    KeepAlive,
+    Close,
     /// Something else about the hop.
-    Hop,
+    HopByHop,
     /// Something about the hop that is of no interest.
-    Nothing,
+    Dropped,
 }
 
-impl Meaning {
+impl HeaderRole {
     pub(super) fn of(name: &HeaderName, value: &[u8]) -> Self {
         let name = name.as_str();
         match name.len() {
@@ -39,32 +39,32 @@ impl Meaning {
             }
             10 if name == "connection" => {
                 if value.eq_ignore_ascii_case(b"keep-alive") {
-                    Self::Keeps
+                    Self::KeepAlive
                 } else if value.eq_ignore_ascii_case(b"close") {
-                    Self::Closes
+                    Self::Close
                 } else {
-                    Self::Hop
+                    Self::HopByHop
                 }
             }
-            7 if name == "upgrade" => Self::Hop,
-            10 if name == "keep-alive" => Self::Nothing,
-            16 if name == "proxy-connection" => Self::Nothing,
-            2 if name == "te" => Self::Nothing,
-            _ => Self::Plain,
+            7 if name == "upgrade" => Self::HopByHop,
+            10 if name == "keep-alive" => Self::Dropped,
+            16 if name == "proxy-connection" => Self::Dropped,
+            2 if name == "te" => Self::Dropped,
+            _ => Self::EndToEnd,
         }
     }
 }
 
 /// What the headers of a response say about the message.
 #[derive(Default)]
-pub(super) struct Said {
+pub(super) struct ResponseFacts {
     coding: Coding,
     lengths: usize,
     /// The length, when it is a plain number in a line of its own.
     length: Option<u64>,
     closes: bool,
     keeps: bool,
-    is_for_hop: bool,
+    has_hop_headers: bool,
 }
 
 #[derive(Clone, Copy, Default, Eq, PartialEq)]
@@ -75,18 +75,18 @@ enum Coding {
     Other,
 }
 
-impl Said {
+impl ResponseFacts {
     /// Takes note of a header; returns whether it is kept, as what is for this hop only,
     /// and usual, is left out at once.
-    pub(super) fn add(&mut self, meaning: Meaning) -> bool {
-        match meaning {
-            Meaning::Plain => {}
-            Meaning::Length(length) => {
+    pub(super) fn add(&mut self, role: HeaderRole) -> bool {
+        match role {
+            HeaderRole::EndToEnd => {}
+            HeaderRole::Length(length) => {
                 self.lengths += 1;
                 self.length = length;
             }
-            Meaning::Hop => self.is_for_hop = true,
-            Meaning::Coding(is_chunked) => {
+            HeaderRole::HopByHop => self.has_hop_headers = true,
+            HeaderRole::Coding(is_chunked) => {
                 self.coding = if is_chunked && self.coding == Coding::None {
                     Coding::Chunked
                 } else {
@@ -94,15 +94,15 @@ impl Said {
                 };
                 return false;
             }
-            Meaning::Keeps => {
+            HeaderRole::KeepAlive => {
                 self.keeps = true;
                 return false;
             }
-            Meaning::Closes => {
+            HeaderRole::Close => {
                 self.closes = true;
                 return false;
             }
-            Meaning::Nothing => return false,
+            HeaderRole::Dropped => return false,
         }
         true
     }
@@ -117,7 +117,7 @@ impl Said {
     ) -> Result<Head, Http1Error> {
         // Who sends both, length and chunks, may mean either (RFC 9112 §6.3).
         self.closes |= self.coding == Coding::Chunked && self.lengths > 0;
-        if self.is_for_hop {
+        if self.has_hop_headers {
             self.closes |= headers::has_token(headers, &CONNECTION, "close");
             self.keeps |= headers::has_token(headers, &CONNECTION, "keep-alive");
         }
@@ -128,7 +128,7 @@ impl Said {
             closes: self.closes
                 || framing == Framing::Close
                 || (version == Version::HTTP_10 && !self.keeps),
-            is_for_hop: self.is_for_hop,
+            has_hop_headers: self.has_hop_headers,
         })
     }
 

@@ -5,7 +5,7 @@ use super::{
     error::Http1Error,
     framing::{Decoder, Piece},
     head::{self, Parsed},
-    known::KnownLines,
+    line_cache::LineCache,
 };
 
 /// Reader of one response as the proxy reads an upstream's, without I/O.
@@ -115,7 +115,7 @@ impl ResponseReader {
             ..
         } = self;
         while !input.is_empty() {
-            let mut known = KnownLines::default();
+            let mut known = LineCache::default();
             match head::parse(input, seen, *is_head, &mut known, &mut headers)? {
                 Parsed::Partial => break,
                 Parsed::Interim => {}

@@ -9,7 +9,7 @@ use http::{
 };
 use hyper::body::Body;
 
-use super::super::request::Added;
+use super::super::request::AddedHeaders;
 
 /// How a request's body is framed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -36,7 +36,7 @@ impl Framing {
 pub(super) fn write(
     output: &mut Vec<u8>,
     request: &Parts,
-    added: Option<&Added>,
+    added: Option<&AddedHeaders>,
     framing: Framing,
 ) {
     write_line(output, request);
@@ -84,6 +84,10 @@ pub(in super::super) fn write_line(output: &mut Vec<u8>, request: &Parts) {
 
 /// Writes the head of a request that has no body.
 #[cfg(test)]
-pub(in super::super) fn write_bodiless(output: &mut Vec<u8>, request: &Parts, added: &Added) {
+pub(in super::super) fn write_bodiless(
+    output: &mut Vec<u8>,
+    request: &Parts,
+    added: &AddedHeaders,
+) {
     write(output, request, Some(added), Framing::None);
 }

@@ -105,12 +105,12 @@ impl AsyncWrite for Stream {
 
 /// Stream of which some bytes have been read already.
 #[derive(Debug)]
-pub(in super::super) struct Rewound {
+pub(in super::super) struct Rewind {
     pub(super) first: Bytes,
     pub(super) stream: Stream,
 }
 
-impl AsyncRead for Rewound {
+impl AsyncRead for Rewind {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -127,7 +127,7 @@ impl AsyncRead for Rewound {
     }
 }
 
-impl AsyncWrite for Rewound {
+impl AsyncWrite for Rewind {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,

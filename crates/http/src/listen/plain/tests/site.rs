@@ -19,8 +19,8 @@ use hyper::{body::Frame, ext::ReasonPhrase};
 use tokio::sync::Notify;
 
 use super::super::super::{
-    arrival::Arrival,
-    http_service::{Answer, HttpService, ReadyHead},
+    http_service::{HttpService, ReadyHead, ServiceResponse},
+    request_context::RequestContext,
 };
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -54,13 +54,13 @@ impl ReadyHead for Elsewhere {
         b"HTTP/1.1 302 Found\r\nlocation: /elsewhere\r\nvary: User-Agent\r\n"
     }
 
-    fn response<B>(&self, body: B, mut room: HeaderMap) -> Response<B> {
-        room.clear();
-        room.insert(header::LOCATION, HeaderValue::from_static("/elsewhere"));
-        room.insert(header::VARY, HeaderValue::from_static("User-Agent"));
+    fn response<B>(&self, body: B, mut buffer: HeaderMap) -> Response<B> {
+        buffer.clear();
+        buffer.insert(header::LOCATION, HeaderValue::from_static("/elsewhere"));
+        buffer.insert(header::VARY, HeaderValue::from_static("User-Agent"));
         let mut response = Response::new(body);
         *response.status_mut() = self.status();
-        *response.headers_mut() = room;
+        *response.headers_mut() = buffer;
         response
     }
 }
@@ -82,7 +82,10 @@ impl<const IS_PLAIN: bool> HttpService for Site<IS_PLAIN> {
 
     const TAKES_BODILESS: bool = IS_PLAIN;
 
-    fn answer(&self, request: &mut Request<Arrival>) -> Answer<AnyBody, Elsewhere, Self::Future> {
+    fn respond(
+        &self,
+        request: &mut Request<RequestContext>,
+    ) -> ServiceResponse<AnyBody, Elsewhere, Self::Future> {
         let seen = Arc::clone(&self.0);
         seen.requests.fetch_add(1, SeqCst);
         if request.body().body.is_none() {
@@ -90,34 +93,34 @@ impl<const IS_PLAIN: bool> HttpService for Site<IS_PLAIN> {
         }
         let path = request.uri().path().to_owned();
         match path.as_str() {
-            "/never" => Answer::Later(Box::pin(async move {
+            "/never" => ServiceResponse::Later(Box::pin(async move {
                 let _told = Told(seen);
                 pending().await
             })),
             "/later" => {
-                let request = Arrival::take(request);
-                Answer::Later(Box::pin(async move {
+                let request = RequestContext::take(request);
+                ServiceResponse::Later(Box::pin(async move {
                     tokio::task::yield_now().await;
                     Ok(echo(&request))
                 }))
             }
             "/go" => {
-                let request = Arrival::take(request);
-                Answer::Later(Box::pin(async move {
+                let request = RequestContext::take(request);
+                ServiceResponse::Later(Box::pin(async move {
                     seen.go.notified().await;
                     Ok(echo(&request))
                 }))
             }
-            "/large" => Answer::Now(large(seen)),
+            "/large" => ServiceResponse::Now(large(seen)),
             "/ready" | "/ready-changed" | "/ready-renamed" => {
                 match path.as_str() {
                     "/ready-changed" => change(request.headers_mut()),
                     "/ready-renamed" => rename(request.headers_mut()),
                     _ => {}
                 }
-                Answer::Ready(Elsewhere)
+                ServiceResponse::Ready(Elsewhere)
             }
-            path => Answer::Now(by_path(path, request)),
+            path => ServiceResponse::Now(by_path(path, request)),
         }
     }
 }
@@ -135,7 +138,7 @@ fn rename(headers: &mut HeaderMap) {
     }
 }
 
-fn by_path(path: &str, request: &Request<Arrival>) -> Response<AnyBody> {
+fn by_path(path: &str, request: &Request<RequestContext>) -> Response<AnyBody> {
     let mut response = echo(request);
     if let Some(lengths) = said_lengths(path) {
         headers_of(&mut response, "content-length", lengths);
@@ -214,7 +217,7 @@ fn say_why(response: &mut Response<AnyBody>) {
     response.extensions_mut().insert(reason);
 }
 
-fn echo(request: &Request<Arrival>) -> Response<AnyBody> {
+fn echo(request: &Request<RequestContext>) -> Response<AnyBody> {
     let mut text = format!(
         "{} {:?} {:?}\n",
         request.method(),

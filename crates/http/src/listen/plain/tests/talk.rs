@@ -21,11 +21,11 @@ use super::{
     super::super::{
         client_addr::TrustedProxies,
         connection::{self, Shared},
+        connection_permit::{AddressLimits, ConnectionPermit},
         counts::ConnectionCounts,
         listener::ListenSettings,
-        places::{Addresses, Place},
         stream::{Accepted, Peer},
-        workers::Crew,
+        workers::Runtimes,
     },
     PATIENCE,
     site::{Seen, Site},
@@ -49,11 +49,11 @@ impl Talk {
         let shared = shared(settings);
         let stop = shared.stop.clone();
         let permit = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
-        let crew = Crew::here();
-        let (seat, _) = crew.seat(&crew.members()[0]);
-        let place = Place::new(permit, seat, shared.counts.accept());
+        let runtimes = Runtimes::here();
+        let (slot, _) = runtimes.assign(&runtimes.handles()[0]);
+        let permit = ConnectionPermit::new(permit, slot, shared.counts.accept());
         let stream = Accepted::Unix(server).into();
-        let serving = connection::serve(Arc::clone(&shared), stream, Peer::Unix, place, site);
+        let serving = connection::serve(Arc::clone(&shared), stream, Peer::Unix, permit, site);
         Self {
             client: UnixStream::from_std(client).unwrap(),
             seen,
@@ -106,14 +106,14 @@ impl Talk {
 fn shared(settings: ListenSettings) -> Arc<Shared> {
     Arc::new(Shared {
         trusted_proxies: Arc::new(TrustedProxies::default()),
-        addresses: Arc::new(Addresses::new(0)),
+        addresses: Arc::new(AddressLimits::new(0)),
         settings,
         counts: Arc::new(ConnectionCounts::default()),
         stop: CancellationToken::new(),
         cut: CancellationToken::new(),
         tasks: TaskTracker::new(),
-        told_of_stranger: AtomicBool::new(false),
-        hears_of_refused: None,
+        has_warned_of_untrusted: AtomicBool::new(false),
+        refusal_observer: None,
     })
 }
 

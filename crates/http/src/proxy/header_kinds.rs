@@ -15,7 +15,7 @@ use super::headers;
     clippy::struct_excessive_bools,
     reason = "each header is there or not, whatever the others"
 )]
-pub(super) struct Names {
+pub(super) struct HeaderPresence {
     pub(super) has_coding: bool,
     pub(super) has_forwarding: bool,
     pub(super) has_te: bool,
@@ -30,15 +30,15 @@ pub(super) struct Names {
 
 /// Values that are looked at in any case.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Values<'a> {
+pub(super) struct FieldValues<'a> {
     pub(super) host: Option<&'a HeaderValue>,
     pub(super) has_several_hosts: bool,
     pub(super) accept: Option<&'a HeaderValue>,
 }
 
-impl Names {
-    pub(super) fn of(headers: &HeaderMap) -> (Self, Values<'_>) {
-        let (mut names, mut values) = (Self::default(), Values::default());
+impl HeaderPresence {
+    pub(super) fn of(headers: &HeaderMap) -> (Self, FieldValues<'_>) {
+        let (mut names, mut values) = (Self::default(), FieldValues::default());
         for (name, value) in headers {
             names.add(name, value, &mut values);
         }
@@ -68,32 +68,37 @@ impl Names {
         }
     }
 
-    fn add<'a>(&mut self, header: &HeaderName, value: &'a HeaderValue, values: &mut Values<'a>) {
-        match Name::of(header, header.as_str()) {
-            Name::Plain | Name::Length => {}
-            Name::Host => {
+    fn add<'a>(
+        &mut self,
+        header: &HeaderName,
+        value: &'a HeaderValue,
+        values: &mut FieldValues<'a>,
+    ) {
+        match HeaderKind::of(header, header.as_str()) {
+            HeaderKind::EndToEnd | HeaderKind::Length => {}
+            HeaderKind::Host => {
                 values.has_several_hosts = values.host.is_some();
                 values.host = Some(value);
             }
-            Name::Accept => values.accept = values.accept.or(Some(value)),
-            Name::Te => self.has_te = true,
-            Name::Via => self.has_via = true,
-            Name::Proxy => self.has_proxy_fields = true,
-            Name::Expect => self.has_expect = true,
-            Name::Upgrade => self.has_upgrade = true,
-            Name::Connection => self.has_connection = true,
-            Name::Hop => self.has_hop = true,
-            Name::Coding => self.has_coding = true,
-            Name::Forwarding => self.has_forwarding = true,
+            HeaderKind::Accept => values.accept = values.accept.or(Some(value)),
+            HeaderKind::Te => self.has_te = true,
+            HeaderKind::Via => self.has_via = true,
+            HeaderKind::Proxy => self.has_proxy_fields = true,
+            HeaderKind::Expect => self.has_expect = true,
+            HeaderKind::Upgrade => self.has_upgrade = true,
+            HeaderKind::Connection => self.has_connection = true,
+            HeaderKind::HopByHop => self.has_hop = true,
+            HeaderKind::TransferCoding => self.has_coding = true,
+            HeaderKind::Forwarding => self.has_forwarding = true,
         }
     }
 }
 
 /// What a header is for, by its name.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Name {
+pub(super) enum HeaderKind {
     /// It is for the upstream as it is.
-    Plain,
+    EndToEnd,
     Host,
     Accept,
     Length,
@@ -104,12 +109,12 @@ pub(super) enum Name {
     Upgrade,
     Connection,
     /// Something else that is for one hop.
-    Hop,
-    Coding,
+    HopByHop,
+    TransferCoding,
     Forwarding,
 }
 
-impl Name {
+impl HeaderKind {
     /// `name` is the header's text, which is not asked for twice.
     pub(super) fn of(header: &HeaderName, name: &str) -> Self {
         match name.len() {
@@ -121,16 +126,16 @@ impl Name {
             6 if name == "expect" => Self::Expect,
             7 if name == "upgrade" => Self::Upgrade,
             10 if name == "connection" => Self::Connection,
-            10 if name == "keep-alive" => Self::Hop,
+            10 if name == "keep-alive" => Self::HopByHop,
             14 if name == "content-length" => Self::Length,
             14 if name == "http2-settings" => Self::Proxy,
-            16 if name == "proxy-connection" => Self::Hop,
-            17 if name == "transfer-encoding" => Self::Coding,
+            16 if name == "proxy-connection" => Self::HopByHop,
+            17 if name == "transfer-encoding" => Self::TransferCoding,
             19 if name == "proxy-authorization" => Self::Proxy,
             _ if matches!(name.as_bytes(), [b'f' | b'x', ..]) && is_forwarding(header) => {
                 Self::Forwarding
             }
-            _ => Self::Plain,
+            _ => Self::EndToEnd,
         }
     }
 }
@@ -155,8 +160,8 @@ mod tests {
         ] {
             let mut map = HeaderMap::new();
             map.insert(HeaderName::from_static(name), HeaderValue::from_static("x"));
-            let (names, _) = Names::of(&map);
-            assert_ne!(names, Names::default(), "{name}");
+            let (names, _) = HeaderPresence::of(&map);
+            assert_ne!(names, HeaderPresence::default(), "{name}");
             names.strip(&mut map, &[]);
             assert!(map.is_empty(), "{name}");
         }
@@ -177,9 +182,9 @@ mod tests {
         ] {
             map.insert(HeaderName::from_static(name), HeaderValue::from_static("x"));
         }
-        assert_eq!(Names::of(&map).0, Names::default());
+        assert_eq!(HeaderPresence::of(&map).0, HeaderPresence::default());
         map.insert(CONNECTION, HeaderValue::from_static("keep-alive"));
-        Names::of(&map).0.strip(&mut map, &[]);
+        HeaderPresence::of(&map).0.strip(&mut map, &[]);
         assert_eq!(map.len(), 8);
     }
 
@@ -191,7 +196,7 @@ mod tests {
             HeaderName::from_static("x-hop"),
             HeaderValue::from_static("1"),
         );
-        Names::of(&map).0.strip(&mut map, &[]);
+        HeaderPresence::of(&map).0.strip(&mut map, &[]);
         assert!(map.is_empty());
     }
 }

@@ -1,4 +1,7 @@
-//! Futures beside one that wakes their task far more often.
+//! Future that is polled only when it was woken itself.
+//!
+//! A connection's deadlines stand beside its I/O, which wakes the same task far more often;
+//! without this each of those wakes would poll the timer and the shutdown token too.
 
 use std::{
     pin::Pin,
@@ -12,63 +15,67 @@ use std::{
 use pin_project_lite::pin_project;
 
 pin_project! {
-    /// Future that is polled only when it was woken itself, whatever else wakes its task.
-    pub(super) struct Seldom<F> {
+    /// Future that is not polled when something else wakes its task.
+    pub(super) struct PollOnWake<F> {
         #[pin]
         future: F,
-        bell: Option<(Arc<Bell>, Waker)>,
+        wake_flag: Option<(Arc<WakeFlag>, Waker)>,
     }
 }
 
-/// Waker that remembers that it was called.
+/// Waker that remembers whether it was called.
 #[derive(Debug)]
-struct Bell {
-    has_rung: AtomicBool,
+struct WakeFlag {
+    is_woken: AtomicBool,
     task: Waker,
 }
 
-impl<F> Seldom<F> {
+impl<F> PollOnWake<F> {
     pub(super) fn new(future: F) -> Self {
-        Self { future, bell: None }
+        Self {
+            future,
+            wake_flag: None,
+        }
     }
 }
 
-impl<F: Future> Future for Seldom<F> {
+impl<F: Future> Future for PollOnWake<F> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
-        let (bell, waker) = match this.bell {
+        let (wake_flag, waker) = match this.wake_flag {
             Some(known) if known.0.task.will_wake(cx.waker()) => known,
-            other => other.insert(Bell::new(cx.waker())),
+            other => other.insert(WakeFlag::new(cx.waker())),
         };
-        if !bell.has_rung.load(Ordering::Relaxed) {
+        if !wake_flag.is_woken.load(Ordering::Relaxed) {
             return Poll::Pending;
         }
-        // What is woken for from here on counts for the next time.
-        bell.has_rung.swap(false, Ordering::AcqRel);
+        // Cleared before the poll: a wake during it must lead to another poll.
+        wake_flag.is_woken.swap(false, Ordering::AcqRel);
         this.future.poll(&mut Context::from_waker(waker))
     }
 }
 
-impl Bell {
-    /// Creates one that has rung, as a new waker has to be made known.
+impl WakeFlag {
+    /// Creates a flag that is set, as the future has to learn of the new waker.
     fn new(task: &Waker) -> (Arc<Self>, Waker) {
-        let bell = Arc::new(Self {
-            has_rung: AtomicBool::new(true),
+        let wake_flag = Arc::new(Self {
+            is_woken: AtomicBool::new(true),
             task: task.clone(),
         });
-        (Arc::clone(&bell), Waker::from(bell))
+        (Arc::clone(&wake_flag), Waker::from(wake_flag))
     }
 }
 
-impl Wake for Bell {
+impl Wake for WakeFlag {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.has_rung.store(true, Ordering::Release);
+        // Before the task is woken: it may run on another thread at once.
+        self.is_woken.store(true, Ordering::Release);
         self.task.wake_by_ref();
     }
 }
@@ -98,28 +105,28 @@ mod tests {
             polls.fetch_add(1, Ordering::Relaxed);
             notified.as_mut().poll(cx)
         });
-        let mut seldom = pin!(Seldom::new(counting));
+        let mut poll_on_wake = pin!(PollOnWake::new(counting));
         let wakes = Arc::<Count>::default();
         let waker = Waker::from(Arc::clone(&wakes));
         for _ in 0..3 {
-            let polled = seldom.as_mut().poll(&mut Context::from_waker(&waker));
+            let polled = poll_on_wake.as_mut().poll(&mut Context::from_waker(&waker));
             assert!(polled.is_pending());
         }
         assert_eq!(polls.load(Ordering::Relaxed), 1);
         notify.notify_one();
         assert_eq!(wakes.0.load(Ordering::Relaxed), 1);
-        let polled = seldom.as_mut().poll(&mut Context::from_waker(&waker));
+        let polled = poll_on_wake.as_mut().poll(&mut Context::from_waker(&waker));
         assert!(polled.is_ready());
     }
 
     #[test]
     fn another_task_is_woken_after_a_move() {
         let notify = Notify::new();
-        let mut seldom = pin!(Seldom::new(notify.notified()));
+        let mut poll_on_wake = pin!(PollOnWake::new(notify.notified()));
         let counts = [(); 2].map(|()| Arc::<Count>::default());
         for count in &counts {
             let waker = Waker::from(Arc::clone(count));
-            let polled = seldom.as_mut().poll(&mut Context::from_waker(&waker));
+            let polled = poll_on_wake.as_mut().poll(&mut Context::from_waker(&waker));
             assert!(polled.is_pending());
         }
         notify.notify_one();

@@ -1,4 +1,4 @@
-//! How the authority is spoken with: HTTPS only, within limits.
+//! HTTP client of the authority: HTTPS only, within limits.
 
 use std::{error::Error as StdError, io, path::Path, pin::Pin, sync::Arc, time::Duration};
 
@@ -20,19 +20,19 @@ use tokio::time;
 
 use super::settings::AcmeError;
 
-/// Time for one request and its answer.
+/// Time for one request and its response.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// Bytes of one answer.
+/// Bytes of one response.
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
 /// Client of one authority.
 #[derive(Clone)]
-pub(super) struct Http {
+pub(super) struct AcmeClient {
     client: Client<HttpsConnector<HttpConnector>, BodyWrapper<Bytes>>,
 }
 
-impl Http {
-    /// Trusts the certificates of a file, or the system's.
+impl AcmeClient {
+    /// Creates a client that trusts the certificates of a file, or the system's.
     pub(super) fn new(ca_file: Option<&Path>, provider: &Arc<CryptoProvider>) -> io::Result<Self> {
         let builder = ClientConfig::builder_with_provider(Arc::clone(provider))
             .with_safe_default_protocol_versions()
@@ -52,7 +52,7 @@ impl Http {
     }
 }
 
-impl HttpClient for Http {
+impl HttpClient for AcmeClient {
     fn request(
         &self,
         request: Request<BodyWrapper<Bytes>>,

@@ -1,34 +1,34 @@
-//! Heads out of what comes, in whatever pieces.
+//! Cuts request heads out of the bytes of a connection, in whatever pieces they arrive.
 
 use bytes::{Buf as _, BytesMut};
 use http::Request;
 
 use super::{
     head::{self, HeadLimits, Parsed},
-    lines::Notes,
+    line_cache::RequestNotes,
 };
 
-/// What comes next on a connection.
+/// Next event on a connection.
 pub(super) enum Next {
-    Request(Notes),
+    Request(RequestNotes),
     End,
     Odd,
     Broken,
 }
 
-/// Head that is being read.
-pub(super) struct Reading<'r> {
-    /// What has been read, and is not answered.
+/// Reader of the next head.
+pub(super) struct HeadReader<'r> {
+    /// Bytes that have been read and belong to no request yet.
     pub(super) unread: &'r mut BytesMut,
-    /// How much of that is known to be no whole head.
+    /// How many of them were found to be an incomplete head.
     pub(super) seen: &'r mut usize,
     pub(super) limits: HeadLimits,
     pub(super) request: &'r mut Option<Request<()>>,
 }
 
-impl Reading<'_> {
-    /// What is said by bytes that came with another request; `None`: more has to come.
-    pub(super) fn of_unread(&mut self) -> Option<Next> {
+impl HeadReader<'_> {
+    /// Parses bytes that were read with an earlier request; `None`: more has to come.
+    pub(super) fn parse_unread(&mut self) -> Option<Next> {
         if self.unread.len() == *self.seen {
             return None;
         }
@@ -48,18 +48,20 @@ impl Reading<'_> {
         Some(Next::Request(notes))
     }
 
-    /// What is said by bytes that have just been read.
-    pub(super) fn of(&mut self, read: &[u8]) -> Option<Next> {
+    /// Parses bytes that have just been read; `None`: more has to come.
+    pub(super) fn parse_read(&mut self, read: &[u8]) -> Option<Next> {
         if !self.unread.is_empty() {
             let seen = self.unread.len();
             self.unread.extend_from_slice(read);
             let is_long = self.unread.len() >= self.limits.max_bytes();
             if is_long || head::may_be_whole(self.unread, seen) {
-                return self.of_unread();
+                return self.parse_unread();
             }
             *self.seen = self.unread.len();
             return None;
         }
+        // Straight from the read buffer: a head that comes in one piece, as nearly all do, is not
+        // copied.
         let parsed = head::parse(read, self.limits, self.request);
         let (len, next) = match parsed {
             Parsed::Plain { len, notes } => (len, Some(Next::Request(notes))),

@@ -1,4 +1,4 @@
-//! Requests as a listener hands them over.
+//! Incoming requests as a listener hands them to its service.
 
 use std::{
     convert::Infallible,
@@ -20,47 +20,47 @@ use tower_service::Service;
 use super::{
     client_addr::ClientAddr,
     guard::BodyGuard,
-    http_service::{Answer, HttpService},
+    http_service::{HttpService, ServiceResponse},
 };
 
-/// Body of a request, and what its listener knows of the client.
+/// Body of an incoming request, and what the listener knows about its client.
 ///
-/// Beside the head, as extensions cost some allocations, which a request that is
-/// answered at once need not pay.
+/// It stands in the place of the body, since extensions cost allocations that a request
+/// which is answered at once need not pay.
 #[derive(Debug)]
-pub struct Arrival {
+pub struct RequestContext {
     /// None: there is none, and hyper has not seen the request.
     pub(super) body: Option<Incoming>,
     pub(super) client: ClientAddr,
     pub(super) guard: Option<BodyGuard>,
-    /// When its head had come, or when it had waited for what is decided by.
-    pub(super) taken_up: Instant,
+    /// When its head was complete, or when it had waited for the verdict that it is decided by.
+    pub(super) started_at: Instant,
 }
 
 /// Body of a request that may have none.
 #[derive(Debug)]
-pub struct ArrivalBody(Option<Incoming>);
+pub struct OptionalBody(Option<Incoming>);
 
-/// Service that finds in the extensions what the listener knows.
+/// Tower service that is served as an [`HttpService`]: the client is in the extensions.
 #[derive(Clone, Debug)]
-pub(super) struct WithExtensions<S>(pub(super) S);
+pub(super) struct TowerAdapter<S>(pub(super) S);
 
-impl Arrival {
+impl RequestContext {
     /// Returns the address of the client.
     #[must_use]
     pub fn client(&self) -> ClientAddr {
         self.client
     }
 
-    /// Returns when the request was taken up.
+    /// Returns when work on the request started.
     #[must_use]
-    pub fn taken_up(&self) -> Instant {
-        self.taken_up
+    pub fn started_at(&self) -> Instant {
+        self.started_at
     }
 
-    /// Takes note that the request has waited, and is taken up now.
-    pub fn has_waited(&mut self) {
-        self.taken_up = Instant::now();
+    /// Starts the clock anew, after a wait that is not the upstream's.
+    pub fn restart_clock(&mut self) {
+        self.started_at = Instant::now();
     }
 
     /// Returns `true` if there is no body, and hyper has not seen the request.
@@ -74,35 +74,35 @@ impl Arrival {
         (self.body.take(), self.guard.take())
     }
 
-    /// Takes a request out of its place.
+    /// Takes a request out, and leaves an empty one.
     pub fn take(request: &mut Request<Self>) -> Request<Self> {
-        let arrival = request.body_mut();
+        let request_context = request.body_mut();
         let nothing = Self {
             body: None,
-            client: arrival.client,
+            client: request_context.client,
             guard: None,
-            taken_up: arrival.taken_up,
+            started_at: request_context.started_at,
         };
         mem::replace(request, Request::new(nothing))
     }
 
-    /// Takes a request out, and puts what is known of the client into its extensions.
-    pub fn take_extended(request: &mut Request<Self>) -> Request<ArrivalBody> {
+    /// Takes a request out, with client address and body guard in its extensions.
+    pub fn take_with_extensions(request: &mut Request<Self>) -> Request<OptionalBody> {
         let (parts, body) = Self::extended(request);
-        Request::from_parts(parts, ArrivalBody(body))
+        Request::from_parts(parts, OptionalBody(body))
     }
 
     fn extended(request: &mut Request<Self>) -> (Parts, Option<Incoming>) {
-        let (mut parts, arrival) = Self::take(request).into_parts();
-        parts.extensions.insert(arrival.client);
-        if let Some(guard) = arrival.guard {
+        let (mut parts, request_context) = Self::take(request).into_parts();
+        parts.extensions.insert(request_context.client);
+        if let Some(guard) = request_context.guard {
             parts.extensions.insert(guard);
         }
-        (parts, arrival.body)
+        (parts, request_context.body)
     }
 }
 
-impl Body for ArrivalBody {
+impl Body for OptionalBody {
     type Data = Bytes;
     type Error = hyper::Error;
 
@@ -128,7 +128,7 @@ impl Body for ArrivalBody {
     }
 }
 
-impl<S, B> HttpService for WithExtensions<S>
+impl<S, B> HttpService for TowerAdapter<S>
 where
     S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible, Future: Send>
         + Clone
@@ -138,24 +138,28 @@ where
 {
     type ResponseBody = B;
     type ReadyHead = Infallible;
-    type Future = Asked<S::Future, Pin<Box<Oneshot<S, Request<Incoming>>>>>;
+    type Future = AdapterFuture<S::Future, Pin<Box<Oneshot<S, Request<Incoming>>>>>;
 
-    /// Its requests have bodies of hyper, which nobody else can make.
+    /// Its requests have the body type of hyper, which only hyper can create.
     const TAKES_BODILESS: bool = false;
 
-    fn answer(&self, request: &mut Request<Arrival>) -> Answer<B, Infallible, Self::Future> {
-        let (parts, Some(body)) = Arrival::extended(request) else {
-            return Answer::Later(Asked::Never);
+    fn respond(
+        &self,
+        request: &mut Request<RequestContext>,
+    ) -> ServiceResponse<B, Infallible, Self::Future> {
+        // Not reached: without `TAKES_BODILESS` every request comes from hyper, with a body.
+        let (parts, Some(body)) = RequestContext::extended(request) else {
+            return ServiceResponse::Later(AdapterFuture::Never);
         };
         let request = Request::from_parts(parts, body);
         let mut service = self.0.clone();
-        // Most services are always ready: what they hold is not moved once more then.
+        // Most services are always ready; they are called without the box of a `Oneshot`.
         let ready = service.poll_ready(&mut Context::from_waker(Waker::noop()));
-        Answer::Later(match ready {
-            Poll::Ready(Ok(())) => Asked::Called {
+        ServiceResponse::Later(match ready {
+            Poll::Ready(Ok(())) => AdapterFuture::Calling {
                 future: service.call(request),
             },
-            Poll::Ready(Err(_)) | Poll::Pending => Asked::Waiting {
+            Poll::Ready(Err(_)) | Poll::Pending => AdapterFuture::AwaitingReady {
                 future: Box::pin(Oneshot::new(service, request)),
             },
         })
@@ -164,24 +168,24 @@ where
 
 pin_project! {
     /// Future of a service's response.
-    #[project = AskedProjection]
-    pub(super) enum Asked<F, W> {
-        /// The service was ready.
-        Called {
+    #[project = AdapterProjection]
+    pub(super) enum AdapterFuture<F, W> {
+        /// The service was ready, and has been called.
+        Calling {
             #[pin]
             future: F,
         },
-        /// It waits until the service is ready.
-        Waiting {
+        /// The service is called once it is ready.
+        AwaitingReady {
             #[pin]
             future: W,
         },
-        /// There was nothing to ask about.
+        /// There was no request to call it with.
         Never,
     }
 }
 
-impl<F, W> Future for Asked<F, W>
+impl<F, W> Future for AdapterFuture<F, W>
 where
     F: Future,
     W: Future<Output = F::Output>,
@@ -190,9 +194,9 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         match self.project() {
-            AskedProjection::Called { future } => future.poll(cx),
-            AskedProjection::Waiting { future } => future.poll(cx),
-            AskedProjection::Never => Poll::Pending,
+            AdapterProjection::Calling { future } => future.poll(cx),
+            AdapterProjection::AwaitingReady { future } => future.poll(cx),
+            AdapterProjection::Never => Poll::Pending,
         }
     }
 }

@@ -10,9 +10,9 @@ use http::{HeaderValue, Method, Version, request::Parts};
 use crate::listen::ClientAddr;
 
 use super::{
-    forwarding,
+    forwarded_headers,
+    header_kinds::HeaderKind,
     http1::write_line,
-    names::Name,
     request::{self, Rules},
 };
 
@@ -20,38 +20,38 @@ use super::{
 const KEPT_BYTES: usize = 16 * 1024;
 
 thread_local! {
-    static ROOM: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+    static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
 /// Head of a request without a body, as it is sent.
 #[derive(Debug)]
-pub(super) struct Untouched {
+pub(super) struct PassthroughHead {
     /// The room goes back to the thread.
     pub(super) head: Vec<u8>,
     /// What the client would rather have.
     pub(super) accept: Option<HeaderValue>,
 }
 
-impl Untouched {
+impl PassthroughHead {
     /// Writes the head of a request.
     ///
     /// Nothing where more has to be done, or to be decided, than to add our headers.
     pub(super) fn new(rules: &Rules, parts: &Parts, client: Option<&ClientAddr>) -> Option<Self> {
-        let mut untouched = Self {
-            head: ROOM.take(),
+        let mut passthrough = Self {
+            head: BUFFER.take(),
             accept: None,
         };
-        let Self { head, accept } = &mut untouched;
-        write(rules, parts, client, head, accept).then_some(untouched)
+        let Self { head, accept } = &mut passthrough;
+        write(rules, parts, client, head, accept).then_some(passthrough)
     }
 }
 
-impl Drop for Untouched {
+impl Drop for PassthroughHead {
     fn drop(&mut self) {
-        let mut room = mem::take(&mut self.head);
-        if room.capacity() <= KEPT_BYTES {
-            room.clear();
-            ROOM.try_with(|kept| kept.set(room)).ok();
+        let mut buffer = mem::take(&mut self.head);
+        if buffer.capacity() <= KEPT_BYTES {
+            buffer.clear();
+            BUFFER.try_with(|kept| kept.set(buffer)).ok();
         }
     }
 }
@@ -77,14 +77,14 @@ fn write(
     let (mut host, mut has_connection) = (None, false);
     for (header, value) in &parts.headers {
         let name = header.as_str();
-        match Name::of(header, name) {
-            Name::Plain => {}
-            Name::Host if host.is_none() && request::is_host(value) => host = Some(value),
-            Name::Accept => {
+        match HeaderKind::of(header, name) {
+            HeaderKind::EndToEnd => {}
+            HeaderKind::Host if host.is_none() && request::is_host(value) => host = Some(value),
+            HeaderKind::Accept => {
                 accept.get_or_insert_with(|| value.clone());
             }
             // What browsers send names no header, and goes no further.
-            Name::Connection if !has_connection && is_of_hop_alone(value) => {
+            HeaderKind::Connection if !has_connection && is_of_hop_alone(value) => {
                 has_connection = true;
                 continue;
             }
@@ -100,7 +100,7 @@ fn write(
     for part in [b"via: ", rules.via.entry(parts.version).as_bytes(), b"\r\n"] {
         output.extend_from_slice(part);
     }
-    forwarding::write(client, host, output);
+    forwarded_headers::write(client, host, output);
     output.extend_from_slice(b"\r\n");
     true
 }
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
     use crate::proxy::{
         http1,
-        request::{Traits, Via},
+        request::{RequestFacts, Via},
         upstream::Upstream,
     };
 
@@ -144,12 +144,12 @@ mod tests {
 
     /// What is sent of a request that is rewritten; `None` where it is refused.
     fn rewritten(rules: &Rules, mut parts: Parts, client: Option<&ClientAddr>) -> Option<Vec<u8>> {
-        let traits = Traits {
+        let facts = RequestFacts {
             is_empty: true,
             has_known_length: true,
             can_upgrade: true,
         };
-        let added = request::rewrite(rules, &mut parts, client, traits).ok()?;
+        let added = request::rewrite(rules, &mut parts, client, facts).ok()?;
         let mut output = Vec::new();
         http1::write_bodiless(&mut output, &parts, &added.added);
         Some(output)
@@ -188,9 +188,9 @@ mod tests {
     fn what_browsers_send_goes_as_it_came() {
         let rules = rules("http://origin.example", true);
         let parts = parts("GET", Version::HTTP_11, "/a?b=c", BROWSER);
-        let mut untouched = Untouched::new(&rules, &parts, Some(&client(false))).unwrap();
-        assert_eq!(untouched.accept.take().unwrap(), "text/html");
-        let sent = String::from_utf8(mem::take(&mut untouched.head)).unwrap();
+        let mut passthrough = PassthroughHead::new(&rules, &parts, Some(&client(false))).unwrap();
+        assert_eq!(passthrough.accept.take().unwrap(), "text/html");
+        let sent = String::from_utf8(mem::take(&mut passthrough.head)).unwrap();
         assert!(sent.starts_with("GET /a?b=c HTTP/1.1\r\nhost: site.example\r\nuser-agent: M"));
         assert!(
             sent.contains("\r\nx-forwarded-host: site.example\r\n\r\n"),
@@ -274,10 +274,10 @@ mod tests {
             }
             let rules = rules(upstream, preserve_host);
             let parts = parts(method, version, target, &headers);
-            let untouched = Untouched::new(&rules, &parts, client.as_ref());
-            if let Some(untouched) = untouched {
+            let passthrough = PassthroughHead::new(&rules, &parts, client.as_ref());
+            if let Some(passthrough) = passthrough {
                 let rewritten = rewritten(&rules, parts, client.as_ref());
-                prop_assert_eq!(Some(lines(&untouched.head)), rewritten.map(|head| lines(&head)));
+                prop_assert_eq!(Some(lines(&passthrough.head)), rewritten.map(|head| lines(&head)));
             }
         }
     }

@@ -23,13 +23,13 @@ pub(super) fn strip(headers: &mut HeaderMap) {
 
 /// What the upstream is told of the client: `X-Forwarded-For`, `-Proto`, `-Host` and `Forwarded` (RFC 7239).
 #[derive(Clone, Debug)]
-pub(super) struct Forwarding {
+pub(super) struct ForwardedHeaders {
     client: Option<ClientAddr>,
     /// What the client asked for, and fit for a quoted string.
     host: HeaderValue,
 }
 
-impl Forwarding {
+impl ForwardedHeaders {
     pub(super) fn new(client: Option<ClientAddr>, host: HeaderValue) -> Self {
         Self { client, host }
     }
@@ -197,8 +197,8 @@ fn push_ipv4(text: &mut Vec<u8>, addr: Ipv4Addr) {
     for octet in addr.octets() {
         let (digits, digits_len) = OCTETS.get(usize::from(octet)).copied().unwrap_or_default();
         // Always all four bytes: the next ones go over what is too much.
-        if let Some(place) = dotted.get_mut(len..len + digits.len()) {
-            place.copy_from_slice(&digits);
+        if let Some(slot) = dotted.get_mut(len..len + digits.len()) {
+            slot.copy_from_slice(&digits);
         }
         len += digits_len;
     }
@@ -262,10 +262,10 @@ mod tests {
     fn rewritten(lines: &[(&str, &str)], client: Option<ClientAddr>) -> Vec<String> {
         let mut headers = headers(lines);
         let host = HeaderValue::from_static("site.example:8080");
-        let written = Forwarding::new(client, host).replace(&mut headers);
+        let written = ForwardedHeaders::new(client, host).replace(&mut headers);
         let mut output = Vec::new();
-        if let Some(forwarding) = &written {
-            forwarding.write(&mut output);
+        if let Some(forwarded_headers) = &written {
+            forwarded_headers.write(&mut output);
         }
         let lines = |headers: &HeaderMap, written: &[u8]| {
             let written = String::from_utf8(written.to_vec()).unwrap();
@@ -277,8 +277,8 @@ mod tests {
             lines
         };
         let sent = lines(&headers, &output);
-        if let Some(forwarding) = written {
-            forwarding.insert(&mut headers);
+        if let Some(forwarded_headers) = written {
+            forwarded_headers.insert(&mut headers);
         }
         assert_eq!(lines(&headers, b""), sent, "by HTTP/2 the same is sent");
         sent

@@ -1,4 +1,4 @@
-//! Places of connections: in all, by address, on a thread.
+//! Permits of connections: in all, for each address, on a thread.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -9,24 +9,28 @@ use std::{
 use tokio::sync::OwnedSemaphorePermit;
 use tracing::warn;
 
-use super::{counts::OpenConnection, workers::Seat};
+use super::{counts::OpenConnection, workers::RuntimeSlot};
 
-/// Place of one connection; given back when dropped.
+/// Permit of one connection under all limits; given back when dropped.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ConnectionPermit {
     _permit: OwnedSemaphorePermit,
-    _seat: Seat,
+    _slot: RuntimeSlot,
     _open: OpenConnection,
-    /// Place among the clients of all listeners, where the open files set a limit.
+    /// Permit among the clients of all listeners, where the open files set a limit.
     _shared: Option<OwnedSemaphorePermit>,
-    _address: Option<AddressPlace>,
+    _address: Option<AddressPermit>,
 }
 
-impl Place {
-    pub(super) fn new(permit: OwnedSemaphorePermit, seat: Seat, open: OpenConnection) -> Self {
+impl ConnectionPermit {
+    pub(super) fn new(
+        permit: OwnedSemaphorePermit,
+        slot: RuntimeSlot,
+        open: OpenConnection,
+    ) -> Self {
         Self {
             _permit: permit,
-            _seat: seat,
+            _slot: slot,
             _open: open,
             _shared: None,
             _address: None,
@@ -40,7 +44,7 @@ impl Place {
         }
     }
 
-    pub(super) fn with_address(self, address: Option<AddressPlace>) -> Self {
+    pub(super) fn with_address(self, address: Option<AddressPermit>) -> Self {
         Self {
             _address: address,
             ..self
@@ -48,9 +52,9 @@ impl Place {
     }
 }
 
-/// Connections of each address; IPv6 is counted by networks of 64 bits.
+/// Limit of the connections of each address, or of each /64 network of IPv6.
 #[derive(Debug)]
-pub(super) struct Addresses {
+pub(super) struct AddressLimits {
     /// 0: no limit.
     limit: usize,
     counts: Mutex<HashMap<IpAddr, Count>>,
@@ -59,21 +63,21 @@ pub(super) struct Addresses {
 #[derive(Debug, Default)]
 struct Count {
     connections: usize,
-    told: bool,
+    has_warned: bool,
 }
 
-/// Place among the connections of one address.
+/// Permit among the connections of one address.
 #[derive(Debug)]
-pub(super) struct AddressPlace {
-    addresses: Arc<Addresses>,
+pub(super) struct AddressPermit {
+    addresses: Arc<AddressLimits>,
     key: IpAddr,
 }
 
-/// The address has as many connections as it may.
+/// Error of an address that has as many connections as it may.
 #[derive(Debug, Eq, PartialEq)]
-pub(super) struct TooMany;
+pub(super) struct TooManyConnections;
 
-impl Addresses {
+impl AddressLimits {
     pub(super) fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -81,7 +85,10 @@ impl Addresses {
         }
     }
 
-    pub(super) fn take(self: &Arc<Self>, addr: IpAddr) -> Result<Option<AddressPlace>, TooMany> {
+    pub(super) fn take(
+        self: &Arc<Self>,
+        addr: IpAddr,
+    ) -> Result<Option<AddressPermit>, TooManyConnections> {
         if self.limit == 0 {
             return Ok(None);
         }
@@ -90,35 +97,37 @@ impl Addresses {
         let count = counts.entry(key).or_default();
         if count.connections < self.limit {
             count.connections += 1;
-            return Ok(Some(AddressPlace {
+            return Ok(Some(AddressPermit {
                 addresses: Arc::clone(self),
                 key,
             }));
         }
-        let told = std::mem::replace(&mut count.told, true);
+        let has_warned = std::mem::replace(&mut count.has_warned, true);
         drop(counts);
-        if !told {
+        if !has_warned {
             let limit = self.limit;
             warn!(client = %key, "{key} has {limit} connections (max_connections_per_address): further ones are closed");
         }
-        Err(TooMany)
+        Err(TooManyConnections)
     }
 }
 
-impl Drop for AddressPlace {
+impl Drop for AddressPermit {
     fn drop(&mut self) {
         let counts = self.addresses.counts.lock();
         let mut counts = counts.unwrap_or_else(PoisonError::into_inner);
         if let Entry::Occupied(mut entry) = counts.entry(self.key) {
             entry.get_mut().connections -= 1;
             if entry.get().connections == 0 {
+                // The table holds connected addresses only: it cannot grow by those that come and
+                // go.
                 entry.remove();
             }
         }
     }
 }
 
-/// One customer has a whole /64, and every address of it.
+/// Returns the key that an address is counted by: one customer has every address of a /64.
 fn network(addr: IpAddr) -> IpAddr {
     match addr.to_canonical() {
         IpAddr::V6(addr) => Ipv6Addr::from_bits(addr.to_bits() & (u128::MAX << 64)).into(),
@@ -132,31 +141,31 @@ mod tests {
 
     #[test]
     fn an_address_has_so_many_places_and_gets_them_back() {
-        let addresses = Arc::new(Addresses::new(2));
+        let addresses = Arc::new(AddressLimits::new(2));
         let one = "192.0.2.1".parse().unwrap();
         let first = addresses.take(one).unwrap();
         let second = addresses.take("::ffff:192.0.2.1".parse().unwrap()).unwrap();
-        assert_eq!(addresses.take(one).unwrap_err(), TooMany);
+        assert_eq!(addresses.take(one).unwrap_err(), TooManyConnections);
         assert!(addresses.take("192.0.2.2".parse().unwrap()).is_ok());
         drop(first);
         let third = addresses.take(one).unwrap();
-        assert_eq!(addresses.take(one).unwrap_err(), TooMany);
+        assert_eq!(addresses.take(one).unwrap_err(), TooManyConnections);
         drop((second, third));
         assert!(addresses.counts.lock().unwrap().is_empty());
     }
 
     #[test]
     fn ipv6_counts_by_64_bits() {
-        let addresses = Arc::new(Addresses::new(1));
-        let _place = addresses.take("2001:db8::1".parse().unwrap()).unwrap();
+        let addresses = Arc::new(AddressLimits::new(1));
+        let _permit = addresses.take("2001:db8::1".parse().unwrap()).unwrap();
         let next = "2001:db8::ffff:ffff:ffff:ffff".parse().unwrap();
-        assert_eq!(addresses.take(next).unwrap_err(), TooMany);
+        assert_eq!(addresses.take(next).unwrap_err(), TooManyConnections);
         assert!(addresses.take("2001:db8:0:1::1".parse().unwrap()).is_ok());
     }
 
     #[test]
     fn without_a_limit_nothing_is_counted() {
-        let addresses = Arc::new(Addresses::new(0));
+        let addresses = Arc::new(AddressLimits::new(0));
         assert!(
             addresses
                 .take("192.0.2.1".parse().unwrap())

@@ -7,7 +7,7 @@ use super::proxy_body::ProxyBody;
 
 /// Answer of the proxy's own to a request that it cannot forward.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Page {
+pub(super) enum ErrorPage {
     /// The request breaks a rule of HTTP.
     BadRequest,
     /// The client did not send the rest of its request.
@@ -27,7 +27,7 @@ pub(super) enum Page {
 /// Seconds after which trying again is worth while.
 const RETRY_AFTER_SECONDS: &str = "10";
 
-impl Page {
+impl ErrorPage {
     pub(super) fn status(self) -> StatusCode {
         match self {
             Self::BadRequest => StatusCode::BAD_REQUEST,
@@ -123,7 +123,7 @@ mod tests {
 
     #[tokio::test]
     async fn pages_are_not_stored_and_say_when_to_come_back() {
-        let response = Page::BadGateway.response(true);
+        let response = ErrorPage::BadGateway.response(true);
         assert_eq!(response.status(), 502);
         assert_eq!(response.headers()["cache-control"], "no-store");
         assert_eq!(response.headers()["retry-after"], "10");
@@ -131,7 +131,7 @@ mod tests {
         let body = String::from_utf8(body.to_vec()).unwrap();
         assert!(body.contains("<h1>502 Bad Gateway</h1>"), "{body}");
         assert!(
-            !Page::BadRequest
+            !ErrorPage::BadRequest
                 .response(false)
                 .headers()
                 .contains_key("retry-after")

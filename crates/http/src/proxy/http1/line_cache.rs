@@ -1,10 +1,10 @@
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version};
 
-use crate::listen::header_maps::is_secret;
+use crate::listen::header_map_pool::is_secret;
 
 use super::{
     head::{Head, MAX_HEAD_BYTES},
-    lines::{MAX_HEADERS, Meaning, Said},
+    lines::{HeaderRole, MAX_HEADERS, ResponseFacts},
 };
 
 /// Status lines that are kept, and bytes of one.
@@ -21,44 +21,44 @@ const MAX_LINE_BYTES: usize = 512;
 /// byte, has been checked and means what it meant: it costs one comparison.
 /// Whatever else comes is for the parser, which has the last word.
 #[derive(Debug, Default)]
-pub(super) struct KnownLines {
+pub(super) struct LineCache {
     statuses: Vec<(Box<[u8]>, StatusCode)>,
-    lines: Vec<Known>,
+    lines: Vec<CachedLine>,
     /// Headers of the last head.
     count: usize,
 }
 
 /// A header, as it came before.
 #[derive(Debug)]
-struct Known {
+struct CachedLine {
     /// With the line's end, or no more than the prefix.
     line: Vec<u8>,
     /// Length of the name, the colon and a space, if there is one.
     prefix_len: usize,
     name: HeaderName,
     /// Shares no memory with the response; nothing where none is kept.
-    value: Option<(HeaderValue, Meaning)>,
+    value: Option<(HeaderValue, HeaderRole)>,
     /// Other values since this one came last.
     changes: u8,
 }
 
 /// Line of a head.
-struct Taken {
+struct MatchedLine {
     len: usize,
-    meaning: Meaning,
+    role: HeaderRole,
     /// Nothing where it is the one that is kept.
     value: Option<HeaderValue>,
 }
 
 /// Learns the lines of a head.
-pub(super) struct Learning<'a> {
-    known: &'a mut KnownLines,
+pub(super) struct LineLearner<'a> {
+    known: &'a mut LineCache,
     head: &'a [u8],
     /// Those of this head, as bits.
     used: u32,
 }
 
-impl KnownLines {
+impl LineCache {
     /// Takes a head whose status and names have all come before; returns its length, too.
     ///
     /// Nothing where the parser has to look. What was in `headers` may be gone then.
@@ -72,7 +72,7 @@ impl KnownLines {
         let (line, status) = statuses.find(|(line, _)| input.starts_with(line))?;
         let (status_len, status) = (line.len(), *status);
         let lines = input.get(status_len..)?;
-        let (len, said) = match self.fill_again(lines, headers) {
+        let (len, facts) = match self.fill_again(lines, headers) {
             Some(filled) => filled,
             None => self.fill(lines, headers)?,
         };
@@ -80,15 +80,21 @@ impl KnownLines {
         if len > MAX_HEAD_BYTES {
             return None;
         }
-        let head = said.head(headers, status, Version::HTTP_11, is_head).ok()?;
+        let head = facts
+            .head(headers, status, Version::HTTP_11, is_head)
+            .ok()?;
         Some((len, head))
     }
 
     /// Fills a map that has the headers of another head: these have the same names.
-    fn fill_again(&mut self, lines: &[u8], headers: &mut HeaderMap) -> Option<(usize, Said)> {
+    fn fill_again(
+        &mut self,
+        lines: &[u8],
+        headers: &mut HeaderMap,
+    ) -> Option<(usize, ResponseFacts)> {
         let mut places = headers.iter_mut();
         let filled = self.lines(lines, |name, value| {
-            let (_, last) = places.next().filter(|(place, _)| *place == name)?;
+            let (_, last) = places.next().filter(|(slot, _)| *slot == name)?;
             if *last != *value {
                 *last = value.clone();
             }
@@ -98,7 +104,7 @@ impl KnownLines {
     }
 
     /// Fills a map; what was in it goes.
-    fn fill(&mut self, lines: &[u8], headers: &mut HeaderMap) -> Option<(usize, Said)> {
+    fn fill(&mut self, lines: &[u8], headers: &mut HeaderMap) -> Option<(usize, ResponseFacts)> {
         headers.clear();
         headers.reserve(self.count);
         self.lines(lines, |name, value| {
@@ -112,16 +118,16 @@ impl KnownLines {
         &mut self,
         lines: &[u8],
         mut put: impl FnMut(&HeaderName, &HeaderValue) -> Option<()>,
-    ) -> Option<(usize, Said)> {
-        let mut said = Said::default();
+    ) -> Option<(usize, ResponseFacts)> {
+        let mut facts = ResponseFacts::default();
         let (mut len, mut count, mut expected) = (0, 0, 0);
         loop {
             let rest = lines.get(len..)?;
             if rest.starts_with(b"\r\n") {
                 self.count = count;
-                return Some((len + 2, said));
+                return Some((len + 2, facts));
             }
-            let (number, line_len) = self.line(rest, expected, &mut said, &mut put)?;
+            let (number, line_len) = self.line(rest, expected, &mut facts, &mut put)?;
             len += line_len;
             expected = number + 1;
             count += 1;
@@ -132,7 +138,7 @@ impl KnownLines {
     }
 
     /// Learns the status of a final response; its headers are to be added.
-    pub(super) fn learn<'a>(&'a mut self, head: &'a [u8], status: StatusCode) -> Learning<'a> {
+    pub(super) fn learn<'a>(&'a mut self, head: &'a [u8], status: StatusCode) -> LineLearner<'a> {
         let end = memchr::memchr(b'\n', head).map_or(head.len(), |at| at + 1);
         let (line, head) = head.split_at_checked(end).unwrap_or_default();
         let is_usual = line.starts_with(b"HTTP/1.1 ") && line.ends_with(b"\r\n");
@@ -143,7 +149,7 @@ impl KnownLines {
             }
             self.statuses.push((line.into(), status));
         }
-        Learning {
+        LineLearner {
             known: self,
             head,
             used: 0,
@@ -155,7 +161,7 @@ impl KnownLines {
         &mut self,
         rest: &[u8],
         expected: usize,
-        said: &mut Said,
+        facts: &mut ResponseFacts,
         put: &mut impl FnMut(&HeaderName, &HeaderValue) -> Option<()>,
     ) -> Option<(usize, usize)> {
         let expected_line = self.lines.get_mut(expected);
@@ -163,7 +169,7 @@ impl KnownLines {
             Some(taken) => (expected, taken),
             None => self.other_line(rest, expected)?,
         };
-        if said.add(taken.meaning) {
+        if facts.add(taken.role) {
             let known = self.lines.get(number)?;
             let last = known.value.as_ref().map(|(value, _)| value);
             put(&known.name, taken.value.as_ref().or(last)?)?;
@@ -171,7 +177,7 @@ impl KnownLines {
         Some((number, taken.len))
     }
 
-    fn other_line(&mut self, rest: &[u8], expected: usize) -> Option<(usize, Taken)> {
+    fn other_line(&mut self, rest: &[u8], expected: usize) -> Option<(usize, MatchedLine)> {
         let order = (expected + 1..self.lines.len()).chain(0..expected);
         for number in order {
             if let Some(taken) = self.lines.get_mut(number)?.take(rest) {
@@ -182,7 +188,7 @@ impl KnownLines {
     }
 }
 
-impl Known {
+impl CachedLine {
     fn new(prefix_len: usize, raw: &[u8], name: &HeaderName, value: &[u8]) -> Self {
         let mut known = Self {
             line: raw.get(..prefix_len).unwrap_or_default().to_vec(),
@@ -192,21 +198,21 @@ impl Known {
             changes: 0,
         };
         if let Ok(value) = HeaderValue::from_bytes(value) {
-            let meaning = Meaning::of(name, value.as_bytes());
-            known.keep(raw, value, meaning);
+            let role = HeaderRole::of(name, value.as_bytes());
+            known.keep(raw, value, role);
         }
         known
     }
 
     /// Takes the line if it is this one, with this value or another.
-    fn take(&mut self, rest: &[u8]) -> Option<Taken> {
-        if let Some((_, meaning)) = &self.value
+    fn take(&mut self, rest: &[u8]) -> Option<MatchedLine> {
+        if let Some((_, role)) = &self.value
             && rest.starts_with(&self.line)
         {
             self.changes = 0;
-            return Some(Taken {
+            return Some(MatchedLine {
                 len: self.line.len(),
-                meaning: *meaning,
+                role: *role,
                 value: None,
             });
         }
@@ -218,31 +224,31 @@ impl Known {
             return None;
         }
         let value = HeaderValue::from_bytes(value).ok()?;
-        let meaning = Meaning::of(&self.name, value.as_bytes());
+        let role = HeaderRole::of(&self.name, value.as_bytes());
         let len = self.prefix_len + end + 1;
         // What changes each time is seldom worth the copy.
         self.changes = self.changes.wrapping_add(1);
         if self.changes.is_power_of_two() {
-            self.keep(rest.get(..len)?, value.clone(), meaning);
+            self.keep(rest.get(..len)?, value.clone(), role);
         }
-        Some(Taken {
+        Some(MatchedLine {
             len,
-            meaning,
+            role,
             value: Some(value),
         })
     }
 
-    fn keep(&mut self, raw: &[u8], value: HeaderValue, meaning: Meaning) {
+    fn keep(&mut self, raw: &[u8], value: HeaderValue, role: HeaderRole) {
         // What is said to one client is not said to the next.
         if raw.len() <= MAX_LINE_BYTES && !is_secret(&self.name) {
             self.line.clear();
             self.line.extend_from_slice(raw);
-            self.value = Some((value, meaning));
+            self.value = Some((value, role));
         }
     }
 }
 
-impl Learning<'_> {
+impl LineLearner<'_> {
     /// Learns the next line of the head, which the parser has found to be this one.
     pub(super) fn add(&mut self, line: &httparse::Header<'_>, name: &HeaderName) {
         let end = memchr::memchr(b'\n', self.head).map_or(self.head.len(), |at| at + 1);
@@ -259,7 +265,7 @@ impl Learning<'_> {
         let number = match found {
             Some((number, _)) => number,
             None if self.known.lines.len() < MAX_LINES => {
-                let known = Known::new(prefix_len, raw, name, line.value);
+                let known = CachedLine::new(prefix_len, raw, name, line.value);
                 self.known.lines.push(known);
                 self.known.lines.len() - 1
             }
@@ -294,7 +300,7 @@ mod tests {
     /// What a connection makes of the heads, one after the other, in one map.
     fn parsed(
         heads: &[&[u8]],
-        known: &mut KnownLines,
+        known: &mut LineCache,
     ) -> Vec<(Result<Parsed, String>, HeaderMap, BytesMut)> {
         let text = |error: Http1Error| error.to_string();
         let mut used = HeaderMap::new();
@@ -351,15 +357,15 @@ mod tests {
     fn what_came_before_makes_no_difference() {
         let alone: Vec<_> = HEADS
             .iter()
-            .flat_map(|head| parsed(&[head], &mut KnownLines::default()))
+            .flat_map(|head| parsed(&[head], &mut LineCache::default()))
             .collect();
         assert!(alone.iter().any(|(parsed, ..)| parsed.is_err()));
         for before in HEADS {
-            let mut known = KnownLines::default();
+            let mut known = LineCache::default();
             parsed(&[before, before], &mut known);
             assert_eq!(
                 parsed(&[before], &mut known),
-                parsed(&[before], &mut KnownLines::default())
+                parsed(&[before], &mut LineCache::default())
             );
             for (head, alone) in HEADS.iter().zip(&alone) {
                 let found = parsed(&[before, head, head], &mut known);
@@ -372,7 +378,7 @@ mod tests {
 
     #[test]
     fn a_head_of_known_lines_needs_no_parser() {
-        let mut known = KnownLines::default();
+        let mut known = LineCache::default();
         for (before, head, is_known) in [
             (0, 0, true),
             (0, 1, true),
@@ -389,7 +395,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_has_limits() {
-        let mut known = KnownLines::default();
+        let mut known = LineCache::default();
         for number in 0..200 {
             let head = format!(
                 "HTTP/1.1 200 {number}\r\nX-{number}: {number}\r\nX-Long: {}\r\nX-Changes: {number}\r\nSet-Cookie: {number}\r\n\r\n",
@@ -409,7 +415,7 @@ mod tests {
 
     #[test]
     fn a_value_that_changed_is_known_the_next_time() {
-        let mut known = KnownLines::default();
+        let mut known = LineCache::default();
         parsed(&[HEADS[0], HEADS[1]], &mut known);
         let date = known.lines.iter().find(|known| known.name == "date");
         assert_eq!(date.unwrap().value.as_ref().unwrap().0, "c");

@@ -1,4 +1,4 @@
-//! Everything that is ordered, and the one task that orders it.
+//! Scheduler of all orders: one task renews the certificates of all hosts.
 
 use std::{convert::Infallible, fmt, sync::Arc, time::Duration};
 
@@ -14,15 +14,15 @@ use super::{
     super::certificate::{Certificate, CertificateState},
     cache::Cache,
     challenge::Challenges,
-    host::{Failed, Host},
-    http::Http,
+    client::AcmeClient,
+    host::{FailedOrder, Host},
     order::{OrderError, account, order},
     settings::{AcmeError, AcmeSettings},
 };
 
 /// Time for one order.
 const ORDER_TIMEOUT: Duration = Duration::from_mins(5);
-/// Longest sleep: clocks are set, and machines sleep.
+/// Longest sleep: the clock may be set, and the machine suspended, meanwhile.
 const MAX_SLEEP: Duration = Duration::from_hours(1);
 
 /// Certificates that listeners order by themselves, see [`AcmeSettings`].
@@ -30,7 +30,7 @@ pub struct Acme {
     authorities: Vec<Authority>,
     challenges: Challenges,
     provider: Arc<CryptoProvider>,
-    /// Held by the one listener that does the work for all.
+    /// Held by the one listener that orders for all.
     keeping: Mutex<()>,
 }
 
@@ -43,7 +43,7 @@ struct Authority {
 }
 
 impl Acme {
-    /// Judges what is to be ordered, and reads what is kept; several listeners may name the same.
+    /// Validates the settings, and loads what is cached; several listeners may name the same.
     ///
     /// Nothing is ordered, nor written, before a listener serves.
     ///
@@ -54,7 +54,7 @@ impl Acme {
         let provider = Arc::new(ring::default_provider());
         let mut authorities: Vec<Authority> = Vec::new();
         for settings in settings {
-            let mut settings = settings.judged()?;
+            let mut settings = settings.validated()?;
             let hosts = std::mem::take(&mut settings.hosts);
             let known = authorities
                 .iter()
@@ -92,10 +92,10 @@ impl Acme {
     }
 
     pub(in super::super) fn states(&self) -> Vec<CertificateState> {
-        self.hosts().map(|(_, host)| host.told()).collect()
+        self.hosts().map(|(_, host)| host.state()).collect()
     }
 
-    /// Returns the proof that the authority asks for.
+    /// Returns the certificate that answers a challenge.
     pub(in super::super) fn answer(&self, name: Option<&str>) -> Option<Arc<CertifiedKey>> {
         let found = name.and_then(|name| self.challenges.find(name));
         if found.is_none() {
@@ -106,9 +106,9 @@ impl Acme {
         found
     }
 
-    /// Orders and renews for ever; tells of each certificate that has come.
+    /// Orders and renews for ever; calls `changed` for each new certificate.
     ///
-    /// Of several that do so at a time, one works, and the next when that one ends.
+    /// Of several callers one works at a time, and the next when that one ends.
     pub(in super::super) async fn keep(&self, changed: impl Fn()) -> Infallible {
         let _only = self.keeping.lock().await;
         loop {
@@ -125,7 +125,7 @@ impl Acme {
         }
     }
 
-    /// Gets a new certificate for a host, or notes that it failed; tells which.
+    /// Orders a certificate for a host; returns whether that succeeded.
     async fn renew(&self, authority: &Authority, host: &Host) -> bool {
         let (name, directory) = (&host.name, &authority.settings.directory);
         if host.is_failing() {
@@ -144,11 +144,11 @@ impl Acme {
                 true
             }
             Err(error) => {
-                if error.is_about_the_account() {
-                    // Nothing is lost: accounts cost nothing, and the file stays beside.
+                if error.is_unknown_account() {
+                    // The next order opens a new account; the old file stays beside it.
                     let _ = authority.cache.forget_account();
                 }
-                let Failed { wait, is_news } = host.failed(&error, wait);
+                let FailedOrder { wait, is_news } = host.failed(&error, wait);
                 let wait = Duration::from_secs(wait.as_secs());
                 if is_news {
                     error!(host = %name, "no certificate for {name} from {directory}: {error}; trying again in {wait:?}");
@@ -167,11 +167,11 @@ impl Acme {
         blocking(cache, Cache::prepare)
             .await
             .map_err(OrderError::Cache)?;
-        let http = Http::new(settings.ca_file.as_deref(), &self.provider);
+        let http = AcmeClient::new(settings.ca_file.as_deref(), &self.provider);
         let http = http.map_err(|error| OrderError::Inner(error.into()))?;
         let account = account(settings, cache, http).await?;
         let pem = order(&account, &host.name, &self.challenges, &self.provider).await?;
-        let certificate = host.judge(&pem, &self.provider)?;
+        let certificate = host.validate(&pem, &self.provider)?;
         let name = host.name.clone();
         blocking(cache, move |cache| cache.keep_certificate(&name, &pem))
             .await

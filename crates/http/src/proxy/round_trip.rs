@@ -19,67 +19,66 @@ use tracing::{debug, warn};
 use crate::listen::ClientAddr;
 
 use super::{
-    exchange::{self, Attempt, Begun, Failure, Message},
+    dispatch::{self, Attempt, Failure, Message, StartedDispatch},
+    error_page::{self, ErrorPage},
     headers,
-    http1::{Call, Ended, Head, Rest},
-    inner::{Inner, Switch},
-    page::{self, Page},
+    http1::{Call, CallError, Head, PendingBody},
+    inner::{Inner, PendingUpgrade},
+    passthrough::PassthroughHead,
     proxy_body::ProxyBody,
-    request::{self, Traits},
-    server::Place,
-    servers::Tried,
-    trailers,
-    untouched::Untouched,
-    websocket,
+    request::{self, RequestFacts},
+    server::ServerSlot,
+    servers::ServerSet,
+    trailers, websocket,
 };
 
 /// One request's way, up to the head of its response.
 ///
 /// Nearly always a kept connection of HTTP/1.1 takes a request without a body:
 /// this is a state of the way itself. All else goes on in a box.
-pub(super) struct Passage {
+pub(super) struct RoundTrip {
     inner: Arc<Inner>,
     client: Option<ClientAddr>,
     /// When it began; nothing where it begins only now.
     begun: Option<Instant>,
     /// In a box, as it is seldom.
-    switch: Option<Box<Switch>>,
-    asker: Asker,
+    switch: Option<Box<PendingUpgrade>>,
+    page_context: PageContext,
     stage: Stage,
 }
 
 /// What a page of ours depends on.
-struct Asker {
+struct PageContext {
     accept: Option<HeaderValue>,
     is_http2: bool,
 }
 
 enum Stage {
     Ready,
-    Refused(Page),
-    Sent(Sent),
-    Boxed(Pin<Box<dyn Future<Output = Result<Response<ProxyBody>, Page>> + Send>>),
+    Refused(ErrorPage),
+    SentRequest(SentRequest),
+    Boxed(Pin<Box<dyn Future<Output = Result<Response<ProxyBody>, ErrorPage>> + Send>>),
     /// Nobody polls again what was ready; if so, it waits for ever.
     Over,
 }
 
 /// A request that is on its way over a kept connection.
-struct Sent {
+struct SentRequest {
     call: Call,
-    place: Place,
-    tried: Tried,
+    slot: ServerSlot,
+    tried: ServerSet,
     /// The message is still as it came.
-    is_untouched: bool,
+    is_passthrough: bool,
 }
 
-impl Passage {
+impl RoundTrip {
     pub(super) fn new(
         inner: Arc<Inner>,
         client: Option<ClientAddr>,
         is_http2: bool,
         begun: Option<Instant>,
     ) -> Self {
-        let asker = Asker {
+        let page_context = PageContext {
             accept: None,
             is_http2,
         };
@@ -88,97 +87,97 @@ impl Passage {
             client,
             begun,
             switch: None,
-            asker,
+            page_context,
             stage: Stage::Ready,
         }
     }
 
     /// Rewrites the request for the upstream.
-    fn prepare(&mut self, message: &mut Message) -> Result<(), Page> {
+    fn prepare(&mut self, message: &mut Message) -> Result<(), ErrorPage> {
         let Message { parts, body, added } = message;
         let client = self.client.as_ref();
         let upgrade = parts.extensions.remove::<OnUpgrade>();
         let key = (parts.method == Method::CONNECT && upgrade.is_some())
             .then(|| websocket::from_connect(parts))
             .flatten();
-        let traits = Traits {
+        let facts = RequestFacts {
             is_empty: body.is_empty(),
             has_known_length: body.size_hint().exact().is_some(),
             can_upgrade: upgrade.is_some(),
         };
         let rules = &self.inner.rules;
-        let rewritten = request::rewrite(rules, parts, client, traits)?;
+        let rewritten = request::rewrite(rules, parts, client, facts)?;
         if !body.is_empty() {
             body.trailers = trailers::announced(&parts.headers, &rules.kept);
         }
         parts.extensions.clear();
         *added = Some(rewritten.added);
-        self.asker.accept = rewritten.accept;
+        self.page_context.accept = rewritten.accept;
         self.switch = rewritten
             .protocol
             .zip(upgrade)
-            .map(|(asked, client)| Box::new(Switch { asked, client, key }));
+            .map(|(asked, client)| Box::new(PendingUpgrade { asked, client, key }));
         Ok(())
     }
 
     fn begin(&mut self, message: &mut Message) -> Stage {
-        let untouched = self.untouched(message);
-        if untouched.is_none() {
+        let passthrough = self.passthrough(message);
+        if passthrough.is_none() {
             if let Err(page) = self.prepare(message) {
-                self.asker.accept = message.parts.headers.get(ACCEPT).cloned();
+                self.page_context.accept = message.parts.headers.get(ACCEPT).cloned();
                 return Stage::Refused(page);
             }
             if !message.body.is_empty() {
                 return self.go_on(message, None);
             }
         }
-        self.send(message, untouched)
+        self.send(message, passthrough)
     }
 
     /// Writes the head of a request that has nothing to rewrite.
-    fn untouched(&mut self, message: &Message) -> Option<Untouched> {
+    fn passthrough(&mut self, message: &Message) -> Option<PassthroughHead> {
         let Inner { rules, servers, .. } = &*self.inner;
         let Message { parts, body, .. } = message;
         if !body.is_empty() || !servers.take_heads() {
             return None;
         }
-        let mut untouched = Untouched::new(rules, parts, self.client.as_ref())?;
-        self.asker.accept = untouched.accept.take();
-        Some(untouched)
+        let mut passthrough = PassthroughHead::new(rules, parts, self.client.as_ref())?;
+        self.page_context.accept = passthrough.accept.take();
+        Some(passthrough)
     }
 
     /// Sends a request without a body, if there is a kept connection for it.
-    fn send(&mut self, message: &mut Message, untouched: Option<Untouched>) -> Stage {
-        let manner = self.inner.manner(self.switch.is_some());
+    fn send(&mut self, message: &mut Message, passthrough: Option<PassthroughHead>) -> Stage {
+        let options = self.inner.options(self.switch.is_some());
         let servers = &self.inner.servers;
-        let is_untouched = untouched.is_some();
-        let mut tried = Tried::default();
-        let Some(place) = exchange::choose(servers, &mut tried, &manner, message) else {
-            return self.go_on_prepared(message, None, is_untouched);
+        let is_passthrough = passthrough.is_some();
+        let mut tried = ServerSet::default();
+        let Some(slot) = dispatch::choose(servers, &mut tried, &options, message) else {
+            return self.go_on_prepared(message, None, is_passthrough);
         };
-        let switches = manner.switches && place.server.can_switch();
+        let switches = options.switches && slot.server.can_switch();
         let now = self.begun.unwrap_or_else(Instant::now);
-        let timeout = manner.response_timeout;
-        let Some(mut connection) = place.take_http1(switches, now) else {
-            let begun = Begun {
-                place,
+        let timeout = options.response_timeout;
+        let Some(mut connection) = slot.take_http1(switches, now) else {
+            let begun = StartedDispatch {
+                slot,
                 tried,
                 attempt: None,
             };
-            return self.go_on_prepared(message, Some(begun), is_untouched);
+            return self.go_on_prepared(message, Some(begun), is_passthrough);
         };
-        let call = match untouched {
-            Some(mut untouched) => {
-                connection.swap_output(&mut untouched.head);
+        let call = match passthrough {
+            Some(mut passthrough) => {
+                connection.swap_output(&mut passthrough.head);
                 Call::written(connection, &message.parts.method, timeout, now)
             }
             None => Call::new(connection, message, timeout, now),
         };
-        Stage::Sent(Sent {
+        Stage::SentRequest(SentRequest {
             call,
-            place,
+            slot,
             tried,
-            is_untouched,
+            is_passthrough,
         })
     }
 
@@ -186,27 +185,27 @@ impl Passage {
     fn go_on_prepared(
         &mut self,
         message: &mut Message,
-        begun: Option<Begun>,
-        is_untouched: bool,
+        begun: Option<StartedDispatch>,
+        is_passthrough: bool,
     ) -> Stage {
-        if is_untouched && let Err(page) = self.prepare(message) {
+        if is_passthrough && let Err(page) = self.prepare(message) {
             return Stage::Refused(page);
         }
         self.go_on(message, begun)
     }
 
     /// Does in a box what is left to do.
-    fn go_on(&mut self, message: &mut Message, begun: Option<Begun>) -> Stage {
+    fn go_on(&mut self, message: &mut Message, begun: Option<StartedDispatch>) -> Stage {
         let inner = Arc::clone(&self.inner);
         let mut message = mem::take(message);
         let switch = self.switch.take();
-        let manner = inner.manner(switch.is_some());
+        let options = inner.options(switch.is_some());
         Stage::Boxed(Box::pin(async move {
             let (method, target) = (
                 message.parts.method.clone(),
                 message.parts.uri.path_and_query().cloned(),
             );
-            let answered = exchange::exchange(&inner.servers, &manner, &mut message, begun).await;
+            let answered = dispatch::dispatch(&inner.servers, &options, &mut message, begun).await;
             let answer = answered.map_err(|(failure, server)| {
                 let path = target.as_ref().map_or("", PathAndQuery::path);
                 log(&failure, &server, method.as_str(), path);
@@ -217,10 +216,10 @@ impl Passage {
     }
 
     /// Makes the response of a head that has nothing to remove or to decide about.
-    fn answer(&self, head: Head, rest: Rest, sent: Sent) -> Response<ProxyBody> {
-        let (connection, place) = (sent.call.into_connection(), sent.place);
-        place.server.health.succeeded();
-        let body = ProxyBody::http1(connection, place, rest, self.inner.idle_timeout);
+    fn answer(&self, head: Head, rest: PendingBody, sent: SentRequest) -> Response<ProxyBody> {
+        let (connection, slot) = (sent.call.into_connection(), sent.slot);
+        slot.server.health.succeeded();
+        let body = ProxyBody::http1(connection, slot, rest, self.inner.idle_timeout);
         let mut response = Response::new(body);
         *response.status_mut() = head.status;
         response
@@ -235,12 +234,12 @@ impl Passage {
         loop {
             match &mut self.stage {
                 Stage::Ready => self.stage = self.begin(message),
-                Stage::Refused(page) => return Poll::Ready(self.asker.page(*page)),
-                Stage::Sent(sent) => {
+                Stage::Refused(page) => return Poll::Ready(self.page_context.page(*page)),
+                Stage::SentRequest(sent) => {
                     let mut headers = None;
                     let ended = ready!(sent.call.poll(cx, &mut headers));
                     let stage = mem::replace(&mut self.stage, Stage::Over);
-                    let Stage::Sent(sent) = stage else {
+                    let Stage::SentRequest(sent) = stage else {
                         return Poll::Pending;
                     };
                     match ended {
@@ -256,7 +255,9 @@ impl Passage {
                 }
                 Stage::Boxed(future) => {
                     let answered = ready!(future.as_mut().poll(cx));
-                    return Poll::Ready(answered.unwrap_or_else(|page| self.asker.page(page)));
+                    return Poll::Ready(
+                        answered.unwrap_or_else(|page| self.page_context.page(page)),
+                    );
                 }
                 Stage::Over => return Poll::Pending,
             }
@@ -267,28 +268,29 @@ impl Passage {
     fn attempted(
         &mut self,
         message: &mut Message,
-        sent: Sent,
-        ended: Result<(Head, Rest), Ended>,
+        sent: SentRequest,
+        ended: Result<(Head, PendingBody), CallError>,
         headers: Option<HeaderMap>,
     ) -> Stage {
-        let attempt: Attempt = sent.call.called(ended, headers, None).into();
+        let attempt: Attempt = sent.call.into_outcome(ended, headers, None).into();
         // Else it is answered, or not sent again.
         let may_be_sent = matches!(
             attempt,
             Attempt::Unsent(_) | Attempt::Failed(Failure::NoResponse(_))
         );
-        let begun = Begun {
-            place: sent.place,
+        let begun = StartedDispatch {
+            slot: sent.slot,
             tried: sent.tried,
             attempt: Some(attempt),
         };
-        self.go_on_prepared(message, Some(begun), sent.is_untouched && may_be_sent)
+        self.go_on_prepared(message, Some(begun), sent.is_passthrough && may_be_sent)
     }
 }
 
-impl Asker {
-    fn page(&self, page: Page) -> Response<ProxyBody> {
-        let mut response = page.response(self.accept.as_ref().is_some_and(page::accepts_html));
+impl PageContext {
+    fn page(&self, page: ErrorPage) -> Response<ProxyBody> {
+        let mut response =
+            page.response(self.accept.as_ref().is_some_and(error_page::accepts_html));
         if page.is_last() && !self.is_http2 {
             headers::set(response.headers_mut(), CONNECTION, "close");
         }

@@ -1,4 +1,4 @@
-//! What a connection says of its requests before hyper sees them.
+//! Tap on an HTTP/1 connection: request heads are checked before hyper reads them.
 
 use std::{
     borrow::Cow,
@@ -18,58 +18,58 @@ use super::{
     framing::RequestFraming, idle::Activity, listener::ListenSettings, stream::read_again,
 };
 
-/// What hyper does not hand over of the heads of one HTTP/1 connection.
+/// Facts about the heads of one HTTP/1 connection that hyper does not hand over.
 #[derive(Debug, Default)]
-pub(super) struct Heads {
-    /// Some line was beyond the limit.
+pub(super) struct HeadFlags {
+    /// Some line exceeded the limit.
     is_long: AtomicBool,
-    /// The connection carries no requests any more.
+    /// The connection has become a tunnel, and carries no more requests.
     is_over: AtomicBool,
-    /// Number of the request whose head does not say clearly where its body ends; zero for none.
+    /// Number of the request whose body length is ambiguous; zero for none.
     unclear: AtomicU32,
 }
 
-/// Connection whose requests are followed as they are read.
+/// Stream whose requests are checked as they are read.
 #[derive(Debug)]
-pub(super) struct Overheard<S> {
+pub(super) struct TappedStream<S> {
     stream: S,
-    /// What has been read of the stream before, and is read again.
+    /// Bytes read from the stream before, which are read again.
     unread: BytesMut,
-    /// What has been followed, and is read next.
+    /// Checked bytes that are read next: more than there was room for.
     followed: BytesMut,
-    /// None: nothing is followed.
-    following: Option<Following>,
+    /// None: nothing is checked.
+    tap: Option<HeadTap>,
 }
 
 #[derive(Debug)]
-struct Following {
+struct HeadTap {
     activity: Arc<Activity>,
     framing: RequestFraming,
-    /// Requests that had been taken up before.
+    /// Requests that had been served before.
     earlier: u32,
     max_line_bytes: usize,
 }
 
-impl Heads {
-    /// Returns `true` if a line may be beyond the limit.
+impl HeadFlags {
+    /// Returns `true` if a line may exceed the limit.
     pub(super) fn is_long(&self) -> bool {
         self.is_long.load(Relaxed)
     }
 
-    /// Follows nothing from now on: the connection becomes a tunnel.
+    /// Checks nothing from now on: the connection becomes a tunnel.
     pub(super) fn end(&self) {
         self.is_over.store(true, Relaxed);
     }
 
-    /// Returns `true` if the request of this number has a `Content-Length` beside its chunks, or
-    /// a wrong one (RFC 9112 §6.1): somebody else may read another request than we do.
+    /// Returns `true` if the request of this number has a `Content-Length` beside its chunks
+    /// (RFC 9112 §6.1), or a wrong one (RFC 9112 §6.3): another reader may see another request.
     pub(super) fn is_unclear(&self, number: u32) -> bool {
         self.unclear.load(Relaxed) == number
     }
 }
 
-impl<S> Overheard<S> {
-    /// Wraps a connection of which `unread` has been read; without an `activity` nothing is followed.
+impl<S> TappedStream<S> {
+    /// Wraps a connection of which `unread` has been read; without an `activity` nothing is checked.
     pub(super) fn new(
         stream: S,
         unread: BytesMut,
@@ -80,7 +80,7 @@ impl<S> Overheard<S> {
             stream,
             unread,
             followed: BytesMut::new(),
-            following: activity.map(|activity| Following {
+            tap: activity.map(|activity| HeadTap {
                 earlier: activity.requests(),
                 activity,
                 framing: RequestFraming::default(),
@@ -98,17 +98,21 @@ impl<S> Overheard<S> {
     }
 }
 
-impl Following {
-    /// Returns what may be read on of what was read.
+impl HeadTap {
+    /// Checks bytes that were read; returns those that hyper may see.
     fn follow<'b>(&mut self, bytes: &'b [u8]) -> io::Result<Cow<'b, [u8]>> {
-        let Activity { heads, .. } = &*self.activity;
+        let Activity {
+            head_flags: heads, ..
+        } = &*self.activity;
         if heads.is_over.load(Relaxed) || bytes.is_empty() {
             return Ok(Cow::Borrowed(bytes));
         }
         let number = |heads| self.earlier.wrapping_add(heads);
+        // A request that asked to switch and got another answer than 101 is followed by requests
+        // again (RFC 9110 §7.8).
         let is_answered = !self.activity.is_serving();
         if is_answered && self.activity.requests() == number(self.framing.heads()) {
-            self.framing.has_not_switched();
+            self.framing.reset_switch();
         }
         let followed = self.framing.follow(bytes);
         if self.framing.longest_line() > self.max_line_bytes {
@@ -117,15 +121,16 @@ impl Following {
         if self.framing.is_unclear() {
             heads.unclear.store(number(self.framing.heads()), Relaxed);
         }
+        // Others may read what follows as a request, so the connection ends (RFC 9112 §11.2).
         if followed.is_empty() {
             return Err(wrong());
         }
         Ok(followed)
     }
 
-    /// Returns `true` if nothing more is to be read.
+    /// Returns `true` if nothing more may be read.
     fn is_over(&self) -> bool {
-        self.framing.is_over() && !self.activity.heads.is_over.load(Relaxed)
+        self.framing.is_over() && !self.activity.head_flags.is_over.load(Relaxed)
     }
 }
 
@@ -135,7 +140,7 @@ fn wrong() -> io::Error {
     io::Error::new(ErrorKind::InvalidData, wrong)
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Overheard<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for TappedStream<S> {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -146,7 +151,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Overheard<S> {
             read_again(&mut this.followed, buf);
             return Poll::Ready(Ok(()));
         }
-        if this.following.as_ref().is_some_and(Following::is_over) {
+        if this.tap.as_ref().is_some_and(HeadTap::is_over) {
             return Poll::Ready(Err(wrong()));
         }
         let before = buf.filled().len();
@@ -155,15 +160,17 @@ impl<S: AsyncRead + Unpin> AsyncRead for Overheard<S> {
         } else {
             read_again(&mut this.unread, buf);
         }
-        let Some(following) = &mut this.following else {
+        let Some(tap) = &mut this.tap else {
             return Poll::Ready(Ok(()));
         };
         let read = buf.filled().get(before..).unwrap_or_default();
-        match following.follow(read)? {
+        match tap.follow(read)? {
             Cow::Borrowed(followed) => {
                 let len = followed.len();
                 buf.set_filled(before + len);
             }
+            // Percent-encoding makes a target up to three times as long, so it may not fit into
+            // `buf`.
             Cow::Owned(followed) => {
                 buf.set_filled(before);
                 this.followed.extend_from_slice(&followed);
@@ -174,7 +181,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Overheard<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Overheard<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for TappedStream<S> {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,

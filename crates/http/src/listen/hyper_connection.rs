@@ -1,4 +1,4 @@
-//! Connections as hyper serves them: HTTP/2, and of HTTP/1 what is not plain.
+//! Connections that hyper serves: HTTP/2, and what is not plain of HTTP/1.
 
 use std::{pin::pin, sync::Arc};
 
@@ -11,12 +11,12 @@ use hyper_util::rt::TokioTimer;
 use tokio_util::task::TaskTracker;
 
 use super::{
-    connection::{Limits, drive},
-    heads::Overheard,
+    connection::{Deadlines, drive},
+    connection_permit::ConnectionPermit,
+    head_tap::TappedStream,
     http_service::HttpService,
     io::ConnectionIo,
     listener::ListenSettings,
-    places::Place,
     service::ConnectionService,
     stream::Stream,
 };
@@ -25,42 +25,44 @@ use super::{
 const MIN_HEAD_BYTES: usize = 8 * 1024;
 /// Bytes of a body that are read, and written, at once at most.
 const MAX_READ_BYTES: usize = 64 * 1024;
-/// Headers for which hyper has room without asking for memory.
+/// Headers that hyper parses into an array on the stack; any other number costs an allocation.
 const FREE_HEADERS: usize = 100;
 /// Streams that one HTTP/2 connection may have open.
 const MAX_STREAMS: u32 = 128;
 /// Streams that a client may reset before they are taken up (CVE-2023-44487).
 const MAX_PENDING_RESETS: usize = 32;
-/// Streams that we may have to reset for a client's errors (CVE-2025-8671).
+/// Streams that we may reset because of a client's errors (CVE-2025-8671).
 const MAX_ERROR_RESETS: usize = 64;
 
-/// Leaves the rest of a connection to hyper; `unread` of it has been read.
+/// Serves the rest of a connection by hyper; `unread` are the bytes read from it already.
 pub(super) async fn serve<S: HttpService>(
     service: ConnectionService<S>,
     stream: Stream,
     unread: BytesMut,
-    place: Place,
-    limits: &mut Limits<'_>,
+    permit: ConnectionPermit,
+    deadlines: &mut Deadlines<'_>,
 ) -> Option<hyper::Result<()>> {
     let (shared, activity) = (Arc::clone(&service.shared), Arc::clone(&service.activity));
     let settings = &shared.settings;
     let is_http2 = activity.is_multiplexed();
-    let hearing = (!is_http2).then(|| Arc::clone(&activity));
-    let stream = Overheard::new(stream, unread, hearing, settings);
-    let io = ConnectionIo::new(stream, activity, place);
+    // HTTP/2 frames say where a message ends (RFC 9113 §8.1): there is nothing to check beside.
+    let tapped_by = (!is_http2).then(|| Arc::clone(&activity));
+    let stream = TappedStream::new(stream, unread, tapped_by, settings);
+    let io = ConnectionIo::new(stream, activity, permit);
     if is_http2 {
         let connection = http2_builder(settings, &shared.tasks).serve_connection(io, service);
         let finish = http2::Connection::graceful_shutdown;
-        // In a box, so that the other's future is no larger than it need be.
+        // In a box: its state is much larger than that of HTTP/1, whose connections would pay.
         let mut connection = Box::pin(connection);
-        drive(connection.as_mut(), finish, limits).await
+        drive(connection.as_mut(), finish, deadlines).await
     } else {
         let connection = http1_builder(settings)
-            .keep_alive(!limits.is_finishing)
+            // During a drain the first response already says `close` (RFC 9112 §9.6).
+            .keep_alive(!deadlines.is_finishing)
             .serve_connection(io, service)
             .with_upgrades();
         let finish = http1::UpgradeableConnection::graceful_shutdown;
-        drive(pin!(connection), finish, limits).await
+        drive(pin!(connection), finish, deadlines).await
     }
 }
 
@@ -71,7 +73,7 @@ fn http1_builder(settings: &ListenSettings) -> http1::Builder {
         .writev(false)
         .max_header_size(max_head_bytes)
         .max_buf_size(max_head_bytes.max(MAX_READ_BYTES))
-        .header_read_timeout(None); // `Watch` does it without a timer for each request.
+        .header_read_timeout(None); // `IdleWatch` does it without a timer for each request.
     if settings.max_headers != FREE_HEADERS {
         builder.max_headers(settings.max_headers);
     }
@@ -86,7 +88,7 @@ fn http2_builder(
     let mut builder = http2::Builder::new(TrackedExecutor(tasks.clone()));
     builder
         .timer(TokioTimer::new())
-        .enable_connect_protocol() // WebSockets (RFC 8441).
+        .enable_connect_protocol() // WebSockets (RFC 8441 §3).
         .max_concurrent_streams(MAX_STREAMS)
         .max_header_list_size(u32::try_from(max_head_bytes).unwrap_or(u32::MAX))
         .max_pending_accept_reset_streams(MAX_PENDING_RESETS)

@@ -1,4 +1,4 @@
-//! Certificates by the names that they are for.
+//! Choice of the certificate by the name that the client asks for (SNI, RFC 6066 §3).
 
 use std::{
     collections::HashMap,
@@ -13,19 +13,19 @@ use tracing::warn;
 
 use super::certificate::Certificate;
 
-/// What is served for which name.
+/// Certificates by the names that they are served for.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(super) struct CertificatesByName {
     first: Option<Arc<CertifiedKey>>,
     exact: HashMap<String, Arc<CertifiedKey>>,
     /// Without the `*`: `.example.com`.
     wildcard: HashMap<String, Arc<CertifiedKey>>,
-    /// Names whose certificate has not been issued yet, and whether the log has told.
+    /// Names whose certificate has not been issued yet, and whether the log has said so.
     awaited: HashMap<String, AtomicBool>,
 }
 
-impl Names {
-    /// What is ordered comes first, but the first of the files serves unknown names.
+impl CertificatesByName {
+    /// Ordered certificates go before files, but the first file serves unknown names.
     pub(super) fn new<'a>(
         files: impl Iterator<Item = &'a Certificate>,
         ordered: impl Iterator<Item = (&'a str, Option<Certificate>)>,
@@ -63,6 +63,7 @@ impl Names {
             return self.first.clone();
         };
         let name = name.to_ascii_lowercase();
+        // SNI has no trailing dot (RFC 6066 §3); some clients send it.
         let name = name.trim_end_matches('.');
         // A wildcard stands for one label (RFC 9525 §6.3).
         let suffix = name.find('.').and_then(|dot| name.get(dot..));
@@ -73,8 +74,8 @@ impl Names {
         if by_name.is_some() {
             return by_name.cloned();
         }
-        if let Some(told) = self.awaited.get(name) {
-            if !told.swap(true, Relaxed) {
+        if let Some(has_warned) = self.awaited.get(name) {
+            if !has_warned.swap(true, Relaxed) {
                 warn!("closed a connection to {name}: its certificate has not been issued yet");
             }
             return None;

@@ -11,18 +11,18 @@ use super::{
     body::{Progress, RequestBody, Upload},
     connect::ConnectError,
     error::chain,
+    error_page::ErrorPage,
     health::Health,
-    http1::{Called, Connection, Rest, call},
-    http2::{self, Sent},
-    page::Page,
-    request::Added,
+    http1::{CallOutcome, Connection, PendingBody, call},
+    http2::{self, StreamOutcome},
+    request::AddedHeaders,
     sender::{Http2, Sender},
-    server::{Place, Server},
-    servers::{Servers, Tried},
+    server::{Server, ServerSlot},
+    servers::{ServerSet, Servers},
 };
 
 /// Kept connections that are tried before a new one is made.
-const MAX_KEPT_TRIES: usize = 3;
+const MAX_REUSE_TRIES: usize = 3;
 /// Servers that a request is tried at, while nothing of it has been sent.
 const MAX_SERVERS: u32 = 3;
 
@@ -32,21 +32,21 @@ pub(super) struct Message {
     pub(super) parts: Parts,
     pub(super) body: RequestBody,
     /// Headers of ours that are not in the request yet.
-    pub(super) added: Option<Added>,
+    pub(super) added: Option<AddedHeaders>,
 }
 
 /// Head of a response, and where its body comes from.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct UpstreamResponse {
     pub(super) response: Response<()>,
-    pub(super) source: Source,
-    pub(super) place: Place,
+    pub(super) source: BodySource,
+    pub(super) slot: ServerSlot,
 }
 
 /// Where the body of a response comes from.
 #[derive(Debug)]
-pub(super) enum Source {
-    Http1(Box<Connection>, Rest),
+pub(super) enum BodySource {
+    Http1(Box<Connection>, PendingBody),
     Http2(Box<Http2>, Incoming),
 }
 
@@ -84,9 +84,9 @@ impl Message {
 }
 
 /// What has been done already.
-pub(super) struct Begun {
-    pub(super) place: Place,
-    pub(super) tried: Tried,
+pub(super) struct StartedDispatch {
+    pub(super) slot: ServerSlot,
+    pub(super) tried: ServerSet,
     pub(super) attempt: Option<Attempt>,
 }
 
@@ -109,15 +109,15 @@ pub(super) enum Failure {
 }
 
 impl Failure {
-    pub(super) fn page(&self) -> Page {
+    pub(super) fn page(&self) -> ErrorPage {
         match self {
-            Self::Connect(ConnectError::Timeout(_)) | Self::Timeout(_) => Page::GatewayTimeout,
+            Self::Connect(ConnectError::Timeout(_)) | Self::Timeout(_) => ErrorPage::GatewayTimeout,
             Self::Connect(ConnectError::Failed(_)) | Self::Response(_) | Self::NoResponse(_) => {
-                Page::BadGateway
+                ErrorPage::BadGateway
             }
-            Self::ClientSilent => Page::RequestTimeout,
-            Self::ClientBroke => Page::BadRequest,
-            Self::BodyTooLarge => Page::ContentTooLarge,
+            Self::ClientSilent => ErrorPage::RequestTimeout,
+            Self::ClientBroke => ErrorPage::BadRequest,
+            Self::BodyTooLarge => ErrorPage::ContentTooLarge,
         }
     }
 
@@ -138,7 +138,7 @@ impl Failure {
 
 /// How requests are sent.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Manner {
+pub(super) struct SendOptions {
     pub(super) response_timeout: Duration,
     /// `Host` is the server's own.
     pub(super) sets_host: bool,
@@ -160,33 +160,33 @@ pub(super) struct Manner {
 /// # Errors
 ///
 /// Fails with what went wrong at the last server that was tried.
-pub(super) async fn exchange(
+pub(super) async fn dispatch(
     servers: &Servers,
-    manner: &Manner,
+    options: &SendOptions,
     message: &mut Message,
-    begun: Option<Begun>,
-) -> Result<Answer, (Failure, Arc<str>)> {
+    begun: Option<StartedDispatch>,
+) -> Result<UpstreamResponse, (Failure, Arc<str>)> {
     let (mut tried, mut begun) = match begun {
-        Some(begun) => (begun.tried, Some((begun.place, begun.attempt))),
-        None => (Tried::default(), None),
+        Some(begun) => (begun.tried, Some((begun.slot, begun.attempt))),
+        None => (ServerSet::default(), None),
     };
     let mut last = None;
-    while let Some((place, attempt)) = begun
+    while let Some((slot, attempt)) = begun
         .take()
-        .or_else(|| Some((choose(servers, &mut tried, manner, message)?, None)))
+        .or_else(|| Some((choose(servers, &mut tried, options, message)?, None)))
     {
         let Server {
             upstream, health, ..
-        } = &*place.server;
+        } = &*slot.server;
         let upload = message.body.progress();
-        let attempting = at_server(&place, manner, message, upload.as_deref(), attempt);
+        let attempting = at_server(&slot, options, message, upload.as_deref(), attempt);
         let failure = match attempting.await {
             Attempt::Answered(response, source) => {
                 health.succeeded();
-                return Ok(Answer {
+                return Ok(UpstreamResponse {
                     response,
                     source,
-                    place,
+                    slot,
                 });
             }
             Attempt::Unsent(failure) if tried.count() < MAX_SERVERS => {
@@ -210,26 +210,26 @@ pub(super) async fn exchange(
 /// Takes a place at a server, and names it in the request if need be.
 pub(super) fn choose(
     servers: &Servers,
-    tried: &mut Tried,
-    manner: &Manner,
+    tried: &mut ServerSet,
+    options: &SendOptions,
     message: &mut Message,
-) -> Option<Place> {
-    let place = servers.choose(tried)?;
+) -> Option<ServerSlot> {
+    let slot = servers.choose(tried)?;
     // The first server's name is there already.
-    if manner.sets_host && servers.are_several() {
-        let host = place.server.upstream.host.clone();
+    if options.sets_host && servers.are_several() {
+        let host = slot.server.upstream.host.clone();
         message.parts.headers.insert(HOST, host);
     }
-    Some(place)
+    Some(slot)
 }
 
 /// Sends a request without a body over a connection that was made for it.
 pub(super) async fn ask(
     sender: Sender,
     mut message: Message,
-    manner: &Manner,
+    options: &SendOptions,
 ) -> Result<StatusCode, Failure> {
-    match send(sender, &mut message, None, manner, Instant::now()).await {
+    match send(sender, &mut message, None, options, Instant::now()).await {
         Attempt::Answered(response, _) => Ok(response.status()),
         Attempt::Unsent(failure) | Attempt::Failed(failure) => Err(failure),
     }
@@ -243,39 +243,39 @@ fn note(health: &Health, failure: &Failure) {
 
 /// What became of a request at one server.
 pub(super) enum Attempt {
-    Answered(Response<()>, Source),
+    Answered(Response<()>, BodySource),
     /// Nothing of it was sent: it can go to another server.
     Unsent(Failure),
     Failed(Failure),
 }
 
-impl From<Called> for Attempt {
-    fn from(called: Called) -> Self {
-        match called {
-            Called::Answered(response, connection, rest) => {
-                Self::Answered(response, Source::Http1(connection, rest))
+impl From<CallOutcome> for Attempt {
+    fn from(outcome: CallOutcome) -> Self {
+        match outcome {
+            CallOutcome::Answered(response, connection, rest) => {
+                Self::Answered(response, BodySource::Http1(connection, rest))
             }
-            Called::Unsent(error) => Self::Unsent(Failure::Response(Box::new(error))),
-            Called::Failed(failure) => Self::Failed(failure),
+            CallOutcome::Unsent(error) => Self::Unsent(Failure::Response(Box::new(error))),
+            CallOutcome::Failed(failure) => Self::Failed(failure),
         }
     }
 }
 
 async fn at_server(
-    place: &Place,
-    manner: &Manner,
+    slot: &ServerSlot,
+    options: &SendOptions,
     message: &mut Message,
     upload: Option<&Progress>,
     mut begun: Option<Attempt>,
 ) -> Attempt {
-    let switches = manner.switches && place.server.can_switch();
+    let switches = options.switches && slot.server.can_switch();
     let may_repeat = upload.is_none() && message.parts.method.is_idempotent();
     let now = Instant::now();
-    for _ in 0..MAX_KEPT_TRIES {
+    for _ in 0..MAX_REUSE_TRIES {
         let attempt = match begun.take() {
             Some(attempt) => attempt,
-            None => match place.take(switches, now) {
-                Some(sender) => send(sender, message, upload, manner, now).await,
+            None => match slot.take(switches, now) {
+                Some(sender) => send(sender, message, upload, options, now).await,
                 None => break,
             },
         };
@@ -288,33 +288,33 @@ async fn at_server(
         }
     }
     // In a box, as what is seldom done would make every request's future large.
-    let sender = match Box::pin(place.connect(switches)).await {
+    let sender = match Box::pin(slot.connect(switches)).await {
         Ok(sender) => sender,
         Err(error) => return Attempt::Unsent(Failure::Connect(error)),
     };
-    send(sender, message, upload, manner, Instant::now()).await
+    send(sender, message, upload, options, Instant::now()).await
 }
 
 async fn send(
     sender: Sender,
     message: &mut Message,
     upload: Option<&Progress>,
-    manner: &Manner,
+    options: &SendOptions,
     now: Instant,
 ) -> Attempt {
-    let timeout = manner.response_timeout;
+    let timeout = options.response_timeout;
     match sender {
         Sender::Http1(connection) => call(connection, message, upload, timeout, now).await.into(),
         // In a box, so that the other's future is no larger than it need be.
         Sender::Http2(mut stream) => {
             match Box::pin(http2::send(&mut stream, message, upload, timeout)).await {
-                Sent::Answered(response) => {
+                StreamOutcome::Answered(response) => {
                     let (parts, body) = response.into_parts();
                     let response = Response::from_parts(parts, ());
-                    Attempt::Answered(response, Source::Http2(stream, body))
+                    Attempt::Answered(response, BodySource::Http2(stream, body))
                 }
-                Sent::Returned(error) => Attempt::Unsent(Failure::Response(error.into())),
-                Sent::Failed(failure) => Attempt::Failed(failure),
+                StreamOutcome::Returned(error) => Attempt::Unsent(Failure::Response(error.into())),
+                StreamOutcome::Failed(failure) => Attempt::Failed(failure),
             }
         }
     }

@@ -1,89 +1,90 @@
-//! Header lines, and those that a thread has seen before.
+//! Cache of the header lines that a thread has received before.
 
 use std::{cell::RefCell, ptr, rc::Rc};
 
 use http::HeaderMap;
 
-use super::header::{Header, Known, Meaning};
+use super::header::{CachedLine, Header, HeaderRole};
 
 /// Headers of a plain request.
 pub(super) const MAX_LINES: usize = 64;
-/// Headers for which there is room in any case.
+/// Headers that are reserved for in one step; beyond them the map grows.
 const USUAL_LINES: usize = 12;
-/// Lines that a thread keeps: as many as a byte has values.
+/// Lines that a thread keeps: one byte of the hash is the slot, so no index is out of bounds.
 const SLOTS: usize = 256;
 
 thread_local! {
-    static KNOWN: RefCell<KnownLines> = RefCell::new(KnownLines::new());
+    static CACHE: RefCell<LineCache> = RefCell::new(LineCache::new());
 }
 
-/// What the lines of a head say together.
+/// Header lines of one request, parsed.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct Lines {
-    /// Bytes of them, with the empty line.
+    /// Bytes of the lines, with the empty one at the end.
     pub(super) len: usize,
-    pub(super) notes: Notes,
+    pub(super) notes: RequestNotes,
 }
 
-/// What is noted of a head while it is read.
+/// What the listener has to know of a head, noted while it is parsed.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(in super::super) struct Notes {
+pub(in super::super) struct RequestNotes {
     /// The client wants no more than this answer.
     pub(in super::super) closes: bool,
-    /// Some header may tell of another client.
+    /// Some header may name another client.
     pub(in super::super) forwards: bool,
 }
 
-/// Lines that came before.
+/// Cache of header lines.
 ///
-/// Clients say nearly the same each time, and one says what the other did. A line that
-/// came before, byte for byte, has been checked and means what it meant; most come at
-/// the same place as before.
-pub(super) struct KnownLines {
+/// A client sends nearly the same head each time, and so do clients of one kind. A line
+/// that equals an earlier one byte for byte has been validated and means the same; most
+/// stand at the same position of the head as before. Together with
+/// response heads that are made once it saves a quarter of the instructions of a redirect.
+pub(super) struct LineCache {
     slots: Box<[Slot]>,
-    /// What came last at each place of a head: at least the name.
-    places: Box<[Option<Rc<Known>>]>,
+    /// Line received last at each position of a head, or its name alone.
+    positions: Box<[Option<Rc<CachedLine>>]>,
 }
 
 #[derive(Default)]
 struct Slot {
-    known: Option<Rc<Known>>,
-    /// Hash of the line that came last and was not known: a line is kept when it comes
-    /// for the second time, as most that differ never come again.
+    known: Option<Rc<CachedLine>>,
+    /// Hash of the last line that missed: a line is cached when it comes for the second
+    /// time, as most of those that differ (dates, tokens) never come again.
     missed: u64,
 }
 
-/// Header of a line.
-enum Found<'k> {
-    Known(&'k Known),
-    New(Header),
+/// Result of looking a line up.
+enum CacheLookup<'k> {
+    Hit(&'k CachedLine),
+    Miss(Header),
 }
 
-/// What has been said up to a line.
+/// Facts that the lines of a head have established so far.
 #[derive(Default)]
-struct Said {
+struct HeadFacts {
     hosts: u32,
     closes: Option<bool>,
     forwards: bool,
 }
 
-/// Lends the lines that this thread knows.
-pub(super) fn with_known<T>(parse: impl FnOnce(&mut KnownLines) -> T) -> T {
-    KNOWN.with_borrow_mut(parse)
+/// Lends the cache of this thread.
+pub(super) fn with_cache<T>(parse: impl FnOnce(&mut LineCache) -> T) -> T {
+    CACHE.with_borrow_mut(parse)
 }
 
-impl KnownLines {
+impl LineCache {
     fn new() -> Self {
         Self {
             slots: (0..SLOTS).map(|_| Slot::default()).collect(),
-            places: (0..MAX_LINES).map(|_| None).collect(),
+            positions: (0..MAX_LINES).map(|_| None).collect(),
         }
     }
 
     /// Fills a map with the headers of all lines; `None`: one is odd, or there are too many.
     ///
-    /// What is in the map goes. Headers of another request need not be taken out before:
-    /// what is said again stays.
+    /// Earlier contents are replaced. The headers of another request may still be in the map:
+    /// those that are equal stay where they are.
     pub(super) fn fill(
         &mut self,
         headers: &mut HeaderMap,
@@ -98,16 +99,16 @@ impl KnownLines {
             headers.clear();
         }
         headers.reserve(USUAL_LINES);
-        let (mut said, mut rest) = (Said::default(), input);
+        let (mut facts, mut rest) = (HeadFacts::default(), input);
         for at in 0..=max_lines {
             if let Some(behind) = rest.strip_prefix(b"\r\n") {
-                return said.all(input.len() - behind.len());
+                return facts.all(input.len() - behind.len());
             }
             let (found, behind) = self.read(at, rest)?;
-            said.add(found.header().meaning)?;
+            facts.add(found.header().role)?;
             let Header { name, value, .. } = match found {
-                Found::Known(known) => known.header.clone(),
-                Found::New(header) => header,
+                CacheLookup::Hit(known) => known.header.clone(),
+                CacheLookup::Miss(header) => header,
             };
             headers.try_append(name, value).ok()?;
             rest = behind;
@@ -115,90 +116,98 @@ impl KnownLines {
         None
     }
 
-    /// Does so for lines with the names that are in the map, in their order.
+    /// Does so if the lines have the same names in the same order as the map.
     fn fill_again(
         &mut self,
         headers: &mut HeaderMap,
         input: &[u8],
         max_lines: usize,
     ) -> Option<Lines> {
+        // The map may come from a listener with a higher limit.
         if headers.len() > max_lines {
             return None;
         }
-        let (mut said, mut rest) = (Said::default(), input);
+        let (mut facts, mut rest) = (HeadFacts::default(), input);
         for (at, (name, value)) in headers.iter_mut().enumerate() {
             let (found, behind) = self.read(at, rest)?;
             let header = found.header();
             if header.name != *name {
                 return None;
             }
-            said.add(header.meaning)?;
+            facts.add(header.role)?;
             match found {
-                // What is known is held by us: nothing else has its place in memory.
-                Found::Known(known) if ptr::eq(value.as_bytes(), known.value()) => {}
-                Found::Known(known) => *value = known.header.value.clone(),
-                Found::New(header) => *value = header.value,
+                // The cache holds its values alive, so an equal address is an equal value.
+                CacheLookup::Hit(known) if ptr::eq(value.as_bytes(), known.value()) => {}
+                CacheLookup::Hit(known) => *value = known.header.value.clone(),
+                CacheLookup::Miss(header) => *value = header.value,
             }
             rest = behind;
         }
-        said.all(input.len() - rest.strip_prefix(b"\r\n")?.len())
+        facts.all(input.len() - rest.strip_prefix(b"\r\n")?.len())
     }
 
-    /// Reads the line at a place of the head; `None`: it is odd.
-    fn read<'i>(&mut self, at: usize, rest: &'i [u8]) -> Option<(Found<'_>, &'i [u8])> {
-        let last = self.places.get(at)?.as_ref().filter(|last| last.is_whole());
+    /// Reads the line at a position of the head; `None`: it is odd.
+    fn read<'i>(&mut self, at: usize, rest: &'i [u8]) -> Option<(CacheLookup<'_>, &'i [u8])> {
+        let last = self
+            .positions
+            .get(at)?
+            .as_ref()
+            .filter(|last| last.is_whole());
         if let Some(behind) = last.and_then(|last| rest.strip_prefix(&*last.line)) {
-            let last = self.places.get(at)?.as_ref()?;
-            return Some((Found::Known(last), behind));
+            // A second look-up of the same slot: the borrow checker does not let the first one
+            // out of the condition.
+            let last = self.positions.get(at)?.as_ref()?;
+            return Some((CacheLookup::Hit(last), behind));
         }
         let (line, behind) = rest.split_at_checked(memchr::memchr(b'\n', rest)? + 1)?;
         Some((self.find(at, line)?, behind))
     }
 
     /// Finds the header of a line, which ends with a line feed.
-    fn find(&mut self, at: usize, line: &[u8]) -> Option<Found<'_>> {
-        let place = self.places.get_mut(at)?;
+    fn find(&mut self, at: usize, line: &[u8]) -> Option<CacheLookup<'_>> {
+        let position = self.positions.get_mut(at)?;
         let hash = hash(line);
         let [.., number] = hash.to_le_bytes();
         let slot = self.slots.get_mut(usize::from(number))?;
         if let Some(known) = &slot.known
             && *known.line == *line
         {
-            let known = place.insert(Rc::clone(known));
-            return Some(Found::Known(known));
+            let known = position.insert(Rc::clone(known));
+            return Some(CacheLookup::Hit(known));
         }
-        let header = Header::parse(line, place.as_deref())?;
+        let header = Header::parse(line, position.as_deref())?;
         let may_be_kept = header.may_be_kept(line);
         if slot.missed == hash && may_be_kept {
-            let known = Rc::new(Known::new(line, header));
+            let known = Rc::new(CachedLine::new(line, header));
             slot.known = Some(Rc::clone(&known));
-            return Some(Found::Known(place.insert(known)));
+            return Some(CacheLookup::Hit(position.insert(known)));
         }
         slot.missed = hash;
-        if place.is_none() {
-            *place = Some(Rc::new(Known::name_of(line, &header)));
+        if position.is_none() {
+            *position = Some(Rc::new(CachedLine::name_of(line, &header)));
         }
-        Some(Found::New(header))
+        Some(CacheLookup::Miss(header))
     }
 }
 
-impl Said {
-    fn add(&mut self, meaning: Meaning) -> Option<()> {
-        match meaning {
-            Meaning::Nothing => {}
-            Meaning::Host => self.hosts += 1,
-            Meaning::Forwards => self.forwards = true,
-            // One of them is enough.
+impl HeadFacts {
+    fn add(&mut self, role: HeaderRole) -> Option<()> {
+        match role {
+            HeaderRole::Nothing => {}
+            HeaderRole::Host => self.hosts += 1,
+            HeaderRole::Forwarding => self.forwards = true,
+            // Two `Connection` lines may contradict each other: hyper decides.
             _ if self.closes.is_some() => return None,
-            meaning => self.closes = Some(meaning == Meaning::Closes),
+            role => self.closes = Some(role == HeaderRole::Close),
         }
         Some(())
     }
 
     fn all(self, len: usize) -> Option<Lines> {
+        // A request of HTTP/1.1 has exactly one `Host` (RFC 9112 §3.2).
         (self.hosts == 1).then(|| Lines {
             len,
-            notes: Notes {
+            notes: RequestNotes {
                 closes: self.closes.unwrap_or(false),
                 forwards: self.forwards,
             },
@@ -206,16 +215,19 @@ impl Said {
     }
 }
 
-impl Found<'_> {
+impl CacheLookup<'_> {
     fn header(&self) -> &Header {
         match self {
-            Self::Known(known) => &known.header,
-            Self::New(header) => header,
+            Self::Hit(known) => &known.header,
+            Self::Miss(header) => header,
         }
     }
 }
 
-/// Hash of all bytes; what others choose to collide is only slower.
+/// Hash of all bytes of a line.
+///
+/// The factor is 2^64 divided by the golden ratio (Fibonacci hashing). There is no secret key:
+/// lines are compared in full, so that a client that makes them collide only loses the cache.
 fn hash(line: &[u8]) -> u64 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut hash = line.len() as u64;
@@ -235,19 +247,19 @@ mod tests {
     use super::*;
 
     /// What a line says at one place and at another, when it comes several times.
-    fn said(known: &mut KnownLines, line: &str) -> Option<(Meaning, String)> {
+    fn facts(known: &mut LineCache, line: &str) -> Option<(HeaderRole, String)> {
         let found = [0, 0, 1, 1, 0].map(|at| {
             let (found, behind) = known.read(at, line.as_bytes())?;
             assert!(behind.is_empty());
-            let Header { value, meaning, .. } = found.header();
-            Some((*meaning, value.to_str().unwrap().to_owned()))
+            let Header { value, role, .. } = found.header();
+            Some((*role, value.to_str().unwrap().to_owned()))
         });
         assert!(found.iter().all(|one| *one == found[0]), "{line}");
         let [found, ..] = found;
         found
     }
 
-    fn kept(known: &KnownLines) -> usize {
+    fn kept(known: &LineCache) -> usize {
         known
             .slots
             .iter()
@@ -257,51 +269,54 @@ mod tests {
 
     #[test]
     fn a_line_means_the_same_each_time() {
-        let mut known = KnownLines::new();
+        let mut known = LineCache::new();
         for (line, expected) in [
-            ("Host: a\r\n", Some((Meaning::Host, "a"))),
-            ("Host:a.example\r\n", Some((Meaning::Host, "a.example"))),
-            ("CONNECTION: Close\r\n", Some((Meaning::Closes, "Close"))),
+            ("Host: a\r\n", Some((HeaderRole::Host, "a"))),
+            ("Host:a.example\r\n", Some((HeaderRole::Host, "a.example"))),
+            ("CONNECTION: Close\r\n", Some((HeaderRole::Close, "Close"))),
             (
                 "Connection: keep-alive\r\n",
-                Some((Meaning::Keeps, "keep-alive")),
+                Some((HeaderRole::KeepAlive, "keep-alive")),
             ),
-            ("Forwarded: for=a\r\n", Some((Meaning::Forwards, "for=a"))),
+            (
+                "Forwarded: for=a\r\n",
+                Some((HeaderRole::Forwarding, "for=a")),
+            ),
             (
                 "x-forwarded-for: 192.0.2.1\r\n",
-                Some((Meaning::Forwards, "192.0.2.1")),
+                Some((HeaderRole::Forwarding, "192.0.2.1")),
             ),
             ("x_forwarded.for: 192.0.2.1\r\n", None),
             ("User_Agent: a\r\n", None),
             ("Connection: keep-alive, TE\r\n", None),
-            ("X-Long-Name: \r\n", Some((Meaning::Nothing, ""))),
+            ("X-Long-Name: \r\n", Some((HeaderRole::Nothing, ""))),
             ("X-Long-Name:  two\r\n", None),
             ("X-Long-Name: two \r\n", None),
             ("X-Long-Name: two\n", None),
             (" X-Long-Name: two\r\n", None),
             ("Content-Length: 0\r\n", None),
         ] {
-            let expected = expected.map(|(meaning, value)| (meaning, value.to_owned()));
-            assert_eq!(said(&mut known, line), expected, "{line}");
+            let expected = expected.map(|(role, value)| (role, value.to_owned()));
+            assert_eq!(facts(&mut known, line), expected, "{line}");
         }
         assert!(kept(&known) >= 4);
     }
 
     #[test]
     fn what_is_secret_or_long_or_came_once_is_not_kept() {
-        let mut known = KnownLines::new();
-        said(&mut known, "Cookie: session=1234\r\n").unwrap();
-        said(&mut known, "Authorization: Basic 1234\r\n").unwrap();
-        said(&mut known, &format!("Accept: {}\r\n", "a".repeat(300))).unwrap();
+        let mut known = LineCache::new();
+        facts(&mut known, "Cookie: session=1234\r\n").unwrap();
+        facts(&mut known, "Authorization: Basic 1234\r\n").unwrap();
+        facts(&mut known, &format!("Accept: {}\r\n", "a".repeat(300))).unwrap();
         for number in 0..1000 {
             let line = format!("If-None-Match: \"{number}\"\r\n");
             known.read(number % 10, line.as_bytes()).unwrap();
         }
         assert_eq!(kept(&known), 0);
-        let places: Vec<_> = known.places.iter().flatten().collect();
-        assert_eq!(places.len(), 10);
-        for place in places {
-            assert!(!place.is_whole() && place.line.ends_with(b": "));
+        let positions: Vec<_> = known.positions.iter().flatten().collect();
+        assert_eq!(positions.len(), 10);
+        for position in positions {
+            assert!(!position.is_whole() && position.line.ends_with(b": "));
         }
     }
 
@@ -321,10 +336,10 @@ mod tests {
         fn a_head_says_the_same_whatever_came_before(
             heads in prop::collection::vec((head(), 0..4), 1..20),
         ) {
-            let (mut known, mut used) = (KnownLines::new(), HeaderMap::new());
+            let (mut known, mut used) = (LineCache::new(), HeaderMap::new());
             for (head, change) in heads.iter().chain(&heads) {
                 let mut fresh = HeaderMap::new();
-                let expected = KnownLines::new().fill(&mut fresh, head.as_bytes(), 4);
+                let expected = LineCache::new().fill(&mut fresh, head.as_bytes(), 4);
                 let found = known.fill(&mut used, head.as_bytes(), 4);
                 prop_assert_eq!(&found, &expected);
                 if found.is_some() {
