@@ -150,18 +150,21 @@ pub(super) fn rewrite(
         via: rules.via.entry(parts.version).clone(),
         forwarded_headers,
     };
-    if !rules.upstream.keeps(&parts.uri) {
-        parts.uri = rules
-            .upstream
-            .target(&parts.uri)
-            .ok_or(ErrorPage::BadRequest)?;
-    }
-    parts.version = Version::HTTP_11;
+    retarget(&rules.upstream, parts)?;
     Ok(RewrittenRequest {
         protocol,
         accept,
         added,
     })
+}
+
+/// Writes the target and the version as the upstream is asked.
+fn retarget(upstream: &Upstream, parts: &mut Parts) -> Result<(), ErrorPage> {
+    if !upstream.keeps(&parts.uri) {
+        parts.uri = upstream.target(&parts.uri).ok_or(ErrorPage::BadRequest)?;
+    }
+    parts.version = Version::HTTP_11;
+    Ok(())
 }
 
 /// Only `CONNECT` names a bare authority, and only `OPTIONS` asks for `*` (RFC 9112 §3.2).
@@ -403,88 +406,39 @@ mod tests {
 
     #[test]
     fn the_host_is_the_authority_or_the_header() {
+        const REFUSED: Result<&str, ErrorPage> = Err(ErrorPage::BadRequest);
         for (version, target, hosts, expected) in [
             (Version::HTTP_11, "/", &["a.example"][..], Ok("a.example")),
             (Version::HTTP_11, "/", &["a.example:81"], Ok("a.example:81")),
             (Version::HTTP_11, "/", &["[::1]:81"], Ok("[::1]:81")),
-            (Version::HTTP_11, "/", &[], Err(ErrorPage::BadRequest)),
-            (
-                Version::HTTP_11,
-                "/",
-                &["a", "a"],
-                Err(ErrorPage::BadRequest),
-            ),
-            (Version::HTTP_11, "/", &["a b"], Err(ErrorPage::BadRequest)),
-            (Version::HTTP_11, "/", &["a/b"], Err(ErrorPage::BadRequest)),
-            (Version::HTTP_11, "/", &["a@b"], Err(ErrorPage::BadRequest)),
-            (Version::HTTP_11, "/", &["a\"b"], Err(ErrorPage::BadRequest)),
-            (Version::HTTP_11, "/", &["a,b"], Err(ErrorPage::BadRequest)),
-            (Version::HTTP_11, "/", &["a%41"], Err(ErrorPage::BadRequest)),
-            (Version::HTTP_11, "/", &["a:b"], Err(ErrorPage::BadRequest)),
-            (
-                Version::HTTP_11,
-                "/",
-                &["a:+80"],
-                Err(ErrorPage::BadRequest),
-            ),
-            (
-                Version::HTTP_11,
-                "/",
-                &["a:65536"],
-                Err(ErrorPage::BadRequest),
-            ),
-            (
-                Version::HTTP_11,
-                "/",
-                &["a:80:81"],
-                Err(ErrorPage::BadRequest),
-            ),
-            (Version::HTTP_11, "/", &[":80"], Err(ErrorPage::BadRequest)),
-            (Version::HTTP_11, "/", &["[::1"], Err(ErrorPage::BadRequest)),
-            (
-                Version::HTTP_11,
-                "/",
-                &["[::1]b"],
-                Err(ErrorPage::BadRequest),
-            ),
-            (
-                Version::HTTP_11,
-                "/",
-                &["[x]:1"],
-                Err(ErrorPage::BadRequest),
-            ),
+            (Version::HTTP_11, "/", &[], REFUSED),
+            (Version::HTTP_11, "/", &["a", "a"], REFUSED),
+            (Version::HTTP_11, "/", &["a b"], REFUSED),
+            (Version::HTTP_11, "/", &["a/b"], REFUSED),
+            (Version::HTTP_11, "/", &["a@b"], REFUSED),
+            (Version::HTTP_11, "/", &["a\"b"], REFUSED),
+            (Version::HTTP_11, "/", &["a,b"], REFUSED),
+            (Version::HTTP_11, "/", &["a%41"], REFUSED),
+            (Version::HTTP_11, "/", &["a:b"], REFUSED),
+            (Version::HTTP_11, "/", &["a:+80"], REFUSED),
+            (Version::HTTP_11, "/", &["a:65536"], REFUSED),
+            (Version::HTTP_11, "/", &["a:80:81"], REFUSED),
+            (Version::HTTP_11, "/", &[":80"], REFUSED),
+            (Version::HTTP_11, "/", &["[::1"], REFUSED),
+            (Version::HTTP_11, "/", &["[::1]b"], REFUSED),
+            (Version::HTTP_11, "/", &["[x]:1"], REFUSED),
             (Version::HTTP_11, "/", &["a:"], Ok("a:")),
             (Version::HTTP_11, "/", &["a_b.c-d"], Ok("a_b.c-d")),
             (Version::HTTP_11, "http://b/", &["a"], Ok("b")),
-            (
-                Version::HTTP_11,
-                "http://b/",
-                &[],
-                Err(ErrorPage::BadRequest),
-            ),
-            (
-                Version::HTTP_11,
-                "ftp://a/",
-                &["a"],
-                Err(ErrorPage::BadRequest),
-            ),
+            (Version::HTTP_11, "http://b/", &[], REFUSED),
+            (Version::HTTP_11, "ftp://a/", &["a"], REFUSED),
             (Version::HTTP_10, "http://b/", &[], Ok("b")),
-            (
-                Version::HTTP_11,
-                "http://u@b/",
-                &["a"],
-                Err(ErrorPage::BadRequest),
-            ),
+            (Version::HTTP_11, "http://u@b/", &["a"], REFUSED),
             (Version::HTTP_10, "/", &[], Ok("origin.example")),
             (Version::HTTP_10, "/", &["a"], Ok("a")),
             (Version::HTTP_2, "http://b/", &[], Ok("b")),
             (Version::HTTP_2, "http://b/", &["B"], Ok("b")),
-            (
-                Version::HTTP_2,
-                "http://b/",
-                &["a"],
-                Err(ErrorPage::BadRequest),
-            ),
+            (Version::HTTP_2, "http://b/", &["a"], REFUSED),
             (Version::HTTP_2, "/", &["a"], Ok("a")),
         ] {
             let lines: Vec<_> = hosts.iter().map(|host| ("host", *host)).collect();
