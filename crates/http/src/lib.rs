@@ -1,7 +1,7 @@
 //! The HTTP server and the reverse proxy of `robot-detection`.
 //!
-//! [`listen`] takes requests in, [`proxy`] passes them on to the servers behind. What stands
-//! between is a service that this crate knows nothing of: it has never heard of robots.
+//! [`listen`] receives requests, [`proxy`] forwards them to upstream servers. Between them
+//! stands a service that is passed in: this crate knows no robots.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -37,7 +37,7 @@ enum RequestKind {
 }
 
 impl RequestBody {
-    /// Takes a body; that of a server's request is not boxed.
+    /// Wraps a body; that of hyper's server is not boxed.
     pub(super) fn new<B>(body: B) -> Self
     where
         B: Body<Data = Bytes> + Send + 'static,
@@ -47,6 +47,8 @@ impl RequestBody {
         let kind = if body.as_ref().is_none_or(Body::is_end_stream) {
             RequestKind::Empty
         } else if let Some(incoming) =
+            // Not by a type parameter: the service is generic, and nearly all its bodies are
+            // `Incoming`.
             (&mut body as &mut dyn Any).downcast_mut::<Option<Incoming>>()
         {
             incoming
@@ -65,7 +67,7 @@ impl RequestBody {
         }
     }
 
-    /// Reads a server's request under its listener's guard.
+    /// Puts the body under its listener's guard.
     pub(super) fn guarded(mut self, guard: Option<BodyGuard>) -> Self {
         self.kind = match (self.kind, guard) {
             (RequestKind::Incoming(body), Some(guard)) => RequestKind::Guarded(guard.watch(body)),
@@ -78,7 +80,7 @@ impl RequestBody {
         matches!(self.kind, RequestKind::Empty)
     }
 
-    /// How far the body is; nothing for an empty one.
+    /// Returns the progress of the body; `None` for an empty one.
     pub(super) fn progress(&self) -> Option<Arc<Progress>> {
         self.progress.clone()
     }
@@ -103,6 +105,7 @@ impl Body for RequestBody {
             && let Some(trailers) = frame.trailers_mut()
         {
             trailers::keep(trailers, &this.trailers);
+            // With no trailers left, this is the end.
             if trailers.is_empty() {
                 polled = Poll::Ready(None);
             }
@@ -143,7 +146,7 @@ fn is_too_large(error: &BoxError) -> bool {
     matches!(error.downcast_ref(), Some(BodyError::TooLarge(_)))
 }
 
-/// How far a request's body is, for the time limits.
+/// Progress of a request's body, for the time limits.
 #[derive(Debug)]
 pub(super) struct Progress(Mutex<(Upload, Instant)>);
 
@@ -155,7 +158,7 @@ pub(super) enum Upload {
     Done,
     /// The client went away, or broke its framing.
     Broken,
-    /// It grew beyond the listener's limit.
+    /// It exceeded the listener's limit.
     TooLarge,
 }
 
@@ -175,6 +178,7 @@ impl Progress {
 
     pub(super) fn moved(&self, upload: Upload) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // A piece handed on is progress; being polled again while the client is silent is none.
         if state.0 != upload || upload == Upload::AwaitsUpstream {
             *state = (upload, Instant::now());
         }

@@ -1,4 +1,4 @@
-//! Checks of servers, whether there are requests or not.
+//! Health checks of servers, independent of requests.
 
 use std::{
     sync::{Arc, Weak},
@@ -21,10 +21,10 @@ use super::{
     settings::HealthCheck,
 };
 
-/// Time for the answer to a check, if the response's is not shorter.
+/// Longest time for the response to a check.
 const MAX_ANSWER_TIME: Duration = Duration::from_secs(10);
 
-/// Checks a server again and again, until `stop`, or the proxy is gone.
+/// Checks a server periodically, until `stop`, or until the proxy is dropped.
 pub(super) async fn run(
     server: Weak<Server>,
     check: HealthCheck,
@@ -32,6 +32,7 @@ pub(super) async fn run(
     stop: CancellationToken,
 ) {
     let mut ticks = time::interval(check.interval.max(Duration::from_millis(1)));
+    // A check that takes longer than the interval is not followed by a burst.
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
@@ -90,6 +91,8 @@ fn request(server: &Server, path: &str) -> http::Result<Request<RequestBody>> {
             USER_AGENT,
             HeaderValue::from_static("robot-detection (health check)"),
         )
+        // The connection is new each time: a kept one would not show whether the server accepts
+        // any.
         .header(CONNECTION, HeaderValue::from_static("close"))
         .body(RequestBody::new(Empty::new()))
 }

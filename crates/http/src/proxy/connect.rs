@@ -23,13 +23,15 @@ use super::{
     upstream::{Address, Protocol, Upstream},
 };
 
-/// Silence after which a server with open streams is asked whether it is there.
+/// Silence after which a server with open streams is sent a PING (RFC 9113 §6.7).
 const PING_AFTER: Duration = Duration::from_secs(20);
 
-/// Streams of a connection before the server has said how many it allows.
+/// Streams of a connection before the server's SETTINGS (RFC 9113 §6.5.2).
+///
+/// One, as a server that allows few would refuse the others.
 const FIRST_STREAMS: usize = 1;
 
-/// ENFILE and EMFILE, the same on every Unix.
+/// ENFILE and EMFILE, the same on every Unix; `io::ErrorKind` has no stable kind for them.
 const OUT_OF_FILES: [i32; 2] = [23, 24];
 
 type BoxError = Box<dyn Error + Send + Sync>;
@@ -43,7 +45,7 @@ pub(super) struct Connector {
     tasks: TaskTracker,
 }
 
-/// A connection; of an HTTP/2 one the task runs.
+/// New connection; that of HTTP/2 has its task already.
 #[derive(Debug)]
 pub(super) enum NewConnection {
     Http1(Box<Connection>),
@@ -94,7 +96,7 @@ impl Connector {
         }
     }
 
-    /// Time for a connection.
+    /// Returns the time limit of connecting.
     pub(super) fn timeout(&self) -> Duration {
         self.timeout
     }
@@ -103,9 +105,9 @@ impl Connector {
         self.tls.as_ref().is_some_and(|tls| tls.offers_http2)
     }
 
-    /// Connects, and starts the task that an HTTP/2 connection needs.
+    /// Connects, and starts the task of an HTTP/2 connection.
     ///
-    /// With `switches` HTTP/1.1 is spoken, which can switch protocols.
+    /// With `switches` only HTTP/1.1 is offered: HTTP/2 cannot switch protocols (RFC 9113 §8.6).
     pub(super) async fn connect(
         &self,
         upstream: &Upstream,
@@ -119,7 +121,7 @@ impl Connector {
                 self.http2(*stream, true).await
             }
             stream => {
-                // In one piece: it goes from hand to hand with every request.
+                // In a box: it is moved several times with every request.
                 let connection = Connection::new(stream, Instant::now());
                 return Ok(NewConnection::Http1(Box::new(connection)));
             }
@@ -129,7 +131,7 @@ impl Connector {
             .map_err(|error| ConnectError::Failed(error.into()))
     }
 
-    /// Connects, with the handshake of TLS.
+    /// Connects, and makes the handshake of TLS if there is one.
     pub(super) async fn stream(
         &self,
         upstream: &Upstream,
@@ -203,7 +205,7 @@ async fn unix(_: &Path) -> io::Result<Stream> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Executor whose tasks are waited for at the end.
+/// Executor whose tasks are waited for at shutdown.
 #[derive(Clone, Debug)]
 struct TrackedExecutor(TaskTracker);
 

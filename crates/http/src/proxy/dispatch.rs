@@ -1,4 +1,4 @@
-//! One request and its response over a connection to one of the servers.
+//! Dispatch of a request to one of the servers: choice, attempts, failures.
 
 use std::{error::Error, mem, sync::Arc, time::Duration};
 
@@ -21,9 +21,11 @@ use super::{
     servers::{ServerSet, Servers},
 };
 
-/// Kept connections that are tried before a new one is made.
+/// Kept connections that are tried before a new one is made: a server that restarts has closed
+/// all of them.
 const MAX_REUSE_TRIES: usize = 3;
-/// Servers that a request is tried at, while nothing of it has been sent.
+/// Servers that a request is tried at, as long as nothing of it has been sent; more would keep
+/// the client waiting for several connect timeouts.
 const MAX_SERVERS: u32 = 3;
 
 /// Request that is ready to be sent.
@@ -31,7 +33,7 @@ const MAX_SERVERS: u32 = 3;
 pub(super) struct Message {
     pub(super) parts: Parts,
     pub(super) body: RequestBody,
-    /// Headers of ours that are not in the request yet.
+    /// Our own headers that are not in the request yet.
     pub(super) added: Option<AddedHeaders>,
 }
 
@@ -51,7 +53,7 @@ pub(super) enum BodySource {
 }
 
 impl Default for Message {
-    /// Nothing, in place of what has been taken.
+    /// An empty message, in place of one that was taken.
     fn default() -> Self {
         let (parts, body) = Request::<RequestBody>::default().into_parts();
         Self {
@@ -73,7 +75,7 @@ impl Message {
         mem::swap(&mut parts.extensions, request.extensions_mut());
     }
 
-    /// Lets go of what it holds.
+    /// Drops its contents, and keeps the memory of the header map.
     pub(super) fn clear(&mut self) {
         self.parts.uri = Uri::default();
         self.parts.headers.clear();
@@ -83,7 +85,7 @@ impl Message {
     }
 }
 
-/// What has been done already.
+/// Dispatch that has started: a slot is taken, and a first attempt may have failed.
 pub(super) struct StartedDispatch {
     pub(super) slot: ServerSlot,
     pub(super) tried: ServerSet,
@@ -94,7 +96,7 @@ pub(super) struct StartedDispatch {
 #[derive(Debug)]
 pub(super) enum Failure {
     Connect(ConnectError),
-    /// The connection broke, or what came back is not HTTP.
+    /// The connection broke, or the response is not HTTP.
     Response(Box<dyn Error + Send + Sync>),
     /// The connection ended without a byte of a response.
     NoResponse(Box<dyn Error + Send + Sync>),
@@ -121,7 +123,7 @@ impl Failure {
         }
     }
 
-    /// Says what the server did wrong; nothing where it was the client.
+    /// Returns what the server did wrong; `None` if the client is at fault.
     pub(super) fn reason(&self) -> Option<String> {
         match self {
             Self::Connect(ConnectError::Timeout(after)) => {
@@ -146,20 +148,19 @@ pub(super) struct SendOptions {
     pub(super) switches: bool,
 }
 
-/// Sends the request, and returns the response's head with the loan of its connection.
+/// Sends the request, and returns the response's head together with its connection.
 ///
-/// `begun` is the place that has been taken, and what became of a first attempt there.
+/// `begun` is a slot that has been taken, with the result of a first attempt. The body is
+/// taken out of the message, and over HTTP/2 all of it.
 ///
-/// What is taken of the message is its body, and by HTTP/2 all of it.
-///
-/// A server that does not accept a connection is no obstacle: the request goes
-/// to another one. Over a kept connection the server may close it at the same
-/// moment. A request that may be repeated (RFC 9110 §9.2.2) is then sent once
-/// more, over a new one, unless a byte of a response has come.
+/// A request goes to another server if one does not accept a connection. A server may close
+/// a kept connection while the request is on its way. An idempotent request without a body
+/// (RFC 9110 §9.2.2, RFC 9112 §9.3.1) is then repeated over a new connection, unless a byte
+/// of a response has come.
 ///
 /// # Errors
 ///
-/// Fails with what went wrong at the last server that was tried.
+/// Fails with the failure of the last server that was tried.
 pub(super) async fn dispatch(
     servers: &Servers,
     options: &SendOptions,
@@ -200,14 +201,14 @@ pub(super) async fn dispatch(
         note(health, &failure);
         return Err((failure, Arc::clone(&upstream.name)));
     }
-    // There is at least one server, so something went wrong at one.
+    // There is at least one server, so one has failed.
     Err(last.unwrap_or_else(|| {
         let none = ConnectError::Failed("there is no server".into());
         (Failure::Connect(none), Arc::from(""))
     }))
 }
 
-/// Takes a place at a server, and names it in the request if need be.
+/// Takes a slot of a server, whose name goes into `Host` if the client's is not kept.
 pub(super) fn choose(
     servers: &Servers,
     tried: &mut ServerSet,
@@ -215,7 +216,7 @@ pub(super) fn choose(
     message: &mut Message,
 ) -> Option<ServerSlot> {
     let slot = servers.choose(tried)?;
-    // The first server's name is there already.
+    // Of a single server the name is there already.
     if options.sets_host && servers.are_several() {
         let host = slot.server.upstream.host.clone();
         message.parts.headers.insert(HOST, host);
@@ -241,7 +242,7 @@ fn note(health: &Health, failure: &Failure) {
     }
 }
 
-/// What became of a request at one server.
+/// Result of trying a request at one server.
 pub(super) enum Attempt {
     Answered(Response<()>, BodySource),
     /// Nothing of it was sent: it can go to another server.
@@ -269,6 +270,7 @@ async fn at_server(
     mut begun: Option<Attempt>,
 ) -> Attempt {
     let switches = options.switches && slot.server.can_switch();
+    // A body that is partly sent is gone: it is not kept for a second time.
     let may_repeat = upload.is_none() && message.parts.method.is_idempotent();
     let now = Instant::now();
     for _ in 0..MAX_REUSE_TRIES {
@@ -280,14 +282,15 @@ async fn at_server(
             },
         };
         match attempt {
-            // The upstream had closed the connection: nothing of the request was sent.
+            // The server had closed the connection before anything was sent: the next one.
             Attempt::Unsent(_) => {}
-            // The upstream closed the connection while the request was on its way.
+            // The server closed it while the request was on its way (RFC 9112 §9.3.1): once more,
+            // over a connection that is certainly new.
             Attempt::Failed(Failure::NoResponse(_)) if may_repeat => break,
             attempt => return attempt,
         }
     }
-    // In a box, as what is seldom done would make every request's future large.
+    // In a box: the rare case would make the future of every request large.
     let sender = match Box::pin(slot.connect(switches)).await {
         Ok(sender) => sender,
         Err(error) => return Attempt::Unsent(Failure::Connect(error)),
@@ -305,7 +308,7 @@ async fn send(
     let timeout = options.response_timeout;
     match sender {
         Sender::Http1(connection) => call(connection, message, upload, timeout, now).await.into(),
-        // In a box, so that the other's future is no larger than it need be.
+        // In a box: its future is much larger than that of HTTP/1.
         Sender::Http2(mut stream) => {
             match Box::pin(http2::send(&mut stream, message, upload, timeout)).await {
                 StreamOutcome::Answered(response) => {
@@ -320,9 +323,9 @@ async fn send(
     }
 }
 
-/// Waits until the exchange has stood still for the timeout.
+/// Waits until the upload has made no progress for the timeout.
 ///
-/// A large upload may take longer than that, as long as it moves.
+/// The whole of a large upload may take longer than that.
 pub(super) async fn stall(progress: &Progress, timeout: Duration) -> Failure {
     loop {
         let (upload, since) = progress.state();

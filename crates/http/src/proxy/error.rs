@@ -36,7 +36,7 @@ pub enum ProxyError {
         "no trusted certificates for https: {0}; install ca-certificates, or name a file of your own"
     )]
     NoCertificates(#[source] io::Error),
-    /// The path of the health check cannot be asked for.
+    /// The path of the health check is invalid.
     #[error("{0:?} is no path such as /health")]
     HealthPath(String),
     /// The check of the upstream does not succeed.

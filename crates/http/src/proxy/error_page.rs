@@ -5,7 +5,7 @@ use http::{
 
 use super::proxy_body::ProxyBody;
 
-/// Answer of the proxy's own to a request that it cannot forward.
+/// Page that the proxy answers with if it cannot forward a request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum ErrorPage {
     /// The request breaks a rule of HTTP.
@@ -14,22 +14,23 @@ pub(super) enum ErrorPage {
     RequestTimeout,
     /// The request's body is larger than the listener's limit.
     ContentTooLarge,
-    /// The method is for another kind of proxy, or the body is coded.
+    /// The method is for another kind of proxy, or the transfer coding is unknown.
     NotImplemented,
     /// The upstream cannot be reached, or does not answer in HTTP.
     BadGateway,
     /// The upstream takes too long.
     GatewayTimeout,
-    /// The request has been here before.
+    /// The request has passed this proxy before.
     LoopDetected,
 }
 
-/// Seconds after which trying again is worth while.
+/// Seconds for `Retry-After` (RFC 9110 §10.2.3).
 const RETRY_AFTER_SECONDS: &str = "10";
 
 impl ErrorPage {
     pub(super) fn status(self) -> StatusCode {
         match self {
+            // RFC 9110 §15.5.1, §15.5.9, §15.5.14, §15.6.2, §15.6.3, §15.6.5; RFC 5842 §7.2.
             Self::BadRequest => StatusCode::BAD_REQUEST,
             Self::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
             Self::ContentTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
@@ -75,7 +76,7 @@ impl ErrorPage {
         format!("{} {reason}", status.as_str())
     }
 
-    /// What the visitor may know; the cause is for the log.
+    /// Returns what the visitor may know; the cause is for the log.
     fn sentence(self) -> &'static str {
         match self {
             Self::BadRequest => "The request cannot be understood.",

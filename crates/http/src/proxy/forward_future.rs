@@ -11,7 +11,7 @@ use crate::listen::header_map_pool;
 
 use super::{dispatch::Message, proxy_body::ProxyBody, round_trip::RoundTrip};
 
-/// Boxes that a thread keeps: about as many as requests wait for their responses at a time.
+/// Boxes that a thread keeps: about as many as requests wait for their responses at one time.
 const MAX_KEPT: usize = 64;
 
 thread_local! {
@@ -21,27 +21,29 @@ thread_local! {
 
 /// Future of a forwarded request's response, in a box.
 ///
-/// Futures around it are moved, and stay small so. A thread uses a box again, as
-/// to ask for its memory anew costs more than to fill it.
+/// Futures around it are moved, and so stay small. A thread reuses the boxes, as an
+/// allocation costs more than to fill one.
 pub struct ForwardFuture {
-    /// Nothing once the box has been given back.
+    /// None once the box has been given back.
     allocation: Option<Box<Allocation>>,
-    /// The headers go back to the listener, whose they are; others' may hold more than themselves.
+    /// The header map belongs to the listener's pool; values that hyper parsed share the memory of
+    /// a whole read buffer, and must not be kept.
     is_plain: bool,
 }
 
-/// Room for a request, where it stays as long as it is forwarded.
+/// Memory of a request, where it stays as long as it is forwarded.
 #[derive(Default)]
 struct Allocation {
     message: Message,
     round_trip: Option<RoundTrip>,
 }
 
-// Allocators are several times as fast up to here.
+// Allocators serve small sizes from a cache of the thread, several times as fast (mimalloc:
+// up to 1,024 bytes, glibc: 1,032).
 const _: () = assert!(size_of::<Allocation>() <= 1024);
 
 impl ForwardFuture {
-    /// Puts a request on its way; `fill` puts it into an empty message.
+    /// Creates the future of a request that `fill` puts into an empty message.
     pub(super) fn new(
         round_trip: RoundTrip,
         is_plain: bool,
@@ -67,7 +69,7 @@ impl Future for ForwardFuture {
                 message,
                 round_trip: Some(round_trip),
             }) => round_trip.poll(cx, message),
-            // Nobody polls what has ended; if so, it waits for ever.
+            // A future is not polled after it was ready; this one would wait for ever.
             _ => Poll::Pending,
         }
     }
@@ -83,7 +85,7 @@ impl Drop for ForwardFuture {
             header_map_pool::recycle_request(mem::take(&mut allocation.message.parts.headers));
         }
         allocation.message.clear();
-        // Where the thread ends there is nobody to keep it for.
+        // Thread-locals are gone when the thread ends: the box is dropped then.
         POOL.try_with(|kept| {
             let mut kept = kept.borrow_mut();
             if kept.len() < MAX_KEPT {

@@ -21,11 +21,11 @@ pub(super) fn strip(headers: &mut HeaderMap) {
     remove_where(headers, is_forwarding);
 }
 
-/// What the upstream is told of the client: `X-Forwarded-For`, `-Proto`, `-Host` and `Forwarded` (RFC 7239).
+/// Headers that tell the upstream about the client: `X-Forwarded-For`, `-Proto`, `-Host` and `Forwarded` (RFC 7239).
 #[derive(Clone, Debug)]
 pub(super) struct ForwardedHeaders {
     client: Option<ClientAddr>,
-    /// What the client asked for, and fit for a quoted string.
+    /// Requested host; fit for a quoted string.
     host: HeaderValue,
 }
 
@@ -34,11 +34,12 @@ impl ForwardedHeaders {
         Self { client, host }
     }
 
-    /// Removes what the client says of its own, and adds to what a trusted proxy says.
+    /// Removes the client's own forwarding headers, or appends to those of a trusted proxy.
     ///
-    /// Returns what is still to be written: nothing of it is in the headers then.
+    /// Returns itself if the headers are still to be written.
     pub(super) fn replace(self, headers: &mut HeaderMap) -> Option<Self> {
         if self.client.is_none_or(|client| !client.trusted) {
+            // Anyone can send these headers (RFC 7239 §8.1).
             strip(headers);
             return Some(self);
         }
@@ -61,7 +62,10 @@ impl ForwardedHeaders {
         text.clear();
         let first_len = push_chain(&mut text, client);
         append(headers, X_FORWARDED_FOR, &text, first_len);
+        // Overwritten, not appended: applications read it as a single value.
         headers.insert(X_FORWARDED_PROTO, HeaderValue::from_static(proto(client)));
+        // The trusted proxy saw the host that the client asked for; what it sent us may be
+        // another.
         if let Entry::Vacant(entry) = headers.entry(X_FORWARDED_HOST) {
             entry.insert(self.host.clone());
         }
@@ -98,12 +102,12 @@ fn proto(client: &ClientAddr) -> &'static str {
     if client.https { "https" } else { "http" }
 }
 
-/// A chain that is missing begins with what the other one says.
+/// Returns the client, if it is not the peer: a chain that is missing begins with it.
 fn began(client: &ClientAddr) -> Option<IpAddr> {
     (client.client != client.peer.ip()).then_some(client.client)
 }
 
-/// Value of `Forwarded`; returns how much of it begins a list.
+/// Appends the value of `Forwarded` (RFC 7239 §4); returns the bytes that only begin a list.
 fn push_elements(text: &mut Vec<u8>, client: &ClientAddr, host: &HeaderValue) -> usize {
     let start = text.len();
     if let Some(addr) = began(client) {
@@ -116,7 +120,7 @@ fn push_elements(text: &mut Vec<u8>, client: &ClientAddr, host: &HeaderValue) ->
     first_len
 }
 
-/// Value of `X-Forwarded-For`; returns how much of it begins a list.
+/// Appends the value of `X-Forwarded-For`; returns the bytes that only begin a list.
 fn push_chain(text: &mut Vec<u8>, client: &ClientAddr) -> usize {
     let start = text.len();
     if let Some(addr) = began(client) {
@@ -128,11 +132,12 @@ fn push_chain(text: &mut Vec<u8>, client: &ClientAddr) -> usize {
     first_len
 }
 
-/// Appends to a list, as one line; where there is none, from the start of the text.
+/// Appends to the list of a header, as one line; a new list begins with the whole text.
 ///
-/// `first_len` is how much of the text begins a list.
+/// The first `first_len` bytes of the text only begin a list.
 fn append(headers: &mut HeaderMap, name: HeaderName, text: &[u8], first_len: usize) {
     let mut list = Vec::new();
+    // Several lines are one list (RFC 9110 §5.3); one line cannot be reordered or cut.
     for line in headers.get_all(&name) {
         if !line.is_empty() {
             list.extend(line.as_bytes());
@@ -145,7 +150,7 @@ fn append(headers: &mut HeaderMap, name: HeaderName, text: &[u8], first_len: usi
         list.extend(text.get(first_len..).unwrap_or_default());
         HeaderValue::from_maybe_shared(bytes::Bytes::from(list))
     };
-    // Parts of header values and addresses make a header value.
+    // Made of header values and addresses, so this does not fail.
     match value {
         Ok(value) => headers.insert(name, value),
         Err(_) => headers.remove(name),
@@ -161,7 +166,7 @@ fn push_element(text: &mut Vec<u8>, peer: IpAddr, https: bool, host: &HeaderValu
         b";proto=http;host="
     });
     let host = host.as_bytes();
-    // All of that may be in a token (RFC 9110 §5.6.2).
+    // A token need not be quoted (RFC 7239 §4, RFC 9110 §5.6.2); a colon or bracket must be.
     if host.iter().all(|byte| is_in_name(*byte)) {
         text.extend_from_slice(host);
     } else {
@@ -171,18 +176,19 @@ fn push_element(text: &mut Vec<u8>, peer: IpAddr, https: bool, host: &HeaderValu
     }
 }
 
-/// The peer of a Unix socket has no address (RFC 7239 §6.2).
+/// Appends an address; that of a Unix socket's peer is `unknown` (RFC 7239 §6.2).
 fn push_addr(text: &mut Vec<u8>, addr: IpAddr) {
     match addr {
         addr if addr.is_unspecified() => text.extend_from_slice(b"unknown"),
         IpAddr::V4(addr) => push_ipv4(text, addr),
-        // Writing into memory does not fail.
+        // Writing to a `Vec` does not fail.
         IpAddr::V6(addr) => drop(write!(text, "{addr}")),
     }
 }
 
 fn push_node(text: &mut Vec<u8>, addr: IpAddr) {
     if addr.is_ipv6() && !addr.is_unspecified() {
+        // IPv6 addresses are in brackets, and so quoted (RFC 7239 §6.1).
         text.extend_from_slice(b"\"[");
         push_addr(text, addr);
         text.extend_from_slice(b"]\"");
@@ -191,12 +197,12 @@ fn push_node(text: &mut Vec<u8>, addr: IpAddr) {
     }
 }
 
-/// As [`Ipv4Addr`]'s `Display`, which asks a formatter for each number.
+/// Appends as [`Ipv4Addr`]'s `Display` does, without a formatter for each number.
 fn push_ipv4(text: &mut Vec<u8>, addr: Ipv4Addr) {
     let (mut dotted, mut len) = ([0; 16], 0);
     for octet in addr.octets() {
         let (digits, digits_len) = OCTETS.get(usize::from(octet)).copied().unwrap_or_default();
-        // Always all four bytes: the next ones go over what is too much.
+        // Always four bytes, a copy of fixed size: the next octet overwrites the excess.
         if let Some(slot) = dotted.get_mut(len..len + digits.len()) {
             slot.copy_from_slice(&digits);
         }
@@ -206,7 +212,7 @@ fn push_ipv4(text: &mut Vec<u8>, addr: Ipv4Addr) {
     text.extend_from_slice(dotted.get(..len.saturating_sub(1)).unwrap_or_default());
 }
 
-/// Each number with a dot behind it, and how many bytes that is.
+/// Each octet in decimal with a dot behind it, and the length of that.
 #[expect(
     clippy::indexing_slicing,
     reason = "the compiler makes it, and would say so"

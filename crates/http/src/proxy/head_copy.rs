@@ -1,4 +1,4 @@
-//! A request's head, kept for the case that it has to be sent once more.
+//! Copy of a request's head, in case it has to be sent again.
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, Version};
 use http_body_util::Empty;
@@ -27,7 +27,7 @@ impl HeadCopy {
         }
     }
 
-    /// Makes the request that was kept, if there is one.
+    /// Returns the request of the copy, if there is one.
     pub(super) fn request(&mut self) -> Option<Request<RequestBody>> {
         let (method, uri) = self.head.take()?;
         let mut request = Request::new(RequestBody::new(Empty::new()));

@@ -1,4 +1,4 @@
-//! Which headers of a request need a second look.
+//! Kinds of request headers: which of them a proxy has to treat.
 
 use http::{
     HeaderMap, HeaderName, HeaderValue,
@@ -9,7 +9,9 @@ use crate::listen::is_forwarding;
 
 use super::headers;
 
-/// What is there, found in one look at the names; most often there is little.
+/// Kinds of headers that a request has, found in one pass over the names.
+///
+/// Mostly there are none, and no map is searched for any of them.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -23,12 +25,12 @@ pub(super) struct HeaderPresence {
     pub(super) has_via: bool,
     has_connection: bool,
     has_expect: bool,
-    /// Others that are for one hop.
+    /// Other hop-by-hop headers.
     has_hop: bool,
     has_proxy_fields: bool,
 }
 
-/// Values that are looked at in any case.
+/// Values that every request is asked for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FieldValues<'a> {
     pub(super) host: Option<&'a HeaderValue>,
@@ -45,13 +47,13 @@ impl HeaderPresence {
         (names, values)
     }
 
-    /// Removes what is for one hop, or for a forward proxy.
+    /// Removes hop-by-hop headers, and those for a forward proxy (RFC 9110 §7.6.1, §11.7.2).
     ///
-    /// `kept` are headers of this house, which a client cannot name away.
+    /// `kept` are our own headers, which a client cannot remove by naming them.
     pub(super) fn strip(self, map: &mut HeaderMap, kept: &[HeaderName]) {
         let has_more = self.has_hop || self.has_te || self.has_upgrade || self.has_coding;
         if self.has_connection || has_more {
-            // What browsers send names no header.
+            // `keep-alive`, as browsers send it, names no header.
             let is_plain = !has_more && headers::is_keep_alive(map);
             if is_plain {
                 map.remove(CONNECTION);
@@ -63,7 +65,8 @@ impl HeaderPresence {
             headers::strip_proxy_fields(map);
         }
         if self.has_expect {
-            // The listener sends "100 Continue" when the upstream is ready for the body.
+            // The listener sends "100 Continue" when the body is first polled, that is when the
+            // upstream has a connection for it (RFC 9110 §10.1.1).
             map.remove(EXPECT);
         }
     }
@@ -94,10 +97,10 @@ impl HeaderPresence {
     }
 }
 
-/// What a header is for, by its name.
+/// Kind of a header, by its name.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum HeaderKind {
-    /// It is for the upstream as it is.
+    /// For the upstream, as it is.
     EndToEnd,
     Host,
     Accept,
@@ -108,15 +111,16 @@ pub(super) enum HeaderKind {
     Expect,
     Upgrade,
     Connection,
-    /// Something else that is for one hop.
+    /// Another hop-by-hop header.
     HopByHop,
     TransferCoding,
     Forwarding,
 }
 
 impl HeaderKind {
-    /// `name` is the header's text, which is not asked for twice.
+    /// Classifies a header; `name` is its text, which the caller has at hand.
     pub(super) fn of(header: &HeaderName, name: &str) -> Self {
+        // By length first, so that most names cost one comparison of a number.
         match name.len() {
             2 if name == "te" => Self::Te,
             3 if name == "via" => Self::Via,

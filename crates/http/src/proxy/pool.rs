@@ -1,4 +1,4 @@
-//! Connections to one server that wait for requests, apart for each thread.
+//! Pool of connections to one server, divided by threads.
 
 use std::{
     sync::{
@@ -16,9 +16,10 @@ use super::{
     shard,
 };
 
-/// Time that a connection is kept; upstreams that close earlier say so by closing.
+/// Time that an idle connection is kept; one that the server closes earlier is noticed when it
+/// is taken.
 const KEPT_FOR: Duration = Duration::from_secs(55);
-/// HTTP/2 connections of one thread; further requests wait for a stream.
+/// HTTP/2 connections of one thread; beyond them requests wait for a stream.
 const MAX_SHARED: usize = 4;
 
 /// Pool of connections to one server.
@@ -28,14 +29,16 @@ pub(super) struct Pool {
     max_kept: usize,
 }
 
-/// What the requests of one thread share; aligned, so that threads do not share a cache line.
+/// Part of the pool that one thread uses.
+///
+/// Aligned to two cache lines, which processors fetch together: threads share none.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(super) struct Shard {
     state: Mutex<State>,
     begun: AtomicU64,
     ended: AtomicU64,
-    /// Held while an HTTP/2 connection is made, so that a crowd makes one.
+    /// Held while an HTTP/2 connection is made, so that many requests at once make a single one.
     pub(super) connecting: tokio::sync::Mutex<()>,
 }
 
@@ -67,7 +70,7 @@ impl Pool {
         }
     }
 
-    /// Returns the number of this thread's part.
+    /// Returns the number of this thread's shard.
     pub(super) fn here(&self) -> usize {
         shard::current(self.shards.len())
     }
@@ -78,7 +81,7 @@ impl Pool {
 
     /// Keeps a connection whose response has been read to its end.
     ///
-    /// Returns whether a sweep has to be started.
+    /// Returns `true` if a sweep has to be started.
     pub(super) fn keep(&self, number: usize, connection: Box<Connection>) -> bool {
         let since = connection.used;
         let Some(mut state) = self.shard(number).map(Shard::lock) else {
@@ -104,7 +107,7 @@ impl Pool {
         !std::mem::replace(&mut state.is_swept, true)
     }
 
-    /// Closes what waits, and keeps nothing more.
+    /// Closes idle connections, and keeps none from now on.
     pub(super) fn close(&self) {
         for shard in &self.shards {
             let mut state = shard.lock();
@@ -114,7 +117,7 @@ impl Pool {
         }
     }
 
-    /// Closes what has waited for too long, and returns whether something is left.
+    /// Closes connections that were idle for too long; returns `true` if any are left.
     pub(super) fn sweep(&self, number: usize) -> bool {
         let now = Instant::now();
         let Some(mut state) = self.shard(number).map(Shard::lock) else {
@@ -131,24 +134,24 @@ impl Pool {
         state.is_swept
     }
 
-    /// Requests that have begun and not ended.
+    /// Returns the requests that have begun and not ended.
     pub(super) fn in_flight(&self) -> u64 {
         let count = |count: fn(&Shard) -> &AtomicU64| -> u64 {
             let counts = self.shards.iter().map(count);
             counts.map(|count| count.load(Ordering::Relaxed)).sum()
         };
-        // Ended first: what ends in between does not make it negative.
+        // `ended` first: a request that ends in between must not make the difference negative.
         let ended = count(|shard| &shard.ended);
         self.begun().saturating_sub(ended)
     }
 
-    /// Requests that have begun.
+    /// Returns the requests that have begun.
     pub(super) fn begun(&self) -> u64 {
         let counts = self.shards.iter().map(|shard| &shard.begun);
         counts.map(|count| count.load(Ordering::Relaxed)).sum()
     }
 
-    /// Connections that wait or are shared.
+    /// Returns the connections that are idle or shared.
     pub(super) fn kept(&self) -> usize {
         let counts = self.shards.iter().map(|shard| {
             let state = shard.lock();
@@ -167,9 +170,9 @@ impl Shard {
         self.ended.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Takes the connection that was used last, so that spare ones grow old.
+    /// Takes the connection that was used last, so that surplus ones expire.
     ///
-    /// One that the upstream has closed, or has sent something over, is closed.
+    /// Connections that the upstream has closed, or has sent bytes over, are dropped.
     pub(super) fn take(&self, now: Instant) -> Option<Box<Connection>> {
         loop {
             let mut kept = self.lock().kept.pop()?;
@@ -181,7 +184,7 @@ impl Shard {
 
     /// Takes a stream of the connection with the fewest.
     ///
-    /// Nothing when all are full and there may be another connection.
+    /// `None` if all are full and another connection is allowed.
     pub(super) fn stream(&self, now: Instant) -> Option<Box<Http2>> {
         let shared = &mut self.lock().shared;
         shared.retain(|kept| !kept.connection.is_closed());
@@ -197,10 +200,10 @@ impl Shard {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing that panics is done under the lock.
+        // Nothing under the lock panics.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// How often connections that wait are looked at.
+/// Time between two sweeps of idle connections.
 pub(super) const SWEEP_EVERY: Duration = Duration::from_secs(15);

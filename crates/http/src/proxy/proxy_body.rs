@@ -28,10 +28,10 @@ enum Kind {
     Http2(Box<Http2Body>),
 }
 
-/// Body that is there.
+/// Body that is in memory.
 struct BufferedBody {
     data: Option<Bytes>,
-    /// Else it is sent as it came, without a length before it.
+    /// Its length is announced; else it is sent in chunks, as it came.
     has_length: bool,
 }
 
@@ -42,13 +42,13 @@ pub enum ProxyBodyError {
     /// The connection to the upstream broke, or what came over it is no body.
     #[error("the upstream's response ended too early")]
     Upstream(#[source] Box<dyn Error + Send + Sync>),
-    /// The upstream sent nothing more.
+    /// The upstream sent nothing for the idle timeout.
     #[error("the upstream's response stood still for {0:?}")]
     Idle(Duration),
 }
 
 impl ProxyBodyError {
-    /// Logs that a response is cut, and says so.
+    /// Logs that a response is cut off, and returns the error.
     pub(super) fn stands_still(timeout: Duration) -> Self {
         tracing::warn!("response cut: the upstream sent nothing for {timeout:?}");
         Self::Idle(timeout)
@@ -148,10 +148,10 @@ impl fmt::Debug for ProxyBody {
     }
 }
 
-/// Body that comes as a stream of HTTP/2.
+/// Body that is a stream of HTTP/2.
 struct Http2Body {
     body: Incoming,
-    /// Dropped with the body's end, or before it.
+    /// Dropped at the end of the body, or before.
     loan: Option<(Box<Http2>, ServerSlot)>,
     idle_timeout: Duration,
     timer: Option<Pin<Box<Sleep>>>,
@@ -172,7 +172,7 @@ impl Http2Body {
                     trailers::clean(trailers);
                     trailers.is_empty()
                 });
-                // With a known length the end is not polled for.
+                // Of a body with a known length hyper does not poll for the end.
                 if self.body.is_end_stream() {
                     self.loan = None;
                 }

@@ -1,4 +1,4 @@
-//! What a request becomes on its way to the upstream.
+//! Rewriting of requests for the upstream.
 
 use std::net::Ipv6Addr;
 
@@ -19,7 +19,9 @@ use super::{
     upstream::Upstream,
 };
 
-/// Proxies of ours that a request may pass, should an intermediary drop the marks.
+/// Proxies of this name that a request may pass.
+///
+/// Ends a loop whose intermediary replaces the comments of `Via`, and our marks with them.
 const MAX_PASSES: usize = 8;
 
 /// How requests are rewritten.
@@ -27,12 +29,12 @@ const MAX_PASSES: usize = 8;
 pub(super) struct Rules {
     pub(super) upstream: Upstream,
     pub(super) preserve_host: bool,
-    /// Headers of this house, which a client's `Connection` cannot remove.
+    /// Our own headers, which a client's `Connection` cannot remove.
     pub(super) kept: Vec<HeaderName>,
     pub(super) via: Via,
 }
 
-/// Entry in `Via` by which a loop is seen.
+/// Entry in `Via` by which a loop is detected (RFC 9110 §7.6.3).
 #[derive(Clone, Debug)]
 pub(super) struct Via {
     /// Text that no other proxy has.
@@ -41,7 +43,7 @@ pub(super) struct Via {
     entries: [HeaderValue; 3],
 }
 
-/// What headers depend on, beside the head itself.
+/// Facts beside the head that the rewriting depends on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RequestFacts {
     /// There is no body.
@@ -51,21 +53,21 @@ pub(super) struct RequestFacts {
     pub(super) can_upgrade: bool,
 }
 
-/// What a rewritten request needs beside its head.
+/// Result of rewriting, beside the head itself.
 #[derive(Debug)]
 pub(super) struct RewrittenRequest {
     /// The protocol that it asks to switch to.
     pub(super) protocol: Option<HeaderValue>,
-    /// What the client would rather have.
+    /// `Accept` of the client, for an error page.
     pub(super) accept: Option<HeaderValue>,
     pub(super) added: AddedHeaders,
 }
 
-/// Headers of ours, which most often go from here to the upstream without a map.
+/// Headers that the proxy adds; mostly written to the upstream without passing a map.
 #[derive(Debug)]
 pub(super) struct AddedHeaders {
     via: HeaderValue,
-    /// Nothing where they are in the head already.
+    /// None if they are in the head already.
     forwarded_headers: Option<ForwardedHeaders>,
 }
 
@@ -100,10 +102,13 @@ pub(super) fn rewrite(
     client: Option<&ClientAddr>,
     facts: RequestFacts,
 ) -> Result<RewrittenRequest, ErrorPage> {
+    // RFC 9110 §15.6.2. No tunnel to anywhere (RFC 9110 §9.3.6), and no echo of credentials (RFC
+    // 9110 §9.3.8).
     if parts.method == Method::CONNECT || parts.method == Method::TRACE {
         return Err(ErrorPage::NotImplemented);
     }
     let (names, values) = HeaderPresence::of(&parts.headers);
+    // RFC 9112 §6.1: a coding that is not understood is answered with 501.
     if names.has_coding && headers::has_unknown_coding(&parts.headers) {
         return Err(ErrorPage::NotImplemented);
     }
@@ -113,10 +118,13 @@ pub(super) fn rewrite(
     let (host, is_there) = host(rules, parts, values)?;
     let accept = values.accept.cloned();
     if names.has_via {
+        // RFC 9110 §7.6.3.
         rules.via.check(&parts.headers)?;
     }
     let protocol = names.has_upgrade.then(|| upgrade(parts, facts)).flatten();
     let map = &mut parts.headers;
+    // Before `TE` is removed: of its members only this one is for the whole way (RFC 9110
+    // §10.1.4).
     let takes_trailers = names.has_te && headers::has_token(map, &TE, "trailers");
     names.strip(map, &rules.kept);
     let (forwarded_headers, host) = if rules.preserve_host {
@@ -135,10 +143,12 @@ pub(super) fn rewrite(
     };
     join_cookies(map, parts.version);
     frame(map, facts);
+    // `TE` is for one hop, so it is named in `Connection` (RFC 9110 §10.1.4).
     if takes_trailers {
         headers::set(map, TE, "trailers");
         headers::set(map, CONNECTION, "te");
     }
+    // `Upgrade` is for one hop, so it is named in `Connection` (RFC 9110 §7.8).
     if let Some(protocol) = &protocol {
         headers::set(map, CONNECTION, "upgrade");
         map.insert(UPGRADE, protocol.clone());
@@ -163,13 +173,14 @@ fn retarget(upstream: &Upstream, parts: &mut Parts) -> Result<(), ErrorPage> {
     if !upstream.keeps(&parts.uri) {
         parts.uri = upstream.target(&parts.uri).ok_or(ErrorPage::BadRequest)?;
     }
+    // A proxy sends its own version (RFC 9112 §2.3).
     parts.version = Version::HTTP_11;
     Ok(())
 }
 
-/// Only `CONNECT` names a bare authority, and only `OPTIONS` asks for `*` (RFC 9112 §3.2).
+/// Returns `true` if the target is a path, or the `*` of `OPTIONS` (RFC 9112 §3.2.1, §3.2.4).
 ///
-/// We stand in front of a site, and answer for no other scheme (RFC 9110 §7.4).
+/// A gateway answers for no other scheme than those of HTTP (RFC 9110 §7.4).
 pub(super) fn has_usable_target(parts: &Parts) -> bool {
     let is_other = |scheme: &Scheme| *scheme != Scheme::HTTP && *scheme != Scheme::HTTPS;
     if parts.uri.scheme().is_some_and(is_other) {
@@ -182,15 +193,16 @@ pub(super) fn has_usable_target(parts: &Parts) -> bool {
     }
 }
 
-/// What the client asked for: the target's authority, or else `Host` (RFC 9112 §3.2.2, RFC 9113 §8.3.1).
+/// Returns the requested host: the target's authority, or else `Host` (RFC 9112 §3.2.2, RFC 9113 §8.3.1).
 ///
-/// Returns also whether `Host` says just that.
+/// The flag is `true` if the headers have it already.
 fn host(
     rules: &Rules,
     parts: &Parts,
     values: FieldValues<'_>,
 ) -> Result<(HeaderValue, bool), ErrorPage> {
     let line = values.host;
+    // RFC 9112 §3.2: more than one `Host`, or an invalid one, is answered with 400.
     if values.has_several_hosts || line.is_some_and(|line| !is_host(line)) {
         return Err(ErrorPage::BadRequest);
     }
@@ -199,6 +211,7 @@ fn host(
         return Err(ErrorPage::BadRequest);
     }
     match (authority(&parts.uri)?, line) {
+        // RFC 9113 §8.3.1: a `Host` beside `:authority` must not differ from it.
         (Some(authority), Some(line))
             if parts.version == Version::HTTP_2
                 && !authority.as_bytes().eq_ignore_ascii_case(line.as_bytes()) =>
@@ -225,10 +238,10 @@ fn authority(uri: &Uri) -> Result<Option<HeaderValue>, ErrorPage> {
         .ok_or(ErrorPage::BadRequest)
 }
 
-/// A host and port without a user name: fit for `Host` and for a quoted string.
+/// Returns `true` for a host and port without a user name, fit for `Host` and a quoted string.
 ///
-/// Of the names that RFC 3986 §3.2.2 allows, only those that are looked up
-/// somewhere: a list or a percent sign is read in as many ways as there are readers.
+/// Of the names that RFC 3986 §3.2.2 allows, these are the ones that resolvers look up:
+/// programs differ in how they read a name with commas or percent signs.
 pub(super) fn is_host(value: &HeaderValue) -> bool {
     let bytes = value.as_bytes();
     if bytes.starts_with(b"[") {
@@ -243,9 +256,9 @@ pub(super) fn is_host(value: &HeaderValue) -> bool {
     }
 }
 
-/// Bytes of names that are looked up somewhere.
+/// Returns `true` for the bytes of names that resolvers look up.
 pub(super) fn is_in_name(byte: u8) -> bool {
-    // By a table, as every request's host is looked at.
+    // A table, as every byte of every request's host is looked up.
     #[expect(
         clippy::indexing_slicing,
         reason = "the compiler makes it, and would say so"
@@ -263,7 +276,7 @@ pub(super) fn is_in_name(byte: u8) -> bool {
     IN_NAME.get(usize::from(byte)).is_some_and(|is_in| *is_in)
 }
 
-/// An address of IPv6, and a port if any.
+/// Returns `true` for an IPv6 address in brackets, with or without a port (RFC 3986 §3.2.2).
 fn is_bracketed(text: &str) -> bool {
     let parts = text.strip_prefix('[').and_then(|text| text.split_once(']'));
     parts.is_some_and(|(address, rest)| {
@@ -272,7 +285,7 @@ fn is_bracketed(text: &str) -> bool {
     })
 }
 
-/// A port may be empty (RFC 3986 §3.2.3).
+/// Returns `true` for a port, which may be empty (RFC 3986 §3.2.3).
 fn is_port(digits: &[u8]) -> bool {
     let add = |port: u16, digit: &u8| {
         let digit = digit.is_ascii_digit().then(|| u16::from(digit - b'0'))?;
@@ -281,12 +294,13 @@ fn is_port(digits: &[u8]) -> bool {
     digits.iter().try_fold(0, add).is_some()
 }
 
-/// Protocol to switch to, when the request may ask for one.
+/// Returns the protocol to switch to, if the request may ask for one.
 ///
-/// By HTTP/2 the server can hand over only what was an extended `CONNECT`.
-/// HTTP/2 by upgrade would hide what follows from every check in front of the
-/// upstream, and a body would have to be sent before the protocols switch.
+/// Over HTTP/2 only an extended `CONNECT` can be handed over. An upgrade to HTTP/2 or TLS
+/// would hide all further requests from every check in front of the upstream, and a body
+/// would have to be sent before the protocols switch (RFC 9110 §7.8).
 fn upgrade(parts: &Parts, facts: RequestFacts) -> Option<HeaderValue> {
+    // RFC 9110 §7.8: `Upgrade` is ignored in HTTP/1.0, and without the connection option.
     let asks = parts.version != Version::HTTP_10
         && facts.is_empty
         && facts.can_upgrade
@@ -309,7 +323,7 @@ fn upgrade(parts: &Parts, facts: RequestFacts) -> Option<HeaderValue> {
     (!is_http && lines.next().is_none()).then(|| protocol.clone())
 }
 
-/// Says how the body is framed; hyper takes bodies of `GET` for none unless told.
+/// Sets the framing of a body without a known length (RFC 9112 §6.1, §6.3).
 fn frame(headers: &mut HeaderMap, facts: RequestFacts) {
     if !facts.is_empty && !facts.has_known_length {
         headers.remove(CONTENT_LENGTH);
@@ -317,7 +331,7 @@ fn frame(headers: &mut HeaderMap, facts: RequestFacts) {
     }
 }
 
-/// HTTP/2 may part a cookie header; HTTP/1.1 has one line (RFC 9113 §8.2.3).
+/// Joins the cookie lines of HTTP/2 to the single one of HTTP/1.1 (RFC 9113 §8.2.3).
 fn join_cookies(headers: &mut HeaderMap, version: Version) {
     if version != Version::HTTP_2 || headers.get_all(COOKIE).iter().nth(1).is_none() {
         return;
@@ -345,7 +359,7 @@ impl Via {
         Self { mark, entries }
     }
 
-    /// A request with our own entry has been here already.
+    /// Fails on a request that has passed this proxy before.
     fn check(&self, headers: &HeaderMap) -> Result<(), ErrorPage> {
         let mut passes = 0;
         for line in headers.get_all(VIA) {
@@ -404,9 +418,10 @@ mod tests {
         rewrite(&rules(), &mut parts, None, facts).map(|_| parts)
     }
 
+    const REFUSED: Result<&str, ErrorPage> = Err(ErrorPage::BadRequest);
+
     #[test]
     fn the_host_is_the_authority_or_the_header() {
-        const REFUSED: Result<&str, ErrorPage> = Err(ErrorPage::BadRequest);
         for (version, target, hosts, expected) in [
             (Version::HTTP_11, "/", &["a.example"][..], Ok("a.example")),
             (Version::HTTP_11, "/", &["a.example:81"], Ok("a.example:81")),

@@ -1,4 +1,4 @@
-//! What the upstream's response becomes on its way to the client.
+//! Rewriting of the upstream's responses for the client.
 
 use http::{
     HeaderValue, Response, StatusCode, Version,
@@ -9,10 +9,11 @@ use crate::listen::trim_values;
 
 use super::headers;
 
-/// Removes what is between the upstream and us.
+/// Removes hop-by-hop headers, and makes the length unambiguous.
 ///
-/// Returns whether the response can be passed on.
+/// Returns `false` if the response must not be passed on.
 pub(super) fn clean<B>(response: &mut Response<B>) -> bool {
+    // The proxy sends no `TE` but `trailers`, so only `chunked` is allowed (RFC 9112 §7.4).
     if headers::has_unknown_coding(response.headers()) {
         return false;
     }
@@ -20,6 +21,7 @@ pub(super) fn clean<B>(response: &mut Response<B>) -> bool {
     let upgrade = (response.status() == StatusCode::UPGRADE_REQUIRED)
         .then(|| response.headers().get(UPGRADE).cloned())
         .flatten();
+    // RFC 9110 §15.3.5, §15.4.5.
     let is_bodiless = matches!(
         response.status(),
         StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED
@@ -36,15 +38,16 @@ pub(super) fn clean<B>(response: &mut Response<B>) -> bool {
     if let Some(protocol) = upgrade {
         set_upgrade(response, protocol);
     }
-    // By HTTP/2 blanks may be there (RFC 9113 §8.2.1).
+    // Over HTTP/2 values may have come with blanks, which RFC 9113 §8.2.1 forbids.
     trim_values(response.headers_mut());
     *response.version_mut() = Version::HTTP_11;
     true
 }
 
-/// Returns the protocol of a 101, when it is one that was asked for.
+/// Returns the protocol of a 101 if the request has asked for it (RFC 9110 §7.8).
 pub(super) fn switched_to<B>(response: &Response<B>, asked: &HeaderValue) -> Option<HeaderValue> {
     let mut lines = response.headers().get_all(UPGRADE).iter();
+    // One protocol: a list would be a stack of layers (RFC 9110 §15.2.2), for which nobody asked.
     let protocol = lines.next().filter(|_| lines.next().is_none())?;
     asked
         .as_bytes()
@@ -53,7 +56,7 @@ pub(super) fn switched_to<B>(response: &Response<B>, asked: &HeaderValue) -> Opt
         .then(|| protocol.clone())
 }
 
-/// Marks a response as one that switches, or asks to switch, protocols.
+/// Adds `Upgrade` and its connection option (RFC 9110 §7.8).
 pub(super) fn set_upgrade<B>(response: &mut Response<B>, protocol: HeaderValue) {
     headers::set(response.headers_mut(), CONNECTION, "upgrade");
     response.headers_mut().insert(UPGRADE, protocol);

@@ -1,4 +1,4 @@
-//! One request's way to the upstream, and its response's way back.
+//! One request to the upstream, and the head of its response.
 
 use std::{
     mem,
@@ -32,33 +32,35 @@ use super::{
     trailers, websocket,
 };
 
-/// One request's way, up to the head of its response.
+/// Forwarding of one request, up to the head of its response.
 ///
-/// Nearly always a kept connection of HTTP/1.1 takes a request without a body:
-/// this is a state of the way itself. All else goes on in a box.
+/// Nearly always a request has no body and goes over a kept connection of HTTP/1.1: that
+/// case is a state of its own, without a box. All others go on in a boxed future.
 pub(super) struct RoundTrip {
     inner: Arc<Inner>,
     client: Option<ClientAddr>,
-    /// When it began; nothing where it begins only now.
+    /// When the request started, if its listener has noted it.
     begun: Option<Instant>,
-    /// In a box, as it is seldom.
+    /// In a box, as upgrades are rare.
     switch: Option<Box<PendingUpgrade>>,
     page_context: PageContext,
     stage: Stage,
 }
 
-/// What a page of ours depends on.
+/// Facts that the form of an error page depends on.
 struct PageContext {
     accept: Option<HeaderValue>,
     is_http2: bool,
 }
 
+// Ready → Sent → a response, or → Boxed where the first attempt did not give one. Whatever is
+// not the usual case (a body, no kept connection, HTTP/2) goes from Ready to Boxed.
 enum Stage {
     Ready,
     Refused(ErrorPage),
     SentRequest(SentRequest),
     Boxed(Pin<Box<dyn Future<Output = Result<Response<ProxyBody>, ErrorPage>> + Send>>),
-    /// Nobody polls again what was ready; if so, it waits for ever.
+    /// A future is not polled after it was ready; this one would wait for ever.
     Over,
 }
 
@@ -67,7 +69,7 @@ struct SentRequest {
     call: Call,
     slot: ServerSlot,
     tried: ServerSet,
-    /// The message is still as it came.
+    /// The message has not been rewritten; its head was written directly.
     is_passthrough: bool,
 }
 
@@ -97,6 +99,7 @@ impl RoundTrip {
         let Message { parts, body, added } = message;
         let client = self.client.as_ref();
         let upgrade = parts.extensions.remove::<OnUpgrade>();
+        // RFC 8441 §5: becomes the GET of HTTP/1.1.
         let key = (parts.method == Method::CONNECT && upgrade.is_some())
             .then(|| websocket::from_connect(parts))
             .flatten();
@@ -107,6 +110,7 @@ impl RoundTrip {
         };
         let rules = &self.inner.rules;
         let rewritten = request::rewrite(rules, parts, client, facts)?;
+        // Before `Trailer` is lost: only announced trailers pass (RFC 9110 §6.6.2).
         if !body.is_empty() {
             body.trailers = trailers::announced(&parts.headers, &rules.kept);
         }
@@ -146,7 +150,7 @@ impl RoundTrip {
         Some(passthrough)
     }
 
-    /// Sends a request without a body, if there is a kept connection for it.
+    /// Sends a request without a body over a kept connection, if there is one.
     fn send(&mut self, message: &mut Message, passthrough: Option<PassthroughHead>) -> Stage {
         let options = self.inner.options(self.switch.is_some());
         let servers = &self.inner.servers;
@@ -181,7 +185,7 @@ impl RoundTrip {
         })
     }
 
-    /// Does in a box what is left to do, with a message that can be sent.
+    /// Goes on in a box, with a message that is rewritten first if that was not done.
     fn go_on_prepared(
         &mut self,
         message: &mut Message,
@@ -194,7 +198,7 @@ impl RoundTrip {
         self.go_on(message, begun)
     }
 
-    /// Does in a box what is left to do.
+    /// Goes on in a box.
     fn go_on(&mut self, message: &mut Message, begun: Option<StartedDispatch>) -> Stage {
         let inner = Arc::clone(&self.inner);
         let mut message = mem::take(message);
@@ -215,7 +219,7 @@ impl RoundTrip {
         }))
     }
 
-    /// Makes the response of a head that has nothing to remove or to decide about.
+    /// Makes the response of a head without hop-by-hop headers.
     fn answer(&self, head: Head, rest: PendingBody, sent: SentRequest) -> Response<ProxyBody> {
         let (connection, slot) = (sent.call.into_connection(), sent.slot);
         slot.server.health.succeeded();
@@ -225,7 +229,7 @@ impl RoundTrip {
         response
     }
 
-    /// Goes on with the way of the message.
+    /// Polls for the response.
     pub(super) fn poll(
         &mut self,
         cx: &mut Context<'_>,
@@ -264,7 +268,7 @@ impl RoundTrip {
         }
     }
 
-    /// Goes on after an attempt that has no plain answer.
+    /// Goes on after an attempt without a response that passes as it is.
     fn attempted(
         &mut self,
         message: &mut Message,
@@ -273,7 +277,7 @@ impl RoundTrip {
         headers: Option<HeaderMap>,
     ) -> Stage {
         let attempt: Attempt = sent.call.into_outcome(ended, headers, None).into();
-        // Else it is answered, or not sent again.
+        // In all other cases there is a response, or the request must not be repeated.
         let may_be_sent = matches!(
             attempt,
             Attempt::Unsent(_) | Attempt::Failed(Failure::NoResponse(_))
@@ -291,6 +295,7 @@ impl PageContext {
     fn page(&self, page: ErrorPage) -> Response<ProxyBody> {
         let mut response =
             page.response(self.accept.as_ref().is_some_and(error_page::accepts_html));
+        // HTTP/2 has no `Connection` (RFC 9113 §8.2.2).
         if page.is_last() && !self.is_http2 {
             headers::set(response.headers_mut(), CONNECTION, "close");
         }

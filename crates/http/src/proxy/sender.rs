@@ -1,4 +1,4 @@
-//! Connections as requests see them.
+//! Connections that requests are sent over.
 
 use std::{
     fmt,
@@ -15,14 +15,14 @@ use super::{body::RequestBody, head_copy::HeadCopy, http1::Connection};
 /// Streams of one HTTP/2 connection, if the server does not allow fewer.
 const MAX_STREAMS: usize = 128;
 
-/// Sends requests over one connection.
+/// Connection, or stream of one, that a request is sent over.
 #[derive(Debug)]
 pub(super) enum Sender {
     Http1(Box<Connection>),
     Http2(Box<Http2>),
 }
 
-/// A stream of a connection that has several.
+/// Stream of an HTTP/2 connection.
 pub(super) struct Http2 {
     pub(super) sender: http2::SendRequest<RequestBody>,
     pub(super) is_tls: bool,
@@ -30,14 +30,14 @@ pub(super) struct Http2 {
     pub(super) copy: HeadCopy,
 }
 
-/// Streams of an HTTP/2 connection.
+/// Number of an HTTP/2 connection's streams, and its limit.
 #[derive(Debug)]
 pub(super) struct Streams {
     open: AtomicUsize,
     max: AtomicUsize,
 }
 
-/// An HTTP/2 connection that waits for requests.
+/// HTTP/2 connection that requests share.
 pub(super) struct SharedConnection {
     sender: http2::SendRequest<RequestBody>,
     streams: Arc<Streams>,
@@ -57,7 +57,7 @@ impl SharedConnection {
         }
     }
 
-    /// Takes a place for one request.
+    /// Takes a stream for one request.
     pub(super) fn stream(&self) -> Box<Http2> {
         self.streams.open.fetch_add(1, Ordering::Relaxed);
         Box::new(Http2 {
@@ -76,14 +76,14 @@ impl SharedConnection {
         self.streams.open.load(Ordering::Relaxed)
     }
 
-    /// Returns `true` if a request need not wait for another to end.
+    /// Returns `true` if a request need not wait for another one to end.
     pub(super) fn has_room(&self) -> bool {
         self.open() < self.streams.max.load(Ordering::Relaxed)
     }
 }
 
 impl Streams {
-    /// Takes over what the server allows.
+    /// Adopts the limit of the server.
     pub(super) fn allow(&self, max: usize) {
         self.max.store(max.min(MAX_STREAMS), Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! One server of an upstream: where it is, what it is like, its connections.
+//! One server of an upstream: its address, health and connections.
 
 use std::{
     sync::{
@@ -23,23 +23,23 @@ use super::{
     upstream::{Protocol, Upstream},
 };
 
-/// Pause before the next try where the process may open no more files.
+/// Pause before the next try if the process may open no more files.
 const OUT_OF_FILES_PAUSE: Duration = Duration::from_millis(20);
 
-/// A server that requests can go to.
+/// Server that requests can go to.
 #[derive(Debug)]
 pub(super) struct Server {
     pub(super) upstream: Upstream,
     pub(super) health: Health,
     pub(super) pool: Pool,
     connector: Connector,
-    /// It is known, or to be expected, to speak HTTP/2.
+    /// It speaks HTTP/2, or is expected to until the first handshake (ALPN).
     is_http2: AtomicBool,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
 
-/// Place of one request at a server, until its response has ended.
+/// Slot of one request at a server, until its response has ended.
 #[derive(Debug)]
 pub(super) struct ServerSlot {
     pub(super) server: Arc<Server>,
@@ -74,18 +74,18 @@ impl Server {
         self.is_http2.load(Ordering::Relaxed)
     }
 
-    /// Returns `true` if a request that switches protocols can be sent: HTTP/1.1 has to be spoken.
+    /// Returns `true` if the server can switch protocols, for which it has to speak HTTP/1.1.
     pub(super) fn can_switch(&self) -> bool {
         self.upstream.protocol != Protocol::H2c
     }
 
-    /// Returns `true` if the server accepts a connection.
+    /// Checks that the server accepts a connection.
     pub(super) async fn check(&self) -> Result<(), ConnectError> {
         let connecting = self.connector.stream(&self.upstream, false);
         connecting.await.map(|_| ())
     }
 
-    /// Makes a connection that nobody else uses.
+    /// Makes a connection outside of the pool.
     pub(super) async fn connect_alone(&self) -> Result<Sender, ConnectError> {
         let connecting = self.connector.connect(&self.upstream, false);
         Ok(match connecting.await? {
@@ -94,7 +94,7 @@ impl Server {
         })
     }
 
-    /// Runs what outlives its request's response.
+    /// Spawns a task that may outlive the response of its request.
     pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
         self.tasks.spawn(task)
     }
@@ -119,7 +119,7 @@ impl ServerSlot {
         &self.server.upstream.name
     }
 
-    /// Takes a connection that is there already.
+    /// Takes an existing connection.
     pub(super) fn take(&self, switches: bool, now: Instant) -> Option<Sender> {
         let shard = self.server.pool.shard(self.shard)?;
         if !switches && self.server.is_http2() {
@@ -128,7 +128,7 @@ impl ServerSlot {
         shard.take(now).map(Sender::Http1)
     }
 
-    /// Takes a connection of HTTP/1.1 that is there, if that is what the server speaks.
+    /// Takes an existing connection of HTTP/1.1, if the server speaks that.
     pub(super) fn take_http1(&self, switches: bool, now: Instant) -> Option<Box<Connection>> {
         if !switches && self.server.is_http2() {
             return None;
@@ -136,10 +136,10 @@ impl ServerSlot {
         self.server.pool.shard(self.shard)?.take(now)
     }
 
-    /// Makes a connection; an HTTP/2 one is shared with others from then on.
+    /// Makes a connection; one of HTTP/2 is shared from then on.
     ///
-    /// Where the process may open no more files, it waits for one, or for a connection
-    /// that is done with another request.
+    /// If the process may open no more files, it waits for one, or for a connection that
+    /// another request gives back.
     pub(super) async fn connect(&self, switches: bool) -> Result<Sender, ConnectError> {
         let deadline = Instant::now() + self.server.connector.timeout();
         loop {
@@ -167,7 +167,7 @@ impl ServerSlot {
         let Ok(_turn) = time::timeout(timeout, shard.connecting.lock()).await else {
             return Err(ConnectError::Timeout(timeout));
         };
-        // Somebody else has made it meanwhile.
+        // Another request has made one meanwhile.
         if let Some(stream) = shard.stream(Instant::now()) {
             return Ok(Sender::Http2(stream));
         }
@@ -210,7 +210,7 @@ impl Drop for ServerSlot {
     }
 }
 
-/// Runs while connections wait.
+/// Sweeps a shard as long as it has connections.
 async fn sweep(server: Weak<Server>, number: usize, stop: CancellationToken) {
     loop {
         tokio::select! {

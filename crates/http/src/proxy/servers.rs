@@ -1,4 +1,4 @@
-//! The servers of an upstream, and which one a request goes to.
+//! Servers of an upstream, and the choice among them.
 
 use std::sync::Arc;
 
@@ -7,18 +7,18 @@ use super::{
     server::{Server, ServerSlot},
 };
 
-/// Servers that one upstream may have.
+/// Servers that one upstream may have: as many as a set has bits.
 pub(super) const MAX_SERVERS: usize = 64;
 
 /// Servers of an upstream; there is at least one.
 #[derive(Clone, Debug)]
 pub(super) struct Servers {
     first: Arc<Server>,
-    /// All of them, the first too; empty when there is one only.
+    /// All of them, the first too; empty if there is only one.
     all: Arc<[Arc<Server>]>,
 }
 
-/// Servers that a request has been to, as bits.
+/// Set of servers, as bits.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ServerSet(u64);
 
@@ -31,14 +31,14 @@ impl ServerSet {
         self.0 |= 1 << number;
     }
 
-    /// Tells how many servers the request has been to.
+    /// Returns the number of servers.
     pub(super) fn count(self) -> u32 {
         self.0.count_ones()
     }
 }
 
 impl Servers {
-    /// Takes the servers; nothing when there are none.
+    /// Creates it; `None` without servers.
     pub(super) fn new(servers: Vec<Arc<Server>>) -> Option<Self> {
         let first = Arc::clone(servers.first()?);
         let all = if servers.len() > 1 {
@@ -57,7 +57,7 @@ impl Servers {
         !self.all.is_empty()
     }
 
-    /// Returns `true` if heads of HTTP/1.1 are likely to be of use.
+    /// Returns `true` if a request will most likely be sent by HTTP/1.1.
     pub(super) fn take_heads(&self) -> bool {
         !self.first.is_http2()
     }
@@ -67,7 +67,7 @@ impl Servers {
         alone.into_iter().chain(self.all.iter())
     }
 
-    /// Takes a place at a server that has not been tried; nothing when all have.
+    /// Takes a slot at a server that has not been tried; `None` if all have.
     pub(super) fn choose(&self, tried: &mut ServerSet) -> Option<ServerSlot> {
         if self.all.is_empty() {
             if tried.has(0) {
@@ -83,7 +83,10 @@ impl Servers {
             .map(|server| ServerSlot::new(Arc::clone(server)))
     }
 
-    /// A server whose trial is due; else the less busy of two healthy ones; else of any two.
+    /// Returns a server whose trial is due, else the less busy of two healthy ones, else of any two.
+    ///
+    /// Two random choices spread requests nearly as well as a search for the least busy server,
+    /// without sending all threads to the same one.
     fn choose_number(&self, tried: ServerSet) -> Option<usize> {
         let mut healthy = ServerSet::default();
         let mut left = ServerSet::default();
@@ -108,6 +111,7 @@ impl Servers {
             return nth(among, 0);
         }
         let one = fastrand::u32(..count);
+        // A second one that is never the first.
         let other = (one + fastrand::u32(1..count)) % count;
         let (one, other) = (nth(among, one)?, nth(among, other)?);
         let busy = |number: usize| self.all.get(number).map(|server| server.pool.in_flight());
@@ -115,7 +119,7 @@ impl Servers {
     }
 }
 
-/// The n-th of the bits that are set.
+/// Returns the n-th server of a set.
 fn nth(among: ServerSet, n: u32) -> Option<usize> {
     (0..MAX_SERVERS)
         .filter(|number| among.has(*number))

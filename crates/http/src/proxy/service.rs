@@ -40,10 +40,10 @@ use super::{
 
 /// Service that forwards requests to the servers of one upstream.
 ///
-/// Forwarding headers tell the upstream the [`ClientAddr`] in the request's
-/// extensions; without one the upstream is told no client, and no forwarding
-/// header of any client passes. Clones share the connections. It never fails: what goes wrong becomes a
-/// page with status 400, 408, 501, 502, 504 or 508.
+/// Forwarding headers tell the upstream the [`ClientAddr`] in the request's extensions;
+/// without one they name no client, and those of the client are removed. Clones share
+/// the connections. The service never fails: an error becomes a page with status 400,
+/// 408, 413, 501, 502, 504 or 508.
 #[derive(Clone, Debug)]
 pub struct Proxy {
     inner: Arc<Inner>,
@@ -112,7 +112,7 @@ impl Proxy {
         })
     }
 
-    /// Adds a header of this house, which a client's `Connection` cannot remove.
+    /// Adds a header that a client's `Connection` cannot remove.
     #[must_use]
     pub fn keep_header(self, name: HeaderName) -> Self {
         self.with(|inner| inner.rules.kept.push(name))
@@ -124,7 +124,7 @@ impl Proxy {
         self.with(|inner| inner.idle_timeout = timeout)
     }
 
-    /// Begins to check the servers, if that is set; else the first request does.
+    /// Starts the health checks, if they are set; else the first request does.
     ///
     /// To be called on a runtime. The checks end with [`Proxy::close`], or with
     /// the last clone of the proxy.
@@ -179,10 +179,10 @@ impl Proxy {
         states.collect()
     }
 
-    /// Forwards a request, and returns the response or a page that says why there is none.
+    /// Forwards a request; returns the response, or a page that says why there is none.
     ///
-    /// The same as calling the service, with a box around the future that a thread
-    /// uses again. To be called on a runtime.
+    /// The same as calling the service, but the box of the future is reused by its
+    /// thread. To be called on a runtime.
     pub fn forward<B>(
         &self,
         mut request: Request<B>,
@@ -201,7 +201,7 @@ impl Proxy {
         })
     }
 
-    /// Forwards a request as a listener of this house hands it over.
+    /// Forwards a request as a [`Listener`](crate::listen::Listener) hands it over.
     pub fn forward_incoming(&self, request: &mut Request<RequestContext>) -> ForwardFuture {
         let arrival = request.body();
         let (client, begun) = (arrival.client(), arrival.started_at());
@@ -228,7 +228,7 @@ impl Proxy {
         RoundTrip::new(Arc::clone(&self.inner), client, is_http2, begun)
     }
 
-    /// Waits until the tunnels of now have ended by themselves.
+    /// Waits until the tunnels that are open now have ended by themselves.
     pub async fn tunnels_ended(&self) {
         self.inner.tunnels.close();
         self.inner.tunnels.wait().await;

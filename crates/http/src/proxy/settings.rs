@@ -15,10 +15,10 @@ pub struct ProxySettings {
     pub servers: Vec<String>,
     /// Time for a connection, with its TLS handshake.
     pub connect_timeout: Duration,
-    /// Time for the response's head, from the end of the request. The
-    /// request's body may not stand still for longer than that.
+    /// Time for the response's head, from the end of the request. The request's body
+    /// may not stall for longer.
     pub response_timeout: Duration,
-    /// Time that a response may stand still once it has begun.
+    /// Time that a response may stall once it has begun.
     pub idle_timeout: Duration,
     /// Keep the client's `Host`, or send the server's.
     pub preserve_host: bool,
@@ -29,11 +29,11 @@ pub struct ProxySettings {
     /// File of certificates (PEM) of the authorities that servers behind
     /// `https://` are believed by, in place of the system's.
     pub ca_file: Option<PathBuf>,
-    /// Check of the servers beside what requests show.
+    /// Health check of the servers, in addition to what requests show.
     pub health_check: Option<HealthCheck>,
 }
 
-/// Request that shows whether a server is well.
+/// Request that shows whether a server is healthy.
 ///
 /// A status from 200 to 399 is good. A server whose check fails twice in a row
 /// is left out until one succeeds, as long as there is another.
@@ -61,7 +61,7 @@ pub struct ServerState {
     pub failures: u32,
     /// Connections that wait for requests or are shared by some.
     pub kept_connections: usize,
-    /// What went wrong last, ever; also a failure that has been got over.
+    /// Last error since the start, even if the server has recovered.
     pub last_error: Option<String>,
 }
 
@@ -82,11 +82,11 @@ impl Default for ProxySettings {
 }
 
 impl HealthCheck {
-    /// Creates a check that asks for a path every so often.
+    /// Creates a check that requests a path at an interval.
     ///
     /// # Errors
     ///
-    /// Fails when the path cannot be asked for.
+    /// Fails if the path is invalid.
     pub fn new(path: &str, interval: Duration) -> Result<Self, ProxyError> {
         if !path.starts_with('/') || PathAndQuery::try_from(path).is_err() {
             return Err(ProxyError::HealthPath(path.to_owned()));

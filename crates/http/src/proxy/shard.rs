@@ -1,4 +1,4 @@
-//! Which part of the connections a thread uses.
+//! Assignment of threads to shards of the pool.
 
 use std::{
     cell::Cell,
@@ -8,26 +8,26 @@ use std::{
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-/// More threads than that share their parts.
+/// Largest number of shards; more threads share some.
 const MAX_SHARDS: usize = 64;
-/// Connections kept by all threads of a machine's size together, about.
+/// Idle connections that all threads keep together, about.
 const MAX_KEPT: usize = 1024;
 
-/// Returns how many parts there are: the first for all threads of runtimes with
-/// several, the others for a runtime each that has one thread.
+/// Returns the number of shards.
 ///
-/// A connection is driven by a task of the runtime that made it: used from
-/// another thread it would have to be woken there.
+/// The first one is for all multi-threaded runtimes, the others are for a single-threaded
+/// runtime each: a connection is registered with the runtime that made it, and its events
+/// would have to wake another thread.
 pub(super) fn count() -> usize {
     1 + (2 * threads()).min(MAX_SHARDS - 1)
 }
 
-/// Returns how many connections one part may keep.
+/// Returns how many connections one shard may keep.
 pub(super) fn max_kept() -> usize {
     (MAX_KEPT / threads()).clamp(64, 512)
 }
 
-/// Returns the part of this thread, below `count`.
+/// Returns the shard of this thread, below `count`.
 pub(super) fn current(count: usize) -> usize {
     thread_local! {
         static NUMBER: Cell<Option<usize>> = const { Cell::new(None) };
@@ -43,7 +43,7 @@ pub(super) fn current(count: usize) -> usize {
     }
 }
 
-/// Zero for a thread of a runtime with several, else one of its own.
+/// Returns 0 for a thread of a multi-threaded runtime, else a number of its own.
 fn number() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(1);
     let has_one_thread = Handle::try_current()

@@ -1,4 +1,4 @@
-//! TLS towards the upstream: whose certificates are believed.
+//! TLS to the upstream, and the authorities that are trusted for it.
 
 use std::{io, path::Path, sync::Arc};
 
@@ -11,21 +11,21 @@ use rustls::{
 
 use super::error::ProxyError;
 
-/// Connectors for TLS; the names of certificates are those of the URLs.
+/// TLS connectors; certificates are checked against the host of the URL.
 #[derive(Clone, Debug)]
 pub(super) struct Tls {
-    /// Offers what may be spoken, HTTP/2 first (ALPN).
+    /// Offers HTTP/2, if that is set, and HTTP/1.1 (ALPN).
     pub(super) any: HttpsConnector<HttpConnector>,
     pub(super) http1: HttpsConnector<HttpConnector>,
     pub(super) offers_http2: bool,
 }
 
 impl Tls {
-    /// Creates connectors that believe the authorities of a file; without one, the system's.
+    /// Creates connectors that trust the authorities of a file, or the system's.
     ///
     /// # Errors
     ///
-    /// Fails when there is no certificate to be found.
+    /// Fails if no certificate can be found.
     pub(super) fn new(
         ca_file: Option<&Path>,
         offers_http2: bool,

@@ -1,6 +1,6 @@
-//! What of the headers behind a body is passed on (RFC 9110 §6.5.1).
+//! Trailers that are passed on (RFC 9110 §6.5.1).
 //!
-//! A receiver may merge them with those of the head, which have been judged without them.
+//! A recipient may merge them into the header section, which was judged without them.
 
 use http::{HeaderMap, HeaderName, header::TRAILER};
 
@@ -8,7 +8,8 @@ use crate::listen::{begins_as, is_guarded, is_spelling_of, trim_values};
 
 use super::headers::{remove_where, tokens};
 
-/// Names that frame, route, authenticate or modify a message, or control a response.
+/// Fields that frame, route, authenticate or modify a message, or control a response: those
+/// that RFC 9110 §6.5.1 excludes, and their relatives in use.
 const FORBIDDEN: [&str; 35] = [
     "accept",
     "age",
@@ -46,7 +47,7 @@ const FORBIDDEN: [&str; 35] = [
     "www-authenticate",
     "x-real-ip",
 ];
-/// Beginnings of such names.
+/// Prefixes of such names.
 const FORBIDDEN_PREFIXES: [&str; 7] = [
     "accept-",
     "access-control-",
@@ -56,12 +57,12 @@ const FORBIDDEN_PREFIXES: [&str; 7] = [
     "sec-",
     "x-forwarded",
 ];
-/// Digests are known when the body has been read: they are meant for trailers (RFC 9530 §2).
+/// A digest is known when the body has been sent: it is meant for trailers (RFC 9530 §2).
 const DIGEST: &str = "content-digest";
 
-/// Returns the names of trailers that a request may have: announced, and allowed.
+/// Returns the trailers that a request may have: announced (RFC 9110 §6.6.2) and allowed.
 ///
-/// `kept` are headers of this house, which a client does not tell.
+/// `kept` are our own headers, which a client may not send.
 pub(super) fn announced(headers: &HeaderMap, kept: &[HeaderName]) -> Vec<HeaderName> {
     let is_ours = |name: &HeaderName| {
         let is_it = |kept: &HeaderName| is_spelling(name, kept.as_str());
@@ -74,13 +75,13 @@ pub(super) fn announced(headers: &HeaderMap, kept: &[HeaderName]) -> Vec<HeaderN
         .collect()
 }
 
-/// Removes from a request's trailers what is not among the names.
+/// Removes the trailers of a request that are not among the names.
 pub(super) fn keep(trailers: &mut HeaderMap, announced: &[HeaderName]) {
     remove_where(trailers, |name| !announced.contains(name));
     trim_values(trailers);
 }
 
-/// Removes from a response's trailers what must not be there, announced or not.
+/// Removes the forbidden trailers of a response, announced or not.
 pub(super) fn clean(trailers: &mut HeaderMap) {
     remove_where(trailers, is_forbidden);
     trim_values(trailers);

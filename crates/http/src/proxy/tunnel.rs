@@ -1,4 +1,4 @@
-//! Bytes both ways after the protocols have been switched.
+//! Tunnels: bytes both ways after a switch of protocols (RFC 9110 §7.8).
 
 use std::{io, pin::pin, time::Duration};
 
@@ -11,13 +11,13 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
-/// Time for one side to end after the other has.
+/// Time for one side to close after the other has.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Copies both ways until both sides have ended, or `stop`.
 ///
-/// A tunnel may be quiet for as long as it likes. When one side ends, the
-/// other is told and has half a minute to end too.
+/// A tunnel may be idle for any time. When one side closes, the other is told so and has
+/// half a minute to close too.
 pub(super) async fn run(
     client: OnUpgrade,
     upstream: impl AsyncRead + AsyncWrite,
@@ -32,7 +32,7 @@ pub(super) async fn run(
         () = stop.cancelled() => return,
     };
     if let Err(error) = ended {
-        // One of the two went away: that is how most tunnels end.
+        // One of the two has gone away, as most tunnels end.
         debug!(%error, "tunnel ended: {error}");
     }
 }
@@ -51,10 +51,10 @@ async fn copy_both_ways(
     }
 }
 
-/// Copies to the end, or to an error: the other side is told of either.
+/// Copies until the end or an error, and then shuts the other side down.
 ///
-/// A side that takes nothing more may have sent its last words before: why it
-/// closed. So the other direction goes on.
+/// A side that takes nothing more may have sent a last message before, such as the reason
+/// why it closed (RFC 6455 §5.5.1). So the other direction goes on.
 async fn copy_one_way(from: impl AsyncRead, to: impl AsyncWrite) -> io::Result<()> {
     let (mut from, mut to) = (pin!(from), pin!(to));
     let copied = copy(&mut from, &mut to).await;

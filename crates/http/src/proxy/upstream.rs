@@ -12,7 +12,7 @@ use super::error::ProxyError;
 pub(super) struct Upstream {
     pub(super) address: Address,
     pub(super) protocol: Protocol,
-    /// Value of `Host`, when the client's is not kept.
+    /// Value of `Host` if the client's is not kept.
     pub(super) host: HeaderValue,
     /// For messages: the URL without the prefix.
     pub(super) name: Arc<str>,
@@ -20,7 +20,7 @@ pub(super) struct Upstream {
     prefix: String,
 }
 
-/// What is connected to.
+/// Address to connect to.
 #[derive(Clone, Debug)]
 pub(super) enum Address {
     /// Scheme and authority.
@@ -28,13 +28,13 @@ pub(super) enum Address {
     Unix(PathBuf),
 }
 
-/// What is spoken over a connection.
+/// Protocol of a connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Protocol {
     Http1,
     /// HTTP/2 by prior knowledge (RFC 9113 §3.3).
     H2c,
-    /// TLS, and within it what both sides can.
+    /// TLS, and within it what ALPN negotiates.
     Tls,
 }
 
@@ -46,12 +46,12 @@ impl Upstream {
         })
     }
 
-    /// Path that goes before the path of each request, without a slash at the end.
+    /// Returns the path in front of that of each request, without a slash at the end.
     pub(super) fn prefix(&self) -> &str {
         &self.prefix
     }
 
-    /// Returns `true` if the client's target is the one to send.
+    /// Returns `true` if the client's target is sent unchanged.
     pub(super) fn keeps(&self, uri: &Uri) -> bool {
         self.prefix.is_empty() && uri.authority().is_none() && uri.path_and_query().is_some()
     }
@@ -59,6 +59,7 @@ impl Upstream {
     /// Returns the request target to send: the client's bytes, after our prefix.
     pub(super) fn target(&self, uri: &Uri) -> Option<Uri> {
         let path = uri.path_and_query().map_or("/", PathAndQuery::as_str);
+        // `*` is about the server as a whole (RFC 9112 §3.2.4), and has no path to prefix.
         let target = if self.prefix.is_empty() || path == "*" {
             // No copy: the bytes are shared with the client's request.
             uri.path_and_query()
@@ -67,8 +68,8 @@ impl Upstream {
         } else {
             PathAndQuery::try_from(format!("{}{path}", self.prefix)).ok()?
         };
-        // A fragment behind the host leaves a target without a path, which
-        // would be sent as no target at all: `http://site.example#top`.
+        // A fragment behind the host (`http://site.example#top`) leaves an empty path, which
+        // would be written as no target at all (RFC 9112 §3.2.1).
         Some(Uri::from(target)).filter(|target| !target.path().is_empty())
     }
 }
@@ -77,7 +78,7 @@ fn parse(url: &str) -> Result<Upstream, Cow<'static, str>> {
     if let Some(path) = url.strip_prefix("unix:") {
         return unix(path).map_err(Into::into);
     }
-    // `Uri` drops a fragment silently.
+    // `Uri` drops a fragment without an error.
     if url.contains('#') {
         return Err("a fragment (#…) is never sent to a server; leave it out".into());
     }
@@ -118,7 +119,7 @@ fn parse(url: &str) -> Result<Upstream, Cow<'static, str>> {
     })
 }
 
-/// A socket on this machine: `unix:/run/app.sock`, or with two slashes more.
+/// Parses a Unix socket: `unix:/run/app.sock`, or `unix:///run/app.sock`.
 fn unix(path: &str) -> Result<Upstream, &'static str> {
     let path = path.strip_prefix("//").unwrap_or(path);
     if !path.starts_with('/') || path.ends_with('/') || path.contains('\0') {
@@ -147,7 +148,7 @@ fn authority(uri: &Uri) -> Result<&Authority, &'static str> {
     Ok(authority)
 }
 
-/// A URL with `user:password@` must not reach a log.
+/// Removes `user:password@`, which must not reach a log.
 fn without_password(url: &str) -> String {
     match url.rsplit_once('@') {
         None => url.to_owned(),

@@ -1,4 +1,4 @@
-//! WebSocket connections over HTTP/2 (RFC 8441) for a server that speaks HTTP/1.1.
+//! WebSocket connections over HTTP/2 (RFC 8441) for a server that speaks HTTP/1.1 (RFC 6455).
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{
@@ -11,27 +11,29 @@ use sha1::{Digest as _, Sha1};
 
 use super::headers;
 
-/// What a server adds to a key before it answers it (RFC 6455 §1.3).
+/// Text that a server appends to the key before hashing it (RFC 6455 §1.3).
 const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/// Key of a handshake that was made for a client of HTTP/2.
+/// Key of a handshake that is made on behalf of a client of HTTP/2, which has none.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Key {
     answer: String,
 }
 
-/// Turns an extended `CONNECT` for a WebSocket into the handshake of HTTP/1.1.
+/// Turns an extended `CONNECT` for a WebSocket into the handshake of HTTP/1.1 (RFC 8441 §5).
 ///
-/// Nothing for another protocol, and for a `CONNECT` without one: no tunnel to
-/// anywhere is made.
+/// `None` for another protocol, and for a `CONNECT` without one: that would be a tunnel to
+/// an arbitrary server.
 pub(super) fn from_connect(parts: &mut Parts) -> Option<Key> {
     let protocol = parts.extensions.remove::<Protocol>()?;
     if parts.method != Method::CONNECT || !protocol.as_str().eq_ignore_ascii_case("websocket") {
         return None;
     }
+    // RFC 6455 §4.1: 16 random bytes. They show that the server speaks WebSocket, and protect no secret.
     let mut nonce = [0; 16];
     fastrand::fill(&mut nonce);
     let key = STANDARD.encode(nonce);
+    // RFC 6455 §4.1: GET, `Connection`, `Upgrade`, key, version 13.
     parts.method = Method::GET;
     let map = &mut parts.headers;
     headers::set(map, CONNECTION, "upgrade");
@@ -46,13 +48,15 @@ pub(super) fn from_connect(parts: &mut Parts) -> Option<Key> {
 }
 
 impl Key {
-    /// Returns `true` if the server has read the key, and removes its answer, which HTTP/2 has not.
+    /// Returns `true` if the server's proof is right (RFC 6455 §4.2.2), and removes it, as HTTP/2
+    /// has none (RFC 8441 §5).
     pub(super) fn accepts(&self, headers: &mut HeaderMap) -> bool {
         let answer = headers.remove(SEC_WEBSOCKET_ACCEPT);
         answer.is_some_and(|answer| answer.as_bytes() == self.answer.as_bytes())
     }
 }
 
+/// Returns the proof that a server gives for a key (RFC 6455 §4.2.2).
 fn answer(key: &str) -> String {
     let mut hash = Sha1::new();
     hash.update(key.as_bytes());

@@ -104,7 +104,7 @@ impl Cache {
 }
 
 fn write(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    // A left-over of a crash may have another mode, which opening would keep.
+    // `create_new`, which sets the mode, fails on a left-over of a crash.
     match fs::remove_file(file) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}

@@ -130,7 +130,7 @@ async fn prove<'c>(
     let mut authorizations = order.authorizations();
     while let Some(authorization) = authorizations.next().await {
         let mut authorization: AuthorizationHandle<'_> = authorization?;
-        // Authorities remember recent validations (RFC 8555 §7.1.4).
+        // Authorities remember recent validations (RFC 8555 §7.1.3).
         if authorization.status == AuthorizationStatus::Valid {
             continue;
         }

@@ -26,10 +26,10 @@ use super::{
     upload::{ClientBroke, Upload},
 };
 
-/// Responses in between (1xx) that are left out before others have their turn.
+/// Interim responses (1xx) that are skipped before other tasks of the thread run.
 const MAX_INTERIM: usize = 16;
 
-/// What became of a request.
+/// Result of sending a request over a connection.
 pub(in super::super) enum CallOutcome {
     Answered(Response<()>, Box<Connection>, PendingBody),
     /// Not a byte was sent: the request can go over another connection.
@@ -39,7 +39,7 @@ pub(in super::super) enum CallOutcome {
 
 /// Sends a request, and reads the head of its response.
 ///
-/// The request stays what it was, but for its body.
+/// The message keeps its head; its body is taken out.
 pub(in super::super) async fn call(
     connection: Box<Connection>,
     message: &mut Message,
@@ -51,7 +51,7 @@ pub(in super::super) async fn call(
     let mut headers = None;
     let ended = match progress {
         None => poll_fn(|cx| call.poll(cx, &mut headers)).await,
-        // In a box, as what is seldom done would make every request's future large.
+        // In a box: requests with a body are few, and would make the future of every one large.
         Some(progress) => {
             Box::pin(async {
                 tokio::select! {
@@ -83,17 +83,17 @@ pub(in super::super) struct Call {
     sending: Sending,
     is_head: bool,
     has_come: bool,
-    /// How much of the input has been looked at.
+    /// Bytes of the input that were found to be an incomplete head.
     seen: usize,
 }
 
-/// How far the request is.
+/// Progress of sending a request.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Sending {
     Underway,
     /// The system has taken all of it.
     Done,
-    /// The upstream takes nothing more; it may have answered before.
+    /// The upstream takes nothing more; it may have answered before (RFC 9112 §9.3).
     Broken,
 }
 
@@ -101,7 +101,7 @@ enum Sending {
 pub(in super::super) enum CallError {
     Unsent(io::Error),
     Failed(Failure),
-    /// What the client sends is not what it said, or too much.
+    /// The client's body broke, is not as long as announced, or too long.
     ClientBroke,
     ConnectionFailure(ConnectionFailure),
 }
@@ -155,7 +155,7 @@ impl Call {
         }
     }
 
-    /// Sends and reads, as long as there is time; the response's headers are in `headers` then.
+    /// Sends and reads within the time limit; fills `headers` with those of the response.
     pub(in super::super) fn poll(
         &mut self,
         cx: &mut Context<'_>,
@@ -168,12 +168,12 @@ impl Call {
         polled
     }
 
-    /// Returns the connection, over which the response's head has come.
+    /// Returns the connection, whose next bytes are the response's body.
     pub(in super::super) fn into_connection(self) -> Box<Connection> {
         self.connection
     }
 
-    /// Says what became of the request.
+    /// Turns the result of polling into that of the call.
     pub(in super::super) fn into_outcome(
         self,
         ended: Result<(Head, PendingBody), CallError>,
@@ -189,6 +189,7 @@ impl Call {
             }
             Err(CallError::Unsent(error)) => CallOutcome::Unsent(error.into()),
             Err(CallError::Failed(failure)) => CallOutcome::Failed(failure),
+            // The body knows better than the connection why it ended: too large, or broken.
             Err(CallError::ClientBroke) => {
                 let fault = progress.and_then(Progress::fault);
                 CallOutcome::Failed(fault.unwrap_or(Failure::ClientBroke))
@@ -232,11 +233,15 @@ impl Call {
             match self.connection.poll_write(cx) {
                 Poll::Pending => return Ok(()),
                 Poll::Ready(Err(error))
+                    // Not a byte has left, so that even a POST can go elsewhere (RFC 9110
+                    // §9.2.2).
                     if self.upload.is_none() && !self.connection.has_begun() =>
                 {
                     return Err(CallError::Unsent(error));
                 }
                 Poll::Ready(Err(_)) => {
+                    // An upstream may answer and close without reading the whole body (RFC 9112
+                    // §9.3, §9.6): its response is still to be read.
                     self.sending = Sending::Broken;
                     self.upload = None;
                     return Ok(());
@@ -267,7 +272,7 @@ impl Call {
                 match head::parse(input, &mut self.seen, self.is_head, known, headers)? {
                     Parsed::Final(head) => return Poll::Ready(Ok(head)),
                     Parsed::Partial => {}
-                    // Else a flood of them would leave no turn for the time limit.
+                    // RFC 9110 §15.2 allows any number; a flood must not keep the time limit from its turn.
                     Parsed::Interim if interim == MAX_INTERIM => {
                         cx.waker().wake_by_ref();
                         return Poll::Pending;
@@ -279,15 +284,16 @@ impl Call {
                 }
             }
             if ready!(self.connection.poll_read(cx))? == 0 {
+                // RFC 9112 §8: an incomplete head is no response.
                 return Poll::Ready(Err(Http1Error::NoHead));
             }
             self.has_come = true;
         }
     }
 
-    /// Looks for the first bytes of the body, which come with the head most often.
+    /// Reads the first bytes of the body, which mostly come with the head.
     ///
-    /// A response that ends before them is none: the client can still be told so.
+    /// If the connection ends before them, the client can still be given a 502.
     fn rest(&mut self, cx: &mut Context<'_>, head: &Head) -> Result<PendingBody, Http1Error> {
         let mut decoder = Decoder::new(head.framing);
         let input = &mut self.connection.input;
@@ -303,6 +309,7 @@ impl Call {
         Ok(PendingBody {
             has_length: matches!(head.framing, framing::Framing::Length(_)),
             has_hop_headers: head.has_hop_headers,
+            // A connection with half a request on it cannot be used again (RFC 9112 §9.3).
             closes: head.closes || self.sending != Sending::Done,
             decoder,
             first,

@@ -1,4 +1,4 @@
-//! Bodies in chunks (RFC 9112 §7.1).
+//! Decoder of chunked bodies (RFC 9112 §7.1).
 
 use bytes::{Buf as _, BytesMut};
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -8,22 +8,23 @@ use super::{
     framing::{Piece, take},
 };
 
-/// Bytes of a line with a chunk's size, its extensions among them.
+/// Bytes of a line with a chunk's size and its extensions.
 const MAX_LINE_BYTES: usize = 4 * 1024;
-/// Bytes of all extensions of a body: nobody reads them.
+/// Bytes of all extensions of a body, which are ignored and to be limited (RFC 9112 §7.1.1).
 const MAX_EXTENSION_BYTES: usize = 16 * 1024;
 /// Bytes of all trailers.
 const MAX_TRAILER_BYTES: usize = 16 * 1024;
-/// Lines of trailers.
+/// Lines of trailers (RFC 9112 §7.1.2).
 const MAX_TRAILERS: usize = 100;
 
-/// Reader of chunks.
+/// State of the decoder.
 #[derive(Debug, Default)]
 pub(super) struct Chunks {
     state: State,
     extension_bytes: usize,
 }
 
+// Size → Data → DataEnd → Size → … → Trailers → Done, as in RFC 9112 §7.1.3.
 #[derive(Debug, Default)]
 enum State {
     #[default]
@@ -40,7 +41,7 @@ impl Chunks {
         matches!(self.state, State::Done)
     }
 
-    /// Takes the next data or the trailers; nothing at the end, or when more is needed.
+    /// Takes the next data, or the trailers; `None` at the end, or if more is needed.
     pub(super) fn decode(&mut self, input: &mut BytesMut) -> Result<Option<Piece>, Http1Error> {
         loop {
             match &mut self.state {
@@ -54,7 +55,8 @@ impl Chunks {
                     let data = take(input, left);
                     if *left == 0 {
                         self.state = State::DataEnd;
-                        // Where it is there: the end is seen without another look.
+                        // If the end is there already, the response is complete with this
+                        // piece, and has a length that can be announced.
                         self.end_data(input)?;
                         self.end_body(input);
                     }
@@ -79,16 +81,16 @@ impl Chunks {
         }
     }
 
-    /// Reads the line with the size, and forgets its extensions.
+    /// Reads the line with the size, and ignores its extensions (RFC 9112 §7.1.1).
     ///
-    /// To the letter: a line ends with CR LF, as a reader that takes less sees
-    /// other chunks than one that does not.
+    /// Strictly: the line ends with CR LF. A reader that accepts less sees other chunks than
+    /// one that does not (RFC 9112 §2.2, §11.2).
     fn size(&mut self, input: &mut BytesMut) -> Result<Option<u64>, Http1Error> {
         let Some(end) = memchr::memchr(b'\n', input) else {
             return if input.len() > MAX_LINE_BYTES {
                 Err(Http1Error::Chunks("a size without end"))
             } else {
-                // What cannot become a size is not waited for.
+                // A line that cannot become a size is refused without waiting for its end.
                 let begun = input.strip_suffix(b"\r").unwrap_or(input);
                 if !begun.is_empty() {
                     parse_size(begun)?;
@@ -102,6 +104,7 @@ impl Chunks {
         let line = input.get(..end).unwrap_or_default();
         let line = line
             .strip_suffix(b"\r")
+            // A bare CR is a line end to some readers (RFC 9112 §2.2).
             .filter(|line| !line.contains(&b'\r'));
         let (size, extension_len) =
             parse_size(line.ok_or(Http1Error::Chunks("a line without its end"))?)?;
@@ -113,7 +116,7 @@ impl Chunks {
         Ok(Some(size))
     }
 
-    /// Reads the line end behind the data; returns whether it was there.
+    /// Reads the line end behind the data; returns `false` if more is needed.
     fn end_data(&mut self, input: &mut BytesMut) -> Result<bool, Http1Error> {
         match input.get(..2) {
             Some(b"\r\n") => {
@@ -126,7 +129,7 @@ impl Chunks {
         }
     }
 
-    /// Reads the plain end of a body, if it is there already.
+    /// Reads the end of a body without trailers, if it is there already.
     fn end_body(&mut self, input: &mut BytesMut) {
         if matches!(self.state, State::Size) && input.starts_with(b"0\r\n\r\n") {
             input.advance(5);
@@ -146,12 +149,15 @@ fn parse_size(line: &[u8]) -> Result<(u64, usize), Http1Error> {
         size = size
             .checked_mul(16)
             .map(|size| size | u64::from(digit))
+            // RFC 9112 §7.1: a size must not overflow.
             .ok_or(Http1Error::Chunks("a size that is no number of 64 bits"))?;
         len += 1;
     }
     let rest = line.get(len..).unwrap_or_default();
     let extension = rest.trim_ascii_start();
     let is_extension = extension.is_empty() || extension.starts_with(b";");
+    // Blanks are allowed before an extension (RFC 9112 §7.1.1: BWS), other space characters are
+    // not.
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
     let blank_len = rest.len() - extension.len();
     if len == 0 || !is_extension || !rest.iter().take(blank_len).all(is_blank) {
@@ -160,7 +166,7 @@ fn parse_size(line: &[u8]) -> Result<(u64, usize), Http1Error> {
     Ok((size, rest.len()))
 }
 
-/// Reads the lines up to the empty one.
+/// Reads the trailer section (RFC 9112 §7.1.2), up to its empty line.
 fn trailers(input: &mut BytesMut) -> Result<Option<HeaderMap>, Http1Error> {
     if input.starts_with(b"\r\n") {
         input.advance(2);
@@ -168,7 +174,7 @@ fn trailers(input: &mut BytesMut) -> Result<Option<HeaderMap>, Http1Error> {
     }
     let within = input.get(..MAX_TRAILER_BYTES).unwrap_or(input);
     let end = memchr::memmem::find(within, b"\r\n\r\n").map(|at| at + 4);
-    // Also before there is an end, which may never come.
+    // Refused at once: the empty line that ends the section may never come (RFC 9112 §2.2).
     if has_bare_line_feed(
         within
             .get(..end.unwrap_or(within.len()))

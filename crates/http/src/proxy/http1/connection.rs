@@ -17,30 +17,30 @@ use super::{
     stream::{Rewind, Stream},
 };
 
-/// Room for a read; a small response comes in one.
+/// Bytes of a read; a small response comes in one.
 const READ_BYTES: usize = 8 * 1024;
-/// Room for a read of a large response, at most.
+/// Bytes of a read of a large response, at most: a slow client makes the proxy hold as many.
 const MAX_READ_BYTES: usize = 64 * 1024;
-/// Room that a connection keeps while it waits for a request.
+/// Bytes of the output buffer that a connection keeps while it waits for a request.
 const KEPT_BYTES: usize = 16 * 1024;
 
-/// A connection for one request after the other.
+/// Connection that carries one request after the other (RFC 9112 §9.3).
 pub(in super::super) struct Connection {
     stream: Stream,
-    /// What has come and nobody has taken.
+    /// Bytes that were read and not yet parsed.
     pub(super) input: BytesMut,
     read_bytes: usize,
     pub(super) output: Output,
     pub(super) known: LineCache,
-    /// Runs on between requests: to put it off costs less than to make it anew.
+    /// Runs on between requests: to postpone it costs less than to make a new one.
     timer: Pin<Box<Sleep>>,
-    /// The timer may end before, and then goes on: that is seldom.
+    /// End of the present wait; the timer may fire before it, and is then set again.
     deadline: Instant,
-    /// When a request was begun or a body ended, over this connection.
+    /// When a request began, or a body ended, over this connection.
     pub(in super::super) used: Instant,
 }
 
-/// What is to be sent, and how much of it has been.
+/// Bytes to be sent, and how many of them have been.
 #[derive(Debug, Default)]
 pub(super) struct Output {
     pub(super) bytes: Vec<u8>,
@@ -61,17 +61,20 @@ impl Connection {
         }
     }
 
-    /// Returns `true` if a request can still be sent: nothing is to come without one.
+    /// Returns `true` if a request can be sent.
+    ///
+    /// Bytes without a request are no response to the next one (RFC 9112 §9.2), and the end
+    /// means that the server has closed the connection.
     pub(in super::super) fn is_quiet(&mut self) -> bool {
         self.input.is_empty() && !self.stream.is_readable()
     }
 
-    /// Exchanges the buffer, which is empty, for one with the head of a request.
+    /// Swaps the output buffer, which is empty, for one with the head of a request.
     pub(in super::super) fn swap_output(&mut self, bytes: &mut Vec<u8>) {
         mem::swap(&mut self.output.bytes, bytes);
     }
 
-    /// Makes the connection small, to wait for the next request.
+    /// Frees large buffers before the connection waits for its next request.
     pub(in super::super) fn rest(&mut self) {
         if self.read_bytes > READ_BYTES {
             self.read_bytes = READ_BYTES;
@@ -82,7 +85,7 @@ impl Connection {
         }
     }
 
-    /// Gives up HTTP, after the response that said so.
+    /// Returns the bare stream, after a 101 (RFC 9110 §15.2.2).
     pub(in super::super) fn into_stream(self) -> Rewind {
         Rewind {
             first: Bytes::from(self.input),
@@ -90,7 +93,7 @@ impl Connection {
         }
     }
 
-    /// Parts the connection from what is still to be sent.
+    /// Splits the connection, as its request is still to be sent by another task.
     pub(super) fn split(self) -> (Self, Output, WriteHalf<Box<Stream>>) {
         let (read, write) = self.stream.split();
         let connection = Self {
@@ -101,7 +104,7 @@ impl Connection {
         (connection, self.output, write)
     }
 
-    /// Sends what there is; ready when all of it has been taken.
+    /// Writes the output; ready when the system has taken all of it.
     pub(super) fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.output.poll_write(Pin::new(&mut self.stream), cx)
     }
@@ -111,7 +114,7 @@ impl Connection {
         self.output.written > 0
     }
 
-    /// Reads what comes; zero is the end.
+    /// Reads more input; 0 is the end.
     pub(super) fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         let free = self.input.capacity() - self.input.len();
         if free < self.read_bytes / 2 {
@@ -123,17 +126,20 @@ impl Connection {
             cx,
             &mut self.input
         ))?;
+        // A full read: the response is large, and a larger read saves system calls.
         if len == room {
             self.read_bytes = (self.read_bytes * 2).min(MAX_READ_BYTES);
         }
         Poll::Ready(Ok(len))
     }
 
-    /// Gives the next wait so much time.
+    /// Starts the time limit of the next wait.
     pub(super) fn start_timer(&mut self, now: Instant, timeout: Duration) {
         self.used = now;
         self.deadline = now + timeout;
         let ends = self.timer.deadline();
+        // Only a timer that fires too late, or has fired, is moved: usually this is one
+        // comparison.
         if ends > self.deadline || ends <= now {
             self.timer.as_mut().reset(self.deadline);
         }
@@ -155,7 +161,7 @@ impl Output {
         self.bytes.len() - self.written
     }
 
-    /// Writes what there is; ready when all of it has been taken.
+    /// Writes the bytes; ready when all of them have been taken.
     pub(super) fn poll_write<W>(
         &mut self,
         mut stream: Pin<&mut W>,
@@ -170,6 +176,7 @@ impl Output {
                 len => self.written += len,
             }
         }
+        // TLS may hold bytes back although it has accepted them.
         ready!(stream.poll_flush(cx))?;
         self.bytes.clear();
         self.written = 0;

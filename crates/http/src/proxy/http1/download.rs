@@ -1,4 +1,4 @@
-//! Bodies of responses on their way.
+//! Bodies of responses while they are read.
 
 use std::{
     task::{Context, Poll},
@@ -18,24 +18,24 @@ use super::{
     upload::Upload,
 };
 
-/// What follows the head of a response.
+/// Body of a response whose head has been read.
 #[derive(Debug)]
 pub(in super::super) struct PendingBody {
     pub(super) decoder: Decoder,
-    /// Of the body, where it has come with the head.
+    /// First piece, if it came with the head.
     pub(super) first: Option<Piece>,
     pub(super) has_length: bool,
     pub(super) closes: bool,
-    /// What is still to be sent of the request.
+    /// Rest of the request that is still to be sent.
     pub(super) upload: Option<Box<Upload>>,
-    /// Some of the headers are for this hop.
+    /// The headers include some that are for this hop only.
     pub(in super::super) has_hop_headers: bool,
 }
 
-/// Body of a response that is read from its connection as it is asked for.
+/// Body of a response that is read from its connection on demand.
 #[derive(Debug)]
 pub(in super::super) struct Download {
-    /// Given back at the end; dropped before it, the connection closes.
+    /// Given back at the end of the body; dropped before it, which closes the connection.
     loan: Option<(Box<Connection>, ServerSlot)>,
     decoder: Decoder,
     first: Option<Piece>,
@@ -45,14 +45,14 @@ pub(in super::super) struct Download {
     idle_timeout: Duration,
     /// The timer counts the present wait.
     is_timed: bool,
-    /// Told once what came before it has been passed on.
+    /// Error to report once the bytes before it have been passed on.
     error: Option<Http1Error>,
 }
 
 impl PendingBody {
-    /// Returns the body when all of it is there, and whether its length was told.
+    /// Returns the body if it is complete, and whether its length was announced.
     ///
-    /// The connection is free for the next request then.
+    /// The connection is then free for the next request.
     pub(in super::super) fn whole(&mut self) -> Option<(Option<Bytes>, bool)> {
         let is_whole = self.decoder.is_done() && self.upload.is_none();
         if !is_whole || matches!(self.first, Some(Piece::Trailers(_))) {
@@ -114,14 +114,15 @@ impl Download {
         match polled {
             Poll::Pending => self.poll_idle(cx),
             Poll::Ready(Ok(piece)) => {
-                // With a known length the end is not polled for.
+                // Of a body with a known length hyper does not poll for the end.
                 if self.decoder.is_done() {
                     self.end();
                 }
                 Poll::Ready(piece.and_then(frame).map(Ok))
             }
             Poll::Ready(Err(error)) => {
-                // The server drops what it has not written when a body fails.
+                // hyper drops unwritten bytes when a body fails, so the error waits for one
+                // more poll, by which they are written.
                 self.cut();
                 self.error = Some(error);
                 cx.waker().wake_by_ref();
@@ -186,10 +187,11 @@ impl Download {
         let uploading = self.uploading.take();
         if let Some((mut connection, slot)) = self.loan.take() {
             connection.used = Instant::now();
+            // Half of the request is still on its way: no other may follow it (RFC 9112 §9.3).
             let closes = self.closes || uploading.is_some();
             give_back(connection, &slot, closes);
         }
-        // The upstream has answered, and may still want the rest.
+        // The upstream has answered, and may still read the rest of the request.
         if let Some(uploading) = uploading {
             drop(uploading.detach());
         }
@@ -202,14 +204,14 @@ impl Download {
 }
 
 fn give_back(mut connection: Box<Connection>, slot: &ServerSlot, closes: bool) {
-    // What follows a response is nobody's: it must not become the next one's.
+    // Bytes behind a response belong to no request, and must not answer the next (RFC 9112 §9.2).
     if !closes && connection.input.is_empty() {
         connection.rest();
         slot.keep(connection);
     }
 }
 
-/// Returns nothing for trailers of which none is to be passed on.
+/// Returns `None` for trailers of which none may be passed on (RFC 9110 §6.5.1).
 fn frame(piece: Piece) -> Option<Frame<Bytes>> {
     match piece {
         Piece::Data(data) => Some(Frame::data(data)),

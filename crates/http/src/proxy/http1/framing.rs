@@ -1,22 +1,22 @@
-//! Where the body of a response ends (RFC 9112 §6.3).
+//! Length of a response's body (RFC 9112 §6.3).
 
 use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
 
 use super::{chunks::Chunks, error::Http1Error};
 
-/// How the end of a body is found.
+/// Framing of a body.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Framing {
-    /// There is no body.
+    /// No body (rule 1).
     None,
     Length(u64),
     Chunked,
-    /// The body ends with the connection.
+    /// The body ends with the connection (rule 8).
     Close,
 }
 
-/// Reader of a body, of which bytes are there or not.
+/// Decoder of a body, without I/O.
 #[derive(Debug)]
 pub(super) enum Decoder {
     Done,
@@ -29,7 +29,7 @@ pub(super) enum Decoder {
 #[derive(Debug)]
 pub(super) enum Piece {
     Data(Bytes),
-    /// In a box, as there are seldom any.
+    /// In a box, as trailers are rare.
     Trailers(Box<HeaderMap>),
 }
 
@@ -47,7 +47,7 @@ impl Decoder {
         matches!(self, Self::Done)
     }
 
-    /// Bytes that are left, where that is known.
+    /// Returns the bytes that are left, if that is known.
     pub(super) fn left(&self) -> Option<u64> {
         match self {
             Self::Done => Some(0),
@@ -56,11 +56,11 @@ impl Decoder {
         }
     }
 
-    /// Takes the next part out of what has come; nothing at the end, or when more is needed.
+    /// Takes the next piece out of the input; `None` at the end, or if more is needed.
     ///
     /// # Errors
     ///
-    /// Fails when what has come is no body of this kind.
+    /// Fails if the input breaks the framing.
     pub(super) fn decode(&mut self, input: &mut BytesMut) -> Result<Option<Piece>, Http1Error> {
         match self {
             Self::Done => Ok(None),
@@ -87,7 +87,7 @@ impl Decoder {
     ///
     /// # Errors
     ///
-    /// Fails when it is not whole.
+    /// Fails if it is incomplete (RFC 9112 §8).
     pub(super) fn end(&mut self) -> Result<(), Http1Error> {
         match self {
             Self::Done => Ok(()),
@@ -100,10 +100,11 @@ impl Decoder {
     }
 }
 
-/// Takes what is there, and no more than is left.
+/// Takes what is there, but no more than `left`.
 pub(super) fn take(input: &mut BytesMut, left: &mut u64) -> Bytes {
     let len = usize::try_from(*left).map_or(input.len(), |left| left.min(input.len()));
     *left -= len as u64;
+    // `split` leaves the capacity behind the bytes to the connection.
     if len == input.len() {
         input.split().freeze()
     } else {

@@ -1,4 +1,4 @@
-//! Heads of responses (RFC 9112 §4, §5).
+//! Parser of response heads (RFC 9112 §4, §5).
 
 use std::mem::MaybeUninit;
 
@@ -12,47 +12,47 @@ use super::{
     lines::{HeaderRole, MAX_HEADERS, ResponseFacts},
 };
 
-/// Bytes of a response's head.
+/// Largest head of a response.
 pub(in super::super) const MAX_HEAD_BYTES: usize = 64 * 1024;
 
-/// What a head says beside its headers.
+/// Head of a response, without its headers.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(in super::super) struct Head {
     pub(in super::super) status: StatusCode,
     pub(super) framing: Framing,
     /// The connection is not used again.
     pub(super) closes: bool,
-    /// Some of the headers are for this hop, and have not been removed yet.
+    /// Some of the headers are for this hop only, and have not been removed.
     pub(super) has_hop_headers: bool,
 }
 
 impl Head {
-    /// Returns `true` if the response can go to the client as it is.
+    /// Returns `true` if the response can go to the client without rewriting.
     pub(in super::super) fn is_plain(&self) -> bool {
         !self.has_hop_headers && self.status != StatusCode::SWITCHING_PROTOCOLS
     }
 }
 
-/// What has come up to now.
+/// What the bytes received so far are.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Parsed {
     /// More has to come.
     Partial,
-    /// A response in between (1xx), which is left out.
+    /// An interim response (1xx), which is skipped (RFC 9110 §15.2).
     Interim,
     Final(Head),
 }
 
-/// Takes the head of a response out of what has come, and its headers into `headers`.
+/// Takes the head of a response out of the input, and its headers into `headers`.
 ///
-/// `seen` is how much of the input has been looked at before; zero for a new head.
-/// `known` are lines that came before over the same connection. What was in
-/// `headers` may be gone even where there is no head yet.
+/// `seen` bytes of the input were found to be an incomplete head before; 0 for a new one.
+/// `known` is the cache of the connection. The former contents of `headers` may be gone
+/// even if there is no head yet.
 ///
 /// # Errors
 ///
-/// Fails when what has come is no head of HTTP/1.0 or 1.1, when it is too large, or
-/// when it does not say clearly where the body ends.
+/// Fails if the input is no head of HTTP/1.0 or 1.1, if it is too large, or if it leaves
+/// open where the body ends.
 pub(super) fn parse(
     input: &mut BytesMut,
     seen: &mut usize,
@@ -67,6 +67,7 @@ pub(super) fn parse(
         return Ok(Parsed::Final(head));
     }
     let Some(len) = end(input, *seen) else {
+        // A server that speaks another protocol, and waits for its client, gets its 502 at once.
         if !may_begin(input) {
             return Err(Http1Error::Head("it begins with something else"));
         }
@@ -84,7 +85,7 @@ pub(super) fn parse(
     whole(&head, is_head, known, headers)
 }
 
-/// Parses a head that is there.
+/// Parses a complete head.
 fn whole(
     head: &Bytes,
     is_head: bool,
@@ -108,9 +109,12 @@ fn whole(
         .code
         .and_then(|code| StatusCode::from_u16(code).ok())
         .ok_or(Http1Error::Head("its status is no number from 100 to 999"))?;
+    // RFC 9110 §15.2: a client has to accept any of them; 101 alone ends the exchange of HTTP.
     if status.is_informational() && status != StatusCode::SWITCHING_PROTOCOLS {
         return Ok(Parsed::Interim);
     }
+    // RFC 9112 §2.3: other minor versions are not sent by servers of HTTP/1; the parser refuses
+    // them.
     let version = match response.version {
         Some(1) => Version::HTTP_11,
         _ => Version::HTTP_10,
@@ -135,8 +139,10 @@ fn whole(
 }
 
 /// Returns where the head ends: behind the first empty line.
+///
+/// A recipient may take a bare line feed for a line end (RFC 9112 §2.2).
 fn end(input: &[u8], seen: usize) -> Option<usize> {
-    // The end may have begun in what has been looked at.
+    // The end may have begun within the bytes seen before.
     let from = seen.saturating_sub(3);
     memchr::memchr_iter(b'\n', input.get(from..)?).find_map(|at| {
         let next = from + at + 1;
@@ -148,7 +154,7 @@ fn end(input: &[u8], seen: usize) -> Option<usize> {
     })
 }
 
-/// Returns `true` if a status line may still come of it.
+/// Returns `true` if the input may be the beginning of a status line (RFC 9112 §4).
 fn may_begin(input: &[u8]) -> bool {
     const START: &[u8] = b"HTTP/1.";
     let start = input.trim_ascii_start();

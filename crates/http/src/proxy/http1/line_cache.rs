@@ -1,3 +1,5 @@
+//! Cache of the header lines that a server has sent before.
+
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version};
 
 use crate::listen::header_map_pool::is_secret;
@@ -7,19 +9,20 @@ use super::{
     lines::{HeaderRole, MAX_HEADERS, ResponseFacts},
 };
 
-/// Status lines that are kept, and bytes of one.
+/// Status lines that are cached, and bytes of one; a server sends few different ones.
 const MAX_STATUSES: usize = 8;
 const MAX_STATUS_BYTES: usize = 64;
-/// Headers that are kept; as many as there are bits to mark them.
+/// Lines that are cached: as many as there are bits to mark those of one head.
 const MAX_LINES: usize = u32::BITS as usize;
-/// Bytes of a line that is kept with its value.
+/// Bytes of a line that is cached with its value.
 const MAX_LINE_BYTES: usize = 512;
 
-/// Lines of the heads that came over a connection.
+/// Cache of the header lines of one connection.
 ///
-/// A server says nearly the same each time. A line that came before, byte for
-/// byte, has been checked and means what it meant: it costs one comparison.
-/// Whatever else comes is for the parser, which has the last word.
+/// A server sends nearly the same head each time. A line that equals an earlier one byte for
+/// byte has been validated and means the same: it costs one comparison. A head with any other
+/// line goes to the parser. With smaller futures this saved a sixth of the instructions of a
+/// proxied request.
 #[derive(Debug, Default)]
 pub(super) struct LineCache {
     statuses: Vec<(Box<[u8]>, StatusCode)>,
@@ -28,40 +31,40 @@ pub(super) struct LineCache {
     count: usize,
 }
 
-/// A header, as it came before.
+/// Header line that was received before.
 #[derive(Debug)]
 struct CachedLine {
-    /// With the line's end, or no more than the prefix.
+    /// The line with its end, or the prefix alone.
     line: Vec<u8>,
-    /// Length of the name, the colon and a space, if there is one.
+    /// Length of name and colon, and of a space behind them if there is one.
     prefix_len: usize,
     name: HeaderName,
-    /// Shares no memory with the response; nothing where none is kept.
+    /// Shares no memory with a response; `None` where the value is not cached.
     value: Option<(HeaderValue, HeaderRole)>,
-    /// Other values since this one came last.
+    /// Other values since this one was received.
     changes: u8,
 }
 
-/// Line of a head.
+/// Line that matches a cached one, with the same value or another.
 struct MatchedLine {
     len: usize,
     role: HeaderRole,
-    /// Nothing where it is the one that is kept.
+    /// None if it is the cached one.
     value: Option<HeaderValue>,
 }
 
-/// Learns the lines of a head.
+/// Learner of the lines of one head.
 pub(super) struct LineLearner<'a> {
     known: &'a mut LineCache,
     head: &'a [u8],
-    /// Those of this head, as bits.
+    /// Cached lines that this head has, as bits.
     used: u32,
 }
 
 impl LineCache {
-    /// Takes a head whose status and names have all come before; returns its length, too.
+    /// Takes a head whose status line and names are all cached; returns its length, too.
     ///
-    /// Nothing where the parser has to look. What was in `headers` may be gone then.
+    /// `None` if the head is for the parser. The former contents of `headers` may be gone then.
     pub(super) fn head(
         &mut self,
         input: &[u8],
@@ -86,7 +89,7 @@ impl LineCache {
         Some((len, head))
     }
 
-    /// Fills a map that has the headers of another head: these have the same names.
+    /// Fills a map that holds the headers of another head, if the names are the same.
     fn fill_again(
         &mut self,
         lines: &[u8],
@@ -103,7 +106,7 @@ impl LineCache {
         places.next().is_none().then_some(filled)
     }
 
-    /// Fills a map; what was in it goes.
+    /// Clears and fills a map.
     fn fill(&mut self, lines: &[u8], headers: &mut HeaderMap) -> Option<(usize, ResponseFacts)> {
         headers.clear();
         headers.reserve(self.count);
@@ -113,7 +116,7 @@ impl LineCache {
         })
     }
 
-    /// Takes the lines up to the empty one; tells their length, and puts away the headers.
+    /// Takes the lines up to the empty one; returns their length, and hands each header to `put`.
     fn lines(
         &mut self,
         lines: &[u8],
@@ -141,9 +144,12 @@ impl LineCache {
     pub(super) fn learn<'a>(&'a mut self, head: &'a [u8], status: StatusCode) -> LineLearner<'a> {
         let end = memchr::memchr(b'\n', head).map_or(head.len(), |at| at + 1);
         let (line, head) = head.split_at_checked(end).unwrap_or_default();
+        // HTTP/1.0 closes by default (RFC 9112 §9.3), and 1xx are not final: both are for the
+        // parser.
         let is_usual = line.starts_with(b"HTTP/1.1 ") && line.ends_with(b"\r\n");
         let is_known = self.statuses.iter().any(|(known, _)| **known == *line);
         if is_usual && !is_known && !status.is_informational() && line.len() <= MAX_STATUS_BYTES {
+            // The oldest goes: no use is counted, as servers rarely send more than these.
             if self.statuses.len() == MAX_STATUSES {
                 self.statuses.remove(0);
             }
@@ -156,7 +162,7 @@ impl LineCache {
         }
     }
 
-    /// Takes a line, which most often follows the one before as it did before.
+    /// Takes a line, which mostly follows the same line as in the last head.
     fn line(
         &mut self,
         rest: &[u8],
@@ -204,7 +210,7 @@ impl CachedLine {
         known
     }
 
-    /// Takes the line if it is this one, with this value or another.
+    /// Takes the line if it has this name, with this value or another.
     fn take(&mut self, rest: &[u8]) -> Option<MatchedLine> {
         if let Some((_, role)) = &self.value
             && rest.starts_with(&self.line)
@@ -219,14 +225,15 @@ impl CachedLine {
         let value = rest.strip_prefix(self.line.get(..self.prefix_len)?)?;
         let end = memchr::memchr(b'\n', value)?;
         let value = value.get(..end)?.strip_suffix(b"\r")?;
-        // Blanks around a value are none of it.
+        // Blanks around a value are not part of it (RFC 9112 §5.1): the parser removes them.
         if value.trim_ascii().len() != value.len() {
             return None;
         }
         let value = HeaderValue::from_bytes(value).ok()?;
         let role = HeaderRole::of(&self.name, value.as_bytes());
         let len = self.prefix_len + end + 1;
-        // What changes each time is seldom worth the copy.
+        // A value that changes with each response (a date, a cookie) is not worth a copy each
+        // time: it is copied after 1, 2, 4, 8 … changes.
         self.changes = self.changes.wrapping_add(1);
         if self.changes.is_power_of_two() {
             self.keep(rest.get(..len)?, value.clone(), role);
@@ -239,7 +246,7 @@ impl CachedLine {
     }
 
     fn keep(&mut self, raw: &[u8], value: HeaderValue, role: HeaderRole) {
-        // What is said to one client is not said to the next.
+        // A secret must not outlive its message.
         if raw.len() <= MAX_LINE_BYTES && !is_secret(&self.name) {
             self.line.clear();
             self.line.extend_from_slice(raw);
@@ -249,7 +256,7 @@ impl CachedLine {
 }
 
 impl LineLearner<'_> {
-    /// Learns the next line of the head, which the parser has found to be this one.
+    /// Learns the next line of the head, as the parser has read it.
     pub(super) fn add(&mut self, line: &httparse::Header<'_>, name: &HeaderName) {
         let end = memchr::memchr(b'\n', self.head).map_or(self.head.len(), |at| at + 1);
         let (raw, rest) = self.head.split_at_checked(end).unwrap_or_default();
@@ -275,7 +282,7 @@ impl LineLearner<'_> {
     }
 }
 
-/// Length of what comes before the value, in a line that is written as most are.
+/// Returns the bytes before the value; `None` for a line with unusual blanks or line end.
 fn prefix_len(raw: &[u8], line: &httparse::Header<'_>) -> Option<usize> {
     let after_name = raw.strip_prefix(line.name.as_bytes())?;
     let after_colon = after_name.strip_prefix(b":")?;

@@ -1,4 +1,4 @@
-//! Headers of a response, one by one: what they are for, and what they say together.
+//! Roles of a response's headers, and the framing that follows from all of them.
 
 use http::{
     HeaderMap, HeaderName, StatusCode, Version,
@@ -7,31 +7,33 @@ use http::{
 
 use super::{super::headers, error::Http1Error, framing::Framing, head::Head};
 
-/// Headers of a response.
+/// Largest number of headers of a response.
 pub(super) const MAX_HEADERS: usize = 100;
-/// Lengths beyond that are no response's: others would take them for negative.
+/// Largest length: clients with signed numbers would take a larger one for negative.
 const MAX_LENGTH: u64 = i64::MAX as u64;
 
-/// What a header says about the message and its hop.
+/// Role of a header for the message and its hop.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum HeaderRole {
-    /// Nothing: it is for the client.
+    /// For the client.
     EndToEnd,
-    /// The length, when it is a plain number.
+    /// The length, if it is a single number.
     Length(Option<u64>),
-    /// Whether the coding is `chunked`, and no other.
+    /// Whether the coding is `chunked` alone.
     Coding(bool),
     KeepAlive,
     Close,
-    /// Something else about the hop.
+    /// Another hop-by-hop header, to be looked at.
     HopByHop,
-    /// Something about the hop that is of no interest.
+    /// A hop-by-hop header without a meaning for us.
     Dropped,
 }
 
 impl HeaderRole {
     pub(super) fn of(name: &HeaderName, value: &[u8]) -> Self {
         let name = name.as_str();
+        // RFC 9110 §7.6.1, RFC 9112 §6.1, §6.2. By length first, so that most names cost one
+        // comparison.
         match name.len() {
             14 if name == "content-length" => Self::Length(headers::decimal(value)),
             17 if name == "transfer-encoding" => {
@@ -55,12 +57,12 @@ impl HeaderRole {
     }
 }
 
-/// What the headers of a response say about the message.
+/// Facts that the headers of a response establish about the message.
 #[derive(Default)]
 pub(super) struct ResponseFacts {
     coding: Coding,
     lengths: usize,
-    /// The length, when it is a plain number in a line of its own.
+    /// The length, if it is a number in a line of its own.
     length: Option<u64>,
     closes: bool,
     keeps: bool,
@@ -76,8 +78,8 @@ enum Coding {
 }
 
 impl ResponseFacts {
-    /// Takes note of a header; returns whether it is kept, as what is for this hop only,
-    /// and usual, is left out at once.
+    /// Records a header; returns `false` if it is to be left out, as the usual hop-by-hop ones are
+    /// (RFC 9110 §7.6.1).
     pub(super) fn add(&mut self, role: HeaderRole) -> bool {
         match role {
             HeaderRole::EndToEnd => {}
@@ -87,6 +89,7 @@ impl ResponseFacts {
             }
             HeaderRole::HopByHop => self.has_hop_headers = true,
             HeaderRole::Coding(is_chunked) => {
+                // `chunked` once and alone: applied twice it is forbidden (RFC 9112 §6.1, §7.1).
                 self.coding = if is_chunked && self.coding == Coding::None {
                     Coding::Chunked
                 } else {
@@ -107,7 +110,7 @@ impl ResponseFacts {
         true
     }
 
-    /// Decides what they say together; `headers` are those that were kept.
+    /// Decides framing and persistence; `headers` are those that were not left out.
     pub(super) fn head(
         mut self,
         headers: &mut HeaderMap,
@@ -115,7 +118,8 @@ impl ResponseFacts {
         version: Version,
         is_head: bool,
     ) -> Result<Head, Http1Error> {
-        // Who sends both, length and chunks, may mean either (RFC 9112 §6.3).
+        // Length beside chunks: the chunks count, and the connection ends, as it may be an attempt
+        // at smuggling (RFC 9112 §6.3, rule 3).
         self.closes |= self.coding == Coding::Chunked && self.lengths > 0;
         if self.has_hop_headers {
             self.closes |= headers::has_token(headers, &CONNECTION, "close");
@@ -125,6 +129,8 @@ impl ResponseFacts {
         Ok(Head {
             status,
             framing,
+            // RFC 9112 §9.3: `close`, a body that ends with the connection, or HTTP/1.0 without
+            // `keep-alive`.
             closes: self.closes
                 || framing == Framing::Close
                 || (version == Version::HTTP_10 && !self.keeps),
@@ -141,11 +147,14 @@ impl ResponseFacts {
     ) -> Result<Framing, Http1Error> {
         let is_coded = self.coding != Coding::None;
         if self.coding == Coding::Other {
+            // RFC 9112 §7.4: without `TE` only `chunked` may be sent.
             return Err(Http1Error::Head("its transfer coding was not asked for"));
         }
         if is_coded && version == Version::HTTP_10 {
+            // RFC 9112 §6.1: faulty framing.
             return Err(Http1Error::Head("HTTP/1.0 has no chunks"));
         }
+        // RFC 9112 §6.3, rule 1.
         let is_bodiless = matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
         // The chunks say where the body ends (RFC 9112 §6.3). Without a body no
         // length is needed (RFC 9110 §8.6).
@@ -158,13 +167,14 @@ impl ResponseFacts {
             _ if is_head || is_bodiless || status == StatusCode::SWITCHING_PROTOCOLS => {
                 Framing::None
             }
+            // RFC 9112 §6.3, rules 4, 6 and 8, in this order.
             (Coding::Chunked, _) => Framing::Chunked,
             (_, Some(length)) => Framing::Length(length),
             (_, None) => Framing::Close,
         })
     }
 
-    /// Several that say the same are one (RFC 9110 §8.6); what differs is refused.
+    /// Returns the one length that all lines have (RFC 9110 §8.6, RFC 9112 §6.3, rule 5).
     fn one_length(&self, headers: &mut HeaderMap) -> Result<u64, Http1Error> {
         let wrong = Http1Error::Head("its length is no number, or not one number");
         let length = match self.length {

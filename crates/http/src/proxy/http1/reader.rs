@@ -8,10 +8,10 @@ use super::{
     line_cache::LineCache,
 };
 
-/// Reader of one response as the proxy reads an upstream's, without I/O.
+/// Reader of a response as the proxy reads those of an upstream, without I/O.
 ///
-/// Bytes go in as they come, parts of the response come out. Where the bytes
-/// are parted makes no difference.
+/// Bytes go in as they arrive, parts of the response come out. How the bytes are
+/// cut into pieces makes no difference.
 ///
 /// # Example
 ///
@@ -42,7 +42,7 @@ pub struct ResponseReader {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ResponsePart {
-    /// Status and headers; of those for one hop the usual ones are left out.
+    /// Status and headers; the usual hop-by-hop headers are left out.
     Head(StatusCode, HeaderMap),
     /// Some of the body.
     Data(Bytes),
@@ -62,16 +62,16 @@ impl ResponseReader {
         }
     }
 
-    /// Adds what has come.
+    /// Adds bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         self.input.extend_from_slice(bytes);
     }
 
-    /// Returns the next part; nothing at the end, or when more has to come.
+    /// Returns the next part; `None` at the end, or if more bytes are needed.
     ///
     /// # Errors
     ///
-    /// Fails when what has come is no response, or does not say clearly where it ends.
+    /// Fails if the bytes are no response, or leave open where it ends.
     pub fn part(&mut self) -> Result<Option<ResponsePart>, Http1Error> {
         let Some(decoder) = &mut self.decoder else {
             return self.head();
@@ -86,7 +86,7 @@ impl ResponseReader {
     ///
     /// # Errors
     ///
-    /// Fails when it is not whole.
+    /// Fails if it is incomplete.
     pub fn end(&mut self) -> Result<(), Http1Error> {
         match &mut self.decoder {
             None => Err(Http1Error::NoHead),
@@ -100,7 +100,7 @@ impl ResponseReader {
         self.decoder.as_ref().is_some_and(Decoder::is_done)
     }
 
-    /// Returns what has come and is not read.
+    /// Returns the bytes that have not been read.
     #[must_use]
     pub fn rest(&self) -> &[u8] {
         &self.input

@@ -1,4 +1,4 @@
-//! Heads of requests (RFC 9112 §3, §5, §6).
+//! Writer of request heads (RFC 9112 §3, §5, §6).
 
 use std::io::Write as _;
 
@@ -20,7 +20,7 @@ pub(super) enum Framing {
 }
 
 impl Framing {
-    /// By the body itself: what a header says of it may be wrong.
+    /// Returns the framing by the body itself, whose header may be wrong (RFC 9112 §6.3).
     pub(super) fn of(body: &impl Body) -> Self {
         if body.is_end_stream() {
             return Self::None;
@@ -32,7 +32,10 @@ impl Framing {
     }
 }
 
-/// Writes the head; what comes from a client is in names and values that were checked.
+/// Writes the head.
+///
+/// `HeaderName` and `HeaderValue` have no line ends, so that nothing can be injected
+/// (RFC 9112 §11.1).
 pub(super) fn write(
     output: &mut Vec<u8>,
     request: &Parts,
@@ -42,6 +45,7 @@ pub(super) fn write(
     write_line(output, request);
     let mut has_length = false;
     for (name, value) in &request.headers {
+        // Both are written below, by the body itself: never both at once (RFC 9112 §6.2).
         if *name == CONTENT_LENGTH {
             has_length = true;
             continue;
@@ -58,11 +62,13 @@ pub(super) fn write(
         added.write(output);
     }
     match framing {
+        // RFC 9110 §8.6: a POST without a body says `0`; only what the client has said is
+        // repeated.
         Framing::None if has_length => output.extend_from_slice(b"content-length: 0\r\n\r\n"),
         Framing::None => output.extend_from_slice(b"\r\n"),
         Framing::Chunked => output.extend_from_slice(b"transfer-encoding: chunked\r\n\r\n"),
         Framing::Length(length) => {
-            // Writing into memory does not fail.
+            // Writing to a `Vec` does not fail.
             drop(write!(output, "content-length: {length}\r\n\r\n"));
         }
     }
@@ -75,7 +81,8 @@ pub(in super::super) fn write_line(output: &mut Vec<u8>, request: &Parts) {
     let target = request.uri.path_and_query();
     let target = target.map_or("/", PathAndQuery::as_str).as_bytes();
     if !matches!(target, [b'/' | b'*', ..]) {
-        // Of a target with a host, and a query without a path (RFC 9112 §3.2.1).
+        // A query without a path, of a target in absolute-form, begins with `/` in origin-form
+        // (RFC 9112 §3.2.1).
         output.push(b'/');
     }
     output.extend_from_slice(target);

@@ -1,4 +1,4 @@
-//! Streams of bytes to a server, and what may be behind a 101 already.
+//! Byte streams to a server.
 
 use std::{
     io,
@@ -14,14 +14,14 @@ use tokio::{
     net::TcpStream,
 };
 
-/// A stream of bytes, after the handshake of TLS.
+/// Byte stream, after the handshake of TLS.
 #[derive(Debug)]
 pub(in super::super) enum Stream {
     Tcp(TcpStream),
     Tls(Box<TokioIo<MaybeHttpsStream<TokioIo<TcpStream>>>>),
     #[cfg(unix)]
     Unix(tokio::net::UnixStream),
-    /// Of a connection whose request is still being sent by somebody else.
+    /// Of a connection whose request is still being sent by another task.
     Read(ReadHalf<Box<Self>>),
 }
 
@@ -41,10 +41,11 @@ impl Stream {
                     .is_ready();
             }
         };
+        // Only `WouldBlock` means that the server is there and silent.
         !matches!(read, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
     }
 
-    /// Parts the ways, so that two can go them.
+    /// Splits the stream, so that another task can write.
     pub(super) fn split(self) -> (Self, WriteHalf<Box<Self>>) {
         let (read, write) = tokio::io::split(Box::new(self));
         (Self::Read(read), write)
@@ -84,7 +85,7 @@ impl AsyncWrite for Stream {
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
-            // The system has what was written.
+            // The system has taken all bytes.
             Self::Tcp(_) | Self::Read(_) => Poll::Ready(Ok(())),
             Self::Tls(stream) => Pin::new(stream).poll_flush(cx),
             #[cfg(unix)]
@@ -103,7 +104,7 @@ impl AsyncWrite for Stream {
     }
 }
 
-/// Stream of which some bytes have been read already.
+/// Stream of which some bytes have been read too early: those behind a 101.
 #[derive(Debug)]
 pub(in super::super) struct Rewind {
     pub(super) first: Bytes,

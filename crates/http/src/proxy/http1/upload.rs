@@ -1,4 +1,4 @@
-//! Bodies of requests on their way.
+//! Bodies of requests while they are sent.
 
 use std::{
     io::Write as _,
@@ -17,7 +17,7 @@ use super::{super::body::RequestBody, connection::Output, request::Framing, stre
 /// Bytes that are gathered for one write.
 const MAX_GATHERED_BYTES: usize = 64 * 1024;
 
-/// A request's body, and how much of it is to be sent.
+/// Body of a request, and how much of it is still to be sent.
 #[derive(Debug)]
 pub(in super::super) struct Upload {
     body: RequestBody,
@@ -31,12 +31,12 @@ enum Sending {
     Done,
 }
 
-/// The client went away, or its body is not what it said.
+/// The client went away, or its body is not as long as announced.
 #[derive(Debug)]
 pub(super) struct ClientBroke;
 
 impl Upload {
-    /// Takes the body; nothing when there is none.
+    /// Takes the body; `None` if there is none.
     pub(super) fn new(body: RequestBody, framing: Framing) -> Option<Self> {
         let sending = match framing {
             Framing::None => return None,
@@ -50,7 +50,7 @@ impl Upload {
         self.sending == Sending::Done
     }
 
-    /// Gathers what the client has sent; ready when there is enough for a write, or no more.
+    /// Gathers what the client has sent; ready if there is enough for a write, or no more.
     pub(super) fn poll_gather(
         &mut self,
         cx: &mut Context<'_>,
@@ -73,7 +73,7 @@ impl Upload {
         Poll::Ready(Ok(()))
     }
 
-    /// Sends the rest, though the response has begun already.
+    /// Sends the rest after the response has begun.
     pub(super) async fn run(mut self, mut output: Output, mut write: WriteHalf<Box<Stream>>) {
         let mut is_sent = false;
         let sending = std::future::poll_fn(|cx| {
@@ -94,7 +94,7 @@ impl Upload {
             debug!(%error, "the request was not sent to its end: {error}");
         }
         if !is_sent {
-            // The upstream must not take it for whole.
+            // The upstream must see that the body is cut (RFC 9112 §8).
             drop(write.shutdown().await);
         }
     }
@@ -103,15 +103,16 @@ impl Upload {
         match &mut self.sending {
             _ if data.is_empty() => {}
             Sending::Length(left) => {
+                // More than announced would be taken for another request (RFC 9112 §6.2, §11.2).
                 *left = left.checked_sub(data.len() as u64).ok_or(ClientBroke)?;
                 output.extend_from_slice(data);
-                // The end of a body of known length is not polled for, but looked at.
+                // A body with a known length is not polled for its end.
                 if *left == 0 && self.body.is_end_stream() {
                     self.sending = Sending::Done;
                 }
             }
             Sending::Chunked => {
-                // Writing into memory does not fail.
+                // RFC 9112 §7.1. Writing to a `Vec` does not fail.
                 drop(write!(output, "{:x}\r\n", data.len()));
                 output.extend_from_slice(data);
                 output.extend_from_slice(b"\r\n");
@@ -127,9 +128,11 @@ impl Upload {
         output: &mut Vec<u8>,
     ) -> Result<(), ClientBroke> {
         match std::mem::replace(&mut self.sending, Sending::Done) {
+            // RFC 9112 §8: fewer bytes than announced.
             Sending::Length(1..) => return Err(ClientBroke),
             Sending::Chunked => {
                 output.extend_from_slice(b"0\r\n");
+                // RFC 9112 §7.1.2; those that may pass have been chosen by `trailers::keep`.
                 for (name, value) in trailers.into_iter().flatten() {
                     for part in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
                         output.extend_from_slice(part);
