@@ -19,7 +19,7 @@ use divan::{AllocProfiler, Bencher};
 use http::{HeaderValue, Request, Response, header};
 use robot_detection::{
     detect::{Detector, SharedDetector, Verdict},
-    layer::{RobotDetectionLayer, Verdicts, Visit},
+    layer::{ClaimedRequest, RobotDetectionLayer, Verdicts},
     policy::{
         Action, Enforce, Enforcement, Enforcer, Policy, Rule, SharedPolicy, SharedRobotsFiles,
     },
@@ -68,7 +68,7 @@ fn strict_layer() -> RobotDetectionLayer {
 struct Cached(HashMap<IpAddr, Verdict>);
 
 impl Verdicts for Cached {
-    fn verdict(&self, visit: &Visit<'_>) -> Verdict {
+    fn verdict(&self, visit: &ClaimedRequest<'_>) -> Verdict {
         let found = visit.client.and_then(|client| self.0.get(&client));
         found.copied().unwrap_or(Verdict::Pending)
     }

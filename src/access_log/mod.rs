@@ -49,7 +49,6 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
-mod client;
 mod combined;
 #[cfg(feature = "server")]
 mod escape;

@@ -1,11 +1,11 @@
 //! One reader for all forms of lines.
 
-use std::net::IpAddr;
+use std::{net::IpAddr, sync::LazyLock};
 
 use memchr::memchr;
 
 use super::{
-    FieldPath, client,
+    FieldPath,
     combined::{self, RawEntry},
     escapes::unescape,
     json::Fields,
@@ -104,8 +104,8 @@ impl Parser {
     fn client(&self, line: &[u8]) -> Option<IpAddr> {
         match self.form {
             Form::UserAgents => None,
-            Form::Combined => client::of_combined(line),
-            Form::Json(_) => client::of_json(line),
+            Form::Combined => client_of_combined(line),
+            Form::Json(_) => client_of_json(line),
         }
     }
 
@@ -129,11 +129,81 @@ fn said(user_agent: &[u8]) -> Option<&[u8]> {
     (!matches!(user_agent, b"" | b"-")).then_some(user_agent)
 }
 
+/// Names of JSON fields, best first: at most eight.
+const CLIENTS: &[&str] = &[
+    "remote_addr",
+    "request.client_ip",
+    "request.remote_ip",
+    "ClientHost",
+    "client_ip",
+    "remote_ip",
+    "client.ip",
+    "httpRequest.remoteIp",
+];
+
+/// Returns the address of a line of the common or combined form.
+///
+/// It stands first, or after the name of a virtual host, which may be an address too.
+fn client_of_combined(line: &[u8]) -> Option<IpAddr> {
+    let mut words = line.split(|byte| *byte == b' ');
+    let (first, second) = (words.next()?, words.next()?);
+    address(second).or_else(|| address(first))
+}
+
+/// Returns the address of a line that is a JSON object.
+fn client_of_json(line: &[u8]) -> Option<IpAddr> {
+    static FIELDS: LazyLock<Fields> = LazyLock::new(|| {
+        let paths = CLIENTS
+            .iter()
+            .filter_map(|name| name.parse::<FieldPath>().ok());
+        Fields::new(paths.collect(), Vec::new())
+    });
+    address(FIELDS.read(line)?.user_agent)
+}
+
+fn address(text: &[u8]) -> Option<IpAddr> {
+    str::from_utf8(text).ok()?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn the_client_stands_before_the_time() {
+        for (start, expected) in [
+            ("192.0.2.1 - -", Some("192.0.2.1")),
+            ("2001:db8::1 - ann", Some("2001:db8::1")),
+            ("a.example:443 192.0.2.1 - -", Some("192.0.2.1")),
+            ("203.0.113.1 192.0.2.1 - -", Some("192.0.2.1")),
+            ("host.example - -", None),
+            ("- - -", None),
+        ] {
+            let line = format!("{start} [t] \"GET / HTTP/1.1\" 200 5 \"-\" \"A/1\"");
+            let mut parser = Parser::combined().clients(true);
+            let client = parser.read(line.as_bytes()).unwrap().client;
+            assert_eq!(client, expected.map(|text| text.parse().unwrap()), "{line}");
+            let mut parser = Parser::combined();
+            assert_eq!(parser.read(line.as_bytes()).unwrap().client, None);
+        }
+    }
+
+    #[test]
+    fn usual_fields_of_json_lines_are_known() {
+        for line in [
+            r#"{"remote_addr":"192.0.2.1","http_user_agent":"A"}"#,
+            r#"{"request":{"remote_ip":"10.0.0.1","client_ip":"192.0.2.1"}}"#,
+            r#"{"request":{"remote_ip":"192.0.2.1","headers":{"User-Agent":["A"]}}}"#,
+            r#"{"ClientHost":"192.0.2.1","request_User-Agent":"A"}"#,
+        ] {
+            let client = client_of_json(line.as_bytes());
+            assert_eq!(client, Some("192.0.2.1".parse().unwrap()), "{line}");
+        }
+        assert_eq!(client_of_json(br#"{"remote_addr":"a.example"}"#), None);
+        assert_eq!(client_of_json(b"no object"), None);
+    }
 
     fn parsers() -> [Parser; 3] {
         let json = Parser::json(FieldPath::usual_user_agents(), FieldPath::usual_bytes());

@@ -19,7 +19,6 @@ use super::{
     settings::Access,
     state::AdminState,
 };
-use crate::description::hex;
 
 /// Longest token that is looked up.
 const MAX_TOKEN_BYTES: usize = 512;
@@ -120,7 +119,7 @@ async fn by_token(
     if token.is_empty() || token.len() > MAX_TOKEN_BYTES {
         return Ok(Visitor::Nobody);
     }
-    let digest = hex(&Sha256::digest(token));
+    let digest = hex::encode(Sha256::digest(token));
     let name = state.admin().store.admin_token_name(&digest).await?;
     if name.is_none() {
         let client = address.map_or_else(|| "an unknown address".to_owned(), |it| it.to_string());

@@ -11,7 +11,6 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use super::problem::Problem;
-use crate::description::hex;
 
 struct Asset {
     name: &'static str,
@@ -89,7 +88,7 @@ fn is_known(headers: &HeaderMap, etag: &str) -> bool {
 }
 
 fn version(body: &str) -> String {
-    hex(&Sha256::digest(body)).chars().take(16).collect()
+    hex::encode(Sha256::digest(body)).chars().take(16).collect()
 }
 
 #[cfg(test)]

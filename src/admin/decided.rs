@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::sites::Chosen;
 use crate::detect::Verdict;
-use crate::policy::{Brake, Request, Rule, Step, Visitor};
+use crate::policy::{RateLimiter, Request, Rule, Step, Visitor};
 
 /// What is done with a request.
 #[derive(Clone, Debug, Serialize)]
@@ -63,8 +63,8 @@ impl Decided {
             rule: explained.rule.map(|rule| rule.label().to_owned()),
             slowed: explained
                 .slowed_by
-                .and_then(Rule::brake)
-                .map(Brake::to_string),
+                .and_then(Rule::rate_limiter)
+                .map(RateLimiter::to_string),
             is_dry_run: explained.is_dry_run,
             steps: explained.steps.into_iter().map(StepView::from).collect(),
         }

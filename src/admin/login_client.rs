@@ -23,7 +23,6 @@ use super::{
     settings::Access,
     state::AdminState,
 };
-use crate::description::hex;
 
 /// Cookie of a browser that has logged in. It is no way in, only out of the crowd.
 const COOKIE: &str = "robot-detection-browser";
@@ -162,7 +161,7 @@ fn signature(name: &str, password_hash: &str) -> String {
     signing.update(COOKIE.as_bytes());
     signing.update(b"=");
     signing.update(name.as_bytes());
-    hex(signing.sign().as_ref())
+    hex::encode(signing.sign().as_ref())
 }
 
 fn network(address: IpAddr) -> IpAddr {

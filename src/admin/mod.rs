@@ -57,6 +57,8 @@ mod state;
 mod verification;
 
 pub use heaven_use::HeavenUse;
+#[cfg(feature = "server")]
+pub(crate) use moment::rfc3339;
 pub(crate) use password::{MIN_PASSWORD_CHARS, verify_password};
 pub use password::{PasswordError, generate_password, hash_password};
 pub use reloads::{ReloadOutcome, Reloads};

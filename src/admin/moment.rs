@@ -1,7 +1,7 @@
 //! Points of time as pages and JSON spell them.
 
 use serde::{Serialize, Serializer};
-use time::OffsetDateTime;
+use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
@@ -20,18 +20,11 @@ pub(super) struct Moment {
 
 impl Moment {
     pub(super) fn new(at_ms: i64, now_ms: i64) -> Self {
-        let at = OffsetDateTime::from_unix_timestamp(at_ms.div_euclid(1_000))
-            .unwrap_or(OffsetDateTime::UNIX_EPOCH);
-        let day = format!(
-            "{:04}-{:02}-{:02}",
-            at.year(),
-            u8::from(at.month()),
-            at.day()
-        );
-        let (hour, minute, second) = at.to_hms();
+        let at = date_time(at_ms);
+        let (hour, minute, _) = at.to_hms();
         Self {
-            iso: format!("{day}T{hour:02}:{minute:02}:{second:02}Z"),
-            exact: format!("{day} {hour:02}:{minute:02} UTC"),
+            iso: rfc3339(at_ms),
+            exact: format!("{} {hour:02}:{minute:02} UTC", at.date()),
             ago: ago(at_ms, now_ms),
         }
     }
@@ -41,6 +34,17 @@ impl Serialize for Moment {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.iso)
     }
+}
+
+/// Spells a time in UTC, in whole seconds: `2026-03-01T12:30:00Z`.
+pub(crate) fn rfc3339(at_ms: i64) -> String {
+    date_time(at_ms).format(&Rfc3339).unwrap_or_default()
+}
+
+/// What no calendar has is told as the beginning of 1970.
+fn date_time(at_ms: i64) -> OffsetDateTime {
+    let at = OffsetDateTime::from_unix_timestamp(at_ms.div_euclid(1_000));
+    at.unwrap_or(OffsetDateTime::UNIX_EPOCH)
 }
 
 /// Spells how long something took.

@@ -7,11 +7,10 @@ use axum::{
     response::IntoResponse as _,
     routing::MethodRouter,
 };
+use robot_detection_site_robot::spelling::nearest;
 
 use super::{problem::Problem, state::AdminState};
 
-/// Likeness of two names from which one is taken for the other.
-const LIKE: f64 = 0.8;
 /// Characters of an unknown name that are told.
 const MAX_TOLD_CHARS: usize = 60;
 
@@ -44,14 +43,12 @@ fn refusal(names: &[&str], uri: &Uri) -> Option<Problem> {
 fn unknown(names: &[&str], key: &str) -> String {
     let cut: String = key.chars().take(MAX_TOLD_CHARS).collect();
     let no_such = format!("There is no parameter {cut:?} here");
-    let lower = cut.to_ascii_lowercase();
-    let likeness = |name: &&str| strsim::jaro_winkler(&lower, name);
-    let mut near: Vec<_> = names.iter().map(|name| (likeness(name), name)).collect();
-    near.sort_by(|one, other| other.0.total_cmp(&one.0));
-    match near.first() {
-        None => format!("{no_such}: this address takes no parameters."),
-        Some((like, name)) if *like >= LIKE => format!("{no_such}; did you mean {name}?"),
-        Some(_) => format!("{no_such}; this address takes {}.", names.join(", ")),
+    if names.is_empty() {
+        return format!("{no_such}: this address takes no parameters.");
+    }
+    match nearest(&cut, names.iter().copied()) {
+        Some(name) => format!("{no_such}; did you mean {name}?"),
+        None => format!("{no_such}; this address takes {}.", names.join(", ")),
     }
 }
 

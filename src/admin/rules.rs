@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::policy::{Brake, Policy, Rule, TagRule};
+use crate::policy::{Policy, RateLimiter, Rule, TagRule};
 
 /// Rule in force.
 #[derive(Clone, Debug, Serialize)]
@@ -43,7 +43,7 @@ impl RuleView {
             location: location.or(rule.served()).map(str::to_owned),
             status: status.or(refuse.map(|refuse| refuse.status)),
             text: refuse.map(|refuse| refuse.text.clone()),
-            pace: rule.brake().map(PaceView::new),
+            pace: rule.rate_limiter().map(PaceView::new),
             origin: rule.origin().to_owned(),
         }
     }
@@ -60,12 +60,12 @@ pub(super) struct PaceView {
 }
 
 impl PaceView {
-    fn new(brake: &Brake) -> Self {
+    fn new(limiter: &RateLimiter) -> Self {
         Self {
-            requests: brake.requests(),
-            per_seconds: brake.per().as_secs_f64(),
-            burst: brake.burst(),
-            told: brake.to_string(),
+            requests: limiter.requests(),
+            per_seconds: limiter.per().as_secs_f64(),
+            burst: limiter.burst(),
+            told: limiter.to_string(),
         }
     }
 }

@@ -25,7 +25,6 @@ use tower_sessions::{
 
 use super::{access, page::Place, problem::Problem, settings::Access, state::AdminState};
 use crate::clock::Clock;
-use crate::description::hex;
 use crate::store::{Absence, Store};
 
 /// Hours after which one has to log in again.
@@ -236,7 +235,7 @@ fn ends_ms(data: &HashMap<String, Value>) -> i64 {
 }
 
 fn hashed(id: Id) -> String {
-    hex(&Sha256::digest(id.to_string()))
+    hex::encode(Sha256::digest(id.to_string()))
 }
 
 #[expect(

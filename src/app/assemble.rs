@@ -1,7 +1,9 @@
 //! From settings to a builder: what is wrong is told by its place in the file.
 
+use robot_detection_site_robot::spelling::unknown;
+
 use crate::admin::Setting;
-use crate::config::{ConfigErrors, Loaded, Settings, SourceSettings, Value, unknown_word};
+use crate::config::{ConfigErrors, Loaded, Settings, SourceSettings, Value};
 use crate::fetch::shown_url;
 use crate::policy::{Policy, PolicyBuilder, PolicyError};
 use crate::refresh::SourceSpec;
@@ -143,7 +145,7 @@ fn is_dry_run(loaded: &Loaded, settings: &Settings) -> Result<bool, ConfigErrors
     match settings.mode.as_str() {
         "on" => Ok(false),
         "report" => Ok(true),
-        word => Err(loaded.wrong("mode", unknown_word("mode", word, ["on", "report"]))),
+        word => Err(loaded.wrong("mode", unknown("mode", word, ["on", "report"]))),
     }
 }
 
@@ -165,7 +167,7 @@ fn source_spec(settings: &SourceSettings, interval_days: u32) -> Result<SourceSp
         "" => Format::WebRobotsDb,
         word => Format::from_word(word).ok_or_else(|| {
             let words = Format::ALL.iter().map(|format| format.as_str());
-            wrong(settings, unknown_word("format", word, words))
+            wrong(settings, unknown("format", word, words))
         })?,
     };
     let spec = SourceSpec {

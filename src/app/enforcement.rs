@@ -1,6 +1,8 @@
 //! How strictly robots are held to robots.txt, from settings.
 
-use crate::config::{ConfigErrors, Loaded, unknown_word};
+use robot_detection_site_robot::spelling::unknown;
+
+use crate::config::{ConfigErrors, Loaded};
 use crate::policy::{Enforce, Enforcement, Refusal};
 
 const ENFORCE: &str = "robots_txt.enforce";
@@ -17,7 +19,7 @@ pub fn enforcement(loaded: &Loaded) -> Result<Enforcement, ConfigErrors> {
     let refusal = &settings.robots_txt_refusal;
     let refusal = Refusal::from_word(refusal).ok_or_else(|| {
         let words = Refusal::ALL.iter().map(|refusal| refusal.as_str());
-        loaded.wrong(REFUSAL, unknown_word("refusal", refusal, words))
+        loaded.wrong(REFUSAL, unknown("refusal", refusal, words))
     })?;
     if refusal == Refusal::Redirect && settings.redirect_url.is_empty() {
         let reason = "there is nowhere to redirect to; set redirect_url, or write \"403\"";
@@ -36,7 +38,7 @@ pub fn enforcement(loaded: &Loaded) -> Result<Enforcement, ConfigErrors> {
 fn mode(loaded: &Loaded, key: &str, word: &str) -> Result<Enforce, ConfigErrors> {
     Enforce::from_word(word).ok_or_else(|| {
         let words = Enforce::ALL.iter().map(|mode| mode.as_str());
-        loaded.wrong(key, unknown_word("mode", word, words))
+        loaded.wrong(key, unknown("mode", word, words))
     })
 }
 

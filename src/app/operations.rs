@@ -13,10 +13,10 @@ use axum::{
     response::IntoResponse,
     routing::get,
 };
-use chrono::{DateTime, SecondsFormat};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
+use crate::admin::rfc3339;
 use crate::listen::ClientAddr;
 use crate::observe::Observer;
 
@@ -110,12 +110,9 @@ async fn ready(State(state): State<Operations>) -> impl IntoResponse {
     } else {
         StatusCode::SERVICE_UNAVAILABLE
     };
-    let away = absence.map(|absence| {
-        let since = DateTime::from_timestamp_millis(absence.since_ms).unwrap_or_default();
-        Away {
-            away_since: since.to_rfc3339_opts(SecondsFormat::Secs, true),
-            reason: absence.reason.clone(),
-        }
+    let away = absence.map(|absence| Away {
+        away_since: rfc3339(absence.since_ms),
+        reason: absence.reason.clone(),
     });
     let body = Readiness {
         ready: is_ready,

@@ -2,8 +2,10 @@
 
 use std::{fmt::Display, fs, path::Path, time::UNIX_EPOCH};
 
+use robot_detection_site_robot::spelling::unknown;
+
 use crate::clock::Clock;
-use crate::config::{ConfigErrors, Loaded, RobotsTxtHostSettings, Settings, unknown_word};
+use crate::config::{ConfigErrors, Loaded, RobotsTxtHostSettings, Settings};
 use crate::detect::SharedDetector;
 use crate::fetch::Fetcher;
 use crate::policy::HostName;
@@ -200,10 +202,7 @@ impl Source {
             "file" => self.read_file().map_err(|reason| wrong("file", &reason)),
             "settings" => Ok(RobotsTxtContent::Settings(rules)),
             "merge" => Ok(RobotsTxtContent::Merge(rules)),
-            word => Err(wrong(
-                "serve",
-                &unknown_word("way to serve it", word, WORDS),
-            )),
+            word => Err(wrong("serve", &unknown("way to serve it", word, WORDS))),
         }
     }
 

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use crate::config::{ConfigErrors, RuleSettings, TagSettings, WhenSettings, unknown_word};
+use robot_detection_site_robot::spelling::unknown;
+
+use crate::config::{ConfigErrors, RuleSettings, TagSettings, WhenSettings};
 use crate::detect::{Kind, Verdict};
 use crate::policy::{Action, Rule, RuleBuilder, TagRule, TagRuleBuilder, When};
 use crate::registry::{Purpose, Source};
@@ -10,7 +12,7 @@ use crate::registry::{Purpose, Source};
 pub(super) fn rule(settings: &RuleSettings) -> Result<RuleBuilder, ConfigErrors> {
     let action = Action::from_word(&settings.action).ok_or_else(|| {
         let words = Action::ALL.iter().map(|action| action.as_str());
-        settings.wrong("action", unknown_word("action", &settings.action, words))
+        settings.wrong("action", unknown("action", &settings.action, words))
     })?;
     let when = when(&settings.when).map_err(|(key, reason)| settings.wrong(key, reason))?;
     let mut rule = Rule::builder(action)
@@ -57,7 +59,7 @@ pub(super) fn purposes(words: &[String]) -> Result<Vec<Purpose>, String> {
         Some(purpose) => Ok(purpose),
         None => {
             let words = Purpose::ROBOTS.iter().map(|purpose| purpose.as_str());
-            Err(unknown_word("purpose", word, words))
+            Err(unknown("purpose", word, words))
         }
     };
     words.iter().map(parse).collect()
@@ -67,7 +69,7 @@ fn verdicts(words: &[String]) -> Result<Vec<Verdict>, String> {
     let parse = |word: &String| {
         Verdict::from_word(word.trim()).ok_or_else(|| {
             let words = Verdict::ALL.iter().map(|verdict| verdict.as_str());
-            unknown_word("verdict", word, words)
+            unknown("verdict", word, words)
         })
     };
     words.iter().map(parse).collect()
@@ -95,7 +97,7 @@ fn visitors(words: &[String]) -> Result<Vec<Kind>, String> {
                     let words = Kind::ROBOTS.iter().chain([&Kind::Shared]);
                     let words = words.map(|kind| kind.as_str());
                     let groups = ["robots", "people", "all"];
-                    return Err(unknown_word("visitor", word, words.chain(groups)));
+                    return Err(unknown("visitor", word, words.chain(groups)));
                 }
             },
         }

@@ -1,7 +1,6 @@
 //! `admin`: the administrator's password and tokens.
 
 use std::{
-    fmt::Write as _,
     io::{self, Read as _},
     process::ExitCode,
 };
@@ -54,7 +53,7 @@ pub(super) async fn run(cli: &Cli, command: &AdminCommand) -> anyhow::Result<Exi
         } => {
             let token = generate_password();
             store
-                .add_admin_token(name, &sha256_hex(&token), now_ms)
+                .add_admin_token(name, &hex::encode(Sha256::digest(&token)), now_ms)
                 .await?;
             output::line_or_note(&token);
             output::note(
@@ -76,13 +75,4 @@ fn read_password() -> anyhow::Result<String> {
         )));
     }
     Ok(password.to_owned())
-}
-
-fn sha256_hex(text: &str) -> String {
-    Sha256::digest(text.as_bytes())
-        .iter()
-        .fold(String::new(), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        })
 }

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::config::{Settings, WhenSettings, nearest};
+use robot_detection_site_robot::spelling::nearest;
+
+use crate::config::{Settings, WhenSettings};
 use crate::detect::{NAMELESS, SigningHost, UNLISTED};
 use crate::policy::Policy;
 use crate::registry::{Robot, Source};

@@ -1,6 +1,8 @@
 //! What in the settings of robots.txt may be meant, and may be a slip.
 
-use crate::config::{RobotsTxtHostSettings, Settings, nearest};
+use robot_detection_site_robot::spelling::nearest;
+
+use crate::config::{RobotsTxtHostSettings, Settings};
 use crate::policy::HostName;
 use crate::registry::Robot;
 

@@ -1,4 +1,4 @@
-//! What is wrong with a configuration, and the nearest right name.
+//! What is wrong with a configuration.
 
 use std::fmt;
 
@@ -40,55 +40,5 @@ impl std::error::Error for ConfigErrors {}
 impl From<ConfigError> for ConfigErrors {
     fn from(error: ConfigError) -> Self {
         Self(vec![error])
-    }
-}
-
-/// Returns the candidate that is spelled most like `word`, if one comes near.
-#[must_use]
-pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
-    let plain = simplify(word);
-    candidates
-        .into_iter()
-        .map(|candidate| {
-            (
-                strsim::jaro_winkler(&plain, &simplify(candidate)),
-                candidate,
-            )
-        })
-        .filter(|(likeness, _)| *likeness > 0.82)
-        .reduce(|best, next| if next.0 > best.0 { next } else { best })
-        .map(|(_, candidate)| candidate)
-}
-
-/// Returns what to say of a word that is none of those allowed: the nearest, or all.
-pub fn unknown_word<'c>(
-    what: &str,
-    word: &str,
-    words: impl IntoIterator<Item = &'c str>,
-) -> String {
-    let words = words.into_iter().collect::<Vec<_>>();
-    nearest(word, words.iter().copied()).map_or_else(
-        || format!("{word:?} is no {what}; use one of {}", words.join(", ")),
-        |near| format!("{word:?} is no {what}; did you mean {near:?}?"),
-    )
-}
-
-fn simplify(word: &str) -> String {
-    word.chars()
-        .filter(char::is_ascii_alphanumeric)
-        .map(|c| c.to_ascii_lowercase())
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::nearest;
-
-    #[test]
-    fn a_slip_of_the_pen_finds_the_right_name() {
-        let names = ["filter_pattern", "redirect_url", "refresh_interval_days"];
-        assert_eq!(nearest("filter_patern", names), Some("filter_pattern"));
-        assert_eq!(nearest("RedirectUri", names), Some("redirect_url"));
-        assert_eq!(nearest("colour", names), None);
     }
 }

@@ -1,5 +1,6 @@
 //! Reads the TOML file, with the line of every value.
 
+use robot_detection_site_robot::spelling::nearest;
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
@@ -7,7 +8,6 @@ use toml::{
 
 use super::{
     ConfigError, KEYS, Key, Kind, Value,
-    error::nearest,
     site::unknown_in_site,
     tables::{SITE, TABLES, TableKind},
 };

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use robot_detection_site_robot::spelling::nearest;
+
 use super::{
     CertificateSettings, ConfigError, ConfigErrors, KEYS, Key, ListenerSettings,
     RobotsTxtHostSettings, RuleSettings, Settings, SiteLoaded, SourceSettings, TagSettings, Value,
-    error::nearest,
     file::{self, FileContent, Table},
     site::SiteParts,
     tables::{CERTIFICATE, LISTENER, ROBOTS_TXT_HOST, RULE, SOURCE, TABLES, X_ROBOTS_TAG},

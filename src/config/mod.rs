@@ -35,7 +35,7 @@ mod terminal;
 mod tests;
 mod value;
 
-pub use error::{ConfigError, ConfigErrors, nearest, unknown_word};
+pub use error::{ConfigError, ConfigErrors};
 pub use init::commented_configuration;
 pub use key::{Key, Kind};
 pub use keys::KEYS;

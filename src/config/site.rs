@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use robot_detection_site_robot::spelling::nearest;
+
 use super::{
     ConfigError, ConfigErrors, KEYS, Key, Loaded, RobotsTxtHostSettings, Value,
-    error::nearest,
     file::SiteTable,
     load::{InForce, Tables},
     tables::{ROBOTS_TXT_HOST, RULE, SITE, TABLES, TableKind, X_ROBOTS_TAG},

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{ConfigError, ConfigErrors, Value, file::Table, unknown_word};
+use robot_detection_site_robot::spelling::unknown;
+
+use super::{ConfigError, ConfigErrors, Value, file::Table};
 
 /// Registry that is published at a place which is known.
 #[derive(Debug)]
@@ -149,7 +151,7 @@ impl SourceSettings {
         let preset = PRESETS.iter().find(|preset| preset.name == word.trim());
         let preset = preset.ok_or_else(|| {
             let names = PRESETS.iter().map(|preset| preset.name);
-            unknown_word("preset of a [[source]]", word, names)
+            unknown("preset of a [[source]]", word, names)
         })?;
         preset.name.clone_into(&mut self.name);
         preset.url.clone_into(&mut self.url);

@@ -7,7 +7,6 @@ mod metrics;
 mod observation;
 mod observer;
 mod refused;
-mod robots;
 mod site;
 #[cfg(feature = "otel")]
 mod traces;

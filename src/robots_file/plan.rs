@@ -1,7 +1,7 @@
 //! Where the robots.txt of each host comes from.
 
 use crate::fetch::{Conditions, Fetcher, shown_url};
-use crate::policy::{ByHost, HostName, RefusedRobots};
+use crate::policy::{HostMap, HostName, RefusedRobots};
 use crate::registry::Robot;
 
 use super::{
@@ -52,7 +52,7 @@ pub enum RobotsTxtContent {
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct RobotsTxtPlan {
-    pub(super) entries: ByHost<Entry>,
+    pub(super) entries: HostMap<Entry>,
     pub(super) upstream: Option<Upstream>,
 }
 
@@ -112,7 +112,7 @@ impl RobotsTxtPlan {
     /// Creates the plan of a site that serves the same everywhere.
     pub fn new(content: RobotsTxtContent) -> Self {
         Self {
-            entries: ByHost::everywhere(Entry::of(content, None)),
+            entries: HostMap::everywhere(Entry::of(content, None)),
             upstream: None,
         }
     }

@@ -24,7 +24,7 @@ use tracing::{info, warn};
 use crate::clock::Clock;
 use crate::detect::{Detector, SharedDetector};
 use crate::fetch::{Conditions, Fetcher, shown_url};
-use crate::policy::{ByHost, SharedRobotsFiles};
+use crate::policy::{HostMap, SharedRobotsFiles};
 
 use super::{
     RobotsTxtPlan,
@@ -55,7 +55,7 @@ pub struct ServedRobotsTxt {
 #[derive(Debug)]
 struct Inner {
     plan: ArcSwap<RobotsTxtPlan>,
-    answers: ArcSwap<ByHost<Answer>>,
+    answers: ArcSwap<HostMap<Answer>>,
     files: SharedRobotsFiles,
     /// By the name that the upstream is asked by.
     copies: Mutex<HashMap<Option<String>, Copy>>,
@@ -326,8 +326,8 @@ impl ServedRobotsTxt {
         let plan = self.inner.plan.load();
         let detector = self.inner.detector.load_full();
         let old = self.inner.answers.load();
-        let (mut answers, mut files) = (ByHost::default(), ByHost::default());
-        let mut refused = ByHost::default();
+        let (mut answers, mut files) = (HostMap::default(), HostMap::default());
+        let mut refused = HostMap::default();
         let mut merged = HashMap::new();
         for (host, entry) in plan.entries.iter() {
             let key = host.map(str::to_owned);
@@ -364,7 +364,7 @@ impl ServedRobotsTxt {
         };
     }
 
-    fn prepared(&self, body: Body, old: &ByHost<Answer>, host: Option<&str>) -> Answer {
+    fn prepared(&self, body: Body, old: &HostMap<Answer>, host: Option<&str>) -> Answer {
         let (text, modified_ms, remark) = match body {
             Body::Site => return Answer::Site,
             Body::Unknown => return Answer::Unknown,

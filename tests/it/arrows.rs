@@ -51,8 +51,9 @@ const ROOMS: &[(&str, &[Room])] = &[
         "crates/site-robot",
         &[
             ("document", &[]),
-            ("filter", &["document"]),
-            ("site_robot", &["filter", "document"]),
+            ("spelling", &[]),
+            ("filter", &["document", "spelling"]),
+            ("site_robot", &["filter", "document", "spelling"]),
             ("heaven", &[]),
         ],
     ),

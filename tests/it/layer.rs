@@ -37,7 +37,7 @@ use hyper_util::{
 use robot_detection::{
     clock::Clock,
     detect::{Detector, SharedDetector, Verdict},
-    layer::{Identification, Outcome, OwnRobot, RobotDetectionLayer, Verdicts, Visit},
+    layer::{ClaimedRequest, Identification, Outcome, OwnRobot, RobotDetectionLayer, Verdicts},
     policy::{Action, Enforce, Policy, PolicyBuilder, Rule, SharedPolicy, Spoofed},
     registry::{Pattern, PatternKind, Purpose, Robot, Source},
     robots_txt::{Dialect, RobotsTxt},
@@ -758,7 +758,7 @@ async fn our_own_robot_passes_by_a_signature_that_is_worthless_for_anything_else
 struct Curious(AtomicU64);
 
 impl Verdicts for Curious {
-    fn verdict(&self, _: &Visit<'_>) -> Verdict {
+    fn verdict(&self, _: &ClaimedRequest<'_>) -> Verdict {
         self.0.fetch_add(1, Ordering::Relaxed);
         Verdict::Spoofed
     }

@@ -4,7 +4,8 @@ use std::{fmt, time::Duration};
 
 use super::{Dialect, StatusReading};
 
-/// Redirects that are followed at most; after more, the file is as good as absent.
+/// Redirects that are followed at most; after more, the file counts as absent
+/// (RFC 9309 §2.3.1.2).
 const MAX_REDIRECTS: u32 = 5;
 
 /// What a robot may do, by how /robots.txt was answered.
@@ -33,7 +34,7 @@ pub enum Access {
 }
 
 impl Access {
-    /// Time after which a file that cannot be reached counts as absent.
+    /// Time after which a file that cannot be reached counts as absent (RFC 9309 §2.3.1.4).
     pub const UNREACHABLE_LIMIT: Duration = Duration::from_hours(30 * 24);
 
     /// Creates what a dialect makes of a status, after so many redirects were followed.

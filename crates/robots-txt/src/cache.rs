@@ -54,17 +54,17 @@ pub struct RobotsCache {
     max_bytes: usize,
 }
 
-/// What is known about a site.
+/// What is remembered of a site.
 #[derive(Clone, Debug, Default)]
 struct Entry {
     touched: u64,
-    known: Option<Known>,
+    known: Option<CachedRules>,
     visits: u64,
     last_visit_ms: Option<i64>,
 }
 
 #[derive(Clone, Debug)]
-struct Known {
+struct CachedRules {
     rules: ForRobot,
     bytes: usize,
     fresh_until_ms: i64,
@@ -136,7 +136,7 @@ impl RobotsCache {
         let body = body.get(..MAX_FILE_BYTES).unwrap_or(body);
         let body = access.file(body);
         let rules = RobotsTxt::parse_from(url, body, self.dialect).for_robot(&self.agent);
-        let known = Known {
+        let known = CachedRules {
             rules,
             bytes: body.len(),
             fresh_until_ms,

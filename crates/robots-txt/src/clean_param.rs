@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::{
     Dialect,
     pattern::{PathPattern, matches},
-    target::Split,
+    target::SplitUrl,
 };
 
 /// Returns a URL without the parameters that the values name on its path.
@@ -16,7 +16,7 @@ pub(super) fn cleaned<'u, 'v>(
     url: &'u str,
     values: impl Iterator<Item = &'v [u8]>,
 ) -> Cow<'u, str> {
-    let rest = Split::of(url).rest;
+    let rest = SplitUrl::of(url).rest;
     let (before_fragment, fragment) = match rest.split_once('#') {
         Some((before, fragment)) => (before, Some(fragment)),
         None => (rest, None),

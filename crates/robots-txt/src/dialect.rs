@@ -78,7 +78,7 @@ pub enum Winner {
 #[non_exhaustive]
 pub enum Grouping {
     /// All groups that name it together; without one, all `*` groups together.
-    Merged,
+    MergedFile,
     /// The first group that names it; without one, all `*` groups before the end.
     FirstElseAny,
     /// The first group that names it; without one, the first `*` group.

@@ -11,9 +11,9 @@ use super::{
     host,
     lines::Lines,
     names::{Name, value},
-    parsed::{Extra, GroupLines, Parsed},
-    selection::{Own, Selection},
-    target::Split,
+    parsed::{Extra, GroupLines, ParsedFile},
+    selection::{OwnGroups, Selection},
+    target::SplitUrl,
 };
 
 /// A robots.txt file: parsed once, asked by many robots.
@@ -30,7 +30,7 @@ pub(super) struct Inner {
     pub(super) dialect: Dialect,
     /// URL that the file came from.
     pub(super) url: Option<Box<str>>,
-    pub(super) parsed: Parsed,
+    pub(super) parsed: ParsedFile,
     /// What it says about robots that no group names.
     pub(super) any: Selection,
 }
@@ -71,7 +71,7 @@ impl RobotsTxt {
     fn new(url: Option<Box<str>>, bytes: &[u8], dialect: Dialect) -> Self {
         Self {
             inner: Arc::new(Inner {
-                parsed: Parsed::new(bytes, &dialect),
+                parsed: ParsedFile::new(bytes, &dialect),
                 dialect,
                 url,
                 any: Selection::default(),
@@ -112,7 +112,7 @@ impl RobotsTxt {
 
     fn select(&self, name: Option<Name<'_>>) -> ForRobot {
         let inner = &self.inner;
-        let own = name.and_then(|name| Own::new(&inner.parsed, &inner.dialect, &name));
+        let own = name.and_then(|name| OwnGroups::new(&inner.parsed, &inner.dialect, &name));
         ForRobot::new(self.clone(), own.map(|own| Arc::new(Selection::new(own))))
     }
 
@@ -210,10 +210,10 @@ impl RobotsTxt {
     /// [`parse`](Self::parse) was not told where the file came from.
     #[must_use]
     pub fn covers(&self, url: &str) -> bool {
-        let Some(own) = self.inner.url.as_deref().map(Split::of) else {
+        let Some(own) = self.inner.url.as_deref().map(SplitUrl::of) else {
             return true;
         };
-        let other = Split::of(url);
+        let other = SplitUrl::of(url);
         other.origin.is_none() || own.host_and_port() == other.host_and_port()
     }
 

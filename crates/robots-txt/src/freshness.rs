@@ -27,16 +27,16 @@ pub fn fresh_until_ms<'h>(
     headers: impl IntoIterator<Item = (&'h str, &'h str)>,
     now_ms: i64,
 ) -> i64 {
-    let mut seen = Seen::default();
+    let mut cached = CacheHeaders::default();
     for (name, value) in headers {
-        seen.header(name, value, now_ms);
+        cached.header(name, value, now_ms);
     }
-    now_ms.saturating_add(seen.lifetime_ms(now_ms))
+    now_ms.saturating_add(cached.lifetime_ms(now_ms))
 }
 
-/// What the headers say.
+/// What the headers say about freshness.
 #[derive(Debug, Default)]
-struct Seen {
+struct CacheHeaders {
     is_uncacheable: bool,
     max_age_ms: Option<i64>,
     /// The moment of `Expires`; a value that cannot be read has passed.
@@ -45,7 +45,7 @@ struct Seen {
     age_ms: i64,
 }
 
-impl Seen {
+impl CacheHeaders {
     fn header(&mut self, name: &str, value: &str, now_ms: i64) {
         let is = |known: &str| name.trim().eq_ignore_ascii_case(known);
         if is("cache-control") {
@@ -91,7 +91,7 @@ fn earlier(known: Option<i64>, other: i64) -> i64 {
     known.map_or(other, |known| known.min(other))
 }
 
-/// Reads seconds; more digits than a number holds are for ever.
+/// Reads seconds; a number too large to hold counts as the largest.
 fn seconds_ms(text: &str) -> Option<i64> {
     let text = text.trim();
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {

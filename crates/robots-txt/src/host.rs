@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::target::Split;
+use super::target::SplitUrl;
 
 /// Returns `true` if a value is a host name, with or without a port, and no address.
 pub(super) fn is_host(value: &[u8]) -> bool {
@@ -44,7 +44,7 @@ fn is_label(label: &str) -> bool {
 /// Each part that the line leaves out stays, but a host without a port takes
 /// the URL's port away.
 pub(super) fn rewritten<'u>(url: &'u str, host_line: &str) -> Cow<'u, str> {
-    let split = Split::of(url);
+    let split = SplitUrl::of(url);
     let Some((scheme, authority)) = split.origin else {
         return Cow::Borrowed(url);
     };

@@ -63,8 +63,9 @@ fn seconds_of_day(time: &str) -> Option<i64> {
     is_time.then_some(hour * 3_600 + minute * 60 + second)
 }
 
-/// Counts days in years that begin in March, so that leap days come last.
-fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
+/// Returns the days from 1970-01-01 to a day of the Gregorian calendar.
+pub(super) fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
+    // Years begin in March here, so that the leap day is the last one.
     let (year, month) = if month > 2 {
         (year, month - 3)
     } else {

@@ -1,9 +1,9 @@
 //! Rules of one robot, made ready to be asked often.
 //!
 //! Whatever a dialect's order is, rules are sorted by it once: the matching rule
-//! with the lowest rank wins. Plain paths stand in a tree, those with wildcards
-//! behind three octets that they need and few others do: what a question costs
-//! grows with its path, not with the rules.
+//! with the lowest rank wins. Plain paths stand in a tree; those with wildcards are
+//! found by three octets that they need and few others do. What a question costs
+//! grows with its path, not with the number of rules.
 
 use super::{
     pattern::PathPattern,

@@ -1,7 +1,7 @@
 //! The robots exclusion protocol: parse, ask, write.
 //!
 //! A [`RobotsTxt`] is parsed once, from any octets, and asked by many robots. It
-//! is read in a [`Dialect`]: RFC 9309 unless another is chosen. A [`Verdict`]
+//! is read in a [`Dialect`]: RFC 9309 unless another is chosen. A [`Permission`]
 //! always says why: which rule of which group, and its line.
 //!
 //! # Where the documents disagree
@@ -29,9 +29,9 @@
 //! let me = file.for_robot("ExampleBot");
 //!
 //! assert!(me.check("/private/open/a").allowed());
-//! let verdict = me.check("https://www.example.com/private/a");
-//! assert!(!verdict.allowed());
-//! let rule = verdict.rule().expect("a rule that refuses");
+//! let permission = me.check("https://www.example.com/private/a");
+//! assert!(!permission.allowed());
+//! let rule = permission.rule().expect("a rule that refuses");
 //! assert_eq!((rule.line(), rule.to_string()), (2, "Disallow: /private".to_owned()));
 //! assert!(file.for_robot("OtherBot").check("/private/a").allowed());
 //! ```
@@ -44,7 +44,6 @@ mod cache;
 mod clean_param;
 mod dialect;
 mod escapes;
-mod few;
 mod field;
 mod file;
 mod freshness;
@@ -59,6 +58,7 @@ mod names;
 mod octets;
 mod parsed;
 mod pattern;
+mod permission;
 mod preferences;
 mod prefix_tree;
 mod presets;
@@ -68,8 +68,8 @@ mod robot;
 mod scan;
 mod selection;
 mod site;
+mod small_vec;
 mod target;
-mod verdict;
 mod wildcards;
 mod write;
 mod written;
@@ -84,7 +84,7 @@ pub use dialect::{
 pub use file::{Group, RobotsTxt};
 pub use freshness::fresh_until_ms;
 pub use lint::{Warning, WarningKind};
-pub use merge::{Merged, merge, refusals};
+pub use merge::{MergedFile, merge, refusals};
+pub use permission::{Permission, Rule};
 pub use request_rate::RequestRate;
 pub use robot::ForRobot;
-pub use verdict::{Rule, Verdict};

@@ -11,14 +11,14 @@ use super::{
 /// Name of a robot, made ready to be compared with `User-agent` lines.
 #[derive(Clone, Debug)]
 pub(super) struct Name<'n> {
-    how: How,
+    matching: NameMatch,
     /// In any case.
     name: Cow<'n, [u8]>,
 }
 
 /// How a name is compared.
 #[derive(Clone, Copy, Debug)]
-enum How {
+enum NameMatch {
     Dialect(Naming),
     /// With values that are decoded first.
     Decoded,
@@ -30,13 +30,13 @@ impl<'n> Name<'n> {
     /// Creates the name of a robot as the dialect compares it.
     pub(super) fn new(name: &'n str, dialect: &Dialect) -> Self {
         let name = name.trim_ascii();
-        let (how, name) = match dialect.names {
-            Naming::Equal if decodes(dialect) => (How::Decoded, name),
-            Naming::SubstringOfWord => (How::Dialect(dialect.names), first_word(name)),
-            naming => (How::Dialect(naming), name),
+        let (matching, name) = match dialect.names {
+            Naming::Equal if decodes(dialect) => (NameMatch::Decoded, name),
+            Naming::SubstringOfWord => (NameMatch::Dialect(dialect.names), first_word(name)),
+            naming => (NameMatch::Dialect(naming), name),
         };
         Self {
-            how,
+            matching,
             name: Cow::Borrowed(name.as_bytes()),
         }
     }
@@ -54,7 +54,7 @@ impl<'n> Name<'n> {
             .filter(|name| words.contain(name))
             .max_by_key(|name| name.len())?;
         Some(Self {
-            how: How::Header(dialect.names),
+            matching: NameMatch::Header(dialect.names),
             name: Cow::Borrowed(name),
         })
     }
@@ -62,24 +62,24 @@ impl<'n> Name<'n> {
     /// Returns the same name, to be kept.
     pub(super) fn to_owned(&self) -> Name<'static> {
         Name {
-            how: self.how,
+            matching: self.matching,
             name: Cow::Owned(self.name.to_vec()),
         }
     }
 
     /// Returns `true` if a `User-agent` value names the robot.
     pub(super) fn is_meant_by(&self, value: &[u8]) -> bool {
-        let part = match self.how {
-            How::Decoded => return decoded(value).eq_ignore_ascii_case(&self.name),
-            How::Dialect(Naming::Substring | Naming::SubstringOfWord) => {
+        let part = match self.matching {
+            NameMatch::Decoded => return decoded(value).eq_ignore_ascii_case(&self.name),
+            NameMatch::Dialect(Naming::Substring | Naming::SubstringOfWord) => {
                 return value != b"*" && contains_ignoring_case(&self.name, value);
             }
-            How::Dialect(Naming::TokenPrefix) if is_any(value, Naming::TokenPrefix) => {
+            NameMatch::Dialect(Naming::TokenPrefix) if is_any(value, Naming::TokenPrefix) => {
                 return false;
             }
-            How::Dialect(Naming::TokenPrefix) => token(value),
-            How::Dialect(Naming::Equal) => value,
-            How::Header(naming) => header_part(value, naming),
+            NameMatch::Dialect(Naming::TokenPrefix) => token(value),
+            NameMatch::Dialect(Naming::Equal) => value,
+            NameMatch::Header(naming) => header_part(value, naming),
         };
         part.eq_ignore_ascii_case(&self.name)
     }

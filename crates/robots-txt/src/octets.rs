@@ -59,7 +59,7 @@ pub(super) const fn word(octets: [u8; WORD]) -> u64 {
     u64::from_le_bytes(octets)
 }
 
-/// Marks octets that are equal to one: the first mark is right, those behind it may not be.
+/// Marks octets that are equal to one: the first mark is right, those after it may not be.
 #[inline]
 pub(super) const fn equal(word: u64, octet: u8) -> u64 {
     zero(word ^ each(octet))
@@ -77,7 +77,7 @@ pub(super) const fn beyond_ascii(word: u64) -> u64 {
     word & each(0x80)
 }
 
-/// Returns the place of the first octet with a bit that is set, or that behind the last.
+/// Returns the place of the first octet with a bit that is set, or the one after the last.
 #[inline]
 pub(super) const fn first(word: u64) -> usize {
     word.trailing_zeros() as usize / 8

@@ -5,9 +5,9 @@ use std::{mem::replace, ops::Range};
 use super::{
     Dialect, RequestRate,
     dialect::AgentsEnd,
-    few::Few,
     field::{Content, Field, lines, read},
     request_rate::crawl_delay,
+    small_vec::SmallVec,
 };
 
 /// Part of a file's text.
@@ -55,15 +55,15 @@ pub(super) struct GroupLines {
 
 /// A file, read.
 #[derive(Debug)]
-pub(super) struct Parsed {
+pub(super) struct ParsedFile {
     pub(super) text: Box<[u8]>,
-    pub(super) agents: Few<Agent, 2>,
-    pub(super) rules: Few<RuleLine, 4>,
+    pub(super) agents: SmallVec<Agent, 2>,
+    pub(super) rules: SmallVec<RuleLine, 4>,
     pub(super) extras: Vec<Extra>,
-    pub(super) groups: Few<GroupLines, 1>,
+    pub(super) groups: SmallVec<GroupLines, 1>,
 }
 
-impl Parsed {
+impl ParsedFile {
     /// Reads a file; what lies beyond 4 GiB is not read.
     pub(super) fn new(bytes: &[u8], dialect: &Dialect) -> Self {
         let bytes = bytes.get(..u32::MAX as usize).unwrap_or(bytes);
@@ -112,11 +112,13 @@ impl Parsed {
     }
 }
 
-/// State between two lines.
+/// State between two lines: outside of a group, in the `User-agent` lines that begin one,
+/// or in its rules. What moves it from one to the next is the dialect's `agents_end`,
+/// `blank_line_ends` and `orphans_for_all`.
 struct Parser<'t> {
     text: &'t [u8],
     dialect: &'t Dialect,
-    parsed: Parsed,
+    parsed: ParsedFile,
     /// Whether lines belong to the last group.
     open: bool,
     /// Whether a `User-agent` line joins that group.
@@ -132,12 +134,12 @@ impl<'t> Parser<'t> {
         Self {
             text,
             dialect,
-            parsed: Parsed {
+            parsed: ParsedFile {
                 text: text.into(),
-                agents: Few::with_capacity(1),
-                rules: Few::with_capacity(text.len() / 32),
+                agents: SmallVec::with_capacity(1),
+                rules: SmallVec::with_capacity(text.len() / 32),
                 extras: Vec::new(),
-                groups: Few::with_capacity(1),
+                groups: SmallVec::with_capacity(1),
             },
             open: false,
             listing: false,

@@ -49,7 +49,7 @@ impl<'t> PathPattern<'t> {
         }
     }
 
-    /// Creates a pattern as if a `$` stood behind it.
+    /// Creates a pattern as if a `$` ended it.
     pub(super) fn exactly(written: &'t [u8], dialect: &Dialect) -> Option<Self> {
         let mut pattern = Self::new(written, dialect)?;
         pattern.ends = true;

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-/// Most comparisons of paths in one group.
+/// Most comparisons of paths in one group: each path of one file meets each of the other.
 const MAX_COMPARISONS: usize = 100_000;
 
 /// Words of one of the two fields, each with its values.
@@ -20,7 +20,7 @@ pub(super) enum Vocabulary {
 
 /// What one line says.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Statement<'t> {
+pub(super) struct PreferenceLine<'t> {
     /// Empty where the line is about everything.
     pub(super) path: &'t [u8],
     pub(super) members: Vec<Member<'t>>,
@@ -68,7 +68,7 @@ impl Vocabulary {
     }
 }
 
-impl<'t> Statement<'t> {
+impl<'t> PreferenceLine<'t> {
     /// Reads the value of a line.
     pub(super) fn read(value: &'t [u8]) -> Self {
         let value = value.trim_ascii();
@@ -109,6 +109,7 @@ impl<'t> Member<'t> {
     ///
     /// A value that robots do not know grants nothing, and reserves nothing either.
     fn grant(&self) -> u8 {
+        // Above all that reserves and below all that grants.
         const UNKNOWN: u8 = 3;
         const WORDS: [(&str, u8); 7] = [
             ("no", 0),
@@ -136,23 +137,20 @@ impl<'t> Member<'t> {
 /// Of each use the more restrictive preference counts. A path that one file alone
 /// names keeps its line, with what the other says there.
 pub(super) fn combine(theirs: &[&[u8]], ours: &[&[u8]]) -> Vec<Vec<u8>> {
-    let (theirs, ours) = (Side::new(theirs), Side::new(ours));
-    let comparisons = theirs
-        .statements
-        .len()
-        .saturating_mul(ours.statements.len());
+    let (theirs, ours) = (FilePreferences::new(theirs), FilePreferences::new(ours));
+    let comparisons = theirs.lines.len().saturating_mul(ours.lines.len());
     if comparisons > MAX_COMPARISONS {
         // Too much to tell apart by path: what is reserved anywhere is reserved everywhere.
         let mut all = Members::default();
-        for (_, members) in theirs.statements.iter().chain(&ours.statements) {
+        for (_, members) in theirs.lines.iter().chain(&ours.lines) {
             for member in &members.list {
                 all.add(member);
             }
         }
         return vec![all.line(b"")];
     }
-    let paths = theirs.statements.iter().map(|(path, _)| *path);
-    let only_ours = ours.statements.iter().map(|(path, _)| *path);
+    let paths = theirs.lines.iter().map(|(path, _)| *path);
+    let only_ours = ours.lines.iter().map(|(path, _)| *path);
     let only_ours = only_ours.filter(|path| !theirs.places.contains_key(path));
     let lines = paths.chain(only_ours).map(|path| {
         let mut members = Members::default();
@@ -165,8 +163,8 @@ pub(super) fn combine(theirs: &[&[u8]], ours: &[&[u8]]) -> Vec<Vec<u8>> {
 
 /// What one of the two files says, by path.
 #[derive(Debug, Default)]
-struct Side<'t> {
-    statements: Vec<(&'t [u8], Members<'t>)>,
+struct FilePreferences<'t> {
+    lines: Vec<(&'t [u8], Members<'t>)>,
     places: HashMap<&'t [u8], usize>,
 }
 
@@ -178,16 +176,16 @@ struct Members<'t> {
     places: HashMap<Vec<u8>, usize>,
 }
 
-impl<'t> Side<'t> {
+impl<'t> FilePreferences<'t> {
     fn new(values: &[&'t [u8]]) -> Self {
         let mut side = Self::default();
         for value in values {
-            let Statement { path, members } = Statement::read(value);
-            let place = *side.places.entry(path).or_insert(side.statements.len());
-            if place == side.statements.len() {
-                side.statements.push((path, Members::default()));
+            let PreferenceLine { path, members } = PreferenceLine::read(value);
+            let place = *side.places.entry(path).or_insert(side.lines.len());
+            if place == side.lines.len() {
+                side.lines.push((path, Members::default()));
             }
-            if let Some((_, known)) = side.statements.get_mut(place) {
+            if let Some((_, known)) = side.lines.get_mut(place) {
                 for member in &members {
                     known.add(member);
                 }
@@ -198,15 +196,9 @@ impl<'t> Side<'t> {
 
     /// Adds what it says of a path: by that path, else by the longest one above it.
     fn tell(&self, path: &[u8], members: &mut Members<'t>) {
-        let own = self
-            .places
-            .get(path)
-            .and_then(|at| self.statements.get(*at));
+        let own = self.places.get(path).and_then(|at| self.lines.get(*at));
         let above = || {
-            let above = self
-                .statements
-                .iter()
-                .filter(|(above, _)| covers(above, path));
+            let above = self.lines.iter().filter(|(above, _)| covers(above, path));
             above.max_by_key(|(above, _)| above.len())
         };
         if let Some((_, said)) = own.or_else(above) {
@@ -218,7 +210,7 @@ impl<'t> Side<'t> {
             return;
         }
         // Which of two paths with wildcards counts depends on the page: both reserve.
-        let meeting = self.statements.iter();
+        let meeting = self.lines.iter();
         for (_, said) in meeting.filter(|(other, _)| may_meet(other, path)) {
             let reserved = said.list.iter().filter(|member| member.is_reservation());
             for member in reserved {
@@ -355,11 +347,11 @@ mod tests {
 
     /// What a robot reads of a page: of each use the strictest of the longest paths that match.
     fn grants(lines: &[String], page: &str) -> Vec<(String, u8)> {
-        let statements: Vec<_> = lines
+        let lines: Vec<_> = lines
             .iter()
-            .map(|line| Statement::read(line.as_bytes()))
+            .map(|line| PreferenceLine::read(line.as_bytes()))
             .collect();
-        let matching = statements
+        let matching = lines
             .iter()
             .filter(|it| page.as_bytes().starts_with(it.path));
         let longest = matching.clone().map(|it| it.path.len()).max();

@@ -31,7 +31,7 @@ impl Dialect {
             winner: Winner::Longest,
             allow: true,
             wildcards: true,
-            groups: Grouping::Merged,
+            groups: Grouping::MergedFile,
             names: Naming::Equal,
             agents_end: AgentsEnd::Rule,
             blank_line_ends: false,

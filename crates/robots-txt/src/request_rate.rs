@@ -22,7 +22,7 @@ impl RequestRate {
         (requests > 0 && !period.is_zero()).then_some(Self { requests, period })
     }
 
-    /// Reads `1/10`, `1/10s`, `1/10m` or `1/2h`; hours of the day behind it are ignored.
+    /// Reads `1/10`, `1/10s`, `1/10m` or `1/2h`; hours of the day after it are ignored.
     pub(super) fn parse(value: &[u8]) -> Option<Self> {
         let value = str::from_utf8(value).ok()?;
         let rate = value.split_ascii_whitespace().next()?;

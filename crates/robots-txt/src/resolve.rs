@@ -1,6 +1,6 @@
 //! Paths of rules as `WWW::RobotRules` resolves them: against the file's own URL.
 
-use super::{escapes, target::Split};
+use super::{escapes, target::SplitUrl};
 
 /// Returns path and query of a rule, or nothing if it is about another site.
 ///
@@ -58,8 +58,8 @@ fn scheme(reference: &str) -> Option<&str> {
 
 /// Returns path and query of a URL of the same scheme, host and port.
 fn same_site(url: &str, scheme: &str, base: Option<&str>) -> Option<String> {
-    let here = base.map(Split::of)?;
-    let there = Split::of(url);
+    let here = base.map(SplitUrl::of)?;
+    let there = SplitUrl::of(url);
     let (base_scheme, _) = here.origin?;
     let (host, port) = there.host_and_port()?;
     let (own_host, own_port) = here.host_and_port()?;

@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use super::{
-    RequestRate, RobotsTxt, Rule, Verdict,
+    Permission, RequestRate, RobotsTxt, Rule,
     dialect::{CrawlDelay, Escapes, HostUse, RobotsTxtPath},
     field::Field,
     host,
@@ -11,8 +11,8 @@ use super::{
     names::{is_any, value},
     parsed::Extra,
     request_rate::{crawl_delay, whole_crawl_delay},
-    selection::{Own, Selection},
-    target::{Split, is_robots_txt, target},
+    selection::{OwnGroups, Selection},
+    target::{SplitUrl, is_robots_txt, target},
 };
 
 /// What a file says about one robot.
@@ -32,9 +32,9 @@ impl ForRobot {
 
     /// Returns whether the robot may fetch a URL, absolute or from the path on.
     ///
-    /// The query counts, a fragment does not. What decided stands in the verdict.
+    /// The query counts, a fragment does not. What decided stands in the permission.
     #[must_use]
-    pub fn check(&self, url: &str) -> Verdict<'_> {
+    pub fn check(&self, url: &str) -> Permission<'_> {
         if self.is_exempt(url) {
             return self.unruled();
         }
@@ -147,7 +147,7 @@ impl ForRobot {
         )
     }
 
-    fn ruled(&self, decision: Decision) -> Verdict<'_> {
+    fn ruled(&self, decision: Decision) -> Permission<'_> {
         let parsed = &self.file.inner.parsed;
         let rule = parsed.rules.get(decision.rule).map(|rule| Rule {
             line: rule.line as usize,
@@ -155,7 +155,7 @@ impl ForRobot {
             path: parsed.octets(rule.path),
             implied: false,
         });
-        Verdict {
+        Permission {
             allowed: decision.allow,
             rule,
             group_line: self.line_of(decision.group),
@@ -163,9 +163,9 @@ impl ForRobot {
         }
     }
 
-    /// Returns the verdict where no rule matches.
-    fn unruled(&self) -> Verdict<'_> {
-        Verdict {
+    /// Returns the permission where no rule matches.
+    fn unruled(&self) -> Permission<'_> {
+        Permission {
             allowed: true,
             rule: None,
             group_line: self.first_group().and_then(|at| self.line_of(at)),
@@ -174,12 +174,12 @@ impl ForRobot {
     }
 
     /// Returns the refusal that `Host` lines imply when none names this site.
-    fn closed(&self, url: &str) -> Option<Verdict<'_>> {
+    fn closed(&self, url: &str) -> Option<Permission<'_>> {
         let inner = &self.file.inner;
         if inner.dialect.host != HostUse::CloseMirrors {
             return None;
         }
-        let here = Split::of(inner.url.as_deref().unwrap_or(url));
+        let here = SplitUrl::of(inner.url.as_deref().unwrap_or(url));
         let (host, port) = here.host_and_port()?;
         let group = self.first_group()?;
         let lines = inner.parsed.extras_of(Field::Host);
@@ -191,7 +191,7 @@ impl ForRobot {
             }
             last = Some(line.line as usize);
         }
-        Some(Verdict {
+        Some(Permission {
             allowed: false,
             rule: Some(Rule {
                 line: last?,
@@ -210,7 +210,7 @@ impl ForRobot {
         }
     }
 
-    fn own(&self) -> Option<&Own> {
+    fn own(&self) -> Option<&OwnGroups> {
         self.own.as_ref()?.own.as_ref()
     }
 
@@ -227,7 +227,7 @@ impl ForRobot {
 
 /// Returns `true` if a URL is absolute and its scheme is not that of a web site.
 fn is_of_another_scheme(url: &str) -> bool {
-    Split::of(url).origin.is_some_and(|(scheme, _)| {
+    SplitUrl::of(url).origin.is_some_and(|(scheme, _)| {
         !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https")
     })
 }

@@ -7,7 +7,7 @@ use super::{
     escapes::is_plain,
     index::Decision,
     octets,
-    parsed::Parsed,
+    parsed::ParsedFile,
     pattern::{PathPattern, matches},
 };
 
@@ -30,7 +30,7 @@ pub(super) fn can_scan(dialect: &Dialect) -> bool {
 
 /// Returns what the longest matching rule says.
 pub(super) fn decide(
-    parsed: &Parsed,
+    parsed: &ParsedFile,
     dialect: &Dialect,
     groups: impl Iterator<Item = usize>,
     path: &[u8],
@@ -49,7 +49,7 @@ struct Best {
 }
 
 impl Best {
-    fn look_at(&mut self, parsed: &Parsed, dialect: &Dialect, group: usize, path: &[u8]) {
+    fn look_at(&mut self, parsed: &ParsedFile, dialect: &Dialect, group: usize, path: &[u8]) {
         let Some(lines) = parsed.groups.get(group) else {
             return;
         };

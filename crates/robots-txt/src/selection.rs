@@ -14,7 +14,7 @@ use super::{
     dialect::{EmptyPath, Escapes, Grouping, Winner},
     index::{Candidate, Decision, Index},
     names::{Name, is_any, value},
-    parsed::{Agent, GroupLines, Parsed, RuleLine},
+    parsed::{Agent, GroupLines, ParsedFile, RuleLine},
     pattern::PathPattern,
     resolve::resolved,
     scan::{self, can_scan},
@@ -25,7 +25,7 @@ use super::{
 pub(super) struct Selection {
     /// What is about the robot itself; without it the groups of `*` count, which
     /// are looked for when they are needed.
-    pub(super) own: Option<Own>,
+    pub(super) own: Option<OwnGroups>,
     /// Questions that were asked before there was an index, more or less.
     asked: AtomicUsize,
     /// Apart, as most files are asked once or never.
@@ -34,7 +34,7 @@ pub(super) struct Selection {
 
 /// Groups that count for a robot that some of them name.
 #[derive(Debug)]
-pub(super) struct Own {
+pub(super) struct OwnGroups {
     pub(super) name: Name<'static>,
     /// Places of the groups that name it, then of those of `*` where they count.
     places: Vec<usize>,
@@ -49,12 +49,13 @@ struct Prepared {
     first_group: Option<usize>,
 }
 
-/// Questions for which no index is built.
+/// Questions for which no index is built: most files are asked once or never, and a look
+/// at each rule is cheaper than an index that nobody asks again.
 const FIRST_QUESTIONS: usize = 3;
 
-impl Own {
+impl OwnGroups {
     /// Selects the groups about a robot; nothing if none names it.
-    pub(super) fn new(parsed: &Parsed, dialect: &Dialect, name: &Name<'_>) -> Option<Self> {
+    pub(super) fn new(parsed: &ParsedFile, dialect: &Dialect, name: &Name<'_>) -> Option<Self> {
         let mut agents = parsed.agents.iter();
         let first = agents.position(|agent| name.is_meant_by(parsed.octets(agent.value)))?;
         let mut places = match dialect.groups {
@@ -89,7 +90,7 @@ impl Own {
 
 impl Selection {
     /// Selects the groups of a robot that some of them name.
-    pub(super) fn new(own: Own) -> Self {
+    pub(super) fn new(own: OwnGroups) -> Self {
         Self {
             own: Some(own),
             ..Self::default()
@@ -97,7 +98,7 @@ impl Selection {
     }
 
     /// Returns the place of the first group that counts.
-    pub(super) fn first_group(&self, parsed: &Parsed, dialect: &Dialect) -> Option<usize> {
+    pub(super) fn first_group(&self, parsed: &ParsedFile, dialect: &Dialect) -> Option<usize> {
         match (&self.own, self.prepared.get()) {
             (Some(own), _) => own.places.first().copied(),
             (None, Some(prepared)) => prepared.first_group,
@@ -109,7 +110,7 @@ impl Selection {
     /// path that cannot be compared.
     pub(super) fn decide(
         &self,
-        parsed: &Parsed,
+        parsed: &ParsedFile,
         dialect: &Dialect,
         base: Option<&str>,
         path: Option<&[u8]>,
@@ -131,11 +132,11 @@ impl Selection {
     }
 
     /// Builds the index if it is not yet.
-    pub(super) fn prepare(&self, parsed: &Parsed, dialect: &Dialect, base: Option<&str>) {
+    pub(super) fn prepare(&self, parsed: &ParsedFile, dialect: &Dialect, base: Option<&str>) {
         self.prepared(parsed, dialect, base);
     }
 
-    fn prepared(&self, parsed: &Parsed, dialect: &Dialect, base: Option<&str>) -> &Prepared {
+    fn prepared(&self, parsed: &ParsedFile, dialect: &Dialect, base: Option<&str>) -> &Prepared {
         self.prepared.get_or_init(|| {
             Box::new(Prepared {
                 index: match &self.own {
@@ -160,7 +161,7 @@ impl Selection {
 }
 
 fn index(
-    parsed: &Parsed,
+    parsed: &ParsedFile,
     dialect: &Dialect,
     groups: impl Iterator<Item = usize>,
     base: Option<&str>,
@@ -176,19 +177,22 @@ fn index(
     Index::new(&candidates, dialect.slash_matches_bare)
 }
 
-fn groups(parsed: &Parsed, counts: impl Fn(&GroupLines) -> bool) -> impl Iterator<Item = usize> {
+fn groups(
+    parsed: &ParsedFile,
+    counts: impl Fn(&GroupLines) -> bool,
+) -> impl Iterator<Item = usize> {
     let numbered = parsed.groups.iter().enumerate();
     numbered
         .filter(move |(_, group)| counts(group))
         .map(|(at, _)| at)
 }
 
-fn is_about(parsed: &Parsed, group: &GroupLines, name: &Name<'_>) -> bool {
+fn is_about(parsed: &ParsedFile, group: &GroupLines, name: &Name<'_>) -> bool {
     let mut agents = parsed.agents_of(group).iter();
     agents.any(|agent| name.is_meant_by(parsed.octets(agent.value)))
 }
 
-fn is_for_any(parsed: &Parsed, dialect: &Dialect, group: &GroupLines) -> bool {
+fn is_for_any(parsed: &ParsedFile, dialect: &Dialect, group: &GroupLines) -> bool {
     let mut agents = parsed.agents_of(group).iter();
     let is_for_any = |agent: &Agent| {
         let written = parsed.octets(agent.value);
@@ -198,7 +202,7 @@ fn is_for_any(parsed: &Parsed, dialect: &Dialect, group: &GroupLines) -> bool {
 }
 
 /// Returns the places of the groups of `*` that count.
-fn any_groups(parsed: &Parsed, dialect: &Dialect) -> impl Iterator<Item = usize> {
+fn any_groups(parsed: &ParsedFile, dialect: &Dialect) -> impl Iterator<Item = usize> {
     let count = match dialect.groups {
         Grouping::First => 1,
         _ => usize::MAX,
@@ -210,7 +214,7 @@ fn any_groups(parsed: &Parsed, dialect: &Dialect) -> impl Iterator<Item = usize>
 ///
 /// The first group that names the robot and not `*`, and each later one whose
 /// agents are all among that one's, unless an earlier group has them all.
-fn section(parsed: &Parsed, dialect: &Dialect, name: &Name<'_>) -> Option<Vec<usize>> {
+fn section(parsed: &ParsedFile, dialect: &Dialect, name: &Name<'_>) -> Option<Vec<usize>> {
     let agents = |group: &GroupLines| -> HashSet<Vec<u8>> {
         let agents = parsed.agents_of(group).iter();
         agents
@@ -241,7 +245,7 @@ fn section(parsed: &Parsed, dialect: &Dialect, name: &Name<'_>) -> Option<Vec<us
 /// Adds the rules of a group.
 fn push_group<'t>(
     candidates: &mut Vec<Candidate<'t>>,
-    parsed: &'t Parsed,
+    parsed: &'t ParsedFile,
     dialect: &Dialect,
     group: usize,
     base: Option<&str>,

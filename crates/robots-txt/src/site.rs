@@ -23,7 +23,7 @@ impl Site {
     }
 }
 
-/// Splits a scheme off; digits behind the colon are a port.
+/// Splits a scheme off; digits after the colon are a port.
 pub(super) fn scheme(url: &str) -> Option<(&str, &str)> {
     let (name, rest) = url.split_once(':')?;
     let is_scheme = name.starts_with(|c: char| c.is_ascii_alphabetic())

@@ -8,14 +8,14 @@ use super::{dialect::Escapes, escapes, octets};
 
 /// Where a URL points to: scheme, host and port, and the rest.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Split<'u> {
+pub(super) struct SplitUrl<'u> {
     /// Scheme and authority of an absolute URL.
     pub(super) origin: Option<(&'u str, &'u str)>,
     /// Path, query and fragment.
     pub(super) rest: &'u str,
 }
 
-impl<'u> Split<'u> {
+impl<'u> SplitUrl<'u> {
     /// Splits an absolute URL; everything else is a path.
     pub(super) fn of(url: &'u str) -> Self {
         let path = Self {
@@ -84,7 +84,7 @@ pub(super) fn target(url: &str, reading: Escapes) -> Option<Cow<'_, [u8]>> {
         Escapes::Decoded => map(path(url), escapes::decoded),
         Escapes::Resolved => map(Cow::Borrowed(perl_path(url)), escapes::safe),
         Escapes::FormDecoded => {
-            let rooted = rooted(Split::of(url).rest.as_bytes());
+            let rooted = rooted(SplitUrl::of(url).rest.as_bytes());
             Cow::Owned(escapes::form_decoded(&rooted)?)
         }
     })
@@ -117,7 +117,7 @@ pub(super) fn is_robots_txt(url: &str, any_case: bool) -> bool {
 }
 
 fn path(url: &str) -> Cow<'_, [u8]> {
-    let rest = Split::of(url).rest.as_bytes();
+    let rest = SplitUrl::of(url).rest.as_bytes();
     let end = memchr(b'#', rest).unwrap_or(rest.len());
     rooted(rest.get(..end).unwrap_or(rest))
 }
@@ -132,7 +132,7 @@ fn rooted(path: &[u8]) -> Cow<'_, [u8]> {
 
 /// Returns path and query as Perl's URI does: nothing stays nothing.
 fn perl_path(url: &str) -> &[u8] {
-    let rest = Split::of(url.trim_ascii()).rest.as_bytes();
+    let rest = SplitUrl::of(url.trim_ascii()).rest.as_bytes();
     let end = memchr(b'#', rest).unwrap_or(rest.len());
     rest.get(..end).unwrap_or(rest)
 }
@@ -232,7 +232,7 @@ mod tests {
             ("http://h:99999/", None),
             ("/h", None),
         ] {
-            assert_eq!(Split::of(url).host_and_port(), expected, "{url}");
+            assert_eq!(SplitUrl::of(url).host_and_port(), expected, "{url}");
         }
     }
 }

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use super::pattern::{PathPattern, matches};
 
-/// Octets in a row that a rule is found by.
+/// Octets in a row that a rule is found by; three fit a `u32`.
 const GRAM: usize = 3;
 
-/// Counters of how common such octets are.
+/// Counters of how common such octets are: one for each value of [`place`].
 const COUNTERS: usize = 4096;
 
 /// Rules with wildcards.
@@ -16,7 +16,7 @@ pub(super) struct Wildcards {
     rules: Vec<Rule>,
     /// The rarest octets of each rule that has three in a row, sorted, and its place.
     grams: Vec<(u32, u32)>,
-    /// Which of them may be among `grams`.
+    /// Which of them may be among `grams`; a bit spares most paths the search there.
     filter: Vec<u64>,
     /// Places of the other rules.
     short: Vec<u32>,
@@ -137,6 +137,9 @@ fn grams(text: &[u8]) -> impl Iterator<Item = u32> {
 }
 
 /// Returns the place of three octets among the counters.
+///
+/// This is Fibonacci hashing: of the product with 2³² divided by the golden ratio the high
+/// bits are those that every octet has a part in, and twelve of them number the counters.
 fn place(gram: u32) -> usize {
     (gram.wrapping_mul(0x9e37_79b1) >> 20) as usize
 }

@@ -17,12 +17,12 @@ struct Line<'f> {
     field: &'static str,
     value: &'f [u8],
     is_path: bool,
-    place: Place,
+    section: Section,
 }
 
 /// Where a line stands.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Place {
+enum Section {
     /// In a group, by its number.
     Group(usize),
     /// In no group.
@@ -55,14 +55,14 @@ impl fmt::Display for RobotsTxt {
         let mut lines = self.lines_read();
         lines.extend(self.lines_kept());
         lines.sort_by_key(|line| line.number);
-        let mut before: Option<Place> = None;
+        let mut before: Option<Section> = None;
         for line in &lines {
-            let is_elsewhere = line.place != Place::Anywhere && before != Some(line.place);
+            let is_elsewhere = line.section != Section::Anywhere && before != Some(line.section);
             if is_elsewhere && before.is_some() {
                 writeln!(formatter)?;
             }
-            if before.is_none() || line.place != Place::Anywhere {
-                before = Some(line.place);
+            if before.is_none() || line.section != Section::Anywhere {
+                before = Some(line.section);
             }
             line.fmt(formatter)?;
         }
@@ -75,13 +75,13 @@ impl RobotsTxt {
         let parsed = &self.inner.parsed;
         let mut lines = Vec::new();
         for (at, group) in parsed.groups.iter().enumerate() {
-            let place = Place::Group(at);
+            let section = Section::Group(at);
             lines.extend(parsed.agents_of(group).iter().map(|agent| Line {
                 number: agent.line,
                 field: name(Field::UserAgent),
                 value: parsed.octets(agent.value),
                 is_path: false,
-                place,
+                section,
             }));
             lines.extend(parsed.rules_of(group).iter().map(|rule| Line {
                 number: rule.line,
@@ -92,7 +92,7 @@ impl RobotsTxt {
                 }),
                 value: parsed.octets(rule.path),
                 is_path: true,
-                place,
+                section,
             }));
         }
         lines.extend(parsed.extras.iter().map(|extra| Line {
@@ -100,7 +100,7 @@ impl RobotsTxt {
             field: name(extra.field),
             value: parsed.octets(extra.value),
             is_path: matches!(extra.field, Field::Sitemap | Field::CleanParam),
-            place: extra.group.map_or(Place::Outside, Place::Group),
+            section: extra.group.map_or(Section::Outside, Section::Group),
         }));
         lines
     }
@@ -122,7 +122,7 @@ impl RobotsTxt {
                 field: KEPT.into_iter().find(is_key)?,
                 value: value.get(1..).unwrap_or_default().trim_ascii(),
                 is_path: false,
-                place: Place::Anywhere,
+                section: Section::Anywhere,
             })
         })
     }

@@ -2,7 +2,8 @@
 //!
 //! The robot ([`site_robot`]) crawls a site, reads what it gets ([`document`]), asks the
 //! filters ([`filter`]) what may be taken and described, and leaves descriptions in the
-//! database, of which [`heaven`] makes pages that search engines can index.
+//! database, of which [`heaven`] makes pages that search engines can index. What is misspelled
+//! in settings is told with the nearest right name ([`spelling`]).
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -10,3 +11,4 @@ pub mod document;
 pub mod filter;
 pub mod heaven;
 pub mod site_robot;
+pub mod spelling;

@@ -242,7 +242,7 @@ impl RunView {
             ("changed", "Changed", self.changed),
             ("same", "Same", self.same),
             ("withdrawn", "Withdrawn", self.withdrawn),
-            ("rejected", "Rejected", self.rejected),
+            ("rejected", "RejectedPattern", self.rejected),
             ("failed", "Failed", self.failed),
         ]
     }

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::config::Loaded;
-use crate::description::hex;
 
 use super::{Ran, SiteRobotChanges};
 
@@ -46,7 +45,7 @@ pub(super) fn settings_digest(loaded: &Loaded, site: &str, key: &str) -> String 
             digest.update(format!("\n{} = {:?}", key.name, found.value));
         }
     }
-    hex(&digest.finalize())
+    hex::encode(digest.finalize())
 }
 
 #[cfg(test)]

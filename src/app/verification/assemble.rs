@@ -5,7 +5,9 @@ use std::{
     time::Duration,
 };
 
-use crate::config::{ConfigErrors, Loaded, unknown_word};
+use robot_detection_site_robot::spelling::unknown;
+
+use crate::config::{ConfigErrors, Loaded};
 use crate::policy::Spoofed;
 use crate::verify::Method;
 
@@ -34,7 +36,7 @@ pub(super) fn switched_on(loaded: &Loaded) -> Result<Verification, ConfigErrors>
     for word in &settings.verify_methods {
         let method = Method::from_word(word).ok_or_else(|| {
             let words = Method::ALL.iter().map(|method| method.as_str());
-            loaded.wrong("verify.methods", unknown_word("method", word, words))
+            loaded.wrong("verify.methods", unknown("method", word, words))
         })?;
         methods.push(method);
     }
@@ -60,7 +62,7 @@ pub(in crate::app) fn spoofed(loaded: &Loaded) -> Result<Spoofed, ConfigErrors> 
     let word = loaded.settings().verify_spoofed;
     Spoofed::from_word(&word).ok_or_else(|| {
         let words = Spoofed::ALL.iter().map(|spoofed| spoofed.as_str());
-        loaded.wrong("verify.spoofed", unknown_word("treatment", &word, words))
+        loaded.wrong("verify.spoofed", unknown("treatment", &word, words))
     })
 }
 

@@ -1,7 +1,6 @@
 //! The site robot: where it begins, how it logs in, what its last run did, when it runs next.
 
-use chrono::{DateTime, SecondsFormat};
-
+use crate::admin::rfc3339;
 use crate::app::{SiteRobotRuns, SiteRobotSettings, site_robots};
 use crate::clock::Clock;
 use crate::store::{RunWanted, Store, StoredRun};
@@ -83,15 +82,18 @@ async fn runs(site: &OfSite, robot: &SiteRobotSettings, store: &Store) -> String
         Some(next_ms) if next_ms <= now_ms => {
             format!("by the schedule {cron} it is due: a running `serve` begins it")
         }
-        Some(next_ms) => format!("by the schedule {cron} it runs next at {}", moment(next_ms)),
+        Some(next_ms) => format!(
+            "by the schedule {cron} it runs next at {}",
+            rfc3339(next_ms)
+        ),
     };
     format!("{last_text}; {next}")
 }
 
 fn run_text(run: &StoredRun) -> String {
-    let (id, began) = (run.run_id, moment(run.started_ms));
+    let (id, began) = (run.run_id, rfc3339(run.started_ms));
     let state = match (run.finished_ms, run.wanted) {
-        (Some(at_ms), _) => format!("{} at {}", run.state.as_str(), moment(at_ms)),
+        (Some(at_ms), _) => format!("{} at {}", run.state.as_str(), rfc3339(at_ms)),
         (None, RunWanted::Run) => "goes on, or was cut off".to_owned(),
         (None, RunWanted::Pause) => "is paused".to_owned(),
         (None, RunWanted::Stop) => "was stopped; the next one resumes it".to_owned(),
@@ -147,10 +149,4 @@ fn judge(name: &str, url: &str, status: u16, location: Option<&str>) -> Check {
             format!("{url} answers {status}: nothing is found there"),
         ),
     }
-}
-
-fn moment(time_ms: i64) -> String {
-    DateTime::from_timestamp_millis(time_ms)
-        .map(|at| at.to_rfc3339_opts(SecondsFormat::Secs, true))
-        .unwrap_or_default()
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::cli::{identify, output};
 use crate::detect::{Claim, Detector, Verdict};
 use crate::layer::signed_claim;
-use crate::policy::{Brake, Explained, PassReason, Rule};
+use crate::policy::{PassReason, RateLimiter, RequestExplanation, Rule};
 
 /// Request that is explained.
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ pub(super) struct Asked {
 pub(super) struct Told<'t> {
     pub(super) asked: &'t Asked,
     pub(super) claim: Option<&'t Claim<'t>>,
-    pub(super) explained: Explained<'t>,
+    pub(super) explained: RequestExplanation<'t>,
     /// Who answers for `/robots.txt`, and which part of the program what else passes; `None`: the site.
     pub(super) answered_by: Option<String>,
 }
@@ -85,7 +85,7 @@ impl Told<'_> {
             "would": self.would(),
             "pass_reason": explained.pass_reason.filter(|_| passes).map(PassReason::as_str),
             "rule": explained.rule.map(Rule::label),
-            "slowed": explained.slowed_by.and_then(Rule::brake).map(Brake::to_string),
+            "slowed": explained.slowed_by.and_then(Rule::rate_limiter).map(RateLimiter::to_string),
             "claim": self.claim.map(identify::object),
             "steps": steps.collect::<Vec<_>>(),
             "answered_by": self.answered_by,

@@ -14,7 +14,6 @@ mod proven;
 mod run;
 mod table;
 mod tally;
-mod unlisted;
 mod usage;
 
 pub(super) use answer::object;

@@ -11,7 +11,13 @@ use crate::cli::args::By;
 use crate::detect::{Claim, Detector, UNLISTED, Verdict};
 use crate::registry::{Purpose, Robot};
 
-use super::{input::Sink, proven::VerdictSink, unlisted::UnlistedNames};
+use super::{input::Sink, proven::VerdictSink};
+
+/// Most User-Agents that are told apart; later ones are counted together.
+const MAX_NAMES: usize = 10_000;
+
+/// Bytes of a User-Agent by which it is told apart.
+const MAX_NAME_BYTES: usize = 256;
 
 /// Hits, and the bytes that were sent for them.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -275,6 +281,39 @@ fn robot_row(claimed: &Claimed<'_>) -> Row {
             robot.map(|robot| robot.source.to_string()),
         ],
         count: claimed.count,
+    }
+}
+
+/// Counter of User-Agents that takes at most a few megabytes.
+#[derive(Debug, Default)]
+struct UnlistedNames {
+    names: HashMap<Box<[u8]>, Count>,
+    others: Count,
+}
+
+impl UnlistedNames {
+    pub(super) fn hit(&mut self, user_agent: &[u8], bytes: u64) {
+        let name = user_agent.get(..MAX_NAME_BYTES).unwrap_or(user_agent);
+        if let Some(count) = self.names.get_mut(name) {
+            count.hit(bytes);
+        } else if self.names.len() < MAX_NAMES {
+            self.names.insert(name.into(), Count { hits: 1, bytes });
+        } else {
+            self.others.hit(bytes);
+        }
+    }
+
+    /// Returns a row for each, and one without a name for all others.
+    pub(super) fn rows(&self) -> Vec<Row> {
+        let named = self.names.iter().map(|(name, count)| Row {
+            cells: vec![Some(String::from_utf8_lossy(name).into_owned())],
+            count: *count,
+        });
+        let others = (self.others.hits > 0).then_some(Row {
+            cells: vec![None],
+            count: self.others,
+        });
+        named.chain(others).collect()
     }
 }
 

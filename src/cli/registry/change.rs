@@ -2,9 +2,10 @@
 
 use std::process::ExitCode;
 
+use robot_detection_site_robot::spelling::unknown;
+
 use crate::app::RobotDetection;
 use crate::cli::{args::AddArgs, output, usage::WrongUsage};
-use crate::config::unknown_word;
 use crate::detect::browser_hits;
 use crate::registry::{Purpose, Robot, TypedError, TypedRobot};
 
@@ -33,7 +34,7 @@ fn typed(args: &AddArgs) -> anyhow::Result<Robot> {
         && Purpose::from_word(word).is_none()
     {
         let words = Purpose::ALL.iter().map(|purpose| purpose.as_str());
-        anyhow::bail!(WrongUsage(unknown_word("purpose", word, words)));
+        anyhow::bail!(WrongUsage(unknown("purpose", word, words)));
     }
     let mut typed = TypedRobot::default();
     typed.id.clone_from(&args.id);

@@ -2,8 +2,9 @@
 
 use std::{process::ExitCode, sync::Arc};
 
+use robot_detection_site_robot::spelling::unknown;
+
 use crate::cli::{args::ExportArgs, file::write_file, output, usage::WrongUsage};
-use crate::config::unknown_word;
 use crate::detect;
 use crate::registry::{ExportFormat, Format};
 
@@ -57,7 +58,7 @@ fn format(args: &ExportArgs) -> anyhow::Result<Option<ExportFormat>> {
     }
     let format = ExportFormat::from_word(word).ok_or_else(|| {
         let words = ExportFormat::ALL.iter().map(|format| format.as_str());
-        WrongUsage(unknown_word("format", word, words.chain([JSON])))
+        WrongUsage(unknown("format", word, words.chain([JSON])))
     })?;
     Ok(Some(format))
 }

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use robot_detection_site_robot::spelling::unknown;
+
 use crate::cli::{args::SelectArgs, usage::WrongUsage};
-use crate::config::unknown_word;
 use crate::detect::{Detector, Duplicates};
 use crate::registry::{Purpose, Robot, Source, bundled};
 use crate::store::Store;
@@ -73,7 +74,7 @@ impl Selection {
         let purposes = args.purpose.iter().map(|word| {
             Purpose::from_word(word).ok_or_else(|| {
                 let words = Purpose::ALL.iter().map(|purpose| purpose.as_str());
-                WrongUsage(unknown_word("purpose", word, words))
+                WrongUsage(unknown("purpose", word, words))
             })
         });
         let words = args.search.iter().flat_map(|text| text.split_whitespace());

@@ -1,17 +1,23 @@
 //! The answer to a line.
 
-use std::time::Duration;
+use std::{
+    collections::{HashMap, hash_map},
+    time::Duration,
+};
 
 use serde_json::{Map, Value, json};
 
-use crate::robots_txt::{Access, Dialect, Escapes, RobotsTxt};
+use crate::robots_txt::{Access, Dialect, Escapes, ForRobot, RobotsTxt};
 
-use super::{field::Field, kept::Kept, meta::meta, question::Question};
+use super::{field::Field, meta::meta, question::Question};
+
+/// Robots that are kept for one file.
+const MAX_ROBOTS: usize = 256;
 
 /// Answerer of lines, which remembers the file of the line before.
 #[derive(Debug, Default)]
 pub(super) struct Answers {
-    kept: Option<Kept>,
+    kept: Option<KeptFile>,
 }
 
 impl Answers {
@@ -53,11 +59,11 @@ impl Answers {
         asked.answer(&wanted.fields, wanted.has_unknown)
     }
 
-    fn kept(&mut self, url: Option<&str>, body: &[u8], dialect: Dialect) -> &mut Kept {
+    fn kept(&mut self, url: Option<&str>, body: &[u8], dialect: Dialect) -> &mut KeptFile {
         let kept = self.kept.take();
         let kept = kept.filter(|kept| kept.is(url, body, &dialect));
         self.kept
-            .insert(kept.unwrap_or_else(|| Kept::new(url, body, dialect)))
+            .insert(kept.unwrap_or_else(|| KeptFile::new(url, body, dialect)))
     }
 }
 
@@ -66,7 +72,7 @@ struct Asked<'a> {
     question: &'a Question,
     access: Option<Access>,
     dialect: &'a Dialect,
-    kept: &'a mut Kept,
+    kept: &'a mut KeptFile,
 }
 
 impl Asked<'_> {
@@ -188,4 +194,43 @@ fn seconds(duration: Duration) -> Value {
         return json!(duration.as_secs());
     }
     json!(duration.as_secs_f64())
+}
+
+/// File of the line before and the robots that have asked it: many lines in a row ask
+/// the same one.
+#[derive(Debug)]
+struct KeptFile {
+    pub(super) file: RobotsTxt,
+    url: Option<String>,
+    robots: HashMap<String, ForRobot>,
+}
+
+impl KeptFile {
+    pub(super) fn new(url: Option<&str>, body: &[u8], dialect: Dialect) -> Self {
+        let file = match url {
+            Some(url) => RobotsTxt::parse_from(url, body, dialect),
+            None => RobotsTxt::parse(body, dialect),
+        };
+        Self {
+            file,
+            url: url.map(str::to_owned),
+            robots: HashMap::new(),
+        }
+    }
+
+    /// Returns `true` if parsing would give the same file again.
+    pub(super) fn is(&self, url: Option<&str>, body: &[u8], dialect: &Dialect) -> bool {
+        self.url.as_deref() == url && self.file.dialect() == dialect && self.file.as_bytes() == body
+    }
+
+    /// Returns what the file says to a robot.
+    pub(super) fn robot(&mut self, name: &str) -> &ForRobot {
+        if self.robots.len() >= MAX_ROBOTS && !self.robots.contains_key(name) {
+            self.robots.clear();
+        }
+        match self.robots.entry(name.to_owned()) {
+            hash_map::Entry::Occupied(entry) => entry.into_mut(),
+            hash_map::Entry::Vacant(entry) => entry.insert(self.file.for_robot(name)),
+        }
+    }
 }

@@ -1,11 +1,11 @@
-//! `robots-txt check`: the verdict on URLs, with the line that decided.
+//! `robots-txt check`: whether URLs may be fetched, with the line that decided.
 
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
 use crate::cli::output;
-use crate::robots_txt::{Dialect, ForRobot, Naming, RobotsTxt, Verdict};
+use crate::robots_txt::{Dialect, ForRobot, Naming, Permission, RobotsTxt};
 
 use super::{args::CheckArgs, input};
 
@@ -24,15 +24,16 @@ pub(super) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     if args.json {
         let answers = answers
             .iter()
-            .map(|(url, verdict)| object(url, verdict.as_ref()));
+            .map(|(url, permission)| object(url, permission.as_ref()));
         output::json(&answers.collect())?;
     } else {
-        for (url, verdict) in &answers {
-            output::line(&output::clean(&text(url, verdict.as_ref())))?;
+        for (url, permission) in &answers {
+            output::line(&output::clean(&text(url, permission.as_ref())))?;
         }
     }
-    let is_allowed = |verdict: &Option<Verdict<'_>>| verdict.is_some_and(|it| it.allowed());
-    if answers.iter().all(|(_, verdict)| is_allowed(verdict)) {
+    let is_allowed =
+        |permission: &Option<Permission<'_>>| permission.is_some_and(|it| it.allowed());
+    if answers.iter().all(|(_, permission)| is_allowed(permission)) {
         return Ok(ExitCode::SUCCESS);
     }
     Ok(ExitCode::FAILURE)
@@ -52,31 +53,33 @@ fn is_header(user_agent: &str, dialect: &Dialect) -> bool {
         && user_agent.contains(['/', ' ', '(', ';'])
 }
 
-fn text(url: &str, verdict: Option<&Verdict<'_>>) -> String {
-    let Some(verdict) = verdict else {
+fn text(url: &str, permission: Option<&Permission<'_>>) -> String {
+    let Some(permission) = permission else {
         return format!("unknown  {url}  the file is about another site");
     };
-    let word = if verdict.allowed() {
+    let word = if permission.allowed() {
         "allowed"
     } else {
         "refused"
     };
-    let reason = match (verdict.rule(), verdict.group_line()) {
+    let reason = match (permission.rule(), permission.group_line()) {
         (Some(rule), _) if rule.is_implied() => "a Host line names another site".to_owned(),
         (Some(rule), _) => format!("line {}: {rule}", rule.line()),
         (None, Some(_)) => "no rule matches".to_owned(),
         (None, None) => "no group is about the robot".to_owned(),
     };
-    let group = match verdict.group_line() {
-        Some(line) if verdict.is_fallback() => format!(" (group of line {line}, for all robots)"),
+    let group = match permission.group_line() {
+        Some(line) if permission.is_fallback() => {
+            format!(" (group of line {line}, for all robots)")
+        }
         Some(line) => format!(" (group of line {line}, for this robot)"),
         None => String::new(),
     };
     format!("{word}  {url}  {reason}{group}")
 }
 
-fn object(url: &str, verdict: Option<&Verdict<'_>>) -> Value {
-    let rule = verdict.and_then(Verdict::rule).map(|rule| {
+fn object(url: &str, permission: Option<&Permission<'_>>) -> Value {
+    let rule = permission.and_then(Permission::rule).map(|rule| {
         json!({
             "line": rule.line(),
             "allow": rule.is_allow(),
@@ -86,9 +89,9 @@ fn object(url: &str, verdict: Option<&Verdict<'_>>) -> Value {
     });
     json!({
         "url": url,
-        "allowed": verdict.map(Verdict::allowed),
+        "allowed": permission.map(Permission::allowed),
         "rule": rule,
-        "group_line": verdict.and_then(Verdict::group_line),
-        "fallback": verdict.is_some_and(Verdict::is_fallback),
+        "group_line": permission.and_then(Permission::group_line),
+        "fallback": permission.is_some_and(Permission::is_fallback),
     })
 }

@@ -6,12 +6,10 @@
 
 mod answer;
 mod args;
-mod base64;
 mod check;
 mod eval;
 mod field;
 mod input;
-mod kept;
 mod lines;
 mod lint;
 mod meta;

@@ -1,8 +1,21 @@
 //! A line of `robots-txt eval`, read.
 
+use base64::{
+    Engine as _,
+    alphabet::STANDARD,
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+};
 use serde::Deserialize;
 
-use super::{base64, field::Field};
+use super::field::Field;
+
+/// Base64 (RFC 4648 §4) whose padding is gone and whose last bits may be anything.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_allow_trailing_bits(true)
+        .with_decode_padding_mode(DecodePaddingMode::RequireNone),
+);
 
 /// What a line asks; everything may be left out.
 #[derive(Debug, Default, Deserialize)]
@@ -37,8 +50,9 @@ impl Question {
                 Err("robots_txt and robots_txt_b64 are both there; leave one out")
             }
             (Some(text), None) => Ok(text.into_bytes()),
-            (None, Some(text)) => base64::decode(&text)
-                .ok_or("robots_txt_b64 is no base64; encode the octets of the file"),
+            (None, Some(text)) => {
+                decode(&text).ok_or("robots_txt_b64 is no base64; encode the octets of the file")
+            }
             (None, None) => Ok(Vec::new()),
         }
     }
@@ -74,5 +88,42 @@ impl Question {
             fields.extend(Field::ABOUT_FILE);
         }
         fields
+    }
+}
+
+/// Returns the octets of base64; white space and a missing padding are forgiven.
+fn decode(text: &str) -> Option<Vec<u8>> {
+    let text = text.trim_end().trim_end_matches('=');
+    let digits = text.bytes().filter(|byte| !byte.is_ascii_whitespace());
+    BASE64.decode(digits.collect::<Vec<_>>()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The test vectors of RFC 4648 §10.
+    #[test]
+    fn the_vectors_of_the_standard_are_decoded() {
+        for (text, octets) in [
+            ("", ""),
+            ("Zg==", "f"),
+            ("Zm8=", "fo"),
+            ("Zm9v", "foo"),
+            ("Zm9vYg==", "foob"),
+            ("Zm9vYmE=", "fooba"),
+            ("Zm9vYmFy", "foobar"),
+        ] {
+            assert_eq!(decode(text).as_deref(), Some(octets.as_bytes()), "{text}");
+        }
+        assert_eq!(decode("//79AA=="), Some(vec![0xff, 0xfe, 0xfd, 0]));
+        assert_eq!(decode("Zm9v\nYg\n"), Some(b"foob".to_vec()));
+    }
+
+    #[test]
+    fn what_is_no_base64_is_none() {
+        for text in ["Z", "Zm9vY", "Zm9*", "Zm=9", "Zmé9"] {
+            assert_eq!(decode(text), None, "{text}");
+        }
     }
 }

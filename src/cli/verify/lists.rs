@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, io, process::ExitCode};
 
 use serde_json::{Value, json};
-use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
+use crate::admin::rfc3339;
 use crate::app::ClaimProver;
 use crate::cli::{args::VerifyArgs, output};
 use crate::fetch::shown_url;
@@ -88,7 +88,7 @@ impl List<'_> {
         vec![
             text(state.map(|state| state.prefixes.to_string())),
             text(state.and_then(|state| state.created.clone())),
-            text(state.and_then(|state| state.checked_ms).and_then(moment)),
+            text(state.and_then(|state| state.checked_ms).map(rfc3339)),
             output::clean(&words),
             self.robots.join(" "),
             output::clean(&self.url),
@@ -97,7 +97,7 @@ impl List<'_> {
 
     fn object(&self) -> Value {
         let state = self.state.as_ref();
-        let at = |ms: Option<i64>| ms.and_then(moment);
+        let at = |ms: Option<i64>| ms.map(rfc3339);
         json!({
             "url": self.url,
             "robots": self.robots,
@@ -112,10 +112,4 @@ impl List<'_> {
             "error": state.and_then(|state| state.error.as_ref()),
         })
     }
-}
-
-/// Returns a time as `2026-11-22T10:00:00Z`.
-fn moment(at_ms: i64) -> Option<String> {
-    let at = OffsetDateTime::from_unix_timestamp(at_ms.div_euclid(1_000)).ok()?;
-    at.format(&Rfc3339).ok()
 }

@@ -5,7 +5,7 @@ use std::{fs, net::IpAddr, path::Path, sync::Arc};
 use http::{Request, Response};
 use robot_detection::{
     detect::{Claim, Kind, SigningHost, Verdict},
-    layer::{Identification, Outcome, RobotDetectionLayer, Verdicts, Visit},
+    layer::{ClaimedRequest, Identification, Outcome, RobotDetectionLayer, Verdicts},
     policy::{Action, Policy, Rule},
     registry::{Pattern, PatternKind, Purpose, Robot, Source},
 };
@@ -29,11 +29,11 @@ fn signed(agent: &str) -> [(&'static str, String); 3] {
 struct Holds;
 
 impl Verdicts for Holds {
-    fn verdict(&self, _: &Visit<'_>) -> Verdict {
+    fn verdict(&self, _: &ClaimedRequest<'_>) -> Verdict {
         Verdict::Verified
     }
 
-    fn signer(&self, visit: &Visit<'_>) -> Option<SigningHost> {
+    fn signer(&self, visit: &ClaimedRequest<'_>) -> Option<SigningHost> {
         assert!(matches!(visit.claim, Claim::Signed(_)));
         let agent = visit.headers["signature-agent"].to_str().unwrap();
         agent

@@ -47,7 +47,7 @@ impl Drop for Peer {
 }
 
 #[tokio::test]
-#[ignore = "needs nginx and HAProxy: tests/raw_http_peers runs it"]
+#[ignore = "needs nginx and HAProxy: tests/peers/raw_http runs it"]
 async fn ours_is_never_laxer_than_both_peers() {
     let directory = tempfile::tempdir().unwrap();
     let cases = ours::all();

@@ -10,7 +10,7 @@ use robot_detection::{
     app::RobotDetection,
     clock::Clock,
     detect::Claim,
-    policy::{self, Enforce, Enforcement, RobotsFiles, Visit, Visitor},
+    policy::{self, Enforce, Enforcement, RobotRequest, RobotsFiles, Visitor},
 };
 use serde_json::Value;
 use tokio::net::TcpListener;
@@ -71,7 +71,7 @@ fn visit(robots: &RobotDetection, host: &str, target: &str, user_agent: &str) {
         host: Some(host),
         path: target.split('?').next().unwrap(),
     };
-    let visit = Visit {
+    let visit = RobotRequest {
         request,
         target,
         visitor: Visitor::from(&claim),

@@ -14,7 +14,8 @@ use robot_detection::{
     detect::{Detector, SharedDetector},
     layer::RobotDetectionLayer,
     policy::{
-        self, Enforce, Enforcement, Enforcer, SharedPolicy, SharedRobotsFiles, Visit, Visitor,
+        self, Enforce, Enforcement, Enforcer, RobotRequest, SharedPolicy, SharedRobotsFiles,
+        Visitor,
     },
 };
 use tower::{Layer as _, Service, service_fn};
@@ -49,7 +50,7 @@ fn a_robot_that_keeps_to_it_costs_no_allocation() {
     for user_agent in [EXAMPLEBOT, NEWSBOT, UNLISTED] {
         let claim = detector.identify(user_agent.as_bytes()).unwrap();
         let hold = |target: &str, now_ms: i64| {
-            let visit = Visit {
+            let visit = RobotRequest {
                 request: policy::Request {
                     method: "GET",
                     host: Some("www.example.com"),

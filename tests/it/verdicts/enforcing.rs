@@ -1,7 +1,7 @@
 //! robots.txt, and robots that are not who they say.
 
 use robot_detection::{
-    policy::{Enforce, Enforcement, Enforcer, Policy, SharedRobotsFiles, Visit, Visitor},
+    policy::{Enforce, Enforcement, Enforcer, Policy, RobotRequest, SharedRobotsFiles, Visitor},
     robots_txt::{Dialect, RobotsTxt},
 };
 
@@ -20,7 +20,7 @@ fn enforcer() -> Enforcer {
 /// Returns `true` if Googlebot's request is held to be a breach.
 fn breaks(enforcer: &Enforcer, policy: &Policy, target: &str, verdict: Verdict) -> bool {
     let claim = &claim(GOOGLEBOT);
-    let visit = Visit {
+    let visit = RobotRequest {
         request: get(target),
         target,
         visitor: Visitor { claim, verdict },

@@ -21,7 +21,9 @@ use axum::{
 use robot_detection::{
     clock::Clock,
     detect::{Detector, SharedDetector, Verdict},
-    layer::{Identification, Outcome, OwnRobot, RobotDetectionLayer, Settling, Verdicts, Visit},
+    layer::{
+        ClaimedRequest, Identification, Outcome, OwnRobot, RobotDetectionLayer, Settling, Verdicts,
+    },
     policy::{Action, Policy, PolicyBuilder, Rule, SharedPolicy, Spoofed as Treatment},
 };
 use tokio::net::TcpListener;
@@ -44,7 +46,7 @@ struct Known {
 }
 
 impl Verdicts for Known {
-    fn verdict(&self, visit: &Visit<'_>) -> Verdict {
+    fn verdict(&self, visit: &ClaimedRequest<'_>) -> Verdict {
         let client = visit.client.map(|client| client.to_string());
         let host = visit.headers.get("host");
         let host = host.map_or("no host", |host| host.to_str().unwrap());
@@ -58,7 +60,7 @@ impl Verdicts for Known {
         self.verdicts[visit.claim.id()]
     }
 
-    fn settled(&self, _: &Visit<'_>) -> Option<Settling> {
+    fn settled(&self, _: &ClaimedRequest<'_>) -> Option<Settling> {
         Some(Box::pin(pending()))
     }
 }
@@ -326,7 +328,7 @@ async fn our_own_robot_passes_whoever_takes_it_for_an_impostor() {
 struct Fixed(IpAddr, Verdict);
 
 impl Verdicts for Fixed {
-    fn verdict(&self, visit: &Visit<'_>) -> Verdict {
+    fn verdict(&self, visit: &ClaimedRequest<'_>) -> Verdict {
         if visit.client == Some(self.0) {
             self.1
         } else {

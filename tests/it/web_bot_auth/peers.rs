@@ -1,4 +1,4 @@
-//! Requests signed by other people's programs, to servers: `tests/web_bot_auth_peers` brings them.
+//! Requests signed by other people's programs, to servers: `tests/peers/web_bot_auth` brings them.
 
 use std::{
     fs,
@@ -75,7 +75,7 @@ async fn serve(
 
 fn signer(directory: &Path) -> Child {
     let python = std::env::var_os("WEB_BOT_AUTH_PYTHON").unwrap_or("python3".into());
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/web_bot_auth_peers.d/sign.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers/web_bot_auth.d/sign.py");
     let mut command = Command::new(python);
     command.arg(script).arg(directory.join("directories.pem"));
     command.stdin(Stdio::piped()).stdout(Stdio::piped());

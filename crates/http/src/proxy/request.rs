@@ -160,17 +160,22 @@ pub(super) fn rewrite(
         via: rules.via.entry(parts.version).clone(),
         forwarded_headers,
     };
-    if !rules.upstream.keeps(&parts.uri) {
-        let target = rules.upstream.target(&parts.uri);
-        parts.uri = target.ok_or(ErrorPage::BadRequest)?;
-    }
-    // A proxy sends its own version (RFC 9112 §2.3).
-    parts.version = Version::HTTP_11;
+    retarget(&rules.upstream, parts)?;
     Ok(RewrittenRequest {
         protocol,
         accept,
         added,
     })
+}
+
+/// Writes the target and the version as the upstream is asked.
+fn retarget(upstream: &Upstream, parts: &mut Parts) -> Result<(), ErrorPage> {
+    if !upstream.keeps(&parts.uri) {
+        parts.uri = upstream.target(&parts.uri).ok_or(ErrorPage::BadRequest)?;
+    }
+    // A proxy sends its own version (RFC 9112 §2.3).
+    parts.version = Version::HTTP_11;
+    Ok(())
 }
 
 /// Returns `true` if the target is a path, or the `*` of `OPTIONS` (RFC 9112 §3.2.1, §3.2.4).

@@ -24,7 +24,7 @@ pub(super) const LIMITS: Limits = Limits {
 #[derive(Clone, Debug, Default)]
 pub struct Detector {
     robots: Vec<Arc<Robot>>,
-    rejected: Vec<Rejected>,
+    rejected: Vec<RejectedPattern>,
     matcher: Option<Arc<Matcher>>,
     recognises_unlisted: bool,
     signers: Arc<Signers>,
@@ -33,7 +33,7 @@ pub struct Detector {
 /// Pattern of an active robot that the detector does not match.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Rejected {
+pub struct RejectedPattern {
     /// The robot, which takes part if it has other patterns.
     pub robot: Arc<Robot>,
     /// The pattern.
@@ -75,11 +75,15 @@ impl Detector {
         for robot in of_best_source(robots) {
             let refused = builder.add(taking_part.len(), &robot);
             let is_usable = refused.len() < robot.patterns.len();
-            rejected.extend(refused.into_iter().map(|(pattern, reason)| Rejected {
-                robot: Arc::clone(&robot),
-                pattern,
-                reason,
-            }));
+            rejected.extend(
+                refused
+                    .into_iter()
+                    .map(|(pattern, reason)| RejectedPattern {
+                        robot: Arc::clone(&robot),
+                        pattern,
+                        reason,
+                    }),
+            );
             if is_usable {
                 taking_part.push(robot);
             }
@@ -236,7 +240,7 @@ impl Detector {
 
     /// Returns the patterns of active robots that are not matched, and why.
     #[must_use]
-    pub fn rejected(&self) -> &[Rejected] {
+    pub fn rejected(&self) -> &[RejectedPattern] {
         &self.rejected
     }
 

@@ -2,7 +2,8 @@
 
 use regex_syntax::hir::{Class, Hir, HirKind, Repetition};
 
-/// Shortest literal that may decide whether a regular expression is run.
+/// Shortest literal that may decide whether a regular expression is run: shorter ones
+/// stand in too many texts to spare anything.
 const MIN_GATE_BYTES: usize = 3;
 
 /// Most literals that one regular expression puts into the automaton.
@@ -11,10 +12,10 @@ const MAX_LITERALS: usize = 64;
 /// Longest literal that is put together from pieces.
 const MAX_JOINED_BYTES: usize = 256;
 
-/// Most bytes of a class that are written out.
+/// Most bytes of a class that are written out: each multiplies the literals.
 const MAX_CLASS: usize = 4;
 
-/// Most repetitions that are written out.
+/// Most repetitions that are written out, for the same reason.
 const MAX_REPEATS: u32 = 4;
 
 /// What nearly every User-Agent has some of; poor gates, as they always open.

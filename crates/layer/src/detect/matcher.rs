@@ -66,7 +66,7 @@ enum Test {
 }
 
 /// What a scan asks, and tells of hits.
-pub(super) trait Visitor {
+pub(super) trait HitVisitor {
     /// Returns `true` if a hit would matter.
     fn wants(&self, owner: Owner) -> bool;
     /// Returns `true` if a regular expression may run; asked at each opened gate.
@@ -83,7 +83,7 @@ pub(super) trait Visitor {
 
 impl Matcher {
     /// Tells `visitor` the hits in a User-Agent.
-    pub(super) fn scan(&self, user_agent: &[u8], visitor: &mut impl Visitor) {
+    pub(super) fn scan(&self, user_agent: &[u8], visitor: &mut impl HitVisitor) {
         // One byte more, so that the rules see that the text goes on.
         let text = user_agent
             .get(..=MAX_USER_AGENT_BYTES)
@@ -127,7 +127,7 @@ impl Matcher {
         forms.unwrap_or_default()
     }
 
-    fn test(&self, form: &Form, range: Range<usize>, text: &[u8], visitor: &mut impl Visitor) {
+    fn test(&self, form: &Form, range: Range<usize>, text: &[u8], visitor: &mut impl HitVisitor) {
         if let Test::Mark(mark) = form.test {
             visitor.mark(mark, range.start);
             return;
@@ -170,7 +170,7 @@ mod tests {
         hits: Vec<Range<usize>>,
     }
 
-    impl Visitor for Counter {
+    impl HitVisitor for Counter {
         fn wants(&self, _owner: Owner) -> bool {
             self.asked.set(self.asked.get() + 1);
             true

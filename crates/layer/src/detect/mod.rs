@@ -2,21 +2,21 @@
 //!
 //! A [`Detector`] is one immutable index of the patterns of a registry;
 //! a [`SharedDetector`] lets it be exchanged while requests go on reading.
-//! [`self_test`] keeps patterns out that would hit people's browsers.
+//! [`self_test`] keeps out patterns that would match people's browsers.
 //!
 //! # How a User-Agent is read
 //!
 //! All literals stand in one automaton of the `aho-corasick` crate, which reads a
-//! User-Agent once, however many robots there are, and tells every literal in it,
+//! User-Agent once, however many robots there are, and reports every literal in it,
 //! overlapping ones too, so that none hides another. At each occurrence the rule of
 //! the pattern's [`PatternKind`](crate::registry::PatternKind) is checked, and that
-//! nobody is only compared with the robot: who is `like Googlebot` is another. A
+//! the name is not there for comparison, as in `like Googlebot`. A
 //! regular expression that says no more than a literal becomes one; any other runs
 //! only when a literal that it cannot match without has occurred.
 //!
 //! Letters and digits are those of ASCII: every other byte, so every byte from
 //! 0x80 on, is a boundary. Literals are compared without regard to ASCII case.
-//! Hits end within the first [`MAX_USER_AGENT_BYTES`]; what follows is unread.
+//! Hits end within the first [`MAX_USER_AGENT_BYTES`]; what follows is not read.
 //!
 //! # Unlisted robots
 //!
@@ -39,8 +39,8 @@
 //!
 //! # Signed requests
 //!
-//! Who signs its requests as robots do (Web Bot Auth) is a robot, whatever its User-Agent
-//! says: [`Detector::claim_signed`] looks for the agent that `Signature-Agent` names. One
+//! A client that signs its requests as robots do (Web Bot Auth) is a robot, whatever its
+//! User-Agent says: [`Detector::claim_signed`] looks for the agent that `Signature-Agent` names. One
 //! that no registry knows is a [`Claim::Signed`], named by its host once the signature holds.
 //!
 //! # What many people share
@@ -86,7 +86,7 @@ mod verdict;
 mod visitors;
 
 pub use claim::{Claim, Kind, Listed, NAMELESS, SHARED, UNLISTED};
-pub use detector::{BuildError, Detector, Rejected};
+pub use detector::{BuildError, Detector, RejectedPattern};
 pub use duplicates::Duplicates;
 #[cfg(feature = "formats")]
 pub use export::export;

@@ -13,7 +13,7 @@ use super::{
     rules::{Edge, Plain},
 };
 
-/// Longest text of a regular expression.
+/// Longest text of a regular expression; registries come from outside.
 const MAX_TEXT_BYTES: usize = 16 << 10;
 
 /// Deepest nesting of groups.

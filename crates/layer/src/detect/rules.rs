@@ -125,12 +125,12 @@ fn without_end<'t>(text: &'t [u8], end: &[u8]) -> Option<&'t [u8]> {
     own.eq_ignore_ascii_case(end).then_some(rest)
 }
 
-/// Returns `true` if no word goes on behind a text.
+/// Returns `true` if no word continues after a text.
 fn ends_word(text: &[u8]) -> bool {
     !text.last().is_some_and(u8::is_ascii_alphanumeric)
 }
 
-/// Returns what stands before and behind a range.
+/// Returns what stands before and after a range.
 fn around<'t>(text: &'t [u8], range: &Range<usize>) -> (&'t [u8], &'t [u8]) {
     let before = text.get(..range.start).unwrap_or_default();
     (before, text.get(range.end..).unwrap_or_default())

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::matcher::{Builder, Limits, Owner, Visitor};
+use super::matcher::{Builder, HitVisitor, Limits, Owner};
 use crate::registry::{Pattern, Purpose, Robot, Source, Status};
 
 /// Robot that would take a browser for itself.
@@ -104,7 +104,7 @@ struct EveryRobot<'h> {
     ran: &'h mut [bool],
 }
 
-impl Visitor for EveryRobot<'_> {
+impl HitVisitor for EveryRobot<'_> {
     fn wants(&self, owner: Owner) -> bool {
         matches!(self.hits.get(owner.robot as usize), Some(None))
     }

@@ -5,9 +5,11 @@ use std::cmp::Reverse;
 use super::literals::Literal;
 use crate::registry::{Purpose, Robot};
 
-/// Order of claims, the most specific first: what a library or a driven browser
-/// says of itself comes behind them, and what many people share last; then the longer name, the better source, and the
-/// order of robots and patterns decide. The name is the literal without signs at
+/// Order of claims, the most specific first.
+///
+/// A robot's own name goes before what a library or a driven browser says of itself, as
+/// robots are built with these; what many people share goes last. Among equals the longer
+/// name, the better source, and the order of robots and patterns decide. The name is the literal without signs at
 /// its ends: `Googlebot` and `Googlebot/` of two sources are one name.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) struct Specificity {

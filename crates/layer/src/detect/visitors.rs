@@ -3,18 +3,19 @@
 use std::ops::Range;
 
 use super::{
-    matcher::{Owner, Visitor},
+    matcher::{HitVisitor, Owner},
     unlisted::Marks,
 };
 
-/// Most regular expressions that run on one User-Agent, beside those that always do.
+/// Most regular expressions that run on one User-Agent, beside those that always do: a
+/// text made to open every gate costs no more than these.
 const MAX_RUNS: usize = 64;
 
 /// Visitor that keeps the most specific hit; of equal ones the leftmost.
 pub(super) struct MostSpecific {
     pub(super) hit: Option<(Owner, Range<usize>)>,
     /// Made at the first gate that opens, which few requests reach.
-    ran: Option<Ran>,
+    ran: Option<RegexRuns>,
     recognises_unlisted: bool,
     pub(super) marks: Marks,
 }
@@ -31,7 +32,7 @@ impl MostSpecific {
     }
 }
 
-impl Visitor for MostSpecific {
+impl HitVisitor for MostSpecific {
     fn wants(&self, owner: Owner) -> bool {
         let best = self.hit.as_ref();
         best.is_none_or(|(best, _)| owner.rank <= best.rank)
@@ -65,11 +66,11 @@ pub(super) struct AnyRobot {
     pub(super) is_found: bool,
     /// Whether what many people share is found, beside which a robot's name may stand.
     pub(super) is_shared: bool,
-    ran: Option<Ran>,
+    ran: Option<RegexRuns>,
     pub(super) marks: Marks,
 }
 
-impl Visitor for AnyRobot {
+impl HitVisitor for AnyRobot {
     fn wants(&self, _owner: Owner) -> bool {
         !self.is_found
     }
@@ -93,12 +94,12 @@ impl Visitor for AnyRobot {
 }
 
 /// The regular expressions that have run, without memory of their own.
-struct Ran {
+struct RegexRuns {
     regexes: [u32; MAX_RUNS],
     count: usize,
 }
 
-impl Ran {
+impl RegexRuns {
     fn is_first(&mut self, regex: u32) -> bool {
         let ran = self.regexes.get(..self.count).unwrap_or_default();
         if ran.contains(&regex) {
@@ -113,7 +114,7 @@ impl Ran {
     }
 }
 
-impl Default for Ran {
+impl Default for RegexRuns {
     fn default() -> Self {
         Self {
             regexes: [0; MAX_RUNS],
@@ -128,7 +129,7 @@ mod tests {
 
     #[test]
     fn regex_runs_once_and_only_so_many_run() {
-        let mut ran = Ran::default();
+        let mut ran = RegexRuns::default();
         assert!((0..64).all(|regex| ran.is_first(regex)));
         assert!(!ran.is_first(0));
         assert!(!ran.is_first(64));

@@ -12,7 +12,9 @@ use http::{
 use crate::detect::Verdict;
 use crate::policy::{self, Answer, Policy, Redirect, Refuse, Rule, SharedPolicy};
 
-use super::{Stats, body::TextBody, course::Course, layer::Shared, ready_head::ReadyHead};
+use super::{
+    Stats, body::TextBody, disposition::Disposition, layer::Shared, ready_head::ReadyHead,
+};
 
 /// Time after which a refused robot may ask again, where the status is one of "not now".
 const REFUSED_FOR: Duration = Duration::from_hours(24);
@@ -41,14 +43,14 @@ pub(super) struct Answers {
     /// One for each of its redirects, in their order.
     redirects: Vec<Option<Head>>,
     /// One for each of its rules, in their order.
-    rules: Vec<OfRule>,
+    rules: Vec<RuleAnswer>,
     /// What an impostor is told.
     spoofed: Head,
 }
 
 /// What is ready for a rule.
 #[derive(Debug)]
-enum OfRule {
+enum RuleAnswer {
     /// Nothing, as it lets pass or redirects.
     Nothing,
     /// What whom it refuses or slows down is told.
@@ -66,7 +68,7 @@ struct Head {
 
 /// What a request gets that does not go on to the application.
 #[derive(Debug)]
-pub(super) enum Answered<R> {
+pub(super) enum LayerResponse<R> {
     /// It depends on nothing but the policy, and has no body.
     Ready(Arc<ReadyHead>),
     Made(Response<R>),
@@ -79,33 +81,32 @@ pub(super) fn answer<B, R: Default + 'static>(
     shared: &Shared,
     answers: &Answers,
     request: &mut Request<B>,
-    course: &Course<'_>,
+    disposition: &Disposition<'_>,
     verdict: Verdict,
-) -> Option<Answered<R>> {
-    if let Course::Pass = course {
-        return None;
-    }
+) -> Option<LayerResponse<R>> {
     let stats = &shared.stats;
     let mut wait = None;
     let made;
-    let (head, counter) = match course {
-        Course::Pass => return None,
+    let (head, counter) = match disposition {
+        Disposition::Pass => return None,
         // What is served in place goes on, unless there is no page to serve.
-        Course::Serve(rule) if answers.page(rule).is_some() => return None,
-        Course::Serve(rule) | Course::Refuse(rule) => (answers.told(rule), &stats.robots_refused),
+        Disposition::Serve(rule) if answers.page(rule).is_some() => return None,
+        Disposition::Serve(rule) | Disposition::Refuse(rule) => {
+            (answers.told(rule), &stats.robots_refused)
+        }
         // draft-ietf-webbotauth-httpsig-protocol §5.3: a nonce used too often is answered 429.
-        Course::SignAgain => {
+        Disposition::SignAgain => {
             wait = Some(SIGN_AGAIN_AFTER);
             made = Head::text(StatusCode::TOO_MANY_REQUESTS, SIGN_AGAIN.to_owned());
             (Some(&made), &stats.robots_refused)
         }
-        Course::Spoofed => (Some(&answers.spoofed), &stats.robots_refused),
-        Course::Redirect(to) => (answers.redirect(to), &stats.robots_redirected),
-        Course::Slow(rule, until) => {
+        Disposition::Spoofed => (Some(&answers.spoofed), &stats.robots_refused),
+        Disposition::Redirect(to) => (answers.redirect(to), &stats.robots_redirected),
+        Disposition::Slow(rule, until) => {
             wait = Some(*until);
             (answers.told(rule), &stats.robots_slowed)
         }
-        Course::Violation(outcome) => {
+        Disposition::Violation(outcome) => {
             let redirect = match outcome.answer {
                 Answer::Redirect => answers
                     .policy
@@ -123,12 +124,12 @@ pub(super) fn answer<B, R: Default + 'static>(
     Stats::count(counter);
     let body = &shared.text_body;
     let mut own = None;
-    if let (Course::Redirect(_), Some(head)) = (course, head) {
+    if let (Disposition::Redirect(_), Some(head)) = (disposition, head) {
         own = shared
             .own_pages
             .find(request.uri(), head.head.header(&LOCATION));
         if own.is_none() && head.text.is_empty() {
-            return Some(Answered::Ready(Arc::clone(&head.head)));
+            return Some(LayerResponse::Ready(Arc::clone(&head.head)));
         }
     }
     let mut response = match head {
@@ -143,10 +144,10 @@ pub(super) fn answer<B, R: Default + 'static>(
         response.headers_mut().insert(RETRY_AFTER, seconds(wait));
     }
     ask_for_signature(shared, verdict, &mut response);
-    Some(Answered::Made(response))
+    Some(LayerResponse::Made(response))
 }
 
-impl<R: Default> Answered<R> {
+impl<R: Default> LayerResponse<R> {
     /// Returns it as a response to the request, whose headers nobody reads any more.
     pub(super) fn into_response<B>(self, request: &mut Request<B>) -> Response<R> {
         match self {
@@ -182,7 +183,7 @@ impl Answers {
         let policy = Guard::into_inner(policy.load());
         Self {
             redirects: policy.redirects().map(Head::redirect).collect(),
-            rules: policy.rules().map(OfRule::new).collect(),
+            rules: policy.rules().map(RuleAnswer::new).collect(),
             spoofed: Head::refuse(policy.spoofed_refusal()),
             policy,
             version,
@@ -199,30 +200,30 @@ impl Answers {
     /// Returns the head of what a rule tells a robot.
     fn told(&self, rule: &Rule) -> Option<&Head> {
         match self.of_rule(rule)? {
-            OfRule::Answer(head) => Some(head),
-            OfRule::Nothing | OfRule::Page(_) => None,
+            RuleAnswer::Answer(head) => Some(head),
+            RuleAnswer::Nothing | RuleAnswer::Page(_) => None,
         }
     }
 
     /// Returns the page that a rule serves in place.
     pub(super) fn page(&self, rule: &Rule) -> Option<&PathAndQuery> {
         match self.of_rule(rule)? {
-            OfRule::Page(page) => Some(page),
-            OfRule::Nothing | OfRule::Answer(_) => None,
+            RuleAnswer::Page(page) => Some(page),
+            RuleAnswer::Nothing | RuleAnswer::Answer(_) => None,
         }
     }
 
-    fn of_rule(&self, rule: &Rule) -> Option<&OfRule> {
+    fn of_rule(&self, rule: &Rule) -> Option<&RuleAnswer> {
         self.rules.get(rule.number().checked_sub(1)?)
     }
 }
 
-impl OfRule {
+impl RuleAnswer {
     fn new(rule: &Rule) -> Self {
         if let Some(refuse) = rule.refuse() {
             Self::Answer(Head::refuse(refuse))
-        } else if let Some(brake) = rule.brake() {
-            Self::Answer(Head::text(StatusCode::TOO_MANY_REQUESTS, brake.text()))
+        } else if let Some(limiter) = rule.rate_limiter() {
+            Self::Answer(Head::text(StatusCode::TOO_MANY_REQUESTS, limiter.text()))
         } else if let Some(page) = rule.served() {
             match PathAndQuery::try_from(page) {
                 Ok(page) => Self::Page(page),
@@ -261,7 +262,7 @@ impl Head {
     }
 
     /// Tells the robot what it did; all of it is visible characters.
-    fn violation(outcome: &policy::Outcome) -> Self {
+    fn violation(outcome: &policy::CountedBreach) -> Self {
         let status = match outcome.answer {
             Answer::TooManyRequests { .. } => StatusCode::TOO_MANY_REQUESTS,
             _ => StatusCode::FORBIDDEN,
@@ -296,7 +297,7 @@ impl Head {
     }
 }
 
-/// Asks whom nobody could verify to sign what it asks for again.
+/// Asks an unverifiable robot to sign its request and send it again.
 fn ask_for_signature<R>(shared: &Shared, verdict: Verdict, response: &mut Response<R>) {
     if let Some(value) = &shared.accept_signature
         && verdict != Verdict::Verified

@@ -17,7 +17,7 @@ use super::{
     body::TextBody,
     header::IdentificationHeaders,
     own_pages::{OwnPages, OwnPath},
-    verdicts::Asked,
+    verdicts::VerdictSource,
 };
 
 /// Layer that redirects robots on filtered paths and identifies them elsewhere.
@@ -37,7 +37,7 @@ pub(super) struct Shared {
     pub(super) clock: Clock,
     pub(super) text_body: TextBody,
     pub(super) identification: Option<IdentificationHeaders>,
-    pub(super) verdicts: Asked,
+    pub(super) verdicts: VerdictSource,
     pub(super) accept_signature: Option<HeaderValue>,
     pub(super) reports_outcome: bool,
     pub(super) own_pages: OwnPages,
@@ -61,7 +61,7 @@ impl RobotDetectionLayer {
                 clock: Clock::system(),
                 text_body: TextBody::default(),
                 identification: None,
-                verdicts: Asked::default(),
+                verdicts: VerdictSource::default(),
                 accept_signature: None,
                 reports_outcome: false,
                 own_pages: OwnPages::default(),
@@ -124,7 +124,7 @@ impl RobotDetectionLayer {
     ///
     /// use robot_detection_layer::{
     ///     detect::Verdict,
-    ///     layer::{RobotDetectionLayer, Verdicts, Visit},
+    ///     layer::{RobotDetectionLayer, Verdicts, ClaimedRequest},
     ///     policy::{Policy, Spoofed},
     /// };
     ///
@@ -132,8 +132,8 @@ impl RobotDetectionLayer {
     /// struct Ours(IpAddr);
     ///
     /// impl Verdicts for Ours {
-    ///     fn verdict(&self, visit: &Visit<'_>) -> Verdict {
-    ///         match (visit.claim.id(), visit.client) {
+    ///     fn verdict(&self, request: &ClaimedRequest<'_>) -> Verdict {
+    ///         match (request.claim.id(), request.client) {
     ///             ("ourbot", Some(client)) if client == self.0 => Verdict::Verified,
     ///             ("ourbot", Some(_)) => Verdict::Spoofed,
     ///             _ => Verdict::Unverifiable,
@@ -190,7 +190,7 @@ impl RobotDetectionLayer {
         self.with(|shared| shared.enforcer = enforcer)
     }
 
-    /// Sets the clock by which the pace of robots is measured; tests move it.
+    /// Sets the clock of rate limits; tests move it.
     #[must_use]
     pub fn clock(self, clock: Clock) -> Self {
         self.with(|shared| shared.clock = clock)

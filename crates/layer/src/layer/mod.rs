@@ -11,30 +11,31 @@
 //!   headers, and `Retry-After` with 429 and 503;
 //! - what a rule serves in place goes on, as a request for the page of heaven that
 //!   carries [`ServedInPlace`]. Its response gets `Vary: User-Agent`, and
-//!   `Cache-Control: no-store` unless it says something of that itself;
+//!   `Cache-Control: no-store` unless it sets that header itself;
 //! - any other request passes. One that comes from a robot carries an
 //!   [`Identification`] in its extensions, and, if
 //!   [so configured](RobotDetectionLayer::identification_header), a header for
 //!   an upstream. What passes on a filtered path gets `Vary: User-Agent` added
 //!   to the response, so that no cache serves a person's page to a robot;
 //! - a robot that asks for what the [robots.txt in force](crate::policy#robots-txt)
-//!   disallows, or that comes faster than its `Crawl-delay`, is refused if
+//!   disallows, or that comes sooner than its `Crawl-delay` allows, is refused if
 //!   [so configured](LayerBuilder::enforce_robots_txt): the status, a text that names
 //!   the rule (see [`RobotDetectionLayer::refusal_body`]), `Vary: User-Agent` and
 //!   `Cache-Control: no-store`.
 //!
-//! A User-Agent is a claim. [`RobotDetectionLayer::verdicts`] sets who is asked whether it is
-//! true, about each request that names a listed robot: [rules](crate::policy#verdicts) and
-//! the treatment of impostors go by it, [`Identification`] and [`Outcome`] tell it, and so
-//! does a header for an upstream. The answer has to come at once, from memory; the layer
-//! alone never waits for a verdict that is pending, as it does not clone the inner
-//! service: `robot-detection serve` does where a rule asks for it.
+//! A User-Agent is a claim. [`RobotDetectionLayer::verdicts`] sets the source of verdicts on
+//! it, which is asked about each request that names a listed robot.
+//! [Rules](crate::policy#verdicts) and the treatment of impostors depend on the verdict;
+//! [`Identification`], [`Outcome`] and a header for an upstream report it. The answer has to
+//! come at once, from memory; the layer alone never waits for a verdict that is pending, as
+//! it does not clone the inner service: `robot-detection serve` waits where a rule asks for
+//! it.
 //!
 //! Responses of what passes get the `X-Robots-Tag` headers that
 //! [rules](crate::policy::TagRule) of the policy add.
 //!
 //! In a [dry run](crate::policy::PolicyBuilder::dry_run) everything passes as people's
-//! requests do; what would be done is counted in [`Stats`] and told in [`Outcome`].
+//! requests do; what would be done is counted in [`Stats`] and reported in [`Outcome`].
 //!
 //! Errors are those of the inner service; the layer adds none. Detector and
 //! policy can be exchanged while requests are served.
@@ -74,7 +75,7 @@
 //! a response that gets an `X-Robots-Tag`. Asking robots.txt adds neither lock nor
 //! allocation, but for the first request of a robot, a URL with escapes, and what
 //! breaks a rule. A robot that a rule slows down costs a short lock of that rule. A verdict
-//! costs what whoever is asked for it takes, and nothing of people's requests.
+//! costs what its source takes; people's requests cost nothing more.
 //!
 //! # Example
 //!
@@ -110,7 +111,7 @@
 mod answers;
 mod body;
 mod builder;
-mod course;
+mod disposition;
 #[cfg(feature = "axum")]
 mod extract;
 mod future;
@@ -152,6 +153,6 @@ pub use service::{OWN_PAGE, Reply};
 #[doc(hidden)]
 pub use signature::signed_claim;
 pub use stats::{Front, Stats, WouldStats};
+pub use verdicts::{ClaimedRequest, Settling, Verdicts};
 #[doc(hidden)]
 pub use verdicts::{Client, Pending};
-pub use verdicts::{Settling, Verdicts, Visit};

@@ -29,7 +29,7 @@ use crate::registry::{Purpose, Robot};
 /// ```
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Outcome {
-    visitor: Visitor,
+    visitor: Requester,
     verdict: Option<Verdict>,
     decision: Action,
     is_dry_run: bool,
@@ -37,7 +37,7 @@ pub struct Outcome {
 }
 
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-enum Visitor {
+enum Requester {
     #[default]
     Person,
     Listed(Arc<Robot>),
@@ -64,11 +64,11 @@ impl Outcome {
     pub(super) fn new(claim: &Claim<'_>, decision: Action, cause: Cause) -> Self {
         Self {
             visitor: match claim {
-                Claim::Listed(listed) => Visitor::Listed(Arc::clone(listed.robot)),
-                Claim::Unlisted(_) => Visitor::Unlisted(claim.purpose()),
-                Claim::Signed(signed) => Visitor::Signed(claim.purpose(), signed.signer.clone()),
-                Claim::Nameless => Visitor::Nameless,
-                Claim::Shared(shared) => Visitor::Shared(Arc::clone(shared.robot)),
+                Claim::Listed(listed) => Requester::Listed(Arc::clone(listed.robot)),
+                Claim::Unlisted(_) => Requester::Unlisted(claim.purpose()),
+                Claim::Signed(signed) => Requester::Signed(claim.purpose(), signed.signer.clone()),
+                Claim::Nameless => Requester::Nameless,
+                Claim::Shared(shared) => Requester::Shared(Arc::clone(shared.robot)),
             },
             verdict: None,
             decision,
@@ -82,7 +82,7 @@ impl Outcome {
     #[must_use]
     pub fn own(cause: &'static str) -> Self {
         Self {
-            visitor: Visitor::Own,
+            visitor: Requester::Own,
             cause: Cause::Word(cause),
             ..Self::default()
         }
@@ -104,12 +104,12 @@ impl Outcome {
     #[must_use]
     pub fn kind(&self) -> Option<Kind> {
         match &self.visitor {
-            Visitor::Person => Some(Kind::Person),
-            Visitor::Listed(_) => Some(Kind::Listed),
-            Visitor::Unlisted(_) | Visitor::Signed(..) => Some(Kind::Unlisted),
-            Visitor::Nameless => Some(Kind::Nameless),
-            Visitor::Shared(_) => Some(Kind::Shared),
-            Visitor::Own => None,
+            Requester::Person => Some(Kind::Person),
+            Requester::Listed(_) => Some(Kind::Listed),
+            Requester::Unlisted(_) | Requester::Signed(..) => Some(Kind::Unlisted),
+            Requester::Nameless => Some(Kind::Nameless),
+            Requester::Shared(_) => Some(Kind::Shared),
+            Requester::Own => None,
         }
     }
 
@@ -119,7 +119,7 @@ impl Outcome {
     /// requests.
     #[must_use]
     pub fn is_own(&self) -> bool {
-        self.visitor == Visitor::Own
+        self.visitor == Requester::Own
     }
 
     /// Returns the robot's id, `unlisted` where no registry lists it, `None` for people.
@@ -129,13 +129,13 @@ impl Outcome {
     #[must_use]
     pub fn robot(&self) -> Option<&str> {
         match &self.visitor {
-            Visitor::Person | Visitor::Shared(_) | Visitor::Own => None,
-            Visitor::Listed(robot) => Some(&robot.id),
-            Visitor::Unlisted(_) => Some(UNLISTED),
-            Visitor::Signed(_, signer) => {
+            Requester::Person | Requester::Shared(_) | Requester::Own => None,
+            Requester::Listed(robot) => Some(&robot.id),
+            Requester::Unlisted(_) => Some(UNLISTED),
+            Requester::Signed(_, signer) => {
                 Some(signer.as_ref().map_or(UNLISTED, SigningHost::as_str))
             }
-            Visitor::Nameless => Some(NAMELESS),
+            Requester::Nameless => Some(NAMELESS),
         }
     }
 
@@ -143,7 +143,7 @@ impl Outcome {
     #[must_use]
     pub fn listed(&self) -> Option<&Arc<Robot>> {
         match &self.visitor {
-            Visitor::Listed(robot) => Some(robot),
+            Requester::Listed(robot) => Some(robot),
             _ => None,
         }
     }
@@ -152,7 +152,7 @@ impl Outcome {
     #[must_use]
     pub fn signer(&self) -> Option<&SigningHost> {
         match &self.visitor {
-            Visitor::Signed(_, signer) => signer.as_ref(),
+            Requester::Signed(_, signer) => signer.as_ref(),
             _ => None,
         }
     }
@@ -161,7 +161,7 @@ impl Outcome {
     #[must_use]
     pub fn shared(&self) -> Option<&Arc<Robot>> {
         match &self.visitor {
-            Visitor::Shared(record) => Some(record),
+            Requester::Shared(record) => Some(record),
             _ => None,
         }
     }
@@ -170,10 +170,10 @@ impl Outcome {
     #[must_use]
     pub fn purpose(&self) -> Option<Purpose> {
         match &self.visitor {
-            Visitor::Person | Visitor::Shared(_) | Visitor::Own => None,
-            Visitor::Listed(robot) => Some(robot.purpose),
-            Visitor::Unlisted(purpose) | Visitor::Signed(purpose, _) => Some(*purpose),
-            Visitor::Nameless => Some(Purpose::Unknown),
+            Requester::Person | Requester::Shared(_) | Requester::Own => None,
+            Requester::Listed(robot) => Some(robot.purpose),
+            Requester::Unlisted(purpose) | Requester::Signed(purpose, _) => Some(*purpose),
+            Requester::Nameless => Some(Purpose::Unknown),
         }
     }
 

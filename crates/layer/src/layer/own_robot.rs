@@ -30,7 +30,7 @@ pub struct OwnRobot {
 }
 
 impl OwnRobot {
-    /// Header of the signature; the layer takes it off before anybody behind it sees it.
+    /// Header of the signature; the layer takes it off before the inner service sees it.
     pub const HEADER: HeaderName = HeaderName::from_static(Self::NAME);
 
     /// The same as text.

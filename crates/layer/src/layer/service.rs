@@ -19,8 +19,8 @@ use super::OwnRobot;
 use super::verdicts::{Client, Pending};
 use super::{
     Identification, Outcome, ResponseFuture, Stats,
-    answers::{Answered, Answers, answer},
-    course::{Course, Sender},
+    answers::{Answers, LayerResponse, answer},
+    disposition::{Disposition, Sender},
     future::{Additions, Passing},
     header::{self, claim, parts_for, tag_value},
     in_place,
@@ -68,14 +68,14 @@ where
                 Ok::<_, Infallible>(verdicts.verdict(request, claim))
             });
         match decided {
-            Decided::Answered(answered, outcome) => {
+            RequestDecision::Answered(answered, outcome) => {
                 let mut response = answered.into_response(&mut request);
                 if let Some(outcome) = outcome {
                     response.extensions_mut().insert(outcome);
                 }
                 ResponseFuture::answered(response)
             }
-            Decided::Passing(additions, outcome) => {
+            RequestDecision::Passing(additions, outcome) => {
                 let future = Passing::new(self.inner.call(request), additions);
                 ResponseFuture::passing(future, outcome)
             }
@@ -131,13 +131,17 @@ impl<S> RobotDetectionService<S> {
     fn reply<B, R, F>(
         &self,
         request: &mut Request<B>,
-        decided: Decided<R>,
+        decided: RequestDecision<R>,
         pass: impl FnOnce(&S, &mut Request<B>) -> F,
     ) -> Reply<F, R> {
         match decided {
-            Decided::Answered(Answered::Made(response), outcome) => Reply::Now(response, outcome),
-            Decided::Answered(Answered::Ready(head), outcome) => Reply::Ready(head, outcome),
-            Decided::Passing(additions, outcome) => {
+            RequestDecision::Answered(LayerResponse::Made(response), outcome) => {
+                Reply::Now(response, outcome)
+            }
+            RequestDecision::Answered(LayerResponse::Ready(head), outcome) => {
+                Reply::Ready(head, outcome)
+            }
+            RequestDecision::Passing(additions, outcome) => {
                 let future = pass(&self.inner, request);
                 Reply::Later(Passing::new(future, additions), outcome)
             }
@@ -157,9 +161,9 @@ pub enum Reply<F, R> {
 }
 
 /// What was decided about a request.
-enum Decided<R> {
+enum RequestDecision<R> {
     /// The layer answers it.
-    Answered(Answered<R>, Option<Outcome>),
+    Answered(LayerResponse<R>, Option<Outcome>),
     /// It goes on, and its response gets additions.
     Passing(Additions, Option<Outcome>),
 }
@@ -167,59 +171,61 @@ enum Decided<R> {
 impl Shared {
     /// Decides about a request, which is ready to go on if it passes.
     ///
-    /// `look` finds what is known of a claim; where it fails nothing is done.
+    /// `lookup` finds what is known of a claim; where it fails nothing is done.
     ///
     /// `client` finds the address that the request comes from.
     fn decide<B, R: Default + 'static, W>(
         &self,
         request: &mut Request<B>,
         client: impl FnOnce(&Request<B>) -> Option<IpAddr>,
-        look: impl FnOnce(&Policy, &Request<B>, &mut Claim<'_>) -> Result<Option<Verdict>, W>,
-    ) -> Result<Decided<R>, W> {
+        lookup: impl FnOnce(&Policy, &Request<B>, &mut Claim<'_>) -> Result<Option<Verdict>, W>,
+    ) -> Result<RequestDecision<R>, W> {
         let detector = self.detector.load();
         let (mut claim, user_agent) = claim(&detector, request.headers()).unzip();
         let answers = self.answers.in_force(&self.policy);
         let policy = &*answers.policy;
         let own = self.own(request);
-        let told = match &mut claim {
-            Some(claim) if own.is_none() => look(policy, request, claim)?,
+        let reported = match &mut claim {
+            Some(claim) if own.is_none() => lookup(policy, request, claim)?,
             _ => None,
         };
-        let verdict = told.unwrap_or_default();
+        let verdict = reported.unwrap_or_default();
         let visitor = claim.as_ref().map(|claim| Visitor { claim, verdict });
         let asked = parts_for(policy, request);
         let judgement = policy.judge(&asked, visitor);
         let named = || (header::host(request), header::target(request));
         let judgement = self.enforcer.unless_named(judgement, named);
-        let mut course = match (visitor, user_agent) {
+        let mut disposition = match (visitor, user_agent) {
             (Some(visitor), Some(user_agent)) if own.is_none() => {
                 let sender = Sender {
                     visitor,
                     user_agent,
                     client: client(request),
                 };
-                Course::find(self, policy, request, sender, judgement)
+                Disposition::find(self, policy, request, sender, judgement)
             }
-            _ => Course::Pass,
+            _ => Disposition::Pass,
         };
         let mut outcome = own.filter(|_| self.reports_outcome).map(Outcome::own);
         if let (Some(claim), None) = (&claim, own) {
-            outcome = self.outcome(policy, claim, &course, &judgement);
-            outcome = outcome.map(|outcome| outcome.verdict_of(told));
+            outcome = self.outcome(policy, claim, &disposition, &judgement);
+            outcome = outcome.map(|outcome| outcome.verdict_of(reported));
             if policy.is_dry_run() {
-                note(self, request, claim, &course);
-                course = Course::Pass;
+                note(self, request, claim, &disposition);
+                disposition = Disposition::Pass;
             }
         }
-        let mut additions = match course {
-            Course::Pass | Course::Serve(_) => additions(policy, &judgement, &asked, visitor),
+        let mut additions = match disposition {
+            Disposition::Pass | Disposition::Serve(_) => {
+                additions(policy, &judgement, &asked, visitor)
+            }
             _ => Additions::default(),
         };
-        if let Some(answered) = answer(self, &answers, request, &course, verdict) {
-            return Ok(Decided::Answered(answered, outcome));
+        if let Some(answered) = answer(self, &answers, request, &disposition, verdict) {
+            return Ok(RequestDecision::Answered(answered, outcome));
         }
-        identify(request, visitor, told, self);
-        additions.is_in_place = serve_in_place(&answers, request, &course);
+        identify(request, visitor, reported, self);
+        additions.is_in_place = serve_in_place(&answers, request, &disposition);
         if own.is_none() {
             if let Some(Claim::Shared(shared)) = &claim {
                 self.stats.count_shared(shared);
@@ -231,7 +237,7 @@ impl Shared {
                 (Some(_), true) => &self.stats.robots_served,
             });
         }
-        Ok(Decided::Passing(additions, outcome))
+        Ok(RequestDecision::Passing(additions, outcome))
     }
 
     /// Returns why a request is no visit of the site, where it is none.
@@ -260,17 +266,17 @@ impl Shared {
         false
     }
 
-    /// Returns what is told of a robot's request, where somebody wants to know.
+    /// Returns what is reported of a robot's request, where somebody wants to know.
     fn outcome(
         &self,
         policy: &Policy,
         claim: &Claim<'_>,
-        course: &Course<'_>,
+        disposition: &Disposition<'_>,
         judgement: &Judgement<'_>,
     ) -> Option<Outcome> {
-        let action = course.action();
+        let action = disposition.action();
         self.reports_outcome.then(|| {
-            let outcome = Outcome::new(claim, action, course.cause(judgement));
+            let outcome = Outcome::new(claim, action, disposition.cause(judgement));
             outcome.dry_run(policy.is_dry_run() && action != Action::Pass)
         })
     }
@@ -294,8 +300,13 @@ fn additions(
 
 /// Notes what would be done in a dry run.
 #[cold]
-fn note<B>(shared: &Shared, request: &Request<B>, claim: &Claim<'_>, course: &Course<'_>) {
-    let action = course.action();
+fn note<B>(
+    shared: &Shared,
+    request: &Request<B>,
+    claim: &Claim<'_>,
+    disposition: &Disposition<'_>,
+) {
+    let action = disposition.action();
     let Some(counter) = shared.stats.would(action) else {
         return;
     };
@@ -305,21 +316,25 @@ fn note<B>(shared: &Shared, request: &Request<B>, claim: &Claim<'_>, course: &Co
 }
 
 /// Asks for the page of a rule that serves in place; returns whether it does.
-fn serve_in_place<B>(answers: &Answers, request: &mut Request<B>, course: &Course<'_>) -> bool {
-    let Course::Serve(rule) = course else {
+fn serve_in_place<B>(
+    answers: &Answers,
+    request: &mut Request<B>,
+    disposition: &Disposition<'_>,
+) -> bool {
+    let Disposition::Serve(rule) = disposition else {
         return false;
     };
     let page = answers.page(rule);
     page.map(|page| in_place::ask_for(request, page)).is_some()
 }
 
-/// Tells handlers and the upstream of the robot, and removes what others told of one.
+/// Tells handlers and the upstream of the robot, and removes what a client may have forged.
 ///
-/// `told` is the verdict, where somebody was asked for it.
+/// `reported` is the verdict, where somebody was asked for it.
 fn identify<B>(
     request: &mut Request<B>,
     visitor: Option<Visitor<'_>>,
-    told: Option<Verdict>,
+    reported: Option<Verdict>,
     shared: &Shared,
 ) {
     request.extensions_mut().remove::<Identification>();
@@ -335,7 +350,7 @@ fn identify<B>(
     };
     request.extensions_mut().insert(identification);
     if let Some(headers) = &shared.identification {
-        headers.add(request.headers_mut(), visitor.claim.id(), told);
+        headers.add(request.headers_mut(), visitor.claim.id(), reported);
     }
 }
 
@@ -346,7 +361,7 @@ mod tests {
     use tower_layer::Layer as _;
 
     use super::*;
-    use crate::layer::{RobotDetectionLayer, Settling, Verdicts, Visit};
+    use crate::layer::{ClaimedRequest, RobotDetectionLayer, Settling, Verdicts};
     use crate::policy::Rule;
     use crate::registry::{Pattern, PatternKind, Robot, Source};
 
@@ -356,11 +371,11 @@ mod tests {
     }
 
     impl Verdicts for Slow {
-        fn verdict(&self, _: &Visit<'_>) -> Verdict {
+        fn verdict(&self, _: &ClaimedRequest<'_>) -> Verdict {
             Verdict::Pending
         }
 
-        fn settled(&self, visit: &Visit<'_>) -> Option<Settling> {
+        fn settled(&self, visit: &ClaimedRequest<'_>) -> Option<Settling> {
             let is_it = visit.client == Some(CLIENT);
             let verdict = if is_it {
                 Verdict::Verified
@@ -457,7 +472,7 @@ mod tests {
     struct Schemes(Arc<std::sync::Mutex<Vec<Option<String>>>>);
 
     impl Verdicts for Schemes {
-        fn verdict(&self, visit: &Visit<'_>) -> Verdict {
+        fn verdict(&self, visit: &ClaimedRequest<'_>) -> Verdict {
             let scheme = visit.scheme.map(str::to_owned);
             self.0.lock().unwrap().push(scheme);
             Verdict::Unverifiable

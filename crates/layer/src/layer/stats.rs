@@ -12,11 +12,11 @@ use crate::detect::Listed;
 use crate::policy::Action;
 use crate::registry::{Pattern, PatternKind, Robot};
 
-/// Requests below which nothing is said of a front.
-const FEW: u64 = 100;
+/// Requests below which nothing is said of a front, as a share of few says little.
+const MIN_REQUESTS: u64 = 100;
 
-/// Percent of the requests from which on a front hides the visitors.
-const MUCH: u64 = 20;
+/// Share of the requests from which a front counts as hiding the visitors, in percent.
+const MIN_PERCENT: u64 = 20;
 
 /// Counters of one layer since it was made; relaxed, so nothing waits for them.
 ///
@@ -107,7 +107,7 @@ impl Stats {
         let all: u64 = all.into_iter().map(read).sum();
         let percent = (read(&self.behind_front).saturating_mul(100) / all.max(1)).min(100);
         let record = Arc::clone(self.front.get()?);
-        (all >= FEW && percent >= MUCH).then_some(Front { record, percent })
+        (all >= MIN_REQUESTS && percent >= MIN_PERCENT).then_some(Front { record, percent })
     }
 
     /// Returns the counter of what would have been done, `None` of what passes anyway.

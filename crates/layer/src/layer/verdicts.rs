@@ -1,4 +1,4 @@
-//! Who is asked for the verdict on a robot's claim.
+//! Where verdicts on robots' claims come from.
 
 use std::time::Duration;
 use std::{fmt, net::IpAddr, pin::Pin, sync::Arc};
@@ -10,39 +10,67 @@ use crate::policy::{Policy, Visitor};
 
 use super::header;
 
-/// Request of a robot, as whoever proves its claim looks at it.
+/// Request of a robot, with what is looked at to prove its claim.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Visit<'v> {
+pub struct ClaimedRequest<'r> {
     /// What the robot says that it is.
-    pub claim: &'v Claim<'v>,
+    pub claim: &'r Claim<'r>,
     /// Address of the client, where it is known.
     pub client: Option<IpAddr>,
     /// Method of the request.
-    pub method: &'v Method,
+    pub method: &'r Method,
     /// Target of the request.
-    pub uri: &'v Uri,
+    pub uri: &'r Uri,
     /// Headers of the request.
-    pub headers: &'v HeaderMap,
-    /// Scheme that the client used, where the server knows it for sure.
+    pub headers: &'r HeaderMap,
+    /// Scheme that the client used, where the server knows it for sure; it does not by default.
     ///
     /// The target of a request tells what the client, or a proxy before it, has
     /// written there, and that is not the same.
-    pub scheme: Option<&'v str>,
+    pub scheme: Option<&'r str>,
+}
+
+impl<'r> ClaimedRequest<'r> {
+    /// Creates it from the parts of a request.
+    #[must_use]
+    pub fn new(
+        claim: &'r Claim<'r>,
+        client: Option<IpAddr>,
+        method: &'r Method,
+        uri: &'r Uri,
+        headers: &'r HeaderMap,
+    ) -> Self {
+        Self {
+            claim,
+            client,
+            method,
+            uri,
+            headers,
+            scheme: None,
+        }
+    }
+
+    /// Sets the scheme that the client used, where it is known for sure.
+    #[must_use]
+    pub fn scheme(mut self, scheme: &'r str) -> Self {
+        self.scheme = Some(scheme);
+        self
+    }
 }
 
 /// Source of verdicts on robots' claims; it answers at once, from memory.
 pub trait Verdicts: Send + Sync + 'static {
     /// Returns what is known of a claim now; a proof may begin in the background.
-    fn verdict(&self, visit: &Visit<'_>) -> Verdict;
+    fn verdict(&self, request: &ClaimedRequest<'_>) -> Verdict;
 
     /// Returns the end of a proof that is under way, to be waited for.
     ///
     /// It is asked after [`verdict`](Self::verdict) has said that the verdict is
     /// pending, where a rule [waits](crate::policy::RuleBuilder::wait) for it.
     /// Dropped, it ends nothing but the waiting. By default nothing is waited for.
-    fn settled(&self, visit: &Visit<'_>) -> Option<Settling> {
-        let _ = visit;
+    fn settled(&self, request: &ClaimedRequest<'_>) -> Option<Settling> {
+        let _ = request;
         None
     }
 
@@ -50,8 +78,8 @@ pub trait Verdicts: Send + Sync + 'static {
     ///
     /// It is asked once of each request whose claim is a [signed](Claim::Signed) one, and
     /// names nobody before the signature holds. By default nobody is.
-    fn signer(&self, visit: &Visit<'_>) -> Option<SigningHost> {
-        let _ = visit;
+    fn signer(&self, request: &ClaimedRequest<'_>) -> Option<SigningHost> {
+        let _ = request;
         None
     }
 
@@ -59,8 +87,8 @@ pub trait Verdicts: Send + Sync + 'static {
     ///
     /// It is asked of requests that are refused, which are told then to sign anew. By
     /// default there is none.
-    fn is_replay(&self, visit: &Visit<'_>) -> bool {
-        let _ = visit;
+    fn is_replay(&self, request: &ClaimedRequest<'_>) -> bool {
+        let _ = request;
         false
     }
 }
@@ -90,14 +118,14 @@ pub struct Pending {
 /// Way to find the address of a client.
 type FindClient = dyn Fn(&Extensions) -> Option<IpAddr> + Send + Sync;
 
-/// Whom a layer asks for verdicts; by default nobody.
+/// Source of verdicts of a layer; by default there is none.
 #[derive(Clone, Default)]
-pub(super) struct Asked {
+pub(super) struct VerdictSource {
     verdicts: Option<Arc<dyn Verdicts>>,
     client: Option<Arc<FindClient>>,
 }
 
-impl Asked {
+impl VerdictSource {
     pub(super) fn set_verdicts(&mut self, verdicts: Arc<dyn Verdicts>) {
         self.verdicts = Some(verdicts);
     }
@@ -117,9 +145,8 @@ impl Asked {
 
     /// Returns what is known of a claim now; `None` where nobody proves claims.
     ///
-    /// The address of the client is that which its request carries.
-    ///
-    /// A signed claim is named here.
+    /// The address of the client is the one in its request. A signed claim gets its
+    /// signer here.
     pub(super) fn verdict<B>(
         &self,
         request: &Request<B>,
@@ -129,7 +156,7 @@ impl Asked {
         if claim.robot().is_none() {
             return self.of_no_robot(request, claim, self.client(request), None);
         }
-        Some(verdicts.verdict(&visit(request, claim, self.client(request), None)))
+        Some(verdicts.verdict(&claimed(request, claim, self.client(request), None)))
     }
 
     /// Names who signs, and returns the verdict on whom no registry lists; nameless and shared
@@ -144,7 +171,7 @@ impl Asked {
         if let Claim::Signed(_) = claim
             && let Some(verdicts) = &self.verdicts
         {
-            let signer = verdicts.signer(&visit(request, claim, client, scheme));
+            let signer = verdicts.signer(&claimed(request, claim, client, scheme));
             if let Claim::Signed(signed) = claim {
                 signed.signer = signer;
             }
@@ -155,7 +182,7 @@ impl Asked {
     /// Returns `true` if an unverifiable request has a proof that was good once, before.
     pub(super) fn is_replay<B>(&self, request: &Request<B>, claim: &Claim<'_>) -> bool {
         let verdicts = self.verdicts.as_ref();
-        verdicts.is_some_and(|verdicts| verdicts.is_replay(&visit(request, claim, None, None)))
+        verdicts.is_some_and(|verdicts| verdicts.is_replay(&claimed(request, claim, None, None)))
     }
 
     /// Returns what is known of a claim now, or what to wait for where the policy asks to.
@@ -172,11 +199,11 @@ impl Asked {
         if claim.robot().is_none() {
             return Ok(self.of_no_robot(request, claim, Some(client.address), client.scheme));
         }
-        let visit = visit(request, claim, Some(client.address), client.scheme);
-        let verdict = verdicts.verdict(&visit);
+        let claimed = claimed(request, claim, Some(client.address), client.scheme);
+        let verdict = verdicts.verdict(&claimed);
         if verdict == Verdict::Pending
             && let Some(limit) = policy.wait(&header::parts(request), Visitor { claim, verdict })
-            && let Some(settling) = verdicts.settled(&visit)
+            && let Some(settling) = verdicts.settled(&claimed)
         {
             return Err(Pending { settling, limit });
         }
@@ -184,13 +211,13 @@ impl Asked {
     }
 }
 
-fn visit<'v, B>(
-    request: &'v Request<B>,
-    claim: &'v Claim<'v>,
+fn claimed<'r, B>(
+    request: &'r Request<B>,
+    claim: &'r Claim<'r>,
     client: Option<IpAddr>,
-    scheme: Option<&'v str>,
-) -> Visit<'v> {
-    Visit {
+    scheme: Option<&'r str>,
+) -> ClaimedRequest<'r> {
+    ClaimedRequest {
         claim,
         client,
         method: request.method(),
@@ -208,9 +235,9 @@ impl fmt::Debug for Pending {
     }
 }
 
-impl fmt::Debug for Asked {
+impl fmt::Debug for VerdictSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Asked")
+        f.debug_struct("VerdictSource")
             .field("verdicts", &self.verdicts.is_some())
             .field("client", &self.client.is_some())
             .finish()

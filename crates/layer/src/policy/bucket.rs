@@ -1,4 +1,4 @@
-//! How fast somebody comes, held against a rate.
+//! A token bucket and its rate.
 
 use std::{
     sync::atomic::{AtomicI64, Ordering},
@@ -52,7 +52,7 @@ impl Bucket {
     }
 
     /// Finds what [`take`](Self::take) would, and takes nothing.
-    pub(super) fn look(&self, now_ms: i64, rate: Rate) -> Result<(), Duration> {
+    pub(super) fn peek(&self, now_ms: i64, rate: Rate) -> Result<(), Duration> {
         let full_us = self.full_us.load(Ordering::Relaxed);
         refilled(full_us, now_ms.saturating_mul(1_000), rate).map(|_| ())
     }

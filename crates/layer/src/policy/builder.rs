@@ -155,7 +155,7 @@ impl PolicyBuilder {
         self
     }
 
-    /// Adds a rule behind the others; the first that matches decides.
+    /// Adds a rule after the others; the first that matches decides.
     #[must_use]
     pub fn rule(mut self, rule: RuleBuilder) -> Self {
         self.rules.push(rule);
@@ -213,7 +213,7 @@ impl PolicyBuilder {
         }
         let mut heavens = Heavens::default();
         let heaven = parse_heaven(&self.redirect_url, self.status, &own_hosts, &mut heavens)?;
-        let site = OfSite {
+        let site = SiteDefaults {
             heaven: heaven.as_ref(),
             status: self.status,
             methods: &methods,
@@ -312,7 +312,7 @@ fn parse_heaven(
 }
 
 /// What rules take from the policy where they say nothing themselves.
-struct OfSite<'s> {
+struct SiteDefaults<'s> {
     heaven: Option<&'s Arc<Heaven>>,
     status: u16,
     methods: &'s [String],
@@ -323,7 +323,7 @@ struct OfSite<'s> {
 fn build_rules(
     rules: Vec<RuleBuilder>,
     heavens: &mut Heavens,
-    site: &OfSite<'_>,
+    site: &SiteDefaults<'_>,
 ) -> Result<Vec<Rule>, PolicyError> {
     let mut names = HashSet::new();
     let mut built = Vec::new();

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::detect::{Claim, Kind, NAMELESS, SigningHost, UNLISTED, Verdict};
 use crate::registry::{Purpose, Source};
 
-use super::{Visitor, scope::Asked, trace::quoted};
+use super::{Visitor, scope::NormalizedRequest, trace::quoted};
 
 /// Conditions on the robot: all that are set have to hold.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -197,7 +197,11 @@ impl Conditions {
 
 impl Mismatch {
     /// Says how request and robot are other than the rule would have them.
-    pub(super) fn reason(self, asked: &Asked<'_>, visitor: Option<Visitor<'_>>) -> String {
+    pub(super) fn reason(
+        self,
+        asked: &NormalizedRequest<'_>,
+        visitor: Option<Visitor<'_>>,
+    ) -> String {
         let Some(Visitor { claim, verdict }) = visitor else {
             return self.of_request(asked);
         };
@@ -228,7 +232,7 @@ impl Mismatch {
         }
     }
 
-    fn of_request(self, asked: &Asked<'_>) -> String {
+    fn of_request(self, asked: &NormalizedRequest<'_>) -> String {
         match self {
             Self::Path => "the path is none of its paths".to_owned(),
             Self::Method => format!("the method is {}", quoted(asked.method.as_bytes())),

@@ -36,7 +36,7 @@ pub struct Policy {
     pub(super) spoofed_refusal: Refuse,
     /// Whether decisions are only noted.
     pub(super) is_dry_run: bool,
-    /// Why nothing is ever redirected, where that is so.
+    /// Why nothing is ever redirected, if nothing is.
     pub(super) idle: Option<&'static str>,
     /// For each pattern, whether none of its paths is exempt or part of a heaven.
     pub(super) plain: Box<[bool]>,

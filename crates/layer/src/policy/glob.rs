@@ -105,7 +105,7 @@ pub(super) fn parse_patterns(items: &[String]) -> Result<Vec<FilterPattern>, (St
 
 /// Splits a list at its commas, trims the items and skips the empty ones.
 ///
-/// A backslash keeps the comma behind it.
+/// A backslash keeps the comma after it.
 fn split_csv(list: &str) -> impl Iterator<Item = &str> {
     let mut is_escaped = false;
     list.split(move |c| {
@@ -268,7 +268,7 @@ impl Parser {
     }
 }
 
-/// Reads a set behind its `[`. A `]` that comes first stands for itself.
+/// Reads a set after its `[`. A `]` that comes first stands for itself.
 fn parse_set(rest: &mut Chars<'_>) -> Result<Token, String> {
     const UNCLOSED: &str =
         "its [ has no ]; write \\[ for a bracket of the path, and \\, for a comma inside [ ]";

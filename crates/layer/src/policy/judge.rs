@@ -10,8 +10,8 @@ use super::{
     heaven::Heaven,
     path::{is_for_robots, with_normal_path},
     reach::Reach,
-    rule::{Outcome, named},
-    scope::Asked,
+    rule::{Effect, named},
+    scope::NormalizedRequest,
     trace::{Silent, Trace, quoted},
 };
 
@@ -235,15 +235,15 @@ impl Policy {
         let decided = with_normal_path(request.path, |path| {
             let asked = site.asked(request, path);
             self.rules.iter().find_map(|rule| {
-                if rule.brake().is_some() && slowed_by.is_some() {
+                if rule.rate_limiter().is_some() && slowed_by.is_some() {
                     return None;
                 }
                 match judge_rule(rule, visitor, &asked, trace)? {
-                    Outcome::Pass => Some((rule, Decision::Pass(PassReason::Rule))),
-                    Outcome::Redirect(to) => Some((rule, Decision::Redirect(&to.redirect))),
-                    Outcome::Serve(page) => Some((rule, Decision::Serve(&page.redirect.location))),
-                    Outcome::Refuse(refuse) => Some((rule, Decision::Refuse(refuse))),
-                    Outcome::Slow(_) => {
+                    Effect::Pass => Some((rule, Decision::Pass(PassReason::Rule))),
+                    Effect::Redirect(to) => Some((rule, Decision::Redirect(&to.redirect))),
+                    Effect::Serve(page) => Some((rule, Decision::Serve(&page.redirect.location))),
+                    Effect::Refuse(refuse) => Some((rule, Decision::Refuse(refuse))),
+                    Effect::Slow(_) => {
                         slowed_by = Some(rule);
                         None
                     }
@@ -338,8 +338,8 @@ impl Policy {
 }
 
 impl Site {
-    pub(super) fn asked<'r>(self, request: &Request<'r>, path: &'r [u8]) -> Asked<'r> {
-        Asked {
+    pub(super) fn asked<'r>(self, request: &Request<'r>, path: &'r [u8]) -> NormalizedRequest<'r> {
+        NormalizedRequest {
             method: request.method,
             host: request.host,
             path,
@@ -390,9 +390,9 @@ fn judge_robot<'v>(
 fn judge_rule<'p>(
     rule: &'p Rule,
     visitor: Visitor<'_>,
-    asked: &Asked<'_>,
+    asked: &NormalizedRequest<'_>,
     trace: &mut impl Trace,
-) -> Option<&'p Outcome> {
+) -> Option<&'p Effect> {
     let mismatch = rule.mismatch(asked, visitor);
     trace.step("rule", || {
         let named = named(rule).replacen("rule", "Rule", 1);
@@ -404,7 +404,7 @@ fn judge_rule<'p>(
             }
         }
     });
-    mismatch.is_none().then_some(&rule.outcome)
+    mismatch.is_none().then_some(&rule.effect)
 }
 
 pub(super) fn require(holds: bool, otherwise: PassReason) -> Result<(), PassReason> {

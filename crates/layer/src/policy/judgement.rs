@@ -11,7 +11,7 @@ pub struct Judgement<'p> {
     /// The rule that decided, if one did.
     pub rule: Option<&'p Rule>,
     /// The rule that slows the robot down, if one does; its
-    /// [brake](Rule::brake) is asked before anything else is done.
+    /// [rate limiter](Rule::rate_limiter) is asked before anything else is done.
     pub slowed_by: Option<&'p Rule>,
     /// Word for what decided, where neither a rule did nor a reason to pass.
     pub(super) word: &'static str,
@@ -78,8 +78,8 @@ impl<'p> Judgement<'p> {
 
     /// Says what is done.
     pub(super) fn tell(&self, trace: &mut impl Trace) {
-        if let Some(brake) = self.slowed_by.and_then(Rule::brake) {
-            trace.step("slow", || format!("Served are {brake}; others get 429."));
+        if let Some(limiter) = self.slowed_by.and_then(Rule::rate_limiter) {
+            trace.step("slow", || format!("Served are {limiter}; others get 429."));
         }
         match self.decision {
             Decision::Pass(_) => {}

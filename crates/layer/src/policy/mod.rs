@@ -7,13 +7,13 @@
 //!
 //! A filter pattern is a glob that has to match a path as a whole:
 //!
-//! | it holds | which stands for |
+//! | pattern | matches |
 //! | --- | --- |
 //! | `*` | any run of characters, slashes included, or nothing |
 //! | `?` | one character |
 //! | `[abc]`, `[a-z]` | one of these characters; `]` as itself comes first, `-` first or last |
 //! | `[!abc]`, `[^abc]` | one character that is none of these |
-//! | `\*` | the character behind the backslash; in a list `\,` is a comma |
+//! | `\*` | the character after the backslash; in a list `\,` is a comma |
 //! | `%C3%A9` | the bytes that the escapes stand for, so that a copied path is a pattern |
 //! | anything else | itself; upper and lower case are different |
 //!
@@ -44,9 +44,8 @@
 //!
 //! # Rules
 //!
-//! What is done with whom, and on which paths, can be said robot by robot. A
-//! person always passes. About a robot the first of these decides that has
-//! something to say:
+//! Rules say what is done with which robots, and on which paths. A person always
+//! passes. For a robot the first of these that applies decides:
 //!
 //! 1. paths that are never redirected, and robot heaven: the robot passes;
 //! 2. [`allow_robots`](PolicyBuilder::allow_robots): it passes, unless its claim is spoofed;
@@ -58,12 +57,12 @@
 //! 6. on paths of the filter patterns, its purpose: whether it is one of those
 //!    [redirected](PolicyBuilder::purposes).
 //!
-//! A [`Rule`] without paths of its own is about those of the filter patterns;
-//! one with paths is about these alone, filtered otherwise or not. Where a rule
-//! redirects to is heaven as well, for all rules: no robot is sent on from there.
-//! Paths that are never redirected hold for rules too.
+//! A [`Rule`] without paths applies to those of the filter patterns; one with
+//! paths applies to these alone, whether a filter pattern matches them or not. The
+//! target of a rule's redirect counts as heaven for all rules: no robot is redirected
+//! from there. Rules do not apply to paths that are never redirected.
 //!
-//! | [`Action`] | the robot | without methods of its own it is about |
+//! | [`Action`] | the robot | without methods of its own it applies to |
 //! | --- | --- | --- |
 //! | `Pass` | gets what a person gets | every method |
 //! | `Redirect` | is sent to heaven | those redirected |
@@ -71,24 +70,24 @@
 //! | `Refuse` | gets a status and a text | every method |
 //! | `Slow` | gets 429 when it comes too fast | every method |
 //!
-//! The lists and the purposes are about the methods redirected alone.
+//! The lists and the purposes apply to the methods redirected alone.
 //!
 //! Whoever sends no User-Agent, or an empty one, is [nameless](crate::detect::Kind::Nameless):
 //! it passes, unless a list or a rule names it. A rule about every robot does not. Whoever
 //! sends a User-Agent that many people [share](crate::detect::Kind::Shared) passes likewise,
 //! unless a rule names such visitors; no list does.
 //!
-//! A rule that slows down holds a robot to a pace and decides nothing else: within
-//! the pace, the rules behind it are asked. The first such rule that matches sets
-//! the pace; a rule that lets pass before it spares the robot. Each robot has a
-//! [pace of its own](Brake). A page that passes is the same for all, so it gets no
-//! `Vary` on account of a pace.
+//! A rule that slows down sets a rate limit and decides nothing else: within the limit,
+//! the rules after it are asked. The first such rule that matches sets the limit; a rule
+//! before it that lets the robot pass exempts it. Each robot has a
+//! [limit of its own](RateLimiter). A page that passes is the same for all, so a rate
+//! limit adds no `Vary`.
 //!
 //! # Verdicts
 //!
-//! A User-Agent is a claim. Where somebody proves claims, each has a
-//! [`Verdict`](crate::detect::Verdict), and a [`Visitor`] brings it along; where nobody
-//! does, all are unverifiable. By default a verdict changes nothing: a verified search
+//! A User-Agent is a claim. Where claims are verified, each has a
+//! [`Verdict`](crate::detect::Verdict), which its [`Visitor`] carries; elsewhere all are
+//! unverifiable. By default a verdict changes nothing: a verified search
 //! engine passes wherever people may go, and is redirected on the filter patterns as ever.
 //!
 //! Rules and headers may name [verdicts](When::verdicts): so that only the verified pass, or
@@ -101,54 +100,56 @@
 //! | `Redirect` | is redirected on the filter patterns, whatever its purpose |
 //! | `Refuse` | gets 403 everywhere, heaven included, but on the paths that are never redirected |
 //!
-//! `Redirect` and `Refuse` go before the rules: to say it rule by rule, leave the
+//! `Redirect` and `Refuse` come before the rules: to decide rule by rule, leave the
 //! setting at `Report` and name `spoofed` in a rule.
 //!
-//! Whatever the setting, an impostor gains nothing by the name that it took. It is none
-//! of `allow_robots`, to robots.txt neither. A rule that lets pass and has conditions on the
-//! robot, but not on verdicts, is not about it; one that lets every robot pass is, and so
-//! is one that names the verdict. It has a pace of its own under each `Slow` rule and each
-//! `Crawl-delay`, so that it cannot use up that of the robot.
+//! Whatever the setting, an impostor gains nothing by the name that it took. It does not
+//! count among `allow_robots`, not for robots.txt either. A rule that lets robots pass and
+//! has conditions on the robot, but not on verdicts, does not apply to it; one that lets
+//! every robot pass does, and so does one that names the verdict. It has a rate limit of
+//! its own under each `Slow` rule and each `Crawl-delay`, so that it cannot use up the
+//! robot's.
 //!
-//! A proof may take its time, and until then the verdict is pending: the first request of
-//! an address does not wait, unless a rule [asks to](RuleBuilder::wait). Caches know
+//! A proof may take a while, and until it ends the verdict is pending: the first request
+//! from an address does not wait, unless a rule [asks it to](RuleBuilder::wait). Caches know
 //! nothing of verdicts: a page that passes is the one that people get, and what an
 //! impostor gets in its place is never stored.
 //!
 //! # Dry run
 //!
-//! In a [dry run](PolicyBuilder::dry_run) all of this is decided and told, and
-//! nobody gets anything else than a person.
+//! In a [dry run](PolicyBuilder::dry_run) all of this is decided and reported, and
+//! everybody gets what a person gets.
 //!
 //! # robots.txt
 //!
 //! An [`Enforcer`] holds robots to the robots.txt in force on the host. It is asked
-//! last, about what would pass: whom the steps above send to heaven is sent there,
-//! whatever robots.txt says. About a page that is served in place it is asked by
-//! the URL that the robot asked for. Of what would pass, this is never refused:
+//! last, about what would pass: a robot that the steps above send to heaven is sent there,
+//! whatever robots.txt says. For a page that is served in place it checks the URL that
+//! the robot requested. Of what would pass, this is never refused:
 //!
-//! - anything to people, or a nameless visitor;
+//! - anything to people or nameless visitors;
 //! - heaven, and the paths that are never redirected: `/robots.txt` first of all, which
 //!   robots have to read to keep to it;
 //! - anything to one of [`allow_robots`](PolicyBuilder::allow_robots) that is no impostor.
 //!
-//! A rule that lets a robot pass says that it is not redirected; it does not lift
+//! A rule that lets a robot pass exempts it from redirects; it does not lift
 //! robots.txt. All methods count. The URL is compared as the robot sent it, query
 //! included, and as a server resolves it, as filter patterns see it: what the file
 //! forbids in either spelling is forbidden. Parameters (`;v=1`) are part of a name in
 //! both. A path with empty or dot segments is none of those that are never refused.
 //!
-//! A listed robot is looked for in the file by its product token; one without a
+//! A listed robot is looked up in the file by its product token; one without a
 //! token by its name, its id and the tokens of its patterns, of which the first
 //! that the file names counts. Robots that the site refuses by purpose or id
-//! ([`RefusedRobots`]) are refused whatever the file calls them, if it can at all. An unlisted robot is looked for by the names of the
-//! file in its User-Agent. A robot that the file does not name has the rules of `*`.
+//! ([`RefusedRobots`]) are refused by whatever name the file has for them, if any. For an
+//! unlisted robot the names of the file are looked for in its User-Agent. A robot that the
+//! file does not name has the rules of `*`.
 //!
-//! `Crawl-delay` is held against a robot, not an address: a fleet shares one pace, on
+//! `Crawl-delay` is held against a robot, not an address: a fleet shares one limit, on
 //! all hosts that share a file; an unlisted robot by its name, in which no number counts,
-//! and by its network (/24 of IPv4, /48 of IPv6). Two requests at once after a pause are no violation;
-//! delays beyond a day count as a day. What is redirected, exempt or disallowed does
-//! not count.
+//! and by its network (/24 of IPv4, /48 of IPv6). Two requests at once after a pause are
+//! no violation; delays beyond a day count as a day. Requests that are redirected, exempt
+//! or disallowed do not count.
 //!
 //! Violations are counted in memory, until a restart: by robot, host and rule, the
 //! last thousand. A response that passes carries no `Vary` on account of robots.txt;
@@ -189,26 +190,26 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod brake;
 mod bucket;
+mod buckets;
 mod builder;
 mod condition;
 mod decision;
 mod enforce;
 mod error;
-mod explained;
 mod glob;
 mod heaven;
 mod host;
 mod judge;
 mod judgement;
 mod named_pages;
-mod paces;
 mod path;
+mod rate_limiter;
 mod reach;
 mod redirect;
 mod refuse;
 mod refused_robots;
+mod request_explanation;
 mod robots_files;
 mod rule;
 mod rule_builder;
@@ -222,22 +223,22 @@ mod visitor;
 mod wait;
 mod when;
 
-pub use brake::Brake;
 pub use builder::PolicyBuilder;
 pub use decision::{Decision, PassReason, Policy, Request};
 pub use enforce::{
-    Answer, Breach, Broken, Enforce, Enforcement, Enforcer, Finding, Outcome, Refusal, RobotCount,
-    Violation, Violations, Visit,
+    Answer, Breach, Broken, CountedBreach, Enforce, Enforcement, Enforcer, Finding, Refusal,
+    RobotCount, RobotRequest, Violation, Violations,
 };
 pub use error::PolicyError;
-pub use explained::Explained;
 pub use judgement::Judgement;
 #[doc(hidden)]
 pub use path::with_normal_path;
+pub use rate_limiter::RateLimiter;
 pub use redirect::Redirect;
 pub use refuse::Refuse;
 pub use refused_robots::{RefusedFor, RefusedRobots};
-pub use robots_files::{ByHost, HostName, LoadedRobotsFiles, RobotsFiles, SharedRobotsFiles};
+pub use request_explanation::RequestExplanation;
+pub use robots_files::{HostMap, HostName, LoadedRobotsFiles, RobotsFiles, SharedRobotsFiles};
 pub use rule::{Action, Rule};
 pub use rule_builder::RuleBuilder;
 pub use shared::SharedPolicy;

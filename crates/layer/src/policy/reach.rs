@@ -5,8 +5,8 @@ use super::{
     glob::FilterPattern,
     judge::Site,
     path::may_be_for_robots,
-    rule::{Outcome, named},
-    scope::Asked,
+    rule::{Effect, named},
+    scope::NormalizedRequest,
     trace::Trace,
 };
 
@@ -70,7 +70,7 @@ impl Policy {
     /// Finds out what rules may do to robots on a request; `Err`: nothing.
     pub(super) fn judge_reach(
         &self,
-        asked: &Asked<'_>,
+        asked: &NormalizedRequest<'_>,
         site: Site,
         trace: &mut impl Trace,
     ) -> Result<Reach, PassReason> {
@@ -81,16 +81,16 @@ impl Policy {
             return Ok(Reach::Acts);
         }
         let about = self.rules.iter().filter(|rule| rule.scope.is_about(asked));
-        let mut brake = None;
+        let mut limiter = None;
         let mut decisive: Option<&Rule> = None;
         for rule in about {
             // What decides about every robot does not about those who claim nothing.
             if decisive.is_some() && !rule.is_about_claimless() {
                 continue;
             }
-            match rule.outcome {
-                Outcome::Slow(_) => brake = brake.or(Some(rule)),
-                Outcome::Pass if decisive.is_some() || !rule.scope.is_for_all() => {}
+            match rule.effect {
+                Effect::Slow(_) => limiter = limiter.or(Some(rule)),
+                Effect::Pass if decisive.is_some() || !rule.scope.is_for_all() => {}
                 _ if decisive.is_some_and(Rule::acts) => break,
                 _ => decisive = Some(rule),
             }
@@ -99,8 +99,8 @@ impl Policy {
             Some(rule) => rule.acts(),
             None => site.by_default && self.redirects_by_default(),
         };
-        trace.step("rules", || told(decisive, brake, acts));
-        match brake {
+        trace.step("rules", || told(decisive, limiter, acts));
+        match limiter {
             _ if acts => Ok(Reach::Acts),
             Some(_) => Ok(Reach::Slows),
             None => Err(PassReason::PathNotFiltered),
@@ -117,8 +117,8 @@ impl Policy {
     }
 }
 
-fn told(decisive: Option<&Rule>, brake: Option<&Rule>, acts: bool) -> String {
-    match (decisive, brake) {
+fn told(decisive: Option<&Rule>, limiter: Option<&Rule>, acts: bool) -> String {
+    match (decisive, limiter) {
         (Some(rule), _) if acts => {
             let may = match rule.action() {
                 Action::Serve => "serve robots another page",
@@ -128,7 +128,7 @@ fn told(decisive: Option<&Rule>, brake: Option<&Rule>, acts: bool) -> String {
             format!("There, {} may {may}.", named(rule))
         }
         (None, _) if acts => "There, robots are redirected by their purpose.".to_owned(),
-        (_, Some(brake)) => format!("There, {} may slow robots down.", named(brake)),
+        (_, Some(limiter)) => format!("There, {} may slow robots down.", named(limiter)),
         (Some(rule), None) => format!("There, {} lets every robot pass.", named(rule)),
         (None, None) => "No rule redirects robots there.".to_owned(),
     }

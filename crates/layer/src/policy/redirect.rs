@@ -64,7 +64,7 @@ fn parse_absolute(url: &str, own_hosts: &[Host]) -> Result<(String, Guard), Stri
     Ok((format!("{scheme}://{authority}{path}"), guard))
 }
 
-/// Guard against loops: knows the pages of heaven.
+/// Guard against redirect loops: knows the pages of heaven.
 #[derive(Clone, Debug)]
 pub(super) struct Guard {
     site: Option<Site>,

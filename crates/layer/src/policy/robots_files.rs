@@ -12,31 +12,31 @@ use super::{
 };
 
 /// Files of robots.txt by host: what is served there and held against robots.
-pub type RobotsFiles = ByHost<RobotsTxt>;
+pub type RobotsFiles = HostMap<RobotsTxt>;
 
 /// Files of robots.txt that can be replaced while requests are judged.
 #[derive(Clone, Debug, Default)]
 pub struct SharedRobotsFiles {
-    current: Arc<ArcSwap<InForce>>,
+    current: Arc<ArcSwap<FilesInForce>>,
 }
 
 /// Files as they are in force, with whom each site refuses whatever they say.
 #[derive(Debug, Default)]
-pub(super) struct InForce {
+pub(super) struct FilesInForce {
     pub(super) files: RobotsFiles,
-    pub(super) refused: ByHost<RefusedRobots>,
+    pub(super) refused: HostMap<RefusedRobots>,
 }
 
 /// Files in force at the moment of the question.
 #[derive(Debug)]
-pub struct LoadedRobotsFiles(Guard<Arc<InForce>>);
+pub struct LoadedRobotsFiles(Guard<Arc<FilesInForce>>);
 
 /// Values of which each host has one.
 ///
 /// Hosts are compared as HTTP does: in any case, and with or without the port
 /// that `http` or `https` implies.
 #[derive(Clone, Debug)]
-pub struct ByHost<T> {
+pub struct HostMap<T> {
     everywhere: Option<T>,
     by_host: HashMap<Box<str>, T>,
 }
@@ -57,7 +57,7 @@ pub struct HostName {
     host: Host,
 }
 
-impl<T> ByHost<T> {
+impl<T> HostMap<T> {
     /// Creates the values of a site that has the same one on every host.
     #[must_use]
     pub fn everywhere(value: T) -> Self {
@@ -103,7 +103,7 @@ impl<T> ByHost<T> {
     }
 }
 
-impl<T> Default for ByHost<T> {
+impl<T> Default for HostMap<T> {
     fn default() -> Self {
         Self {
             everywhere: None,
@@ -149,18 +149,19 @@ impl SharedRobotsFiles {
 
     /// Puts other files in force; nobody is refused but by what they say.
     pub fn replace(&self, files: RobotsFiles) {
-        self.replace_with(files, ByHost::default());
+        self.replace_with(files, HostMap::default());
     }
 
     /// Puts other files in force, and whom each site refuses whatever its file says.
     ///
     /// A site that refuses robots has a file; what is `refused` on hosts without one
     /// does not count.
-    pub fn replace_with(&self, files: RobotsFiles, refused: ByHost<RefusedRobots>) {
-        self.current.store(Arc::new(InForce { files, refused }));
+    pub fn replace_with(&self, files: RobotsFiles, refused: HostMap<RefusedRobots>) {
+        self.current
+            .store(Arc::new(FilesInForce { files, refused }));
     }
 
-    pub(super) fn in_force(&self) -> Guard<Arc<InForce>> {
+    pub(super) fn in_force(&self) -> Guard<Arc<FilesInForce>> {
         self.current.load()
     }
 }
@@ -179,7 +180,7 @@ mod tests {
 
     #[test]
     fn each_host_has_its_own_and_others_that_of_every_host() {
-        let values = ByHost::everywhere(0)
+        let values = HostMap::everywhere(0)
             .host("www.example.com", 1)
             .host("Example.com:8081", 2);
         for (host, value) in [
@@ -196,6 +197,6 @@ mod tests {
             assert_eq!(values.of(host), Some(&value), "{host:?}");
         }
         assert_eq!(values.iter().count(), 3);
-        assert_eq!(ByHost::<u8>::default().of(Some("a")), None);
+        assert_eq!(HostMap::<u8>::default().of(Some("a")), None);
     }
 }

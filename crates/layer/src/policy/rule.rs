@@ -5,10 +5,10 @@ use std::{fmt, sync::Arc, time::Duration};
 use crate::detect::{Kind, Verdict};
 
 use super::{
-    Brake, Redirect, Refuse, RuleBuilder, Visitor,
+    RateLimiter, Redirect, Refuse, RuleBuilder, Visitor,
     condition::Mismatch,
     heaven::Heaven,
-    scope::{Asked, Scope},
+    scope::{NormalizedRequest, Scope},
 };
 
 /// What a rule does with a robot.
@@ -94,7 +94,7 @@ pub struct Rule {
     pub(super) number: usize,
     pub(super) label: Arc<str>,
     pub(super) origin: String,
-    pub(super) outcome: Outcome,
+    pub(super) effect: Effect,
     pub(super) scope: Scope,
     /// How long a decision may wait for a verdict.
     pub(super) wait: Option<Duration>,
@@ -104,12 +104,12 @@ pub struct Rule {
 
 /// Action with what it needs.
 #[derive(Clone, Debug)]
-pub(super) enum Outcome {
+pub(super) enum Effect {
     Pass,
     Redirect(Arc<Heaven>),
     Serve(Arc<Heaven>),
     Refuse(Refuse),
-    Slow(Arc<Brake>),
+    Slow(Arc<RateLimiter>),
 }
 
 impl Rule {
@@ -145,20 +145,20 @@ impl Rule {
     /// Returns what it does.
     #[must_use]
     pub fn action(&self) -> Action {
-        match self.outcome {
-            Outcome::Pass => Action::Pass,
-            Outcome::Redirect(_) => Action::Redirect,
-            Outcome::Serve(_) => Action::Serve,
-            Outcome::Refuse(_) => Action::Refuse,
-            Outcome::Slow(_) => Action::Slow,
+        match self.effect {
+            Effect::Pass => Action::Pass,
+            Effect::Redirect(_) => Action::Redirect,
+            Effect::Serve(_) => Action::Serve,
+            Effect::Refuse(_) => Action::Refuse,
+            Effect::Slow(_) => Action::Slow,
         }
     }
 
     /// Returns where it redirects robots to, if it does.
     #[must_use]
     pub fn redirect(&self) -> Option<&Redirect> {
-        match &self.outcome {
-            Outcome::Redirect(heaven) => Some(&heaven.redirect),
+        match &self.effect {
+            Effect::Redirect(heaven) => Some(&heaven.redirect),
             _ => None,
         }
     }
@@ -166,8 +166,8 @@ impl Rule {
     /// Returns the path of the page that it serves in place, if it does.
     #[must_use]
     pub fn served(&self) -> Option<&str> {
-        match &self.outcome {
-            Outcome::Serve(heaven) => Some(&heaven.redirect.location),
+        match &self.effect {
+            Effect::Serve(heaven) => Some(&heaven.redirect.location),
             _ => None,
         }
     }
@@ -175,17 +175,17 @@ impl Rule {
     /// Returns how it refuses robots, if it does.
     #[must_use]
     pub fn refuse(&self) -> Option<&Refuse> {
-        match &self.outcome {
-            Outcome::Refuse(refuse) => Some(refuse),
+        match &self.effect {
+            Effect::Refuse(refuse) => Some(refuse),
             _ => None,
         }
     }
 
     /// Returns how it slows robots down, if it does.
     #[must_use]
-    pub fn brake(&self) -> Option<&Brake> {
-        match &self.outcome {
-            Outcome::Slow(brake) => Some(brake),
+    pub fn rate_limiter(&self) -> Option<&RateLimiter> {
+        match &self.effect {
+            Effect::Slow(limiter) => Some(limiter),
             _ => None,
         }
     }
@@ -203,22 +203,26 @@ impl Rule {
 
     /// Returns the heaven that it leads to, if it does.
     pub(super) fn heaven(&self) -> Option<&Heaven> {
-        match &self.outcome {
-            Outcome::Redirect(heaven) | Outcome::Serve(heaven) => Some(heaven),
+        match &self.effect {
+            Effect::Redirect(heaven) | Effect::Serve(heaven) => Some(heaven),
             _ => None,
         }
     }
 
     /// Returns `true` if a robot might get something else by it than a person.
     pub(super) fn acts(&self) -> bool {
-        !matches!(self.outcome, Outcome::Pass)
+        !matches!(self.effect, Effect::Pass)
     }
 
     /// Returns the first condition that does not hold, if any.
     ///
     /// A rule that lets certain robots pass is not about those that only say that
     /// they are these, unless it names the verdict.
-    pub(super) fn mismatch(&self, asked: &Asked<'_>, visitor: Visitor<'_>) -> Option<Mismatch> {
+    pub(super) fn mismatch(
+        &self,
+        asked: &NormalizedRequest<'_>,
+        visitor: Visitor<'_>,
+    ) -> Option<Mismatch> {
         if visitor.claims_nothing() && !self.scope.robots.is_about(visitor.claim.kind()) {
             return Some(Mismatch::Kind);
         }
@@ -237,16 +241,16 @@ impl Rule {
 
     /// Returns `true` if it lets certain robots pass, whatever the verdict on their claims.
     fn favours(&self) -> bool {
-        matches!(self.outcome, Outcome::Pass) && self.scope.robots.ignore_verdicts()
+        matches!(self.effect, Effect::Pass) && self.scope.robots.ignore_verdicts()
     }
 
     /// Returns `true` if `other` never decides, as this one always does before it.
     ///
-    /// Behind a rule that slows down the others are asked too; behind one that lets
+    /// After a rule that slows down the others are asked too; after one that lets
     /// certain robots pass, those that name impostors.
     pub(super) fn hides(&self, other: &Self) -> bool {
-        let is_asked_on = matches!(self.outcome, Outcome::Slow(_));
-        let slows = matches!(other.outcome, Outcome::Slow(_));
+        let is_asked_on = matches!(self.effect, Effect::Slow(_));
+        let slows = matches!(other.effect, Effect::Slow(_));
         let verdicts = other.scope.robots.verdicts.as_ref();
         let names_spoofed = verdicts.is_some_and(|all| all.contains(&Verdict::Spoofed));
         self.scope.includes(&other.scope)
@@ -256,7 +260,7 @@ impl Rule {
 
     /// Takes over from the rule of another policy how fast each robot came lately.
     pub(super) fn take_over(&mut self, other: &Self) {
-        if let (Outcome::Slow(ours), Outcome::Slow(theirs)) = (&mut self.outcome, &other.outcome)
+        if let (Effect::Slow(ours), Effect::Slow(theirs)) = (&mut self.effect, &other.effect)
             && ours.has_pace_of(theirs)
             && self.scope == other.scope
         {

@@ -3,14 +3,14 @@
 use std::{sync::Arc, time::Duration};
 
 use super::{
-    Action, Brake, PolicyError, Refuse, Rule, When,
+    Action, PolicyError, RateLimiter, Refuse, Rule, When,
     heaven::Heaven,
     refuse::told,
-    rule::Outcome,
-    when::{Wrong, condition_setters},
+    rule::Effect,
+    when::{InvalidCondition, condition_setters},
 };
 
-/// Period of a pace that names none.
+/// Period of a rate limit that names none.
 const PERIOD: Duration = Duration::from_mins(1);
 
 /// Longest time that a rule waits for a verdict.
@@ -120,7 +120,7 @@ impl RuleBuilder {
     /// Sets how long a decision may wait for a verdict that is pending; by default not at all.
     ///
     /// It is for a rule with [verdicts](Self::verdicts), and from 1 ms to 10 s. The
-    /// proof goes on behind the request; what is known when the time is over decides.
+    /// proof goes on in the background; what is known when the time is over decides.
     /// The server waits, the Tower layer alone does not: see
     /// [`Policy::wait`](super::Policy::wait).
     pub fn wait(mut self, limit: Duration) -> Self {
@@ -139,13 +139,13 @@ impl RuleBuilder {
         let label = self.label(number);
         self.check_keys().map_err(refuse)?;
         self.check_wait().map_err(refuse)?;
-        let outcome = self.outcome(place).map_err(refuse)?;
+        let effect = self.effect(place).map_err(refuse)?;
         let (mut scope, mut shown) = self.when.build().map_err(refuse)?;
         shown.extend(
             self.wait
                 .map(|wait| format!("waits {} ms for the verdict", wait.as_millis())),
         );
-        if let Outcome::Redirect(_) | Outcome::Serve(_) = outcome
+        if let Effect::Redirect(_) | Effect::Serve(_) = effect
             && scope.methods.is_none()
         {
             scope.methods = Some(redirected_methods.to_vec());
@@ -156,7 +156,7 @@ impl RuleBuilder {
             wait: self.wait,
             shown,
             origin: self.origin,
-            outcome,
+            effect,
             scope,
         })
     }
@@ -174,7 +174,7 @@ impl RuleBuilder {
     }
 
     /// Refuses what is set and would do nothing.
-    fn check_keys(&self) -> Result<(), Wrong> {
+    fn check_keys(&self) -> Result<(), InvalidCondition> {
         use Action::{Redirect, Refuse, Serve, Slow};
         let action = self.action;
         for (key, is_set, actions) in [
@@ -202,7 +202,7 @@ impl RuleBuilder {
     }
 
     /// Refuses to wait for what nobody asks for, or for ever.
-    fn check_wait(&self) -> Result<(), Wrong> {
+    fn check_wait(&self) -> Result<(), InvalidCondition> {
         let reason = match self.wait {
             Some(_) if self.when.verdicts.is_none() => {
                 "the rule names no verdict that it could wait for; set verdicts, or leave it out"
@@ -215,24 +215,24 @@ impl RuleBuilder {
         Err(("wait_milliseconds", reason.to_owned()))
     }
 
-    fn outcome(
+    fn effect(
         &self,
         place: impl FnOnce(Option<&str>) -> Result<Arc<Heaven>, String>,
-    ) -> Result<Outcome, Wrong> {
+    ) -> Result<Effect, InvalidCondition> {
         let place = || {
             let url = self.redirect_url.as_deref();
             place(url).map_err(|reason| ("redirect_url", reason))
         };
         Ok(match self.action {
-            Action::Pass => Outcome::Pass,
-            Action::Redirect => Outcome::Redirect(place()?),
-            Action::Serve => Outcome::Serve(of_this_site(place()?)?),
-            Action::Refuse => Outcome::Refuse(Refuse::new(self.status, self.text.as_deref())?),
-            Action::Slow => Outcome::Slow(Arc::new(self.brake()?)),
+            Action::Pass => Effect::Pass,
+            Action::Redirect => Effect::Redirect(place()?),
+            Action::Serve => Effect::Serve(of_this_site(place()?)?),
+            Action::Refuse => Effect::Refuse(Refuse::new(self.status, self.text.as_deref())?),
+            Action::Slow => Effect::Slow(Arc::new(self.rate_limiter()?)),
         })
     }
 
-    fn brake(&self) -> Result<Brake, Wrong> {
+    fn rate_limiter(&self) -> Result<RateLimiter, InvalidCondition> {
         let Some(requests) = self.requests.filter(|&requests| requests > 0) else {
             let reason = "say how many requests are let through in a period, such as requests = 10";
             return Err(("requests", reason.to_owned()));
@@ -243,12 +243,12 @@ impl RuleBuilder {
         }
         let text = self.text.as_deref().map(told).transpose()?;
         let burst = self.burst.unwrap_or(requests).max(1);
-        Ok(Brake::new(requests, per, burst, text))
+        Ok(RateLimiter::new(requests, per, burst, text))
     }
 }
 
 /// Refuses a page of another site: what is served in place comes from this one.
-fn of_this_site(heaven: Arc<Heaven>) -> Result<Arc<Heaven>, Wrong> {
+fn of_this_site(heaven: Arc<Heaven>) -> Result<Arc<Heaven>, InvalidCondition> {
     let location = &heaven.redirect.location;
     if location.starts_with('/') {
         return Ok(heaven);

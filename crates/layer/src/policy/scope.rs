@@ -18,9 +18,9 @@ pub(super) struct Scope {
     pub(super) robots: Conditions,
 }
 
-/// Request as rules look at it.
+/// Request as rules see it: its path in normal form.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asked<'r> {
+pub(super) struct NormalizedRequest<'r> {
     pub(super) method: &'r str,
     pub(super) host: Option<&'r str>,
     /// In normal form.
@@ -31,7 +31,7 @@ pub(super) struct Asked<'r> {
 
 impl Scope {
     /// Returns `true` if a request is one of those, whoever it comes from.
-    pub(super) fn is_about(&self, asked: &Asked<'_>) -> bool {
+    pub(super) fn is_about(&self, asked: &NormalizedRequest<'_>) -> bool {
         self.unlike(asked).is_none()
     }
 
@@ -51,7 +51,7 @@ impl Scope {
     /// Conditions on the robot do not hold for a person.
     pub(super) fn mismatch(
         &self,
-        asked: &Asked<'_>,
+        asked: &NormalizedRequest<'_>,
         visitor: Option<Visitor<'_>>,
     ) -> Option<Mismatch> {
         self.unlike(asked).or_else(|| match visitor {
@@ -74,7 +74,7 @@ impl Scope {
             && self.robots.include(&other.robots)
     }
 
-    fn unlike(&self, asked: &Asked<'_>) -> Option<Mismatch> {
+    fn unlike(&self, asked: &NormalizedRequest<'_>) -> Option<Mismatch> {
         let is_path = match &self.paths {
             Some(paths) => paths.iter().any(|pattern| pattern.matches(asked.path)),
             None => asked.is_filtered,
@@ -110,7 +110,7 @@ fn has_all<T: PartialEq>(ours: Option<&[T]>, theirs: Option<&[T]>) -> bool {
 mod tests {
     use super::*;
 
-    const ASKED: Asked<'static> = Asked {
+    const ASKED: NormalizedRequest<'static> = NormalizedRequest {
         method: "GET",
         host: Some("www.example.com:8080"),
         path: b"/a/b",
@@ -154,7 +154,7 @@ mod tests {
             let scope = scope(path, methods, hosts);
             assert_eq!(scope.mismatch(&ASKED, None), mismatch, "{scope:?}");
         }
-        let nowhere = Asked {
+        let nowhere = NormalizedRequest {
             host: None,
             ..ASKED
         };

@@ -21,7 +21,7 @@ pub struct SharedPolicy {
 #[derive(Debug)]
 struct Current {
     policy: ArcSwap<Policy>,
-    /// Grows behind each exchange.
+    /// Grows after each exchange.
     version: AtomicU64,
 }
 

@@ -5,7 +5,7 @@ use robot_detection_robots_txt::meta::XRobotsTag;
 use super::{
     Policy, PolicyError, Request, Step, Visitor, When,
     path::with_normal_path,
-    scope::{Asked, Scope},
+    scope::{NormalizedRequest, Scope},
     when::condition_setters,
 };
 
@@ -111,7 +111,7 @@ impl TagRule {
         &self.scope
     }
 
-    fn step(&self, asked: &Asked<'_>, visitor: Option<Visitor<'_>>) -> Step {
+    fn step(&self, asked: &NormalizedRequest<'_>, visitor: Option<Visitor<'_>>) -> Step {
         let label = match self.origin() {
             "" => self.label().to_owned(),
             origin => format!("{} ({origin})", self.label()),
@@ -228,8 +228,8 @@ impl Policy {
 }
 
 /// A header without paths of its own is about every path.
-fn asked<'r>(request: &Request<'r>, path: &'r [u8]) -> Asked<'r> {
-    Asked {
+fn asked<'r>(request: &Request<'r>, path: &'r [u8]) -> NormalizedRequest<'r> {
+    NormalizedRequest {
         method: request.method,
         host: request.host,
         path,

@@ -7,12 +7,12 @@ use crate::detect::Verdict;
 use super::{Policy, Request, Visitor, condition::Mismatch, path::with_normal_path};
 
 impl Policy {
-    /// Returns how long a decision may wait for a verdict that is pending, where it hangs on it.
+    /// Returns how long to wait for a pending verdict, where the decision depends on it.
     ///
-    /// Nobody waits in a [dry run](Self::is_dry_run). Otherwise it is so where a rule that [waits](super::RuleBuilder::wait) is asked, and
-    /// nothing but the verdict keeps it from matching or may do so; the longest
-    /// time of such rules counts. Whoever waits asks
-    /// [`judge`](Self::judge) with the verdict that there is then, pending or not.
+    /// Nobody waits in a [dry run](Self::is_dry_run). Otherwise a request waits where a rule
+    /// that [waits](super::RuleBuilder::wait) is reached and nothing but the verdict decides
+    /// whether it matches; the longest time of such rules counts. The caller then asks
+    /// [`judge`](Self::judge) with the verdict that there is, pending or not.
     #[must_use]
     pub fn wait(&self, request: &Request<'_>, visitor: Visitor<'_>) -> Option<Duration> {
         if visitor.verdict != Verdict::Pending || self.idle.is_some() || self.is_dry_run {
@@ -30,7 +30,7 @@ impl Policy {
                 let mismatch = rule.mismatch(&asked, visitor);
                 if rule.wait.is_some() && matches!(mismatch, None | Some(Mismatch::Verdict)) {
                     wait = wait.max(rule.wait);
-                } else if mismatch.is_none() && rule.brake().is_none() {
+                } else if mismatch.is_none() && rule.rate_limiter().is_none() {
                     break;
                 }
             }

@@ -14,7 +14,7 @@ use super::{
 const SHOWN: usize = 8;
 
 /// What is wrong with a condition: its key, why, and what to write instead.
-pub(super) type Wrong = (&'static str, String);
+pub(super) type InvalidCondition = (&'static str, String);
 
 /// Conditions of a rule; nothing is checked before the policy is built.
 ///
@@ -152,7 +152,7 @@ impl When {
     condition_setters!();
 
     /// Builds the conditions, and what people read of them.
-    pub(super) fn build(self) -> Result<(Scope, Vec<String>), Wrong> {
+    pub(super) fn build(self) -> Result<(Scope, Vec<String>), InvalidCondition> {
         let paths = self.paths.as_deref().map(parse_patterns).transpose();
         let paths =
             paths.map_err(|(pattern, reason)| ("path", format!("{pattern:?}: {reason}")))?;

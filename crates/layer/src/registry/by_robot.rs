@@ -9,7 +9,7 @@ use std::sync::{
 ///
 /// Nothing is ever removed, so a place once taken is read without a lock or a copy.
 #[derive(Debug)]
-pub struct ByRobot<N> {
+pub struct RobotMap<N> {
     max: usize,
     count: AtomicUsize,
     /// A power of two, so many that at most half of them are taken; made for the first robot.
@@ -23,7 +23,7 @@ struct Place<N> {
     robot: Box<(Box<str>, N)>,
 }
 
-impl<N: Default> ByRobot<N> {
+impl<N: Default> RobotMap<N> {
     /// Creates a table with room for so many robots.
     #[must_use]
     pub fn new(max: usize) -> Self {
@@ -122,11 +122,11 @@ mod tests {
 
     use super::*;
 
-    fn count(counts: &ByRobot<AtomicU64>, id: &str) {
+    fn count(counts: &RobotMap<AtomicU64>, id: &str) {
         counts.of(id).fetch_add(1, Relaxed);
     }
 
-    fn counted(counts: &ByRobot<AtomicU64>) -> Vec<(String, u64)> {
+    fn counted(counts: &RobotMap<AtomicU64>) -> Vec<(String, u64)> {
         let all = counts.iter();
         let mut all: Vec<_> = all
             .map(|(id, number)| (id.to_owned(), number.load(Relaxed)))
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn robots_are_told_apart_whatever_the_length_of_their_ids() {
         let text = "a-robot-of-some-length";
-        let counts = ByRobot::new(text.len() + 1);
+        let counts = RobotMap::new(text.len() + 1);
         for _ in 0..3 {
             for len in 0..=text.len() {
                 count(&counts, text.get(..len).unwrap());
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn threads_that_meet_the_same_robots_count_them_together() {
-        let counts = ByRobot::new(50);
+        let counts = RobotMap::new(50);
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {

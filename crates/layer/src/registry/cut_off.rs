@@ -88,7 +88,7 @@ fn flat_line(line: &[u8], records: &mut Records) {
         return;
     }
     let name = field_name(line).map(|name| name.replace('_', "-"));
-    // Prose before and behind the records has colons too.
+    // Prose before and after the records has colons too.
     let name = name.filter(|name| name.starts_with("robot-") || !records.open.is_empty());
     if let Some(name) = name {
         if name == "robot-id" && records.open.contains(&name) {

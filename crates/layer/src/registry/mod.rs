@@ -74,12 +74,13 @@ pub use bundled::bundled;
 pub use by_hand::{TypedError, TypedRobot};
 #[cfg(feature = "verify")]
 #[doc(hidden)]
-pub use by_robot::ByRobot;
+pub use by_robot::RobotMap;
 pub use cut_off::{is_open_ended, missing_at_the_end};
 #[cfg(feature = "formats")]
 pub use export::{
-    ExportFormat, Exported, Expression, LeftOut, write_ai_robots_txt, write_crawler_user_agents,
-    write_haproxy, write_list, write_matomo, write_nginx, write_robots_txt,
+    ExportFormat, Exported, Expression, OmittedRobot, write_ai_robots_txt,
+    write_crawler_user_agents, write_haproxy, write_list, write_matomo, write_nginx,
+    write_robots_txt,
 };
 pub use flat_file::write_flat_file;
 pub use format::Format;

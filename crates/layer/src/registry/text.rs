@@ -185,7 +185,7 @@ fn windows_1252(byte: u8) -> Option<char> {
     }
 }
 
-/// Returns the character that stands behind an `&`, and what follows its `;`.
+/// Returns the character that an entity stands for, from after its `&`, and what follows its `;`.
 fn entity(text: &str) -> Option<(char, &str)> {
     let end = text
         .bytes()

@@ -6,12 +6,13 @@ use crate::{AgentsEnd, Dialect, EmptyPath, Grouping, Naming};
 
 use super::{
     WarningKind,
-    found::{Found, quote},
-    rules::{Written, compare},
+    rules::{WrittenRule, compare},
     values::useless_disallow,
+    warnings::{Warnings, quote},
 };
 
-/// State between two lines.
+/// State between two lines, moved as the parser's own is, so that a warning tells what
+/// the parser does.
 #[derive(Debug)]
 pub(super) struct Groups<'t> {
     dialect: &'t Dialect,
@@ -28,7 +29,7 @@ pub(super) struct Groups<'t> {
 struct Group<'t> {
     line: usize,
     agents: Vec<(Vec<u8>, usize)>,
-    rules: Vec<Written<'t>>,
+    rules: Vec<WrittenRule<'t>>,
     /// Whether the next `User-agent` line joins it.
     is_listing: bool,
 }
@@ -45,9 +46,9 @@ impl<'t> Groups<'t> {
         }
     }
 
-    pub(super) fn agent(&mut self, value: &[u8], line: usize, found: &mut Found) {
+    pub(super) fn agent(&mut self, value: &[u8], line: usize, warnings: &mut Warnings) {
         if !self.open.as_ref().is_some_and(|group| group.is_listing) {
-            self.close(found);
+            self.close(warnings);
         }
         self.has_agent = true;
         self.has_told_orphan = false;
@@ -62,21 +63,21 @@ impl<'t> Groups<'t> {
         group.agents.push((name, line));
     }
 
-    pub(super) fn rule(&mut self, rule: Written<'t>, found: &mut Found) {
+    pub(super) fn rule(&mut self, rule: WrittenRule<'t>, warnings: &mut Warnings) {
         if let Some(group) = &mut self.open {
             group.rules.push(rule);
             if !(rule.is_allow && self.dialect.agents_end == AgentsEnd::Disallow) {
                 group.is_listing = false;
             }
         } else {
-            self.orphan(rule.line, found);
+            self.orphan(rule.line, warnings);
         }
     }
 
     /// Takes `Crawl-delay` or `Request-rate`, which are about a group as rules are.
-    pub(super) fn pace(&mut self, line: usize, found: &mut Found) {
+    pub(super) fn pace(&mut self, line: usize, warnings: &mut Warnings) {
         if self.open.is_none() {
-            self.orphan(line, found);
+            self.orphan(line, warnings);
         }
         self.other(true);
     }
@@ -93,27 +94,27 @@ impl<'t> Groups<'t> {
         }
     }
 
-    pub(super) fn blank(&mut self, line: usize, found: &mut Found) {
+    pub(super) fn blank(&mut self, line: usize, warnings: &mut Warnings) {
         if let Some(group) = &self.open
             && self.dialect.blank_line_ends
         {
             self.ended_by_blank = Some((line, group.line));
-            self.close(found);
+            self.close(warnings);
         }
     }
 
     /// Ends the group: what stands in it is now complete.
-    pub(super) fn close(&mut self, found: &mut Found) {
+    pub(super) fn close(&mut self, warnings: &mut Warnings) {
         let Some(group) = self.open.take() else {
             return;
         };
         if group.rules.len() > 1 && self.dialect.empty_path != EmptyPath::MatchesAll {
-            let is_useless = |rule: &&Written<'_>| !rule.is_allow && rule.path.is_empty();
+            let is_useless = |rule: &&WrittenRule<'_>| !rule.is_allow && rule.path.is_empty();
             for rule in group.rules.iter().filter(is_useless) {
-                useless_disallow(rule.line, found);
+                useless_disallow(rule.line, warnings);
             }
         }
-        compare(group.rules, self.dialect, found);
+        compare(group.rules, self.dialect, warnings);
         let mut names: Vec<&(Vec<u8>, usize)> = group.agents.iter().collect();
         names.sort();
         for same in names.chunk_by(|(one, _), (next, _)| one == next) {
@@ -121,38 +122,38 @@ impl<'t> Groups<'t> {
                 continue;
             };
             for (_, again) in again {
-                found.add(*again, WarningKind::DuplicateAgent, || {
+                warnings.add(*again, WarningKind::DuplicateAgent, || {
                     format!("line {line} names {} already; leave it out", quote(name))
                 });
             }
             match self.named.get(name) {
-                Some(first) => self.again(name, *line, *first, found),
+                Some(first) => self.again(name, *line, *first, warnings),
                 None => drop(self.named.insert(name.clone(), group.line)),
             }
         }
     }
 
     /// Warns of a rule without a group; of several in a row, once.
-    fn orphan(&mut self, line: usize, found: &mut Found) {
+    fn orphan(&mut self, line: usize, warnings: &mut Warnings) {
         if std::mem::replace(&mut self.has_told_orphan, true) {
             return;
         }
         if let Some((blank, group)) = self.ended_by_blank {
-            found.add(blank, WarningKind::BlankLine, || {
+            warnings.add(blank, WarningKind::BlankLine, || {
                 format!("the blank line ends the group of line {group}, robots ignore the rules below; delete it")
             });
         } else if self.dialect.orphans_for_all && !self.has_agent {
-            found.add(line, WarningKind::OrphanRule, || {
+            warnings.add(line, WarningKind::OrphanRule, || {
                 "no User-agent line stands above the rule: this dialect takes it for one about all robots, others ignore it; write User-agent: * above".to_owned()
             });
         } else {
-            found.add(line, WarningKind::OrphanRule, || {
+            warnings.add(line, WarningKind::OrphanRule, || {
                 "no User-agent line stands above, robots ignore the rule; write User-agent: * above".to_owned()
             });
         }
     }
 
-    fn again(&self, name: &[u8], line: usize, first: usize, found: &mut Found) {
+    fn again(&self, name: &[u8], line: usize, first: usize, warnings: &mut Warnings) {
         let (kind, effect) = match self.dialect.groups {
             Grouping::First => (WarningKind::UnreadGroup, "this one is never read"),
             Grouping::FirstElseAny if name != b"*" => {
@@ -167,7 +168,7 @@ impl<'t> Groups<'t> {
                 "this dialect reads both together, older robots the first only",
             ),
         };
-        found.add(line, kind, || {
+        warnings.add(line, kind, || {
             format!(
                 "the group of line {first} is about {} too: {effect}; write one group",
                 quote(name)

@@ -4,7 +4,7 @@ use crate::{Dialect, HostUse, host as engine};
 
 use super::{
     WarningKind,
-    found::{Found, quote},
+    warnings::{Warnings, quote},
 };
 
 /// Returns `true` for http or https, and a host.
@@ -28,7 +28,7 @@ pub(super) fn host(
     is_first: bool,
     line: usize,
     dialect: &Dialect,
-    found: &mut Found,
+    warnings: &mut Warnings,
 ) {
     let takes_url = dialect.host != HostUse::CloseMirrors;
     if !is_host(value, takes_url) {
@@ -37,7 +37,7 @@ pub(super) fn host(
         } else {
             "www.shop.example:8080"
         };
-        found.add(line, WarningKind::Host, || {
+        warnings.add(line, WarningKind::Host, || {
             format!(
                 "{} names no host, robots ignore it; write it like {example}",
                 quote(value)
@@ -49,7 +49,7 @@ pub(super) fn host(
         } else {
             "first"
         };
-        found.add(line, WarningKind::Host, || {
+        warnings.add(line, WarningKind::Host, || {
             format!("several Host lines: the {counts} one counts; leave the others out")
         });
     }

@@ -4,7 +4,6 @@
 //! a parser skips is the one that matters here.
 
 mod field;
-mod found;
 mod groups;
 mod host;
 mod nearest;
@@ -15,6 +14,7 @@ mod rules;
 mod tests;
 mod values;
 mod warning;
+mod warnings;
 
 pub(super) use nearest::nearest;
 pub use warning::{Warning, WarningKind};

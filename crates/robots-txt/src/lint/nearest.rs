@@ -1,6 +1,7 @@
 //! The name that was probably meant.
 
-/// Longest name that is compared.
+/// Longest name that is compared: no name that is known is as long, and the time grows
+/// with the product of both lengths.
 const MAX_NAME: usize = 24;
 
 /// Returns the nearest of several names, if one is near enough.

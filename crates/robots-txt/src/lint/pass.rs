@@ -4,25 +4,23 @@ use memchr::memchr;
 
 use crate::{
     Dialect, LineReading, RobotsTxt,
+    field::GOOGLE_MAX_LINE,
     lines::{Line, Lines},
 };
 
 use super::{
     Warning, WarningKind,
     field::Field,
-    found::{Found, quote},
     groups::Groups,
     host::host,
     preferences::preferences,
-    rules::Written,
+    rules::WrittenRule,
     values,
+    warnings::{Warnings, quote},
 };
 
 /// Octets of a file that robots read at least (RFC 9309 §2.5), and this pass.
 const MAX_FILE_BYTES: usize = 500 * 1024;
-
-/// Octets of a line that Google's parser reads.
-const MAX_LINE_BYTES: usize = 16_663;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -67,29 +65,29 @@ impl RobotsTxt {
     /// ```
     #[must_use]
     pub fn warnings_but_for(&self, is_name: impl Fn(&str) -> bool) -> Vec<Warning> {
-        let mut found = Found::default();
+        let mut warnings = Warnings::default();
         let text = self.as_bytes();
-        if !is_other(text, &mut found) {
-            let text = start(text, self.dialect(), &mut found);
-            let text = end(text, &mut found);
+        if !is_other(text, &mut warnings) {
+            let text = start(text, self.dialect(), &mut warnings);
+            let text = end(text, &mut warnings);
             let mut pass = Pass {
                 dialect: self.dialect(),
                 is_name: &is_name,
                 groups: Groups::new(self.dialect()),
                 has_host: false,
-                found: &mut found,
+                warnings: &mut warnings,
             };
             for line in Lines::new(text) {
                 pass.line(line);
             }
-            pass.groups.close(pass.found);
+            pass.groups.close(pass.warnings);
         }
-        found.finish()
+        warnings.finish()
     }
 }
 
 /// Returns `true` if the file is no text that robots read at all.
-fn is_other(text: &[u8], found: &mut Found) -> bool {
+fn is_other(text: &[u8], warnings: &mut Warnings) -> bool {
     let is_utf16 = match text {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => true,
         [0, one, 0, other, ..] | [one, 0, other, 0, ..] => {
@@ -115,11 +113,11 @@ fn is_other(text: &[u8], found: &mut Found) -> bool {
     } else {
         return false;
     };
-    found.add(1, kind, || reason.to_owned());
+    warnings.add(1, kind, || reason.to_owned());
     true
 }
 
-fn start<'t>(text: &'t [u8], dialect: &Dialect, found: &mut Found) -> &'t [u8] {
+fn start<'t>(text: &'t [u8], dialect: &Dialect, warnings: &mut Warnings) -> &'t [u8] {
     let Some(rest) = text.strip_prefix(BYTE_ORDER_MARK) else {
         return text;
     };
@@ -129,20 +127,20 @@ fn start<'t>(text: &'t [u8], dialect: &Dialect, found: &mut Found) -> &'t [u8] {
         }
         _ => "readers of this dialect do not know the first line",
     };
-    found.add(1, WarningKind::ByteOrderMark, || {
+    warnings.add(1, WarningKind::ByteOrderMark, || {
         format!("the file begins with a byte order mark, {effect}; save it without one")
     });
     rest
 }
 
-fn end<'t>(text: &'t [u8], found: &mut Found) -> &'t [u8] {
+fn end<'t>(text: &'t [u8], warnings: &mut Warnings) -> &'t [u8] {
     let Some(read) = text
         .get(..MAX_FILE_BYTES)
         .filter(|read| read.len() < text.len())
     else {
         return text;
     };
-    found.add(Lines::new(read).count(), WarningKind::LongFile, || {
+    warnings.add(Lines::new(read).count(), WarningKind::LongFile, || {
         "robots may ignore what stands beyond 500 KiB, from this line on; shorten the file, with wildcards for instance".to_owned()
     });
     read
@@ -154,7 +152,7 @@ struct Pass<'t, 'f> {
     is_name: &'f dyn Fn(&str) -> bool,
     groups: Groups<'t>,
     has_host: bool,
-    found: &'f mut Found,
+    warnings: &'f mut Warnings,
 }
 
 impl<'t> Pass<'t, '_> {
@@ -163,13 +161,13 @@ impl<'t> Pass<'t, '_> {
         self.octets(line.bytes, number);
         let text = line.before_comment().trim_ascii();
         if str::from_utf8(text).is_err() {
-            self.found.add(number, WarningKind::NotUtf8, || {
+            self.warnings.add(number, WarningKind::NotUtf8, || {
                 "the line is not UTF-8, robots may not find what is meant; save the file as UTF-8"
                     .to_owned()
             });
         }
         if line.bytes.trim_ascii().is_empty() {
-            self.groups.blank(number, self.found);
+            self.groups.blank(number, self.warnings);
         } else if text.is_empty() {
             // A comment.
         } else if let Some((name, value)) = split(text) {
@@ -183,23 +181,24 @@ impl<'t> Pass<'t, '_> {
     }
 
     fn octets(&mut self, octets: &[u8], number: usize) {
-        if octets.len() > MAX_LINE_BYTES {
-            self.found.add(number, WarningKind::LongLine, || {
+        if octets.len() > GOOGLE_MAX_LINE {
+            self.warnings.add(number, WarningKind::LongLine, || {
                 "Google's robots read the first 16,663 octets of a line only; shorten it".to_owned()
             });
         }
         if memchr(0, octets).is_some() {
-            self.found.add(number, WarningKind::Nul, || {
+            self.warnings.add(number, WarningKind::Nul, || {
                 "the line has a NUL, at which some robots stop reading it; delete it".to_owned()
             });
         } else if octets
             .iter()
             .any(|octet| octet.is_ascii_control() && *octet != b'\t')
         {
-            self.found.add(number, WarningKind::ControlCharacter, || {
-                "the line has control characters, which robots take for part of it; delete them"
-                    .to_owned()
-            });
+            self.warnings
+                .add(number, WarningKind::ControlCharacter, || {
+                    "the line has control characters, which robots take for part of it; delete them"
+                        .to_owned()
+                });
         }
     }
 
@@ -207,7 +206,7 @@ impl<'t> Pass<'t, '_> {
     fn slip(&mut self, name: &[u8], line: usize) -> Option<Field> {
         let forgiven = Field::forgiven(name);
         let is_read = forgiven.is_some() && self.dialect.lines == LineReading::Google;
-        self.found.add(line, WarningKind::UnknownField, || {
+        self.warnings.add(line, WarningKind::UnknownField, || {
             let effect = if is_read {
                 "this dialect forgives it, other robots ignore the line"
             } else {
@@ -227,16 +226,16 @@ impl<'t> Pass<'t, '_> {
     }
 
     fn field(&mut self, field: Field, value: &'t [u8], line: usize) {
-        let (dialect, found) = (self.dialect, &mut *self.found);
+        let (dialect, warnings) = (self.dialect, &mut *self.warnings);
         match field {
             Field::UserAgent => {
                 if !str::from_utf8(value).is_ok_and(self.is_name) {
-                    values::agent(value, line, dialect, found);
+                    values::agent(value, line, dialect, warnings);
                 }
-                self.groups.agent(value, line, found);
+                self.groups.agent(value, line, warnings);
             }
             Field::Allow if !dialect.allow => {
-                found.add(line, WarningKind::UnknownAllow, || {
+                warnings.add(line, WarningKind::UnknownAllow, || {
                     "readers of this dialect ignore Allow; write Disallow for the rest instead"
                         .to_owned()
                 });
@@ -244,24 +243,24 @@ impl<'t> Pass<'t, '_> {
             }
             Field::Allow | Field::Disallow => {
                 let is_allow = field == Field::Allow;
-                values::path(value, is_allow, line, dialect, found);
+                values::path(value, is_allow, line, dialect, warnings);
                 let path = value;
                 self.groups.rule(
-                    Written {
+                    WrittenRule {
                         path,
                         line,
                         is_allow,
                     },
-                    found,
+                    warnings,
                 );
             }
             Field::CrawlDelay => {
-                values::crawl_delay(value, line, dialect, found);
-                self.groups.pace(line, found);
+                values::crawl_delay(value, line, dialect, warnings);
+                self.groups.pace(line, warnings);
             }
             Field::RequestRate => {
-                values::request_rate(value, line, found);
-                self.groups.pace(line, found);
+                values::request_rate(value, line, warnings);
+                self.groups.pace(line, warnings);
             }
             _ => self.other(field, value, line),
         }
@@ -270,14 +269,14 @@ impl<'t> Pass<'t, '_> {
     /// Takes a field that is about the whole file.
     fn other(&mut self, field: Field, value: &[u8], line: usize) {
         match field {
-            Field::Sitemap => values::sitemap(value, line, self.found),
+            Field::Sitemap => values::sitemap(value, line, self.warnings),
             Field::Host => {
                 let is_first = !std::mem::replace(&mut self.has_host, true);
-                host(value, is_first, line, self.dialect, self.found);
+                host(value, is_first, line, self.dialect, self.warnings);
             }
-            Field::CleanParam => values::clean_param(value, line, self.found),
-            Field::Preferences(words) => preferences(words, value, line, self.found),
-            Field::Noindex => self.found.add(line, WarningKind::Noindex, || {
+            Field::CleanParam => values::clean_param(value, line, self.warnings),
+            Field::Preferences(words) => preferences(words, value, line, self.warnings),
+            Field::Noindex => self.warnings.add(line, WarningKind::Noindex, || {
                 "robots ignore the line: robots.txt is about fetching; send the header X-Robots-Tag: noindex, or write a META tag"
                     .to_owned()
             }),
@@ -296,7 +295,7 @@ impl<'t> Pass<'t, '_> {
             && !value.iter().any(u8::is_ascii_whitespace);
         let field = Field::named(word).or_else(|| Field::forgiven(word));
         let known = Field::nearest(word);
-        self.found
+        self.warnings
             .add(line, WarningKind::MissingColon, || match known {
                 Some(known) if is_read && field.is_some() => format!(
                     "the line has no colon, this dialect forgives it, other robots ignore the line; write {known}: {}",

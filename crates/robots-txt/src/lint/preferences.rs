@@ -1,28 +1,28 @@
 //! Words of `Content-Signal` and `Content-Usage`.
 
-use crate::preferences::{Member, Statement, Vocabulary};
+use crate::preferences::{Member, PreferenceLine, Vocabulary};
 
 use super::{
     WarningKind,
-    found::{Found, quote},
     nearest::nearest,
+    warnings::{Warnings, quote},
 };
 
 /// Warns of what robots do not read in a line of preferences.
-pub(super) fn preferences(words: Vocabulary, value: &[u8], line: usize, found: &mut Found) {
+pub(super) fn preferences(words: Vocabulary, value: &[u8], line: usize, warnings: &mut Warnings) {
     let kind = match words {
         Vocabulary::Signal => WarningKind::ContentSignal,
         Vocabulary::Usage => WarningKind::ContentUsage,
     };
-    let statement = Statement::read(value);
+    let statement = PreferenceLine::read(value);
     if statement.members.is_empty() {
-        found.add(line, kind, || {
+        warnings.add(line, kind, || {
             format!("the line says nothing; write {}", example(words))
         });
     }
     for member in &statement.members {
         if let Some(text) = wrong(words, member) {
-            found.add(line, kind, || text);
+            warnings.add(line, kind, || text);
         }
     }
 }

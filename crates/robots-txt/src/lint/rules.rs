@@ -4,12 +4,12 @@ use crate::{Dialect, EmptyPath, Winner};
 
 use super::{
     WarningKind,
-    found::{Found, quote},
+    warnings::{Warnings, quote},
 };
 
 /// Rule as it is written.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(super) struct Written<'t> {
+pub(super) struct WrittenRule<'t> {
     pub(super) path: &'t [u8],
     pub(super) line: usize,
     pub(super) is_allow: bool,
@@ -19,20 +19,20 @@ pub(super) struct Written<'t> {
 ///
 /// Sorted by path, a rule follows those that its path begins with: one walk
 /// finds the first of them.
-pub(super) fn compare(mut rules: Vec<Written<'_>>, dialect: &Dialect, found: &mut Found) {
+pub(super) fn compare(mut rules: Vec<WrittenRule<'_>>, dialect: &Dialect, warnings: &mut Warnings) {
     if dialect.empty_path == EmptyPath::NoRule {
         rules.retain(|rule| !rule.path.is_empty());
     }
     rules.sort_unstable();
     match dialect.winner {
-        Winner::First => first_wins(&rules, dialect, found),
-        Winner::Longest => longest_wins(&rules, found),
+        Winner::First => first_wins(&rules, dialect, warnings),
+        Winner::Longest => longest_wins(&rules, warnings),
     }
 }
 
-fn first_wins(rules: &[Written<'_>], dialect: &Dialect, found: &mut Found) {
+fn first_wins(rules: &[WrittenRule<'_>], dialect: &Dialect, warnings: &mut Warnings) {
     // Rules whose path begins the one at hand, each with the first rule among it and those below.
-    let mut begins: Vec<(&[u8], Written<'_>)> = Vec::new();
+    let mut begins: Vec<(&[u8], WrittenRule<'_>)> = Vec::new();
     for rule in rules {
         while begins
             .pop_if(|(path, _)| !rule.path.starts_with(path))
@@ -41,9 +41,9 @@ fn first_wins(rules: &[Written<'_>], dialect: &Dialect, found: &mut Found) {
         let first = begins.last().map(|(_, first)| *first);
         if let Some(first) = first.filter(|first| first.line < rule.line) {
             if first.path == rule.path && first.is_allow == rule.is_allow {
-                duplicate(*rule, first, found);
+                duplicate(*rule, first, warnings);
             } else {
-                found.add(rule.line, WarningKind::ShadowedRule, || {
+                warnings.add(rule.line, WarningKind::ShadowedRule, || {
                     format!(
                         "the rule never decides: {} of line {} comes first and matches all that it does; move it up or leave it out",
                         quote(first.path), first.line
@@ -65,16 +65,16 @@ fn is_plain(path: &[u8], dialect: &Dialect) -> bool {
     !dialect.wildcards || !(path.contains(&b'*') || path.ends_with(b"$"))
 }
 
-fn longest_wins(rules: &[Written<'_>], found: &mut Found) {
+fn longest_wins(rules: &[WrittenRule<'_>], warnings: &mut Warnings) {
     for same in rules.chunk_by(|one, next| one.path == next.path) {
         let first = |is_allow| same.iter().find(|rule| rule.is_allow == is_allow);
         let (allow, disallow) = (first(true), first(false));
         for rule in same {
             let twin = if rule.is_allow { allow } else { disallow };
             if let Some(twin) = twin.filter(|twin| twin.line < rule.line) {
-                duplicate(*rule, *twin, found);
+                duplicate(*rule, *twin, warnings);
             } else if let Some(allow) = allow.filter(|_| !rule.is_allow) {
-                found.add(rule.line, WarningKind::ShadowedRule, || {
+                warnings.add(rule.line, WarningKind::ShadowedRule, || {
                     format!(
                         "the rule never decides: line {} allows the same path, and Allow wins; leave one out",
                         allow.line
@@ -85,8 +85,8 @@ fn longest_wins(rules: &[Written<'_>], found: &mut Found) {
     }
 }
 
-fn duplicate(rule: Written<'_>, first: Written<'_>, found: &mut Found) {
-    found.add(rule.line, WarningKind::DuplicateRule, || {
+fn duplicate(rule: WrittenRule<'_>, first: WrittenRule<'_>, warnings: &mut Warnings) {
+    warnings.add(rule.line, WarningKind::DuplicateRule, || {
         format!(
             "the rule stands in line {} already; leave it out",
             first.line

@@ -2,7 +2,7 @@ use std::fmt::Write as _;
 
 use proptest::prelude::*;
 
-use super::found::MAX_WARNINGS;
+use super::warnings::MAX_WARNINGS;
 use crate::{Dialect, RobotsTxt, Warning};
 
 fn warnings(dialect: &str, text: impl AsRef<[u8]>) -> Vec<Warning> {

@@ -6,42 +6,48 @@ use crate::{
 
 use super::{
     WarningKind,
-    found::{Found, quote},
     host::is_absolute_url,
+    warnings::{Warnings, quote},
 };
 
-pub(super) fn path(path: &[u8], is_allow: bool, line: usize, dialect: &Dialect, found: &mut Found) {
+pub(super) fn path(
+    path: &[u8],
+    is_allow: bool,
+    line: usize,
+    dialect: &Dialect,
+    warnings: &mut Warnings,
+) {
     if path.is_empty() {
-        return empty(is_allow, line, dialect, found);
+        return empty(is_allow, line, dialect, warnings);
     }
     if is_absolute_url(path) {
         // WWW::RobotRules resolves it.
         if dialect.escapes != Escapes::Resolved {
-            found.add(line, WarningKind::FullUrl, || {
+            warnings.add(line, WarningKind::FullUrl, || {
                 "a rule is a path, so that a URL matches nothing; write it from the slash behind the host on".to_owned()
             });
         }
         return;
     }
-    start(path, line, dialect, found);
+    start(path, line, dialect, warnings);
     if path.iter().any(u8::is_ascii_whitespace) {
-        found.add(line, WarningKind::BadPath, || {
+        warnings.add(line, WarningKind::BadPath, || {
             "robots read a space as part of the path; write a line for each path, and a space as %20".to_owned()
         });
     }
     if has_bad_escape(path) {
-        found.add(line, WarningKind::BadEscape, || {
+        warnings.add(line, WarningKind::BadEscape, || {
             format!("a % in {} has no two hexadecimal digits behind it, robots read it in various ways; write it as %25", quote(path))
         });
     }
     if !dialect.wildcards && (path.contains(&b'*') || path.ends_with(b"$")) {
-        found.add(line, WarningKind::Wildcard, || {
+        warnings.add(line, WarningKind::Wildcard, || {
             format!("this dialect takes * and $ for themselves, so that {} hardly matches; write the beginning of the path", quote(path))
         });
     }
 }
 
-fn empty(is_allow: bool, line: usize, dialect: &Dialect, found: &mut Found) {
+fn empty(is_allow: bool, line: usize, dialect: &Dialect, warnings: &mut Warnings) {
     let (kind, text) = match (is_allow, dialect.empty_path) {
         (false, EmptyPath::MatchesAll) => (
             WarningKind::EmptyDisallow,
@@ -58,17 +64,17 @@ fn empty(is_allow: bool, line: usize, dialect: &Dialect, found: &mut Found) {
             "most robots ignore an empty Allow; write Allow: / if everything may be fetched",
         ),
     };
-    found.add(line, kind, || text.to_owned());
+    warnings.add(line, kind, || text.to_owned());
 }
 
 /// Warns of an empty `Disallow` beside other rules, where it says nothing.
-pub(super) fn useless_disallow(line: usize, found: &mut Found) {
-    found.add(line, WarningKind::EmptyDisallow, || {
+pub(super) fn useless_disallow(line: usize, warnings: &mut Warnings) {
+    warnings.add(line, WarningKind::EmptyDisallow, || {
         "an empty Disallow refuses nothing, and other rules stand beside it; leave it out, or write Disallow: / if nothing is to be fetched".to_owned()
     });
 }
 
-fn start(path: &[u8], line: usize, dialect: &Dialect, found: &mut Found) {
+fn start(path: &[u8], line: usize, dialect: &Dialect, warnings: &mut Warnings) {
     if path.starts_with(b"/") {
         return;
     }
@@ -86,7 +92,7 @@ fn start(path: &[u8], line: usize, dialect: &Dialect, found: &mut Found) {
             quote(path)
         ),
     };
-    found.add(line, WarningKind::BadPath, || text);
+    warnings.add(line, WarningKind::BadPath, || text);
 }
 
 fn has_bad_escape(path: &[u8]) -> bool {
@@ -96,9 +102,9 @@ fn has_bad_escape(path: &[u8]) -> bool {
     })
 }
 
-pub(super) fn agent(value: &[u8], line: usize, dialect: &Dialect, found: &mut Found) {
+pub(super) fn agent(value: &[u8], line: usize, dialect: &Dialect, warnings: &mut Warnings) {
     if value.is_empty() {
-        found.add(line, WarningKind::EmptyAgent, || {
+        warnings.add(line, WarningKind::EmptyAgent, || {
             let effect = match dialect.names {
                 Naming::Substring | Naming::SubstringOfWord => {
                     "an empty name is part of every name, so that the group is about all robots"
@@ -134,7 +140,7 @@ pub(super) fn agent(value: &[u8], line: usize, dialect: &Dialect, found: &mut Fo
         Naming::TokenPrefix => format!("this dialect reads {} only", quote(token)),
         _ => "robots look for their own name, letters with - and _, and may not find it".to_owned(),
     };
-    found.add(line, WarningKind::BadAgent, || {
+    warnings.add(line, WarningKind::BadAgent, || {
         format!("{} is no product token: {effect}; {next}", quote(value))
     });
 }
@@ -151,7 +157,7 @@ fn token<'v>(value: &'v [u8], dialect: &Dialect) -> &'v [u8] {
     value.get(..length).unwrap_or_default()
 }
 
-pub(super) fn crawl_delay(value: &[u8], line: usize, dialect: &Dialect, found: &mut Found) {
+pub(super) fn crawl_delay(value: &[u8], line: usize, dialect: &Dialect, warnings: &mut Warnings) {
     let text = match dialect.crawl_delay {
         _ if dialect.lines == LineReading::Google => {
             "Google's robots ignore Crawl-delay; they slow down for answers of 429 and 503"
@@ -168,12 +174,12 @@ pub(super) fn crawl_delay(value: &[u8], line: usize, dialect: &Dialect, found: &
             quote(value)
         ),
     };
-    found.add(line, WarningKind::CrawlDelay, || text);
+    warnings.add(line, WarningKind::CrawlDelay, || text);
 }
 
-pub(super) fn request_rate(value: &[u8], line: usize, found: &mut Found) {
+pub(super) fn request_rate(value: &[u8], line: usize, warnings: &mut Warnings) {
     if RequestRate::parse(value).is_none() {
-        found.add(line, WarningKind::RequestRate, || {
+        warnings.add(line, WarningKind::RequestRate, || {
             format!(
                 "{} is no rate, robots ignore it; write documents per seconds, such as 1/5",
                 quote(value)
@@ -182,9 +188,9 @@ pub(super) fn request_rate(value: &[u8], line: usize, found: &mut Found) {
     }
 }
 
-pub(super) fn sitemap(value: &[u8], line: usize, found: &mut Found) {
+pub(super) fn sitemap(value: &[u8], line: usize, warnings: &mut Warnings) {
     if !is_absolute_url(value) {
-        found.add(line, WarningKind::Sitemap, || {
+        warnings.add(line, WarningKind::Sitemap, || {
             format!(
                 "{} is no absolute URL, robots ignore it; write it with https:// and the host",
                 quote(value)
@@ -193,7 +199,7 @@ pub(super) fn sitemap(value: &[u8], line: usize, found: &mut Found) {
     }
 }
 
-pub(super) fn clean_param(value: &[u8], line: usize, found: &mut Found) {
+pub(super) fn clean_param(value: &[u8], line: usize, warnings: &mut Warnings) {
     let mut words = value
         .split(u8::is_ascii_whitespace)
         .filter(|word| !word.is_empty());
@@ -202,7 +208,7 @@ pub(super) fn clean_param(value: &[u8], line: usize, found: &mut Found) {
         .next()
         .is_none_or(|path| path.starts_with(b"/") || path.starts_with(b"*"));
     if !(has_names && is_path && words.next().is_none()) {
-        found.add(line, WarningKind::CleanParam, || {
+        warnings.add(line, WarningKind::CleanParam, || {
             format!(
                 "{} is not read; write parameters and a path, such as session&ref /shop/",
                 quote(value)

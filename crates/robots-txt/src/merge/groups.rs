@@ -13,13 +13,13 @@ pub(super) const MAX_BYTES: usize = 8 << 20;
 const MAX_READ: usize = 256 << 20;
 const MAX_KEPT: usize = 32 << 20;
 
-/// Most comparisons of rules in all groups.
+/// Most comparisons of rules in all groups; more would take seconds.
 const MAX_COMPARISONS: usize = 50_000_000;
 
 /// File that two were merged into.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Merged {
+pub struct MergedFile {
     /// The file.
     pub text: Vec<u8>,
     /// Whether it refuses exactly what one of the two refuses.
@@ -56,10 +56,10 @@ pub struct Merged {
 /// assert!(text.starts_with("User-agent: ExampleBot\nDisallow: /b\nDisallow: /a\n"), "{text}");
 /// ```
 #[must_use]
-pub fn merge(theirs: &RobotsTxt, ours: &RobotsTxt) -> Option<Merged> {
+pub fn merge(theirs: &RobotsTxt, ours: &RobotsTxt) -> Option<MergedFile> {
     let (theirs, ours) = (reread(theirs), reread(ours));
     let (theirs, ours) = (Side::new(&theirs), Side::new(&ours));
-    let mut merged = Merged {
+    let mut merged = MergedFile {
         text: Vec::new(),
         is_exact: true,
     };

@@ -6,5 +6,5 @@ mod region;
 mod side;
 mod union;
 
-pub use groups::{Merged, merge};
+pub use groups::{MergedFile, merge};
 pub use refusals::refusals;

@@ -1,9 +1,10 @@
 //! Sets of paths that rules are about: compared, cut with each other, written.
 
-/// Most patterns that two sets of paths in common are written as.
+/// Most patterns that the paths common to two sets are written as: two patterns with many
+/// `*` have exponentially many in common.
 const MAX_PATTERNS: usize = 64;
 
-/// Most steps that are taken to find them, or to compare two.
+/// Most steps that are taken to find them, or to compare two patterns.
 const MAX_STEPS: usize = 20_000;
 
 /// Part of a pattern.
@@ -17,7 +18,7 @@ enum Token {
 /// Paths that the pattern of a rule matches (RFC 9309 §2.2.3).
 ///
 /// Two patterns for the same paths are mostly the same here: escapes are
-/// normal, no `*` stands behind another, and none at the end.
+/// normal, no `*` follows another, and none ends them.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Region {
     /// The whole path, so that the last one is mostly `Any`.
@@ -61,7 +62,8 @@ impl Region {
 
     /// Returns whether every path of another region is one of this, if that is soon found.
     fn covers(&self, other: &Self) -> Option<bool> {
-        // A `*` of the other can stand for octets that no text has: only a `*` covers it.
+        // A `*` of the other can stand for octets that no text has: only a `*` covers it. It is
+        // enough to retry the last `*` of ours: what an earlier one could take, it can take too.
         let (mut at, mut place) = (0, 0);
         let (mut retry, mut steps) = (None, 0);
         while let Some(token) = other.tokens.get(place) {
@@ -126,7 +128,7 @@ impl Region {
         Some(search.largest())
     }
 
-    /// Leaves out what lies behind so many tokens: the paths become more.
+    /// Cuts the pattern off after so many tokens, so that it matches more paths.
     pub(super) fn widen(&mut self, tokens: usize) {
         if self.tokens.len() > tokens {
             self.tokens.truncate(tokens);
@@ -230,17 +232,17 @@ fn escaped(rest: &[u8]) -> Option<u8> {
 
 /// Search for the patterns that two lists of tokens have in common.
 ///
-/// A way that is still to be gone is kept in a list, not on the stack: there
+/// Branches that are still to be followed are kept in a list, not on the stack: there
 /// can be as many as octets.
 struct Search<'t> {
     found: Vec<Region>,
     steps: usize,
     so_far: Vec<Token>,
-    ways: Vec<Way<'t>>,
+    branches: Vec<Branch<'t>>,
 }
 
 /// Rest of both lists, and what it follows.
-struct Way<'t> {
+struct Branch<'t> {
     one: &'t [Token],
     other: &'t [Token],
     /// How much of what was found so far stands before it.
@@ -255,15 +257,15 @@ impl<'t> Search<'t> {
             found: Vec::new(),
             steps: 0,
             so_far: Vec::new(),
-            ways: Vec::new(),
+            branches: Vec::new(),
         };
-        search.go(one, other, None);
+        search.push(one, other, None);
         search
     }
 
-    /// Remembers a way; the last is gone first.
-    fn go(&mut self, one: &'t [Token], other: &'t [Token], next: Option<Token>) {
-        self.ways.push(Way {
+    /// Remembers a branch; the last is followed first.
+    fn push(&mut self, one: &'t [Token], other: &'t [Token], next: Option<Token>) {
+        self.branches.push(Branch {
             one,
             other,
             behind: self.so_far.len(),
@@ -271,16 +273,16 @@ impl<'t> Search<'t> {
         });
     }
 
-    /// Goes all ways, if they are not too many.
+    /// Follows all branches, unless they are too many.
     fn run(&mut self, most: usize) -> Option<()> {
-        while let Some(way) = self.ways.pop() {
+        while let Some(branch) = self.branches.pop() {
             self.steps += 1;
             if self.steps > most || self.found.len() > MAX_PATTERNS {
                 return None;
             }
-            self.so_far.truncate(way.behind);
-            self.so_far.extend(way.next);
-            self.step(way.one, way.other);
+            self.so_far.truncate(branch.behind);
+            self.so_far.extend(branch.next);
+            self.step(branch.one, branch.other);
         }
         Some(())
     }
@@ -295,21 +297,21 @@ impl<'t> Search<'t> {
             }
             ([Token::Octet(a), one @ ..], [Token::Octet(b), other @ ..]) => {
                 if a == b {
-                    self.go(one, other, Some(Token::Octet(*a)));
+                    self.push(one, other, Some(Token::Octet(*a)));
                 }
             }
             ([Token::Any, behind_one @ ..], [Token::Any, behind_other @ ..]) => {
                 push_any(&mut self.so_far);
-                self.go(one, behind_other, None);
-                self.go(behind_one, other, None);
+                self.push(one, behind_other, None);
+                self.push(behind_one, other, None);
             }
             ([Token::Any, behind @ ..], [octet, rest @ ..]) => {
-                self.go(one, rest, Some(*octet));
-                self.go(behind, other, None);
+                self.push(one, rest, Some(*octet));
+                self.push(behind, other, None);
             }
             ([octet, rest @ ..], [Token::Any, behind @ ..]) => {
-                self.go(rest, other, Some(*octet));
-                self.go(one, behind, None);
+                self.push(rest, other, Some(*octet));
+                self.push(one, behind, None);
             }
         }
     }

@@ -1,5 +1,7 @@
 //! Dates as `unavailable_after` spells them.
 
+use crate::http_date::days_since_1970;
+
 /// Characters of a date, at most.
 const MAX_CHARS: usize = 64;
 
@@ -48,20 +50,8 @@ impl Moment {
         if self.year == 0 || !(1..=days_in_month).contains(&self.day) {
             return None;
         }
-        Some(self.days() * 86_400 + self.time - self.offset)
-    }
-
-    /// Returns the days since 1970-01-01 in the Gregorian calendar.
-    fn days(self) -> i64 {
-        // Years begin in March, so that the leap day is the last one.
-        let year = if self.month <= 2 {
-            self.year - 1
-        } else {
-            self.year
-        };
-        let month = (self.month + 9) % 12;
-        let day_of_year = (153 * month + 2) / 5 + self.day - 1;
-        365 * year + year / 4 - year / 100 + year / 400 + day_of_year - 719_468
+        let days = days_since_1970(self.year, self.month, self.day);
+        Some(days * 86_400 + self.time - self.offset)
     }
 }
 
@@ -250,7 +240,7 @@ impl<'t> Scan<'t> {
         (hour <= 23 && minute <= 59).then_some(sign * (hour * 3600 + minute * 60))
     }
 
-    /// Skips a weekday and what stands behind it.
+    /// Skips a weekday and the punctuation after it.
     fn weekday(&mut self) {
         let letters = self.count(u8::is_ascii_alphabetic);
         let Some((word, rest)) = self.rest.split_at_checked(letters) else {

@@ -90,7 +90,7 @@ impl Surroundings {
         self.templates > 0
     }
 
-    /// Takes a start tag in; returns how the text behind it is to be read.
+    /// Takes in a start tag; returns how the text after it is to be read.
     pub(super) fn start(&mut self, name: &[u8], is_self_closing: bool) -> Option<State> {
         if self.is_foreign() && BREAKING_OUT.contains(&name) {
             while self.is_foreign() {

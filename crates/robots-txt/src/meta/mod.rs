@@ -47,7 +47,6 @@ mod foreign;
 mod items;
 #[cfg(feature = "html")]
 mod page;
-mod robot_names;
 mod robots_meta;
 #[cfg(feature = "html")]
 mod tags;
@@ -60,6 +59,6 @@ pub use directive::{Directive, ImagePreview, Limit};
 pub use directives::{ChatUse, RobotsDirectives};
 #[cfg(feature = "html")]
 pub use page::{MAX_HTML_BYTES, PageMeta};
-pub use robots_meta::{MetaAnswer, Place, RobotsMeta, Statement};
+pub use robots_meta::{DirectiveSource, MetaAnswer, RobotsMeta, Statement};
 pub use unavailable_after::UnavailableAfter;
 pub use x_robots_tag::{XRobotsTag, XRobotsTagError};

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use super::{
     Directive, RobotsDirectives,
     items::{ItemKind, Items, trim},
-    robot_names::{MAX_NAME_BYTES, robot_names},
 };
 
 /// Robots with statements of their own that are kept, at most.
@@ -13,6 +12,12 @@ const MAX_ROBOTS: usize = 1000;
 
 /// Bytes of a header's value that are read, at most.
 const MAX_HEADER_BYTES: usize = 64 * 1024;
+
+/// Words of a User-Agent that are looked at, at most.
+const MAX_WORDS: usize = 64;
+
+/// Bytes of a robot's name, at most.
+const MAX_NAME_BYTES: usize = 128;
 
 /// Statements of META tags and `X-Robots-Tag` headers, for everybody and by robot.
 ///
@@ -52,7 +57,7 @@ pub struct Statement {
     /// What it says.
     pub directive: Directive,
     /// In what it stood.
-    pub place: Place,
+    pub source: DirectiveSource,
     /// Name of the tag, or token of the header, as written; empty: a header without a token.
     pub token: String,
     /// The item of the list as written.
@@ -61,7 +66,7 @@ pub struct Statement {
 
 /// Where a directive may stand.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Place {
+pub enum DirectiveSource {
     /// A META tag of the page.
     Tag,
     /// An `X-Robots-Tag` header of the response.
@@ -84,18 +89,23 @@ impl RobotsMeta {
     /// `robots` speaks to everybody, another name to the robot of that name;
     /// blanks around a name do not count.
     pub fn add_tag(&mut self, name: &str, content: &str) {
-        self.add(name, name, Place::Tag, Items::of_tag(content));
+        self.add(name, name, DirectiveSource::Tag, Items::of_tag(content));
     }
 
     /// Adds the value of an `X-Robots-Tag` header.
     ///
-    /// `token:` scopes the rules behind it to a robot until another token
+    /// `token:` scopes the rules after it to a robot until another token
     /// comes; `robots:` and `*:` are for everybody. Bytes that are not UTF-8
-    /// make an item unknown; what is behind 64 KiB is not read.
+    /// make an item unknown; what exceeds 64 KiB is not read.
     pub fn add_header(&mut self, value: &[u8]) {
         let value = value.get(..MAX_HEADER_BYTES).unwrap_or(value);
         let value = String::from_utf8_lossy(value);
-        self.add("robots", "", Place::Header, Items::of_header(&value));
+        self.add(
+            "robots",
+            "",
+            DirectiveSource::Header,
+            Items::of_header(&value),
+        );
     }
 
     /// Adds each header whose name is `X-Robots-Tag`, in upper or lower case.
@@ -145,7 +155,7 @@ impl RobotsMeta {
         self.everybody.iter().chain(self.robots.values().flatten())
     }
 
-    fn add(&mut self, robot: &str, token: &str, place: Place, items: Items<'_>) {
+    fn add(&mut self, robot: &str, token: &str, source: DirectiveSource, items: Items<'_>) {
         let (mut robot, mut token) = (key(robot), trim(token));
         for item in items {
             let directives = match item.kind {
@@ -159,7 +169,7 @@ impl RobotsMeta {
             for directive in directives.into_iter().flatten() {
                 let statement = Statement {
                     directive,
-                    place,
+                    source,
                     token: token.to_owned(),
                     text: item.text.to_owned(),
                 };
@@ -202,10 +212,12 @@ impl<'m> MetaAnswer<'m> {
 impl std::fmt::Display for Statement {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let token = self.token.escape_debug();
-        match self.place {
-            Place::Tag => write!(f, "tag {token}: {:?}", self.text),
-            Place::Header if self.token.is_empty() => write!(f, "X-Robots-Tag: {:?}", self.text),
-            Place::Header => write!(f, "X-Robots-Tag for {token}: {:?}", self.text),
+        match self.source {
+            DirectiveSource::Tag => write!(f, "tag {token}: {:?}", self.text),
+            DirectiveSource::Header if self.token.is_empty() => {
+                write!(f, "X-Robots-Tag: {:?}", self.text)
+            }
+            DirectiveSource::Header => write!(f, "X-Robots-Tag for {token}: {:?}", self.text),
         }
     }
 }
@@ -236,5 +248,62 @@ fn put(statements: &mut Vec<Statement>, statement: Statement) {
             *known = statement;
         }
         Some(_) => {}
+    }
+}
+
+/// Returns the names, in lower case, of tags and headers that a robot obeys.
+///
+/// Of a product token, with or without a version, it is the token; of a whole
+/// User-Agent each of its words. Robots of Google obey `googlebot` beside a
+/// name of their own that starts with it, such as `googlebot-news`; those of
+/// Bing obey `bingbot` and `msnbot`.
+fn robot_names(user_agent: &str) -> Vec<String> {
+    let is_parting = |c: char| !(c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~/".contains(c));
+    let words = user_agent.split(is_parting).take(MAX_WORDS);
+    let mut names: Vec<String> = Vec::new();
+    for word in words {
+        let name = word.split('/').next().unwrap_or_default();
+        if !name.is_empty() && name.len() <= MAX_NAME_BYTES {
+            names.push(name.to_ascii_lowercase());
+        }
+    }
+    let is_of_google = names.iter().any(|name| name.starts_with("googlebot-"));
+    let is_of_bing = names
+        .iter()
+        .any(|name| name == "bingbot" || name == "msnbot");
+    if is_of_google {
+        names.push("googlebot".to_owned());
+    }
+    if is_of_bing {
+        names.extend(["bingbot".to_owned(), "msnbot".to_owned()]);
+    }
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_come_from_tokens_and_user_agents() {
+        assert_eq!(robot_names(""), [""; 0]);
+        assert_eq!(robot_names("ExampleBot"), ["examplebot"]);
+        assert_eq!(robot_names(" ExampleBot/1.0 "), ["examplebot"]);
+        assert_eq!(robot_names("Googlebot"), ["googlebot"]);
+        assert_eq!(
+            robot_names("Googlebot-News"),
+            ["googlebot", "googlebot-news"]
+        );
+        assert_eq!(robot_names("MSNBot/2.0b"), ["bingbot", "msnbot"]);
+        let names = robot_names("Mozilla/5.0 (compatible; Bingbot/2.0; +http://example.com/b.htm)");
+        for name in ["bingbot", "msnbot"] {
+            assert!(names.iter().any(|known| known == name), "{names:?}");
+        }
+        let names = robot_names("Mozilla/5.0 (X; Googlebots/1)");
+        assert!(!names.iter().any(|name| name == "googlebot"), "{names:?}");
+        assert_eq!(robot_names(&"a".repeat(1000)), [""; 0]);
+        assert_eq!(robot_names(&"a ".repeat(1000)), ["a"]);
     }
 }

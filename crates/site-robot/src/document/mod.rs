@@ -33,7 +33,6 @@ mod page;
 mod plain;
 mod prescan;
 mod reader;
-mod refresh;
 mod session;
 mod sitemap;
 mod tags;

@@ -5,7 +5,6 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 
 use crate::document::{Page, decode};
-use robot_detection_store::description::hex;
 
 /// Content of a resource; clones of the resource share it.
 #[derive(Debug)]
@@ -104,5 +103,5 @@ impl Content {
 fn hexadecimal_md5(bytes: &[u8]) -> String {
     use md5::Digest as _;
 
-    hex(&md5::Md5::digest(bytes))
+    hex::encode(md5::Md5::digest(bytes))
 }

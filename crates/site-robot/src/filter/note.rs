@@ -5,9 +5,6 @@ use std::fmt;
 /// Notes that are kept of one file; the rest is only counted.
 const MAX_NOTES: usize = 1_000;
 
-/// Characters of a quotation.
-const MAX_QUOTED: usize = 80;
-
 /// Remark about one line of a configuration file.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
@@ -156,14 +153,5 @@ impl Notes {
         self.notes.sort_by_key(|note| note.line);
         self.notes.dedup();
         self.notes
-    }
-}
-
-/// Returns text in quotes, escaped and cut: fit for a message.
-#[must_use]
-pub fn quoted(text: &str) -> String {
-    match text.char_indices().nth(MAX_QUOTED) {
-        Some((end, _)) => format!("{:?}…", text.get(..end).unwrap_or_default()),
-        None => format!("{text:?}"),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use super::{Source, nearest::unknown, pblock::Pair};
+use super::{Source, pblock::Pair, unknown};
 
 /// Parameters of one directive: names in lower case, values as written.
 ///

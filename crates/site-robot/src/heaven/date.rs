@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use time::OffsetDateTime;
+use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 use robot_detection_store::description::{ResourceDescription, name};
 
@@ -32,15 +32,12 @@ impl Date {
 
     /// Returns RFC 3339 in UTC: `2026-03-01T12:30:00Z`.
     pub(super) fn iso(self) -> String {
-        let (hour, minute, second) = self.moment().to_hms();
-        format!("{}T{hour:02}:{minute:02}:{second:02}Z", self.day())
+        self.moment().format(&Rfc3339).unwrap_or_default()
     }
 
     /// Returns `2026-03-01`.
     pub(super) fn day(self) -> String {
-        let at = self.moment();
-        let month = u8::from(at.month());
-        format!("{:04}-{month:02}-{:02}", at.year(), at.day())
+        self.moment().date().to_string()
     }
 
     /// Returns `2026-03`.

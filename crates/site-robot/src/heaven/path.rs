@@ -1,9 +1,6 @@
 //! Where the page of a URL stands.
 
-use std::{
-    fmt::{self, Write as _},
-    ops::ControlFlow,
-};
+use std::{fmt, ops::ControlFlow};
 
 use sha2::{Digest, Sha256};
 
@@ -213,9 +210,11 @@ fn is_device(stem: &str) -> bool {
 fn hashed(name: &str, digested: &str, extension: &str) -> String {
     let mut made = slug(name);
     made.push('~');
-    for byte in Sha256::digest(digested).iter().take(DIGEST_DIGITS / 2) {
-        let _ = write!(made, "{byte:02x}");
-    }
+    made.extend(
+        hex::encode(Sha256::digest(digested))
+            .chars()
+            .take(DIGEST_DIGITS),
+    );
     made.push_str(extension);
     made
 }

@@ -5,17 +5,22 @@ use std::{fmt, future::Future, pin::Pin, time::Duration};
 use url::Url;
 
 use robot_detection_store::store::{
-    Loss, LostDescription, RunState, Staged, StagedChange, StoreError, StoredRun,
+    DescribedTwice, Loss, LostDescription, RunState, Staged, StagedChange, StoreError, StoredRun,
 };
 
+use crate::filter::url_rank;
+
 use super::{
-    SiteRobotError, Summary, duplicates,
+    Rejection, SiteRobotError, Step, Summary,
     losses::{Beside, Came, Fate, fate, fate_of_moved, reason},
     scope::host_key,
     settings::Settings,
     starts::{doubt_of_starts, max_depth},
     tally::Tally,
 };
+
+/// Descriptions with the same content that are looked at together.
+const DUPLICATES_PIECE: u32 = 1_000;
 
 /// Lost descriptions that are looked at together.
 const PIECE: u32 = 500;
@@ -103,7 +108,7 @@ impl<'r> Ending<'r> {
         if let Some(ended) = self.ended_elsewhere(terms).await? {
             return self.summary(ended).await;
         }
-        duplicates::withdraw(self.settings, self.run).await?;
+        withdraw_duplicates(self.settings, self.run).await?;
         let shown = store.description_count(site).await?;
         let tally = self.tally(terms.accept, now_ms).await?;
         // To go through a large heaven takes a while.
@@ -287,4 +292,37 @@ fn change(fate: &Fate) -> Option<StagedChange> {
         Fate::Goes | Fate::Replaced | Fate::Forgotten => Some(StagedChange::Remove),
         Fate::Missing | Fate::Doubtful => Some(StagedChange::Miss),
     }
+}
+
+/// Withdraws what is described under a better URL.
+///
+/// `filter-by-md5` turns away what has a better URL already; a better one may come
+/// later, or be met by another instance. So it is looked at once more when a run
+/// ends, and what is described does not depend on which page was the faster.
+async fn withdraw_duplicates(settings: &Settings, run: &StoredRun) -> Result<(), SiteRobotError> {
+    if !settings.generation.drops_duplicates() {
+        return Ok(());
+    }
+    let reason = "filter-by-md5: a better URL has the same content";
+    let outcome = format!("not described: {}", Rejection::new(Step::Data, reason));
+    loop {
+        let described = settings.store.described_twice(run, DUPLICATES_PIECE);
+        let described = described.await?;
+        let worse: Vec<&DescribedTwice> = described
+            .chunk_by(|one, other| one.md5 == other.md5)
+            .flat_map(worse)
+            .collect();
+        if worse.is_empty() {
+            return Ok(());
+        }
+        let withdrawn = settings.store.withdraw_duplicates(run, &worse, &outcome);
+        withdrawn.await?;
+    }
+}
+
+/// Returns all but the best of those with one content.
+fn worse(same: &[DescribedTwice]) -> impl Iterator<Item = &DescribedTwice> {
+    let best = same.iter().map(|it| url_rank(&it.url)).min();
+    same.iter()
+        .filter(move |it| Some(url_rank(&it.url)) != best)
 }

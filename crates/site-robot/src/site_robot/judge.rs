@@ -8,7 +8,7 @@ use url::Url;
 use crate::document::{Feed, Sitemap, resolve};
 use crate::filter::{Denial, Received, Resource};
 use robot_detection_robots_txt::meta::{RobotsDirectives, RobotsMeta};
-use robot_detection_store::description::{ResourceDescription, hex, name};
+use robot_detection_store::description::{ResourceDescription, name};
 use robot_detection_store::fetch::{gunzip, is_gzip};
 use robot_detection_store::store::{ClaimedUrl, DescriptionChange, Loss, PageRecord, WITHDRAWN};
 
@@ -357,7 +357,7 @@ fn content_hash(answer: &PageAnswer, md5: &str) -> String {
     hash.update(u64::MAX.to_le_bytes());
     hash.update(md5);
     let digest = hash.finalize();
-    hex(&digest)
+    hex::encode(digest)
 }
 
 fn meta_of_header(visitor: &Visitor, answer: &PageAnswer) -> RobotsDirectives {

@@ -33,7 +33,6 @@ mod came;
 mod chains;
 mod conf;
 mod course;
-mod duplicates;
 mod effects;
 mod elsewhere;
 mod ending;

@@ -11,8 +11,6 @@ use std::{
 
 use md5::{Digest as _, Md5};
 
-use robot_detection_store::description::hex;
-
 /// Bytes of a digest that stand for a machine.
 const PLACE_BYTES: usize = 8;
 
@@ -68,7 +66,7 @@ fn place() -> Option<String> {
     // Processes of others may be hidden, which is not to have ended.
     digest.update(user(&fs::read_to_string("/proc/self/status").ok()?)?);
     let digest = digest.finalize();
-    Some(hex(digest.get(..PLACE_BYTES)?))
+    Some(hex::encode(digest.get(..PLACE_BYTES)?))
 }
 
 fn user(status: &str) -> Option<&str> {

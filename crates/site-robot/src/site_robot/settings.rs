@@ -5,7 +5,6 @@ use std::{sync::Arc, time::Duration};
 use crate::filter::{Commands, Filter, RunNames};
 use robot_detection_layer::clock::Clock;
 use robot_detection_robots_txt::Dialect;
-use robot_detection_store::description::hex;
 use robot_detection_store::store::Store;
 
 use super::{TrapLimits, scope::Scope, source::PageSource};
@@ -99,5 +98,5 @@ pub(super) fn fingerprint(settings: &Settings) -> String {
         settings.obeys,
     );
     let digest = Md5::digest(judged_by);
-    hex(&digest)
+    hex::encode(digest)
 }

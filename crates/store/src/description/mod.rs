@@ -18,7 +18,6 @@
 
 mod attribute;
 mod error;
-mod hex;
 mod json;
 mod json_lines;
 pub mod name;
@@ -29,7 +28,6 @@ mod soif_reader;
 pub use attribute::Attribute;
 pub use error::ReadError;
 #[doc(hidden)]
-pub use hex::hex;
 pub(crate) use json::{TEXTS, attributes_from_json, attributes_to_json, stored_texts};
 pub use json_lines::{JsonLinesReader, write_json_line};
 pub use resource_description::{MAX_ATTRIBUTES, MAX_VALUE_BYTES, ResourceDescription};

@@ -4,7 +4,6 @@ use std::fmt;
 
 use sha2::{Digest, Sha256};
 
-use crate::description::hex;
 use robot_detection_layer::registry::{Format, is_open_ended, missing_at_the_end};
 
 /// Version of the rules that turn bytes into rows.
@@ -51,7 +50,7 @@ impl Fingerprint {
             origin,
             rules: RULES.to_owned(),
             format: format.as_str().to_owned(),
-            sha256: hex(&Sha256::digest(bytes)),
+            sha256: hex::encode(Sha256::digest(bytes)),
             ending: Ending {
                 is_open: is_open_ended(format, bytes),
                 is_short: !missing_at_the_end(format, bytes).is_empty(),

@@ -2,8 +2,6 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::description::hex;
-
 use super::{Store, StoreError, StoreErrorKind, sql};
 
 impl Store {
@@ -165,5 +163,5 @@ impl Store {
 
 /// Who reads a backup of the database must not become the administrator.
 fn hashed(id: &str) -> String {
-    hex(&Sha256::digest(id.as_bytes()))
+    hex::encode(Sha256::digest(id.as_bytes()))
 }

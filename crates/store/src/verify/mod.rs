@@ -23,8 +23,9 @@ pub use ranges::{
     PublishedRanges, RangeSet, Ranges, RangesError, RangesOutcome, RangesRefresher, RangesReport,
     RangesState,
 };
+pub use robot_detection_layer::layer::ClaimedRequest;
 pub use verifier::{
-    ClaimedRequest, HourVerdicts, Methods, RobotVerdicts, SettledVerdict, SpoofedRequest, Verifier,
+    HourVerdicts, Methods, RobotVerdicts, SettledVerdict, SpoofedRequest, Verifier,
 };
 pub use web_bot_auth::{
     ACCEPT_SIGNATURE, SignatureProver, SignatureSettings, SignedRequest, Signer, SigningKeyError,

@@ -2,37 +2,25 @@
 
 use robot_detection_layer::{
     detect::{SigningHost, Verdict},
-    layer::{Settling, Verdicts, Visit},
+    layer::{ClaimedRequest, Settling, Verdicts},
 };
 
-use super::{ClaimedRequest, Verifier};
+use super::Verifier;
 
 impl Verdicts for Verifier {
-    fn verdict(&self, visit: &Visit<'_>) -> Verdict {
-        self.verdict_now(&request(visit))
+    fn verdict(&self, request: &ClaimedRequest<'_>) -> Verdict {
+        self.verdict_now(request)
     }
 
-    fn settled(&self, visit: &Visit<'_>) -> Option<Settling> {
-        Some(Self::settled(self, &request(visit)))
+    fn settled(&self, request: &ClaimedRequest<'_>) -> Option<Settling> {
+        Some(Self::settled(self, request))
     }
 
-    fn signer(&self, visit: &Visit<'_>) -> Option<SigningHost> {
-        Self::signer(self, &request(visit))
+    fn signer(&self, request: &ClaimedRequest<'_>) -> Option<SigningHost> {
+        Self::signer(self, request)
     }
 
-    fn is_replay(&self, visit: &Visit<'_>) -> bool {
-        Self::is_replay(self, &request(visit))
+    fn is_replay(&self, request: &ClaimedRequest<'_>) -> bool {
+        Self::is_replay(self, request)
     }
-}
-
-fn request<'v>(visit: &Visit<'v>) -> ClaimedRequest<'v> {
-    let mut request = ClaimedRequest::new(
-        visit.claim,
-        visit.client,
-        visit.method,
-        visit.uri,
-        visit.headers,
-    );
-    request.scheme = visit.scheme;
-    request
 }

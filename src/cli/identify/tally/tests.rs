@@ -124,3 +124,33 @@ fn bytes_do_not_overflow() {
     assert_eq!((count.hits, count.bytes), (2, u64::MAX));
     assert_eq!(Count::default().shares_of(Count::default()), (0.0, 0.0));
 }
+
+#[test]
+fn names_are_bounded_and_no_hit_is_lost() {
+    let mut names = UnlistedNames::default();
+    for number in 0..MAX_NAMES as u64 + 5 {
+        names.hit(format!("robot{number}").as_bytes(), 2);
+    }
+    names.hit(b"robot7", 1);
+    let long = b"x".repeat(2 * MAX_NAME_BYTES);
+    names.hit(&long, 1);
+    let rows = names.rows();
+    assert_eq!(rows.len(), MAX_NAMES + 1);
+    let find = |name: Option<&str>| {
+        let name = name.map(str::to_owned);
+        rows.iter()
+            .find(|row| row.cells == [name.clone()])
+            .unwrap()
+            .count
+    };
+    assert_eq!(find(Some("robot7")), Count { hits: 2, bytes: 3 });
+    assert_eq!(find(None), Count { hits: 6, bytes: 11 });
+}
+
+#[test]
+fn long_names_are_cut() {
+    let mut names = UnlistedNames::default();
+    names.hit(&b"x".repeat(MAX_NAME_BYTES), 0);
+    names.hit(&b"x".repeat(100 * MAX_NAME_BYTES), 0);
+    assert_eq!(names.rows().len(), 1);
+}

@@ -9,7 +9,7 @@ use aho_corasick::{
     nfa::{contiguous, noncontiguous},
 };
 
-/// Most memory of a table with a place for each symbol behind each beginning of a literal.
+/// Most memory of a table with a place for each symbol after each beginning of a literal.
 ///
 /// Some 12,000 names fit. The other form takes a twentieth of it, and twice the time.
 const MAX_TABLE_BYTES: usize = 32 << 20;

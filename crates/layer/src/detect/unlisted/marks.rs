@@ -7,9 +7,9 @@ use super::{
     Sign, Unlisted,
     contacts::{is_address, is_contact_url, is_domain, is_name, is_site},
     occurrences::MAX_OCCURRENCES,
-    said::has_platform,
     spelling::{ends_word, is_agent, is_app, is_firm, is_spelled, is_user, starts_word},
     words::{Words, has_any, words},
+    words_found::has_platform,
 };
 
 /// Text that gives a robot away where its rule holds.
@@ -27,31 +27,31 @@ enum Rule {
     Anywhere,
     /// Anything, where it is written as a word and is no device's.
     Word,
-    /// No letter behind it, but for a plural or a new word: `bots`, `botCheck`.
+    /// No letter after it, but for a plural or a new word: `bots`, `botCheck`.
     EndOfWord,
     /// No letter beside it, but for a new word before it: `FooResearch`, not `Presearch`.
     WholeWord,
     /// No telephone, on which apps of people scan, check and translate.
     Tool,
-    /// As a tool with no letter behind it.
+    /// As a tool with no letter after it.
     EndOfTool,
     /// What calls itself a browser and is no app: others are told by their shape.
     Mozilla,
     /// A browser's name of which it is the last part: `ExampleAgent`, `example-agent`.
     Agent,
-    /// As an agent with nothing behind it but a version: `ExampleUser/1.0`.
+    /// As an agent with nothing after it but a version: `ExampleUser/1.0`.
     User,
-    /// A host name behind it, and not the address of a device's profile.
+    /// A host name after it, and not the address of a device's profile.
     Url,
-    /// A name before it and a domain behind it.
+    /// A name before it and a domain after it.
     Address,
     /// No browser that calls itself compatible.
     Compatible,
-    /// A name behind the engine that is none of a browser or a device.
+    /// A name after the engine that is none of a browser or a device.
     Engine,
-    /// A domain behind it, and no name before it.
+    /// A domain after it, and no name before it.
     Domain,
-    /// A site's name before it, which ends here, behind what a browser says first.
+    /// A site's name before it, which ends here, after what a browser says first.
     Site,
 }
 

@@ -4,11 +4,11 @@ mod contacts;
 mod marks;
 mod occurrences;
 mod platform;
-mod said;
 mod shape;
 mod sign;
 mod spelling;
 mod words;
+mod words_found;
 
 pub(super) use marks::{MARKS, Mark};
 pub(super) use occurrences::Marks;

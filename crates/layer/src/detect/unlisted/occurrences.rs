@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{MARKS, Unlisted};
 
 /// Occurrences that are looked at, each of which may take as long as the text is;
-/// who has more of them has said enough.
+/// a text that has more of them needs no further look.
 pub(super) const MAX_OCCURRENCES: usize = 16;
 
 /// Occurrences of marks, without memory of their own.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{
     Sign, Unlisted,
     marks::{is_mozilla, starts_with},
-    said::{Said, has_platform},
+    words_found::{WordsFound, has_platform},
 };
 
 /// Longest User-Agent that is looked at for its shape.
@@ -46,7 +46,7 @@ fn names_system(text: &[u8]) -> bool {
     said.is_some_and(|said| systems.iter().any(|own| said.starts_with(own)))
 }
 
-/// Returns where `Mozilla/5.0` stands with nothing behind it, `compatible` alone, or at
+/// Returns where `Mozilla/5.0` stands with nothing after it, `compatible` alone, or at
 /// once another name: so it is written in programs.
 fn bare_mozilla(text: &[u8]) -> Option<Range<usize>> {
     let start = text.iter().position(u8::is_ascii_alphanumeric)?;
@@ -95,7 +95,7 @@ fn find_at_start(text: &[u8]) -> Option<Unlisted> {
     if is_tool(name) || (after.is_empty() && is_domain(name)) {
         return found(Sign::Program);
     }
-    let said = Said::by(text);
+    let said = WordsFound::by(text);
     if said.is_people_s {
         return None;
     }
@@ -109,7 +109,7 @@ fn find_at_start(text: &[u8]) -> Option<Unlisted> {
     None
 }
 
-/// Returns the name behind `Mozilla/5.0` where no browser, system or device has one.
+/// Returns the name after `Mozilla/5.0` where no browser, system or device has one.
 fn find_behind_mozilla(text: &[u8]) -> Option<Unlisted> {
     let start = text.iter().position(|byte| b" (".contains(byte))?;
     if has_platform(text) {

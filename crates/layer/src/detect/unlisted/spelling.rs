@@ -53,7 +53,7 @@ pub(super) fn is_app(text: &[u8], before: &[u8], literal: &[u8]) -> bool {
     (is_title || before.last().is_some_and(u8::is_ascii_alphabetic)) && has_any(&TELEPHONES, text)
 }
 
-/// Returns `true` if a word ends: with no letter behind it, or an `s` and no
+/// Returns `true` if a word ends: with no letter after it, or an `s` and no
 /// letter, or a capital letter where it was written small.
 pub(super) fn ends_word(literal: &[u8], after: &[u8]) -> bool {
     let was_small = literal.last().is_some_and(u8::is_ascii_lowercase);
@@ -65,7 +65,7 @@ pub(super) fn ends_word(literal: &[u8], after: &[u8]) -> bool {
     }
 }
 
-/// Returns `true` if a name ends with this part, and nothing but a version is behind it.
+/// Returns `true` if a name ends with this part, and nothing but a version follows.
 pub(super) fn is_user(before: &[u8], after: &[u8]) -> bool {
     is_agent(before, after) && matches!(after, [] | [b'/' | b';' | b')', ..])
 }

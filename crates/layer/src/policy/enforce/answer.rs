@@ -59,7 +59,7 @@ pub enum Answer {
 /// Breach that was counted, and its answer.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Outcome {
+pub struct CountedBreach {
     /// What the robot did.
     pub breach: Breach,
     /// How it is answered.

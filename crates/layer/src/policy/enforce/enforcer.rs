@@ -15,13 +15,13 @@ use crate::policy::{
     path::{is_odd, resolved, with_normal_path},
     trace::Trace,
 };
-use robot_detection_robots_txt::{ForRobot, RobotsTxt, Verdict};
+use robot_detection_robots_txt::{ForRobot, Permission, RobotsTxt};
 
 use super::{
-    answer::{Answer, Breach, Outcome},
-    pace::rate,
+    answer::{Answer, Breach, CountedBreach},
+    crawl_delay::rate,
     records::{Records, Report, RobotCount, Violations},
-    resolved::{OfFile, ResolvedFiles},
+    resolved::{ResolvedFile, ResolvedFiles},
     sentences::{exempt, group_name, refused, rule_text, said, told},
     settings::{Enforce, Enforcement},
 };
@@ -49,7 +49,7 @@ struct Inner {
 
 /// Request of a robot.
 #[derive(Clone, Copy, Debug)]
-pub struct Visit<'v> {
+pub struct RobotRequest<'v> {
     /// What the policy looks at.
     pub request: Request<'v>,
     /// Path as received, with the query.
@@ -136,9 +136,9 @@ impl Enforcer {
     pub fn hold(
         &self,
         policy: &Policy,
-        visit: &Visit<'_>,
+        visit: &RobotRequest<'_>,
         now_ms: impl Fn() -> i64,
-    ) -> Option<Outcome> {
+    ) -> Option<CountedBreach> {
         let settings = self.settings();
         if settings.is_off()
             || visit.visitor.claims_nothing()
@@ -197,7 +197,7 @@ impl Enforcer {
     /// Returns the rules of a file that are about the robot of a claim.
     #[must_use]
     pub fn rules_of(file: &RobotsTxt, claim: &Claim<'_>, user_agent: &[u8]) -> ForRobot {
-        let file = OfFile::new(file.clone());
+        let file = ResolvedFile::new(file.clone());
         file.of_claim(claim, user_agent).rules.clone()
     }
 
@@ -213,7 +213,7 @@ impl Enforcer {
         self.records().robots()
     }
 
-    fn file(&self, host: Option<&str>) -> Option<Arc<OfFile>> {
+    fn file(&self, host: Option<&str>) -> Option<Arc<ResolvedFile>> {
         self.inner.resolved.of_host(&self.inner.files, host)
     }
 
@@ -221,14 +221,14 @@ impl Enforcer {
     fn record(
         &self,
         policy: &Policy,
-        visit: &Visit<'_>,
+        visit: &RobotRequest<'_>,
         file: &RobotsTxt,
         breach: Breach,
         settings: Enforcement,
         now_ms: i64,
-    ) -> Outcome {
+    ) -> CountedBreach {
         let would = answer(policy, &visit.request, &breach, settings);
-        let mut outcome = Outcome {
+        let mut outcome = CountedBreach {
             answer: if policy.is_dry_run() {
                 Answer::Pass
             } else {
@@ -335,8 +335,8 @@ fn judge_visitor<'v>(
 
 fn breach(
     settings: Enforcement,
-    file: &OfFile,
-    visit: &Visit<'_>,
+    file: &ResolvedFile,
+    visit: &RobotRequest<'_>,
     now_ms: impl Fn() -> i64,
 ) -> Option<Breach> {
     let robot = file.of_claim(visit.visitor.claim, visit.user_agent);
@@ -355,15 +355,15 @@ fn breach(
         return None;
     }
     let claim = visit.visitor.claim;
-    let arrived = if claim.robot().is_some() {
-        robot.pace(visit.visitor).arrive(now_ms(), delay)
+    let checked = if claim.robot().is_some() {
+        robot.limiter(visit.visitor).check(now_ms(), delay)
     } else {
-        // Paces that a panic left half way are paces still.
-        let paces = file.unlisted_paces.lock();
-        let mut paces = paces.unwrap_or_else(PoisonError::into_inner);
-        paces.arrive(claim, visit.user_agent, visit.client, now_ms(), rate(delay))
+        // Buckets that a panic left half way are buckets still.
+        let buckets = file.unlisted_buckets.lock();
+        let mut buckets = buckets.unwrap_or_else(PoisonError::into_inner);
+        buckets.check(claim, visit.user_agent, visit.client, now_ms(), rate(delay))
     };
-    let soon = arrived.err()?;
+    let soon = checked.err()?;
     Some(Breach::TooSoon {
         delay,
         gap: soon.gap,
@@ -375,24 +375,24 @@ fn breach(
 /// spelling forbids is forbidden.
 ///
 /// Returns how the path was read, where that is not as it was sent.
-fn check<'r>(rules: &'r ForRobot, target: &str) -> (Verdict<'r>, Option<String>) {
+fn check<'r>(rules: &'r ForRobot, target: &str) -> (Permission<'r>, Option<String>) {
     let sent = rules.check(target);
     if sent.allowed()
         && let Some(resolved) = resolved(target)
     {
-        let verdict = rules.check(&resolved);
-        if !verdict.allowed() {
-            return (verdict, Some(resolved));
+        let permission = rules.check(&resolved);
+        if !permission.allowed() {
+            return (permission, Some(resolved));
         }
     }
     (sent, None)
 }
 
-fn disallowed(verdict: &Verdict<'_>) -> Option<Breach> {
-    if verdict.allowed() {
+fn disallowed(permission: &Permission<'_>) -> Option<Breach> {
+    if permission.allowed() {
         return None;
     }
-    let line = verdict.rule().map_or(0, |rule| rule.line());
-    let group_line = verdict.group_line().unwrap_or_default();
-    Some(Breach::disallowed(line, &rule_text(verdict), group_line))
+    let line = permission.rule().map_or(0, |rule| rule.line());
+    let group_line = permission.group_line().unwrap_or_default();
+    Some(Breach::disallowed(line, &rule_text(permission), group_line))
 }

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use super::answer::{Breach, Outcome, visible};
+use super::answer::{Breach, CountedBreach, visible};
 
 /// Violations of rules that are kept, at most; as many of crawl-delays.
 const MAX_KEPT: usize = 1_000;
@@ -144,7 +144,7 @@ impl Records {
     pub(super) fn add(
         &mut self,
         report: &Report<'_>,
-        outcome: &mut Outcome,
+        outcome: &mut CountedBreach,
         group: impl FnOnce() -> String,
     ) {
         let refused = outcome.answer.is_refusal();
@@ -311,11 +311,11 @@ mod tests {
         now_ms: 1_000,
     };
 
-    fn disallowed(line: usize) -> Outcome {
+    fn disallowed(line: usize) -> CountedBreach {
         outcome(Breach::disallowed(line, "Disallow: /private/", 1))
     }
 
-    fn too_soon(gap_s: u64) -> Outcome {
+    fn too_soon(gap_s: u64) -> CountedBreach {
         outcome(Breach::TooSoon {
             delay: Duration::from_secs(10),
             gap: Duration::from_secs(gap_s),
@@ -323,8 +323,8 @@ mod tests {
         })
     }
 
-    fn outcome(breach: Breach) -> Outcome {
-        Outcome {
+    fn outcome(breach: Breach) -> CountedBreach {
+        CountedBreach {
             breach,
             answer: Answer::Pass,
             would: Answer::Pass,
@@ -333,7 +333,7 @@ mod tests {
     }
 
     /// Adds a breach and tells whether it is new.
-    fn add(records: &mut Records, report: &Report<'_>, mut outcome: Outcome) -> bool {
+    fn add(records: &mut Records, report: &Report<'_>, mut outcome: CountedBreach) -> bool {
         records.add(report, &mut outcome, || "ExampleBot".to_owned());
         outcome.is_new
     }

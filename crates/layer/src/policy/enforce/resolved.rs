@@ -12,13 +12,13 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 
 use crate::detect::Claim;
 use crate::policy::{
-    RefusedFor, RefusedRobots, SharedRobotsFiles, Visitor, named_pages::NamedPages, paces::Paces,
-    robots_files::InForce,
+    RefusedFor, RefusedRobots, SharedRobotsFiles, Visitor, buckets::UnlistedBuckets,
+    named_pages::NamedPages, robots_files::FilesInForce,
 };
 use crate::registry::{PatternKind, Robot};
 use robot_detection_robots_txt::{ForRobot, RobotsTxt};
 
-use super::pace::Pace;
+use super::crawl_delay::DelayLimiter;
 
 /// Listed robots that are remembered for one file, at most.
 const MAX_LISTED: usize = 10_000;
@@ -32,36 +32,36 @@ const MAX_USER_AGENT_BYTES: usize = 512;
 /// Rules of the files in force; whoever reads takes no lock.
 #[derive(Debug, Default)]
 pub(super) struct ResolvedFiles {
-    current: ArcSwapOption<OfFiles>,
+    current: ArcSwapOption<ResolvedSet>,
 }
 
 /// What was found out about one set of files.
 #[derive(Debug)]
-struct OfFiles {
+struct ResolvedSet {
     /// They are kept, so that no other set gets their addresses.
-    files: Arc<InForce>,
+    files: Arc<FilesInForce>,
     /// By the file's address in the set.
-    by_file: ArcSwap<HashMap<usize, Arc<OfFile>>>,
+    by_file: ArcSwap<HashMap<usize, Arc<ResolvedFile>>>,
 }
 
 /// What was found out about one file.
 #[derive(Debug)]
-pub(super) struct OfFile {
+pub(super) struct ResolvedFile {
     pub(super) file: RobotsTxt,
     /// Whom the site refuses whatever the file says.
     refused: RefusedRobots,
     /// By the robot's address; a registry that is exchanged has others.
-    listed: ArcSwap<HashMap<usize, Arc<OfRobot>>>,
-    unlisted: ArcSwap<HashMap<Box<[u8]>, Arc<OfRobot>>>,
+    listed: ArcSwap<HashMap<usize, Arc<ResolvedRobot>>>,
+    unlisted: ArcSwap<HashMap<Box<[u8]>, Arc<ResolvedRobot>>>,
     /// Of robots that no registry lists.
-    pub(super) unlisted_paces: Mutex<Paces>,
+    pub(super) unlisted_buckets: Mutex<UnlistedBuckets>,
     /// What it names for robots to fetch.
     pub(super) named: NamedPages,
 }
 
 /// What one file says about one robot, and how fast that robot comes.
 #[derive(Debug)]
-pub(super) struct OfRobot {
+pub(super) struct ResolvedRobot {
     /// The robot, if it is listed; kept, so that no other gets its address.
     #[expect(dead_code, reason = "it is there to be kept")]
     robot: Option<Arc<Robot>>,
@@ -70,15 +70,15 @@ pub(super) struct OfRobot {
     pub(super) refused: Option<RefusedFor>,
     /// The pause that the robot is asked to make, if any.
     pub(super) delay: Option<Duration>,
-    paces: PacesOfListed,
+    limiters: ListedLimiters,
 }
 
-/// Paces of all who come under one robot's name.
+/// Rate limiters of all who come under one robot's name.
 #[derive(Debug, Default)]
-struct PacesOfListed {
-    verified: Pace,
-    spoofed: Pace,
-    unknown: Pace,
+struct ListedLimiters {
+    verified: DelayLimiter,
+    spoofed: DelayLimiter,
+    unknown: DelayLimiter,
 }
 
 impl ResolvedFiles {
@@ -87,7 +87,7 @@ impl ResolvedFiles {
         &self,
         files: &SharedRobotsFiles,
         host: Option<&str>,
-    ) -> Option<Arc<OfFile>> {
+    ) -> Option<Arc<ResolvedFile>> {
         let files = files.in_force();
         let file = files.files.of(host)?;
         let refused = || files.refused.of(host).cloned().unwrap_or_default();
@@ -96,7 +96,7 @@ impl ResolvedFiles {
         {
             return Some(current.of_file(file, refused));
         }
-        let fresh = Arc::new(OfFiles {
+        let fresh = Arc::new(ResolvedSet {
             files: Arc::clone(&files),
             by_file: ArcSwap::default(),
         });
@@ -105,21 +105,25 @@ impl ResolvedFiles {
     }
 }
 
-impl OfFiles {
-    fn of_file(&self, file: &RobotsTxt, refused: impl FnOnce() -> RefusedRobots) -> Arc<OfFile> {
+impl ResolvedSet {
+    fn of_file(
+        &self,
+        file: &RobotsTxt,
+        refused: impl FnOnce() -> RefusedRobots,
+    ) -> Arc<ResolvedFile> {
         let address = ptr::from_ref(file).addr();
         if let Some(known) = self.by_file.load().get(&address) {
             return Arc::clone(known);
         }
-        let fresh = Arc::new(OfFile {
+        let fresh = Arc::new(ResolvedFile {
             refused: refused(),
-            ..OfFile::new(file.clone())
+            ..ResolvedFile::new(file.clone())
         });
         remember(&self.by_file, usize::MAX, &address, &fresh)
     }
 }
 
-impl OfFile {
+impl ResolvedFile {
     pub(super) fn new(file: RobotsTxt) -> Self {
         Self {
             named: NamedPages::new(&file),
@@ -127,12 +131,12 @@ impl OfFile {
             refused: RefusedRobots::default(),
             listed: ArcSwap::default(),
             unlisted: ArcSwap::default(),
-            unlisted_paces: Mutex::default(),
+            unlisted_buckets: Mutex::default(),
         }
     }
 
     /// Returns what the file says about the sender of a request.
-    pub(super) fn of_claim(&self, claim: &Claim<'_>, user_agent: &[u8]) -> Arc<OfRobot> {
+    pub(super) fn of_claim(&self, claim: &Claim<'_>, user_agent: &[u8]) -> Arc<ResolvedRobot> {
         let Some(robot) = claim.robot() else {
             return self.of_unlisted(user_agent);
         };
@@ -141,18 +145,18 @@ impl OfFile {
             return Arc::clone(known);
         }
         let refused = self.refused.reason(robot);
-        let fresh = OfRobot::new(Some(robot), self.rules_of_listed(robot), refused);
+        let fresh = ResolvedRobot::new(Some(robot), self.rules_of_listed(robot), refused);
         remember(&self.listed, MAX_LISTED, &address, &fresh)
     }
 
     /// Robots whose User-Agents begin alike for long share what is known of them.
-    fn of_unlisted(&self, user_agent: &[u8]) -> Arc<OfRobot> {
+    fn of_unlisted(&self, user_agent: &[u8]) -> Arc<ResolvedRobot> {
         let user_agent = user_agent.get(..MAX_USER_AGENT_BYTES).unwrap_or(user_agent);
         if let Some(known) = self.unlisted.load().get(user_agent) {
             return Arc::clone(known);
         }
         let header = String::from_utf8_lossy(user_agent);
-        let fresh = OfRobot::new(None, self.file.for_header(&header), None);
+        let fresh = ResolvedRobot::new(None, self.file.for_header(&header), None);
         remember(&self.unlisted, MAX_UNLISTED, &user_agent.into(), &fresh)
     }
 
@@ -188,7 +192,7 @@ fn fallback(token: &str) -> Option<&'static str> {
     (first.eq_ignore_ascii_case(general) && rest.starts_with('-')).then_some(general)
 }
 
-impl OfRobot {
+impl ResolvedRobot {
     fn new(robot: Option<&Arc<Robot>>, rules: ForRobot, refused: Option<RefusedFor>) -> Arc<Self> {
         rules.prepare();
         Arc::new(Self {
@@ -196,16 +200,16 @@ impl OfRobot {
             delay: rules.crawl_delay().filter(|delay| !delay.is_zero()),
             rules,
             refused,
-            paces: PacesOfListed::default(),
+            limiters: ListedLimiters::default(),
         })
     }
 
-    /// Returns the pace of a listed robot: it does not share its own with impostors.
-    pub(super) fn pace(&self, visitor: Visitor<'_>) -> &Pace {
+    /// Returns the rate limiter of a listed robot: it does not share its own with impostors.
+    pub(super) fn limiter(&self, visitor: Visitor<'_>) -> &DelayLimiter {
         match visitor.is_genuine() {
-            Some(true) => &self.paces.verified,
-            Some(false) => &self.paces.spoofed,
-            None => &self.paces.unknown,
+            Some(true) => &self.limiters.verified,
+            Some(false) => &self.limiters.spoofed,
+            None => &self.limiters.unknown,
         }
     }
 }

@@ -1,15 +1,15 @@
 //! What the enforcer says of what it finds.
 
 use crate::policy::{PassReason, RefusedFor, trace::quoted};
-use robot_detection_robots_txt::{RobotsTxt, Verdict};
+use robot_detection_robots_txt::{Permission, RobotsTxt};
 
 use super::{
     answer::Answer,
     settings::{Enforce, Enforcement},
 };
 
-pub(super) fn rule_text(verdict: &Verdict<'_>) -> String {
-    match verdict.rule() {
+pub(super) fn rule_text(permission: &Permission<'_>) -> String {
+    match permission.rule() {
         Some(rule) if rule.is_implied() => format!("{rule} (implied by Host)"),
         Some(rule) => rule.to_string(),
         None => String::new(),
@@ -35,21 +35,21 @@ pub(super) fn exempt(reason: PassReason) -> &'static str {
 }
 
 /// Says what a file says.
-pub(super) fn told(file: &RobotsTxt, verdict: &Verdict<'_>, read_as: Option<&str>) -> String {
-    let Some(group_line) = verdict.group_line() else {
+pub(super) fn told(file: &RobotsTxt, permission: &Permission<'_>, read_as: Option<&str>) -> String {
+    let Some(group_line) = permission.group_line() else {
         return "No group is about the robot, so that it is allowed.".to_owned();
     };
     let group = quoted(group_name(file, group_line).as_bytes());
     let group = format!("the group of line {group_line}, {group}");
-    let Some(rule) = verdict.rule() else {
+    let Some(rule) = permission.rule() else {
         return format!("No rule matches in {group}, so that it is allowed.");
     };
-    let allows = if verdict.allowed() {
+    let allows = if permission.allowed() {
         "allows"
     } else {
         "disallows"
     };
-    let text = quoted(rule_text(verdict).as_bytes());
+    let text = quoted(rule_text(permission).as_bytes());
     let read_as = read_as.map_or_else(String::new, |path| {
         format!(", read as {}", quoted(path.as_bytes()))
     });

@@ -17,13 +17,13 @@ pub struct Exported {
     /// Robots that stand in it.
     pub robots: usize,
     /// Robots that do not, or not with all of their patterns.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<OmittedRobot>,
 }
 
 /// Robot, or a pattern of it, that an export leaves out.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct LeftOut {
+pub struct OmittedRobot {
     /// The robot's id.
     pub id: String,
     /// Why, in a few words.
@@ -77,7 +77,7 @@ impl Exported {
     }
 
     pub(crate) fn leave_out(&mut self, robot: &Robot, reason: &'static str) {
-        self.left_out.push(LeftOut {
+        self.left_out.push(OmittedRobot {
             id: robot.id.clone(),
             reason,
         });

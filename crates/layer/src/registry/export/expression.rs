@@ -13,9 +13,9 @@ use crate::registry::{Pattern, PatternKind};
 const NEST_LIMIT: u32 = 50;
 /// What stands before a token: no letter or digit.
 const BEFORE_TOKEN: &str = "(?:^|[^0-9A-Za-z])";
-/// What stands behind a token: no letter.
+/// What may follow a token: no letter.
 pub(super) const BEHIND_TOKEN: &str = "(?:[^A-Za-z]|$)";
-/// What stands behind a product's name.
+/// What may follow a product's name.
 const BEHIND_PRODUCT: &str = "(?:$|[/_0-9]| [(0-9])";
 
 /// Regular expression that says the same to PCRE and to the `regex` crate.
@@ -46,7 +46,7 @@ impl Expression {
         Some(Self::around(before, pattern.text.as_bytes(), behind, true))
     }
 
-    /// Returns the expression of a literal, between what stands before and behind it.
+    /// Returns the expression of a literal, between what stands before and after it.
     pub(crate) fn around(before: &str, literal: &[u8], behind: &str, is_caseless: bool) -> Self {
         let mut text = before.to_owned();
         for &byte in literal {

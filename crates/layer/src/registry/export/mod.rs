@@ -15,7 +15,7 @@ mod tokens;
 
 pub use ai_robots_txt::write_ai_robots_txt;
 pub use crawler_user_agents::write_crawler_user_agents;
-pub use exported::{Exported, LeftOut};
+pub use exported::{Exported, OmittedRobot};
 pub use expression::Expression;
 pub use format::ExportFormat;
 pub use haproxy::write_haproxy;

@@ -32,7 +32,7 @@ pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = Line<'_>> {
     })
 }
 
-/// Splits the first line off; `None` behind it when it was the last.
+/// Splits the first line off; `None` as the rest when it was the last.
 fn split(bytes: &[u8]) -> (&[u8], Option<&[u8]>) {
     let Some(end) = bytes.iter().position(|&b| b == b'\n' || b == b'\r') else {
         return (bytes, None);

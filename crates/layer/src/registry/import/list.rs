@@ -12,7 +12,7 @@ use crate::registry::{
 /// Bytes of the longest line that is read as a token.
 const MAX_LINE_BYTES: usize = 1024;
 
-/// Reads a list; `#` begins a comment, at the start or behind a blank.
+/// Reads a list; `#` begins a comment, at the start or after a blank.
 pub(in crate::registry) fn read(bytes: &[u8], source: &Source) -> Parsed {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut collector = Collector::default();

@@ -11,7 +11,7 @@ pub(super) struct Name {
     pub(super) separator: Option<char>,
 }
 
-/// Words behind which a name is over: `Foo at http://…`, `Foo for Unix`.
+/// Words that end a name: `Foo at http://…`, `Foo for Unix`.
 const PREPOSITIONS: &[&str] = &["at", "by", "for", "from", "in", "on", "via", "with"];
 
 /// Returns the name that a useragent, or one segment of it, begins with.

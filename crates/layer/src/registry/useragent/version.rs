@@ -12,7 +12,7 @@ pub(super) fn follows_slash(text: &str) -> bool {
         || is_letters_then_digit(bare)
 }
 
-/// Returns `true` if a word by itself, behind a name, is a version.
+/// Returns `true` if a word by itself, after a name, is a version.
 pub(super) fn is_word(word: &str) -> bool {
     let bare = word.trim_matches(['"', '\'', ',', ';', ':']);
     let number = without_v(bare);

@@ -18,7 +18,7 @@ struct Segment<'a> {
 /// Where a segment stood.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Place {
-    /// Right behind `compatible;`.
+    /// Right after `compatible;`.
     Introduced,
     /// Later in the same parentheses.
     Behind,
@@ -46,7 +46,7 @@ pub(super) fn pattern_in_wrapper(useragent: &str) -> Option<Pattern> {
     })
 }
 
-/// Returns the pattern of a name behind `compatible;` in any other useragent.
+/// Returns the pattern of a name after `compatible;` in any other useragent.
 ///
 /// Telephones whose User-Agent robots borrow do not start with Mozilla.
 pub(super) fn pattern_behind_compatible(useragent: &str) -> Option<Pattern> {

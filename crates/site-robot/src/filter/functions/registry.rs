@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use crate::filter::{Function, Stage, Step, filter::Compiled, nearest::unknown};
+use crate::filter::{Function, Stage, Step, filter::Compiled, unknown};
 
 use super::{
     Making,

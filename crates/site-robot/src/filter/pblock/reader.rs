@@ -1,6 +1,6 @@
 //! Reads the lines of a file; what is wrong with one does not hide the next.
 
-use crate::filter::{nearest::unknown, note::Notes, quoted};
+use crate::filter::{note::Notes, quoted, unknown};
 
 use super::{
     Entry, Item, Tag,

@@ -2,11 +2,10 @@
 
 use crate::filter::{
     Resource, Source,
-    nearest::unknown,
     note::Notes,
     pattern::{Pattern, shown},
     pblock::{Entry, Pair},
-    quoted,
+    quoted, unknown,
 };
 
 /// Operators of rules, and what reads the same.

@@ -1,6 +1,7 @@
 //! Every key of robot.conf, in one table.
 
-use crate::filter::{boolean, nearest, quoted};
+use crate::filter::boolean;
+use crate::spelling::{nearest, quoted};
 
 /// Key of robot.conf: what it is called, what it may be, what it is without being set.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -3,17 +3,12 @@
 mod file;
 mod files;
 mod key;
-mod password;
 mod robot_conf;
-mod row;
 mod values;
 
 pub use file::RobotConfFile;
 pub use files::ConfigFiles;
 pub use key::{KEYS, RobotKey, RobotKeyKind};
-pub use password::Password;
-pub use robot_conf::{OnCompletion, RobotConf};
-pub use row::RobotConfRow;
-
+pub use robot_conf::{OnCompletion, Password, RobotConf, RobotConfRow};
 #[cfg(test)]
 mod tests;

@@ -1,10 +1,10 @@
 //! The settings of the site robot.
 
-use std::{path::PathBuf, time::Duration};
+use std::{fmt, path::PathBuf, time::Duration};
 
 use crate::filter::{FileErrors, Note, StartingPoint};
 
-use super::{Password, RobotConfFile, RobotConfRow, row, values::Values};
+use super::{KEYS, RobotConfFile, RobotKey, RobotKeyKind, values::Values};
 
 /// Settings of the site robot: each key of robot.conf, typed.
 ///
@@ -143,7 +143,7 @@ impl RobotConf {
     /// Returns each key with its value, in the order of the reference.
     #[must_use]
     pub fn rows(&self) -> Vec<RobotConfRow> {
-        row::rows(&self.values)
+        rows(&self.values)
     }
 
     fn of(values: Values) -> Self {
@@ -202,5 +202,57 @@ impl OnCompletion {
             "quit" => Self::Quit,
             _ => Self::Idle,
         }
+    }
+}
+
+/// One key and what it is.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct RobotConfRow {
+    /// The key.
+    pub key: &'static str,
+    /// Its value in its normal form; none where it has none; a password is not shown.
+    pub value: Option<String>,
+    /// Whether that is the default, because nothing was set.
+    pub is_default: bool,
+    /// Meaning, with units.
+    pub help: &'static str,
+}
+
+fn rows(values: &Values) -> Vec<RobotConfRow> {
+    let row = |key: &RobotKey| {
+        let shown = |value: String| match key.kind {
+            RobotKeyKind::Secret => "********".to_owned(),
+            _ => value,
+        };
+        RobotConfRow {
+            key: key.name,
+            value: values.text(key.name).map(shown),
+            is_default: values.own(key.name).is_none(),
+            help: key.help,
+        }
+    };
+    KEYS.iter().map(row).collect()
+}
+
+/// Password, which debug output and tables do not show.
+#[derive(Clone, Eq, PartialEq)]
+pub struct Password(String);
+
+impl Password {
+    pub(super) fn new(password: &str) -> Self {
+        Self(password.to_owned())
+    }
+
+    /// Returns the password.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Password(…)")
     }
 }

@@ -7,7 +7,7 @@ use super::{
     DescriptionCursor, DescriptionOrder,
 };
 use crate::description::{
-    Attribute, ResourceDescription, TEXTS, attributes_from_json, attributes_to_json, hex, name,
+    Attribute, ResourceDescription, TEXTS, attributes_from_json, attributes_to_json, name,
     stored_texts,
 };
 
@@ -139,7 +139,7 @@ fn fingerprint(description: &ResourceDescription) -> String {
         }
     }
     let digest = hash.finalize();
-    hex(&digest)
+    hex::encode(digest)
 }
 
 fn title_key(description: &ResourceDescription) -> String {

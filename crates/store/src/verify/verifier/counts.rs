@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use robot_detection_layer::detect::Verdict;
-use robot_detection_layer::registry::ByRobot;
+use robot_detection_layer::registry::RobotMap;
 
 /// Hours that are remembered, the current one included.
 const HOURS: usize = 24;
@@ -49,7 +49,7 @@ pub struct HourVerdicts {
 /// Counters of all robots, of bounded size.
 #[derive(Debug)]
 pub(super) struct VerdictCounts {
-    robots: ByRobot<Hours>,
+    robots: RobotMap<Hours>,
 }
 
 /// Counters of the last day; each is used anew when its hour comes round again.
@@ -192,7 +192,7 @@ impl Count {
 impl Default for VerdictCounts {
     fn default() -> Self {
         Self {
-            robots: ByRobot::new(MAX_ROBOTS),
+            robots: RobotMap::new(MAX_ROBOTS),
         }
     }
 }

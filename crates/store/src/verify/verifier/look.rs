@@ -5,15 +5,17 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 use tokio::{sync::watch, time};
 use tracing::debug;
 
-use crate::verify::{Finding, SignatureProver, proof::stronger};
+use crate::verify::{Finding, SignatureProver, SignedRequest, proof::stronger};
 use robot_detection_layer::detect::Verdict;
+use robot_detection_layer::layer::ClaimedRequest;
 use robot_detection_layer::registry::Robot;
 
 use super::{
-    ClaimedRequest, Methods, SpoofedRequest, Verifier,
+    Methods, SpoofedRequest, Verifier,
     answers::{Answer, AnswerKey, Known},
     proofs::{Begun, ProofJob},
     signed::{SignedJob, UsedTwice},
+    spoofed::Trace,
 };
 
 /// Time that one proof may take in the background; the methods have shorter ones.
@@ -117,7 +119,7 @@ impl Verifier {
         if !SignatureProver::is_signed(look.request.headers) {
             return Verdict::Unverifiable.into();
         }
-        if let Some(finding) = prover.prove_now(&look.request.signed(), look.robot) {
+        if let Some(finding) = prover.prove_now(&SignedRequest::from(look.request), look.robot) {
             log(look.robot, &finding);
             return Found {
                 verdict: finding.verdict(),
@@ -215,7 +217,7 @@ impl Verifier {
 
     /// Begins the proof of an address; returns whether it is under way.
     fn begin(&self, look: &Look<'_>, address: IpAddr, is_counted: bool) -> bool {
-        let noted = || SpoofedRequest::of(look.request.trace(), look.now_ms);
+        let noted = || SpoofedRequest::of(Trace::from(look.request), look.now_ms);
         let first = is_counted.then_some(noted);
         if self.inner.stop.is_cancelled() || self.inner.runtime.is_none() {
             return false;

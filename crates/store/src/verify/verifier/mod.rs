@@ -1,7 +1,6 @@
 //! The methods together: verdicts from memory, proofs in the background.
 
 mod answers;
-mod claimed_request;
 mod counts;
 mod look;
 mod methods;
@@ -16,7 +15,6 @@ mod spoofed;
 mod verifier;
 mod wanted;
 
-pub use claimed_request::ClaimedRequest;
 pub use counts::{HourVerdicts, RobotVerdicts};
 pub use methods::Methods;
 pub use spoofed::SpoofedRequest;

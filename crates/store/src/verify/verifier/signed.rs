@@ -12,9 +12,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::verify::{SignatureProver, SignedRequest};
 use robot_detection_layer::detect::Verdict;
+use robot_detection_layer::layer::ClaimedRequest;
 use robot_detection_layer::registry::Robot;
 
-use super::{ClaimedRequest, spoofed::SpoofedRequest};
+use super::spoofed::{SpoofedRequest, Trace};
 
 /// Requests that are kept while the keys are fetched.
 const MAX_REQUESTS: usize = 64;
@@ -80,10 +81,10 @@ impl SignedProofs {
         };
         let told = watch::Sender::new(None);
         self.told.insert(key, told.clone());
-        let signed = request.signed();
+        let signed = SignedRequest::from(request);
         Ok(Some(SignedJob {
             robot: Arc::clone(robot),
-            noted: SpoofedRequest::of(request.trace(), now_ms),
+            noted: SpoofedRequest::of(Trace::from(request), now_ms),
             is_counted: true,
             method: signed.method.clone(),
             scheme: signed.scheme.map(str::to_owned),
@@ -118,7 +119,7 @@ impl SignedProofs {
             authority,
             target,
             headers,
-        } = request.signed();
+        } = SignedRequest::from(request);
         let mut headers: Vec<_> = headers.iter().collect();
         headers.sort_by_key(|(name, _)| name.as_str());
         let target = (method, scheme, authority, target);

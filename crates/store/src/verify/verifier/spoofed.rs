@@ -6,6 +6,9 @@ use std::{
     sync::{Mutex, PoisonError, TryLockError},
 };
 
+use crate::verify::SignedRequest;
+use robot_detection_layer::layer::ClaimedRequest;
+
 /// Requests that are remembered.
 const MAX_REQUESTS: usize = 100;
 
@@ -37,6 +40,17 @@ pub(super) struct Trace<'t> {
     pub(super) address: Option<IpAddr>,
     pub(super) host: &'t str,
     pub(super) path: &'t str,
+}
+
+impl<'r> From<&ClaimedRequest<'r>> for Trace<'r> {
+    fn from(request: &ClaimedRequest<'r>) -> Self {
+        Self {
+            robot: request.claim.id(),
+            address: request.client,
+            host: SignedRequest::from(request).authority,
+            path: request.uri.path(),
+        }
+    }
 }
 
 /// The last ones; the oldest goes when a new one comes.

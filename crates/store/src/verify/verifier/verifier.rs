@@ -10,12 +10,19 @@ use tracing::debug;
 use crate::verify::{Proof, SignatureProver, SignedRequest, proof::stronger};
 use robot_detection_layer::clock::Clock;
 use robot_detection_layer::detect::{SigningHost, Verdict};
+use robot_detection_layer::layer::ClaimedRequest;
 use robot_detection_layer::registry::Robot;
 
 use super::{
-    ClaimedRequest, Methods, RobotVerdicts, SpoofedRequest, answers::Answers,
-    counts::VerdictCounts, look::Look, proofs::Proofs, signed::SignedProofs, signers::Signers,
-    spoofed::LastSpoofed, wanted::WantedRanges,
+    Methods, RobotVerdicts, SpoofedRequest,
+    answers::Answers,
+    counts::VerdictCounts,
+    look::Look,
+    proofs::Proofs,
+    signed::SignedProofs,
+    signers::Signers,
+    spoofed::{LastSpoofed, Trace},
+    wanted::WantedRanges,
 };
 
 /// Verdict to come; see [`Verifier::settled`].
@@ -116,7 +123,7 @@ impl Verifier {
         self.inner.counts.count(robot, verdict, 1, now_ms);
         if verdict == Verdict::Spoofed {
             let spoofed = &self.inner.spoofed;
-            spoofed.note(request.trace(), &found.evidence, now_ms);
+            spoofed.note(Trace::from(request), &found.evidence, now_ms);
         }
         verdict
     }
@@ -162,7 +169,7 @@ impl Verifier {
     pub fn signer(&self, request: &ClaimedRequest<'_>) -> Option<SigningHost> {
         let methods = self.inner.methods.load();
         let prover = methods.web_bot_auth.as_ref()?;
-        let signed = request.signed();
+        let signed = SignedRequest::from(request);
         match prover.signer_now(&signed) {
             Some(Ok(host)) => self.inner.signers.name(&host),
             Some(Err(reason)) => {

@@ -1,6 +1,11 @@
 //! The request whose signature is looked at.
 
-use http::{HeaderMap, Method};
+use http::{
+    HeaderMap, Method,
+    header::HOST,
+    uri::{Authority, PathAndQuery},
+};
+use robot_detection_layer::layer::ClaimedRequest;
 
 /// Request as it was received, for a check of its signature (RFC 9421 §2.2).
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +24,22 @@ pub struct SignedRequest<'r> {
     pub target: &'r str,
     /// Headers as received.
     pub headers: &'r HeaderMap,
+}
+
+impl<'r> From<&ClaimedRequest<'r>> for SignedRequest<'r> {
+    fn from(request: &ClaimedRequest<'r>) -> Self {
+        let host = request.headers.get(HOST);
+        let host = host.and_then(|host| host.to_str().ok());
+        let authority = request.uri.authority().map(Authority::as_str);
+        let target = request.uri.path_and_query();
+        Self {
+            method: request.method,
+            scheme: request.scheme,
+            authority: authority.or(host).unwrap_or_default(),
+            target: target.map_or("/", PathAndQuery::as_str),
+            headers: request.headers,
+        }
+    }
 }
 
 impl<'r> SignedRequest<'r> {

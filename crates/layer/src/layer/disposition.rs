@@ -1,0 +1,177 @@
+//! What is done with a robot's request: the policy, the rate limiters and robots.txt taken together.
+
+use std::{net::IpAddr, time::Duration};
+
+use http::Request;
+use tracing::warn;
+
+use crate::detect::Verdict;
+use crate::policy::{
+    self, Action, Answer, Breach, Decision, Judgement, Policy, Redirect, RobotRequest, Rule,
+    Visitor,
+};
+
+use super::{header, layer::Shared, outcome::Cause};
+
+/// Robot that a request comes from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sender<'s> {
+    pub(super) visitor: Visitor<'s>,
+    /// The header that makes the claim.
+    pub(super) user_agent: &'s [u8],
+    /// Its address, where that is known.
+    pub(super) client: Option<IpAddr>,
+}
+
+/// What is done with a robot's request.
+#[derive(Debug)]
+pub(super) enum Disposition<'p> {
+    /// It goes on to the application.
+    Pass,
+    /// It goes on, to ask for the page of a rule.
+    Serve(&'p Rule),
+    /// The robot is sent away.
+    Redirect(&'p Redirect),
+    /// The robot is told what a rule says.
+    Refuse(&'p Rule),
+    /// The robot is told to sign anew: its signature was good once, before.
+    SignAgain,
+    /// The robot is told that it is not who it says.
+    Spoofed,
+    /// The robot is told to wait, as it comes faster than a rule allows.
+    Slow(&'p Rule, Duration),
+    /// The robot is told that it does not keep to robots.txt.
+    Violation(policy::CountedBreach),
+}
+
+impl<'p> Disposition<'p> {
+    /// Finds the disposition of a robot's request, and counts it against its rate limits.
+    ///
+    /// robots.txt is asked about what would pass or be served in place, by the path
+    /// that the robot asked for.
+    pub(super) fn find<B>(
+        shared: &Shared,
+        policy: &Policy,
+        request: &Request<B>,
+        sender: Sender<'_>,
+        judgement: Judgement<'p>,
+    ) -> Self {
+        let Sender {
+            visitor,
+            user_agent,
+            client,
+        } = sender;
+        if let Some(rule) = judgement.slowed_by
+            && let Some(limiter) = rule.rate_limiter()
+            && let Err(wait) = limiter.check(visitor, user_agent, client, shared.clock.now_ms())
+        {
+            return Self::Slow(rule, wait);
+        }
+        match (judgement.decision, judgement.rule) {
+            (Decision::Redirect(redirect), _) => return Self::Redirect(redirect),
+            (Decision::Refuse(_), Some(_)) if is_used_up(shared, policy, request, visitor) => {
+                return Self::SignAgain;
+            }
+            (Decision::Refuse(_), Some(rule)) => return Self::Refuse(rule),
+            (Decision::Refuse(_), None) => return Self::Spoofed,
+            _ => {}
+        }
+        match violation(shared, policy, request, sender) {
+            Some(outcome) => Self::Violation(outcome),
+            None => match (judgement.decision, judgement.rule) {
+                (Decision::Serve(_), Some(rule)) => Self::Serve(rule),
+                _ => Self::Pass,
+            },
+        }
+    }
+
+    /// Returns the action that it amounts to.
+    pub(super) fn action(&self) -> Action {
+        match self {
+            Self::Pass => Action::Pass,
+            Self::Serve(_) => Action::Serve,
+            Self::Redirect(_) => Action::Redirect,
+            Self::Refuse(_) | Self::SignAgain | Self::Spoofed => Action::Refuse,
+            Self::Slow(..) => Action::Slow,
+            Self::Violation(outcome) => match (outcome.would, &outcome.breach) {
+                (Answer::Redirect, _) => Action::Redirect,
+                (_, Breach::TooSoon { .. }) => Action::Slow,
+                _ => Action::Refuse,
+            },
+        }
+    }
+
+    /// Returns what decided it.
+    pub(super) fn cause(&self, judgement: &Judgement<'_>) -> Cause {
+        match self {
+            Self::Violation(outcome) => Cause::Word(match outcome.breach {
+                Breach::TooSoon { .. } => "crawl-delay",
+                _ => "robots.txt",
+            }),
+            Self::Slow(rule, _) => Cause::Rule(rule.shared_label()),
+            _ => match judgement.rule {
+                Some(rule) => Cause::Rule(rule.shared_label()),
+                None => Cause::Word(judgement.cause()),
+            },
+        }
+    }
+}
+
+/// Returns `true` if a robot is refused for want of a proof that it has used before.
+///
+/// A rule that refuses verified robots too is not to be got past by another signature.
+fn is_used_up<B>(
+    shared: &Shared,
+    policy: &Policy,
+    request: &Request<B>,
+    visitor: Visitor<'_>,
+) -> bool {
+    if visitor.verdict != Verdict::Unverifiable
+        || !shared.verdicts.is_replay(request, visitor.claim)
+    {
+        return false;
+    }
+    let verified = Visitor {
+        verdict: Verdict::Verified,
+        ..visitor
+    };
+    let judgement = policy.judge(&header::parts_for(policy, request), Some(verified));
+    !matches!(judgement.decision, Decision::Refuse(_))
+}
+
+/// Holds a request to robots.txt; returns what is broken, if that is more than reported.
+fn violation<B>(
+    shared: &Shared,
+    policy: &Policy,
+    request: &Request<B>,
+    sender: Sender<'_>,
+) -> Option<policy::CountedBreach> {
+    let visit = RobotRequest {
+        request: header::parts(request),
+        target: header::target(request),
+        visitor: sender.visitor,
+        user_agent: sender.user_agent,
+        client: sender.client,
+    };
+    let enforcer = &shared.enforcer;
+    let outcome = enforcer.hold(policy, &visit, || shared.clock.now_ms())?;
+    if outcome.is_new {
+        log(&visit, &outcome);
+    }
+    outcome.would.is_refusal().then_some(outcome)
+}
+
+#[cold]
+fn log(visit: &RobotRequest<'_>, outcome: &policy::CountedBreach) {
+    let policy::CountedBreach { breach, answer, .. } = outcome;
+    let Visitor { claim, verdict } = visit.visitor;
+    let robot = claim.id();
+    let host = visit.request.host.unwrap_or_default();
+    warn!(
+        robot,
+        host,
+        %verdict,
+        %answer,
+        "the robot {robot:?} does not keep to robots.txt, further such requests are only counted: {breach}"
+    );
+}

@@ -1,0 +1,262 @@
+//! Rate limits of visitors of whom nobody knows more than a name and a network.
+
+use std::{
+    collections::HashMap,
+    hash::{BuildHasher as _, RandomState},
+    net::IpAddr,
+    time::Duration,
+};
+
+use crate::detect::{Claim, Signed};
+
+use super::{
+    bucket::{Bucket, Rate},
+    unlisted_name::unlisted_name,
+};
+
+/// Names of unlisted robots that are told apart, at most.
+pub(super) const MAX_NAMES: usize = 1_024;
+
+/// Networks of unlisted robots that are told apart, at most.
+const MAX_NETWORKS: usize = 4_096;
+
+/// Token buckets of those who are not listed: by the name that they give, and by network.
+///
+/// Both must have room. Whoever gives itself another name each time shares the limit
+/// of its network; a robot that comes from many networks that of its name.
+#[derive(Debug, Default)]
+pub(super) struct UnlistedBuckets {
+    hasher: RandomState,
+    names: Buckets,
+    networks: Buckets,
+}
+
+/// Buckets by hash, each with the time of the last request, refused or not.
+#[derive(Debug, Default)]
+pub(super) struct Buckets {
+    known: HashMap<u64, ClientBucket>,
+    others: ClientBucket,
+}
+
+#[derive(Debug)]
+pub(super) struct ClientBucket {
+    bucket: Bucket,
+    last_ms: i64,
+}
+
+/// A request that came too soon.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct TooSoon {
+    /// Time since the request before.
+    pub(super) gap: Duration,
+    /// Time after which a request keeps to the limit.
+    pub(super) wait: Duration,
+}
+
+impl UnlistedBuckets {
+    /// Counts a request; one that is too soon does not put off the next.
+    ///
+    /// Each rate has buckets of its own.
+    pub(super) fn check(
+        &mut self,
+        claim: &Claim<'_>,
+        user_agent: &[u8],
+        client: Option<IpAddr>,
+        now_ms: i64,
+        rate: Rate,
+    ) -> Result<(), TooSoon> {
+        let name = match claim {
+            Claim::Signed(Signed {
+                signer: Some(signer),
+                ..
+            }) if let Some(host) = signer.host() => {
+                // Who it is is proven, so that no neighbour uses up its limit.
+                let key = self.hasher.hash_one((host, "signed", rate));
+                return self
+                    .names
+                    .bucket(key, MAX_NAMES, now_ms)
+                    .check(now_ms, rate);
+            }
+            // Nobody knows more of the nameless than their network, nor of many people.
+            Claim::Nameless | Claim::Shared(_) if client.is_some() => None,
+            // All of them are not one visitor.
+            Claim::Shared(_) => return Ok(()),
+            Claim::Nameless => Some(self.hasher.hash_one(rate)),
+            _ => {
+                let name = unlisted_name(claim, user_agent);
+                Some(self.hasher.hash_one((name, rate)))
+            }
+        };
+        let near = client.map(|client| self.hasher.hash_one((network(client), rate)));
+        let name = name.map(|key| self.names.bucket(key, MAX_NAMES, now_ms));
+        let near = near.map(|key| self.networks.bucket(key, MAX_NETWORKS, now_ms));
+        take_all([name, near].into_iter().flatten(), now_ms, rate)
+    }
+
+    #[cfg(test)]
+    pub(super) fn known(&self) -> [usize; 2] {
+        [self.names.known.len(), self.networks.known.len()]
+    }
+}
+
+impl Buckets {
+    pub(super) fn bucket(&mut self, key: u64, max: usize, now_ms: i64) -> &mut ClientBucket {
+        if self.known.len() >= max && !self.known.contains_key(&key) {
+            self.known
+                .retain(|_, bucket| !bucket.bucket.is_full(now_ms));
+            if self.known.len() >= max {
+                return &mut self.others;
+            }
+        }
+        self.known.entry(key).or_default()
+    }
+}
+
+impl ClientBucket {
+    /// Counts a request.
+    pub(super) fn check(&mut self, now_ms: i64, rate: Rate) -> Result<(), TooSoon> {
+        take_all([self], now_ms, rate)
+    }
+}
+
+impl Default for ClientBucket {
+    fn default() -> Self {
+        Self {
+            bucket: Bucket::default(),
+            last_ms: i64::MIN,
+        }
+    }
+}
+
+/// Takes a token from each bucket, or from none where one of them is empty; the longest
+/// wait counts.
+fn take_all<'t>(
+    buckets: impl IntoIterator<Item = &'t mut ClientBucket>,
+    now_ms: i64,
+    rate: Rate,
+) -> Result<(), TooSoon> {
+    let mut taken = [const { None }; 2];
+    let mut soon: Option<TooSoon> = None;
+    for (bucket, place) in buckets.into_iter().zip(&mut taken) {
+        let gap_ms = now_ms.saturating_sub(bucket.last_ms);
+        bucket.last_ms = now_ms;
+        if let Err(wait) = bucket.bucket.peek(now_ms, rate)
+            && soon.is_none_or(|soon| soon.wait < wait)
+        {
+            let gap = Duration::from_millis(u64::try_from(gap_ms).unwrap_or_default());
+            soon = Some(TooSoon { gap, wait });
+        }
+        *place = Some(&bucket.bucket);
+    }
+    if let Some(soon) = soon {
+        return Err(soon);
+    }
+    for bucket in taken.into_iter().flatten() {
+        // Nobody else takes any while the group is held.
+        let _ = bucket.take(now_ms, rate);
+    }
+    Ok(())
+}
+
+/// Returns the network of an address: what one sender has at its disposal, as a rule.
+fn network(client: IpAddr) -> [u8; 6] {
+    match client.to_canonical() {
+        IpAddr::V4(address) => {
+            let [a, b, c, _] = address.octets();
+            // No IPv6 network begins so.
+            [0, 0, 0, a, b, c]
+        }
+        IpAddr::V6(address) => address.octets().first_chunk().copied().unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::detect::{Sign, Unlisted};
+
+    /// Two a minute, both at once.
+    fn rate() -> Rate {
+        Rate::new(2, Duration::from_mins(1), 2)
+    }
+
+    fn check(buckets: &mut UnlistedBuckets, name: &str, client: &str, now_ms: i64) -> bool {
+        let sign = Sign::Word;
+        let claim = match name {
+            "" => Claim::Nameless,
+            _ => Claim::Unlisted(Unlisted { sign, range: 0..1 }),
+        };
+        let client = client.parse().ok();
+        let checked = buckets.check(&claim, name.as_bytes(), client, now_ms, rate());
+        checked.is_ok()
+    }
+
+    #[test]
+    fn a_number_in_a_name_makes_no_other_robot() {
+        let mut buckets = UnlistedBuckets::default();
+        let names = [
+            "OtherCrawler/1",
+            "OtherCrawler/2.0b",
+            "OtherCrawler3/1",
+            "OTHERcrawler-4",
+        ];
+        let in_time = names.map(|name| check(&mut buckets, name, "", 0));
+        assert_eq!(in_time, [true, true, false, false]);
+        assert!(check(&mut buckets, "AnotherCrawler/1", "", 0));
+    }
+
+    #[test]
+    fn other_names_of_a_network_share_its_pace() {
+        for [first, second, elsewhere] in [
+            ["192.0.2.1", "192.0.2.250", "192.0.3.1"],
+            ["2001:db8:1:2::3", "2001:db8:1:ffff::1", "2001:db8:2::1"],
+            ["::ffff:192.0.2.1", "192.0.2.9", "::ffff:192.0.3.1"],
+        ] {
+            let mut buckets = UnlistedBuckets::default();
+            assert!(check(&mut buckets, "Abot", first, 0));
+            assert!(check(&mut buckets, "Bbot", second, 0));
+            assert!(!check(&mut buckets, "Cbot", first, 0));
+            assert!(check(&mut buckets, "Cbot", elsewhere, 0), "{elsewhere}");
+        }
+    }
+
+    #[test]
+    fn one_name_shares_a_pace_over_all_networks() {
+        let mut buckets = UnlistedBuckets::default();
+        let clients = ["192.0.2.1", "198.51.100.1", "203.0.113.1", "2001:db8::1"];
+        let in_time = clients.map(|client| check(&mut buckets, "Abot/1", client, 0));
+        assert_eq!(in_time, [true, true, false, false]);
+        // Who was refused by its name has not used up the limit of its network.
+        assert!(check(&mut buckets, "Bbot", "203.0.113.1", 0));
+        assert!(check(&mut buckets, "Cbot", "203.0.113.1", 0));
+    }
+
+    #[test]
+    fn the_nameless_are_told_apart_by_their_networks() {
+        let mut buckets = UnlistedBuckets::default();
+        for client in ["192.0.2.1", "198.51.100.1", ""] {
+            let in_time = [0; 3].map(|now_ms| check(&mut buckets, "", client, now_ms));
+            assert_eq!(in_time, [true, true, false], "{client:?}");
+        }
+    }
+
+    #[test]
+    fn names_and_networks_have_an_end() {
+        let name = |number: usize| -> String {
+            let digits = format!("{number:05}").into_bytes();
+            digits.iter().map(|digit| char::from(digit + 49)).collect()
+        };
+        let (mut buckets, mut in_time) = (UnlistedBuckets::default(), 0);
+        for number in 0..3 * MAX_NAMES {
+            in_time += usize::from(check(&mut buckets, &name(number), "", 0));
+        }
+        assert_eq!((buckets.known(), in_time), ([MAX_NAMES, 0], MAX_NAMES + 2));
+        assert!(check(&mut buckets, "later", "", 60_000));
+        assert_eq!(buckets.known(), [1, 0]);
+        for number in 0..2 * MAX_NETWORKS {
+            let client = format!("10.{}.{}.1", number / 256, number % 256);
+            check(&mut buckets, "", &client, 0);
+        }
+        assert_eq!(buckets.known(), [1, MAX_NETWORKS]);
+    }
+}

@@ -1,0 +1,215 @@
+//! What a request gets, rules and robots.txt taken together.
+
+use std::fmt;
+
+use crate::detect::{Claim, Verdict};
+
+use super::{
+    Action, Answer, Decision, Enforcer, Finding, PassReason, Policy, Request, Rule, Step, Visitor,
+};
+
+/// What a robot's or a person's request gets, with the reason of each step.
+///
+/// How fast the robot comes is not looked at.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RequestExplanation<'p> {
+    /// Steps in the order in which they were taken; about a robot the verdict comes first.
+    pub steps: Vec<Step>,
+    /// The verdict on the claim; neither people nor a nameless visitor make one.
+    pub verdict: Option<Verdict>,
+    /// What is done, or in a [dry run](Self::is_dry_run) would be.
+    pub action: Action,
+    /// Status of a redirect or refusal.
+    pub status: Option<u16>,
+    /// Where it is redirected to, or which page is served in its place.
+    pub location: Option<String>,
+    /// Why it passes, where it does.
+    pub pass_reason: Option<PassReason>,
+    /// The rule that decided, if one did.
+    pub rule: Option<&'p Rule>,
+    /// The rule that slows the robot down, if one does.
+    pub slowed_by: Option<&'p Rule>,
+    /// Whether the request passes, whatever was decided.
+    pub is_dry_run: bool,
+    /// Whether the location is the start of heaven, in whose place a page's own may be.
+    leads_to_heaven: bool,
+}
+
+impl Enforcer {
+    /// Explains what a request gets: asks the policy, then robots.txt; nothing is counted.
+    ///
+    /// `visitor` is the robot that `user_agent` names, if any; `target` is the path with
+    /// its query.
+    #[must_use]
+    pub fn explain_all<'p>(
+        &self,
+        policy: &'p Policy,
+        request: &Request<'_>,
+        target: &str,
+        visitor: Option<Visitor<'_>>,
+        user_agent: &[u8],
+    ) -> RequestExplanation<'p> {
+        let mut explanation = policy.explain(request, visitor);
+        let is_felt = visitor.is_some() && explanation.judgement.is_felt();
+        if is_felt && self.names(request.host, target) {
+            explanation.pass_named();
+        }
+        let claimant = visitor.filter(|visitor| !visitor.claims_nothing());
+        let judgement = explanation.judgement;
+        let mut explained = RequestExplanation {
+            steps: claimant.map(verdict_step).into_iter().collect(),
+            verdict: claimant.map(|visitor| visitor.verdict),
+            action: judgement.decision.action(),
+            status: None,
+            location: None,
+            pass_reason: None,
+            rule: judgement.rule,
+            slowed_by: judgement.slowed_by,
+            is_dry_run: policy.is_dry_run(),
+            leads_to_heaven: false,
+        };
+        explained.steps.extend(explanation.steps);
+        let is_asked = explained.add_decision(judgement.decision);
+        if is_asked {
+            let finding = self.explain(policy, request, target, visitor, user_agent);
+            explained.add_finding(policy, finding);
+        }
+        explained.add_mode();
+        explained
+    }
+}
+
+impl RequestExplanation<'_> {
+    /// Adds what led to the verdict, a sentence each, after it.
+    #[must_use]
+    pub fn evidence(mut self, texts: impl IntoIterator<Item = String>) -> Self {
+        let is_verdict = |step: &Step| step.name == "verdict";
+        let at = self.steps.iter().position(is_verdict);
+        let at = at.map_or(0, |at| at + 1);
+        let name = "evidence";
+        let steps = texts.into_iter().map(|text| Step { name, text });
+        self.steps.splice(at..at, steps);
+        self
+    }
+
+    /// Puts the page of heaven that is made from the one asked for in place of heaven's start.
+    ///
+    /// `find` returns it for the location that was decided, if there is one. Whom
+    /// robots.txt sends to heaven goes to its start.
+    #[must_use]
+    pub fn own_page(mut self, find: impl FnOnce(&str) -> Option<String>) -> Self {
+        let start = self.location.as_deref().filter(|_| self.leads_to_heaven);
+        let Some(page) = start.and_then(find) else {
+            return self;
+        };
+        let is_answer = |step: &&mut Step| matches!(step.name, "redirect" | "serve");
+        if let Some(step) = self.steps.iter_mut().rfind(is_answer) {
+            step.text = match self.status {
+                Some(status) => {
+                    format!("The answer is {status} to {page}, the page that heaven has of it.")
+                }
+                None => format!("The answer is {page}, the page that heaven has of it."),
+            };
+        }
+        self.location = Some(page);
+        self
+    }
+
+    /// Returns `true` if the request passes.
+    #[must_use]
+    pub fn passes(&self) -> bool {
+        self.is_dry_run || self.action == Action::Pass
+    }
+
+    /// Returns whether robots.txt is to be asked too.
+    fn add_decision(&mut self, decision: Decision<'_>) -> bool {
+        match decision {
+            Decision::Pass(reason) => {
+                self.pass_reason = Some(reason);
+                return true;
+            }
+            Decision::Serve(page) => {
+                self.leads_to_heaven = true;
+                self.location = Some(page.to_owned());
+                return true;
+            }
+            Decision::Redirect(redirect) => {
+                self.leads_to_heaven = true;
+                self.status = Some(redirect.status);
+                self.location = Some(redirect.location.clone());
+            }
+            Decision::Refuse(refuse) => self.status = Some(refuse.status),
+        }
+        false
+    }
+
+    fn add_finding(&mut self, policy: &Policy, finding: Finding) {
+        self.steps.extend(finding.steps);
+        let (action, status) = match finding.answer {
+            Answer::Pass => return,
+            Answer::TooManyRequests { .. } => (Action::Refuse, 429),
+            Answer::Redirect if let Some(redirect) = policy.redirect() => {
+                self.location = Some(redirect.location.clone());
+                (Action::Redirect, redirect.status)
+            }
+            _ => (Action::Refuse, 403),
+        };
+        if action == Action::Refuse {
+            self.location = None;
+        }
+        self.leads_to_heaven = false;
+        self.action = action;
+        self.status = Some(status);
+        self.pass_reason = None;
+        self.rule = None;
+    }
+
+    fn add_mode(&mut self) {
+        if self.is_dry_run {
+            let text = match self.action {
+                Action::Pass => "The mode is report: nothing is done to anybody.",
+                _ => "The mode is report: this is only noted, and the request passes.",
+            };
+            let text = text.to_owned();
+            self.steps.push(Step { name: "mode", text });
+        }
+    }
+}
+
+fn verdict_step(visitor: Visitor<'_>) -> Step {
+    let text = match visitor.verdict {
+        Verdict::Verified => "The claim is verified: the robot is who it says.",
+        Verdict::Spoofed => {
+            "The claim is spoofed: what the robot's operator publishes contradicts it."
+        }
+        Verdict::Unverifiable if is_signed(visitor.claim) => {
+            "The claim is unverifiable: the signature holds, and no registry says whose it is."
+        }
+        Verdict::Unverifiable => "The claim is unverifiable: nothing proves it here.",
+        Verdict::Pending => "The claim is pending: its proof is under way.",
+    };
+    Step {
+        name: "verdict",
+        text: text.to_owned(),
+    }
+}
+
+/// Returns `true` if it is known which host has signed.
+fn is_signed(claim: &Claim<'_>) -> bool {
+    matches!(claim, Claim::Signed(signed) if signed.signer.is_some())
+}
+
+/// Says what is done: "pass", "redirect 302 /robot-heaven/", "refuse 403", "serve /robot-heaven/".
+impl fmt::Display for RequestExplanation<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.action.fmt(f)?;
+        if let Some(status) = self.status {
+            write!(f, " {status}")?;
+        }
+        match &self.location {
+            Some(location) => write!(f, " {location}"),
+            None => Ok(()),
+        }
+    }
+}

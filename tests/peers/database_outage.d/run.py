@@ -1,0 +1,137 @@
+"""Takes the database away from a fleet under load, and says what was lost."""
+
+import argparse
+import http.client
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tests/endurance.d"))
+
+from client import Load  # noqa: E402
+from fleet import Balancer, Instance, Missing, Postgres  # noqa: E402
+from upstream import Upstream  # noqa: E402
+
+GOOGLEBOT = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
+# Longest that anything but the outage may take.
+PATIENCE = 90
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="tests/peers/database_outage", description=__doc__)
+    parser.add_argument("--binary", type=Path, default=ROOT / "target/release/robot-detection")
+    parser.add_argument("--seconds", type=int, default=60, help="the database is away that long")
+    parser.add_argument("--freeze", action="store_true", help="it hangs in place of being stopped")
+    options = parser.parse_args()
+    if not options.binary.is_file():
+        print(f"error: {options.binary} is missing: cargo build --release, or --binary", file=sys.stderr)
+        return 2
+    try:
+        with ExitStack() as running:
+            return check(running, options)
+    except Missing as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except AssertionError as error:
+        print(f"FAIL {error}")
+        return 1
+
+
+def check(running, options):
+    # A socket's path has at most 107 bytes: no long TMPDIR.
+    folder = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="rd-", dir="/tmp")))
+    folder.chmod(0o755)
+    (folder / "pg").mkdir()
+    database = running.enter_context(Postgres(folder / "pg"))
+    upstream = running.enter_context(Upstream())
+
+    def start(name):
+        url = f"http://127.0.0.1:{upstream.port}"
+        return running.enter_context(
+            Instance(options.binary.resolve(), folder / name, database.url, url)
+        )
+
+    fleet = [start(f"first{number}") for number in range(3)]
+    balancer = running.enter_context(Balancer(folder, fleet))
+    wait("the balancer has three instances", lambda: states(balancer) == ["UP"] * 3)
+    kept = running.enter_context(Load(balancer.port, clients=8))
+    fresh = running.enter_context(Load(balancer.port, clients=4, is_kept=False))
+    kept.wait_for(200)
+    fresh.wait_for(100)
+
+    away = time.monotonic()
+    database.signal_all("SIGSTOP") if options.freeze else database.stop()
+    slowest, late = watch(balancer, fleet, away + options.seconds / 2), []
+    for number in range(3):
+        late.append(start(f"late{number}"))
+    for one in late:
+        told = one.readiness()
+        assert told[:2] == (200, "away"), f"an instance without a database: {told}"
+        assert redirects(one.port), "an instance without a database lets robots pass"
+        assert get(one.port, "/small", "Mozilla/5.0 Firefox/140.0") == 200
+    slowest = max(slowest, watch(balancer, fleet + late, away + options.seconds))
+    said = {one.readiness()[1] for one in fleet + late}
+    assert said == {"away"}, f"instances say of the database: {said}"
+
+    database.signal_all("SIGCONT") if options.freeze else database.start()
+    back = time.monotonic()
+    wait("all say that it is back", lambda: {one.readiness()[1] for one in fleet + late} == {"ok"})
+    taken = time.monotonic() - back
+    kept.wait_for(200)
+    outcomes = kept.outcomes() + fresh.outcomes()
+    left = [down for _, down in balancer.servers()]
+    print(f"{sum(outcomes.values())} requests: {dict(outcomes)}")
+    print(f"the balancer saw its instances leave {left} times; readiness took {slowest:.3f} s at most")
+    print(f"three instances started without the database, and all took it over within {taken:.1f} s")
+    assert set(outcomes) == {"200"}, f"requests failed: {dict(outcomes)}"
+    assert left == [0, 0, 0] and states(balancer) == ["UP"] * 3, f"instances left: {balancer.servers()}"
+    print("ok")
+    return 0
+
+
+def watch(balancer, instances, until):
+    """Asks all instances again and again; returns the longest that one took to say it is ready."""
+    slowest = 0
+    while time.monotonic() < until:
+        for one in instances:
+            status, _, seconds = one.readiness()
+            assert status == 200, f"an instance is not ready: {status}"
+            slowest = max(slowest, seconds)
+        assert redirects(balancer.port), "robots pass"
+        time.sleep(0.5)
+    return slowest
+
+
+def redirects(port):
+    return get(port, "/private/a", GOOGLEBOT) == 302
+
+
+def get(port, path, user_agent):
+    client = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    try:
+        client.request("GET", path, headers={"User-Agent": user_agent, "Host": "site.example"})
+        return client.getresponse().status
+    finally:
+        client.close()
+
+
+def states(balancer):
+    # Before the socket is there it has none.
+    try:
+        return [state for state, _ in balancer.servers()]
+    except OSError:
+        return []
+
+
+def wait(what, is_so):
+    until = time.monotonic() + PATIENCE
+    while not is_so():
+        assert time.monotonic() < until, f"waited in vain: {what}"
+        time.sleep(0.2)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
