@@ -19,7 +19,7 @@ use super::{
     http_service::HttpService,
     open_files::ClientPermits,
     socket::{Acceptor, BoundSocket},
-    stream::{Accepted, Peer, Transport},
+    stream::{AcceptedSocket, Peer, Transport},
     workers::{RuntimeHandle, Runtimes},
 };
 
@@ -150,7 +150,7 @@ fn boxed<F: Future>(future: F, room: Option<Pin<Box<F>>>) -> Pin<Box<F>> {
 }
 
 /// Accepts one connection, and tries again as often as that fails.
-async fn accept(acceptor: &Acceptor) -> (Accepted, Peer) {
+async fn accept(acceptor: &Acceptor) -> (AcceptedSocket, Peer) {
     let mut failures = 0_u32;
     loop {
         match acceptor.accept().await {

@@ -81,7 +81,7 @@ impl Shared {
 }
 
 /// Connection that is ready for its first request.
-struct Established {
+struct EstablishedConnection {
     stream: Stream,
     /// Bytes that have been read from it.
     first: BytesMut,
@@ -108,7 +108,7 @@ pub(super) async fn serve<S: HttpService>(
         }
         () = after_grace_period(&shared.stop) => return,
     };
-    let Established {
+    let EstablishedConnection {
         stream,
         mut first,
         origin,
@@ -164,7 +164,7 @@ async fn open(
     mut stream: Transport,
     peer: Peer,
     permit: ConnectionPermit,
-) -> io::Result<Established> {
+) -> io::Result<EstablishedConnection> {
     let mut origin = Origin {
         peer: peer.addr(),
         trusted: shared.trusted_proxies.trusts(peer),
@@ -193,7 +193,7 @@ async fn open(
         let (first, is_http2) = sniff(&mut stream).await?;
         (Stream::Plain(stream), first, is_http2)
     };
-    Ok(Established {
+    Ok(EstablishedConnection {
         stream,
         first,
         origin,

@@ -43,13 +43,13 @@ pin_project! {
         body: B,
         left: u64,
         max_bytes: u64,
-        waiting: Waiting,
+        waiting: WaitGuard,
     }
 }
 
 /// Whether the body waits for the client; dropped with the body, so that the count is right.
 #[derive(Debug)]
-struct Waiting {
+struct WaitGuard {
     activity: Arc<Activity>,
     is_waiting: bool,
 }
@@ -69,7 +69,7 @@ impl BodyGuard {
             body,
             left: self.max_bytes,
             max_bytes: self.max_bytes,
-            waiting: Waiting {
+            waiting: WaitGuard {
                 activity: self.activity,
                 is_waiting: false,
             },
@@ -77,7 +77,7 @@ impl BodyGuard {
     }
 }
 
-impl Waiting {
+impl WaitGuard {
     fn set(&mut self, is_waiting: bool) {
         if self.is_waiting != is_waiting {
             self.is_waiting = is_waiting;
@@ -86,7 +86,7 @@ impl Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for WaitGuard {
     fn drop(&mut self) {
         self.set(false);
     }

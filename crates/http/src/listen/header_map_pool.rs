@@ -16,11 +16,11 @@ const KEPT_HEADERS: usize = 64;
 /// Maps that a thread keeps: about as many as requests wait for the upstream at one time.
 const KEPT_MAPS: usize = 64;
 
-type Kept = RefCell<Vec<HeaderMap>>;
+type MapPool = RefCell<Vec<HeaderMap>>;
 
 thread_local! {
-    static OF_REQUESTS: Kept = const { RefCell::new(Vec::new()) };
-    static OF_RESPONSES: Kept = const { RefCell::new(Vec::new()) };
+    static OF_REQUESTS: MapPool = const { RefCell::new(Vec::new()) };
+    static OF_RESPONSES: MapPool = const { RefCell::new(Vec::new()) };
 }
 
 /// Takes a map for a request, which may hold the headers of another one.
@@ -57,7 +57,7 @@ pub(crate) fn is_secret(name: &HeaderName) -> bool {
     }
 }
 
-fn keep(kept: &Kept, mut headers: HeaderMap) {
+fn keep(kept: &MapPool, mut headers: HeaderMap) {
     let mut kept = kept.borrow_mut();
     if kept.len() == KEPT_MAPS || !(1..=KEPT_HEADERS).contains(&headers.capacity()) {
         return;

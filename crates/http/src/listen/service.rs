@@ -235,7 +235,7 @@ impl InFlightGuard {
     /// Counts on until the response is there, and until its body ends.
     fn later<B, F>(self, future: F) -> CountedFuture<B, F> {
         CountedFuture {
-            answer: Counted::Later {
+            answer: CountedState::Later {
                 in_flight: Some(self),
                 future,
             },
@@ -269,13 +269,13 @@ pin_project! {
     /// Future of a response that counts as in flight until its body ends.
     pub(super) struct CountedFuture<B, F> {
         #[pin]
-        answer: Counted<B, F>,
+        answer: CountedState<B, F>,
     }
 }
 
 pin_project! {
-    #[project = CountedProjection]
-    enum Counted<B, F> {
+    #[project = CountedStateProjection]
+    enum CountedState<B, F> {
         Ready {
             response: Option<Response<CountedBody<B>>>,
         },
@@ -291,7 +291,7 @@ impl<B, F> CountedFuture<B, F> {
     fn ready(response: Response<CountedBody<B>>) -> Self {
         let response = Some(response);
         Self {
-            answer: Counted::Ready { response },
+            answer: CountedState::Ready { response },
         }
     }
 }
@@ -304,8 +304,8 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let response = match self.project().answer.project() {
-            CountedProjection::Ready { response } => response.take(),
-            CountedProjection::Later { in_flight, future } => {
+            CountedStateProjection::Ready { response } => response.take(),
+            CountedStateProjection::Later { in_flight, future } => {
                 let Ok(response) = ready!(future.poll(cx));
                 let in_flight = in_flight.take();
                 in_flight.map(|in_flight| in_flight.answer(response.map(Some)))

@@ -23,7 +23,7 @@ use tracing::{debug, info, warn};
 
 use super::{
     address::ListenAddr,
-    stream::{Accepted, Peer},
+    stream::{AcceptedSocket, Peer},
     systemd,
 };
 
@@ -138,7 +138,7 @@ impl BoundSocket {
 
 impl Acceptor {
     /// Accepts a connection, which no runtime watches yet.
-    pub(super) async fn accept(&self) -> io::Result<(Accepted, Peer)> {
+    pub(super) async fn accept(&self) -> io::Result<(AcceptedSocket, Peer)> {
         match self {
             Self::Tcp(listener) => {
                 let accept = |listener: &mio::net::TcpListener| listener.accept();
@@ -150,13 +150,13 @@ impl Acceptor {
                 {
                     debug!(%peer, %error, "connection without TCP_NODELAY");
                 }
-                Ok((Accepted::Tcp(stream), Peer::Tcp(peer)))
+                Ok((AcceptedSocket::Tcp(stream), Peer::Tcp(peer)))
             }
             Self::Unix(listener) => {
                 let accept = |listener: &mio::net::UnixListener| listener.accept();
                 let (stream, _) = listener.async_io(Interest::READABLE, accept).await?;
                 let stream = UnixStream::from(OwnedFd::from(stream));
-                Ok((Accepted::Unix(stream), Peer::Unix))
+                Ok((AcceptedSocket::Unix(stream), Peer::Unix))
             }
         }
     }
@@ -323,7 +323,7 @@ mod tests {
         };
         let _client = TcpStream::connect(addr).unwrap();
         let (accepted, _) = bound.acceptor().unwrap().accept().await.unwrap();
-        let Accepted::Tcp(stream) = accepted else {
+        let AcceptedSocket::Tcp(stream) = accepted else {
             panic!("it came by TCP");
         };
         assert!(stream.nodelay().unwrap());

@@ -62,7 +62,7 @@ pub(super) struct Transport {
 /// nothing is waited for until it is closed: that saves three system calls and a timer.
 #[derive(Debug)]
 enum Socket {
-    Unwatched(Accepted),
+    Unwatched(AcceptedSocket),
     Tcp(TcpStream),
     Unix(UnixStream),
     /// It could not be registered with the runtime.
@@ -71,7 +71,7 @@ enum Socket {
 
 /// Non-blocking connection that no runtime watches.
 #[derive(Debug)]
-pub(super) enum Accepted {
+pub(super) enum AcceptedSocket {
     Tcp(std::net::TcpStream),
     Unix(std::os::unix::net::UnixStream),
 }
@@ -85,7 +85,7 @@ pub(super) enum Stream {
 
 impl Transport {
     /// Creates it; with `reads_eagerly` the first bytes are read before the runtime watches.
-    pub(super) fn new(accepted: Accepted, reads_eagerly: bool) -> Self {
+    pub(super) fn new(accepted: AcceptedSocket, reads_eagerly: bool) -> Self {
         Self {
             socket: Socket::Unwatched(accepted),
             eager_bytes: reads_eagerly.then_some(EAGER_BYTES),
@@ -145,7 +145,7 @@ impl Transport {
     }
 }
 
-impl Accepted {
+impl AcceptedSocket {
     /// Registers the socket with this thread's runtime.
     fn watch(self) -> io::Result<Socket> {
         match self {
@@ -178,8 +178,8 @@ impl Accepted {
     }
 }
 
-impl From<Accepted> for Transport {
-    fn from(accepted: Accepted) -> Self {
+impl From<AcceptedSocket> for Transport {
+    fn from(accepted: AcceptedSocket) -> Self {
         Self::new(accepted, true)
     }
 }
@@ -397,7 +397,7 @@ mod tests {
     fn connect() -> (Client, Transport) {
         let (client, server) = Client::pair().unwrap();
         server.set_nonblocking(true).unwrap();
-        (client, Accepted::Unix(server).into())
+        (client, AcceptedSocket::Unix(server).into())
     }
 
     fn is_watched(transport: &Transport) -> bool {
@@ -433,7 +433,7 @@ mod tests {
             let mut client = connecting.unwrap();
             let (server, _) = listener.accept().unwrap();
             server.set_nonblocking(true).unwrap();
-            let mut transport = Transport::new(Accepted::Tcp(server), !is_watched);
+            let mut transport = Transport::new(AcceptedSocket::Tcp(server), !is_watched);
             if is_watched {
                 client.write_all(b"request").unwrap();
                 transport.read_exact(&mut [0; 7]).await.unwrap();
@@ -465,7 +465,7 @@ mod tests {
             let mut taken = Vec::new();
             client.read_to_end(&mut taken).map(|_| taken)
         });
-        let mut stream = Stream::Plain(Transport::new(Accepted::Tcp(server), false));
+        let mut stream = Stream::Plain(Transport::new(AcceptedSocket::Tcp(server), false));
         let answer = vec![b'x'; 16 << 20];
         stream.end_with_write();
         stream.write_all(&answer).await.unwrap();

@@ -16,7 +16,7 @@ use super::{
     http1::{CallOutcome, Connection, PendingBody, call},
     http2::{self, StreamOutcome},
     request::AddedHeaders,
-    sender::{Http2, Sender},
+    sender::{Http2Stream, Sender},
     server::{Server, ServerSlot},
     servers::{ServerSet, Servers},
 };
@@ -49,7 +49,7 @@ pub(super) struct UpstreamResponse {
 #[derive(Debug)]
 pub(super) enum BodySource {
     Http1(Box<Connection>, PendingBody),
-    Http2(Box<Http2>, Incoming),
+    Http2(Box<Http2Stream>, Incoming),
 }
 
 impl Default for Message {

@@ -14,7 +14,7 @@ use super::{
     body::{Progress, RequestBody},
     dispatch::{Failure, Message, stall},
     headers,
-    sender::Http2,
+    sender::Http2Stream,
 };
 
 /// Result of sending a request as a stream.
@@ -31,7 +31,7 @@ type SendResult = Result<Response<Incoming>, TrySendError<Request<RequestBody>>>
 ///
 /// A request that may be repeated is returned if no byte of a response has arrived.
 pub(super) async fn send(
-    stream: &mut Http2,
+    stream: &mut Http2Stream,
     message: &mut Message,
     upload: Option<&Progress>,
     timeout: Duration,

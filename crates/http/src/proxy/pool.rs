@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::{
     http1::Connection,
-    sender::{Http2, SharedConnection},
+    sender::{Http2Stream, SharedConnection},
     shard,
 };
 
@@ -185,7 +185,7 @@ impl Shard {
     /// Takes a stream of the connection with the fewest.
     ///
     /// `None` if all are full and another connection is allowed.
-    pub(super) fn stream(&self, now: Instant) -> Option<Box<Http2>> {
+    pub(super) fn stream(&self, now: Instant) -> Option<Box<Http2Stream>> {
         let shared = &mut self.lock().shared;
         shared.retain(|kept| !kept.connection.is_closed());
         let may_add = shared.len() < MAX_SHARED;

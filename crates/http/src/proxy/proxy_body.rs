@@ -12,7 +12,7 @@ use tokio::time::{Instant, Sleep, sleep};
 
 use super::{
     http1::{Connection, Download, PendingBody},
-    sender::Http2,
+    sender::Http2Stream,
     server::ServerSlot,
     trailers,
 };
@@ -78,7 +78,7 @@ impl ProxyBody {
 
     pub(super) fn http2(
         body: Incoming,
-        stream: Box<Http2>,
+        stream: Box<Http2Stream>,
         slot: ServerSlot,
         idle_timeout: Duration,
     ) -> Self {
@@ -152,7 +152,7 @@ impl fmt::Debug for ProxyBody {
 struct Http2Body {
     body: Incoming,
     /// Dropped at the end of the body, or before.
-    loan: Option<(Box<Http2>, ServerSlot)>,
+    loan: Option<(Box<Http2Stream>, ServerSlot)>,
     idle_timeout: Duration,
     timer: Option<Pin<Box<Sleep>>>,
     /// The timer counts the present wait.

@@ -19,11 +19,11 @@ const MAX_STREAMS: usize = 128;
 #[derive(Debug)]
 pub(super) enum Sender {
     Http1(Box<Connection>),
-    Http2(Box<Http2>),
+    Http2(Box<Http2Stream>),
 }
 
 /// Stream of an HTTP/2 connection.
-pub(super) struct Http2 {
+pub(super) struct Http2Stream {
     pub(super) sender: http2::SendRequest<RequestBody>,
     pub(super) is_tls: bool,
     streams: Arc<Streams>,
@@ -58,9 +58,9 @@ impl SharedConnection {
     }
 
     /// Takes a stream for one request.
-    pub(super) fn stream(&self) -> Box<Http2> {
+    pub(super) fn stream(&self) -> Box<Http2Stream> {
         self.streams.open.fetch_add(1, Ordering::Relaxed);
-        Box::new(Http2 {
+        Box::new(Http2Stream {
             sender: self.sender.clone(),
             is_tls: self.is_tls,
             streams: Arc::clone(&self.streams),
@@ -98,15 +98,15 @@ impl Default for Streams {
     }
 }
 
-impl Drop for Http2 {
+impl Drop for Http2Stream {
     fn drop(&mut self) {
         self.streams.open.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-impl fmt::Debug for Http2 {
+impl fmt::Debug for Http2Stream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Http2")
+        f.debug_struct("Http2Stream")
             .field("streams", &self.streams)
             .finish_non_exhaustive()
     }

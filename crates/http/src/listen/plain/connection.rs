@@ -274,7 +274,7 @@ impl<'c, S: HttpService> Plain<'c, S> {
         let encoded = encode::head(&mut this.out.made, &response, length, *this.options);
         let (parts, body) = response.into_parts();
         header_map_pool::recycle_response(parts.headers);
-        let encode::Encoded { framing, is_last } = encoded.map_err(|_| ConnectionLost)?;
+        let encode::EncodedHead { framing, is_last } = encoded.map_err(|_| ConnectionLost)?;
         if framing.is_full() {
             // The request is over before its answer is sent.
             drop((in_flight, body));

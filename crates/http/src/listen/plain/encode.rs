@@ -52,7 +52,7 @@ pub(super) enum Framing {
 
 /// What was decided while the head was written.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Encoded {
+pub(super) struct EncodedHead {
     pub(super) framing: Framing,
     /// The connection ends with this response.
     pub(super) is_last: bool,
@@ -147,7 +147,7 @@ pub(super) fn head<B>(
     response: &Response<B>,
     length: BodyLength,
     options: ResponseOptions,
-) -> Result<Encoded, Contradiction> {
+) -> Result<EncodedHead, Contradiction> {
     let status = response.status();
     let has_length = has_length(status);
     let may_have_body = has_length && !options.is_head;
@@ -175,7 +175,7 @@ pub(super) fn head<B>(
         date::append(out);
     }
     out.extend_from_slice(b"\r\n");
-    Ok(Encoded {
+    Ok(EncodedHead {
         framing: if may_have_body {
             framing
         } else {

@@ -38,7 +38,7 @@ impl HeadLimits {
 
 /// What the bytes received so far are.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Parsed {
+pub(super) enum ParseResult {
     /// More has to come.
     Partial,
     Plain {
@@ -51,10 +51,14 @@ pub(super) enum Parsed {
 }
 
 /// Parses what has come since the last request; one that is plain is in `request` then.
-pub(super) fn parse(input: &[u8], limits: HeadLimits, request: &mut Option<Request<()>>) -> Parsed {
+pub(super) fn parse(
+    input: &[u8],
+    limits: HeadLimits,
+    request: &mut Option<Request<()>>,
+) -> ParseResult {
     let head = input.get(..limits.max_bytes).unwrap_or(input);
     if let Some((len, notes)) = plain(head, limits.max_headers, request) {
-        return Parsed::Plain { len, notes };
+        return ParseResult::Plain { len, notes };
     }
     // The parser that hyper uses tells whether more has to come: a head
     // that it would refuse goes there at once, and is not waited for.
@@ -65,8 +69,8 @@ pub(super) fn parse(input: &[u8], limits: HeadLimits, request: &mut Option<Reque
         &mut lines,
     );
     match result {
-        Ok(httparse::Status::Partial) if input.len() < limits.max_bytes => Parsed::Partial,
-        Ok(_) | Err(_) => Parsed::Odd,
+        Ok(httparse::Status::Partial) if input.len() < limits.max_bytes => ParseResult::Partial,
+        Ok(_) | Err(_) => ParseResult::Odd,
     }
 }
 

@@ -4,7 +4,7 @@ use bytes::{Buf as _, BytesMut};
 use http::Request;
 
 use super::{
-    head::{self, HeadLimits, Parsed},
+    head::{self, HeadLimits, ParseResult},
     line_cache::RequestNotes,
 };
 
@@ -33,9 +33,9 @@ impl HeadReader<'_> {
             return None;
         }
         let (len, notes) = match head::parse(self.unread, self.limits, self.request) {
-            Parsed::Plain { len, notes } => (len, notes),
-            Parsed::Odd => return Some(Next::Odd),
-            Parsed::Partial => {
+            ParseResult::Plain { len, notes } => (len, notes),
+            ParseResult::Odd => return Some(Next::Odd),
+            ParseResult::Partial => {
                 *self.seen = self.unread.len();
                 return None;
             }
@@ -64,9 +64,9 @@ impl HeadReader<'_> {
         // in one piece, as nearly all do, is not copied.
         let parsed = head::parse(read, self.limits, self.request);
         let (len, next) = match parsed {
-            Parsed::Plain { len, notes } => (len, Some(Next::Request(notes))),
-            Parsed::Odd => (0, Some(Next::Odd)),
-            Parsed::Partial => {
+            ParseResult::Plain { len, notes } => (len, Some(Next::Request(notes))),
+            ParseResult::Odd => (0, Some(Next::Odd)),
+            ParseResult::Partial => {
                 *self.seen = read.len();
                 (0, None)
             }

@@ -19,7 +19,7 @@ thread_local! {
 
 /// Header lines of one request, parsed.
 #[derive(Debug, Eq, PartialEq)]
-pub(super) struct Lines {
+pub(super) struct ParsedLines {
     /// Bytes of the lines, with the empty one at the end.
     pub(super) len: usize,
     pub(super) notes: RequestNotes,
@@ -90,7 +90,7 @@ impl LineCache {
         headers: &mut HeaderMap,
         input: &[u8],
         max_lines: usize,
-    ) -> Option<Lines> {
+    ) -> Option<ParsedLines> {
         if !headers.is_empty() {
             let lines = self.fill_again(headers, input, max_lines);
             if lines.is_some() {
@@ -122,7 +122,7 @@ impl LineCache {
         headers: &mut HeaderMap,
         input: &[u8],
         max_lines: usize,
-    ) -> Option<Lines> {
+    ) -> Option<ParsedLines> {
         // The map may come from a listener with a higher limit.
         if headers.len() > max_lines {
             return None;
@@ -203,9 +203,9 @@ impl HeadFacts {
         Some(())
     }
 
-    fn all(self, len: usize) -> Option<Lines> {
+    fn all(self, len: usize) -> Option<ParsedLines> {
         // A request of HTTP/1.1 has exactly one `Host` (RFC 9112 §3.2).
-        (self.hosts == 1).then(|| Lines {
+        (self.hosts == 1).then(|| ParsedLines {
             len,
             notes: RequestNotes {
                 closes: self.closes.unwrap_or(false),

@@ -21,7 +21,7 @@ use super::{
     download::PendingBody,
     error::Http1Error,
     framing::{self, Decoder},
-    head::{self, Head, Parsed},
+    head::{self, Head, ParseResult},
     request::{self, Framing},
     upload::{ClientBroke, Upload},
 };
@@ -269,15 +269,15 @@ impl Call {
                 let headers = headers.get_or_insert_with(header_map_pool::take_for_response);
                 let Connection { input, known, .. } = &mut *self.connection;
                 match head::parse(input, &mut self.seen, self.is_head, known, headers)? {
-                    Parsed::Final(head) => return Poll::Ready(Ok(head)),
-                    Parsed::Partial => {}
+                    ParseResult::Final(head) => return Poll::Ready(Ok(head)),
+                    ParseResult::Partial => {}
                     // RFC 9110 §15.2 allows any number; a flood
                     // must not keep the time limit from its turn.
-                    Parsed::Interim if interim == MAX_INTERIM => {
+                    ParseResult::Interim if interim == MAX_INTERIM => {
                         cx.waker().wake_by_ref();
                         return Poll::Pending;
                     }
-                    Parsed::Interim => {
+                    ParseResult::Interim => {
                         interim += 1;
                         continue;
                     }

@@ -35,7 +35,7 @@ impl Head {
 
 /// What the bytes received so far are.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Parsed {
+pub(super) enum ParseResult {
     /// More has to come.
     Partial,
     /// An interim response (1xx), which is skipped (RFC 9110 §15.2).
@@ -59,12 +59,12 @@ pub(super) fn parse(
     is_head: bool,
     known: &mut LineCache,
     headers: &mut HeaderMap,
-) -> Result<Parsed, Http1Error> {
+) -> Result<ParseResult, Http1Error> {
     if *seen == 0
         && let Some((len, head)) = known.head(input, is_head, headers)
     {
         input.advance(len);
-        return Ok(Parsed::Final(head));
+        return Ok(ParseResult::Final(head));
     }
     let Some(len) = end(input, *seen) else {
         // A server that speaks another protocol, and waits for its client, gets its 502 at once.
@@ -75,7 +75,7 @@ pub(super) fn parse(
             return Err(Http1Error::HeadTooLarge);
         }
         *seen = input.len();
-        return Ok(Parsed::Partial);
+        return Ok(ParseResult::Partial);
     };
     if len > MAX_HEAD_BYTES {
         return Err(Http1Error::HeadTooLarge);
@@ -91,7 +91,7 @@ fn whole(
     is_head: bool,
     known: &mut LineCache,
     headers: &mut HeaderMap,
-) -> Result<Parsed, Http1Error> {
+) -> Result<ParseResult, Http1Error> {
     let mut lines = [const { MaybeUninit::uninit() }; MAX_HEADERS];
     let mut response = httparse::Response::new(&mut []);
     let parsed = httparse::ParserConfig::default().parse_response_with_uninit_headers(
@@ -111,7 +111,7 @@ fn whole(
         .ok_or(Http1Error::Head("its status is no number from 100 to 999"))?;
     // RFC 9110 §15.2: a client has to accept any of them; 101 alone ends the exchange of HTTP.
     if status.is_informational() && status != StatusCode::SWITCHING_PROTOCOLS {
-        return Ok(Parsed::Interim);
+        return Ok(ParseResult::Interim);
     }
     // RFC 9112 §2.3: other minor versions are not sent
     // by servers of HTTP/1; the parser refuses them.
@@ -135,7 +135,7 @@ fn whole(
         }
     }
     let head = facts.head(headers, status, version, is_head);
-    head.map(Parsed::Final)
+    head.map(ParseResult::Final)
 }
 
 /// Returns where the head ends: behind the first empty line.

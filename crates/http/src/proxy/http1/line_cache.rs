@@ -299,7 +299,7 @@ mod tests {
     use super::{
         super::{
             error::Http1Error,
-            head::{self, Parsed},
+            head::{self, ParseResult},
         },
         *,
     };
@@ -308,14 +308,14 @@ mod tests {
     fn parsed(
         heads: &[&[u8]],
         known: &mut LineCache,
-    ) -> Vec<(Result<Parsed, String>, HeaderMap, BytesMut)> {
+    ) -> Vec<(Result<ParseResult, String>, HeaderMap, BytesMut)> {
         let text = |error: Http1Error| error.to_string();
         let mut used = HeaderMap::new();
         used.insert("x-of-another-head", HeaderValue::from_static("1"));
         let heads = heads.iter().map(|head| {
             let mut input = BytesMut::from(*head);
             let parsed = head::parse(&mut input, &mut 0, false, known, &mut used);
-            let is_there = matches!(parsed, Ok(Parsed::Final(_)));
+            let is_there = matches!(parsed, Ok(ParseResult::Final(_)));
             let headers = if is_there {
                 used.clone()
             } else {

@@ -4,7 +4,7 @@ use http::{HeaderMap, Method, StatusCode};
 use super::{
     error::Http1Error,
     framing::{Decoder, Piece},
-    head::{self, Parsed},
+    head::{self, ParseResult},
     line_cache::LineCache,
 };
 
@@ -117,9 +117,9 @@ impl ResponseReader {
         while !input.is_empty() {
             let mut known = LineCache::default();
             match head::parse(input, seen, *is_head, &mut known, &mut headers)? {
-                Parsed::Partial => break,
-                Parsed::Interim => {}
-                Parsed::Final(head) => {
+                ParseResult::Partial => break,
+                ParseResult::Interim => {}
+                ParseResult::Final(head) => {
                     self.decoder = Some(Decoder::new(head.framing));
                     return Ok(Some(ResponsePart::Head(head.status, headers)));
                 }

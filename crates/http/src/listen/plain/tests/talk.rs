@@ -24,7 +24,7 @@ use super::{
         connection_permit::{AddressLimits, ConnectionPermit},
         counts::ConnectionCounts,
         listener::ListenSettings,
-        stream::{Accepted, Peer},
+        stream::{AcceptedSocket, Peer},
         workers::Runtimes,
     },
     PATIENCE,
@@ -52,7 +52,7 @@ impl Talk {
         let runtimes = Runtimes::here();
         let (slot, _) = runtimes.assign(&runtimes.handles()[0]);
         let permit = ConnectionPermit::new(permit, slot, shared.counts.accept());
-        let stream = Accepted::Unix(server).into();
+        let stream = AcceptedSocket::Unix(server).into();
         let serving = connection::serve(Arc::clone(&shared), stream, Peer::Unix, permit, site);
         Self {
             client: UnixStream::from_std(client).unwrap(),
