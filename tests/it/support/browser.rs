@@ -17,6 +17,9 @@ use tokio::{
 /// A busy machine starts a browser in 20 seconds.
 const PATIENCE: Duration = Duration::from_secs(90);
 
+/// Times that a driver is started before the test gives up.
+const STARTS: usize = 5;
+
 /// Browser without a window; it ends with the test.
 pub(crate) struct Browser {
     pub(crate) client: Client,
@@ -66,18 +69,8 @@ impl Browser {
     pub(crate) async fn start() -> Self {
         // Whoever was first has done it already.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut driver = Command::new("chromedriver")
-            .arg("--port=0")
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .kill_on_drop(true)
-            .spawn()
-            .unwrap_or_else(|error| {
-                panic!(
-                    "chromedriver does not start ({error}): tests/run installs chromium and chromium-driver"
-                )
-            });
-        let driver_url = format!("http://127.0.0.1:{}", port(&mut driver).await);
+        let (driver, port) = driver().await;
+        let driver_url = format!("http://127.0.0.1:{port}");
         let profile = tempfile::tempdir().expect("a temporary directory can be made");
         let client = ClientBuilder::new(HttpConnector::new())
             .capabilities(capabilities(profile.path()))
@@ -198,8 +191,31 @@ fn capabilities(profile: &Path) -> serde_json::Map<String, serde_json::Value> {
     options.as_object().cloned().unwrap_or_default()
 }
 
-/// Reads the port that the driver chose from what it prints.
-async fn port(driver: &mut Child) -> u16 {
+/// Starts a driver on a port of its own.
+///
+/// It chooses a free port of IPv4, and ends where another program has the same of IPv6.
+async fn driver() -> (Child, u16) {
+    for _ in 0..STARTS {
+        let mut driver = Command::new("chromedriver")
+            .arg("--port=0")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap_or_else(|error| {
+                panic!(
+                    "chromedriver does not start ({error}): tests/run installs chromium and chromium-driver"
+                )
+            });
+        if let Some(port) = port(&mut driver).await {
+            return (driver, port);
+        }
+    }
+    panic!("chromedriver ended {STARTS} times before it said its port");
+}
+
+/// Reads the port that the driver chose from what it prints; `None` where it ended before.
+async fn port(driver: &mut Child) -> Option<u16> {
     let output = driver.stdout.take().expect("its output is piped");
     let mut lines = BufReader::new(output).lines();
     let found = tokio::time::timeout(PATIENCE, async {
@@ -208,11 +224,11 @@ async fn port(driver: &mut Child) -> u16 {
                 .split_once("on port ")
                 .and_then(|(_, rest)| rest.trim_end_matches('.').parse().ok())
                 .filter(|port| *port != 0);
-            if let Some(port) = port {
+            if port.is_some() {
                 return port;
             }
         }
-        panic!("chromedriver ended before it said its port");
+        None
     });
     found.await.expect("chromedriver says its port in time")
 }
