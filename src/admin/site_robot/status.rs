@@ -242,7 +242,7 @@ impl RunView {
             ("changed", "Changed", self.changed),
             ("same", "Same", self.same),
             ("withdrawn", "Withdrawn", self.withdrawn),
-            ("rejected", "RejectedPattern", self.rejected),
+            ("rejected", "Rejected", self.rejected),
             ("failed", "Failed", self.failed),
         ]
     }
@@ -291,6 +291,30 @@ mod tests {
         ] {
             let standing = Standing::new(wanted, live, is_asked_for);
             assert_eq!(standing, expected, "{wanted:?} {live:?}");
+        }
+    }
+
+    #[test]
+    fn headings_of_counts_are_their_names() {
+        let run = RunView {
+            id: 1,
+            outcome: "finished",
+            started: Moment::new(0, 0),
+            finished: None,
+            took: String::new(),
+            found: 1,
+            fetched: 2,
+            unmodified: 3,
+            bytes: 4,
+            added: 5,
+            changed: 6,
+            same: 7,
+            withdrawn: 8,
+            rejected: 9,
+            failed: 10,
+        };
+        for (name, heading, _) in run.tiles() {
+            assert_eq!(heading.to_ascii_lowercase(), name);
         }
     }
 }
