@@ -148,7 +148,7 @@ def instructions(directory, site, count, options):
 
     Running.__init__ = counted
     try:
-        everyone(servers, directory, SERVER_CORE, site.port, count, options.program)
+        everyone(servers, directory, SERVER_CORE, site.port, count, options)
         return counts(servers, directory, count, options)
     finally:
         Running.__init__ = start
@@ -185,6 +185,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=2)
     parser.add_argument("--case", action="append", help="only cases whose name contains this")
+    parser.add_argument("--server", action="append", help="only servers whose name contains this, and ours")
     parser.add_argument("--instructions", action="store_true")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
@@ -198,7 +199,7 @@ def main():
                 if options.instructions:
                     results[count] = instructions(directory, site, count, options)
                     continue
-                everyone(servers, directory, SERVER_CORE, site.port, count, options.program)
+                everyone(servers, directory, SERVER_CORE, site.port, count, options)
                 results[count] = measure(servers, directory, count, options)
                 for server in servers:
                     results[count].setdefault("memory_kib", {})[server.name] = server.memory_kib()

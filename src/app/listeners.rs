@@ -94,6 +94,7 @@ fn common(loaded: &Loaded, settings: &Settings) -> Result<ListenSettings, Config
         max_body_bytes: settings.max_body_bytes,
         max_connections: settings.max_connections,
         max_connections_per_address: settings.max_connections_per_address,
+        fast_path: settings.fast_path,
         drain_timeout: settings.drain_timeout.max(Duration::from_secs(1)),
         ..ListenSettings::default()
     })

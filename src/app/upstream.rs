@@ -20,6 +20,7 @@ pub(super) fn proxy(loaded: &Loaded, settings: &Settings) -> Result<Proxy, Confi
                 idle_timeout: settings.upstream_idle_timeout,
                 preserve_host: settings.preserve_host,
                 http2: settings.upstream_http2,
+                fast_path: settings.fast_path,
                 ca_file: (!ca_file.is_empty()).then(|| ca_file.into()),
                 health_check,
             })

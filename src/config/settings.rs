@@ -127,6 +127,8 @@ settings! {
     max_header_line_bytes: usize = "server.max_header_line_bytes",
     /// Bytes of a request's body; 0: no limit.
     max_body_bytes: u64 = "server.max_body_bytes",
+    /// Whether what most requests are is served and forwarded by shorter ways.
+    fast_path: bool = "server.fast_path",
     /// Whether we serve robot heaven.
     heaven_serve: bool = "heaven.serve",
     /// Path of robot heaven.

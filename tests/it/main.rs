@@ -22,6 +22,7 @@ mod detection_cases_words;
 mod dns_server;
 mod examples;
 mod export;
+mod fast_path;
 mod fuzzed;
 mod heaven;
 mod heaven_forms;

@@ -165,4 +165,10 @@ pub(super) const SERVER: &[Key] = &[
         "0",
         "Bytes of a request's body; more are answered with 413, or cut where the length is not told; 0: no limit",
     ),
+    key(
+        "server.fast_path",
+        Kind::Bool,
+        "true",
+        "Serve and forward what most requests are by shorter ways, with the same results; \"false\" leaves all to the ordinary ones, for some more processor time: to find out whether they are at fault",
+    ),
 ];

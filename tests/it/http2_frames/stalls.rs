@@ -62,7 +62,7 @@ async fn downloads_that_nobody_takes_are_not_held_in_memory() {
 #[tokio::test]
 async fn a_client_that_takes_no_page_is_cut_though_it_pings() {
     let upstream = pages().await;
-    let front = Front::serve(impatient(), proxy(upstream.addr)).await;
+    let front = Front::serve_proxy(impatient(), proxy(upstream.addr)).await;
     let mut wire = Wire::connect(front.addr).await;
     wire.send([get(1), get(3)].concat()).await;
     wire.until_responses(2).await;
@@ -78,7 +78,7 @@ async fn a_client_that_takes_no_page_is_cut_though_it_pings() {
 #[tokio::test]
 async fn a_client_that_never_asks_is_cut() {
     let upstream = RawServer::answering("").await;
-    let front = Front::serve(impatient(), proxy(upstream.addr)).await;
+    let front = Front::serve_proxy(impatient(), proxy(upstream.addr)).await;
     let whole = block(&GET);
     for sent in [
         Vec::new(),
@@ -100,7 +100,7 @@ async fn an_upload_that_stands_still_is_given_up_and_the_others_go_on() {
         response_timeout: Duration::from_millis(200),
         ..proxy_settings(upstream.addr)
     };
-    let front = Front::serve(listen_settings(), proxy_with(settings)).await;
+    let front = Front::serve_proxy(listen_settings(), proxy_with(settings)).await;
     let mut wire = Wire::connect(front.addr).await;
     wire.send([post(1), data(1, 0, "begun")].concat()).await;
     assert_eq!(wire.outcome(1).await.to_string(), "408");

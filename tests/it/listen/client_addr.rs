@@ -154,7 +154,7 @@ async fn a_forged_header_of_any_spelling_changes_nothing_for_an_untrusted_peer()
     let upstream = RawServer::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
     for trusted in [&[][..], &["10.0.0.0/8", "unix:", "::1"]] {
         let front = serve_echo(trusting(trusted)).await;
-        let proxied = Front::serve(trusting(trusted), proxy(upstream.addr)).await;
+        let proxied = Front::serve_proxy(trusting(trusted), proxy(upstream.addr)).await;
         assert_eq!(status(&answer(&proxied, get("")).await), 200);
         let untouched = upstream.last_request();
         for lines in FORGED {
@@ -170,7 +170,7 @@ async fn a_forged_header_of_any_spelling_changes_nothing_for_an_untrusted_peer()
 #[tokio::test]
 async fn other_spellings_of_a_clients_are_not_passed_on_by_a_trusted_proxy() {
     let upstream = RawServer::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
-    let front = Front::serve(trusting(&["127.0.0.1"]), proxy(upstream.addr)).await;
+    let front = Front::serve_proxy(trusting(&["127.0.0.1"]), proxy(upstream.addr)).await;
     let lines =
         "X-Forwarded-For: 192.0.2.1\r\nX_Forwarded_For: 203.0.113.9\r\nX.Real.IP: 203.0.113.9";
     assert_eq!(status(&answer(&front, get(lines)).await), 200);

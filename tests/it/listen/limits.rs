@@ -254,7 +254,7 @@ async fn a_body_whose_length_is_beyond_the_limit_is_413_and_reaches_nobody() {
         max_body_bytes: 4,
         ..listen_settings()
     };
-    let front = Front::serve(settings, proxy(upstream.addr)).await;
+    let front = Front::serve_proxy(settings, proxy(upstream.addr)).await;
     let post = |len: usize| format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {len}\r\n\r\n");
     let answer = exchange(front.addr, post(4) + "1234").await;
     assert_eq!(status(&answer), 200);
@@ -275,7 +275,7 @@ async fn a_chunked_body_that_grows_beyond_the_limit_is_413_and_never_whole() {
         max_body_bytes: 8,
         ..listen_settings()
     };
-    let front = Front::serve(settings, proxy(upstream.addr)).await;
+    let front = Front::serve_proxy(settings, proxy(upstream.addr)).await;
     let head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
     let fits = exchange(front.addr, format!("{head}8\r\n12345678\r\n0\r\n\r\n")).await;
     assert_eq!(status(&fits), 200);

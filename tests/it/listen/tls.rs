@@ -97,7 +97,7 @@ async fn requests_come_by_https() {
     let expected = "client=127.0.0.1 direct=true https=true trusted=false";
     assert_eq!(body(&answer), expected);
 
-    let front = Front::serve(settings(&tls), proxy(upstream.addr)).await;
+    let front = Front::serve_proxy(settings(&tls), proxy(upstream.addr)).await;
     let stream = client(&front, &[&files], "site.example").await.unwrap();
     assert_eq!(body(&ask(stream, GET).await), "ok");
     let request = upstream.last_request();

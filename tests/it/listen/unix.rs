@@ -72,7 +72,7 @@ async fn the_upstream_is_told_that_the_peer_has_no_address() {
         ),
     ] {
         let directory = tempfile::tempdir().unwrap();
-        let _front = Front::serve(settings(&directory, trusted), proxy(upstream.addr)).await;
+        let _front = Front::serve_proxy(settings(&directory, trusted), proxy(upstream.addr)).await;
         let path = directory.path().join("site.sock");
         let stream = UnixStream::connect(&path).await.unwrap();
         assert_eq!(status(&ask(stream, FORWARDED).await), 200);

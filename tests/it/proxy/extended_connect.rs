@@ -93,7 +93,7 @@ async fn messages_pass_both_ways_on_several_streams() {
         }
     });
     let proxy = proxy(addr);
-    let front = Front::serve(listen_settings(), proxy.clone()).await;
+    let front = Front::serve_proxy(listen_settings(), proxy.clone()).await;
     let mut client = client(&front).await;
     let mut sockets = Vec::new();
     for _ in 0..3 {

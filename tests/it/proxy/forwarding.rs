@@ -97,7 +97,7 @@ async fn the_upstreams_own_host_is_sent_when_set_so() {
     let mut settings = proxy_settings(upstream.addr);
     settings.preserve_host = false;
     settings.servers[0].push_str("/app/");
-    let front = Front::serve(listen_settings(), proxy_with(settings)).await;
+    let front = Front::serve_proxy(listen_settings(), proxy_with(settings)).await;
     let received = forwarded(&front, &upstream, "").await;
     assert!(received.starts_with("GET /app/ HTTP/1.1\r\n"), "{received}");
     assert_eq!(header(&received, "host"), [upstream.addr.to_string()]);
@@ -144,7 +144,7 @@ async fn headers_of_ours_cannot_be_named_away() {
     assert_eq!(header(&received, "forwarded").len(), 1);
 
     let kept = http::HeaderName::from_static("x-ours");
-    let front = Front::serve(listen_settings(), proxy(upstream.addr).keep_header(kept)).await;
+    let front = Front::serve_proxy(listen_settings(), proxy(upstream.addr).keep_header(kept)).await;
     let received = forwarded(
         &front,
         &upstream,
@@ -162,7 +162,7 @@ async fn the_chain_of_a_trusted_proxy_is_kept_and_added_to() {
         trusted_proxies: TrustedProxies::parse(["127.0.0.0/8"]).unwrap(),
         ..listen_settings()
     };
-    let front = Front::serve(settings, proxy(upstream.addr)).await;
+    let front = Front::serve_proxy(settings, proxy(upstream.addr)).await;
     let lines = "X-Forwarded-For: 203.0.113.9\r\nX-Forwarded-For: 198.51.100.7\r\nX-Forwarded-Proto: https\r\n\
                  X_Forwarded_For: 192.0.2.66\r\n";
     let received = forwarded(&front, &upstream, lines).await;

@@ -245,7 +245,7 @@ async fn an_upstream_that_says_nothing_is_a_gateway_timeout() {
         response_timeout: SHORT,
         ..proxy_settings(upstream.addr)
     };
-    let front = Front::serve(listen_settings(), proxy_with(settings)).await;
+    let front = Front::serve_proxy(listen_settings(), proxy_with(settings)).await;
     for request in [GET, POST] {
         let response = exchange(front.addr, request).await;
         assert_eq!(status(&response), 504);
@@ -263,7 +263,7 @@ async fn an_upload_that_stands_still_is_a_request_timeout() {
         response_timeout: SHORT,
         ..proxy_settings(upstream.addr)
     };
-    let front = Front::serve(listen_settings(), proxy_with(settings)).await;
+    let front = Front::serve_proxy(listen_settings(), proxy_with(settings)).await;
     let request = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\nxx";
     assert_eq!(status(&exchange(front.addr, request).await), 408);
 }
@@ -278,7 +278,8 @@ async fn a_response_that_stands_still_is_cut() {
         connection.closed().await;
     })
     .await;
-    let front = Front::serve(listen_settings(), proxy(upstream.addr).idle_timeout(SHORT)).await;
+    let front =
+        Front::serve_proxy(listen_settings(), proxy(upstream.addr).idle_timeout(SHORT)).await;
     let mut client = RawClient::connect(front.addr).await;
     client.send(GET).await;
     client.head().await;
@@ -311,7 +312,7 @@ async fn an_https_upstream_without_tls_is_a_bad_gateway() {
     };
     let proxy = proxy_with(settings);
     assert!(proxy.check().await.is_err());
-    let front = Front::serve(listen_settings(), proxy).await;
+    let front = Front::serve_proxy(listen_settings(), proxy).await;
     assert_eq!(status(&exchange(front.addr, GET).await), 502);
 }
 
@@ -360,7 +361,7 @@ async fn shutdown_cuts_what_does_not_end() {
         drain_timeout: SHORT,
         ..listen_settings()
     };
-    let mut front = Front::serve(settings, proxy(upstream.addr)).await;
+    let mut front = Front::serve_proxy(settings, proxy(upstream.addr)).await;
     let mut client = RawClient::connect(front.addr).await;
     client.send(GET).await;
     soon(async {
@@ -382,7 +383,7 @@ async fn clients_without_a_request_are_sent_away() {
         idle_timeout: SHORT,
         ..listen_settings()
     };
-    let front = Front::serve(settings, proxy(upstream.addr)).await;
+    let front = Front::serve_proxy(settings, proxy(upstream.addr)).await;
     for start in [
         "",
         "PRI * HTTP/2",
@@ -405,7 +406,7 @@ async fn a_head_sent_slowly_is_cut() {
         header_timeout: SHORT,
         ..listen_settings()
     };
-    let front = Front::serve(settings, proxy(upstream.addr)).await;
+    let front = Front::serve_proxy(settings, proxy(upstream.addr)).await;
     let mut client = RawClient::connect(front.addr).await;
     client.send("GET / HTTP/1.1\r\n").await;
     let dripping = async {
@@ -450,7 +451,7 @@ async fn more_connections_than_allowed_wait() {
         max_connections: 1,
         ..listen_settings()
     };
-    let front = Front::serve(settings, proxy(upstream.addr)).await;
+    let front = Front::serve_proxy(settings, proxy(upstream.addr)).await;
     let mut first = RawClient::connect(front.addr).await;
     first.send(GET).await;
     assert_eq!(status(&first.response().await), 200);

@@ -140,7 +140,7 @@ async fn shutdown_cuts_streams_that_do_not_end() {
         drain_timeout: Duration::from_millis(100),
         ..listen_settings()
     };
-    let mut front = Front::serve(settings, proxy(upstream.addr)).await;
+    let mut front = Front::serve_proxy(settings, proxy(upstream.addr)).await;
     let mut client = http2(&front).await;
     let request = Request::get("http://a/")
         .body(Empty::<Bytes>::new())
@@ -297,7 +297,7 @@ async fn closing_the_proxy_ends_its_tunnels() {
     })
     .await;
     let proxy = proxy(upstream.addr);
-    let front = Front::serve(listen_settings(), proxy.clone()).await;
+    let front = Front::serve_proxy(listen_settings(), proxy.clone()).await;
     let mut client = RawClient::connect(front.addr).await;
     client.send(WEBSOCKET).await;
     assert_eq!(status(&client.head().await), 101);

@@ -69,7 +69,7 @@ async fn until(mut is_true: impl FnMut() -> bool) {
 #[tokio::test]
 async fn requests_are_shared_among_servers() {
     let (one, two) = (named("one").await, named("two").await);
-    let front = Front::serve(
+    let front = Front::serve_proxy(
         listen_settings(),
         proxy_with(settings(&[one.addr, two.addr])),
     )
@@ -103,7 +103,7 @@ async fn a_busy_server_gets_no_more_than_its_share() {
     .await;
     let fast = named("fast").await;
     let proxy = proxy_with(settings(&[slow.addr, fast.addr]));
-    let front = Front::serve(listen_settings(), proxy.clone()).await;
+    let front = Front::serve_proxy(listen_settings(), proxy.clone()).await;
     let addr = front.addr;
     let tasks = TaskTracker::new();
     // Until one request hangs, either server may get each.
@@ -129,7 +129,7 @@ async fn a_server_that_is_not_there_costs_no_request() {
     let gone = nobody().await;
     let there = named("there").await;
     let proxy = proxy_with(settings(&[gone, there.addr]));
-    let front = Front::serve(listen_settings(), proxy.clone()).await;
+    let front = Front::serve_proxy(listen_settings(), proxy.clone()).await;
     for number in 0..40 {
         let request = if number % 2 == 0 { GET } else { POST };
         let answer = exchange(front.addr, request).await;
@@ -153,7 +153,7 @@ async fn when_no_server_is_there_the_answer_is_a_bad_gateway() {
         nobody().await,
     ];
     let proxy = proxy_with(settings(&gone));
-    let front = Front::serve(listen_settings(), proxy.clone()).await;
+    let front = Front::serve_proxy(listen_settings(), proxy.clone()).await;
     for _ in 0..10 {
         assert_eq!(status(&exchange(front.addr, GET).await), 502);
     }
@@ -172,7 +172,7 @@ async fn a_request_that_was_sent_goes_to_no_other_server() {
     .await;
     let there = named("there").await;
     let proxy = proxy_with(settings(&[broken.addr, there.addr]));
-    let front = Front::serve(listen_settings(), proxy.clone()).await;
+    let front = Front::serve_proxy(listen_settings(), proxy.clone()).await;
     let mut failed = 0;
     for _ in 0..60 {
         match status(&exchange(front.addr, POST).await) {
@@ -193,7 +193,7 @@ async fn a_server_that_comes_back_is_asked_again() {
     drop(listener);
     let there = named("there").await;
     let proxy = proxy_with(settings(&[addr, there.addr]));
-    let front = Front::serve(listen_settings(), proxy.clone()).await;
+    let front = Front::serve_proxy(listen_settings(), proxy.clone()).await;
     soon(async {
         while state(&proxy, addr).is_healthy {
             exchange(front.addr, GET).await;
@@ -256,7 +256,7 @@ async fn a_server_whose_check_fails_is_left_out_until_it_succeeds() {
         let requests = server.requests();
         requests.iter().filter(|r| r.starts_with("GET / ")).count()
     };
-    let front = Front::serve(listen_settings(), proxy.clone()).await;
+    let front = Front::serve_proxy(listen_settings(), proxy.clone()).await;
     is_well.store(false, Ordering::SeqCst);
     exchange(front.addr, GET).await; // The first request starts the checks.
     until(|| !state(&proxy, sick.addr).is_healthy).await;
@@ -342,7 +342,7 @@ fn connections_stay_on_the_thread_that_made_them() {
             .build()
             .unwrap();
         runtime.block_on(async {
-            let front = Front::serve(listen_settings(), proxy.clone()).await;
+            let front = Front::serve_proxy(listen_settings(), proxy.clone()).await;
             let mut client = RawClient::connect(front.addr).await;
             for turn in 0..6 {
                 if turn % 3 == number {
@@ -368,7 +368,7 @@ fn connections_stay_on_the_thread_that_made_them() {
                 .build()
                 .unwrap();
             runtime.block_on(async {
-                let front = Front::serve(listen_settings(), proxy.clone()).await;
+                let front = Front::serve_proxy(listen_settings(), proxy.clone()).await;
                 assert_eq!(status(&exchange(front.addr, GET).await), 200);
             });
         });

@@ -58,7 +58,7 @@ fn tls(upstream: &Upstream, certificate: &Certificate, http2: bool) -> Proxy {
 }
 
 async fn front(proxy: Proxy) -> Front {
-    Front::serve(listen_settings(), proxy).await
+    Front::serve_proxy(listen_settings(), proxy).await
 }
 
 #[tokio::test]

@@ -7,14 +7,19 @@
 
 use std::{convert::Infallible, net::SocketAddr, time::Duration};
 
+use futures_util::{FutureExt as _, future::Map};
 use http::{Request, Response};
 use hyper::body::{Body, Incoming};
 use robot_detection::{
-    listen::{ListenSettings, Listener, TrustedProxies},
-    proxy::{Proxy, ProxySettings},
+    listen::{
+        HttpService, ListenSettings, Listener, RequestContext, ServiceResponse, TrustedProxies,
+    },
+    proxy::{ForwardFuture, Proxy, ProxyBody, ProxySettings},
 };
 use tokio::task::JoinHandle;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::program::fast_path;
 
 /// A running listener; it stops when dropped.
 #[derive(Debug)]
@@ -27,7 +32,17 @@ pub(crate) struct Front {
 impl Front {
     /// Serves a proxy in front of the upstream.
     pub(crate) async fn proxy(upstream: SocketAddr) -> Self {
-        Self::serve(listen_settings(), proxy(upstream)).await
+        Self::serve_proxy(listen_settings(), proxy(upstream)).await
+    }
+
+    /// Serves a proxy as the program does, on the fast path if that is on.
+    pub(crate) async fn serve_proxy(settings: ListenSettings, proxy: Proxy) -> Self {
+        let listener = Listener::bind(settings).await.unwrap();
+        let addr = listener.local_addr();
+        let stop = CancellationToken::new();
+        let serving = listener.serve_http(Forward(proxy), stop.clone());
+        let done = TaskTracker::new().spawn(serving);
+        Self { addr, stop, done }
     }
 
     pub(crate) async fn serve<S, B>(settings: ListenSettings, service: S) -> Self
@@ -64,6 +79,28 @@ impl Front {
     }
 }
 
+/// The proxy as the service of a listener.
+#[derive(Clone)]
+struct Forward(Proxy);
+
+type Forwarded = fn(Response<ProxyBody>) -> Result<Response<ProxyBody>, Infallible>;
+
+impl HttpService for Forward {
+    type ResponseBody = ProxyBody;
+    type ReadyHead = Infallible;
+    type Future = Map<ForwardFuture, Forwarded>;
+
+    const TAKES_BODILESS: bool = true;
+
+    fn respond(
+        &self,
+        request: &mut Request<RequestContext>,
+    ) -> ServiceResponse<ProxyBody, Infallible, Self::Future> {
+        let forwarded: Forwarded = Ok;
+        ServiceResponse::Later(self.0.forward_incoming(request).map(forwarded))
+    }
+}
+
 impl Drop for Front {
     fn drop(&mut self) {
         self.stop.cancel();
@@ -78,6 +115,7 @@ pub(crate) fn listen_settings() -> ListenSettings {
         idle_timeout: Duration::from_mins(1),
         max_connections: 1000,
         drain_timeout: Duration::from_secs(10),
+        fast_path: fast_path(),
         ..ListenSettings::default()
     }
 }
@@ -87,6 +125,7 @@ pub(crate) fn proxy_settings(upstream: SocketAddr) -> ProxySettings {
         servers: vec![format!("http://{upstream}")],
         connect_timeout: Duration::from_secs(10),
         response_timeout: Duration::from_secs(10),
+        fast_path: fast_path(),
         ..ProxySettings::default()
     }
 }

@@ -19,6 +19,14 @@ pub(crate) const CHROME: &str = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Apple
 /// How long anything may take before a test gives up.
 pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
 
+/// Variable that turns the fast path off, for the program and for tests that serve by themselves.
+pub(crate) const FAST_PATH: &str = "ROBOT_DETECTION_SERVER_FAST_PATH";
+
+/// Returns `true` unless the suites run without the fast path.
+pub(crate) fn fast_path() -> bool {
+    std::env::var_os(FAST_PATH).is_none_or(|value| value != "false")
+}
+
 /// Command of the program in a directory of its own, away from the caller's settings.
 pub(crate) fn command(directory: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_robot-detection"));
@@ -27,6 +35,9 @@ pub(crate) fn command(directory: &Path) -> Command {
         if name.to_string_lossy().starts_with("ROBOT_DETECTION_") {
             command.env_remove(name);
         }
+    }
+    if !fast_path() {
+        command.env(FAST_PATH, "false");
     }
     command
 }

@@ -22,11 +22,11 @@ use super::{
     client_addr::{Origin, TrustedProxies},
     connection_permit::{AddressLimits, ConnectionPermit},
     counts::{ConnectionCounts, UnservedReason},
+    fast_path::{End, Plain, PlainIo},
     http_service::HttpService,
     hyper_connection,
     idle::{Activity, IdleAction, IdleWatch},
     listener::ListenSettings,
-    plain::{End, Plain, PlainIo},
     poll_on_wake::PollOnWake,
     proxy_protocol::{self, ProxySource},
     refusal::{self, RefusalObserver, RefusedRequest},
@@ -130,7 +130,7 @@ pub(super) async fn serve<S: HttpService>(
     };
     let mut deadlines = Deadlines::new(&shared, &activity);
     let mut io = PlainIo::new(stream, Arc::clone(&activity));
-    if S::TAKES_BODILESS && !is_http2 {
+    if S::TAKES_BODILESS && shared.settings.fast_path && !is_http2 {
         let plain = pin!(Plain::new(&mut service, &mut io, &mut first));
         if drive(plain, Plain::finish, &mut deadlines).await != Some(End::Odd) {
             return;

@@ -404,16 +404,16 @@ mod tests {
 
     /// What may be read on of bytes that come in such pieces, and whether that is the end.
     fn followed(bytes: &[u8], piece: usize) -> (String, bool, u32) {
+        let (read, is_over, heads) = followed_bytes(bytes, piece);
+        (String::from_utf8_lossy(&read).into_owned(), is_over, heads)
+    }
+
+    fn followed_bytes(bytes: &[u8], piece: usize) -> (Vec<u8>, bool, u32) {
         let (mut framing, mut read) = (RequestFraming::default(), Vec::new());
         for piece in bytes.chunks(piece) {
             read.extend_from_slice(&framing.follow(piece));
         }
-        let is_over = framing.is_over();
-        (
-            String::from_utf8_lossy(&read).into_owned(),
-            is_over,
-            framing.heads(),
-        )
+        (read, framing.is_over(), framing.heads())
     }
 
     #[test]
@@ -533,8 +533,8 @@ mod tests {
             piece in 1..9_usize,
         ) {
             let sent = parts.concat();
-            let (whole, is_over, heads) = followed(sent.as_bytes(), sent.len().max(1));
-            let (read, is_over_too, heads_too) = followed(sent.as_bytes(), piece);
+            let (whole, is_over, heads) = followed_bytes(sent.as_bytes(), sent.len().max(1));
+            let (read, is_over_too, heads_too) = followed_bytes(sent.as_bytes(), piece);
             prop_assert_eq!((is_over, heads), (is_over_too, heads_too));
             if is_over {
                 prop_assert!(read.starts_with(&whole));

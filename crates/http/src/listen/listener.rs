@@ -70,6 +70,11 @@ pub struct ListenSettings {
     ///
     /// Trusted proxies and Unix sockets have no limit.
     pub max_connections_per_address: usize,
+    /// Serve requests without a body by a parser of our own, and the others by hyper; else all
+    /// by hyper.
+    ///
+    /// The answers are the same.
+    pub fast_path: bool,
     /// Time for requests in flight to end at shutdown.
     pub drain_timeout: Duration,
 }
@@ -90,6 +95,7 @@ impl Default for ListenSettings {
             max_body_bytes: 0,
             max_connections: 10_000,
             max_connections_per_address: 0,
+            fast_path: true,
             drain_timeout: Duration::from_secs(30),
         }
     }
@@ -235,6 +241,11 @@ impl Listener {
     {
         let service = TowerAdapter(service);
         self.serve_by(workers.runtimes(), service, stop).await;
+    }
+
+    /// Serves as [`Listener::serve`] does, with a service that needs no extensions.
+    pub async fn serve_http<S: HttpService>(self, service: S, stop: CancellationToken) {
+        self.serve_by(Runtimes::here(), service, stop).await;
     }
 
     /// Serves as [`Listener::serve_on`] does, with a service that needs no extensions.

@@ -51,19 +51,18 @@ mod connection;
 mod connection_permit;
 mod counts;
 mod eager_read;
+pub(crate) mod fast_path;
 mod fields;
 mod forwarded;
 mod framing;
 mod guard;
 mod head_tap;
-pub(crate) mod header_map_pool;
 mod http_service;
 mod hyper_connection;
 mod idle;
 mod io;
 mod listener;
 mod open_files;
-mod plain;
 mod poll_on_wake;
 mod proxy_protocol;
 mod refusal;
@@ -83,6 +82,8 @@ pub use certificate::{CertificateError, CertificateFiles, CertificateState, Vali
 pub(crate) use client_addr::is_forwarding;
 pub use client_addr::{ClientAddr, TrustedProxies, TrustedProxyError};
 pub use counts::ConnectionCounts;
+#[doc(hidden)]
+pub use fast_path::{PlainHead, PlainReader};
 pub use fields::clean_headers;
 pub(crate) use fields::{begins_as, is_guarded, is_spelling_of, trim_values};
 pub use framing::RequestFraming;
@@ -92,7 +93,6 @@ pub use http_service::{HttpService, ReadyHead, ServiceResponse};
 pub use listener::{ListenSettings, Listener};
 #[doc(hidden)]
 pub use open_files::{ADMIN_CLIENTS, ClientCapacity, ClientPermits, OpenFileLimit};
-pub use plain::{PlainHead, PlainReader};
 pub use proxy_protocol::{ProxyHeader, ProxySource};
 #[doc(hidden)]
 pub use refusal::{RefusalObserver, RefusedRequest};

@@ -14,11 +14,11 @@ use tokio::time::Instant;
 use super::{
     client_addr::Origin,
     connection::Shared,
+    fast_path::RequestNotes,
     fields,
     guard::BodyGuard,
     http_service::{HttpService, ReadyHead as _, ServiceResponse},
     idle::Activity,
-    plain::RequestNotes,
     refusal::RefusedRequest,
     request_context::RequestContext,
 };

@@ -19,6 +19,7 @@ use super::{
     error::chain,
     http1::{Connection, MAX_HEAD_BYTES, Stream},
     sender::{SharedConnection, Streams},
+    settings::ProxySettings,
     tls::Tls,
     upstream::{Address, Protocol, Upstream},
 };
@@ -42,6 +43,8 @@ pub(super) struct Connector {
     http: HttpConnector,
     tls: Option<Tls>,
     timeout: Duration,
+    /// Connections keep the lines of their server.
+    fast_path: bool,
     tasks: TaskTracker,
 }
 
@@ -87,11 +90,12 @@ pub(super) fn http_connector() -> HttpConnector {
 }
 
 impl Connector {
-    pub(super) fn new(timeout: Duration, tls: Option<Tls>, tasks: TaskTracker) -> Self {
+    pub(super) fn new(settings: &ProxySettings, tls: Option<Tls>, tasks: TaskTracker) -> Self {
         Self {
             http: http_connector(),
             tls,
-            timeout,
+            timeout: settings.connect_timeout,
+            fast_path: settings.fast_path,
             tasks,
         }
     }
@@ -122,7 +126,7 @@ impl Connector {
             }
             stream => {
                 // In a box: it is moved several times with every request.
-                let connection = Connection::new(stream, Instant::now());
+                let connection = Connection::new(stream, Instant::now(), self.fast_path);
                 return Ok(NewConnection::Http1(Box::new(connection)));
             }
         };

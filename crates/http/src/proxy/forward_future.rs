@@ -7,7 +7,7 @@ use std::{
 
 use http::Response;
 
-use crate::listen::header_map_pool;
+use crate::listen::fast_path::header_map_pool;
 
 use super::{dispatch::Message, proxy_body::ProxyBody, round_trip::RoundTrip};
 

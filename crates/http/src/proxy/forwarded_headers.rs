@@ -73,29 +73,25 @@ impl ForwardedHeaders {
 
     /// Writes the headers as lines of HTTP/1.1.
     pub(super) fn write(&self, output: &mut Vec<u8>) {
-        write(self.client.as_ref(), &self.host, output);
-    }
-}
-
-/// Writes the headers as lines of HTTP/1.1.
-pub(super) fn write(client: Option<&ClientAddr>, host: &HeaderValue, output: &mut Vec<u8>) {
-    let before_host: &[u8] = match client {
-        None => b"x-forwarded-host: ",
-        Some(client) => {
-            output.extend_from_slice(b"forwarded: ");
-            push_elements(output, client, host);
-            output.extend_from_slice(b"\r\nx-forwarded-for: ");
-            push_chain(output, client);
-            if client.https {
-                b"\r\nx-forwarded-proto: https\r\nx-forwarded-host: "
-            } else {
-                b"\r\nx-forwarded-proto: http\r\nx-forwarded-host: "
+        let Self { client, host } = self;
+        let before_host: &[u8] = match client {
+            None => b"x-forwarded-host: ",
+            Some(client) => {
+                output.extend_from_slice(b"forwarded: ");
+                push_elements(output, client, host);
+                output.extend_from_slice(b"\r\nx-forwarded-for: ");
+                push_chain(output, client);
+                if client.https {
+                    b"\r\nx-forwarded-proto: https\r\nx-forwarded-host: "
+                } else {
+                    b"\r\nx-forwarded-proto: http\r\nx-forwarded-host: "
+                }
             }
-        }
-    };
-    output.extend_from_slice(before_host);
-    output.extend_from_slice(host.as_bytes());
-    output.extend_from_slice(b"\r\n");
+        };
+        output.extend_from_slice(before_host);
+        output.extend_from_slice(host.as_bytes());
+        output.extend_from_slice(b"\r\n");
+    }
 }
 
 fn proto(client: &ClientAddr) -> &'static str {

@@ -52,7 +52,6 @@ mod health;
 mod http1;
 mod http2;
 mod inner;
-mod passthrough;
 mod pool;
 mod proxy_body;
 mod request;

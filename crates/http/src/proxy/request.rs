@@ -181,7 +181,7 @@ fn retarget(upstream: &Upstream, parts: &mut Parts) -> Result<(), ErrorPage> {
 /// Returns `true` if the target is a path, or the `*` of `OPTIONS` (RFC 9112 §3.2.1, §3.2.4).
 ///
 /// A gateway answers for no other scheme than those of HTTP (RFC 9110 §7.4).
-pub(super) fn has_usable_target(parts: &Parts) -> bool {
+fn has_usable_target(parts: &Parts) -> bool {
     let is_other = |scheme: &Scheme| *scheme != Scheme::HTTP && *scheme != Scheme::HTTPS;
     if parts.uri.scheme().is_some_and(is_other) {
         return false;
@@ -243,7 +243,7 @@ fn authority(uri: &Uri) -> Result<Option<HeaderValue>, ErrorPage> {
 ///
 /// Of the names that RFC 3986 §3.2.2 allows, these are the ones that resolvers look up:
 /// programs differ in how they read a name with commas or percent signs.
-pub(super) fn is_host(value: &HeaderValue) -> bool {
+fn is_host(value: &HeaderValue) -> bool {
     let bytes = value.as_bytes();
     if bytes.starts_with(b"[") {
         return value.to_str().is_ok_and(is_bracketed);

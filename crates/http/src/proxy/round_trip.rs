@@ -24,7 +24,6 @@ use super::{
     headers,
     http1::{Call, CallError, Head, PendingBody},
     inner::{Inner, PendingUpgrade},
-    passthrough::PassthroughHead,
     proxy_body::ProxyBody,
     request::{self, RequestFacts},
     server::ServerSlot,
@@ -69,8 +68,6 @@ struct SentRequest {
     call: Call,
     slot: ServerSlot,
     tried: ServerSet,
-    /// The message has not been rewritten; its head was written directly.
-    is_passthrough: bool,
 }
 
 impl RoundTrip {
@@ -125,77 +122,37 @@ impl RoundTrip {
     }
 
     fn begin(&mut self, message: &mut Message) -> Stage {
-        let passthrough = self.passthrough(message);
-        if passthrough.is_none() {
-            if let Err(page) = self.prepare(message) {
-                self.page_context.accept = message.parts.headers.get(ACCEPT).cloned();
-                return Stage::Refused(page);
-            }
-            if !message.body.is_empty() {
-                return self.go_on(message, None);
-            }
+        if let Err(page) = self.prepare(message) {
+            self.page_context.accept = message.parts.headers.get(ACCEPT).cloned();
+            return Stage::Refused(page);
         }
-        self.send(message, passthrough)
-    }
-
-    /// Writes the head of a request that has nothing to rewrite.
-    fn passthrough(&mut self, message: &Message) -> Option<PassthroughHead> {
-        let Inner { rules, servers, .. } = &*self.inner;
-        let Message { parts, body, .. } = message;
-        if !body.is_empty() || !servers.take_heads() {
-            return None;
+        if message.body.is_empty() {
+            self.send(message)
+        } else {
+            self.go_on(message, None)
         }
-        let mut passthrough = PassthroughHead::new(rules, parts, self.client.as_ref())?;
-        self.page_context.accept = passthrough.accept.take();
-        Some(passthrough)
     }
 
     /// Sends a request without a body over a kept connection, if there is one.
-    fn send(&mut self, message: &mut Message, passthrough: Option<PassthroughHead>) -> Stage {
+    fn send(&mut self, message: &mut Message) -> Stage {
         let options = self.inner.options(self.switch.is_some());
         let servers = &self.inner.servers;
-        let is_passthrough = passthrough.is_some();
         let mut tried = ServerSet::default();
         let Some(slot) = dispatch::choose(servers, &mut tried, &options, message) else {
-            return self.go_on_prepared(message, None, is_passthrough);
+            return self.go_on(message, None);
         };
         let switches = options.switches && slot.server.can_switch();
         let now = self.begun.unwrap_or_else(Instant::now);
-        let timeout = options.response_timeout;
-        let Some(mut connection) = slot.take_http1(switches, now) else {
+        let Some(connection) = slot.take_http1(switches, now) else {
             let begun = StartedDispatch {
                 slot,
                 tried,
                 attempt: None,
             };
-            return self.go_on_prepared(message, Some(begun), is_passthrough);
+            return self.go_on(message, Some(begun));
         };
-        let call = match passthrough {
-            Some(mut passthrough) => {
-                connection.swap_output(&mut passthrough.head);
-                Call::written(connection, &message.parts.method, timeout, now)
-            }
-            None => Call::new(connection, message, timeout, now),
-        };
-        Stage::SentRequest(SentRequest {
-            call,
-            slot,
-            tried,
-            is_passthrough,
-        })
-    }
-
-    /// Goes on in a box, with a message that is rewritten first if that was not done.
-    fn go_on_prepared(
-        &mut self,
-        message: &mut Message,
-        begun: Option<StartedDispatch>,
-        is_passthrough: bool,
-    ) -> Stage {
-        if is_passthrough && let Err(page) = self.prepare(message) {
-            return Stage::Refused(page);
-        }
-        self.go_on(message, begun)
+        let call = Call::new(connection, message, options.response_timeout, now);
+        Stage::SentRequest(SentRequest { call, slot, tried })
     }
 
     /// Goes on in a box.
@@ -277,17 +234,12 @@ impl RoundTrip {
         headers: Option<HeaderMap>,
     ) -> Stage {
         let attempt: Attempt = sent.call.into_outcome(ended, headers, None).into();
-        // In all other cases there is a response, or the request must not be repeated.
-        let may_be_sent = matches!(
-            attempt,
-            Attempt::Unsent(_) | Attempt::Failed(Failure::NoResponse(_))
-        );
         let begun = StartedDispatch {
             slot: sent.slot,
             tried: sent.tried,
             attempt: Some(attempt),
         };
-        self.go_on_prepared(message, Some(begun), sent.is_passthrough && may_be_sent)
+        self.go_on(message, Some(begun))
     }
 }
 

@@ -57,11 +57,6 @@ impl Servers {
         !self.all.is_empty()
     }
 
-    /// Returns `true` if a request will most likely be sent by HTTP/1.1.
-    pub(super) fn take_heads(&self) -> bool {
-        !self.first.is_http2()
-    }
-
     pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<Server>> {
         let alone = self.all.is_empty().then_some(&self.first);
         alone.into_iter().chain(self.all.iter())
@@ -134,11 +129,11 @@ mod tests {
     use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
     use super::*;
-    use crate::proxy::{connect::Connector, upstream::Upstream};
+    use crate::proxy::{ProxySettings, connect::Connector, upstream::Upstream};
 
     fn servers(count: usize) -> Servers {
         let tasks = TaskTracker::new();
-        let connector = Connector::new(Duration::from_secs(1), None, tasks.clone());
+        let connector = Connector::new(&ProxySettings::default(), None, tasks.clone());
         let servers = (0..count).map(|number| {
             let upstream = Upstream::parse(&format!("http://127.0.0.1:{}", number + 1)).unwrap();
             Arc::new(Server::new(

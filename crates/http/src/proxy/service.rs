@@ -80,7 +80,7 @@ impl Proxy {
                 )
             })
             .transpose()?;
-        let connector = Connector::new(settings.connect_timeout, tls, tasks.clone());
+        let connector = Connector::new(&settings, tls, tasks.clone());
         let first = upstreams.first().cloned().ok_or(ProxyError::NoServer)?;
         let has_others = upstreams.len() > 1;
         let servers = upstreams.into_iter().map(|upstream| {

@@ -10,7 +10,7 @@ use std::{
 use http::{HeaderMap, Method, Response};
 use tokio::time::Instant;
 
-use crate::listen::header_map_pool;
+use crate::listen::fast_path::header_map_pool;
 
 use super::{
     super::{
@@ -130,25 +130,12 @@ impl Call {
                 Upload::new(body, framing).map(Box::new)
             }
         };
-        Self {
-            upload,
-            ..Self::written(connection, &message.parts.method, timeout, now)
-        }
-    }
-
-    /// Takes a connection whose buffer has the head of a request without a body.
-    pub(in super::super) fn written(
-        mut connection: Box<Connection>,
-        method: &Method,
-        timeout: Duration,
-        now: Instant,
-    ) -> Self {
         connection.start_timer(now, timeout);
         Self {
             connection,
             timeout,
-            upload: None,
-            is_head: *method == Method::HEAD,
+            upload,
+            is_head: message.parts.method == Method::HEAD,
             sending: Sending::Underway,
             has_come: false,
             seen: 0,
@@ -268,6 +255,7 @@ impl Call {
             if !self.connection.input.is_empty() {
                 let headers = headers.get_or_insert_with(header_map_pool::take_for_response);
                 let Connection { input, known, .. } = &mut *self.connection;
+                let known = known.as_mut();
                 match head::parse(input, &mut self.seen, self.is_head, known, headers)? {
                     ParseResult::Final(head) => return Poll::Ready(Ok(head)),
                     ParseResult::Partial => {}

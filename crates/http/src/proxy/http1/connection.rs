@@ -1,5 +1,5 @@
 use std::{
-    fmt, io, mem,
+    fmt, io,
     pin::Pin,
     task::{Context, Poll, ready},
     time::Duration,
@@ -31,7 +31,8 @@ pub(in super::super) struct Connection {
     pub(super) input: BytesMut,
     read_bytes: usize,
     pub(super) output: Output,
-    pub(super) known: LineCache,
+    /// None: each head is for the parser.
+    pub(super) known: Option<LineCache>,
     /// Runs on between requests: to postpone it costs less than to make a new one.
     timer: Pin<Box<Sleep>>,
     /// End of the present wait; the timer may fire before it, and is then set again.
@@ -48,13 +49,13 @@ pub(super) struct Output {
 }
 
 impl Connection {
-    pub(in super::super) fn new(stream: Stream, now: Instant) -> Self {
+    pub(in super::super) fn new(stream: Stream, now: Instant, has_line_cache: bool) -> Self {
         Self {
             stream,
             input: BytesMut::new(),
             read_bytes: READ_BYTES,
             output: Output::default(),
-            known: LineCache::default(),
+            known: has_line_cache.then(LineCache::default),
             timer: Box::pin(sleep_until(now)),
             deadline: now,
             used: now,
@@ -67,11 +68,6 @@ impl Connection {
     /// means that the server has closed the connection.
     pub(in super::super) fn is_quiet(&mut self) -> bool {
         self.input.is_empty() && !self.stream.is_readable()
-    }
-
-    /// Swaps the output buffer, which is empty, for one with the head of a request.
-    pub(in super::super) fn swap_output(&mut self, bytes: &mut Vec<u8>) {
-        mem::swap(&mut self.output.bytes, bytes);
     }
 
     /// Frees large buffers before the connection waits for its next request.
@@ -206,7 +202,8 @@ mod tests {
     async fn each_wait_has_its_own_time() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let stream = TcpStream::connect(listener.local_addr().unwrap());
-        let mut connection = Connection::new(Stream::Tcp(stream.await.unwrap()), Instant::now());
+        let stream = Stream::Tcp(stream.await.unwrap());
+        let mut connection = Connection::new(stream, Instant::now(), true);
         for (first, second) in [(60, 300), (300, 60), (60, 60), (1, 60)] {
             let (start, secs) = (Instant::now(), Duration::from_secs);
             connection.start_timer(start, secs(first));

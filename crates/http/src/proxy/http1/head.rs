@@ -46,7 +46,7 @@ pub(super) enum ParseResult {
 /// Takes the head of a response out of the input, and its headers into `headers`.
 ///
 /// `seen` bytes of the input were found to be an incomplete head before; 0 for a new one.
-/// `known` is the cache of the connection. The former contents of `headers` may be gone
+/// `known` is the cache of the connection, if it has one. The former contents of `headers` may be gone
 /// even if there is no head yet.
 ///
 /// # Errors
@@ -57,10 +57,11 @@ pub(super) fn parse(
     input: &mut BytesMut,
     seen: &mut usize,
     is_head: bool,
-    known: &mut LineCache,
+    mut known: Option<&mut LineCache>,
     headers: &mut HeaderMap,
 ) -> Result<ParseResult, Http1Error> {
     if *seen == 0
+        && let Some(known) = known.as_deref_mut()
         && let Some((len, head)) = known.head(input, is_head, headers)
     {
         input.advance(len);
@@ -89,7 +90,7 @@ pub(super) fn parse(
 fn whole(
     head: &Bytes,
     is_head: bool,
-    known: &mut LineCache,
+    known: Option<&mut LineCache>,
     headers: &mut HeaderMap,
 ) -> Result<ParseResult, Http1Error> {
     let mut lines = [const { MaybeUninit::uninit() }; MAX_HEADERS];
@@ -119,7 +120,7 @@ fn whole(
         Some(1) => Version::HTTP_11,
         _ => Version::HTTP_10,
     };
-    let mut learning = known.learn(head, status);
+    let mut learner = known.map(|known| known.learn(head, status));
     headers.clear();
     headers.reserve(response.headers.len());
     let mut facts = ResponseFacts::default();
@@ -128,7 +129,9 @@ fn whole(
             .map_err(|_| Http1Error::Head("a header's name is no token"))?;
         let value = HeaderValue::from_maybe_shared(head.slice_ref(line.value))
             .map_err(|_| Http1Error::Head("a header's value has a control byte"))?;
-        learning.add(line, &name);
+        if let Some(learner) = &mut learner {
+            learner.add(line, &name);
+        }
         if facts.add(HeaderRole::of(&name, line.value)) {
             let added = headers.try_append(name, value);
             added.map_err(|_| Http1Error::HeadTooLarge)?;

@@ -25,9 +25,6 @@ pub(super) use download::{Download, PendingBody};
 pub use error::Http1Error;
 pub(super) use head::{Head, MAX_HEAD_BYTES};
 pub use reader::{ResponsePart, ResponseReader};
-#[cfg(test)]
-pub(super) use request::write_bodiless;
-pub(super) use request::write_line;
 pub(super) use stream::Stream;
 
 #[cfg(test)]

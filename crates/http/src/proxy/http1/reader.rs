@@ -5,7 +5,6 @@ use super::{
     error::Http1Error,
     framing::{Decoder, Piece},
     head::{self, ParseResult},
-    line_cache::LineCache,
 };
 
 /// Reader of a response as the proxy reads those of an upstream, without I/O.
@@ -115,8 +114,7 @@ impl ResponseReader {
             ..
         } = self;
         while !input.is_empty() {
-            let mut known = LineCache::default();
-            match head::parse(input, seen, *is_head, &mut known, &mut headers)? {
+            match head::parse(input, seen, *is_head, None, &mut headers)? {
                 ParseResult::Partial => break,
                 ParseResult::Interim => {}
                 ParseResult::Final(head) => {

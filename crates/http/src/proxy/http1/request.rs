@@ -74,7 +74,7 @@ pub(super) fn write(
 }
 
 /// Writes the request line.
-pub(in super::super) fn write_line(output: &mut Vec<u8>, request: &Parts) {
+fn write_line(output: &mut Vec<u8>, request: &Parts) {
     output.extend_from_slice(request.method.as_str().as_bytes());
     output.push(b' ');
     let target = request.uri.path_and_query();
@@ -86,14 +86,4 @@ pub(in super::super) fn write_line(output: &mut Vec<u8>, request: &Parts) {
     }
     output.extend_from_slice(target);
     output.extend_from_slice(b" HTTP/1.1\r\n");
-}
-
-/// Writes the head of a request that has no body.
-#[cfg(test)]
-pub(in super::super) fn write_bodiless(
-    output: &mut Vec<u8>,
-    request: &Parts,
-    added: &AddedHeaders,
-) {
-    write(output, request, Some(added), Framing::None);
 }

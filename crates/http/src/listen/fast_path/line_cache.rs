@@ -1,6 +1,6 @@
 //! Cache of the header lines that a thread has received before.
 
-use std::{cell::RefCell, ptr, rc::Rc};
+use std::{cell::RefCell, rc::Rc};
 
 use http::HeaderMap;
 
@@ -83,8 +83,8 @@ impl LineCache {
 
     /// Fills a map with the headers of all lines; `None`: one is odd, or there are too many.
     ///
-    /// Earlier contents are replaced. The headers of another request may still be in the map:
-    /// those that are equal stay where they are.
+    /// Earlier contents are replaced. The names of another request may still be in the map:
+    /// where they are the same, only values are put in.
     pub(super) fn fill(
         &mut self,
         headers: &mut HeaderMap,
@@ -136,8 +136,6 @@ impl LineCache {
             }
             facts.add(header.role)?;
             match found {
-                // The cache holds its values alive, so an equal address is an equal value.
-                CacheLookup::Hit(known) if ptr::eq(value.as_bytes(), known.value()) => {}
                 CacheLookup::Hit(known) => *value = known.header.value.clone(),
                 CacheLookup::Miss(header) => *value = header.value,
             }
@@ -176,8 +174,7 @@ impl LineCache {
             return Some(CacheLookup::Hit(known));
         }
         let header = Header::parse(line, position.as_deref())?;
-        let may_be_kept = header.may_be_kept(line);
-        if slot.missed == hash && may_be_kept {
+        if slot.missed == hash && header.may_be_kept(line) {
             let known = Rc::new(CachedLine::new(line, header));
             slot.known = Some(Rc::clone(&known));
             return Some(CacheLookup::Hit(position.insert(known)));

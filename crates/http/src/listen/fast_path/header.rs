@@ -2,7 +2,10 @@
 
 use http::{HeaderName, HeaderValue};
 
-use super::super::{client_addr::is_forwarding, fields::is_misspelt, header_map_pool::is_secret};
+use super::{
+    super::{client_addr::is_forwarding, fields::is_misspelt},
+    kept_values,
+};
 
 /// Bytes of a line that is cached; the hash reads eight at a time, and has none of fewer.
 const KEPT_BYTES: usize = 256;
@@ -62,10 +65,6 @@ impl CachedLine {
         self.line.ends_with(b"\n")
     }
 
-    pub(super) fn value(&self) -> &[u8] {
-        self.header.value.as_bytes()
-    }
-
     /// Returns the value of a line that begins as this one; `None` says nothing about its name.
     fn value_in<'l>(&self, line: &'l [u8]) -> Option<&'l [u8]> {
         let before_value = self.line.get(..self.before_value)?;
@@ -113,9 +112,9 @@ impl Header {
         Some(Self { name, value, role })
     }
 
-    /// Returns `true` if the line may be cached: it is neither long nor a secret.
+    /// Returns `true` if the line may be cached: it is neither long nor anybody's own.
     pub(super) fn may_be_kept(&self, line: &[u8]) -> bool {
-        (MIN_KEPT_BYTES..=KEPT_BYTES).contains(&line.len()) && !is_secret(&self.name)
+        (MIN_KEPT_BYTES..=KEPT_BYTES).contains(&line.len()) && kept_values::may_be_kept(&self.name)
     }
 }
 

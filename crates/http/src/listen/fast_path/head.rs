@@ -6,7 +6,8 @@ use bytes::Bytes;
 use http::{Method, Request, Uri};
 
 use super::{
-    super::{header_map_pool, listener::ListenSettings},
+    super::listener::ListenSettings,
+    header_map_pool,
     line_cache::{self, MAX_LINES, RequestNotes},
     scratch,
 };

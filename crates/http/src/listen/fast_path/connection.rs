@@ -13,7 +13,6 @@ use pin_project_lite::pin_project;
 
 use super::{
     super::{
-        header_map_pool,
         http_service::{HttpService, ServiceResponse},
         request_context::RequestContext,
         service::{ConnectionService, CountedBody, InFlightGuard},
@@ -21,6 +20,7 @@ use super::{
     encode::{self, BodyLength, Framing, ResponseOptions},
     head::HeadLimits,
     head_reader::{HeadReader, Next},
+    header_map_pool,
     io::{Out, PlainIo},
     line_cache::RequestNotes,
     scratch,
