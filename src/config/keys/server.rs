@@ -169,6 +169,6 @@ pub(super) const SERVER: &[Key] = &[
         "server.fast_path",
         Kind::Bool,
         "true",
-        "Serve and forward what most requests are by shorter ways, with the same results; \"false\" leaves all to the ordinary ones, for some more processor time: to find out whether they are at fault",
+        "Read requests without a body by a parser of our own, and header lines that a server repeats by comparison; \"false\" leaves all to the ordinary parsers, with the same answers, to find out whether this is at fault",
     ),
 ];
