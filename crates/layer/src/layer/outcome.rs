@@ -183,7 +183,7 @@ impl Outcome {
         self.verdict
     }
 
-    /// Returns what was decided: one of five words, whatever decided it.
+    /// Returns what was decided, whatever decided it.
     ///
     /// In a [dry run](Self::is_dry_run) the request passed all the same.
     #[must_use]

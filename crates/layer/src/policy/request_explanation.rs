@@ -103,7 +103,7 @@ impl RequestExplanation<'_> {
         let Some(page) = start.and_then(find) else {
             return self;
         };
-        let is_answer = |step: &&mut Step| matches!(step.name, "redirect" | "serve");
+        let is_answer = |step: &&mut Step| step.name == self.action.as_str();
         if let Some(step) = self.steps.iter_mut().rfind(is_answer) {
             step.text = match self.status {
                 Some(status) => {
@@ -124,24 +124,11 @@ impl RequestExplanation<'_> {
 
     /// Returns whether robots.txt is to be asked too.
     fn add_decision(&mut self, decision: Decision<'_>) -> bool {
-        match decision {
-            Decision::Pass(reason) => {
-                self.pass_reason = Some(reason);
-                return true;
-            }
-            Decision::Serve(page) => {
-                self.leads_to_heaven = true;
-                self.location = Some(page.to_owned());
-                return true;
-            }
-            Decision::Redirect(redirect) => {
-                self.leads_to_heaven = true;
-                self.status = Some(redirect.status);
-                self.location = Some(redirect.location.clone());
-            }
-            Decision::Refuse(refuse) => self.status = Some(refuse.status),
-        }
-        false
+        self.pass_reason = decision.pass_reason();
+        self.status = decision.status();
+        self.location = decision.location().map(str::to_owned);
+        self.leads_to_heaven = self.location.is_some();
+        decision.goes_on()
     }
 
     fn add_finding(&mut self, policy: &Policy, finding: Finding) {
