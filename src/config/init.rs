@@ -4,9 +4,20 @@ use std::fmt::Write as _;
 
 use super::{KEYS, Key, Value};
 
+/// Action of a rule, as the help of the configuration tells of it.
+#[derive(Clone, Copy, Debug)]
+pub struct ActionHelp {
+    /// The word of the setting.
+    pub word: &'static str,
+    /// What the robot gets, in lines.
+    pub lines: &'static [&'static str],
+    /// Whether a rule without methods is about all of them.
+    pub is_of_any_method: bool,
+}
+
 /// Returns a configuration file in which every key stands with its help and default, commented out.
 #[must_use]
-pub fn commented_configuration() -> String {
+pub fn commented_configuration(actions: &[ActionHelp]) -> String {
     let mut text = String::from(
         "# Configuration of robot-detection. Every key is optional; what stands\n\
          # behind `#` is its default. Flags win over environment variables, these\n\
@@ -22,7 +33,7 @@ pub fn commented_configuration() -> String {
         let _ = write!(text, "\n{}#{name} = {}\n", help(key), default(key));
     }
     text.push_str(SOURCES);
-    text.push_str(RULES);
+    text.push_str(&rules(actions));
     text.push_str(TAGS);
     text.push_str(ROBOTS_TXT_HOSTS);
     text.push_str(SITES);
@@ -51,7 +62,7 @@ const RULES: &str = "
 # first whose conditions all hold decides; behind the last comes redirect_purposes.
 # All conditions are optional, each is a list of which one has to fit:
 #   path       globs; without it: filter_pattern
-#   methods    without it: redirect_methods, or all if the action is pass, refuse or slow
+#   methods    without it: redirect_methods, or all if the action is {of_any_method}
 #   hosts      names that are asked for, with a port where only that one is meant
 #   robots     ids, unlisted for all that no registry lists, nameless for no User-Agent;
 #              the host of an unlisted robot whose signature holds, such as agent.example.com
@@ -65,14 +76,7 @@ const RULES: &str = "
 #   unlisted   true: visitors = \"unlisted\"; false: visitors = \"listed\"
 #   verdicts   on who the robot says it is: verified, spoofed, unverifiable, pending
 # action:
-#   pass       the robot gets what a person gets
-#   redirect   it is sent to redirect_url, by default the site's
-#   serve      it gets the page of redirect_url at the URL that it asked for
-#   refuse     it gets status (403) and text
-#   slow       it gets 429 beyond so many requests per_seconds (60), burst of them at
-#              once; within that pace the rules behind this one are asked. An unlisted
-#              robot is known by its name, numbers aside, and by its network (/24, /48)
-# A rule with verdicts may wait_milliseconds (to 10000) for one that is pending. One that
+{actions}# A rule with verdicts may wait_milliseconds (to 10000) for one that is pending. One that
 # lets robots pass and names no verdicts is not about those that only say they are these.
 #[[rule]]
 #name = \"partners may read\"
@@ -167,6 +171,27 @@ const LISTENERS: &str = "
 #key_file = \"/etc/ssl/example.com/privkey.pem\"
 ";
 
+/// Returns the help of rules with that of the actions.
+fn rules(actions: &[ActionHelp]) -> String {
+    let mut lines = String::new();
+    for action in actions {
+        let mut word = action.word;
+        for line in action.lines {
+            let _ = writeln!(lines, "#   {word:<11}{line}");
+            word = "";
+        }
+    }
+    let of_any = actions.iter().filter(|action| action.is_of_any_method);
+    let of_any: Vec<_> = of_any.map(|action| action.word).collect();
+    let of_any = match of_any.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => of_any.concat(),
+    };
+    RULES
+        .replace("{actions}", &lines)
+        .replace("{of_any_method}", &of_any)
+}
+
 fn help(key: &Key) -> String {
     let old = key
         .old_name
@@ -188,7 +213,7 @@ mod tests {
 
     #[test]
     fn the_file_loads_as_it_is_and_with_every_default_uncommented() {
-        let text = commented_configuration();
+        let text = commented_configuration(&[]);
         assert!(Loader::new().file("f", &text).load().is_ok());
         let live = text
             .lines()

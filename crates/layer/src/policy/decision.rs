@@ -114,6 +114,15 @@ impl Decision<'_> {
         }
     }
 
+    /// Returns the text of the answer, where a rule says it.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Refuse(refuse) => Some(&refuse.text),
+            Self::Pass(_) | Self::Redirect(_) | Self::Serve(_) => None,
+        }
+    }
+
     /// Returns why the request passes, if it does.
     #[must_use]
     pub fn pass_reason(&self) -> Option<PassReason> {
