@@ -7,7 +7,7 @@ use robot_detection_site_robot::spelling::unknown;
 use crate::config::{self, ActionHelp, ConfigErrors, RuleSettings, TagSettings, WhenSettings};
 use crate::detect::{Kind, Verdict};
 use crate::policy::{Action, Rule, RuleBuilder, TagRule, TagRuleBuilder, When};
-use crate::registry::{Purpose, Source};
+use crate::registry::{Format, Purpose, Source};
 
 pub(super) fn rule(settings: &RuleSettings) -> Result<RuleBuilder, ConfigErrors> {
     let action = Action::from_word(&settings.action).ok_or_else(|| {
@@ -55,7 +55,8 @@ pub fn commented_configuration() -> String {
         }
     };
     let actions: Vec<_> = Action::ALL.iter().map(help).collect();
-    config::commented_configuration(&actions)
+    let formats: Vec<_> = Format::ALL.iter().map(|format| format.as_str()).collect();
+    config::commented_configuration(&actions, &formats)
 }
 
 pub(super) fn tag_rule(settings: &TagSettings) -> Result<TagRuleBuilder, ConfigErrors> {

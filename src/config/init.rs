@@ -4,6 +4,9 @@ use std::fmt::Write as _;
 
 use super::{KEYS, Key, Value};
 
+/// Columns of the help that is made of words.
+const MAX_COLUMNS: usize = 90;
+
 /// Action of a rule, as the help of the configuration tells of it.
 #[derive(Clone, Copy, Debug)]
 pub struct ActionHelp {
@@ -17,7 +20,7 @@ pub struct ActionHelp {
 
 /// Returns a configuration file in which every key stands with its help and default, commented out.
 #[must_use]
-pub fn commented_configuration(actions: &[ActionHelp]) -> String {
+pub fn commented_configuration(actions: &[ActionHelp], formats: &[&str]) -> String {
     let mut text = String::from(
         "# Configuration of robot-detection. Every key is optional; what stands\n\
          # behind `#` is its default. Flags win over environment variables, these\n\
@@ -32,7 +35,7 @@ pub fn commented_configuration(actions: &[ActionHelp]) -> String {
         }
         let _ = write!(text, "\n{}#{name} = {}\n", help(key), default(key));
     }
-    text.push_str(SOURCES);
+    text.push_str(&sources(formats));
     text.push_str(&rules(actions));
     text.push_str(TAGS);
     text.push_str(ROBOTS_TXT_HOSTS);
@@ -48,8 +51,7 @@ const SOURCES: &str = "
 #preset = \"crawler-user-agents\"
 #[[source]]
 #preset = \"ai-robots-txt\"
-# Any other, by its URL or file, also gzip. format: web-robots-db, crawler-user-agents,
-# ai-robots-txt, matomo or list.
+{formats}
 #[[source]]
 #name = \"our-list\"
 #url = \"/etc/robot-detection/robots.list.gz\"
@@ -171,6 +173,23 @@ const LISTENERS: &str = "
 #key_file = \"/etc/ssl/example.com/privkey.pem\"
 ";
 
+/// Returns the help of sources with the words of the formats.
+fn sources(formats: &[&str]) -> String {
+    let formats = either(formats);
+    let help = format!("Any other, by its URL or file, also gzip. format: {formats}.");
+    let mut lines = String::new();
+    let mut width = MAX_COLUMNS;
+    for word in help.split(' ') {
+        if width + 1 + word.len() > MAX_COLUMNS {
+            lines.push_str("\n#");
+            width = 1;
+        }
+        let _ = write!(lines, " {word}");
+        width += 1 + word.len();
+    }
+    SOURCES.replace("{formats}", lines.trim_start())
+}
+
 /// Returns the help of rules with that of the actions.
 fn rules(actions: &[ActionHelp]) -> String {
     let mut lines = String::new();
@@ -183,13 +202,17 @@ fn rules(actions: &[ActionHelp]) -> String {
     }
     let of_any = actions.iter().filter(|action| action.is_of_any_method);
     let of_any: Vec<_> = of_any.map(|action| action.word).collect();
-    let of_any = match of_any.split_last() {
-        Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
-        _ => of_any.concat(),
-    };
     RULES
         .replace("{actions}", &lines)
-        .replace("{of_any_method}", &of_any)
+        .replace("{of_any_method}", &either(&of_any))
+}
+
+/// Returns words as "a, b or c".
+fn either(words: &[&str]) -> String {
+    match words.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => words.concat(),
+    }
 }
 
 fn help(key: &Key) -> String {
@@ -213,7 +236,7 @@ mod tests {
 
     #[test]
     fn the_file_loads_as_it_is_and_with_every_default_uncommented() {
-        let text = commented_configuration(&[]);
+        let text = commented_configuration(&[], &[]);
         assert!(Loader::new().file("f", &text).load().is_ok());
         let live = text
             .lines()
