@@ -23,6 +23,10 @@ pub(super) struct FormatRow {
     /// The word of configuration and command line.
     word: &'static str,
     /// The name that a file usually has.
+    #[cfg_attr(
+        not(feature = "formats"),
+        expect(dead_code, reason = "exports alone have files")
+    )]
     pub(super) file_name: &'static str,
     /// Whether it is JSON: without comments, and without lines that say anything.
     pub(super) is_json: bool,
