@@ -85,7 +85,7 @@ impl Stats {
     }
 }
 
-/// Says what hides the visitors, and what to do.
+/// Shows what hides the visitors, and what to do.
 impl fmt::Display for Front {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { record, percent } = self;

@@ -348,7 +348,7 @@ impl Policy {
         })
     }
 
-    /// Takes over from another policy how fast each robot came lately.
+    /// Takes the state of the rate limits from another policy.
     pub(super) fn take_over(&mut self, other: &Self) {
         for rule in &mut self.rules {
             for theirs in &other.rules {

@@ -27,7 +27,7 @@ pub(super) struct Site {
 }
 
 impl Policy {
-    /// Takes the steps, those first that cost least and let most requests pass.
+    /// Decides step by step, beginning with those that cost least and let most requests pass.
     pub(super) fn judge_traced(
         &self,
         request: &Request<'_>,

@@ -76,7 +76,7 @@ impl<'p> Judgement<'p> {
         self
     }
 
-    /// Says what is done.
+    /// Adds the steps that say what is done.
     pub(super) fn tell(&self, trace: &mut impl Trace) {
         if let Some(limiter) = self.slowed_by.and_then(Rule::rate_limiter) {
             trace.step(Action::Slow.as_str(), || {

@@ -93,7 +93,7 @@ impl RequestExplanation<'_> {
         self
     }
 
-    /// Puts the page of heaven that is made from the one asked for in place of heaven's start.
+    /// Replaces the start of heaven with the page of heaven that is made from the one asked for.
     ///
     /// `find` returns it for the location that was decided, if there is one. Whom
     /// robots.txt sends to heaven goes to its start.
@@ -187,7 +187,7 @@ fn is_signed(claim: &Claim<'_>) -> bool {
     matches!(claim, Claim::Signed(signed) if signed.signer.is_some())
 }
 
-/// Says what is done: "pass", "redirect 302 /robot-heaven/", "refuse 403", "serve /robot-heaven/".
+/// Shows what is done: "pass", "redirect 302 /robot-heaven/", "refuse 403", "serve /robot-heaven/".
 impl fmt::Display for RequestExplanation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.action.fmt(f)?;

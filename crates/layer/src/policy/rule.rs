@@ -196,7 +196,7 @@ impl Rule {
             && !(names_spoofed && self.favours())
     }
 
-    /// Takes over from the rule of another policy how fast each robot came lately.
+    /// Takes the state of the rate limit from the rule of another policy.
     pub(super) fn take_over(&mut self, other: &Self) {
         if let (Effect::Slow(ours), Effect::Slow(theirs)) = (&mut self.effect, &other.effect)
             && ours.has_pace_of(theirs)

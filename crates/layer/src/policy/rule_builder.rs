@@ -56,7 +56,7 @@ impl RuleBuilder {
         self
     }
 
-    /// Says where it was set, for reasons; such as `robot-detection.toml:12`.
+    /// Sets the place in the settings that reasons name, such as `robot-detection.toml:12`.
     pub fn origin(mut self, origin: impl Into<String>) -> Self {
         self.origin = origin.into();
         self

@@ -65,7 +65,7 @@ pub fn parse(format: Format, bytes: &[u8], source: &Source) -> Result<Parsed, Pa
     read(bytes, source).map_err(|reason| not_this(format!("{reason}{}", hint(format, bytes))))
 }
 
-/// Says what the bytes are, if they cannot be a registry of any format.
+/// Returns what the bytes are, if they cannot be a registry of any format.
 fn what_else(bytes: &[u8]) -> Option<&'static str> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let start = bytes.trim_ascii_start();
@@ -101,7 +101,7 @@ fn what_else(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Says which format the bytes look like, if it is another one.
+/// Returns a hint at the format that the bytes look like, if it is another one.
 fn hint(format: Format, bytes: &[u8]) -> String {
     match Format::guess(bytes) {
         Some(other) if other != format && other != Format::List => {
