@@ -9,8 +9,11 @@ use crate::policy::{RateLimiter, Request, Rule, Step, Visitor};
 /// What is done with a request.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Decided {
-    /// "pass", "redirect", "serve" or "refuse".
+    /// The word of an action.
     pub(super) decision: &'static str,
+    /// What the request gets: before its location or status, and behind it.
+    #[serde(skip)]
+    pub(super) gets: (&'static str, &'static str),
     /// "verified", "spoofed", "unverifiable" or "pending"; of a person none. Where
     /// robots.txt is asked, a verdict is that of the file.
     #[serde(skip)]
@@ -57,6 +60,7 @@ impl Decided {
         Self {
             answered_by,
             decision: explained.action.as_str(),
+            gets: explained.action.words().gets,
             verdict: explained.verdict.map(Verdict::as_str),
             location: explained.location,
             status: explained.status,

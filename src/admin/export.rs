@@ -16,7 +16,7 @@ use super::{
     state::AdminState,
 };
 use crate::detect;
-use crate::registry::{ExportFormat, Format, Robot};
+use crate::registry::{ExportFormat, Robot};
 
 /// What the query of a download says beside that of the table.
 #[derive(Debug, Deserialize)]
@@ -41,15 +41,9 @@ pub(super) async fn download(
     let exported = tokio::task::spawn_blocking(move || detect::export(format, &robots))
         .await
         .map_err(|_| Problem::internal("the export ended early"))?;
-    let kind = match format {
-        ExportFormat::Registry(Format::CrawlerUserAgents | Format::AiRobotsTxt) => {
-            "application/json"
-        }
-        _ => "text/plain; charset=utf-8",
-    };
     let name = format!("attachment; filename=\"{}\"", format.file_name());
     let headers = [
-        (header::CONTENT_TYPE, kind.to_owned()),
+        (header::CONTENT_TYPE, format.media_type().to_owned()),
         (header::CONTENT_DISPOSITION, name),
     ];
     Ok((headers, exported.text).into_response())

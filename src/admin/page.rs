@@ -10,7 +10,14 @@ use axum::{
 };
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::{access::Visitor, assets, moment::Moment, problem::Problem, state::AdminState};
+use super::{
+    access::Visitor,
+    assets,
+    moment::Moment,
+    problem::Problem,
+    router::{NAVIGATION, NavigationPage},
+    state::AdminState,
+};
 
 /// Bytes that stay as they are in a path segment or a query value (RFC 3986 §2.3).
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
@@ -154,6 +161,12 @@ impl Page {
     /// Returns the way to the top, for links.
     pub(super) fn root(&self) -> &str {
         &self.place.root
+    }
+
+    /// Returns the pages of the navigation.
+    #[expect(clippy::unused_self, reason = "templates ask the page")]
+    pub(super) fn navigation(&self) -> &'static [NavigationPage] {
+        NAVIGATION
     }
 
     /// Returns `true` if somebody can log out.

@@ -4,7 +4,7 @@ use axum::{
     Router,
     extract::DefaultBodyLimit,
     middleware::{from_fn, from_fn_with_state},
-    routing::{get, post},
+    routing::{MethodRouter, get, post},
 };
 
 use super::{
@@ -43,33 +43,60 @@ pub fn router(admin: Admin) -> Router {
         .with_state(state)
 }
 
+/// Page with an entry in the navigation.
+#[derive(Debug)]
+pub(super) struct NavigationPage {
+    /// Its address below the router, without the slash at the start.
+    pub(super) path: &'static str,
+    /// Its entry.
+    pub(super) label: &'static str,
+    route: fn() -> MethodRouter<AdminState>,
+}
+
+/// The pages in the order of the navigation.
+pub(super) const NAVIGATION: &[NavigationPage] = &[
+    NavigationPage::new("overview", "Overview", || get(overview::show)),
+    NavigationPage::new("robots", "Robots", || get(robots::list)),
+    NavigationPage::new("identify", "Identify", || get(identify::show)),
+    NavigationPage::new("verification", "Verification", || get(verification::show)),
+    NavigationPage::new("robots-txt", "robots.txt", || get(robots_txt::show)),
+    NavigationPage::new("sites", "Sites", || get(sites::list)),
+    NavigationPage::new("site-robot", "Site robot", || get(site_robot::show)),
+    NavigationPage::new("refreshes", "Refreshes", || get(refreshes::list)),
+];
+
+impl NavigationPage {
+    const fn new(
+        path: &'static str,
+        label: &'static str,
+        route: fn() -> MethodRouter<AdminState>,
+    ) -> Self {
+        Self { path, label, route }
+    }
+}
+
 fn pages() -> Router<AdminState> {
-    Router::new()
+    let navigation = NAVIGATION.iter().fold(Router::new(), |routes, page| {
+        routes.route(&format!("/{}", page.path), (page.route)())
+    });
+    navigation
         .route("/", get(overview::top))
-        .route("/overview", get(overview::show))
-        .route("/robots", get(robots::list))
         .route("/robots/export", get(export::download))
         .route("/robots/new", get(manual::form).post(manual::add))
         .route("/robots/remove", post(manual::remove))
         .route("/robots/{robot_source}", get(robots::show_by_query))
         .route("/robots/{robot_source}/{robot_id}", get(robots::show))
-        .route("/identify", get(identify::show))
-        .route("/verification", get(verification::show))
         .route("/verification/ranges/refresh", post(verification::fetch))
-        .route("/robots-txt", get(robots_txt::show))
-        .route("/sites", get(sites::list))
         .route("/sites/reload", post(sites::reload))
         .merge(site_robot_pages())
         .route("/refresh", get(refreshes::progress).post(refreshes::start))
         .route("/refresh/accept", post(refreshes::accept))
-        .route("/refreshes", get(refreshes::list))
         .route("/refreshes/{refresh_id}", get(refreshes::record))
         .route("/assets/{asset_name}", get(assets::serve))
 }
 
 fn site_robot_pages() -> Router<AdminState> {
     Router::new()
-        .route("/site-robot", get(site_robot::show))
         .route("/site-robot/run", post(site_robot::run))
         .route("/site-robot/pause", post(site_robot::pause))
         .route("/site-robot/resume", post(site_robot::resume))

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::policy::{Policy, RateLimiter, Rule, TagRule};
+use crate::policy::{Decision, Policy, RateLimiter, Rule, TagRule};
 
 /// Rule in force.
 #[derive(Clone, Debug, Serialize)]
@@ -11,13 +11,16 @@ pub(super) struct RuleView {
     pub(super) rule: String,
     /// All of these have to hold; none: every robot on a filtered path.
     pub(super) conditions: Vec<String>,
-    /// "pass", "redirect", "serve", "refuse" or "slow".
+    /// The word of an action.
     pub(super) action: &'static str,
+    /// What stands between it and the location or status.
+    #[serde(skip)]
+    pub(super) joint: &'static str,
     /// Where it redirects to, or the page that it serves in place.
     pub(super) location: Option<String>,
     /// Status of a redirect or refusal.
     pub(super) status: Option<u16>,
-    /// What a refused robot reads.
+    /// What the robot reads, where the rule refuses it.
     pub(super) text: Option<String>,
     /// How many requests it lets through.
     pub(super) pace: Option<PaceView>,
@@ -32,17 +35,16 @@ impl RuleView {
     }
 
     fn new(rule: &Rule) -> Self {
-        let redirect = rule.redirect();
-        let location = redirect.map(|redirect| redirect.location.as_str());
-        let status = redirect.map(|redirect| redirect.status);
-        let refuse = rule.refuse();
+        let decision = rule.decision();
+        let decision = decision.as_ref();
         Self {
             rule: rule.label().to_owned(),
             conditions: rule.conditions().map(str::to_owned).collect(),
             action: rule.action().as_str(),
-            location: location.or(rule.served()).map(str::to_owned),
-            status: status.or(refuse.map(|refuse| refuse.status)),
-            text: refuse.map(|refuse| refuse.text.clone()),
+            joint: rule.action().words().joint,
+            location: decision.and_then(Decision::location).map(str::to_owned),
+            status: decision.and_then(Decision::status),
+            text: decision.and_then(Decision::text).map(str::to_owned),
             pace: rule.rate_limiter().map(PaceView::new),
             origin: rule.origin().to_owned(),
         }

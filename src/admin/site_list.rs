@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use arc_swap::ArcSwap;
 
-use crate::policy::{Enforcer, Request, SharedPolicy};
+use crate::policy::{ByAction, Enforcer, Request, SharedPolicy};
 
 /// Sites that the pages show; they are exchanged as a whole. Clones share them.
 #[derive(Clone, Debug, Default)]
@@ -57,16 +57,8 @@ pub struct SiteCounts {
     pub people: u64,
     /// Without a User-Agent, passed.
     pub nameless: u64,
-    /// Of robots, passed.
-    pub passed: u64,
-    /// Of robots, redirected.
-    pub redirected: u64,
-    /// Of robots, answered with a page of robot heaven in place.
-    pub served: u64,
-    /// Of robots, refused.
-    pub refused: u64,
-    /// Of robots, told to come back later.
-    pub slowed: u64,
+    /// Of robots, by what was done.
+    pub robots: ByAction<u64>,
 }
 
 impl SharedSites {

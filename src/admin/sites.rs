@@ -7,7 +7,7 @@ use axum::{
     http::{StatusCode, request::Parts},
     response::Response,
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::json;
 
 use super::{
@@ -19,13 +19,14 @@ use super::{
     problem::Problem,
     state::AdminState,
 };
-use crate::policy::{Enforcer, SharedPolicy};
+use crate::policy::{Action, ByAction, Enforcer, SharedPolicy};
 
 #[derive(Template)]
 #[template(path = "admin/sites.html")]
 struct SitesPage {
     page: Page,
     sites: Vec<SiteView>,
+    actions: &'static [Action],
     can_reload: bool,
     reload: Option<ReloadView>,
 }
@@ -69,14 +70,15 @@ struct SiteView {
     robots_txt: String,
     people: u64,
     nameless_passed: u64,
-    robots_passed: u64,
-    robots_redirected: u64,
-    robots_served: u64,
-    robots_refused: u64,
-    robots_slowed: u64,
+    #[serde(flatten)]
+    robots: RobotNumbers,
     #[serde(skip)]
     query: String,
 }
+
+/// Requests of robots by what was done: `robots_passed` and so on in JSON.
+#[derive(Clone, Copy, Debug)]
+struct RobotNumbers(ByAction<u64>);
 
 #[derive(Clone, Debug, Serialize)]
 struct UpstreamView {
@@ -113,6 +115,7 @@ pub(super) async fn list(State(state): State<AdminState>, page: Page) -> Respons
     html(&SitesPage {
         page,
         sites: SiteView::all(&state),
+        actions: Action::ALL,
         can_reload: reloads.is_served(),
         reload: reloads.last().map(|last| ReloadView::new(&last, now_ms)),
     })
@@ -253,13 +256,24 @@ impl SiteView {
             robots_txt: site.robots_txt.clone(),
             people: counts.people,
             nameless_passed: counts.nameless,
-            robots_passed: counts.passed,
-            robots_redirected: counts.redirected,
-            robots_served: counts.served,
-            robots_refused: counts.refused,
-            robots_slowed: counts.slowed,
+            robots: RobotNumbers(counts.robots),
             query: query(&site.name),
         }
+    }
+}
+
+impl RobotNumbers {
+    /// Returns what was done, such as "redirected", with its number.
+    fn by_done(&self) -> impl Iterator<Item = (&'static str, &u64)> {
+        let numbers = self.0.iter();
+        numbers.map(|(action, number)| (action.words().done, number))
+    }
+}
+
+impl Serialize for RobotNumbers {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let numbers = self.by_done();
+        serializer.collect_map(numbers.map(|(done, number)| (format!("robots_{done}"), number)))
     }
 }
 

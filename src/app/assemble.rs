@@ -234,7 +234,8 @@ fn robot_shown(lines: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Loader, commented_configuration};
+    use crate::app::commented_configuration;
+    use crate::config::Loader;
 
     fn error_of(text: &str) -> String {
         let loaded = Loader::new().file("c.toml", text).load().unwrap();

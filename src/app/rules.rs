@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use robot_detection_site_robot::spelling::unknown;
 
-use crate::config::{ConfigErrors, RuleSettings, TagSettings, WhenSettings};
+use crate::config::{self, ActionHelp, ConfigErrors, RuleSettings, TagSettings, WhenSettings};
 use crate::detect::{Kind, Verdict};
 use crate::policy::{Action, Rule, RuleBuilder, TagRule, TagRuleBuilder, When};
-use crate::registry::{Purpose, Source};
+use crate::registry::{Format, Purpose, Source};
 
 pub(super) fn rule(settings: &RuleSettings) -> Result<RuleBuilder, ConfigErrors> {
     let action = Action::from_word(&settings.action).ok_or_else(|| {
@@ -41,6 +41,22 @@ pub(super) fn rule(settings: &RuleSettings) -> Result<RuleBuilder, ConfigErrors>
         rule = rule.wait(Duration::from_millis(milliseconds.into()));
     }
     Ok(rule)
+}
+
+/// Returns a configuration file in which every key stands with its help and default, commented out.
+#[must_use]
+pub fn commented_configuration() -> String {
+    let help = |action: &Action| {
+        let words = action.words();
+        ActionHelp {
+            word: words.word,
+            lines: words.help,
+            is_of_any_method: !words.is_for_redirected_methods,
+        }
+    };
+    let actions: Vec<_> = Action::ALL.iter().map(help).collect();
+    let formats: Vec<_> = Format::ALL.iter().map(|format| format.as_str()).collect();
+    config::commented_configuration(&actions, &formats)
 }
 
 pub(super) fn tag_rule(settings: &TagSettings) -> Result<TagRuleBuilder, ConfigErrors> {

@@ -16,7 +16,7 @@ use crate::detect::Verdict;
 use crate::layer::{Client, Pending, Reply, RobotDetectionService, Stats};
 use crate::listen::RequestContext;
 use crate::observe::SiteObserver;
-use crate::policy::Enforcer;
+use crate::policy::{ByAction, Enforcer};
 use crate::proxy::ServerState;
 
 use super::{
@@ -350,10 +350,6 @@ fn counts(stats: &Stats) -> SiteCounts {
     SiteCounts {
         people: read(&stats.people),
         nameless: read(&stats.nameless_passed),
-        passed: read(&stats.robots_passed),
-        redirected: read(&stats.robots_redirected),
-        served: read(&stats.robots_served),
-        refused: read(&stats.robots_refused),
-        slowed: read(&stats.robots_slowed),
+        robots: ByAction::new(|action| read(stats.robots.of(action))),
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::access_log::FieldPath;
+use crate::registry::{ExportFormat, Format};
 
 use super::heaven::HeavenCommand;
 use super::robots_txt::RobotsTxtCommand;
@@ -123,8 +124,7 @@ pub(super) struct RefreshArgs {
     /// URL or file to read in place of the configured one
     #[arg(long, value_name = "URL|FILE")]
     pub(super) from: Option<String>,
-    /// Format: web-robots-db, crawler-user-agents, ai-robots-txt, matomo, list
-    #[arg(long, value_name = "FORMAT", requires = "from")]
+    #[arg(long, value_name = "FORMAT", requires = "from", help = formats_read())]
     pub(super) format: Option<String>,
     /// Source: the one to refresh, or the one to fill with --from [default: all; with --from by its format]
     #[arg(long, value_name = "NAME")]
@@ -158,8 +158,7 @@ pub(super) struct ListArgs {
 pub(super) struct ExportArgs {
     #[command(flatten)]
     pub(super) select: SelectArgs,
-    /// Format: web-robots-db, crawler-user-agents, ai-robots-txt, matomo, list, nginx, haproxy, robots-txt, json [default: web-robots-db]
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", help = formats_written())]
     pub(super) format: Option<String>,
     /// File to write, replaced as a whole [default: standard output]
     #[arg(long, value_name = "FILE")]
@@ -501,4 +500,22 @@ pub(super) struct DoctorArgs {
 pub(super) struct CompletionsArgs {
     /// Shell
     pub(super) shell: clap_complete::Shell,
+}
+
+/// Returns the help of a format that is read.
+fn formats_read() -> String {
+    let words: Vec<_> = Format::ALL.iter().map(|format| format.as_str()).collect();
+    format!("Format: {}", words.join(", "))
+}
+
+/// Returns the help of a format that is written.
+fn formats_written() -> String {
+    let words = ExportFormat::ALL.iter().map(|format| format.as_str());
+    let words: Vec<_> = words.collect();
+    let default = Format::WebRobotsDb;
+    format!(
+        "Format: {}, json [default: {}]",
+        words.join(", "),
+        default.as_str()
+    )
 }

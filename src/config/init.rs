@@ -4,9 +4,23 @@ use std::fmt::Write as _;
 
 use super::{KEYS, Key, Value};
 
+/// Columns of the help that is made of words.
+const MAX_COLUMNS: usize = 90;
+
+/// Action of a rule, as the help of the configuration tells of it.
+#[derive(Clone, Copy, Debug)]
+pub struct ActionHelp {
+    /// The word of the setting.
+    pub word: &'static str,
+    /// What the robot gets, in lines.
+    pub lines: &'static [&'static str],
+    /// Whether a rule without methods is about all of them.
+    pub is_of_any_method: bool,
+}
+
 /// Returns a configuration file in which every key stands with its help and default, commented out.
 #[must_use]
-pub fn commented_configuration() -> String {
+pub fn commented_configuration(actions: &[ActionHelp], formats: &[&str]) -> String {
     let mut text = String::from(
         "# Configuration of robot-detection. Every key is optional; what stands\n\
          # behind `#` is its default. Flags win over environment variables, these\n\
@@ -21,8 +35,8 @@ pub fn commented_configuration() -> String {
         }
         let _ = write!(text, "\n{}#{name} = {}\n", help(key), default(key));
     }
-    text.push_str(SOURCES);
-    text.push_str(RULES);
+    text.push_str(&sources(formats));
+    text.push_str(&rules(actions));
     text.push_str(TAGS);
     text.push_str(ROBOTS_TXT_HOSTS);
     text.push_str(SITES);
@@ -37,8 +51,7 @@ const SOURCES: &str = "
 #preset = \"crawler-user-agents\"
 #[[source]]
 #preset = \"ai-robots-txt\"
-# Any other, by its URL or file, also gzip. format: web-robots-db, crawler-user-agents,
-# ai-robots-txt, matomo or list.
+{formats}
 #[[source]]
 #name = \"our-list\"
 #url = \"/etc/robot-detection/robots.list.gz\"
@@ -51,7 +64,7 @@ const RULES: &str = "
 # first whose conditions all hold decides; behind the last comes redirect_purposes.
 # All conditions are optional, each is a list of which one has to fit:
 #   path       globs; without it: filter_pattern
-#   methods    without it: redirect_methods, or all if the action is pass, refuse or slow
+#   methods    without it: redirect_methods, or all if the action is {of_any_method}
 #   hosts      names that are asked for, with a port where only that one is meant
 #   robots     ids, unlisted for all that no registry lists, nameless for no User-Agent;
 #              the host of an unlisted robot whose signature holds, such as agent.example.com
@@ -65,14 +78,7 @@ const RULES: &str = "
 #   unlisted   true: visitors = \"unlisted\"; false: visitors = \"listed\"
 #   verdicts   on who the robot says it is: verified, spoofed, unverifiable, pending
 # action:
-#   pass       the robot gets what a person gets
-#   redirect   it is sent to redirect_url, by default the site's
-#   serve      it gets the page of redirect_url at the URL that it asked for
-#   refuse     it gets status (403) and text
-#   slow       it gets 429 beyond so many requests per_seconds (60), burst of them at
-#              once; within that pace the rules behind this one are asked. An unlisted
-#              robot is known by its name, numbers aside, and by its network (/24, /48)
-# A rule with verdicts may wait_milliseconds (to 10000) for one that is pending. One that
+{actions}# A rule with verdicts may wait_milliseconds (to 10000) for one that is pending. One that
 # lets robots pass and names no verdicts is not about those that only say they are these.
 #[[rule]]
 #name = \"partners may read\"
@@ -167,6 +173,48 @@ const LISTENERS: &str = "
 #key_file = \"/etc/ssl/example.com/privkey.pem\"
 ";
 
+/// Returns the help of sources with the words of the formats.
+fn sources(formats: &[&str]) -> String {
+    let formats = either(formats);
+    let help = format!("Any other, by its URL or file, also gzip. format: {formats}.");
+    let mut lines = String::new();
+    let mut width = MAX_COLUMNS;
+    for word in help.split(' ') {
+        if width + 1 + word.len() > MAX_COLUMNS {
+            lines.push_str("\n#");
+            width = 1;
+        }
+        let _ = write!(lines, " {word}");
+        width += 1 + word.len();
+    }
+    SOURCES.replace("{formats}", lines.trim_start())
+}
+
+/// Returns the help of rules with that of the actions.
+fn rules(actions: &[ActionHelp]) -> String {
+    let mut lines = String::new();
+    for action in actions {
+        let mut word = action.word;
+        for line in action.lines {
+            let _ = writeln!(lines, "#   {word:<11}{line}");
+            word = "";
+        }
+    }
+    let of_any = actions.iter().filter(|action| action.is_of_any_method);
+    let of_any: Vec<_> = of_any.map(|action| action.word).collect();
+    RULES
+        .replace("{actions}", &lines)
+        .replace("{of_any_method}", &either(&of_any))
+}
+
+/// Returns words as "a, b or c".
+fn either(words: &[&str]) -> String {
+    match words.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => words.concat(),
+    }
+}
+
 fn help(key: &Key) -> String {
     let old = key
         .old_name
@@ -188,7 +236,7 @@ mod tests {
 
     #[test]
     fn the_file_loads_as_it_is_and_with_every_default_uncommented() {
-        let text = commented_configuration();
+        let text = commented_configuration(&[], &[]);
         assert!(Loader::new().file("f", &text).load().is_ok());
         let live = text
             .lines()

@@ -36,7 +36,7 @@ mod tests;
 mod value;
 
 pub use error::{ConfigError, ConfigErrors};
-pub use init::commented_configuration;
+pub use init::{ActionHelp, commented_configuration};
 pub use key::{Key, Kind};
 pub use keys::KEYS;
 pub use listener::{AcmeTable, CertificateSettings, ListenerSettings};

@@ -27,21 +27,17 @@ const MAX_SIGNERS: usize = 201;
 /// Robot under which further robots are counted.
 const OTHER_ROBOTS: &str = "other";
 
-/// Words for who asks.
-pub(crate) const VISITORS: [&str; 5] = ["person", "listed", "unlisted", "nameless", "shared"];
+/// Number of the kinds of visitors.
+const VISITORS: usize = Kind::ALL.len();
 
-/// Words for what was done; in a dry run, for what would have been.
-pub(crate) const DECISIONS: [&str; 9] = [
-    "pass",
-    "redirect",
-    "serve",
-    "refuse",
-    "slow",
-    "would-redirect",
-    "would-serve",
-    "would-refuse",
-    "would-slow",
-];
+/// Number of the words for what was done: every action, and in a dry run each but the first.
+const DECISIONS: usize = 2 * Action::ALL.len() - 1;
+
+// A person's request that passes has the first place of both.
+const _: () = assert!(matches!(
+    (Kind::ALL, Action::ALL),
+    ([Kind::Person, ..], [Action::Pass, ..])
+));
 
 /// Who asked and what was done, as places in the lists of words.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +51,7 @@ pub(super) struct Labels {
 const NOBODY: &str = "-";
 
 /// Numbers by decision.
-pub(super) type ByDecision = [AtomicU64; DECISIONS.len()];
+pub(super) type ByDecision = [AtomicU64; DECISIONS];
 
 /// Classes of statuses, and one for those that are none.
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
@@ -92,7 +88,7 @@ impl Default for Signers {
 pub(crate) struct SiteMetrics {
     pub(crate) name: String,
     /// One number for all that is asked of it, so that a request adds to no more.
-    requests: [[ByStatus; DECISIONS.len()]; VISITORS.len()],
+    requests: [[ByStatus; DECISIONS]; VISITORS],
     verdicts: RobotCounts<ByVerdict>,
     pub(crate) durations: Histogram,
 }
@@ -120,12 +116,12 @@ impl Labels {
     }
 
     pub(super) fn visitor(self) -> &'static str {
-        let word = self.visitor.and_then(|visitor| VISITORS.get(visitor));
-        word.copied().unwrap_or(NOBODY)
+        let kind = self.visitor.and_then(|visitor| Kind::ALL.get(visitor));
+        kind.map_or(NOBODY, |kind| kind.as_str())
     }
 
     pub(super) fn decision(self) -> &'static str {
-        DECISIONS.get(self.decision).copied().unwrap_or_default()
+        decision_word(self.decision)
     }
 
     pub(super) fn count(self, numbers: &ByDecision) {
@@ -233,13 +229,13 @@ impl SiteMetrics {
 
     /// Returns visitor, decision and number of what was counted.
     pub(crate) fn requests(&self) -> impl Iterator<Item = (&'static str, &'static str, u64)> {
-        VISITORS
-            .into_iter()
+        Kind::ALL
+            .iter()
             .zip(&self.requests)
             .flat_map(|(visitor, numbers)| {
                 let numbers = numbers.iter().map(|classes| classes.iter().map(read).sum());
-                let numbers = DECISIONS.into_iter().zip(numbers);
-                numbers.map(move |(decision, number)| (visitor, decision, number))
+                let numbers = decision_words().zip(numbers);
+                numbers.map(move |(decision, number)| (visitor.as_str(), decision, number))
             })
             .filter(|(.., number)| *number > 0)
     }
@@ -254,14 +250,25 @@ impl SiteMetrics {
     }
 }
 
+/// Returns the word at a place: those of the actions, then those of dry runs.
+fn decision_word(place: usize) -> &'static str {
+    let word = Action::ALL.get(place).map(|action| action.as_str());
+    let would = || Action::ALL.get(place + 1 - Action::ALL.len());
+    word.or_else(|| Some(would()?.words().would))
+        .unwrap_or_default()
+}
+
+fn decision_words() -> impl Iterator<Item = &'static str> {
+    (0..DECISIONS).map(decision_word)
+}
+
 fn read(number: &AtomicU64) -> u64 {
     number.load(Ordering::Relaxed)
 }
 
 /// Returns decision and number of what was counted.
 fn numbers_by_decision(numbers: &ByDecision) -> impl Iterator<Item = (&'static str, u64)> {
-    DECISIONS
-        .into_iter()
+    decision_words()
         .zip(numbers)
         .map(|(decision, number)| (decision, number.load(Ordering::Relaxed)))
         .filter(|(_, number)| *number > 0)
@@ -338,24 +345,25 @@ mod tests {
     #[test]
     fn every_action_has_its_two_words() {
         for (place, action) in Action::ALL.iter().enumerate() {
-            assert_eq!(DECISIONS[place], action.as_str());
+            assert_eq!(decision_word(place), action.as_str());
             if place > 0 {
-                let would = DECISIONS[place + Action::ALL.len() - 1];
+                let would = decision_word(place + Action::ALL.len() - 1);
                 assert_eq!(would, format!("would-{action}"));
             }
         }
-        assert_eq!(DECISIONS.len(), 2 * Action::ALL.len() - 1);
+        assert_eq!(decision_words().count(), 2 * Action::ALL.len() - 1);
     }
 
     #[test]
     fn every_kind_has_its_word() {
-        assert_eq!(
-            VISITORS.to_vec(),
-            Kind::ALL
-                .iter()
-                .map(|kind| kind.as_str())
-                .collect::<Vec<_>>()
-        );
+        for (place, kind) in Kind::ALL.iter().enumerate() {
+            let labels = Labels {
+                visitor: Some(place),
+                decision: 0,
+            };
+            assert_eq!(labels.visitor(), kind.as_str());
+        }
+        assert_eq!(Labels::default().visitor(), "person");
     }
 
     #[test]

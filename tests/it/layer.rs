@@ -484,8 +484,8 @@ async fn visits_are_counted() {
         visit(addr, "GET", target, user_agent).await;
     }
     let stats = layer.stats();
-    assert_eq!(stats.robots_redirected.load(Ordering::Relaxed), 2);
-    assert_eq!(stats.robots_passed.load(Ordering::Relaxed), 1);
+    assert_eq!(stats.robots.of(Action::Redirect).load(Ordering::Relaxed), 2);
+    assert_eq!(stats.robots.of(Action::Pass).load(Ordering::Relaxed), 1);
     assert_eq!(stats.people.load(Ordering::Relaxed), 3);
 }
 
@@ -786,9 +786,9 @@ fn counted(layer: &RobotDetectionLayer) -> u64 {
     let stats = layer.stats();
     let counters = [
         &stats.people,
-        &stats.robots_passed,
-        &stats.robots_refused,
-        &stats.robots_slowed,
+        stats.robots.of(Action::Pass),
+        stats.robots.of(Action::Refuse),
+        stats.robots.of(Action::Slow),
     ];
     let numbers = counters.map(|counter| counter.load(Ordering::Relaxed));
     numbers.iter().sum()

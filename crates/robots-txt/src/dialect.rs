@@ -1,4 +1,4 @@
-//! Ten dialects of robots.txt, each a set of options.
+//! Dialects of robots.txt, each a set of options.
 
 use std::{fmt, str::FromStr};
 
@@ -236,19 +236,9 @@ impl FromStr for Dialect {
     type Err = UnknownDialect;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Ok(match name {
-            "rfc9309" => Self::rfc9309(),
-            "google" => Self::google(),
-            "bing" => Self::bing(),
-            "yandex" => Self::yandex(),
-            "yandex2003" => Self::yandex2003(),
-            "v0" => Self::v0(),
-            "v1" => Self::v1(),
-            "tdg" => Self::tdg(),
-            "geoportal" => Self::geoportal(),
-            "geoportal-longest" => Self::geoportal_longest(),
-            _ => return Err(UnknownDialect(name.to_owned())),
-        })
+        let mut presets = Self::PRESETS.into_iter();
+        let preset = presets.find(|preset| preset.name == name);
+        preset.ok_or_else(|| UnknownDialect(name.to_owned()))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The ten dialects, each after a document or a program.
+//! The dialects, each after a document or a program.
 
 use super::dialect::{
     AgentsEnd, CrawlDelay, Dialect, EmptyPath, Escapes, Grouping, HostUse, LineReading, Naming,
@@ -6,21 +6,24 @@ use super::dialect::{
 };
 
 impl Dialect {
+    /// Every preset.
+    pub(super) const PRESETS: [Self; 10] = [
+        Self::rfc9309(),
+        Self::google(),
+        Self::bing(),
+        Self::yandex(),
+        Self::yandex2003(),
+        Self::v0(),
+        Self::v1(),
+        Self::tdg(),
+        Self::geoportal(),
+        Self::geoportal_longest(),
+    ];
+
     /// Returns the names of all presets.
     #[must_use]
-    pub const fn names() -> [&'static str; 10] {
-        [
-            "rfc9309",
-            "google",
-            "bing",
-            "yandex",
-            "yandex2003",
-            "v0",
-            "v1",
-            "tdg",
-            "geoportal",
-            "geoportal-longest",
-        ]
+    pub fn names() -> [&'static str; Self::PRESETS.len()] {
+        Self::PRESETS.map(|preset| preset.name)
     }
 
     /// Creates the dialect of RFC 9309, the default.

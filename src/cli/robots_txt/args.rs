@@ -26,7 +26,7 @@ Example: curl -s https://shop.example/robots.txt | robot-detection robots-txt li
     )]
     Lint(LintArgs),
     /// Answers questions for programs: a JSON object a line in, one a line out
-    #[command(after_help = EVAL_HELP)]
+    #[command(after_help = eval_help())]
     Eval,
 }
 
@@ -45,8 +45,7 @@ pub(in crate::cli) struct CheckArgs {
     /// Where the file came from; it then is about that site only
     #[arg(long, value_name = "URL")]
     pub(super) robots_url: Option<String>,
-    /// Dialect: rfc9309, google, bing, yandex, yandex2003, v0, v1, tdg, geoportal, geoportal-longest
-    #[arg(long, value_name = "DIALECT", default_value_t)]
+    #[arg(long, value_name = "DIALECT", default_value_t, help = dialects("Dialect"))]
     pub(super) dialect: Dialect,
     /// Prints JSON
     #[arg(long)]
@@ -59,18 +58,45 @@ pub(in crate::cli) struct LintArgs {
     /// File to read; `-` is standard input [default: standard input]
     #[arg(value_name = "FILE")]
     pub(super) file: Option<PathBuf>,
-    /// Dialect of the readers: rfc9309, google, bing, yandex, yandex2003, v0, v1, tdg, geoportal, geoportal-longest
-    #[arg(long, value_name = "DIALECT", default_value_t)]
+    #[arg(long, value_name = "DIALECT", default_value_t, help = dialects("Dialect of the readers"))]
     pub(super) dialect: Dialect,
     /// Prints JSON
     #[arg(long)]
     pub(super) json: bool,
 }
 
+/// Returns the help of a dialect.
+fn dialects(title: &str) -> String {
+    format!("{title}: {}", Dialect::names().join(", "))
+}
+
+/// Returns the protocol of `robots-txt eval` with the names of the dialects.
+fn eval_help() -> String {
+    let [first, others @ ..] = Dialect::names();
+    let mut text = format!("{first} (default)");
+    let mut chars = text.len();
+    for name in others {
+        chars += ", ".len() + name.len();
+        let space = if chars < MAX_CHARS { " " } else { INDENT };
+        if space == INDENT {
+            chars = name.len();
+        }
+        text.push(',');
+        text.push_str(space);
+        text.push_str(name);
+    }
+    EVAL_HELP.replace("{dialects}", &text)
+}
+
+/// What stands before the second line of a field's help.
+const INDENT: &str = "\n                             ";
+
+/// Characters of a line of it.
+const MAX_CHARS: usize = 66;
+
 /// The protocol of `robots-txt eval`.
 const EVAL_HELP: &str = "In, all optional:
-  dialect                    rfc9309 (default), google, bing, yandex, yandex2003, v0, v1, tdg,
-                             geoportal, geoportal-longest
+  dialect                    {dialects}
   robots_txt, robots_txt_b64 the file, as text or base64; robots_url: where it came from
   user_agent, url            the question; or queries: a list of [user_agent, url]
   status, redirects          how robots.txt was answered (0: no answer), redirects followed

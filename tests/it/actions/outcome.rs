@@ -84,11 +84,11 @@ async fn every_decision_about_a_robot_is_told_and_counted() {
     }
     let stats = layer.stats();
     let counters = [
-        &stats.robots_passed,
-        &stats.robots_redirected,
-        &stats.robots_served,
-        &stats.robots_refused,
-        &stats.robots_slowed,
+        stats.robots.of(Action::Pass),
+        stats.robots.of(Action::Redirect),
+        stats.robots.of(Action::Serve),
+        stats.robots.of(Action::Refuse),
+        stats.robots.of(Action::Slow),
     ];
     let counted = counters.map(|counter| counter.load(Ordering::Relaxed));
     assert_eq!(counted, [4, 2, 1, 1, 1]);

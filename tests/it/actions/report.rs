@@ -166,11 +166,11 @@ async fn what_would_be_done_is_counted_and_told_with_the_response() {
     let stats = layer.stats();
     let would = &stats.would;
     let counted = [
-        &would.redirect,
-        &would.serve,
-        &would.refuse,
-        &would.slow,
-        &stats.robots_passed,
+        would.of(Action::Redirect),
+        would.of(Action::Serve),
+        would.of(Action::Refuse),
+        would.of(Action::Slow),
+        stats.robots.of(Action::Pass),
     ];
     let counted = counted.map(|counter| counter.load(Ordering::Relaxed));
     assert_eq!(counted, [1, 1, 2, 1, 7]);

@@ -3,8 +3,9 @@
 use std::{env, fmt::Write as _, fs};
 
 use robot_detection::{
+    app::commented_configuration,
     cli,
-    config::{KEYS, Key, Kind, Value, commented_configuration},
+    config::{KEYS, Key, Kind, Value},
 };
 
 use super::page::root;

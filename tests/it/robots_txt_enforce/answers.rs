@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use robot_detection::policy::{Broken, Enforce, Policy, Refusal};
+use robot_detection::policy::{Action, Broken, Enforce, Policy, Refusal};
 
 use super::site::{EXAMPLEBOT, FILE, FIREFOX, NEWSBOT, Site, UNLISTED, file};
 use crate::support::log;
@@ -28,8 +28,9 @@ async fn what_is_disallowed_is_refused_with_the_rule_that_was_broken() {
     let passed = site.get("/public/a", EXAMPLEBOT).await;
     assert_eq!((passed.status, &*passed.body), (200, "the page"));
     assert_eq!(passed.header("vary"), "");
-    assert_eq!(site.layer.stats().robots_refused.load(Ordering::Relaxed), 1);
-    assert_eq!(site.layer.stats().robots_passed.load(Ordering::Relaxed), 1);
+    let robots = &site.layer.stats().robots;
+    assert_eq!(robots.of(Action::Refuse).load(Ordering::Relaxed), 1);
+    assert_eq!(robots.of(Action::Pass).load(Ordering::Relaxed), 1);
 }
 
 #[tokio::test]
@@ -194,7 +195,7 @@ async fn a_robot_that_was_sent_to_heaven_can_read_it() {
 
 #[tokio::test]
 async fn robots_that_always_pass_are_not_held_and_rules_do_not_lift_it() {
-    use robot_detection::policy::{Action, Rule};
+    use robot_detection::policy::Rule;
     let site = |policy| {
         Site::new("User-agent: *\nDisallow: /\n", |layer| {
             layer.policy(policy).enforce_robots_txt(Enforce::On)

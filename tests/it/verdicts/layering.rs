@@ -203,7 +203,8 @@ async fn impostors_are_refused_where_they_are_to_be_and_asked_to_sign() {
     }
     assert_eq!(
         stats
-            .robots_refused
+            .robots
+            .of(Action::Refuse)
             .load(std::sync::atomic::Ordering::Relaxed),
         2
     );

@@ -190,7 +190,7 @@ impl<'d> Claim<'d> {
     }
 }
 
-/// Says by what the robot is recognised: its pattern, the sign of the generic rule, a signature.
+/// Shows by what the robot is recognised: its pattern, the sign of the generic rule, a signature.
 impl fmt::Display for Claim<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

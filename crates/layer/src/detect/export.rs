@@ -8,9 +8,7 @@ use super::{
     rules::{Edge, Plain},
 };
 use crate::registry::{
-    ExportFormat, Exported, Expression, Format, Robot, write_ai_robots_txt,
-    write_crawler_user_agents, write_flat_file, write_haproxy, write_list, write_matomo,
-    write_nginx, write_robots_txt,
+    ExportFormat, Exported, Expression, Robot, write_haproxy, write_nginx, write_robots_txt,
 };
 
 /// Writes robots in a format that other programs read.
@@ -40,15 +38,7 @@ use crate::registry::{
 #[must_use]
 pub fn export(format: ExportFormat, robots: &[Arc<Robot>]) -> Exported {
     let exported = match format {
-        ExportFormat::Registry(Format::WebRobotsDb) => Exported {
-            text: write_flat_file(robots.iter().map(AsRef::as_ref)),
-            robots: robots.len(),
-            ..Exported::default()
-        },
-        ExportFormat::Registry(Format::CrawlerUserAgents) => write_crawler_user_agents(robots),
-        ExportFormat::Registry(Format::AiRobotsTxt) => write_ai_robots_txt(robots),
-        ExportFormat::Registry(Format::Matomo) => write_matomo(robots),
-        ExportFormat::Registry(Format::List) => write_list(robots),
+        ExportFormat::Registry(format) => format.write(robots),
         ExportFormat::RobotsTxt => write_robots_txt(robots),
         ExportFormat::Nginx => in_order(robots, |ranked| write_nginx(ranked)),
         ExportFormat::HaProxy => in_order(robots, |ranked| write_haproxy(ranked)),

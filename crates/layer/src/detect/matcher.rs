@@ -71,18 +71,18 @@ pub(super) trait HitVisitor {
     fn wants(&self, owner: Owner) -> bool;
     /// Returns `true` if a regular expression may run; asked at each opened gate.
     fn may_run(&mut self, regex: u32) -> bool;
-    /// Takes a hit.
+    /// Called for each hit.
     fn hit(&mut self, owner: Owner, range: Range<usize>);
     /// Returns `true` if nothing more matters.
     fn is_done(&self) -> bool {
         false
     }
-    /// Takes an occurrence of a mark, whose rule is still to be asked.
+    /// Called for each occurrence of a mark, whose rule is still to be asked.
     fn mark(&mut self, _mark: u8, _start: usize) {}
 }
 
 impl Matcher {
-    /// Tells `visitor` the hits in a User-Agent.
+    /// Calls `visitor` with the hits in a User-Agent.
     pub(super) fn scan(&self, user_agent: &[u8], visitor: &mut impl HitVisitor) {
         // One byte more, so that the rules see that the text goes on.
         let text = user_agent

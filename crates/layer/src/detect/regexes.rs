@@ -145,7 +145,7 @@ fn edged(inner: &Hir, before: Edge, after: Edge) -> Option<Vec<(Literal, Plain)>
 mod tests {
     use super::*;
 
-    /// Says in a few words how a regular expression is found.
+    /// Returns in a few words how a regular expression is found.
     fn plan(text: &str) -> String {
         let join = |literals: Vec<String>| literals.join(" ");
         let show = |literal: &Literal| String::from_utf8_lossy(&literal.bytes).into_owned();

@@ -35,12 +35,12 @@ impl SharedDetector {
         self.current.load_full()
     }
 
-    /// Puts another detector in force; requests under way keep the old one.
+    /// Replaces the detector; requests under way keep the old one.
     pub fn replace(&self, detector: Detector) {
         self.current.store(Arc::new(detector));
     }
 
-    /// Puts a detector of other robots in force.
+    /// Replaces the detector with one of other robots.
     ///
     /// What the one before does about unlisted robots, it does too.
     pub fn replace_robots(&self, detector: &Detector) {

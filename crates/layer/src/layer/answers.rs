@@ -10,10 +10,10 @@ use http::{
 };
 
 use crate::detect::Verdict;
-use crate::policy::{self, Answer, Policy, Redirect, Refuse, Rule, SharedPolicy};
+use crate::policy::{self, Action, Answer, Decision, Policy, Redirect, Refuse, Rule, SharedPolicy};
 
 use super::{
-    Stats, body::TextBody, disposition::Disposition, layer::Shared, ready_head::ReadyHead,
+    Stats, body::TextBody, disposition::Disposition, in_place, layer::Shared, ready_head::ReadyHead,
 };
 
 /// Time after which a refused robot may ask again, where the status is one of "not now".
@@ -84,47 +84,45 @@ pub(super) fn answer<B, R: Default + 'static>(
     disposition: &Disposition<'_>,
     verdict: Verdict,
 ) -> Option<LayerResponse<R>> {
-    let stats = &shared.stats;
     let mut wait = None;
+    let mut counted = disposition.action();
     let made;
-    let (head, counter) = match disposition {
-        Disposition::Pass => return None,
-        // What is served in place goes on, unless there is no page to serve.
-        Disposition::Serve(rule) if answers.page(rule).is_some() => return None,
-        Disposition::Serve(rule) | Disposition::Refuse(rule) => {
-            (answers.told(rule), &stats.robots_refused)
+    let head = match disposition {
+        Disposition::Pass | Disposition::Decided(Decision::Pass(_), _) => return None,
+        Disposition::Decided(Decision::Serve(_), rule) => {
+            if answers.page(*rule).is_some() {
+                return None;
+            }
+            // There is no page to serve.
+            counted = Action::Refuse;
+            answers.told(*rule)
         }
+        Disposition::Decided(Decision::Refuse(_), None) => Some(&answers.spoofed),
+        Disposition::Decided(Decision::Refuse(_), rule) => answers.told(*rule),
+        Disposition::Decided(Decision::Redirect(to), _) => answers.redirect(to),
         // draft-ietf-webbotauth-httpsig-protocol §5.3: a nonce used too often is answered 429.
         Disposition::SignAgain => {
             wait = Some(SIGN_AGAIN_AFTER);
             made = Head::text(StatusCode::TOO_MANY_REQUESTS, SIGN_AGAIN.to_owned());
-            (Some(&made), &stats.robots_refused)
+            Some(&made)
         }
-        Disposition::Spoofed => (Some(&answers.spoofed), &stats.robots_refused),
-        Disposition::Redirect(to) => (answers.redirect(to), &stats.robots_redirected),
         Disposition::Slow(rule, until) => {
             wait = Some(*until);
-            (answers.told(rule), &stats.robots_slowed)
+            answers.told(Some(rule))
         }
         Disposition::Violation(outcome) => {
-            let redirect = match outcome.answer {
-                Answer::Redirect => answers
-                    .policy
-                    .redirect()
-                    .and_then(|to| answers.redirect(to)),
-                _ => None,
-            };
+            counted = Action::Refuse;
             if let Answer::TooManyRequests { retry_after } = outcome.answer {
                 wait = Some(retry_after);
             }
             made = Head::violation(outcome);
-            (redirect.or(Some(&made)), &stats.robots_refused)
+            answers.redirect_of(outcome).or(Some(&made))
         }
     };
-    Stats::count(counter);
+    Stats::count(shared.stats.robots.of(counted));
     let body = &shared.text_body;
     let mut own = None;
-    if let (Disposition::Redirect(_), Some(head)) = (disposition, head) {
+    if let (Disposition::Decided(Decision::Redirect(_), _), Some(head)) = (disposition, head) {
         own = shared
             .own_pages
             .find(request.uri(), head.head.header(&LOCATION));
@@ -145,6 +143,21 @@ pub(super) fn answer<B, R: Default + 'static>(
     }
     ask_for_signature(shared, verdict, &mut response);
     Some(LayerResponse::Made(response))
+}
+
+/// Readies a request that goes on for what was decided.
+///
+/// Returns `true` if it asks for another page now, which is served in place.
+pub(super) fn ready<B>(
+    answers: &Answers,
+    request: &mut Request<B>,
+    disposition: &Disposition<'_>,
+) -> bool {
+    let Disposition::Decided(Decision::Serve(_), rule) = disposition else {
+        return false;
+    };
+    let page = answers.page(*rule);
+    page.map(|page| in_place::ask_for(request, page)).is_some()
 }
 
 impl<R: Default> LayerResponse<R> {
@@ -197,8 +210,16 @@ impl Answers {
         self.redirects.get(index)?.as_ref()
     }
 
+    /// Returns the head of the redirect that answers a violation, if one does.
+    fn redirect_of(&self, outcome: &policy::CountedBreach) -> Option<&Head> {
+        match outcome.answer {
+            Answer::Redirect => self.redirect(self.policy.redirect()?),
+            _ => None,
+        }
+    }
+
     /// Returns the head of what a rule tells a robot.
-    fn told(&self, rule: &Rule) -> Option<&Head> {
+    fn told(&self, rule: Option<&Rule>) -> Option<&Head> {
         match self.of_rule(rule)? {
             RuleAnswer::Answer(head) => Some(head),
             RuleAnswer::Nothing | RuleAnswer::Page(_) => None,
@@ -206,15 +227,15 @@ impl Answers {
     }
 
     /// Returns the page that a rule serves in place.
-    pub(super) fn page(&self, rule: &Rule) -> Option<&PathAndQuery> {
+    fn page(&self, rule: Option<&Rule>) -> Option<&PathAndQuery> {
         match self.of_rule(rule)? {
             RuleAnswer::Page(page) => Some(page),
             RuleAnswer::Nothing | RuleAnswer::Answer(_) => None,
         }
     }
 
-    fn of_rule(&self, rule: &Rule) -> Option<&RuleAnswer> {
-        self.rules.get(rule.number().checked_sub(1)?)
+    fn of_rule(&self, rule: Option<&Rule>) -> Option<&RuleAnswer> {
+        self.rules.get(rule?.number().checked_sub(1)?)
     }
 }
 

@@ -7,8 +7,7 @@ use tracing::warn;
 
 use crate::detect::Verdict;
 use crate::policy::{
-    self, Action, Answer, Breach, Decision, Judgement, Policy, Redirect, RobotRequest, Rule,
-    Visitor,
+    self, Action, Answer, Breach, Decision, Judgement, Policy, RobotRequest, Rule, Visitor,
 };
 
 use super::{header, layer::Shared, outcome::Cause};
@@ -26,18 +25,12 @@ pub(super) struct Sender<'s> {
 /// What is done with a robot's request.
 #[derive(Debug)]
 pub(super) enum Disposition<'p> {
-    /// It goes on to the application.
+    /// It goes on to the application as it is.
     Pass,
-    /// It goes on, to ask for the page of a rule.
-    Serve(&'p Rule),
-    /// The robot is sent away.
-    Redirect(&'p Redirect),
-    /// The robot is told what a rule says.
-    Refuse(&'p Rule),
+    /// What the policy decided, and the rule that did; no rule does to an impostor.
+    Decided(Decision<'p>, Option<&'p Rule>),
     /// The robot is told to sign anew: its signature was good once, before.
     SignAgain,
-    /// The robot is told that it is not who it says.
-    Spoofed,
     /// The robot is told to wait, as it comes faster than a rule allows.
     Slow(&'p Rule, Duration),
     /// The robot is told that it does not keep to robots.txt.
@@ -67,21 +60,30 @@ impl<'p> Disposition<'p> {
         {
             return Self::Slow(rule, wait);
         }
-        match (judgement.decision, judgement.rule) {
-            (Decision::Redirect(redirect), _) => return Self::Redirect(redirect),
-            (Decision::Refuse(_), Some(_)) if is_used_up(shared, policy, request, visitor) => {
-                return Self::SignAgain;
-            }
-            (Decision::Refuse(_), Some(rule)) => return Self::Refuse(rule),
-            (Decision::Refuse(_), None) => return Self::Spoofed,
-            _ => {}
+        let Judgement { decision, rule, .. } = judgement;
+        if let Decision::Refuse(_) = decision
+            && rule.is_some()
+            && is_used_up(shared, policy, request, visitor)
+        {
+            return Self::SignAgain;
         }
-        match violation(shared, policy, request, sender) {
-            Some(outcome) => Self::Violation(outcome),
-            None => match (judgement.decision, judgement.rule) {
-                (Decision::Serve(_), Some(rule)) => Self::Serve(rule),
-                _ => Self::Pass,
-            },
+        if decision.goes_on()
+            && let Some(outcome) = violation(shared, policy, request, sender)
+        {
+            return Self::Violation(outcome);
+        }
+        match decision {
+            Decision::Pass(_) => Self::Pass,
+            _ => Self::Decided(decision, rule),
+        }
+    }
+
+    /// Returns `true` if the application is asked.
+    pub(super) fn goes_on(&self) -> bool {
+        match self {
+            Self::Pass => true,
+            Self::Decided(decision, _) => decision.goes_on(),
+            Self::SignAgain | Self::Slow(..) | Self::Violation(_) => false,
         }
     }
 
@@ -89,9 +91,8 @@ impl<'p> Disposition<'p> {
     pub(super) fn action(&self) -> Action {
         match self {
             Self::Pass => Action::Pass,
-            Self::Serve(_) => Action::Serve,
-            Self::Redirect(_) => Action::Redirect,
-            Self::Refuse(_) | Self::SignAgain | Self::Spoofed => Action::Refuse,
+            Self::Decided(decision, _) => decision.action(),
+            Self::SignAgain => Action::Refuse,
             Self::Slow(..) => Action::Slow,
             Self::Violation(outcome) => match (outcome.would, &outcome.breach) {
                 (Answer::Redirect, _) => Action::Redirect,

@@ -152,7 +152,7 @@ pub use service::RobotDetectionService;
 pub use service::{OWN_PAGE, Reply};
 #[doc(hidden)]
 pub use signature::signed_claim;
-pub use stats::{Front, Stats, WouldStats};
+pub use stats::{Front, Stats};
 pub use verdicts::{ClaimedRequest, Settling, Verdicts};
 #[doc(hidden)]
 pub use verdicts::{Client, Pending};

@@ -88,13 +88,13 @@ impl Outcome {
         }
     }
 
-    /// Says what became of the claim, where somebody looked into it.
+    /// Sets the verdict on the claim, where somebody looked into it.
     pub(super) fn verdict_of(mut self, verdict: Option<Verdict>) -> Self {
         self.verdict = verdict;
         self
     }
 
-    /// Says whether the decision was only noted.
+    /// Sets whether the decision was only noted.
     pub(super) fn dry_run(mut self, is_dry_run: bool) -> Self {
         self.is_dry_run = is_dry_run;
         self
@@ -183,7 +183,7 @@ impl Outcome {
         self.verdict
     }
 
-    /// Returns what was decided: one of five words, whatever decided it.
+    /// Returns what was decided, whatever decided it.
     ///
     /// In a [dry run](Self::is_dry_run) the request passed all the same.
     #[must_use]

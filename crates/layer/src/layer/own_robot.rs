@@ -56,7 +56,7 @@ impl OwnRobot {
         }
     }
 
-    /// Puts another key in force, for all clones.
+    /// Replaces the key, for all clones.
     pub fn replace_key(&self, key: &[u8]) {
         self.key.store(Arc::new(hmac_key(key)));
     }
@@ -92,7 +92,7 @@ impl OwnRobot {
         signature.is_some_and(|it| self.has_signed(request, it, now_ms()).is_some())
     }
 
-    /// Takes the signature off.
+    /// Removes the signature.
     pub(super) fn take_off(headers: &mut HeaderMap) {
         headers.remove(Self::HEADER);
     }

@@ -19,11 +19,10 @@ use super::OwnRobot;
 use super::verdicts::{Client, Pending};
 use super::{
     Identification, Outcome, ResponseFuture, Stats,
-    answers::{Answers, LayerResponse, answer},
+    answers::{LayerResponse, answer, ready},
     disposition::{Disposition, Sender},
     future::{Additions, Passing},
     header::{self, claim, parts_for, tag_value},
-    in_place,
     layer::Shared,
     ready_head::ReadyHead,
 };
@@ -215,26 +214,24 @@ impl Shared {
                 disposition = Disposition::Pass;
             }
         }
-        let mut additions = match disposition {
-            Disposition::Pass | Disposition::Serve(_) => {
-                additions(policy, &judgement, &asked, visitor)
-            }
-            _ => Additions::default(),
+        let mut additions = if disposition.goes_on() {
+            additions(policy, &judgement, &asked, visitor)
+        } else {
+            Additions::default()
         };
         if let Some(answered) = answer(self, &answers, request, &disposition, verdict) {
             return Ok(RequestDecision::Answered(answered, outcome));
         }
         identify(request, visitor, reported, self);
-        additions.is_in_place = serve_in_place(&answers, request, &disposition);
+        additions.is_in_place = ready(&answers, request, &disposition);
         if own.is_none() {
             if let Some(Claim::Shared(shared)) = &claim {
                 self.stats.count_shared(shared);
             }
-            Stats::count(match (&claim, additions.is_in_place) {
-                (None, _) | (Some(Claim::Shared(_)), false) => &self.stats.people,
-                (Some(Claim::Nameless), false) => &self.stats.nameless_passed,
-                (Some(_), false) => &self.stats.robots_passed,
-                (Some(_), true) => &self.stats.robots_served,
+            Stats::count(match (&claim, disposition.action()) {
+                (None, _) | (Some(Claim::Shared(_)), Action::Pass) => &self.stats.people,
+                (Some(Claim::Nameless), Action::Pass) => &self.stats.nameless_passed,
+                (Some(_), action) => self.stats.robots.of(action),
             });
         }
         Ok(RequestDecision::Passing(additions, outcome))
@@ -307,25 +304,12 @@ fn note<B>(
     disposition: &Disposition<'_>,
 ) {
     let action = disposition.action();
-    let Some(counter) = shared.stats.would(action) else {
+    if action == Action::Pass {
         return;
-    };
-    Stats::count(counter);
+    }
+    Stats::count(shared.stats.would.of(action));
     let (robot, path) = (claim.id(), request.uri().path());
     debug!(robot, %action, "dry run: {action} would be the answer to {robot:?} at {path:?}");
-}
-
-/// Asks for the page of a rule that serves in place; returns whether it does.
-fn serve_in_place<B>(
-    answers: &Answers,
-    request: &mut Request<B>,
-    disposition: &Disposition<'_>,
-) -> bool {
-    let Disposition::Serve(rule) = disposition else {
-        return false;
-    };
-    let page = answers.page(rule);
-    page.map(|page| in_place::ask_for(request, page)).is_some()
 }
 
 /// Tells handlers and the upstream of the robot, and removes what a client may have forged.

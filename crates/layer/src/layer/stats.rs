@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::detect::Listed;
-use crate::policy::Action;
+use crate::policy::ByAction;
 use crate::registry::{Pattern, PatternKind, Robot};
 
 /// Requests below which nothing is said of a front, as a share of few says little.
@@ -35,18 +35,13 @@ pub struct Stats {
     pub behind_front: AtomicU64,
     /// Requests without a User-Agent that passed.
     pub nameless_passed: AtomicU64,
-    /// Requests with a claim that passed.
-    pub robots_passed: AtomicU64,
-    /// Requests with a claim that were redirected.
-    pub robots_redirected: AtomicU64,
-    /// Requests with a claim that got heaven's page in place.
-    pub robots_served: AtomicU64,
-    /// Requests with a claim that a rule refused, or that robots.txt refused or redirected.
-    pub robots_refused: AtomicU64,
-    /// Requests with a claim that came faster than a rule allows.
-    pub robots_slowed: AtomicU64,
-    /// What would have been done in a dry run.
-    pub would: WouldStats,
+    /// Requests with a claim, by what was done.
+    ///
+    /// What robots.txt refuses or redirects counts as refused, and so does a page that is
+    /// to be served in place where there is none.
+    pub robots: ByAction<AtomicU64>,
+    /// What would have been done in a dry run; of what passes anyway nothing.
+    pub would: ByAction<AtomicU64>,
     /// The front that was met first.
     front: OnceLock<Arc<Robot>>,
 }
@@ -61,20 +56,6 @@ pub struct Front {
     pub record: Arc<Robot>,
     /// Share of all requests since the layer was made.
     pub percent: u64,
-}
-
-/// Counters of what would have been done with robots in a dry run.
-#[derive(Debug, Default)]
-#[non_exhaustive]
-pub struct WouldStats {
-    /// Requests that would have been redirected.
-    pub redirect: AtomicU64,
-    /// Requests that would have got heaven's page in place.
-    pub serve: AtomicU64,
-    /// Requests that would have been refused.
-    pub refuse: AtomicU64,
-    /// Requests that would have been slowed down.
-    pub slow: AtomicU64,
 }
 
 impl Stats {
@@ -95,34 +76,16 @@ impl Stats {
     #[must_use]
     pub fn front(&self) -> Option<Front> {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let all = [
-            &self.people,
-            &self.nameless_passed,
-            &self.robots_passed,
-            &self.robots_redirected,
-            &self.robots_served,
-            &self.robots_refused,
-            &self.robots_slowed,
-        ];
-        let all: u64 = all.into_iter().map(read).sum();
+        let robots = self.robots.iter().map(|(_, counter)| counter);
+        let all = [&self.people, &self.nameless_passed].into_iter();
+        let all: u64 = all.chain(robots).map(read).sum();
         let percent = (read(&self.behind_front).saturating_mul(100) / all.max(1)).min(100);
         let record = Arc::clone(self.front.get()?);
         (all >= MIN_REQUESTS && percent >= MIN_PERCENT).then_some(Front { record, percent })
     }
-
-    /// Returns the counter of what would have been done, `None` of what passes anyway.
-    pub(super) fn would(&self, action: Action) -> Option<&AtomicU64> {
-        match action {
-            Action::Redirect => Some(&self.would.redirect),
-            Action::Serve => Some(&self.would.serve),
-            Action::Refuse => Some(&self.would.refuse),
-            Action::Slow => Some(&self.would.slow),
-            _ => None,
-        }
-    }
 }
 
-/// Says what hides the visitors, and what to do.
+/// Shows what hides the visitors, and what to do.
 impl fmt::Display for Front {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { record, percent } = self;

@@ -100,7 +100,7 @@ mod tests {
         Rate::new(10, Duration::from_mins(1), 3)
     }
 
-    /// Tells of each arrival how long it is asked to wait, in milliseconds; 0: not at all.
+    /// Returns for each arrival how long it is asked to wait, in milliseconds; 0: not at all.
     fn waits(rate: Rate, arrivals_ms: &[i64]) -> Vec<u128> {
         let bucket = Bucket::default();
         let wait = |&now_ms: &i64| match bucket.take(now_ms, rate) {

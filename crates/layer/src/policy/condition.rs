@@ -196,7 +196,7 @@ impl Conditions {
 }
 
 impl Mismatch {
-    /// Says how request and robot are other than the rule would have them.
+    /// Returns how request and robot differ from what the rule asks for.
     pub(super) fn reason(
         self,
         asked: &NormalizedRequest<'_>,

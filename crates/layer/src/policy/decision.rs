@@ -91,6 +91,68 @@ impl Decision<'_> {
             Self::Pass(reason) => reason.depends_on_user_agent(),
         }
     }
+
+    /// Returns the status of the answer, where the decision says it.
+    #[must_use]
+    pub fn status(&self) -> Option<u16> {
+        match self {
+            Self::Redirect(redirect) => Some(redirect.status),
+            Self::Refuse(refuse) => Some(refuse.status),
+            Self::Pass(_) | Self::Serve(_) => None,
+        }
+    }
+
+    /// Returns where the robot is sent, or the page that it gets in place.
+    ///
+    /// It is the start of heaven, or a page of it.
+    #[must_use]
+    pub fn location(&self) -> Option<&str> {
+        match self {
+            Self::Redirect(redirect) => Some(&redirect.location),
+            Self::Serve(page) => Some(page),
+            Self::Pass(_) | Self::Refuse(_) => None,
+        }
+    }
+
+    /// Returns the text of the answer, where a rule says it.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Refuse(refuse) => Some(&refuse.text),
+            Self::Pass(_) | Self::Redirect(_) | Self::Serve(_) => None,
+        }
+    }
+
+    /// Returns why the request passes, if it does.
+    #[must_use]
+    pub fn pass_reason(&self) -> Option<PassReason> {
+        match self {
+            Self::Pass(reason) => Some(*reason),
+            _ => None,
+        }
+    }
+
+    /// Returns `true` if the application answers the request, unless robots.txt forbids it.
+    pub(crate) fn goes_on(&self) -> bool {
+        match self {
+            Self::Pass(_) | Self::Serve(_) => true,
+            Self::Redirect(_) | Self::Refuse(_) => false,
+        }
+    }
+
+    /// Returns what is done, as a sentence; `None` where the request passes as it is.
+    pub(super) fn sentence(&self) -> Option<String> {
+        match self {
+            Self::Pass(_) => None,
+            Self::Redirect(Redirect { status, location }) => {
+                Some(format!("The answer is {status} to {location}."))
+            }
+            Self::Serve(page) => Some(format!(
+                "The answer is the page of {page}, in place of the one asked for."
+            )),
+            Self::Refuse(refuse) => Some(format!("The answer is {}.", refuse.status)),
+        }
+    }
 }
 
 /// Why a request passes.
@@ -200,9 +262,7 @@ impl Policy {
     pub fn explain(&self, request: &Request<'_>, visitor: Option<Visitor<'_>>) -> Explanation<'_> {
         let mut steps = Vec::new();
         let judgement = self.judge_traced(request, visitor, &mut steps);
-        if let Decision::Pass(_) | Decision::Serve(_) = judgement.decision
-            && !self.is_dry_run
-        {
+        if judgement.decision.goes_on() && !self.is_dry_run {
             steps.extend(self.explain_tags(request, visitor));
         }
         Explanation {
@@ -288,7 +348,7 @@ impl Policy {
         })
     }
 
-    /// Takes over from another policy how fast each robot came lately.
+    /// Takes the state of the rate limits from another policy.
     pub(super) fn take_over(&mut self, other: &Self) {
         for rule in &mut self.rules {
             for theirs in &other.rules {

@@ -6,11 +6,12 @@ use crate::detect::{Claim, Kind};
 
 use super::{
     Decision, Judgement, PassReason, Policy, Request, Rule, Visitor,
+    action::Effect,
     glob::FilterPattern,
     heaven::Heaven,
     path::{is_for_robots, with_normal_path},
     reach::Reach,
-    rule::{Effect, named},
+    rule::named,
     scope::NormalizedRequest,
     trace::{Silent, Trace, quoted},
 };
@@ -26,7 +27,7 @@ pub(super) struct Site {
 }
 
 impl Policy {
-    /// Takes the steps, those first that cost least and let most requests pass.
+    /// Decides step by step, beginning with those that cost least and let most requests pass.
     pub(super) fn judge_traced(
         &self,
         request: &Request<'_>,
@@ -238,16 +239,11 @@ impl Policy {
                 if rule.rate_limiter().is_some() && slowed_by.is_some() {
                     return None;
                 }
-                match judge_rule(rule, visitor, &asked, trace)? {
-                    Effect::Pass => Some((rule, Decision::Pass(PassReason::Rule))),
-                    Effect::Redirect(to) => Some((rule, Decision::Redirect(&to.redirect))),
-                    Effect::Serve(page) => Some((rule, Decision::Serve(&page.redirect.location))),
-                    Effect::Refuse(refuse) => Some((rule, Decision::Refuse(refuse))),
-                    Effect::Slow(_) => {
-                        slowed_by = Some(rule);
-                        None
-                    }
+                let decision = judge_rule(rule, visitor, &asked, trace)?.decision();
+                if decision.is_none() {
+                    slowed_by = Some(rule);
                 }
+                Some((rule, decision?))
             })
         });
         (decided, slowed_by)

@@ -1,6 +1,6 @@
 //! A decision, and what led to it.
 
-use super::{Decision, PassReason, Redirect, Refuse, Rule, reach::Reach, trace::Trace};
+use super::{Action, Decision, PassReason, Redirect, Refuse, Rule, reach::Reach, trace::Trace};
 
 /// Decision about one request, and what led to it.
 #[derive(Clone, Copy, Debug)]
@@ -76,26 +76,16 @@ impl<'p> Judgement<'p> {
         self
     }
 
-    /// Says what is done.
+    /// Adds the steps that say what is done.
     pub(super) fn tell(&self, trace: &mut impl Trace) {
         if let Some(limiter) = self.slowed_by.and_then(Rule::rate_limiter) {
-            trace.step("slow", || format!("Served are {limiter}; others get 429."));
+            trace.step(Action::Slow.as_str(), || {
+                format!("Served are {limiter}; others get 429.")
+            });
         }
-        match self.decision {
-            Decision::Pass(_) => {}
-            Decision::Redirect(Redirect { status, location }) => {
-                trace.step("redirect", || {
-                    format!("The answer is {status} to {location}.")
-                });
-            }
-            Decision::Serve(page) => {
-                trace.step("serve", || {
-                    format!("The answer is the page of {page}, in place of the one asked for.")
-                });
-            }
-            Decision::Refuse(refuse) => {
-                trace.step("refuse", || format!("The answer is {}.", refuse.status));
-            }
+        if !matches!(self.decision, Decision::Pass(_)) {
+            let word = self.decision.action().as_str();
+            trace.step(word, || self.decision.sentence().unwrap_or_default());
         }
     }
 }

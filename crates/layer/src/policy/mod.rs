@@ -62,15 +62,8 @@
 //! target of a rule's redirect counts as heaven for all rules: no robot is redirected
 //! from there. Rules do not apply to paths that are never redirected.
 //!
-//! | [`Action`] | the robot | without methods of its own it applies to |
-//! | --- | --- | --- |
-//! | `Pass` | gets what a person gets | every method |
-//! | `Redirect` | is sent to heaven | those redirected |
-//! | `Serve` | gets heaven's page at the URL that it asked for | those redirected |
-//! | `Refuse` | gets a status and a text | every method |
-//! | `Slow` | gets 429 when it comes too fast | every method |
-//!
-//! The lists and the purposes apply to the methods redirected alone.
+//! [`Action`] lists what a rule can do, and to which methods it applies without some of
+//! its own. The lists and the purposes apply to the methods redirected alone.
 //!
 //! Whoever sends no User-Agent, or an empty one, is [nameless](crate::detect::Kind::Nameless):
 //! it passes, unless a list or a rule names it. A rule about every robot does not. Whoever
@@ -190,6 +183,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod action;
 mod bucket;
 mod buckets;
 mod builder;
@@ -223,6 +217,9 @@ mod visitor;
 mod wait;
 mod when;
 
+#[doc(hidden)]
+pub use action::ActionWords;
+pub use action::{Action, ByAction};
 pub use builder::PolicyBuilder;
 pub use decision::{Decision, PassReason, Policy, Request};
 pub use enforce::{
@@ -239,7 +236,7 @@ pub use refuse::Refuse;
 pub use refused_robots::{RefusedFor, RefusedRobots};
 pub use request_explanation::RequestExplanation;
 pub use robots_files::{HostMap, HostName, LoadedRobotsFiles, RobotsFiles, SharedRobotsFiles};
-pub use rule::{Action, Rule};
+pub use rule::Rule;
 pub use rule_builder::RuleBuilder;
 pub use shared::SharedPolicy;
 pub use spoofed::Spoofed;

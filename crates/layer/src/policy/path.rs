@@ -370,7 +370,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Takes a dot segment back, and with two dots the segment before it.
+    /// Removes a dot segment, and with two dots the segment before it.
     fn end_segment(&mut self) {
         match self.room.get(self.segment..self.written) {
             Some(b".") => self.written = self.segment,

@@ -121,7 +121,7 @@ impl RateLimiter {
     }
 }
 
-/// Says "at most 10 requests in 60 s, 5 at once".
+/// Shows the limit as "at most 10 requests in 60 s, 5 at once".
 impl fmt::Display for RateLimiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {

@@ -1,13 +1,8 @@
 //! Whether a request may end otherwise for robots than for people.
 
 use super::{
-    Action, PassReason, Policy, Rule, TagRule,
-    glob::FilterPattern,
-    judge::Site,
-    path::may_be_for_robots,
-    rule::{Effect, named},
-    scope::NormalizedRequest,
-    trace::Trace,
+    PassReason, Policy, Rule, TagRule, action::Effect, glob::FilterPattern, judge::Site,
+    path::may_be_for_robots, rule::named, scope::NormalizedRequest, trace::Trace,
 };
 
 /// What rules and lists may do to robots on a request.
@@ -120,15 +115,10 @@ impl Policy {
 fn told(decisive: Option<&Rule>, limiter: Option<&Rule>, acts: bool) -> String {
     match (decisive, limiter) {
         (Some(rule), _) if acts => {
-            let may = match rule.action() {
-                Action::Serve => "serve robots another page",
-                Action::Refuse => "refuse robots",
-                _ => "redirect robots",
-            };
-            format!("There, {} may {may}.", named(rule))
+            format!("There, {} may {}.", named(rule), rule.action().words().may)
         }
         (None, _) if acts => "There, robots are redirected by their purpose.".to_owned(),
-        (_, Some(limiter)) => format!("There, {} may slow robots down.", named(limiter)),
+        (_, Some(rule)) => format!("There, {} may {}.", named(rule), rule.action().words().may),
         (Some(rule), None) => format!("There, {} lets every robot pass.", named(rule)),
         (None, None) => "No rule redirects robots there.".to_owned(),
     }

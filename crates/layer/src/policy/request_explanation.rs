@@ -93,7 +93,7 @@ impl RequestExplanation<'_> {
         self
     }
 
-    /// Puts the page of heaven that is made from the one asked for in place of heaven's start.
+    /// Replaces the start of heaven with the page of heaven that is made from the one asked for.
     ///
     /// `find` returns it for the location that was decided, if there is one. Whom
     /// robots.txt sends to heaven goes to its start.
@@ -103,7 +103,7 @@ impl RequestExplanation<'_> {
         let Some(page) = start.and_then(find) else {
             return self;
         };
-        let is_answer = |step: &&mut Step| matches!(step.name, "redirect" | "serve");
+        let is_answer = |step: &&mut Step| step.name == self.action.as_str();
         if let Some(step) = self.steps.iter_mut().rfind(is_answer) {
             step.text = match self.status {
                 Some(status) => {
@@ -124,24 +124,11 @@ impl RequestExplanation<'_> {
 
     /// Returns whether robots.txt is to be asked too.
     fn add_decision(&mut self, decision: Decision<'_>) -> bool {
-        match decision {
-            Decision::Pass(reason) => {
-                self.pass_reason = Some(reason);
-                return true;
-            }
-            Decision::Serve(page) => {
-                self.leads_to_heaven = true;
-                self.location = Some(page.to_owned());
-                return true;
-            }
-            Decision::Redirect(redirect) => {
-                self.leads_to_heaven = true;
-                self.status = Some(redirect.status);
-                self.location = Some(redirect.location.clone());
-            }
-            Decision::Refuse(refuse) => self.status = Some(refuse.status),
-        }
-        false
+        self.pass_reason = decision.pass_reason();
+        self.status = decision.status();
+        self.location = decision.location().map(str::to_owned);
+        self.leads_to_heaven = self.location.is_some();
+        decision.goes_on()
     }
 
     fn add_finding(&mut self, policy: &Policy, finding: Finding) {
@@ -200,7 +187,7 @@ fn is_signed(claim: &Claim<'_>) -> bool {
     matches!(claim, Claim::Signed(signed) if signed.signer.is_some())
 }
 
-/// Says what is done: "pass", "redirect 302 /robot-heaven/", "refuse 403", "serve /robot-heaven/".
+/// Shows what is done: "pass", "redirect 302 /robot-heaven/", "refuse 403", "serve /robot-heaven/".
 impl fmt::Display for RequestExplanation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.action.fmt(f)?;

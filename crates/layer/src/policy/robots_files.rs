@@ -147,12 +147,12 @@ impl SharedRobotsFiles {
         LoadedRobotsFiles(self.current.load())
     }
 
-    /// Puts other files in force; nobody is refused but by what they say.
+    /// Replaces the files; nobody is refused but by what they say.
     pub fn replace(&self, files: RobotsFiles) {
         self.replace_with(files, HostMap::default());
     }
 
-    /// Puts other files in force, and whom each site refuses whatever its file says.
+    /// Replaces the files, and whom each site refuses whatever its file says.
     ///
     /// A site that refuses robots has a file; what is `refused` on hosts without one
     /// does not count.

@@ -1,70 +1,16 @@
 //! One rule: which robots on which paths, and what to do with them.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use crate::detect::{Kind, Verdict};
 
 use super::{
-    RateLimiter, Redirect, Refuse, RuleBuilder, Visitor,
+    Action, Decision, RateLimiter, Redirect, Refuse, RuleBuilder, Visitor,
+    action::Effect,
     condition::Mismatch,
     heaven::Heaven,
     scope::{NormalizedRequest, Scope},
 };
-
-/// What a rule does with a robot.
-#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
-#[non_exhaustive]
-pub enum Action {
-    /// The robot's request goes on to the application.
-    #[default]
-    Pass,
-    /// The robot is sent to heaven, or to the rule's own redirect URL.
-    Redirect,
-    /// The robot gets heaven's page at the URL that it asked for.
-    Serve,
-    /// The robot is told that it gets nothing.
-    Refuse,
-    /// The robot passes as long as it does not come too fast.
-    Slow,
-}
-
-impl Action {
-    /// Every action.
-    pub const ALL: &'static [Self] = &[
-        Self::Pass,
-        Self::Redirect,
-        Self::Serve,
-        Self::Refuse,
-        Self::Slow,
-    ];
-
-    /// Returns the word for it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Redirect => "redirect",
-            Self::Serve => "serve",
-            Self::Refuse => "refuse",
-            Self::Slow => "slow",
-        }
-    }
-
-    /// Returns the action that a word names.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|action| action.as_str() == word)
-    }
-}
-
-impl fmt::Display for Action {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
 
 /// Rule of a [`Policy`](super::Policy): conditions on robot and path, and an action.
 ///
@@ -102,16 +48,6 @@ pub struct Rule {
     pub(super) shown: Vec<String>,
 }
 
-/// Action with what it needs.
-#[derive(Clone, Debug)]
-pub(super) enum Effect {
-    Pass,
-    Redirect(Arc<Heaven>),
-    Serve(Arc<Heaven>),
-    Refuse(Refuse),
-    Slow(Arc<RateLimiter>),
-}
-
 impl Rule {
     /// Creates a builder of a rule that matches every robot on a filtered path.
     pub fn builder(action: Action) -> RuleBuilder {
@@ -145,13 +81,15 @@ impl Rule {
     /// Returns what it does.
     #[must_use]
     pub fn action(&self) -> Action {
-        match self.effect {
-            Effect::Pass => Action::Pass,
-            Effect::Redirect(_) => Action::Redirect,
-            Effect::Serve(_) => Action::Serve,
-            Effect::Refuse(_) => Action::Refuse,
-            Effect::Slow(_) => Action::Slow,
-        }
+        self.effect.action()
+    }
+
+    /// Returns what it decides about a request that it matches.
+    ///
+    /// Returns `None` for a rule that sets a rate limit, as it decides nothing.
+    #[must_use]
+    pub fn decision(&self) -> Option<Decision<'_>> {
+        self.effect.decision()
     }
 
     /// Returns where it redirects robots to, if it does.
@@ -258,7 +196,7 @@ impl Rule {
             && !(names_spoofed && self.favours())
     }
 
-    /// Takes over from the rule of another policy how fast each robot came lately.
+    /// Takes the state of the rate limit from the rule of another policy.
     pub(super) fn take_over(&mut self, other: &Self) {
         if let (Effect::Slow(ours), Effect::Slow(theirs)) = (&mut self.effect, &other.effect)
             && ours.has_pace_of(theirs)

@@ -3,15 +3,11 @@
 use std::{sync::Arc, time::Duration};
 
 use super::{
-    Action, PolicyError, RateLimiter, Refuse, Rule, When,
+    Action, PolicyError, Rule, When,
+    action::Effect,
     heaven::Heaven,
-    refuse::told,
-    rule::Effect,
     when::{InvalidCondition, condition_setters},
 };
-
-/// Period of a rate limit that names none.
-const PERIOD: Duration = Duration::from_mins(1);
 
 /// Longest time that a rule waits for a verdict.
 const MAX_WAIT: Duration = Duration::from_secs(10);
@@ -24,16 +20,16 @@ const MAX_WAIT: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct RuleBuilder {
-    action: Action,
+    pub(super) action: Action,
     name: String,
     origin: String,
     when: When,
-    redirect_url: Option<String>,
-    status: Option<u16>,
-    text: Option<String>,
-    requests: Option<u32>,
-    per: Option<Duration>,
-    burst: Option<u32>,
+    pub(super) redirect_url: Option<String>,
+    pub(super) status: Option<u16>,
+    pub(super) text: Option<String>,
+    pub(super) requests: Option<u32>,
+    pub(super) per: Option<Duration>,
+    pub(super) burst: Option<u32>,
     wait: Option<Duration>,
 }
 
@@ -60,7 +56,7 @@ impl RuleBuilder {
         self
     }
 
-    /// Says where it was set, for reasons; such as `robot-detection.toml:12`.
+    /// Sets the place in the settings that reasons name, such as `robot-detection.toml:12`.
     pub fn origin(mut self, origin: impl Into<String>) -> Self {
         self.origin = origin.into();
         self
@@ -139,15 +135,13 @@ impl RuleBuilder {
         let label = self.label(number);
         self.check_keys().map_err(refuse)?;
         self.check_wait().map_err(refuse)?;
-        let effect = self.effect(place).map_err(refuse)?;
+        let effect = Effect::new(&self, place).map_err(refuse)?;
         let (mut scope, mut shown) = self.when.build().map_err(refuse)?;
         shown.extend(
             self.wait
                 .map(|wait| format!("waits {} ms for the verdict", wait.as_millis())),
         );
-        if let Effect::Redirect(_) | Effect::Serve(_) = effect
-            && scope.methods.is_none()
-        {
+        if self.action.words().is_for_redirected_methods && scope.methods.is_none() {
             scope.methods = Some(redirected_methods.to_vec());
         }
         Ok(Rule {
@@ -175,22 +169,19 @@ impl RuleBuilder {
 
     /// Refuses what is set and would do nothing.
     fn check_keys(&self) -> Result<(), InvalidCondition> {
-        use Action::{Redirect, Refuse, Serve, Slow};
-        let action = self.action;
-        for (key, is_set, actions) in [
-            (
-                "redirect_url",
-                self.redirect_url.is_some(),
-                &[Redirect, Serve][..],
-            ),
-            ("status", self.status.is_some(), &[Refuse]),
-            ("text", self.text.is_some(), &[Refuse, Slow]),
-            ("requests", self.requests.is_some(), &[Slow]),
-            ("per_seconds", self.per.is_some(), &[Slow]),
-            ("burst", self.burst.is_some(), &[Slow]),
+        let Self { action, .. } = self;
+        for (key, is_set) in [
+            ("redirect_url", self.redirect_url.is_some()),
+            ("status", self.status.is_some()),
+            ("text", self.text.is_some()),
+            ("requests", self.requests.is_some()),
+            ("per_seconds", self.per.is_some()),
+            ("burst", self.burst.is_some()),
         ] {
-            if is_set && !actions.contains(&action) {
-                let actions: Vec<_> = actions.iter().map(|action| action.as_str()).collect();
+            let uses_it = |action: &&Action| action.words().keys.contains(&key);
+            if is_set && !uses_it(&action) {
+                let actions = Action::ALL.iter().filter(uses_it);
+                let actions: Vec<_> = actions.map(|action| action.as_str()).collect();
                 let actions = actions.join(" or ");
                 let reason = format!(
                     "the action is {action}, which does nothing with it; leave it out, or set the action to {actions}"
@@ -214,47 +205,4 @@ impl RuleBuilder {
         };
         Err(("wait_milliseconds", reason.to_owned()))
     }
-
-    fn effect(
-        &self,
-        place: impl FnOnce(Option<&str>) -> Result<Arc<Heaven>, String>,
-    ) -> Result<Effect, InvalidCondition> {
-        let place = || {
-            let url = self.redirect_url.as_deref();
-            place(url).map_err(|reason| ("redirect_url", reason))
-        };
-        Ok(match self.action {
-            Action::Pass => Effect::Pass,
-            Action::Redirect => Effect::Redirect(place()?),
-            Action::Serve => Effect::Serve(of_this_site(place()?)?),
-            Action::Refuse => Effect::Refuse(Refuse::new(self.status, self.text.as_deref())?),
-            Action::Slow => Effect::Slow(Arc::new(self.rate_limiter()?)),
-        })
-    }
-
-    fn rate_limiter(&self) -> Result<RateLimiter, InvalidCondition> {
-        let Some(requests) = self.requests.filter(|&requests| requests > 0) else {
-            let reason = "say how many requests are let through in a period, such as requests = 10";
-            return Err(("requests", reason.to_owned()));
-        };
-        let per = self.per.unwrap_or(PERIOD);
-        if per.is_zero() {
-            return Err(("per_seconds", "a period has a length".to_owned()));
-        }
-        let text = self.text.as_deref().map(told).transpose()?;
-        let burst = self.burst.unwrap_or(requests).max(1);
-        Ok(RateLimiter::new(requests, per, burst, text))
-    }
-}
-
-/// Refuses a page of another site: what is served in place comes from this one.
-fn of_this_site(heaven: Arc<Heaven>) -> Result<Arc<Heaven>, InvalidCondition> {
-    let location = &heaven.redirect.location;
-    if location.starts_with('/') {
-        return Ok(heaven);
-    }
-    let reason = format!(
-        "{location} is a page of another site, which cannot be served in place; write a path of this site, or redirect"
-    );
-    Err(("redirect_url", reason))
 }

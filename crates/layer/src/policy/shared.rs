@@ -51,7 +51,7 @@ impl SharedPolicy {
         self.current.version.load(Ordering::Acquire)
     }
 
-    /// Puts another policy in force.
+    /// Replaces the policy.
     ///
     /// A rule that slows robots down and stays the same, whatever its name and
     /// place, goes on from where it was; one that changes begins anew.

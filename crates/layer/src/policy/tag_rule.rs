@@ -128,7 +128,7 @@ impl TagRule {
 }
 
 impl TagRuleBuilder {
-    /// Says where it was set, for reasons; such as `robot-detection.toml:12`.
+    /// Sets the place in the settings that reasons name, such as `robot-detection.toml:12`.
     pub fn origin(mut self, origin: impl Into<String>) -> Self {
         self.origin = origin.into();
         self
@@ -213,7 +213,7 @@ impl Policy {
         self.tag_rules.iter()
     }
 
-    /// Says of each rule what it adds to a response, or why nothing.
+    /// Returns a step for each rule: what it adds to a response, or why nothing.
     pub(super) fn explain_tags(
         &self,
         request: &Request<'_>,

@@ -33,8 +33,8 @@ impl Explanation<'_> {
 #[non_exhaustive]
 pub struct Step {
     /// "verdict", "evidence", "settings", "method", "path", "rules", "never", "heaven",
-    /// "robot", "allow", "deny", "spoofed", "rule", "purpose", "redirect", "serve",
-    /// "refuse", "slow", "tag", "robots.txt" or "mode".
+    /// "robot", "allow", "deny", "spoofed", "rule", "purpose", "tag", "robots.txt", "mode"
+    /// or the word of an [`Action`](super::Action).
     pub name: &'static str,
     /// What was found, as a sentence.
     pub text: String,

@@ -62,8 +62,9 @@ macro_rules! condition_setters {
 
         /// Sets the methods, in upper or lower case.
         ///
-        /// Without them a rule that redirects or serves in place is about those that
-        /// are [redirected](crate::policy::PolicyBuilder::methods), any other about all.
+        /// Without them a rule is about all, or about those that are
+        /// [redirected](crate::policy::PolicyBuilder::methods): its
+        /// [action](crate::policy::Action) says so.
         pub fn methods<S: AsRef<str>>(mut self, methods: impl IntoIterator<Item = S>) -> Self {
             self$(.$when)?.methods = Some($crate::policy::when::owned(methods));
             self

@@ -65,7 +65,7 @@ impl TypedRobot {
     ///
     /// # Errors
     ///
-    /// Tells of each field with which something is wrong.
+    /// Fails with an error for each field with which something is wrong.
     pub fn robot(&self) -> Result<Robot, Vec<TypedError>> {
         let mut errors = self.errors();
         let mut robot = Robot::new(self.id.trim(), Source::manual());

@@ -72,7 +72,7 @@ impl<N: Default> RobotMap<N> {
         taken.map(|place| (&*place.robot.0, &place.robot.1))
     }
 
-    /// Takes a place, unless another thread has just done it for a robot of its own.
+    /// Fills a place, unless another thread has just done it for a robot of its own.
     #[cold]
     fn take<'p>(&self, place: &'p OnceLock<Place<N>>, hash: u64, id: &str) -> &'p Place<N> {
         place.get_or_init(|| {

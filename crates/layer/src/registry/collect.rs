@@ -23,7 +23,7 @@ pub(super) struct Collector {
 }
 
 impl Collector {
-    /// Takes a robot; one whose id is taken is skipped.
+    /// Adds a robot; one whose id is taken is skipped.
     pub(super) fn push(&mut self, robot: Robot, line: usize) {
         if self.ids.contains(&robot.id) {
             self.skip(
@@ -44,7 +44,7 @@ impl Collector {
         }
     }
 
-    /// Takes a robot whose id is a slug; a taken id gets `-2`, `-3` and so on.
+    /// Adds a robot whose id is a slug; a taken id gets `-2`, `-3` and so on.
     pub(super) fn push_numbered(&mut self, mut robot: Robot, line: usize, taken: &mut Numbers) {
         let slug = robot.id.clone();
         while self.ids.contains(&robot.id) {
@@ -55,7 +55,7 @@ impl Collector {
         self.push(robot, line);
     }
 
-    /// Takes note of a record that makes no robot.
+    /// Records what makes no robot as skipped.
     pub(super) fn skip(&mut self, line: usize, what: &str, reason: impl Into<String>) {
         self.parsed.records += 1;
         if self.parsed.skipped.len() < MAX_SKIPPED {

@@ -19,7 +19,7 @@ const MAX_NAME_BYTES: usize = 64;
 /// Formats that are JSON have no lines: cut off, they cannot be read at all.
 #[must_use]
 pub fn is_open_ended(format: Format, bytes: &[u8]) -> bool {
-    let has_lines = matches!(format, Format::WebRobotsDb | Format::Matomo | Format::List);
+    let has_lines = !format.row().is_json;
     let mut behind = bytes.iter().rev().skip_while(|b| matches!(b, b' ' | b'\t'));
     has_lines && !matches!(behind.next(), None | Some(b'\n' | b'\r'))
 }
@@ -30,10 +30,8 @@ pub fn is_open_ended(format: Format, bytes: &[u8]) -> bool {
 /// off between two records, or before a field that many lack, is not found out.
 #[must_use]
 pub fn missing_at_the_end(format: Format, bytes: &[u8]) -> Vec<String> {
-    let read = match format {
-        Format::WebRobotsDb => flat_line,
-        Format::Matomo => yaml_line,
-        Format::CrawlerUserAgents | Format::AiRobotsTxt | Format::List => return Vec::new(),
+    let Some(read) = format.row().record_line else {
+        return Vec::new();
     };
     let mut records = Records::default();
     let end = if bytes.contains(&b'\n') { b'\n' } else { b'\r' };
@@ -44,9 +42,12 @@ pub fn missing_at_the_end(format: Format, bytes: &[u8]) -> Vec<String> {
     records.missing()
 }
 
+/// Reads a line of a file for the fields that its records have.
+pub(super) type RecordLine = fn(&[u8], &mut Records);
+
 /// Which fields the records of a file have.
 #[derive(Debug, Default)]
-struct Records {
+pub(super) struct Records {
     number: usize,
     counts: HashMap<String, usize>,
     /// Fields of the record that is being read, then of the last one.
@@ -82,7 +83,7 @@ impl Records {
 }
 
 /// Reads a line of a flat file: a blank one ends a record, and so does a second id.
-fn flat_line(line: &[u8], records: &mut Records) {
+pub(super) fn flat_line(line: &[u8], records: &mut Records) {
     if line.is_empty() {
         records.end();
         return;
@@ -99,7 +100,7 @@ fn flat_line(line: &[u8], records: &mut Records) {
 }
 
 /// Reads a line of `bots.yml`: `- ` begins an entry.
-fn yaml_line(line: &[u8], records: &mut Records) {
+pub(super) fn yaml_line(line: &[u8], records: &mut Records) {
     let key = match (line.strip_prefix(b"- "), line.strip_prefix(b"  ")) {
         (Some(key), _) => {
             records.end();

@@ -1,6 +1,6 @@
 //! From bytes to robots, whatever the format.
 
-use super::{Format, Robot, Source, flat_file, import, text::starts_with_ignore_case};
+use super::{Format, Robot, Source, text::starts_with_ignore_case};
 
 /// Bytes at the start of a file that are looked at to tell what it is.
 const SNIFF_BYTES: usize = 4096;
@@ -59,27 +59,13 @@ pub fn parse(format: Format, bytes: &[u8], source: &Source) -> Result<Parsed, Pa
     if let Some(found) = what_else(bytes) {
         return Err(not_this(found.to_owned()));
     }
-    match format {
-        Format::WebRobotsDb => flat_file::read(bytes, source)
-            .ok_or_else(|| not_this(format!("no robot-id field in it{}", hint(format, bytes)))),
-        Format::List => Ok(import::list::read(bytes, source)),
-        #[cfg(feature = "formats")]
-        Format::CrawlerUserAgents => import::crawler_user_agents::read(bytes, source)
-            .map_err(|error| not_this(format!("{error}{}", hint(format, bytes)))),
-        #[cfg(feature = "formats")]
-        Format::AiRobotsTxt => import::ai_robots_txt::read(bytes, source)
-            .map_err(|error| not_this(format!("{error}{}", hint(format, bytes)))),
-        #[cfg(feature = "formats")]
-        Format::Matomo => import::matomo::read(bytes, source)
-            .map_err(|error| not_this(format!("{error}{}", hint(format, bytes)))),
-        #[cfg(not(feature = "formats"))]
-        Format::CrawlerUserAgents | Format::AiRobotsTxt | Format::Matomo => {
-            Err(ParseError::NotBuilt(format))
-        }
-    }
+    let Some(read) = format.row().read else {
+        return Err(ParseError::NotBuilt(format));
+    };
+    read(bytes, source).map_err(|reason| not_this(format!("{reason}{}", hint(format, bytes))))
 }
 
-/// Says what the bytes are, if they cannot be a registry of any format.
+/// Returns what the bytes are, if they cannot be a registry of any format.
 fn what_else(bytes: &[u8]) -> Option<&'static str> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let start = bytes.trim_ascii_start();
@@ -115,7 +101,7 @@ fn what_else(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Says which format the bytes look like, if it is another one.
+/// Returns a hint at the format that the bytes look like, if it is another one.
 fn hint(format: Format, bytes: &[u8]) -> String {
     match Format::guess(bytes) {
         Some(other) if other != format && other != Format::List => {

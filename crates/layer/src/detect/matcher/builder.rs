@@ -29,7 +29,7 @@ pub(in crate::detect) struct Limits {
 }
 
 impl Limits {
-    /// Takes everything.
+    /// No limits: everything is taken.
     pub(in crate::detect) const NONE: Self = Self {
         literals_bytes: usize::MAX,
         always: usize::MAX,

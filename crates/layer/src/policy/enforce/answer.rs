@@ -109,7 +109,7 @@ impl Answer {
     }
 }
 
-/// Tells the robot what it did, in one sentence of visible characters.
+/// Shows what the robot did, in one sentence of visible characters.
 impl fmt::Display for Breach {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -57,7 +57,7 @@ mod tests {
 
     const DELAY: Duration = Duration::from_secs(10);
 
-    /// Tells of each arrival whether it was in time.
+    /// Returns for each arrival whether it was in time.
     fn in_time(arrivals_ms: &[i64]) -> Vec<bool> {
         let limiter = DelayLimiter::default();
         let check = |&now_ms: &i64| limiter.check(now_ms, DELAY).is_ok();

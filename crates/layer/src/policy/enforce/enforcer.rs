@@ -99,7 +99,7 @@ impl Enforcer {
         **self.inner.settings.load()
     }
 
-    /// Puts other settings in force.
+    /// Replaces the settings.
     pub fn replace_settings(&self, settings: Enforcement) {
         self.inner.settings.store(Arc::new(settings));
     }

@@ -34,7 +34,7 @@ pub(super) fn exempt(reason: PassReason) -> &'static str {
     }
 }
 
-/// Says what a file says.
+/// Returns the sentence for what a file says.
 pub(super) fn told(file: &RobotsTxt, permission: &Permission<'_>, read_as: Option<&str>) -> String {
     let Some(group_line) = permission.group_line() else {
         return "No group is about the robot, so that it is allowed.".to_owned();
@@ -59,7 +59,7 @@ pub(super) fn told(file: &RobotsTxt, permission: &Permission<'_>, read_as: Optio
     )
 }
 
-/// Says that the site refuses a robot whom the file lets in.
+/// Returns the sentence for a robot that the site refuses although the file lets it in.
 pub(super) fn refused(reason: RefusedFor) -> String {
     match reason {
         RefusedFor::Purpose(purpose) => format!(
@@ -69,7 +69,7 @@ pub(super) fn refused(reason: RefusedFor) -> String {
     }
 }
 
-/// Says what is done about a breach.
+/// Returns the sentence for what is done about a breach.
 pub(super) fn said(answer: Answer, settings: Enforcement) -> String {
     match answer {
         Answer::Pass if settings.rules == Enforce::On => {

@@ -54,7 +54,7 @@ impl Exported {
         ids
     }
 
-    /// Says at the end of the text what it leaves out, on lines that begin with `#`.
+    /// Adds to the end of the text what it leaves out, on lines that begin with `#`.
     pub(crate) fn remarked(mut self) -> Self {
         let mut remarks = String::new();
         for (reason, ids) in self.ids_by_reason() {

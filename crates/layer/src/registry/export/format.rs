@@ -18,16 +18,7 @@ pub enum ExportFormat {
 
 impl ExportFormat {
     /// Every format.
-    pub const ALL: &'static [Self] = &[
-        Self::Registry(Format::WebRobotsDb),
-        Self::Registry(Format::CrawlerUserAgents),
-        Self::Registry(Format::AiRobotsTxt),
-        Self::Registry(Format::Matomo),
-        Self::Registry(Format::List),
-        Self::Nginx,
-        Self::HaProxy,
-        Self::RobotsTxt,
-    ];
+    pub const ALL: &'static [Self] = Format::EXPORTS;
 
     /// Returns the word that the command line and the pages use.
     #[must_use]
@@ -52,24 +43,31 @@ impl ExportFormat {
     /// Returns `true` if lines that begin with `#` are comments.
     #[must_use]
     pub fn has_comments(self) -> bool {
-        !matches!(
-            self,
-            Self::Registry(Format::CrawlerUserAgents | Format::AiRobotsTxt)
-        )
+        !self.is_json()
+    }
+
+    /// Returns the media type of such a file.
+    #[must_use]
+    pub fn media_type(self) -> &'static str {
+        if self.is_json() {
+            "application/json"
+        } else {
+            "text/plain; charset=utf-8"
+        }
     }
 
     /// Returns the name that a file of this format usually has.
     #[must_use]
     pub fn file_name(self) -> &'static str {
         match self {
-            Self::Registry(Format::WebRobotsDb) => "all.txt",
-            Self::Registry(Format::CrawlerUserAgents) => "crawler-user-agents.json",
-            Self::Registry(Format::AiRobotsTxt) => "robots.json",
-            Self::Registry(Format::Matomo) => "bots.yml",
-            Self::Registry(Format::List) => "robots.list",
+            Self::Registry(format) => format.row().file_name,
             Self::Nginx => "robots.conf",
             Self::HaProxy => "robots.map",
             Self::RobotsTxt => "robots.txt",
         }
+    }
+
+    fn is_json(self) -> bool {
+        matches!(self, Self::Registry(format) if format.row().is_json)
     }
 }

@@ -94,7 +94,7 @@ impl Record {
             .map(|field| (field.number, field.value.as_str()))
     }
 
-    /// Takes a field; the first of its name and number wins, unless it was empty.
+    /// Adds a field; the first of its name and number wins, unless it was empty.
     fn push(&mut self, name: &str, value: &str) {
         let (base, number) = kind_of_number(name).unwrap_or_else(|| numbered(name));
         let Some(&name) = KEPT.iter().find(|&&kept| kept == base) else {

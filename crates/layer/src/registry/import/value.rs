@@ -51,7 +51,7 @@ impl Value {
         }
     }
 
-    /// Says what it is.
+    /// Returns the name of its kind.
     pub(super) fn shape(&self) -> &'static str {
         match self {
             Self::Nothing => "nothing",

@@ -103,7 +103,7 @@ fn segments(useragent: &str) -> Vec<Segment<'_>> {
     segments
 }
 
-/// Takes a segment inside parentheses; `compatible` may be glued to it.
+/// Adds a segment inside parentheses; `compatible` may be glued to it.
 fn push_inside<'a>(text: &'a str, compatible: &mut Option<Place>, segments: &mut Vec<Segment<'a>>) {
     let mut text = text;
     if starts_with_ignore_case(text, "compatible") {
@@ -126,7 +126,7 @@ fn push_inside<'a>(text: &'a str, compatible: &mut Option<Place>, segments: &mut
     }
 }
 
-/// Takes the words outside parentheses, in phrases that end at a version.
+/// Adds the words outside parentheses, in phrases that end at a version.
 fn push_phrases<'a>(text: &'a str, segments: &mut Vec<Segment<'a>>) {
     let mut start = None;
     let mut end = 0;
