@@ -2,7 +2,6 @@
 
 use std::{
     convert::Infallible,
-    mem,
     pin::Pin,
     sync::{
         Arc,
@@ -16,7 +15,7 @@ use pin_project_lite::pin_project;
 use tokio::time::timeout;
 
 use crate::detect::Verdict;
-use crate::layer::{self, OWN_PAGE, Outcome, Passing, Pending, Reply};
+use crate::layer::{self, Decided, OWN_PAGE, Outcome, Passing, Pending, Reply};
 use crate::listen::{HttpService, ReadyHead, RequestContext, ServiceResponse};
 use crate::observe::{Observation, ObserveFuture, SiteObserver};
 
@@ -88,30 +87,11 @@ impl Front {
         }
         let status = match found {
             Found::Site(served) => {
-                let mut observation = observer.begin(request);
+                let observation = observer.begin(request);
                 return match served.respond(request) {
-                    Ok(Reply::Now(mut response, outcome)) => {
-                        observation.decided(outcome);
-                        observation.answered(&mut response);
-                        ServiceResponse::Now(response)
-                    }
-                    Ok(Reply::Ready(head, outcome)) => {
-                        observation.decided(outcome);
-                        if ends_connection {
-                            let room = mem::take(request.headers_mut());
-                            let mut response = head.response(FrontBody::default(), room);
-                            observation.answered(&mut response);
-                            return ServiceResponse::Now(response);
-                        }
-                        observation.ended(head.status());
-                        ServiceResponse::Ready(LayerHead(head))
-                    }
-                    Ok(Reply::Later(future, outcome)) => {
-                        observation.decided(outcome);
-                        later(Answering::OfSite {
-                            future: ObserveFuture::new(future, observation),
-                        })
-                    }
+                    Ok(decided) => observed(decided, observation).map_later(|future| {
+                        FrontFuture::new(Answering::OfSite { future }, ends_connection)
+                    }),
                     Err(verdict) => later(Answering::Waiting {
                         future: Box::pin(settle(
                             Arc::clone(served),
@@ -160,11 +140,18 @@ impl HttpService for Front {
     ) -> ServiceResponse<FrontBody, LayerHead, FrontFuture> {
         let is_draining = self.shared.is_draining.load(Ordering::Relaxed);
         let ends_connection = is_draining && request.version() < Version::HTTP_2;
-        let mut answer = self.route(request, ends_connection);
-        if ends_connection && let ServiceResponse::Now(response) = &mut answer {
-            end_connection(response);
+        let response = self.route(request, ends_connection);
+        if !ends_connection {
+            return response;
         }
-        answer
+        let response = response.into_response(request.headers_mut(), Option::unwrap_or_default);
+        match response {
+            Ok(mut response) => {
+                end_connection(&mut response);
+                ServiceResponse::Now(response)
+            }
+            Err(future) => ServiceResponse::Later(future),
+        }
     }
 }
 
@@ -186,33 +173,39 @@ impl ReadyHead for LayerHead {
     }
 }
 
+/// Returns what a site has decided as the listener wants it, and observes it.
+fn observed(
+    (reply, outcome): Decided<Passing<BehindFuture>, FrontBody>,
+    mut observation: Observation,
+) -> ServiceResponse<FrontBody, LayerHead, ObserveFuture<Passing<BehindFuture>>> {
+    observation.decided(outcome);
+    match reply {
+        Reply::Now(mut response) => {
+            observation.answered(&mut response);
+            ServiceResponse::Now(response)
+        }
+        Reply::Ready(head) => {
+            observation.ended(head.status());
+            ServiceResponse::Ready(LayerHead(head))
+        }
+        Reply::Later(future) => ServiceResponse::Later(ObserveFuture::new(future, observation)),
+    }
+}
+
 /// Waits for the verdict on a request's claim, and decides with what is known then.
 async fn settle(
     served: Arc<Served>,
     mut request: Request<RequestContext>,
     verdict: Pending,
-    mut observation: Observation,
+    observation: Observation,
 ) -> Result<Response<FrontBody>, Infallible> {
     let settled = timeout(verdict.limit, verdict.settling).await;
     let verdict = settled.unwrap_or(Verdict::Pending);
     request.body_mut().restart_clock();
-    match served.respond_settled(&mut request, verdict) {
-        Reply::Now(mut response, outcome) => {
-            observation.decided(outcome);
-            observation.answered(&mut response);
-            Ok(response)
-        }
-        Reply::Ready(head, outcome) => {
-            observation.decided(outcome);
-            let room = mem::take(request.headers_mut());
-            let mut response = head.response(FrontBody::default(), room);
-            observation.answered(&mut response);
-            Ok(response)
-        }
-        Reply::Later(future, outcome) => {
-            observation.decided(outcome);
-            ObserveFuture::new(future, observation).await
-        }
+    let response = observed(served.respond_settled(&mut request, verdict), observation);
+    match response.into_response(request.headers_mut(), Option::unwrap_or_default) {
+        Ok(response) => Ok(response),
+        Err(future) => future.await,
     }
 }
 

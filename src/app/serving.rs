@@ -13,7 +13,7 @@ use tracing::warn;
 
 use crate::admin::{AdminSite, SiteCounts, UpstreamRow};
 use crate::detect::Verdict;
-use crate::layer::{Client, Pending, Reply, RobotDetectionService, Stats};
+use crate::layer::{Client, Decided, Passing, Pending, RobotDetectionService, Stats};
 use crate::listen::RequestContext;
 use crate::observe::SiteObserver;
 use crate::policy::{ByAction, Enforcer};
@@ -71,7 +71,7 @@ impl Served {
     pub(super) fn respond(
         &self,
         request: &mut Request<RequestContext>,
-    ) -> Result<Reply<BehindFuture, FrontBody>, Pending> {
+    ) -> Result<Decided<Passing<BehindFuture>, FrontBody>, Pending> {
         let client = client(request);
         self.service.respond(request, client, Behind::answer)
     }
@@ -81,7 +81,7 @@ impl Served {
         &self,
         request: &mut Request<RequestContext>,
         verdict: Verdict,
-    ) -> Reply<BehindFuture, FrontBody> {
+    ) -> Decided<Passing<BehindFuture>, FrontBody> {
         let client = client(request);
         self.service
             .respond_settled(request, client, verdict, Behind::answer)

@@ -1,4 +1,4 @@
-use std::{convert::Infallible, error::Error, fmt};
+use std::{convert::Infallible, error::Error, fmt, mem};
 
 use http::{HeaderMap, Request, Response, StatusCode};
 use hyper::body::Body;
@@ -67,4 +67,34 @@ pub enum ServiceResponse<B, H, F> {
     Ready(H),
     /// The response is to be waited for.
     Later(F),
+}
+
+impl<B, H: ReadyHead, F> ServiceResponse<B, H, F> {
+    /// Returns the response if there is one; its headers may reuse the memory of `reused`.
+    ///
+    /// `body` makes the body, from nothing where the head was made in advance.
+    ///
+    /// # Errors
+    ///
+    /// Fails with what is to be waited for.
+    pub fn into_response<C>(
+        self,
+        reused: &mut HeaderMap,
+        body: impl FnOnce(Option<B>) -> C,
+    ) -> Result<Response<C>, F> {
+        match self {
+            Self::Now(response) => Ok(response.map(|inner| body(Some(inner)))),
+            Self::Ready(head) => Ok(head.response(body(None), mem::take(reused))),
+            Self::Later(future) => Err(future),
+        }
+    }
+
+    /// Puts something else in place of what is to be waited for.
+    pub fn map_later<G>(self, to: impl FnOnce(F) -> G) -> ServiceResponse<B, H, G> {
+        match self {
+            Self::Now(response) => ServiceResponse::Now(response),
+            Self::Ready(head) => ServiceResponse::Ready(head),
+            Self::Later(future) => ServiceResponse::Later(to(future)),
+        }
+    }
 }

@@ -1,6 +1,5 @@
 use std::{
-    convert::Infallible,
-    mem,
+    convert::{Infallible, identity},
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
@@ -12,14 +11,8 @@ use pin_project_lite::pin_project;
 use tokio::time::Instant;
 
 use super::{
-    client_addr::Origin,
-    connection::Shared,
-    fast_path::RequestNotes,
-    fields,
-    guard::BodyGuard,
-    http_service::{HttpService, ReadyHead as _, ServiceResponse},
-    idle::Activity,
-    refusal::RefusedRequest,
+    client_addr::Origin, connection::Shared, fast_path::RequestNotes, fields, guard::BodyGuard,
+    http_service::HttpService, idle::Activity, refusal::RefusedRequest,
     request_context::RequestContext,
 };
 
@@ -144,15 +137,10 @@ impl<S: HttpService> ConnectionService<S> {
             in_flight.has_body = in_flight.waits.is_none();
         }
         let mut request = self.request_context(request);
-        match self.service.respond(&mut request) {
-            ServiceResponse::Now(response) => {
-                CountedFuture::ready(in_flight.answer(response.map(Some)))
-            }
-            ServiceResponse::Ready(head) => {
-                let room = mem::take(request.headers_mut());
-                CountedFuture::ready(in_flight.answer(head.response(None, room)))
-            }
-            ServiceResponse::Later(future) => in_flight.later(future),
+        let response = self.service.respond(&mut request);
+        match response.into_response(request.headers_mut(), identity) {
+            Ok(response) => CountedFuture::ready(in_flight.answer(response)),
+            Err(future) => in_flight.later(future),
         }
     }
 }

@@ -13,7 +13,8 @@ use crate::detect::Verdict;
 use crate::policy::{self, Action, Answer, Decision, Policy, Redirect, Refuse, Rule, SharedPolicy};
 
 use super::{
-    Stats, body::TextBody, disposition::Disposition, in_place, layer::Shared, ready_head::ReadyHead,
+    Stats, body::TextBody, disposition::Disposition, in_place, layer::Shared,
+    ready_head::ReadyHead, reply::Reply,
 };
 
 /// Time after which a refused robot may ask again, where the status is one of "not now".
@@ -66,24 +67,16 @@ struct Head {
     text: String,
 }
 
-/// What a request gets that does not go on to the application.
-#[derive(Debug)]
-pub(super) enum LayerResponse<R> {
-    /// It depends on nothing but the policy, and has no body.
-    Ready(Arc<ReadyHead>),
-    Made(Response<R>),
-}
-
 /// Returns the answer to a request that does not go on to the application.
 ///
 /// It takes over the memory of the request's headers, which nobody reads any more.
-pub(super) fn answer<B, R: Default + 'static>(
+pub(super) fn answer<B, F, R: Default + 'static>(
     shared: &Shared,
     answers: &Answers,
     request: &mut Request<B>,
     disposition: &Disposition<'_>,
     verdict: Verdict,
-) -> Option<LayerResponse<R>> {
+) -> Option<Reply<F, R>> {
     let mut wait = None;
     let mut counted = disposition.action();
     let made;
@@ -127,7 +120,7 @@ pub(super) fn answer<B, R: Default + 'static>(
             .own_pages
             .find(request.uri(), head.head.header(&LOCATION));
         if own.is_none() && head.text.is_empty() {
-            return Some(LayerResponse::Ready(Arc::clone(&head.head)));
+            return Some(Reply::Ready(Arc::clone(&head.head)));
         }
     }
     let mut response = match head {
@@ -142,7 +135,7 @@ pub(super) fn answer<B, R: Default + 'static>(
         response.headers_mut().insert(RETRY_AFTER, seconds(wait));
     }
     ask_for_signature(shared, verdict, &mut response);
-    Some(LayerResponse::Made(response))
+    Some(Reply::Now(response))
 }
 
 /// Readies a request that goes on for what was decided.
@@ -158,16 +151,6 @@ pub(super) fn ready<B>(
     };
     let page = answers.page(*rule);
     page.map(|page| in_place::ask_for(request, page)).is_some()
-}
-
-impl<R: Default> LayerResponse<R> {
-    /// Returns it as a response to the request, whose headers nobody reads any more.
-    pub(super) fn into_response<B>(self, request: &mut Request<B>) -> Response<R> {
-        match self {
-            Self::Ready(head) => head.response(R::default(), mem::take(request.headers_mut())),
-            Self::Made(response) => response,
-        }
-    }
 }
 
 impl PreparedAnswers {

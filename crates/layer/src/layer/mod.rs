@@ -128,6 +128,7 @@ mod own_pages;
 #[cfg(feature = "verify")]
 mod own_robot;
 mod ready_head;
+mod reply;
 mod service;
 mod signature;
 mod stats;
@@ -147,9 +148,11 @@ pub use outcome::Outcome;
 pub use own_robot::OwnRobot;
 #[doc(hidden)]
 pub use ready_head::ReadyHead;
+#[doc(hidden)]
+pub use reply::Reply;
 pub use service::RobotDetectionService;
 #[doc(hidden)]
-pub use service::{OWN_PAGE, Reply};
+pub use service::{Decided, OWN_PAGE};
 #[doc(hidden)]
 pub use signature::signed_claim;
 pub use stats::{Front, Stats};

@@ -19,12 +19,12 @@ use super::OwnRobot;
 use super::verdicts::{Client, Pending};
 use super::{
     Identification, Outcome, ResponseFuture, Stats,
-    answers::{LayerResponse, answer, ready},
+    answers::{answer, ready},
     disposition::{Disposition, Sender},
     future::{Additions, Passing},
     header::{self, claim, parts_for, tag_value},
     layer::Shared,
-    ready_head::ReadyHead,
+    reply::Reply,
 };
 
 /// Why whoever looks at a page of the program is no visitor.
@@ -61,20 +61,19 @@ where
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         let verdicts = &self.shared.verdicts;
         let client = |request: &_| verdicts.client(request);
-        let Ok(decided) = self
+        let Ok((reply, outcome)) = self
             .shared
             .decide(&mut request, client, |_, request, claim| {
                 Ok::<_, Infallible>(verdicts.verdict(request, claim))
             });
-        match decided {
-            RequestDecision::Answered(answered, outcome) => {
-                let mut response = answered.into_response(&mut request);
+        match reply.into_response(&mut request) {
+            Ok(mut response) => {
                 if let Some(outcome) = outcome {
                     response.extensions_mut().insert(outcome);
                 }
                 ResponseFuture::answered(response)
             }
-            RequestDecision::Passing(additions, outcome) => {
+            Err(additions) => {
                 let future = Passing::new(self.inner.call(request), additions);
                 ResponseFuture::passing(future, outcome)
             }
@@ -95,7 +94,7 @@ impl<S> RobotDetectionService<S> {
         request: &mut Request<B>,
         client: Client,
         pass: impl FnOnce(&S, &mut Request<B>) -> F,
-    ) -> Result<Reply<F, R>, Pending>
+    ) -> Result<Decided<Passing<F>, R>, Pending>
     where
         R: Default + 'static,
     {
@@ -116,7 +115,7 @@ impl<S> RobotDetectionService<S> {
         client: Client,
         verdict: Verdict,
         pass: impl FnOnce(&S, &mut Request<B>) -> F,
-    ) -> Reply<F, R>
+    ) -> Decided<Passing<F>, R>
     where
         R: Default + 'static,
     {
@@ -130,42 +129,16 @@ impl<S> RobotDetectionService<S> {
     fn reply<B, R, F>(
         &self,
         request: &mut Request<B>,
-        decided: RequestDecision<R>,
+        (reply, outcome): Decided<Additions, R>,
         pass: impl FnOnce(&S, &mut Request<B>) -> F,
-    ) -> Reply<F, R> {
-        match decided {
-            RequestDecision::Answered(LayerResponse::Made(response), outcome) => {
-                Reply::Now(response, outcome)
-            }
-            RequestDecision::Answered(LayerResponse::Ready(head), outcome) => {
-                Reply::Ready(head, outcome)
-            }
-            RequestDecision::Passing(additions, outcome) => {
-                let future = pass(&self.inner, request);
-                Reply::Later(Passing::new(future, additions), outcome)
-            }
-        }
+    ) -> Decided<Passing<F>, R> {
+        let pass = |additions| Passing::new(pass(&self.inner, request), additions);
+        (reply.map_later(pass), outcome)
     }
 }
 
 /// What comes of a request, and its outcome where that is to be told.
-#[derive(Debug)]
-pub enum Reply<F, R> {
-    /// The layer has answered it.
-    Now(Response<R>, Option<Outcome>),
-    /// So it has, with what was made before.
-    Ready(Arc<ReadyHead>, Option<Outcome>),
-    /// The application was asked.
-    Later(Passing<F>, Option<Outcome>),
-}
-
-/// What was decided about a request.
-enum RequestDecision<R> {
-    /// The layer answers it.
-    Answered(LayerResponse<R>, Option<Outcome>),
-    /// It goes on, and its response gets additions.
-    Passing(Additions, Option<Outcome>),
-}
+pub type Decided<F, R> = (Reply<F, R>, Option<Outcome>);
 
 impl Shared {
     /// Decides about a request, which is ready to go on if it passes.
@@ -178,7 +151,7 @@ impl Shared {
         request: &mut Request<B>,
         client: impl FnOnce(&Request<B>) -> Option<IpAddr>,
         lookup: impl FnOnce(&Policy, &Request<B>, &mut Claim<'_>) -> Result<Option<Verdict>, W>,
-    ) -> Result<RequestDecision<R>, W> {
+    ) -> Result<Decided<Additions, R>, W> {
         let detector = self.detector.load();
         let (mut claim, user_agent) = claim(&detector, request.headers()).unzip();
         let answers = self.answers.in_force(&self.policy);
@@ -220,7 +193,7 @@ impl Shared {
             Additions::default()
         };
         if let Some(answered) = answer(self, &answers, request, &disposition, verdict) {
-            return Ok(RequestDecision::Answered(answered, outcome));
+            return Ok((answered, outcome));
         }
         identify(request, visitor, reported, self);
         additions.is_in_place = ready(&answers, request, &disposition);
@@ -234,7 +207,7 @@ impl Shared {
                 (Some(_), action) => self.stats.robots.of(action),
             });
         }
-        Ok(RequestDecision::Passing(additions, outcome))
+        Ok((Reply::Later(additions), outcome))
     }
 
     /// Returns why a request is no visit of the site, where it is none.
@@ -408,18 +381,18 @@ mod tests {
         request.body("the body").unwrap()
     }
 
-    /// Says whether a request is passed on, body and all.
-    fn passes(reply: Reply<&'static str, ()>) -> bool {
+    /// Returns `true` if a request is passed on, body and all.
+    fn passes((reply, _): Decided<Passing<&'static str>, ()>) -> bool {
         match reply {
-            Reply::Now(response, _) => {
+            Reply::Now(response) => {
                 assert_eq!(response.status(), 302);
                 false
             }
-            Reply::Ready(head, _) => {
+            Reply::Ready(head) => {
                 assert_eq!(head.status(), 302);
                 false
             }
-            Reply::Later(..) => true,
+            Reply::Later(_) => true,
         }
     }
 
