@@ -75,6 +75,19 @@ proptest! {
 }
 
 #[test]
+fn a_tag_that_is_left_out_leaves_no_empty_lines() {
+    for text in [
+        "</Filter>\n\nData fn=generate-md5",
+        "Data fn=generate-md5\n\n</Filter>\n\nData fn=generate-md5",
+    ] {
+        is_stable(text, |text| {
+            let conf = FilterConf::parse(text);
+            (conf.to_string(), conf.notes().to_vec())
+        });
+    }
+}
+
+#[test]
 fn limits_hold() {
     let many = "Data fn=generate-md5\n".repeat(30_000);
     let conf = FilterConf::parse(&many);

@@ -6,28 +6,42 @@ use super::{Item, Pair, words::is_plain};
 
 /// Writes items: one directive a line, no more quotes than needed, single empty lines.
 pub(in crate::filter) fn write(items: &[Item], out: &mut impl Write) -> fmt::Result {
-    let end = items.iter().rposition(|item| *item != Item::Blank);
-    for item in items.iter().take(end.map_or(0, |end| end + 1)) {
-        match item {
-            Item::Blank => {}
-            Item::Comment(text) => write!(out, "{text}")?,
-            Item::Open(tag) => {
-                write!(out, "<{}", tag.name)?;
-                write_pairs(&tag.pairs, true, out)?;
-                write!(out, ">")?;
-            }
-            Item::Close { tag, .. } => write!(out, "</{tag}>")?,
-            Item::Entry(entry) => {
-                write!(out, "{}", entry.word)?;
-                write_pairs(&entry.pairs, false, out)?;
-                if let Some(comment) = &entry.comment {
-                    write!(out, " {comment}")?;
-                }
-            }
+    let (mut is_parted, mut has_lines) = (false, false);
+    for item in items {
+        // A line between two empty ones, or before the first, may have been left out.
+        if *item == Item::Blank {
+            is_parted = has_lines;
+            continue;
         }
+        if std::mem::take(&mut is_parted) {
+            writeln!(out)?;
+        }
+        write_item(item, out)?;
         writeln!(out)?;
+        has_lines = true;
     }
     Ok(())
+}
+
+fn write_item(item: &Item, out: &mut impl Write) -> fmt::Result {
+    match item {
+        Item::Blank => Ok(()),
+        Item::Comment(text) => write!(out, "{text}"),
+        Item::Open(tag) => {
+            write!(out, "<{}", tag.name)?;
+            write_pairs(&tag.pairs, true, out)?;
+            write!(out, ">")
+        }
+        Item::Close { tag, .. } => write!(out, "</{tag}>"),
+        Item::Entry(entry) => {
+            write!(out, "{}", entry.word)?;
+            write_pairs(&entry.pairs, false, out)?;
+            match &entry.comment {
+                Some(comment) => write!(out, " {comment}"),
+                None => Ok(()),
+            }
+        }
+    }
 }
 
 fn write_pairs(pairs: &[Pair], is_quoted: bool, out: &mut impl Write) -> fmt::Result {
