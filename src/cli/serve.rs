@@ -41,8 +41,7 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
     let file = FileWatch::new(cli);
     let loaded = load(cli, args)?;
     let settings = loaded.settings();
-    let (filter, format) = context::log_settings(&loaded)?;
-    start_log(&filter, format, wants_colours())?;
+    start_log(&settings.log.level, settings.log.format, wants_colours())?;
     let server_settings = ServerSettings::new(&loaded, args.demo)?;
     let builder = app::assemble(&loaded)?.wait_for_database(true);
     warn_of_words(&loaded);
@@ -50,7 +49,7 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
     let sites: Vec<String> = server_settings.sites().collect();
     let mut server = server_settings.bind().await?;
     let observer = server.observe()?;
-    let is_new = context::is_gone(&settings.database_url);
+    let is_new = context::is_gone(&settings.database.url);
     let robots = builder.build().await?;
     if is_new {
         warn!("the database that was there before is gone: a new one was made in its place");
@@ -63,19 +62,19 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
             "the database is away, all is served from memory: {}",
             absence.reason
         ))?;
-    } else if settings.admin_enabled {
+    } else if settings.admin.enabled {
         print_first_password(&robots).await?;
     }
     let stop = CancellationToken::new();
-    let file = file.turn(settings.reload_on_change && !args.demo);
+    let file = file.turn(settings.general.reload_on_change && !args.demo);
     let attendant = Attendant::new(cli, args, &robots, file, observer.clone())?;
-    announce(&server, &robots, &settings, is_demo, &sites);
+    announce(&server, &robots, settings, is_demo, &sites);
     notify_service_manager(ServiceState::Ready);
     tokio::select! {
         biased; // A reload needs a server that has begun.
         () = server.run(&robots, stop.clone()) => {}
         () = attendant.attend(stop) => info!("stopping at once"),
-        () = keep_password(&robots, settings.admin_enabled) => {}
+        () = keep_password(&robots, settings.admin.enabled) => {}
     }
     observer.close().await;
     robots.shutdown().await;
@@ -115,7 +114,7 @@ pub(super) fn load(cli: &Cli, args: &ServeArgs) -> anyhow::Result<Loaded> {
 
 /// Returns `true` if there is no site, and the demonstration is served in its place.
 fn is_demonstration(loaded: &Loaded) -> bool {
-    loaded.settings().upstream.is_empty() && loaded.sites().is_empty()
+    loaded.settings().server.upstream.is_empty() && loaded.sites().is_empty()
 }
 
 /// Warns of what a slip may have made of headers; it is no reason not to serve.
@@ -170,12 +169,12 @@ fn announce(
 ) {
     let site = match sites.len() {
         0 if is_demo => "the demonstration site".to_owned(),
-        0 => settings.upstream.join(", "),
+        0 => settings.server.upstream.join(", "),
         1 => "1 site".to_owned(),
         several => format!("{several} sites"),
     };
-    if settings.admin_enabled {
-        let path = settings.admin_path.trim_matches('/');
+    if settings.admin.enabled {
+        let path = settings.admin.path.trim_matches('/');
         output::line_or_note(&format!("admin page: {}", admin_page(server, path)));
     }
     for line in sites {

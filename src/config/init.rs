@@ -213,14 +213,14 @@ mod tests {
                 found.origin
             );
         }
-        let sources = loaded.settings().sources;
+        let sources = &loaded.settings().tables.sources;
         let names: Vec<_> = sources.iter().map(|source| source.name.as_str()).collect();
         assert_eq!(names, ["crawler-user-agents", "ai-robots-txt", "our-list"]);
-        assert_eq!(loaded.settings().rules.len(), 3);
-        assert_eq!(loaded.settings().tags.len(), 1);
-        assert_eq!(loaded.settings().robots_txt_hosts.len(), 1);
+        assert_eq!(loaded.settings().tables.rules.len(), 3);
+        assert_eq!(loaded.settings().tables.tags.len(), 1);
+        assert_eq!(loaded.settings().tables.robots_txt_hosts.len(), 1);
         assert_eq!(loaded.sites().len(), 1);
-        assert_eq!(loaded.settings().listeners.len(), 2);
-        assert_eq!(loaded.settings().certificates.len(), 1);
+        assert_eq!(loaded.settings().tables.listeners.len(), 2);
+        assert_eq!(loaded.settings().tables.certificates.len(), 1);
     }
 }

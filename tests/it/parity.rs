@@ -524,10 +524,10 @@ fn row_17_the_parameters_keep_their_old_names() {
         .load()
         .unwrap()
         .settings();
-    assert_eq!(settings.web_robots_db, "a.txt");
-    assert_eq!(settings.filter_patterns, ["/a/*", "/b/*"]);
-    assert_eq!(settings.redirect_url, "/h/");
-    assert_eq!(settings.refresh_interval_days, 3);
+    assert_eq!(settings.general.web_robots_db, "a.txt");
+    assert_eq!(settings.general.filter_patterns, ["/a/*", "/b/*"]);
+    assert_eq!(settings.general.redirect_url, "/h/");
+    assert_eq!(settings.general.refresh_interval_days, 3);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -44,7 +44,7 @@ pub(in super::super) async fn run(cli: &Cli, args: &DoctorArgs) -> anyhow::Resul
     let server = ServerSettings::new(&loaded, false).ok();
     let subject = Subject {
         loaded: &loaded,
-        settings: &settings,
+        settings,
         server: server.as_ref(),
         store: context::store(&loaded).await.ok(),
     };
