@@ -37,7 +37,7 @@ mod tests {
     fn told(text: &str) -> [bool; 3] {
         let loaded = Loader::new().file("c.toml", text).load().unwrap();
         let site = "https://www.example.com";
-        let settings = heaven_settings(&loaded, &loaded.settings(), site).unwrap();
+        let settings = heaven_settings(&loaded, loaded.settings(), site).unwrap();
         ["/members/a?b", "/open/members/", "/"].map(|path| {
             let mut description = ResourceDescription::new(format!("{site}{path}"));
             description.set(name::FULL_TEXT, "Text.");

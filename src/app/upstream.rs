@@ -52,7 +52,7 @@ mod tests {
     fn refusal(lines: &str) -> String {
         let text = format!("[server]\n{lines}");
         let loaded = Loader::new().file("c.toml", &text).load().unwrap();
-        proxy(&loaded, &loaded.settings()).unwrap_err().to_string()
+        proxy(&loaded, loaded.settings()).unwrap_err().to_string()
     }
 
     #[test]
@@ -88,7 +88,7 @@ mod tests {
         ] {
             let text = format!("[server]\nupstream = {upstream}\nhealth_path = '/up'");
             let loaded = Loader::new().file("c.toml", &text).load().unwrap();
-            let proxy = proxy(&loaded, &loaded.settings()).unwrap();
+            let proxy = proxy(&loaded, loaded.settings()).unwrap();
             let urls: Vec<_> = proxy
                 .servers()
                 .into_iter()

@@ -128,7 +128,7 @@ mod tests {
 
     fn read_conf(text: &str) -> Result<(RobotConf, String, Vec<String>), ConfigErrors> {
         let loaded = Loader::new().file("c.toml", text).load().unwrap();
-        robot_conf(&loaded, &loaded.settings())
+        robot_conf(&loaded, loaded.settings())
     }
 
     #[test]
