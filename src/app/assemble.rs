@@ -2,13 +2,11 @@
 
 use crate::admin::Setting;
 use crate::config::{
-    ConfigErrors, GeneralSection, Loaded, Mode, Settings, SourceSettings, Value, VerifySection,
+    ConfigErrors, GeneralSection, Loaded, Mode, Settings, SourceSettings, VerifySection,
 };
-use crate::fetch::shown_url;
 use crate::policy::{Policy, PolicyBuilder, PolicyError};
 use crate::refresh::SourceSpec;
 use crate::registry::Format;
-use crate::store::Store;
 
 use super::{
     RobotDetection, RobotDetectionBuilder, enforcement, operations, robots_txt,
@@ -28,7 +26,7 @@ pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> 
     let mut builder = RobotDetection::builder()
         .policy(policy_builder(settings))
         .enforcement(enforcement(loaded)?)
-        .database_url(&settings.database.url)
+        .database_url(&*settings.database.url)
         .web_robots_db("") // Where it is used it is one of the sources.
         .bundled_registry(settings.general.bundled_registry)
         .unlisted_robots(settings.general.unlisted_robots)
@@ -88,7 +86,7 @@ pub fn sources(loaded: &Loaded) -> Result<Vec<SourceSpec>, ConfigErrors> {
     let interval_days = settings.general.refresh_interval_days;
     let mut specs = Vec::new();
     if !settings.general.web_robots_db.is_empty() {
-        let spec = SourceSpec::web_robots_db(&settings.general.web_robots_db, interval_days);
+        let spec = SourceSpec::web_robots_db(&*settings.general.web_robots_db, interval_days);
         spec.check_url()
             .map_err(|reason| loaded.wrong(&GeneralSection::KEY.web_robots_db, reason))?;
         specs.push(spec);
@@ -166,47 +164,17 @@ pub(super) fn shown(loaded: &Loaded) -> Vec<Setting> {
         .map(|(key, found)| Setting {
             key: key.name.to_owned(),
             old_name: key.old_name.map(str::to_owned),
-            value: shown_value(key.name, &found.value),
+            value: (key.shown)(&found.value),
             origin: found.origin.clone(),
             help: key.help.replace('`', ""),
         })
         .collect()
 }
 
-/// Values as people read them, without passwords.
-fn shown_value(key: &str, value: &Value) -> String {
-    match value {
-        Value::Text(text) if key == "database.url" => Store::shown_url(text),
-        Value::Text(text) if key == "web_robots_db" => shown_url(text),
-        Value::Text(text) if key == "site_robot.login" => login_shown(text),
-        Value::Text(text) => text.clone(),
-        Value::List(items) if key == "site_robot.robot" => robot_shown(items),
-        Value::List(items) => items.join(", "),
-        other => other.to_string(),
-    }
-}
-
-/// Kind of a login, without what makes it one.
-fn login_shown(login: &str) -> String {
-    match login.split_whitespace().next() {
-        Some(kind) => format!("{kind} ***"),
-        None => String::new(),
-    }
-}
-
-/// Lines of robot.conf without the password.
-fn robot_shown(lines: &[String]) -> String {
-    let line = |line: &String| match line.split_once('=') {
-        Some((key, _)) if key.trim().eq_ignore_ascii_case("password") => "password=***".to_owned(),
-        _ => line.clone(),
-    };
-    lines.iter().map(line).collect::<Vec<_>>().join(", ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Loader, commented_configuration};
+    use crate::config::{DatabaseSection, Loader, Value, commented_configuration};
 
     fn error_of(text: &str) -> String {
         let loaded = Loader::new().file("c.toml", text).load();
@@ -373,10 +341,8 @@ mod tests {
             ("sqlite://a.db", "sqlite://a.db"),
             ("sqlite::memory:", "sqlite::memory:"),
         ] {
-            assert_eq!(
-                shown_value("database.url", &Value::Text(url.to_owned())),
-                place
-            );
+            let value = Value::Text(url.to_owned());
+            assert_eq!((DatabaseSection::KEY.url.shown)(&value), place);
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use crate::app::{self, ClaimProver};
-use crate::config::{Loaded, Loader, Settings};
+use crate::config::{DatabaseSection, Loaded, Loader, Settings};
 use crate::detect::Detector;
 use crate::registry::{Robot, bundled};
 use crate::store::Store;
@@ -28,9 +28,11 @@ pub(super) fn loader(cli: &Cli) -> anyhow::Result<Loader> {
             return Err(WrongUsage(text).into());
         }
     };
-    Ok(loader
-        .process_environment()
-        .flag("database.url", "--database", cli.database.clone()))
+    Ok(loader.process_environment().flag(
+        &DatabaseSection::KEY.url,
+        "--database",
+        cli.database.clone(),
+    ))
 }
 
 /// Loads the settings of a command that has no flags of its own for them.

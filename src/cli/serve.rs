@@ -7,7 +7,10 @@ use tracing::{info, warn};
 
 use crate::admin::{generate_password, hash_password};
 use crate::app::{self, RobotDetection, Server, ServerSettings};
-use crate::config::{Loaded, Loader, Settings, SiteLoaded, wants_colours};
+use crate::config::{
+    DatabaseSection, GeneralSection, Key, Loaded, Loader, RobotsTxtSection, ServerSection,
+    Settings, SiteLoaded, wants_colours,
+};
 use crate::listen::{ListenAddr, OpenFileLimit, ServiceState, notify_service_manager};
 use crate::telemetry::start_log;
 
@@ -26,14 +29,14 @@ const THE_DEMONSTRATION: &str = "the demonstration";
 /// robots.txt of the demonstration, made from settings as that of any site.
 ///
 /// What robots are sent to heaven from is not refused: they have to come to be sent.
-const ROBOTS_TXT_OF_DEMO: [(&str, &str); 4] = [
-    ("robots_txt.serve", "settings"),
-    ("robots_txt.disallow", "/login,/logout"),
+const ROBOTS_TXT_OF_DEMO: [(&Key, &str); 4] = [
+    (&RobotsTxtSection::KEY.serve, "settings"),
+    (&RobotsTxtSection::KEY.disallow, "/login,/logout"),
     (
-        "robots_txt.content_signal",
+        &RobotsTxtSection::KEY.content_signal,
         "search=yes, ai-input=yes, ai-train=no",
     ),
-    ("robots_txt.content_usage", "search=y, train-ai=n"),
+    (&RobotsTxtSection::KEY.content_usage, "search=y, train-ai=n"),
 ];
 
 pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode> {
@@ -91,22 +94,30 @@ pub(super) fn load(cli: &Cli, args: &ServeArgs) -> anyhow::Result<Loaded> {
             .unwrap_or_else(|| "sqlite::memory:".to_owned());
         Loader::new()
             .process_environment()
-            .flag("database.url", "--demo", Some(database))
-            .flag("web_robots_db", "--demo", Some(String::new()))
+            .flag(&DatabaseSection::KEY.url, "--demo", Some(database))
+            .flag(
+                &GeneralSection::KEY.web_robots_db,
+                "--demo",
+                Some(String::new()),
+            )
     } else {
         context::loader(cli)?
     };
     let upstream = (!args.upstream.is_empty()).then(|| args.upstream.join(","));
     let loader = loader
-        .flag("server.listen", "--listen", args.listen.clone())
-        .flag("server.upstream", "--upstream", upstream)
+        .flag(&ServerSection::KEY.listen, "--listen", args.listen.clone())
+        .flag(&ServerSection::KEY.upstream, "--upstream", upstream)
         // The demonstration site has no upstream whose robots.txt would count.
-        .flag("server.upstream", "--demo", args.demo.then(String::new));
+        .flag(
+            &ServerSection::KEY.upstream,
+            "--demo",
+            args.demo.then(String::new),
+        );
     let loaded = loader.clone().load()?;
-    if !(args.demo || is_demonstration(&loaded)) || loaded.origin("robots_txt.serve") != "default" {
+    if !(args.demo || is_demonstration(&loaded)) || loaded.is_set(&RobotsTxtSection::KEY.serve) {
         return Ok(loaded);
     }
-    let set = |loader: Loader, (key, value): (&'static str, &str)| {
+    let set = |loader: Loader, (key, value): (&'static Key, &str)| {
         loader.flag(key, THE_DEMONSTRATION, Some(value.to_owned()))
     };
     Ok(ROBOTS_TXT_OF_DEMO.into_iter().fold(loader, set).load()?)

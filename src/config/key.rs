@@ -1,6 +1,6 @@
 //! What a key of the configuration is.
 
-use super::sections::KEYS;
+use super::{Value, sections::KEYS};
 
 /// Key: what it is called, what it may be, what it is without being set.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +20,8 @@ pub struct Key {
     pub help: &'static str,
     /// Where it may be set, and when it is taken over.
     pub reach: Reach,
+    /// Writes a value as people read it, without passwords.
+    pub shown: fn(&Value) -> String,
 }
 
 /// Where a key may be set, and when a change of it is taken over.
@@ -50,6 +52,7 @@ impl Key {
             default: "",
             help: "",
             reach,
+            shown: Value::plain,
         }
     }
 

@@ -21,7 +21,7 @@ const DEFAULT: &str = "default";
 pub struct Loader {
     file: Option<(String, FileContent)>,
     environment: Vec<(String, String)>,
-    flags: Vec<(&'static str, &'static str, String)>,
+    flags: Vec<(&'static Key, &'static str, String)>,
 }
 
 /// A setting in force and where it came from.
@@ -85,7 +85,7 @@ impl Loader {
 
     /// Adds a flag's value; `flag` is what errors call it.
     #[must_use]
-    pub fn flag(mut self, key: &'static str, flag: &'static str, value: Option<String>) -> Self {
+    pub fn flag(mut self, key: &'static Key, flag: &'static str, value: Option<String>) -> Self {
         if let Some(value) = value {
             self.flags.push((key, flag, value));
         }
@@ -114,8 +114,8 @@ impl Loader {
             let origin = format!("environment variable {name}");
             reading.text(variable(name), text, origin);
         }
-        for (name, flag, text) in &self.flags {
-            reading.text(Key::find(name), text, (*flag).to_owned());
+        for (key, flag, text) in &self.flags {
+            reading.text(Some(key), text, (*flag).to_owned());
         }
         let Reading {
             values,
@@ -236,14 +236,16 @@ impl Loaded {
 
     /// Returns where a setting came from.
     #[must_use]
-    pub fn origin(&self, key: &str) -> &str {
-        self.values.get(key).map_or(DEFAULT, |found| &found.origin)
+    pub fn origin(&self, key: &Key) -> &str {
+        self.values
+            .get(key.name)
+            .map_or(DEFAULT, |found| &found.origin)
     }
 
     /// Returns `true` if somebody has set a key.
     #[must_use]
     pub fn is_set(&self, key: &Key) -> bool {
-        self.origin(key.name) != DEFAULT
+        self.origin(key) != DEFAULT
     }
 
     /// Creates the error of a value that turned out wrong later.
@@ -255,7 +257,7 @@ impl Loaded {
             format!("{}: {reason}", key.name)
         };
         ConfigErrors::from(ConfigError {
-            origin: self.origin(key.name).to_owned(),
+            origin: self.origin(key).to_owned(),
             message,
         })
     }

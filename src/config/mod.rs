@@ -7,14 +7,15 @@
 //! # Example
 //!
 //! ```
-//! use robot_detection::config::{Loader, Settings};
+//! use robot_detection::config::{GeneralSection, Loader, Settings};
 //!
 //! let loaded = Loader::new()
 //!     .file("robot-detection.toml", "FilterPattern = '/private/*'")
 //!     .load()?;
 //! let settings: &Settings = loaded.settings();
 //! assert_eq!(settings.general.filter_patterns, ["/private/*"]);
-//! assert_eq!(loaded.origin("filter_pattern"), "robot-detection.toml:1");
+//! let origin = loaded.origin(&GeneralSection::KEY.filter_patterns);
+//! assert_eq!(origin, "robot-detection.toml:1");
 //! # Ok::<(), robot_detection::config::ConfigErrors>(())
 //! ```
 

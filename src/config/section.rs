@@ -54,6 +54,7 @@ macro_rules! section {
                     $(old_name: Some($old),)?
                     $(default: $default,)?
                     help: concat!($($help),+).trim_ascii_start(),
+                    shown: <$type as $crate::config::setting::Setting>::shown,
                     $(reach: $crate::config::section::reach!($reach),)?
                     ..$crate::config::Key::new(
                         $prefix,

@@ -19,6 +19,11 @@ pub(super) trait Setting: Sized {
     /// Fails with what would be right.
     fn read(value: &Value) -> Result<Self, String>;
 
+    /// Writes a value as people read it, without passwords.
+    fn shown(value: &Value) -> String {
+        value.plain()
+    }
+
     /// Returns what stands where nothing is set, if the type has something for it.
     fn absent() -> Option<Self> {
         None
@@ -70,6 +75,15 @@ pub(super) fn absent<T: Setting>() -> T {
 }
 
 impl Value {
+    /// Writes a value as people read it.
+    pub(super) fn plain(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::List(items) => items.join(", "),
+            other => other.to_string(),
+        }
+    }
+
     /// Returns a text without the blanks around it.
     pub(super) fn text(&self) -> Result<&str, String> {
         match self {
@@ -167,6 +181,10 @@ impl<T: Setting> Setting for Option<T> {
             Value::Text(text) if !T::MAY_BE_EMPTY && text.trim().is_empty() => Ok(None),
             value => T::read(value).map(Some),
         }
+    }
+
+    fn shown(value: &Value) -> String {
+        T::shown(value)
     }
 
     fn absent() -> Option<Self> {

@@ -243,7 +243,10 @@ mod tests {
         assert_eq!(rules, ["own", "common"]);
         assert_eq!(settings.tables.tags.len(), 1);
         assert_eq!(settings.tables.robots_txt_hosts.len(), 1);
-        assert_eq!(shop.loaded().origin("server.upstream"), "c.toml:16");
+        assert_eq!(
+            shop.loaded().origin(&ServerSection::KEY.upstream),
+            "c.toml:16"
+        );
         assert_eq!((other.name(), other.path()), ("b.example.org", "/"));
         let settings = other.loaded().settings();
         assert_eq!(settings.server.upstream, ["http://127.0.0.1:1"]);

@@ -17,7 +17,11 @@ fn flags_win_over_environment_over_file_over_defaults() {
             .environment(
                 variable.map(|v| ("ROBOT_DETECTION_SERVER_LISTEN".to_owned(), v.to_owned())),
             )
-            .flag("server.listen", "--listen", flag.map(str::to_owned))
+            .flag(
+                &ServerSection::KEY.listen,
+                "--listen",
+                flag.map(str::to_owned),
+            )
             .load()
             .unwrap()
     };
@@ -38,8 +42,8 @@ fn flags_win_over_environment_over_file_over_defaults() {
     ] {
         let loaded = load(flag, variable);
         assert_eq!(loaded.settings().server.listen, [listen.parse().unwrap()]);
-        assert_eq!(loaded.origin("server.listen"), origin);
-        assert_eq!(loaded.origin("redirect_url"), "default");
+        assert_eq!(loaded.origin(&ServerSection::KEY.listen), origin);
+        assert_eq!(loaded.origin(&GeneralSection::KEY.redirect_url), "default");
     }
 }
 
@@ -53,7 +57,7 @@ fn the_original_names_work() {
         .load()
         .unwrap();
     let settings = loaded.settings();
-    assert_eq!(settings.general.web_robots_db, "db.txt");
+    assert_eq!(&*settings.general.web_robots_db, "db.txt");
     assert_eq!(settings.general.filter_patterns, ["/a/*", "/b/*"]);
     assert_eq!(settings.general.redirect_url, "/h/");
     assert_eq!(settings.general.refresh_interval_days, 7);

@@ -73,6 +73,7 @@ const ROOMS: &[(&str, &[Room])] = &[
                     "policy",
                     "registry",
                     "site_robot",
+                    "store",
                     "telemetry",
                     "verify",
                 ],

@@ -50,8 +50,8 @@ pub(super) fn robot_conf(
     loaded: &Loaded,
     settings: &Settings,
 ) -> Result<(RobotConf, String, Vec<String>), ConfigErrors> {
-    let lines = settings.site_robot.robot.join("\n");
-    let own = RobotConfFile::parse(&lines);
+    let lines = settings.site_robot.robot.text();
+    let own = RobotConfFile::parse(lines);
     if let Some(note) = own.notes().iter().find(|it| it.severity == Severity::Error) {
         return Err(loaded.wrong(&SiteRobotSection::KEY.robot, &note.text));
     }

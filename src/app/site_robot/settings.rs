@@ -102,9 +102,8 @@ pub fn site_robots(loaded: &Loaded) -> Result<Vec<SiteRobotSettings>, ConfigErro
     let none = SiteRobotChanges::default();
     for site in loaded.sites() {
         // What is set for all sites is not visited once for each.
-        if site.loaded().origin("site_robot.starting_points")
-            != loaded.origin("site_robot.starting_points")
-        {
+        let key = &SiteRobotSection::KEY.starting_points;
+        if site.loaded().origin(key) != loaded.origin(key) {
             found.extend(SiteRobotSettings::of(site.loaded(), site.name(), &none)?);
         }
     }

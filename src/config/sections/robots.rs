@@ -1,13 +1,16 @@
 //! What is done with robots, and where it is kept.
 
-use crate::config::{section::section, types::Mode};
+use crate::config::{
+    section::section,
+    types::{DatabaseUrl, Mode, RegistryUrl},
+};
 use crate::registry::Purpose;
 
 section! {
     /// What is done with robots: registries, patterns, redirects.
     pub struct GeneralSection, GeneralKeys = "" @process;
     /// URL or path of the Web Robots Database's flat file; empty: not used
-    web_robots_db was "WebRobotsDB": String = "http://www.robotstxt.org/db/all.txt";
+    web_robots_db was "WebRobotsDB": RegistryUrl = "http://www.robotstxt.org/db/all.txt";
     /// Paths on which robots are redirected: globs, `*` crosses `/`; empty: nothing is filtered
     @site filter_patterns as "filter_pattern" was "FilterPattern": Vec<String> = "/members-only-stuff/*";
     /// Where robots are sent: a path of this site or an http(s) URL; empty: nothing is filtered but
@@ -43,5 +46,5 @@ section! {
     /// Where robots, descriptions and sessions are kept.
     pub struct DatabaseSection, DatabaseKeys = "database." @process;
     /// Database: sqlite://FILE or postgres://USER@HOST/NAME
-    url: String = "sqlite://robot-detection.db";
+    url: DatabaseUrl = "sqlite://robot-detection.db";
 }

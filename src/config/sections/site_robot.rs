@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::config::{
     Schedule,
     section::section,
-    types::{Depth, SiteUrl, StartingPoint},
+    types::{Depth, RobotLines, SiteUrl, StartingPoint},
 };
 use crate::filter::CommandLine;
 use crate::site_robot::source::Credentials;
@@ -39,7 +39,7 @@ section! {
     /// robot.conf with all its other settings; empty: none
     robot_conf: String;
     /// Lines of robot.conf that count before those of the file, such as server-delay=2
-    robot: Vec<String>;
+    robot: RobotLines;
     /// filter.conf with its filters; empty: those that come with the program
     filter_conf: String;
     /// Programs that make HTML of documents, from standard input to standard output: TYPE=PROGRAM

@@ -98,7 +98,7 @@ impl Tables {
         } else if name == RuleSettings::KIND.name {
             self.rules.extend(RuleSettings::read(reader));
         } else if name == TagSettings::KIND.name {
-            self.tags.extend(TagSettings::read(reader));
+            self.tags.extend(TagSettings::read_complete(reader));
         } else if name == RobotsTxtHostSettings::KIND.name {
             let host = RobotsTxtHostSettings::read_complete(reader);
             self.robots_txt_hosts.extend(host);

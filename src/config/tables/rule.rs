@@ -2,12 +2,14 @@
 
 use crate::config::{
     section::section,
-    table::table,
+    table::{Reader, table},
     types::{Verbatim, Visitors},
 };
 use crate::detect::Verdict;
 use crate::policy::Action;
 use crate::registry::{Purpose, Source};
+
+const NEEDS_VALUE: &str = "an [[x_robots_tag]] needs a value, such as value = \"noindex\"";
 
 section! {
     /// Conditions of a `[[rule]]` or `[[x_robots_tag]]`; a list that is `None` was not set.
@@ -68,7 +70,18 @@ table! {
 table! {
     /// One `[[x_robots_tag]]`.
     pub struct TagSettings, TagKeys = "x_robots_tag" with when: WhenSettings
-        needs "an [[x_robots_tag]] needs a value, such as value = \"noindex\"";
+        needs NEEDS_VALUE;
     /// Value of the header, such as noindex
     value: String;
+}
+
+impl TagSettings {
+    pub(in crate::config) fn read_complete(reader: &mut Reader<'_>) -> Option<Self> {
+        let tag = Self::read(reader)?;
+        if tag.value.is_empty() {
+            reader.needs(NEEDS_VALUE);
+            return None;
+        }
+        Some(tag)
+    }
 }

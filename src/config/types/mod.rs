@@ -7,7 +7,7 @@ mod texts;
 mod words;
 
 pub use addresses::{Resolver, SiteUrl, StartingPoint, UnixMode};
-pub use robot::Depth;
+pub use robot::{Depth, RobotLines};
 pub use schedule::Schedule;
-pub use texts::{LogFilter, OwnPath, Verbatim};
+pub use texts::{DatabaseUrl, LogFilter, OwnPath, RegistryUrl, Verbatim};
 pub use words::{HeavenSource, Mode, RobotsTxtSource, Visitors};

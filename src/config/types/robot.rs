@@ -34,6 +34,42 @@ impl Setting for Depth {
     }
 }
 
+/// Lines of robot.conf.
+#[derive(Clone, Debug)]
+pub struct RobotLines(String);
+
+impl RobotLines {
+    /// Returns them as a file has them.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A password among them is not shown.
+impl Setting for RobotLines {
+    const KIND: Kind = Kind::List;
+
+    fn read(value: &Value) -> Result<Self, String> {
+        Ok(Self(value.items()?.join("\n")))
+    }
+
+    fn shown(value: &Value) -> String {
+        let line = |line: &String| match line.split_once('=') {
+            Some((key, _)) if key.trim().eq_ignore_ascii_case("password") => {
+                "password=***".to_owned()
+            }
+            _ => line.clone(),
+        };
+        let lines = value.items().unwrap_or_default().iter().map(line);
+        lines.collect::<Vec<_>>().join(", ")
+    }
+
+    fn absent() -> Option<Self> {
+        Some(Self(String::new()))
+    }
+}
+
 /// Media type of documents, and the program that makes HTML of them.
 impl Item for (String, CommandLine) {
     fn read_item(line: &str) -> Result<Self, String> {
@@ -73,6 +109,11 @@ impl Setting for Credentials {
         credentials.ok_or_else(|| {
             "it is neither bearer TOKEN, nor cookie NAME=VALUE, nor basic NAME:PASSWORD".to_owned()
         })
+    }
+
+    fn shown(value: &Value) -> String {
+        let kind = value.text().unwrap_or_default().split_whitespace().next();
+        kind.map_or_else(String::new, |kind| format!("{kind} ***"))
     }
 }
 

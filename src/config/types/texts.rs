@@ -3,10 +3,12 @@
 use std::{fmt, ops::Deref};
 
 use crate::config::{Kind, Value, setting::Setting};
+use crate::fetch::shown_url;
+use crate::store::Store;
 use crate::telemetry::check_log_filter;
 
 macro_rules! texts {
-    ($($(#[doc = $doc:literal])+ $Text:ident: $check:expr;)*) => {$(
+    ($($(#[doc = $doc:literal])+ $Text:ident $(: $check:expr)? $(, shown by $shown:expr)?;)*) => {$(
         $(#[doc = $doc])+
         #[derive(Clone, Debug, Eq, PartialEq)]
         pub struct $Text(String);
@@ -17,8 +19,15 @@ macro_rules! texts {
 
             fn read(value: &Value) -> Result<Self, String> {
                 let text = value.text()?;
-                $check(text).map(|()| Self(text.to_owned()))
+                $($check(text)?;)?
+                Ok(Self(text.to_owned()))
             }
+
+            $(
+                fn shown(value: &Value) -> String {
+                    value.text().map_or_else(|_| value.to_string(), $shown)
+                }
+            )?
         }
 
         impl Deref for $Text {
@@ -42,6 +51,10 @@ texts! {
     OwnPath: check_path;
     /// Level of the log, or a filter.
     LogFilter: |text| check_log_filter(text).map_err(|error| error.to_string());
+    /// URL of the database.
+    DatabaseUrl, shown by Store::shown_url;
+    /// URL or path of a registry; it may be empty.
+    RegistryUrl, shown by shown_url;
 }
 
 fn check_path(path: &str) -> Result<(), String> {
