@@ -123,13 +123,13 @@ impl SiteAnswers {
         robots_txt: ServedRobotsTxt,
     ) -> Result<Self, ConfigErrors> {
         let settings = loaded.settings();
-        let is_shared = settings.admin_listen.is_empty();
-        let admin = format!("/{}", settings.admin_path.trim_matches('/'));
+        let is_shared = settings.admin.listen.is_none();
+        let admin = format!("/{}", settings.admin.path.trim_matches('/'));
         let answerers = Answerers {
             has_keys: Signing::of(loaded)?.is_some(),
             robots_txt,
             has_operations: is_shared,
-            admin: (is_shared && settings.admin_enabled).then_some(admin),
+            admin: (is_shared && settings.admin.enabled).then_some(admin),
             heaven: plan::heaven(loaded)?,
         };
         Ok(Self::new(answerers))

@@ -1,19 +1,17 @@
 //! From settings to a builder: what is wrong is told by its place in the file.
 
-use robot_detection_site_robot::spelling::unknown;
-
 use crate::admin::Setting;
-use crate::config::{ConfigErrors, Loaded, Settings, SourceSettings, Value};
-use crate::fetch::shown_url;
+use crate::config::{
+    ConfigErrors, GeneralSection, Loaded, Mode, Settings, SourceSettings, VerifySection,
+};
 use crate::policy::{Policy, PolicyBuilder, PolicyError};
 use crate::refresh::SourceSpec;
-use crate::registry::{Format, Source};
-use crate::store::Store;
+use crate::registry::Format;
 
 use super::{
     RobotDetection, RobotDetectionBuilder, enforcement, operations, robots_txt,
-    rules::{purposes, rule, tag_rule},
-    verification::{spoofed, verification},
+    rules::{rule, tag_rule},
+    verification::verification,
 };
 
 /// Returns the builder that the settings describe.
@@ -26,16 +24,16 @@ pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> 
     policy(loaded)?;
     let sources = sources(loaded)?;
     let mut builder = RobotDetection::builder()
-        .policy(policy_builder(loaded, &settings)?)
+        .policy(policy_builder(settings))
         .enforcement(enforcement(loaded)?)
-        .database_url(&settings.database_url)
+        .database_url(&*settings.database.url)
         .web_robots_db("") // Where it is used it is one of the sources.
-        .bundled_registry(settings.bundled_registry)
-        .unlisted_robots(settings.unlisted_robots)
-        .secure_cookies(settings.secure_cookies)
+        .bundled_registry(settings.general.bundled_registry)
+        .unlisted_robots(settings.general.unlisted_robots)
+        .secure_cookies(settings.admin.secure_cookies)
         .robots_txt(robots_txt(loaded)?)
-        .verification(verification(loaded)?)
-        .admin_hosts(settings.hosts.iter())
+        .verification(verification(&settings.verify))
+        .admin_hosts(settings.server.hosts.iter())
         .shown_settings(shown(loaded))
         .started(loaded.clone());
     for source in sources {
@@ -51,28 +49,28 @@ pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> 
 /// Fails with the place of the wrong value.
 pub fn policy(loaded: &Loaded) -> Result<Policy, ConfigErrors> {
     let settings = loaded.settings();
-    policy_builder(loaded, &settings)?.build().map_err(|error| {
+    policy_builder(settings).build().map_err(|error| {
         let key = match &error {
-            PolicyError::RedirectUrl { .. } => "redirect_url",
-            PolicyError::Status(_) => "redirect_status",
-            PolicyError::Method(_) => "redirect_methods",
-            PolicyError::NowhereToRedirect => "deny_robots",
-            PolicyError::NowhereToRedirectSpoofed => "verify.spoofed",
+            PolicyError::RedirectUrl { .. } => &GeneralSection::KEY.redirect_url,
+            PolicyError::Status(_) => &GeneralSection::KEY.redirect_status,
+            PolicyError::Method(_) => &GeneralSection::KEY.redirect_methods,
+            PolicyError::NowhereToRedirect => &GeneralSection::KEY.deny_robots,
+            PolicyError::NowhereToRedirectSpoofed => &VerifySection::KEY.spoofed,
             PolicyError::Rule {
                 number,
                 key,
                 reason,
-            } if let Some(rule) = settings.rules.get(number - 1) => {
-                return rule.wrong(key, reason);
+            } if let Some(rule) = settings.tables.rules.get(number - 1) => {
+                return rule.wrong_by_name(key, reason);
             }
             PolicyError::Tag {
                 number,
                 key,
                 reason,
-            } if let Some(tag) = settings.tags.get(number - 1) => {
-                return tag.wrong(key, reason);
+            } if let Some(tag) = settings.tables.tags.get(number - 1) => {
+                return tag.wrong_by_name(key, reason);
             }
-            _ => "filter_pattern",
+            _ => &GeneralSection::KEY.filter_patterns,
         };
         loaded.wrong(key, error)
     })
@@ -85,106 +83,78 @@ pub fn policy(loaded: &Loaded) -> Result<Policy, ConfigErrors> {
 /// Fails with the place of the wrong value.
 pub fn sources(loaded: &Loaded) -> Result<Vec<SourceSpec>, ConfigErrors> {
     let settings = loaded.settings();
-    let interval_days = settings.refresh_interval_days;
+    let interval_days = settings.general.refresh_interval_days;
     let mut specs = Vec::new();
-    if !settings.web_robots_db.is_empty() {
-        let spec = SourceSpec::web_robots_db(&settings.web_robots_db, interval_days);
+    if !settings.general.web_robots_db.is_empty() {
+        let spec = SourceSpec::web_robots_db(&*settings.general.web_robots_db, interval_days);
         spec.check_url()
-            .map_err(|reason| loaded.wrong("web_robots_db", reason))?;
+            .map_err(|reason| loaded.wrong(&GeneralSection::KEY.web_robots_db, reason))?;
         specs.push(spec);
     }
-    for source in &settings.sources {
+    for source in &settings.tables.sources {
         let spec = source_spec(source, interval_days)?;
         if specs.iter().any(|other| other.source == spec.source) {
-            let message = format!("two sources are named {:?}", source.name);
-            return Err(wrong(source, message));
+            let reason = format!("two sources are named {:?}", source.name.as_str());
+            return Err(source.wrong(&SourceSettings::KEY.name, reason));
         }
         specs.push(spec);
     }
     Ok(specs)
 }
 
-fn policy_builder(loaded: &Loaded, settings: &Settings) -> Result<PolicyBuilder, ConfigErrors> {
+fn policy_builder(settings: &Settings) -> PolicyBuilder {
     let mut builder = Policy::builder()
-        .filter_patterns(&settings.filter_patterns)
-        .redirect_url(&settings.redirect_url)
-        .status(settings.redirect_status)
-        .methods(&settings.redirect_methods)
-        .allow_robots(&settings.allow_robots)
-        .deny_robots(&settings.deny_robots)
-        .own_hosts(&settings.hosts)
-        .spoofed(spoofed(loaded)?)
-        .dry_run(is_dry_run(loaded, settings)?);
-    if settings.admin_enabled {
-        builder = builder.never(&settings.admin_path);
+        .filter_patterns(&settings.general.filter_patterns)
+        .redirect_url(&settings.general.redirect_url)
+        .status(settings.general.redirect_status)
+        .methods(&settings.general.redirect_methods)
+        .allow_robots(&settings.general.allow_robots)
+        .deny_robots(&settings.general.deny_robots)
+        .own_hosts(&settings.server.hosts)
+        .spoofed(settings.verify.spoofed)
+        .dry_run(settings.general.mode == Mode::Report);
+    if settings.admin.enabled {
+        builder = builder.never(&*settings.admin.path);
     }
-    if settings.admin_listen.is_empty() {
+    if settings.admin.listen.is_none() {
         // What watches this program is no visitor of the site.
         for path in operations::PATHS {
             builder = builder.never(path);
         }
     }
-    if settings.heaven_serve {
-        builder = builder.never(&settings.heaven_path);
+    if settings.heaven.serve {
+        builder = builder.never(&*settings.heaven.path);
     }
-    if !settings.redirect_purposes.is_empty() {
-        let purposes = purposes(&settings.redirect_purposes);
-        builder =
-            builder.purposes(purposes.map_err(|reason| loaded.wrong("redirect_purposes", reason))?);
+    if !settings.general.redirect_purposes.is_empty() {
+        builder = builder.purposes(settings.general.redirect_purposes.iter().copied());
     }
-    for settings in &settings.rules {
-        builder = builder.rule(rule(settings)?);
+    for settings in &settings.tables.rules {
+        builder = builder.rule(rule(settings));
     }
-    for settings in &settings.tags {
-        builder = builder.x_robots_tag(tag_rule(settings)?);
+    for settings in &settings.tables.tags {
+        builder = builder.x_robots_tag(tag_rule(settings));
     }
-    Ok(builder)
-}
-
-fn is_dry_run(loaded: &Loaded, settings: &Settings) -> Result<bool, ConfigErrors> {
-    match settings.mode.as_str() {
-        "on" => Ok(false),
-        "report" => Ok(true),
-        word => Err(loaded.wrong("mode", unknown("mode", word, ["on", "report"]))),
-    }
+    builder
 }
 
 fn source_spec(settings: &SourceSettings, interval_days: u32) -> Result<SourceSpec, ConfigErrors> {
-    let source: Source = settings
-        .name
-        .parse()
-        .map_err(|error| wrong(settings, format!("name {:?}: {error}", settings.name)))?;
+    let source = &settings.name;
     if source.precedence() < 3 {
-        return Err(wrong(
-            settings,
-            format!(
-                "the name {source:?} is taken by the program itself",
-                source = source.as_str()
-            ),
-        ));
+        let reason = format!(
+            "the name {:?} is taken by the program itself",
+            source.as_str()
+        );
+        return Err(settings.wrong(&SourceSettings::KEY.name, reason));
     }
-    let format = match settings.format.as_str() {
-        "" => Format::WebRobotsDb,
-        word => Format::from_word(word).ok_or_else(|| {
-            let words = Format::ALL.iter().map(|format| format.as_str());
-            wrong(settings, unknown("format", word, words))
-        })?,
-    };
     let spec = SourceSpec {
-        source,
+        source: source.clone(),
         url: settings.url.clone(),
-        format,
+        format: settings.format.unwrap_or(Format::WebRobotsDb),
         interval_days: settings.interval_days.unwrap_or(interval_days),
     };
-    spec.check_url().map_err(|reason| wrong(settings, reason))?;
+    let checked = spec.check_url();
+    checked.map_err(|reason| settings.wrong(&SourceSettings::KEY.url, reason))?;
     Ok(spec)
-}
-
-fn wrong(source: &SourceSettings, message: String) -> ConfigErrors {
-    ConfigErrors::from(crate::config::ConfigError {
-        origin: source.origin.clone(),
-        message,
-    })
 }
 
 /// Returns the settings as the admin page shows them.
@@ -194,52 +164,22 @@ pub(super) fn shown(loaded: &Loaded) -> Vec<Setting> {
         .map(|(key, found)| Setting {
             key: key.name.to_owned(),
             old_name: key.old_name.map(str::to_owned),
-            value: shown_value(key.name, &found.value),
+            value: (key.shown)(&found.value),
             origin: found.origin.clone(),
             help: key.help.replace('`', ""),
         })
         .collect()
 }
 
-/// Values as people read them, without passwords.
-fn shown_value(key: &str, value: &Value) -> String {
-    match value {
-        Value::Text(text) if key == "database.url" => Store::shown_url(text),
-        Value::Text(text) if key == "web_robots_db" => shown_url(text),
-        Value::Text(text) if key == "site_robot.login" => login_shown(text),
-        Value::Text(text) => text.clone(),
-        Value::List(items) if key == "site_robot.robot" => robot_shown(items),
-        Value::List(items) => items.join(", "),
-        other => other.to_string(),
-    }
-}
-
-/// Kind of a login, without what makes it one.
-fn login_shown(login: &str) -> String {
-    match login.split_whitespace().next() {
-        Some(kind) => format!("{kind} ***"),
-        None => String::new(),
-    }
-}
-
-/// Lines of robot.conf without the password.
-fn robot_shown(lines: &[String]) -> String {
-    let line = |line: &String| match line.split_once('=') {
-        Some((key, _)) if key.trim().eq_ignore_ascii_case("password") => "password=***".to_owned(),
-        _ => line.clone(),
-    };
-    lines.iter().map(line).collect::<Vec<_>>().join(", ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::commented_configuration;
-    use crate::config::Loader;
+    use crate::config::{DatabaseSection, Loader, Value, commented_configuration};
 
     fn error_of(text: &str) -> String {
-        let loaded = Loader::new().file("c.toml", text).load().unwrap();
-        assemble(&loaded).unwrap_err().to_string()
+        let loaded = Loader::new().file("c.toml", text).load();
+        let assembled = loaded.and_then(|loaded| assemble(&loaded));
+        assembled.unwrap_err().to_string()
     }
 
     #[test]
@@ -257,7 +197,7 @@ mod tests {
             ),
             (
                 "[[source]]\nname='x'\nurl='u'\nformat='matamo'",
-                "c.toml:1: \"matamo\" is no format; did you mean \"matomo\"?",
+                "c.toml:4: source.format: \"matamo\" is no format; did you mean \"matomo\"?",
             ),
             (
                 "web_robots_db = 'gopher://u:geheim@x'",
@@ -265,15 +205,15 @@ mod tests {
             ),
             (
                 "[[source]]\nname='x'\nurl='htp://x/'",
-                "c.toml:1: htp://x/ cannot be read: htp: is none of http:, https: and file:",
+                "c.toml:3: source.url: htp://x/ cannot be read: htp: is none of http:, https: and file:",
             ),
             (
                 "[[source]]\nname='manual'\nurl='u'",
-                "c.toml:1: the name \"manual\" is taken",
+                "c.toml:2: source.name: the name \"manual\" is taken",
             ),
             (
                 "[[source]]\nname='x'\nurl='u'\n[[source]]\nname='x'\nurl='v'",
-                "c.toml:4: two sources are named \"x\"",
+                "c.toml:5: source.name: two sources are named \"x\"",
             ),
         ] {
             let error = error_of(text);
@@ -401,10 +341,8 @@ mod tests {
             ("sqlite://a.db", "sqlite://a.db"),
             ("sqlite::memory:", "sqlite::memory:"),
         ] {
-            assert_eq!(
-                shown_value("database.url", &Value::Text(url.to_owned())),
-                place
-            );
+            let value = Value::Text(url.to_owned());
+            assert_eq!((DatabaseSection::KEY.url.shown)(&value), place);
         }
     }
 }

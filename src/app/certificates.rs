@@ -1,24 +1,28 @@
 //! From `[[certificate]]` and the `acme` of listeners to what TLS serves.
 
-use std::path::Path;
-
-use crate::config::{AcmeTable, ConfigErrors, ListenerSettings, Settings};
+use crate::config::{AcmeTable, ConfigError, ConfigErrors, ListenerSettings, Settings};
 use crate::listen::{CertificateError, CertificateFiles, Tls};
 
 /// Reads the certificates that all listeners share, if there are any.
 pub(super) fn tls(settings: &Settings) -> Result<Option<Tls>, ConfigErrors> {
-    let listeners = settings.listeners.iter();
+    let listeners = settings.tables.listeners.iter();
     let orders: Vec<_> = listeners
-        .filter_map(|listener| Some((listener, listener.acme.as_ref()?)))
+        .filter_map(|listener| Some((listener, listener.acme()?)))
         .collect();
-    if let Some((listener, _)) = orders.iter().find(|(listener, _)| !listener.tls) {
+    if let Some((listener, _)) = orders.iter().find(|(listener, _)| !listener.is_tls()) {
         let reason = "it encrypts nothing, but orders certificates: remove tls or acme";
-        return Err(listener.wrong("tls", reason));
+        return Err(listener.wrong(&ListenerSettings::KEY.tls, reason));
     }
-    let loaded = match (settings.certificates.first(), orders.last()) {
+    let loaded = match (settings.tables.certificates.first(), orders.last()) {
         (None, None) => return Ok(None),
-        (Some(first), _) if !settings.listeners.iter().any(|listener| listener.tls) => {
-            return Err(first.wrong("no [[listener]] has tls = true"));
+        (Some(first), _)
+            if !settings
+                .tables
+                .listeners
+                .iter()
+                .any(ListenerSettings::is_tls) =>
+        {
+            return Err(first.wrong_files("no [[listener]] has tls = true"));
         }
         (_, None) => Tls::load(files(settings)),
         (_, Some((last, _))) => acme::load(files(settings), &orders, last)?,
@@ -27,25 +31,28 @@ pub(super) fn tls(settings: &Settings) -> Result<Option<Tls>, ConfigErrors> {
 }
 
 fn files(settings: &Settings) -> Vec<CertificateFiles> {
-    let certificates = settings.certificates.iter();
+    let certificates = settings.tables.certificates.iter();
     certificates
         .map(|certificate| CertificateFiles {
-            certificate_file: certificate.certificate_file.clone().into(),
-            key_file: certificate.key_file.clone().into(),
+            certificate_file: certificate.certificate_file.clone(),
+            key_file: certificate.key_file.clone(),
         })
         .collect()
 }
 
 /// Finds the place of the certificate that is concerned.
 fn wrong(settings: &Settings, error: &CertificateError) -> ConfigErrors {
-    let concerned = settings.certificates.iter().find(|certificate| {
+    let concerned = settings.tables.certificates.iter().find(|certificate| {
         [&certificate.certificate_file, &certificate.key_file]
             .into_iter()
-            .any(|file| Path::new(file) == error.file())
+            .any(|file| file == error.file())
     });
-    match concerned.or(settings.certificates.first()) {
-        Some(certificate) => certificate.wrong(error),
-        None => ListenerSettings::default().wrong("tls", error),
+    match concerned.or(settings.tables.certificates.first()) {
+        Some(certificate) => certificate.wrong_files(error),
+        None => ConfigErrors::from(ConfigError {
+            origin: String::new(),
+            message: format!("listener.tls: {error}"),
+        }),
     }
 }
 
@@ -74,7 +81,7 @@ mod acme {
     }
 
     fn wrong(listener: &ListenerSettings, error: &AcmeError) -> ConfigErrors {
-        listener.wrong(&format!("acme.{}", error.key()), error)
+        listener.wrong_by_name(&format!("acme.{}", error.key()), error)
     }
 
     fn settings(table: &AcmeTable) -> AcmeSettings {
@@ -83,11 +90,8 @@ mod acme {
             hosts: table.hosts.clone(),
             contacts: table.contacts.clone(),
             directory: table.directory.clone(),
-            cache: match &*table.cache {
-                "" => default.cache,
-                cache => cache.into(),
-            },
-            ca_file: (!table.ca_file.is_empty()).then(|| table.ca_file.clone().into()),
+            cache: table.cache.clone().unwrap_or(default.cache),
+            ca_file: table.ca_file.clone(),
             agree_to_terms: table.agree_to_terms,
             ..default
         }
@@ -106,7 +110,7 @@ mod acme {
         _: &[(&ListenerSettings, &AcmeTable)],
         last: &ListenerSettings,
     ) -> Result<Result<Tls, CertificateError>, ConfigErrors> {
-        Err(last.wrong("acme.hosts", REFUSAL))
+        Err(last.wrong(&AcmeTable::KEY.hosts, REFUSAL))
     }
 
     const REFUSAL: &str = "this build cannot order certificates; take one with the feature acme \
@@ -121,7 +125,7 @@ mod tests {
 
     fn error(text: &str) -> String {
         let loaded = Loader::new().file("f", text).load().unwrap();
-        tls(&loaded.settings()).unwrap_err().to_string()
+        tls(loaded.settings()).unwrap_err().to_string()
     }
 
     #[cfg(not(feature = "acme"))]
@@ -180,8 +184,8 @@ mod tests {
                     agree_to_terms = true\ncache = '/none'\ndirectory = 'staging'";
         let loaded = Loader::new().file("f", text).load().unwrap();
         let settings = loaded.settings();
-        assert!(settings.listeners[0].tls);
-        let states = tls(&settings).unwrap().unwrap().states();
+        assert!(settings.tables.listeners[0].is_tls());
+        let states = tls(settings).unwrap().unwrap().states();
         let names: Vec<_> = states.iter().map(|state| &*state.names[0]).collect();
         assert_eq!(names, ["a.example", "b.example"]);
         assert!(

@@ -1,13 +1,7 @@
 //! How strictly robots are held to robots.txt, from settings.
 
-use robot_detection_site_robot::spelling::unknown;
-
-use crate::config::{ConfigErrors, Loaded};
-use crate::policy::{Enforce, Enforcement, Refusal};
-
-const ENFORCE: &str = "robots_txt.enforce";
-const REFUSAL: &str = "robots_txt.refusal";
-const CRAWL_DELAY: &str = "robots_txt.enforce_crawl_delay";
+use crate::config::{ConfigErrors, EnforcementSection, Loaded};
+use crate::policy::{Enforcement, Refusal};
 
 /// Returns how strictly the settings hold robots to robots.txt.
 ///
@@ -16,40 +10,27 @@ const CRAWL_DELAY: &str = "robots_txt.enforce_crawl_delay";
 /// Fails with the place of the wrong value.
 pub fn enforcement(loaded: &Loaded) -> Result<Enforcement, ConfigErrors> {
     let settings = loaded.settings();
-    let refusal = &settings.robots_txt_refusal;
-    let refusal = Refusal::from_word(refusal).ok_or_else(|| {
-        let words = Refusal::ALL.iter().map(|refusal| refusal.as_str());
-        loaded.wrong(REFUSAL, unknown("refusal", refusal, words))
-    })?;
-    if refusal == Refusal::Redirect && settings.redirect_url.is_empty() {
+    let of = &settings.enforcement;
+    if of.refusal == Refusal::Redirect && settings.general.redirect_url.is_empty() {
         let reason = "there is nowhere to redirect to; set redirect_url, or write \"403\"";
-        return Err(loaded.wrong(REFUSAL, reason));
+        return Err(loaded.wrong(&EnforcementSection::KEY.refusal, reason));
     }
     Ok(Enforcement::default()
-        .rules(mode(loaded, ENFORCE, &settings.robots_txt_enforce)?)
-        .refusal(refusal)
-        .crawl_delay(mode(
-            loaded,
-            CRAWL_DELAY,
-            &settings.robots_txt_enforce_crawl_delay,
-        )?))
-}
-
-fn mode(loaded: &Loaded, key: &str, word: &str) -> Result<Enforce, ConfigErrors> {
-    Enforce::from_word(word).ok_or_else(|| {
-        let words = Enforce::ALL.iter().map(|mode| mode.as_str());
-        loaded.wrong(key, unknown("mode", word, words))
-    })
+        .rules(of.enforce)
+        .refusal(of.refusal)
+        .crawl_delay(of.enforce_crawl_delay))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::config::Loader;
+    use crate::policy::Enforce;
 
     fn of(text: &str) -> Result<Enforcement, String> {
         let loaded = Loader::new().file("c.toml", text).load();
-        enforcement(&loaded.unwrap()).map_err(|error| error.to_string())
+        let enforcement = loaded.and_then(|loaded| enforcement(&loaded));
+        enforcement.map_err(|error| error.to_string())
     }
 
     #[test]

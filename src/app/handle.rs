@@ -37,7 +37,7 @@ use super::{
     site_robot::{Orders, Schedules},
 };
 #[cfg(feature = "server")]
-use crate::config::{ConfigErrors, Loaded};
+use crate::config::{ConfigErrors, Loaded, SiteRobotSection};
 
 /// Handle on a running robot detection; clones share it.
 ///
@@ -401,8 +401,9 @@ impl RobotDetection {
             for warning in settings.warnings() {
                 tracing::warn!(site, "the site robot of {site}: {warning}");
             }
-            SiteRobotRuns::of(settings, self.store(), self.clock().clone(), own)
-                .map_err(|error| loaded.wrong("site_robot.starting_points", format!("{error:#}")))
+            SiteRobotRuns::of(settings, self.store(), self.clock().clone(), own).map_err(|error| {
+                loaded.wrong(&SiteRobotSection::KEY.starting_points, format!("{error:#}"))
+            })
         };
         settings.iter().map(make).collect()
     }

@@ -1,6 +1,6 @@
 //! What robot heaven is told about its site.
 
-use crate::config::{ConfigErrors, Loaded, Settings};
+use crate::config::{ConfigErrors, HeavenSection, Loaded, Settings};
 use crate::heaven::HeavenSettings;
 
 use super::{policy, site_robot::logs_in};
@@ -14,15 +14,16 @@ pub(super) fn heaven_settings(
     settings: &Settings,
     url: &str,
 ) -> Result<HeavenSettings, ConfigErrors> {
-    let heaven = HeavenSettings::new(url).map_err(|error| loaded.wrong("heaven.url", error))?;
-    let heaven = match settings.heaven_name.as_str() {
+    let heaven =
+        HeavenSettings::new(url).map_err(|error| loaded.wrong(&HeavenSection::KEY.url, error))?;
+    let heaven = match settings.heaven.name.as_str() {
         "" => heaven,
         name => heaven.name(name),
     };
     let (policy, logs_in) = (policy(loaded)?, logs_in(loaded, settings));
     let needs_login = move |path: &str| logs_in || policy.is_filtered(path);
-    let heaven = heaven.markdown_files(settings.heaven_markdown_files);
-    Ok(heaven.path(&settings.heaven_path).needs_login(needs_login))
+    let heaven = heaven.markdown_files(settings.heaven.markdown_files);
+    Ok(heaven.path(&settings.heaven.path).needs_login(needs_login))
 }
 
 #[cfg(test)]
@@ -36,7 +37,7 @@ mod tests {
     fn told(text: &str) -> [bool; 3] {
         let loaded = Loader::new().file("c.toml", text).load().unwrap();
         let site = "https://www.example.com";
-        let settings = heaven_settings(&loaded, &loaded.settings(), site).unwrap();
+        let settings = heaven_settings(&loaded, loaded.settings(), site).unwrap();
         ["/members/a?b", "/open/members/", "/"].map(|path| {
             let mut description = ResourceDescription::new(format!("{site}{path}"));
             description.set(name::FULL_TEXT, "Text.");

@@ -9,15 +9,12 @@ use axum::{
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::warn;
 
-use crate::config::{ConfigErrors, Loaded, Settings};
+use crate::config::{ConfigErrors, HeavenSection, HeavenSource, Loaded, Settings};
 use crate::heaven::{HeavenSettings, Library, PublishedPages, ServedHeaven, wants_markdown};
 use crate::layer::ServedInPlace;
 use crate::store::Store;
 
 use super::heaven_settings::heaven_settings;
-
-/// Where pages come from, as the configuration spells it.
-const SOURCES: [&str; 2] = ["files", "database"];
 
 /// Pages of robot heaven that are made from the site robot's descriptions.
 #[derive(Clone, Debug)]
@@ -45,27 +42,22 @@ pub(super) fn made_pages(
     loaded: &Loaded,
     settings: &Settings,
 ) -> Result<Option<MadePages>, ConfigErrors> {
-    let source = settings.heaven_source.as_str();
-    if !SOURCES.contains(&source) {
-        let reason = format!("{source:?} is neither files nor database");
-        return Err(loaded.wrong("heaven.source", reason));
-    }
-    let from_database = source == "database";
-    if !from_database && settings.heaven_directory.is_empty() {
+    let from_database = settings.heaven.source == HeavenSource::Database;
+    if !from_database && settings.heaven.directory.is_empty() {
         return Ok(None);
     }
     let heaven = if let Some(url) = site_url(settings) {
         heaven_settings(loaded, settings, &url)
     } else {
         let reason = "the pages need the site's; write such as https://www.example.com";
-        Err(loaded.wrong("heaven.url", reason))
+        Err(loaded.wrong(&HeavenSection::KEY.url, reason))
     };
     let heaven = match heaven {
         // Files need no URL: they are served as they are.
-        Err(_) if !from_database && settings.heaven_url.is_empty() => return Ok(None),
+        Err(_) if !from_database && settings.heaven.url.is_empty() => return Ok(None),
         heaven => heaven?,
     };
-    let directory = &settings.heaven_directory;
+    let directory = &settings.heaven.directory;
     Ok(Some(MadePages {
         source: if from_database {
             Source::Database(None)
@@ -73,22 +65,22 @@ pub(super) fn made_pages(
             Source::Files(PublishedPages::new(directory, heaven.clone()))
         },
         settings: heaven,
-        are_redirected_to: settings.heaven_own_pages,
+        are_redirected_to: settings.heaven.own_pages,
         following: None,
     }))
 }
 
 /// Returns the URL of the site that the pages are about, if the settings tell it.
 pub(super) fn site_url(settings: &Settings) -> Option<String> {
-    if !settings.heaven_url.is_empty() {
-        return Some(settings.heaven_url.clone());
+    if !settings.heaven.url.is_empty() {
+        return Some(settings.heaven.url.clone());
     }
-    let scheme = if settings.secure_cookies {
+    let scheme = if settings.admin.secure_cookies {
         "https"
     } else {
         "http"
     };
-    let host = settings.hosts.first()?;
+    let host = settings.server.hosts.first()?;
     Some(format!("{scheme}://{host}"))
 }
 
@@ -214,8 +206,9 @@ mod tests {
     use crate::config::Loader;
 
     fn made(text: &str) -> Result<Option<MadePages>, String> {
-        let loaded = Loader::new().file("c.toml", text).load().unwrap();
-        made_pages(&loaded, &loaded.settings()).map_err(|error| error.to_string())
+        let loaded = Loader::new().file("c.toml", text).load();
+        let made = loaded.and_then(|loaded| made_pages(&loaded, loaded.settings()));
+        made.map_err(|error| error.to_string())
     }
 
     #[test]

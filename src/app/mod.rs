@@ -100,7 +100,6 @@ pub(crate) use robots_txt::robots_txt_of_settings;
 #[cfg(feature = "server")]
 pub use robots_txt::{robots_txt, robots_txt_in_force};
 #[cfg(feature = "server")]
-pub use rules::commented_configuration;
 #[cfg(feature = "server")]
 pub use server::{Server, ServerSettings};
 pub use site::{Site, SiteBuilder};

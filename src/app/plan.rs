@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::config::{ConfigErrors, Loaded, SiteLoaded};
+use crate::config::{ConfigErrors, Loaded, ServerSection, SiteLoaded, SiteTable};
 use crate::verify::Signer;
 
 use super::{
@@ -51,7 +51,7 @@ pub(super) struct About {
     /// Path of robot heaven, where we serve it, and the directory of its pages.
     pub(super) heaven: Option<(String, String)>,
     /// Word for what /robots.txt is.
-    pub(super) robots_txt: String,
+    pub(super) robots_txt: &'static str,
 }
 
 impl Plan {
@@ -78,18 +78,21 @@ impl Plan {
                 || site.about.name == DEFAULT_SITE
             {
                 let name = &site.about.name;
-                return Err(table.wrong("name", format!("there is a site {name:?} already")));
+                return Err(table.wrong(
+                    &SiteTable::KEY.name,
+                    format!("there is a site {name:?} already"),
+                ));
             }
             for (host, text) in site.hosts.iter().zip(table.hosts()) {
                 if !places.add(host, &site.path, ()) {
                     let path = table.path();
                     let reason = format!("there is a site at {text}{path} already");
-                    return Err(table.wrong("hosts", reason));
+                    return Err(table.wrong(&SiteTable::KEY.hosts, reason));
                 }
             }
             sites.push(site);
         }
-        let has_upstream = !demo && !loaded.settings().upstream.is_empty();
+        let has_upstream = !demo && !loaded.settings().server.upstream.is_empty();
         if tables.is_empty() || has_upstream {
             sites.push(SitePlan {
                 about: About::new(loaded, DEFAULT_SITE, &[], "/", has_upstream),
@@ -173,9 +176,9 @@ impl SiteIndex {
 fn site(table: &SiteLoaded, known: &mut Vec<Arc<Upstream>>) -> Result<SitePlan, ConfigErrors> {
     let loaded = table.loaded();
     let (hosts, path) = place(table)?;
-    if loaded.settings().upstream.is_empty() {
+    if loaded.settings().server.upstream.is_empty() {
         let reason = "the site has none; write such as upstream = \"http://127.0.0.1:3000\"";
-        return Err(table.wrong("upstream", reason));
+        return Err(table.wrong(&ServerSection::KEY.upstream, reason));
     }
     let heaven = heaven(loaded)?;
     Ok(SitePlan {
@@ -191,9 +194,11 @@ fn site(table: &SiteLoaded, known: &mut Vec<Arc<Upstream>>) -> Result<SitePlan, 
 
 fn place(site: &SiteLoaded) -> Result<(Vec<SiteHost>, SitePath), ConfigErrors> {
     let hosts = site.hosts().iter().map(|host| {
-        SiteHost::parse(host).map_err(|reason| site.wrong("hosts", format!("{host:?}: {reason}")))
+        SiteHost::parse(host)
+            .map_err(|reason| site.wrong(&SiteTable::KEY.hosts, format!("{host:?}: {reason}")))
     });
-    let path = SitePath::parse(site.path()).map_err(|reason| site.wrong("path", reason))?;
+    let path =
+        SitePath::parse(site.path()).map_err(|reason| site.wrong(&SiteTable::KEY.path, reason))?;
     Ok((hosts.collect::<Result<_, _>>()?, path))
 }
 
@@ -207,18 +212,9 @@ fn detection(loaded: &Loaded) -> Result<Detection, ConfigErrors> {
 
 pub(super) fn heaven(loaded: &Loaded) -> Result<Option<Heaven>, ConfigErrors> {
     let settings = loaded.settings();
-    check_path(loaded, "heaven.path", &settings.heaven_path)?;
-    let heaven = Heaven::new(&settings.heaven_path, &settings.heaven_directory);
-    let made = made_pages(loaded, &settings)?;
-    Ok(settings.heaven_serve.then(|| heaven.made(made)))
-}
-
-/// Judges a path below which this program answers itself.
-pub(super) fn check_path(loaded: &Loaded, key: &str, path: &str) -> Result<(), ConfigErrors> {
-    if path.starts_with('/') && !path.trim_matches('/').is_empty() && !path.contains("//") {
-        return Ok(());
-    }
-    Err(loaded.wrong(key, format!("{path:?} is no path such as /robot-heaven/")))
+    let heaven = Heaven::new(&settings.heaven.path, &settings.heaven.directory);
+    let made = made_pages(loaded, settings)?;
+    Ok(settings.heaven.serve.then(|| heaven.made(made)))
 }
 
 impl About {
@@ -228,11 +224,14 @@ impl About {
             name: name.to_owned(),
             hosts: hosts.to_vec(),
             path: path.to_owned(),
-            upstream: has_upstream.then(|| settings.upstream.join(", ")),
-            heaven: settings
-                .heaven_serve
-                .then_some((settings.heaven_path, settings.heaven_directory)),
-            robots_txt: settings.robots_txt_serve,
+            upstream: has_upstream.then(|| settings.server.upstream.join(", ")),
+            heaven: settings.heaven.serve.then(|| {
+                (
+                    settings.heaven.path.to_string(),
+                    settings.heaven.directory.clone(),
+                )
+            }),
+            robots_txt: settings.robots_txt.serve.as_str(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fmt, sync::Arc};
 
-use crate::config::{ConfigErrors, Key, Loaded};
+use crate::config::{ConfigErrors, Loaded};
 
 use super::{
     RobotDetection,
@@ -12,9 +12,6 @@ use super::{
     serving::Serving,
     verification,
 };
-
-/// Settings of the whole process that are exchanged as those of sites are.
-const RELOADED: [&str; 2] = ["unlisted_robots", "reload_on_change"];
 
 /// What a reload has changed, and what it could not.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -47,7 +44,7 @@ pub fn reload(robots: &RobotDetection, loaded: &Loaded) -> Result<Reloaded, Conf
     }
     let mut effective = loaded.clone();
     let need_restart = match robots.started() {
-        Some(started) => effective.keep(started, |key| !is_reloaded(key)),
+        Some(started) => effective.keep(started, |key| !key.is_reloaded()),
         None => Vec::new(),
     };
     let serving = serving.as_deref();
@@ -55,7 +52,7 @@ pub fn reload(robots: &RobotDetection, loaded: &Loaded) -> Result<Reloaded, Conf
     let is_demo = serving.is_some_and(|serving| serving.is_demo);
     let plan = Plan::new(&effective, is_demo, &mut upstreams)?;
     let site_robots = robots.made_site_robots(&effective)?;
-    let verification = verification(&effective)?;
+    let verification = verification(&effective.settings().verify);
 
     // All is judged: from here on nothing fails.
     let before = names(robots);
@@ -68,7 +65,7 @@ pub fn reload(robots: &RobotDetection, loaded: &Loaded) -> Result<Reloaded, Conf
     robots.schedules().replace(site_robots);
     robots.follow_orders_by(&effective);
     robots.proving().replace(verification);
-    let recognise = effective.settings().unlisted_robots;
+    let recognise = effective.settings().general.unlisted_robots;
     robots.detector().recognise_unlisted(recognise);
     robots.shown_settings().replace(shown(&effective));
     let now = names(robots);
@@ -81,10 +78,6 @@ pub fn reload(robots: &RobotDetection, loaded: &Loaded) -> Result<Reloaded, Conf
         sites: now.into_iter().collect(),
         need_restart,
     })
-}
-
-fn is_reloaded(key: &Key) -> bool {
-    key.is_per_site() || key.name.starts_with("verify.") || RELOADED.contains(&key.name)
 }
 
 fn names(robots: &RobotDetection) -> BTreeSet<String> {

@@ -2,10 +2,11 @@
 
 use std::{fmt::Display, fs, path::Path, time::UNIX_EPOCH};
 
-use robot_detection_site_robot::spelling::unknown;
-
 use crate::clock::Clock;
-use crate::config::{ConfigErrors, Loaded, RobotsTxtHostSettings, Settings};
+use crate::config::{
+    ConfigErrors, HeavenSource, Key, Loaded, RobotsTxtHostSettings, RobotsTxtKeys,
+    RobotsTxtSection, RobotsTxtSource, Settings,
+};
 use crate::detect::SharedDetector;
 use crate::fetch::Fetcher;
 use crate::policy::HostName;
@@ -14,12 +15,8 @@ use crate::robots_file::{
     COMMAND_WAIT, LIMITS, RobotsTxtContent, RobotsTxtPlan, RobotsTxtRules, ServedRobotsTxt,
 };
 
-use super::rules::purposes;
-
 /// Largest file that is served; robots read 500 KiB.
 const MAX_FILE_BYTES: u64 = 1 << 20;
-
-const WORDS: [&str; 4] = ["pass", "file", "settings", "merge"];
 
 /// Returns the plan for `/robots.txt` that the settings describe.
 ///
@@ -28,21 +25,19 @@ const WORDS: [&str; 4] = ["pass", "file", "settings", "merge"];
 /// Fails with the place of the wrong value, also where a file cannot be read.
 pub fn robots_txt(loaded: &Loaded) -> Result<RobotsTxtPlan, ConfigErrors> {
     let settings = loaded.settings();
-    let wrong =
-        |key: &str, reason: &dyn Display| loaded.wrong(&format!("robots_txt.{key}"), reason);
-    let site = Source::site(&settings);
-    let name = settings.hosts.first().map(String::as_str);
-    let content = site.content(&settings, name, &wrong)?;
+    let wrong = |key: &Key, reason: &dyn Display| loaded.wrong(key, reason);
+    let name = settings.server.hosts.first().map(String::as_str);
+    let content = content(&settings.robots_txt, settings, name, &wrong)?;
     let mut plan = RobotsTxtPlan::new(content);
     // Its file is fetched with a client of its own, which speaks to these.
-    let mut upstreams = settings.upstream.iter();
+    let mut upstreams = settings.server.upstream.iter();
     if let Some(upstream) = upstreams.find(|url| !url.starts_with("unix:")) {
         let url = upstream.replacen("h2c://", "http://", 1);
-        plan = plan.upstream(&url, settings.preserve_host, name);
+        plan = plan.upstream(&url, settings.server.preserve_host, name);
     }
     let mut seen: Vec<HostName> = Vec::new();
-    for host in &settings.robots_txt_hosts {
-        plan = add(plan, host, &site, &settings, &mut seen)?;
+    for host in &settings.tables.robots_txt_hosts {
+        plan = add(plan, host, settings, &mut seen)?;
     }
     Ok(plan)
 }
@@ -79,33 +74,34 @@ pub(crate) fn robots_txt_of_settings(
 fn add(
     mut plan: RobotsTxtPlan,
     host: &RobotsTxtHostSettings,
-    site: &Source,
     settings: &Settings,
     seen: &mut Vec<HostName>,
 ) -> Result<RobotsTxtPlan, ConfigErrors> {
-    let wrong = |key: &str, reason: &dyn Display| host.wrong(key, reason);
-    let parse = |key: &str, name: &str| {
+    let keys = RobotsTxtHostSettings::KEY;
+    let wrong = |key: &Key, reason: &dyn Display| host.wrong(key, reason);
+    let parse = |key: &Key, name: &str| {
         let name = name.trim();
         HostName::parse(name).map_err(|reason| host.wrong(key, format!("{name:?}: {reason}")))
     };
-    let names = host.hosts.iter().map(|name| parse("hosts", name));
+    let names = host.hosts.iter().map(|name| parse(&keys.hosts, name));
     let names = names.collect::<Result<Vec<_>, _>>()?;
-    let main = host.main_mirror.as_deref().filter(|main| !main.is_empty());
-    let main = main.map(|main| parse("main_mirror", main)).transpose()?;
+    let main = host.main_mirror.as_deref();
+    let main = main.map(|main| parse(&keys.main_mirror, main));
+    let main = main.transpose()?;
     let is_seen = |main: &&HostName| seen.iter().any(|seen| seen.is_same(main));
     let taken = main.as_ref().filter(is_seen).cloned();
     for name in &names {
         if seen.iter().any(|seen| seen.is_same(name)) {
-            return Err(host.wrong("hosts", format!("{name} is named twice")));
+            return Err(host.wrong(&keys.hosts, format!("{name} is named twice")));
         }
         seen.push(name.clone());
     }
     if let Some(main) = taken {
         let reason = "has a [[robots_txt.host]] above; put the hosts of both into that one";
-        return Err(host.wrong("main_mirror", format!("{main} {reason}")));
+        return Err(host.wrong(&keys.main_mirror, format!("{main} {reason}")));
     }
     let first = main.as_ref().or(names.first()).map(ToString::to_string);
-    let content = site.of(host).content(settings, first.as_deref(), &wrong)?;
+    let content = content(&host.content(settings), settings, first.as_deref(), &wrong)?;
     let Some(main) = main else {
         return Ok(names
             .iter()
@@ -122,140 +118,81 @@ fn add(
     Ok(plan)
 }
 
-/// What one table says, of the site or of hosts.
-#[derive(Clone, Debug)]
-struct Source {
-    serve: String,
-    file: String,
-    refuse_purposes: Vec<String>,
-    refuse_robots: Vec<String>,
-    disallow: Vec<String>,
-    allow: Vec<String>,
-    crawl_delay: std::time::Duration,
-    sitemaps: Vec<String>,
-    content_signal: String,
-    content_usage: String,
-    license: String,
+type Wrong<'a> = dyn Fn(&Key, &dyn Display) -> ConfigErrors + 'a;
+
+const KEY: RobotsTxtKeys = RobotsTxtSection::KEY;
+
+/// Judges everything, also what is not served for now.
+fn content(
+    what: &RobotsTxtSection,
+    settings: &Settings,
+    host: Option<&str>,
+    wrong: &Wrong<'_>,
+) -> Result<RobotsTxtContent, ConfigErrors> {
+    let mut rules = rules(what, wrong)?;
+    if let Some(url) = host.and_then(|host| heaven_sitemap(settings, host)) {
+        rules = rules
+            .sitemap(&url)
+            .map_err(|error| wrong(&KEY.sitemaps, &error))?;
+    }
+    match what.serve {
+        RobotsTxtSource::Pass => Ok(RobotsTxtContent::Pass),
+        RobotsTxtSource::File if what.file.is_empty() => {
+            Err(wrong(&KEY.serve, &"\"file\" needs a file: set it"))
+        }
+        RobotsTxtSource::File => read_file(&what.file).map_err(|reason| wrong(&KEY.file, &reason)),
+        RobotsTxtSource::Settings => Ok(RobotsTxtContent::Settings(rules)),
+        RobotsTxtSource::Merge => Ok(RobotsTxtContent::Merge(rules)),
+    }
 }
 
-type Wrong<'a> = dyn Fn(&str, &dyn Display) -> ConfigErrors + 'a;
+fn rules(what: &RobotsTxtSection, wrong: &Wrong<'_>) -> Result<RobotsTxtRules, ConfigErrors> {
+    RobotsTxtRules::new()
+        .refuse_purposes(what.refuse_purposes.iter().copied())
+        .refuse_robots(&what.refuse_robots)
+        .crawl_delay(what.crawl_delay)
+        .disallow(&what.disallow)
+        .map_err(|error| wrong(&KEY.disallow, &error))?
+        .allow(&what.allow)
+        .map_err(|error| wrong(&KEY.allow, &error))?
+        .sitemaps(&what.sitemaps)
+        .map_err(|error| wrong(&KEY.sitemaps, &error))?
+        .content_signal(&what.content_signal)
+        .map_err(|error| wrong(&KEY.content_signal, &error))?
+        .content_usage(&what.content_usage)
+        .map_err(|error| wrong(&KEY.content_usage, &error))?
+        .license(&what.license)
+        .map_err(|error| wrong(&KEY.license, &error))
+}
 
-impl Source {
-    fn site(settings: &Settings) -> Self {
-        Self {
-            serve: settings.robots_txt_serve.clone(),
-            file: settings.robots_txt_file.clone(),
-            refuse_purposes: settings.robots_txt_refuse_purposes.clone(),
-            refuse_robots: settings.robots_txt_refuse_robots.clone(),
-            disallow: settings.robots_txt_disallow.clone(),
-            allow: settings.robots_txt_allow.clone(),
-            crawl_delay: settings.robots_txt_crawl_delay,
-            sitemaps: settings.robots_txt_sitemaps.clone(),
-            content_signal: settings.robots_txt_content_signal.clone(),
-            content_usage: settings.robots_txt_content_usage.clone(),
-            license: settings.robots_txt_license.clone(),
-        }
+fn read_file(file: &str) -> Result<RobotsTxtContent, String> {
+    let cannot = |error: std::io::Error| format!("cannot read {file}: {error}");
+    let metadata = fs::metadata(file).map_err(cannot)?;
+    if metadata.len() > MAX_FILE_BYTES {
+        return Err(format!("{file} is over 1 MiB; robots read 500 KiB"));
     }
-
-    /// What a host says, and where it says nothing, the site.
-    fn of(&self, host: &RobotsTxtHostSettings) -> Self {
-        fn or<T: Clone>(own: Option<&T>, site: &T) -> T {
-            own.unwrap_or(site).clone()
-        }
-        let host = host.clone();
-        // A file of its own is there to be served.
-        let serve = match (&host.serve, &host.file) {
-            (None, Some(file)) if !file.is_empty() => "file".to_owned(),
-            (serve, _) => or(serve.as_ref(), &self.serve),
-        };
-        Self {
-            serve,
-            file: or(host.file.as_ref(), &self.file),
-            refuse_purposes: or(host.refuse_purposes.as_ref(), &self.refuse_purposes),
-            refuse_robots: or(host.refuse_robots.as_ref(), &self.refuse_robots),
-            disallow: or(host.disallow.as_ref(), &self.disallow),
-            allow: or(host.allow.as_ref(), &self.allow),
-            crawl_delay: or(host.crawl_delay.as_ref(), &self.crawl_delay),
-            sitemaps: or(host.sitemaps.as_ref(), &self.sitemaps),
-            content_signal: or(host.content_signal.as_ref(), &self.content_signal),
-            content_usage: or(host.content_usage.as_ref(), &self.content_usage),
-            license: or(host.license.as_ref(), &self.license),
-        }
-    }
-
-    /// Judges everything, also what is not served for now.
-    fn content(
-        &self,
-        settings: &Settings,
-        host: Option<&str>,
-        wrong: &Wrong<'_>,
-    ) -> Result<RobotsTxtContent, ConfigErrors> {
-        let mut rules = self.rules(wrong)?;
-        if let Some(url) = host.and_then(|host| heaven_sitemap(settings, host)) {
-            rules = rules
-                .sitemap(&url)
-                .map_err(|error| wrong("sitemaps", &error))?;
-        }
-        match self.serve.as_str() {
-            "pass" => Ok(RobotsTxtContent::Pass),
-            "file" if self.file.is_empty() => Err(wrong("serve", &"\"file\" needs a file: set it")),
-            "file" => self.read_file().map_err(|reason| wrong("file", &reason)),
-            "settings" => Ok(RobotsTxtContent::Settings(rules)),
-            "merge" => Ok(RobotsTxtContent::Merge(rules)),
-            word => Err(wrong("serve", &unknown("way to serve it", word, WORDS))),
-        }
-    }
-
-    fn rules(&self, wrong: &Wrong<'_>) -> Result<RobotsTxtRules, ConfigErrors> {
-        let purposes = purposes(&self.refuse_purposes);
-        RobotsTxtRules::new()
-            .refuse_purposes(purposes.map_err(|reason| wrong("refuse_purposes", &reason))?)
-            .refuse_robots(&self.refuse_robots)
-            .crawl_delay(self.crawl_delay)
-            .disallow(&self.disallow)
-            .map_err(|error| wrong("disallow", &error))?
-            .allow(&self.allow)
-            .map_err(|error| wrong("allow", &error))?
-            .sitemaps(&self.sitemaps)
-            .map_err(|error| wrong("sitemaps", &error))?
-            .content_signal(&self.content_signal)
-            .map_err(|error| wrong("content_signal", &error))?
-            .content_usage(&self.content_usage)
-            .map_err(|error| wrong("content_usage", &error))?
-            .license(&self.license)
-            .map_err(|error| wrong("license", &error))
-    }
-
-    fn read_file(&self) -> Result<RobotsTxtContent, String> {
-        let file = &self.file;
-        let cannot = |error: std::io::Error| format!("cannot read {file}: {error}");
-        let metadata = fs::metadata(file).map_err(cannot)?;
-        if metadata.len() > MAX_FILE_BYTES {
-            return Err(format!("{file} is over 1 MiB; robots read 500 KiB"));
-        }
-        let modified = metadata.modified().ok();
-        let since = modified.and_then(|modified| modified.duration_since(UNIX_EPOCH).ok());
-        Ok(RobotsTxtContent::File {
-            text: fs::read(file).map_err(cannot)?,
-            modified_ms: since.and_then(|since| i64::try_from(since.as_millis()).ok()),
-        })
-    }
+    let modified = metadata.modified().ok();
+    let since = modified.and_then(|modified| modified.duration_since(UNIX_EPOCH).ok());
+    Ok(RobotsTxtContent::File {
+        text: fs::read(file).map_err(cannot)?,
+        modified_ms: since.and_then(|since| i64::try_from(since.as_millis()).ok()),
+    })
 }
 
 /// Returns the URL of heaven's sitemap, if we serve heaven and it has one, or will after a run.
 fn heaven_sitemap(settings: &Settings, host: &str) -> Option<String> {
-    let directory = Path::new(&settings.heaven_directory);
-    let has_file = !settings.heaven_directory.is_empty() && directory.join("sitemap.xml").is_file();
-    let will_have_file = !settings.heaven_directory.is_empty()
-        && settings.site_robot_publish == settings.heaven_directory;
-    let is_made = will_have_file || settings.heaven_source == "database";
-    let has_one = settings.heaven_serve && (has_file || is_made);
-    let scheme = if settings.secure_cookies {
+    let directory = Path::new(&settings.heaven.directory);
+    let has_file = !settings.heaven.directory.is_empty() && directory.join("sitemap.xml").is_file();
+    let will_have_file = !settings.heaven.directory.is_empty()
+        && settings.site_robot.publish.as_deref() == Some(directory);
+    let is_made = will_have_file || settings.heaven.source == HeavenSource::Database;
+    let has_one = settings.heaven.serve && (has_file || is_made);
+    let scheme = if settings.admin.secure_cookies {
         "https"
     } else {
         "http"
     };
-    let path = settings.heaven_path.trim_matches('/');
+    let path = settings.heaven.path.trim_matches('/');
     has_one.then(|| format!("{scheme}://{host}/{path}/sitemap.xml"))
 }
 
@@ -265,8 +202,9 @@ mod tests {
     use crate::config::Loader;
 
     fn plan(text: &str) -> Result<RobotsTxtPlan, String> {
-        let loaded = Loader::new().file("c.toml", text).load().unwrap();
-        robots_txt(&loaded).map_err(|error| error.to_string())
+        let loaded = Loader::new().file("c.toml", text).load();
+        let plan = loaded.and_then(|loaded| robots_txt(&loaded));
+        plan.map_err(|error| error.to_string())
     }
 
     fn wrong(text: &str, expected: &str) {

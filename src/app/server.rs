@@ -31,7 +31,7 @@ use super::{
     listeners::{listen, listeners},
     made_pages::MadePages,
     operations,
-    plan::{Plan, check_path},
+    plan::Plan,
     serving::Serving,
     target::Target,
 };
@@ -86,8 +86,8 @@ impl ServerSettings {
             listens,
             demo,
             plan,
-            observe: ObserveSettings::new(loaded, &settings)?,
-            settings,
+            observe: ObserveSettings::new(loaded, settings)?,
+            settings: settings.clone(),
         })
     }
 
@@ -137,14 +137,17 @@ impl ServerSettings {
 
     /// Returns for how many clients a limit of open files is enough, and how many may come.
     pub(crate) fn client_room(&self, limit: OpenFileLimit) -> ClientCapacity {
-        let threads = match self.settings.workers {
+        let threads = match self.settings.server.workers {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             threads => threads,
         };
         let listeners = self.listens.visitors.len();
         limit.room(
             threads,
-            self.settings.max_connections.saturating_mul(listeners),
+            self.settings
+                .server
+                .max_connections
+                .saturating_mul(listeners),
         )
     }
 
@@ -194,7 +197,7 @@ impl ServerSettings {
         };
         Ok(Server {
             listeners,
-            workers: Workers::start(self.settings.workers)?,
+            workers: Workers::start(self.settings.server.workers)?,
             admin_listener,
             demo: self.demo,
             plan: self.plan,
@@ -213,13 +216,10 @@ impl Listens {
     /// Fails with the place of the wrong value.
     pub(super) fn new(loaded: &Loaded) -> Result<Self, ConfigErrors> {
         let settings = loaded.settings();
-        check_path(loaded, "admin.path", &settings.admin_path)?;
-        let admin = &settings.admin_listen;
+        let admin = settings.admin.listen.as_ref();
         Ok(Self {
-            admin: (!admin.is_empty())
-                .then(|| listen(loaded, &settings, "admin.listen", admin))
-                .transpose()?,
-            visitors: listeners(loaded, &settings)?,
+            admin: admin.map(|addr| listen(&settings.server, addr)),
+            visitors: listeners(loaded)?,
         })
     }
 }
@@ -257,7 +257,7 @@ impl Server {
         let Some(limit) = OpenFileLimit::current() else {
             return;
         };
-        let max_connections = self.settings.max_connections;
+        let max_connections = self.settings.server.max_connections;
         let wanted = max_connections.saturating_mul(self.listeners.len());
         let room = limit.room(self.workers.threads(), wanted);
         if room.is_enough() {
@@ -285,7 +285,7 @@ impl Server {
             return None;
         }
         let url = self.listeners.first().map(Listener::url);
-        demo::walk(robots, &url.unwrap_or_default(), &self.settings.heaven_path).await
+        demo::walk(robots, &url.unwrap_or_default(), &self.settings.heaven.path).await
     }
 
     /// Serves until `stop` is cancelled, then drains; the jobs of `robots` are left running.
@@ -302,8 +302,8 @@ impl Server {
             ListenerMetrics::of(&self.listeners),
             stop.clone(),
         ));
-        let mut admin = self.settings.admin_enabled.then(|| {
-            let path = format!("/{}", self.settings.admin_path.trim_matches('/'));
+        let mut admin = self.settings.admin.enabled.then(|| {
+            let path = format!("/{}", self.settings.admin.path.trim_matches('/'));
             let router = Router::new().nest_service(&path, robots.admin_router_with_login());
             (path, router)
         });
@@ -311,7 +311,7 @@ impl Server {
         let (closing, is_draining) = (CancellationToken::new(), Arc::new(AtomicBool::new(false)));
         tasks.spawn(drain(
             stop,
-            self.settings.drain_delay,
+            self.settings.server.drain_delay,
             Arc::clone(&is_draining),
             closing.clone(),
         ));

@@ -2,14 +2,13 @@
 
 use std::path::PathBuf;
 
-use url::Url;
-
 use crate::clock::Clock;
-use crate::config::{ConfigErrors, Loaded, Settings};
+use crate::config::{
+    ConfigErrors, Loaded, Settings, SiteRobotKeys, SiteRobotSection, StartingPoint,
+};
 use crate::verify::{Signer, SigningKeyError};
 
-const KEY: &str = "site_robot.signing_key";
-const AGENT: &str = "site_robot.signature_agent";
+const KEYS: SiteRobotKeys = SiteRobotSection::KEY;
 
 /// Key file, and the site that serves the key directory.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -22,14 +21,12 @@ impl Signing {
     /// Judges the settings of a site; `None` where no key is set.
     pub(super) fn of(loaded: &Loaded) -> Result<Option<Self>, ConfigErrors> {
         let settings = loaded.settings();
-        if settings.site_robot_signing_key.is_empty() {
+        let Some(key) = settings.site_robot.signing_key.clone() else {
             return Ok(None);
-        }
-        let agent = agent(&settings).map_err(|reason| loaded.wrong(AGENT, reason))?;
-        Ok(Some(Self {
-            key: PathBuf::from(settings.site_robot_signing_key),
-            agent,
-        }))
+        };
+        let agent = agent(settings);
+        let agent = agent.map_err(|reason| loaded.wrong(&KEYS.signature_agent, reason))?;
+        Ok(Some(Self { key, agent }))
     }
 
     /// Returns the signer of a site; a key that is not there is made.
@@ -37,8 +34,8 @@ impl Signing {
         let signing = Self::of(loaded)?;
         let signer = signing.map(|signing| signing.signer(Clock::system()));
         signer.transpose().map_err(|error| match &error {
-            SigningKeyError::BadAgent { .. } => loaded.wrong(AGENT, error),
-            _ => loaded.wrong(KEY, error),
+            SigningKeyError::BadAgent { .. } => loaded.wrong(&KEYS.signature_agent, error),
+            _ => loaded.wrong(&KEYS.signing_key, error),
         })
     }
 
@@ -50,15 +47,15 @@ impl Signing {
 
 /// Returns the agent that is set, else the site of the first starting point.
 fn agent(settings: &Settings) -> Result<String, String> {
-    if !settings.site_robot_signature_agent.is_empty() {
-        return Ok(settings.site_robot_signature_agent.clone());
+    if !settings.site_robot.signature_agent.is_empty() {
+        return Ok(settings.site_robot.signature_agent.clone());
     }
-    let first = settings.site_robot_starting_points.first();
-    let url = first.and_then(|first| Url::parse(first.trim()).ok());
-    match url {
+    let first = settings.site_robot.starting_points.first();
+    match first.map(StartingPoint::url) {
         Some(url) if url.scheme() == "https" => Ok(url.origin().ascii_serialization()),
         _ => Err(format!(
-            "{KEY} is set: say which site serves the key directory, such as https://www.example.com"
+            "{} is set: say which site serves the key directory, such as https://www.example.com",
+            KEYS.signing_key.name
         )),
     }
 }

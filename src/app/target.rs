@@ -40,7 +40,7 @@ impl Upstream {
             return Ok(Arc::clone(same));
         }
         let upstream = Arc::new(Self {
-            proxy: proxy(loaded, &loaded.settings())?,
+            proxy: proxy(loaded, loaded.settings())?,
             requests: TaskTracker::new(),
             settings,
         });

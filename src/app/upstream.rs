@@ -1,27 +1,31 @@
 //! From `[server]` to the proxy in front of the upstream.
 
-use crate::config::{ConfigErrors, Loaded, Settings};
+use crate::config::{ConfigErrors, Loaded, ServerSection, Settings};
 use crate::layer::OwnRobot;
 use crate::proxy::{HealthCheck, Proxy, ProxyError, ProxySettings};
 
 use super::server::{IDENTIFICATION_HEADER, VERDICT_HEADER};
 
 pub(super) fn proxy(loaded: &Loaded, settings: &Settings) -> Result<Proxy, ConfigErrors> {
-    let health_check = (!settings.health_path.is_empty())
-        .then(|| HealthCheck::new(&settings.health_path, settings.health_interval))
+    let health_check = (!settings.server.health_path.is_empty())
+        .then(|| {
+            HealthCheck::new(
+                &settings.server.health_path,
+                settings.server.health_interval,
+            )
+        })
         .transpose();
-    let ca_file = &settings.upstream_ca_file;
     health_check
         .and_then(|health_check| {
             Proxy::new(ProxySettings {
-                servers: settings.upstream.clone(),
-                connect_timeout: settings.connect_timeout,
-                response_timeout: settings.response_timeout,
-                idle_timeout: settings.upstream_idle_timeout,
-                preserve_host: settings.preserve_host,
-                http2: settings.upstream_http2,
-                fast_path: settings.fast_path,
-                ca_file: (!ca_file.is_empty()).then(|| ca_file.into()),
+                servers: settings.server.upstream.clone(),
+                connect_timeout: settings.server.connect_timeout,
+                response_timeout: settings.server.response_timeout,
+                idle_timeout: settings.server.upstream_idle_timeout,
+                preserve_host: settings.server.preserve_host,
+                http2: settings.server.upstream_http2,
+                fast_path: settings.server.fast_path,
+                ca_file: settings.server.upstream_ca_file.clone(),
                 health_check,
             })
         })
@@ -33,9 +37,9 @@ pub(super) fn proxy(loaded: &Loaded, settings: &Settings) -> Result<Proxy, Confi
         })
         .map_err(|error| {
             let key = match &error {
-                ProxyError::HealthPath(_) => "server.health_path",
-                ProxyError::CaFile { .. } => "server.upstream_ca_file",
-                _ => "server.upstream",
+                ProxyError::HealthPath(_) => &ServerSection::KEY.health_path,
+                ProxyError::CaFile { .. } => &ServerSection::KEY.upstream_ca_file,
+                _ => &ServerSection::KEY.upstream,
             };
             loaded.wrong(key, error)
         })
@@ -49,7 +53,7 @@ mod tests {
     fn refusal(lines: &str) -> String {
         let text = format!("[server]\n{lines}");
         let loaded = Loader::new().file("c.toml", &text).load().unwrap();
-        proxy(&loaded, &loaded.settings()).unwrap_err().to_string()
+        proxy(&loaded, loaded.settings()).unwrap_err().to_string()
     }
 
     #[test]
@@ -85,7 +89,7 @@ mod tests {
         ] {
             let text = format!("[server]\nupstream = {upstream}\nhealth_path = '/up'");
             let loaded = Loader::new().file("c.toml", &text).load().unwrap();
-            let proxy = proxy(&loaded, &loaded.settings()).unwrap();
+            let proxy = proxy(&loaded, loaded.settings()).unwrap();
             let urls: Vec<_> = proxy
                 .servers()
                 .into_iter()

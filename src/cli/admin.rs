@@ -24,9 +24,10 @@ pub(super) async fn run(cli: &Cli, command: &AdminCommand) -> anyhow::Result<Exi
             "the token's name is empty; name what will use it, such as monitoring".to_owned()
         ));
     }
-    let settings = context::load(cli)?.settings();
-    context::check_database(&settings)?;
-    let store = Store::connect(&settings.database_url).await?;
+    let loaded = context::load(cli)?;
+    let settings = loaded.settings();
+    context::check_database(settings)?;
+    let store = Store::connect(&settings.database.url).await?;
     let now_ms = Clock::system().now_ms();
     match command {
         AdminCommand::Password { generate } => {

@@ -3,11 +3,10 @@
 use std::{path::Path, sync::Arc};
 
 use crate::app::{self, ClaimProver};
-use crate::config::{ConfigErrors, Loaded, Loader, Settings};
+use crate::config::{DatabaseSection, Loaded, Loader, Settings};
 use crate::detect::Detector;
 use crate::registry::{Robot, bundled};
 use crate::store::Store;
-use crate::telemetry::{LogFormat, check_log_filter};
 
 use super::{Cli, output, usage::WrongUsage};
 
@@ -29,9 +28,11 @@ pub(super) fn loader(cli: &Cli) -> anyhow::Result<Loader> {
             return Err(WrongUsage(text).into());
         }
     };
-    Ok(loader
-        .process_environment()
-        .flag("database.url", "--database", cli.database.clone()))
+    Ok(loader.process_environment().flag(
+        &DatabaseSection::KEY.url,
+        "--database",
+        cli.database.clone(),
+    ))
 }
 
 /// Loads the settings of a command that has no flags of its own for them.
@@ -39,29 +40,20 @@ pub(super) fn load(cli: &Cli) -> anyhow::Result<Loaded> {
     Ok(loader(cli)?.load()?)
 }
 
-/// Returns filter and format of the log.
-pub(super) fn log_settings(loaded: &Loaded) -> Result<(String, LogFormat), ConfigErrors> {
-    let settings = loaded.settings();
-    let format = settings.log_format.parse();
-    let format = format.map_err(|error| loaded.wrong("log.format", error))?;
-    check_log_filter(&settings.log_level).map_err(|error| loaded.wrong("log.level", error))?;
-    Ok((settings.log_level, format))
-}
-
 /// Returns a detector of the database's robots, or of the bundled ones where there is no database yet.
 pub(super) async fn detector(loaded: &Loaded) -> anyhow::Result<Detector> {
     let robots = robots(loaded).await?;
     let detector = Detector::new(robots.into_iter().map(Arc::new))?;
-    Ok(detector.recognise_unlisted(loaded.settings().unlisted_robots))
+    Ok(detector.recognise_unlisted(loaded.settings().general.unlisted_robots))
 }
 
 /// Returns the database's robots, or the bundled ones where there is no database yet.
 pub(super) async fn robots(loaded: &Loaded) -> anyhow::Result<Vec<Robot>> {
     let settings = loaded.settings();
-    if !database_exists(&settings.database_url) {
+    if !database_exists(&settings.database.url) {
         return Ok(bundled().robots);
     }
-    let store = Store::connect(&settings.database_url).await?;
+    let store = Store::connect(&settings.database.url).await?;
     let rows = store.robots().await?;
     store.close().await;
     if rows.is_empty() {
@@ -72,15 +64,15 @@ pub(super) async fn robots(loaded: &Loaded) -> anyhow::Result<Vec<Robot>> {
 
 /// Returns who proves claims as a server with these settings would.
 pub(super) async fn claim_prover(loaded: &Loaded) -> anyhow::Result<ClaimProver> {
-    let settings = app::verification(loaded)?;
+    let settings = app::verification(&loaded.settings().verify);
     Ok(ClaimProver::new(settings, store(loaded).await?).await?)
 }
 
 /// Opens the database, or one in memory where there is none yet.
 pub(super) async fn store(loaded: &Loaded) -> anyhow::Result<Store> {
-    let url = loaded.settings().database_url;
-    let url = if database_exists(&url) {
-        &url
+    let url = &loaded.settings().database.url;
+    let url = if database_exists(url) {
+        url
     } else {
         "sqlite::memory:"
     };
@@ -95,7 +87,7 @@ pub(super) fn bundled_detector(unlisted: bool) -> anyhow::Result<Detector> {
 
 /// Refuses to make a database in the place of one that is gone; says so where it makes the first.
 pub(super) fn check_database(settings: &Settings) -> anyhow::Result<()> {
-    let url = &settings.database_url;
+    let url = &settings.database.url;
     if is_gone(url) {
         anyhow::bail!(
             "the database {url} is gone, which was there before: put it back, or a backup; \

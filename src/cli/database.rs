@@ -18,7 +18,7 @@ use super::{
 };
 
 pub(super) async fn run(cli: &Cli, command: &DatabaseCommand) -> anyhow::Result<ExitCode> {
-    let url = context::load(cli)?.settings().database_url;
+    let url = context::load(cli)?.settings().database.url.clone();
     match command {
         DatabaseCommand::Repair(args) => repair(&url, *args).await,
         DatabaseCommand::New(args) => begin_anew(&url, *args).await,

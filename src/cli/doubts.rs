@@ -17,21 +17,21 @@ pub(super) fn doubts(settings: &Settings, policy: &Policy, robots: &[Robot]) -> 
     let names = Names::new(settings, robots, &own);
     let mut doubts = Vec::new();
     for (list, ids) in [
-        ("allow_robots", &settings.allow_robots),
-        ("deny_robots", &settings.deny_robots),
+        ("allow_robots", &settings.general.allow_robots),
+        ("deny_robots", &settings.general.deny_robots),
     ] {
         doubts.extend(ids.iter().filter_map(|id| names.about_id(list, id)));
     }
-    let denied = settings.deny_robots.iter();
-    let both = denied.filter(|id| settings.allow_robots.contains(id));
+    let denied = settings.general.deny_robots.iter();
+    let both = denied.filter(|id| settings.general.allow_robots.contains(id));
     doubts.extend(both.map(|id| {
         format!("deny_robots names {id:?}, which allow_robots lets pass; leave it out of one")
     }));
     let has_patterns = policy.filter_patterns().next().is_some();
-    if !settings.deny_robots.is_empty() && !has_patterns {
+    if !settings.general.deny_robots.is_empty() && !has_patterns {
         doubts.push("deny_robots has no effect: filter_pattern is empty".to_owned());
     }
-    for (settings, rule) in settings.rules.iter().zip(policy.rules()) {
+    for (settings, rule) in settings.tables.rules.iter().zip(policy.rules()) {
         doubts.extend(names.about(&settings.when, rule.label()));
         if settings.when.paths.is_none() && !has_patterns {
             let label = rule.label();
@@ -40,7 +40,7 @@ pub(super) fn doubts(settings: &Settings, policy: &Policy, robots: &[Robot]) -> 
             ));
         }
     }
-    for (settings, rule) in settings.tags.iter().zip(policy.tag_rules()) {
+    for (settings, rule) in settings.tables.tags.iter().zip(policy.tag_rules()) {
         doubts.extend(names.about(&settings.when, rule.label()));
     }
     doubts.extend(unknown_words(policy));
@@ -75,7 +75,11 @@ impl<'r> Names<'r> {
     fn new(settings: &'r Settings, robots: &'r [Robot], own: &'r [Source]) -> Self {
         let operators = robots.iter().filter_map(|robot| robot.operator.as_deref());
         let of_robots = robots.iter().map(|robot| robot.source.as_str());
-        let configured = settings.sources.iter().map(|source| source.name.as_str());
+        let configured = settings
+            .tables
+            .sources
+            .iter()
+            .map(|source| source.name.as_str());
         Self {
             ids: robots.iter().map(|robot| robot.id.as_str()).collect(),
             operators: operators.map(|name| (name.to_lowercase(), name)).collect(),
@@ -83,14 +87,14 @@ impl<'r> Names<'r> {
                 .chain(configured)
                 .chain(own.iter().map(Source::as_str))
                 .collect(),
-            has_unlisted: settings.unlisted_robots,
+            has_unlisted: settings.general.unlisted_robots,
         }
     }
 
     fn about(&self, settings: &WhenSettings, label: &str) -> Vec<String> {
         let ids = settings.robots.iter().flatten();
         let operators = settings.operators.iter().flatten();
-        let sources = settings.sources.iter().flatten();
+        let sources = settings.sources.iter().flatten().map(Source::as_str);
         let mut doubts: Vec<_> = ids
             .filter_map(|id| self.about_id(label, id))
             .chain(operators.filter_map(|name| self.about_operator(label, name)))

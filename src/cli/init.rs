@@ -5,7 +5,7 @@ use std::{fs, io, process::ExitCode};
 use anyhow::Context as _;
 use clap::CommandFactory as _;
 
-use crate::app::commented_configuration;
+use crate::config::commented_configuration;
 
 use super::{
     Cli,

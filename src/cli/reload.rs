@@ -105,10 +105,9 @@ impl Attendant {
         self.file.is_read();
         self.observer.reopen_log();
         let reloaded = serve::load(&self.cli, &self.args).and_then(|loaded| {
-            context::log_settings(&loaded)?;
             let reloaded = app::reload(&self.robots, &loaded)?;
             serve::warn_of_words(&loaded);
-            self.file.is_on = loaded.settings().reload_on_change;
+            self.file.is_on = loaded.settings().general.reload_on_change;
             Ok(reloaded)
         });
         let result = match reloaded {

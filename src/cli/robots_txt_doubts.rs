@@ -2,24 +2,24 @@
 
 use robot_detection_site_robot::spelling::nearest;
 
-use crate::config::{RobotsTxtHostSettings, Settings};
+use crate::config::{Key, RobotsTxtSection, RobotsTxtSource, Settings};
 use crate::policy::HostName;
 use crate::registry::Robot;
 
 /// Returns a sentence about each setting that has no effect, or not the one that it seems to have.
 pub(super) fn robots_txt_doubts(settings: &Settings, robots: &[Robot]) -> Vec<String> {
     let mut doubts = Vec::new();
-    let site = &settings.robots_txt_refuse_robots;
+    let site = &settings.robots_txt.refuse_robots;
     doubts.extend(
         site.iter()
             .filter_map(|id| about_id("robots_txt", id, robots)),
     );
     doubts.extend(without_effect(settings));
-    for host in &settings.robots_txt_hosts {
-        let label = format!("[[robots_txt.host]] ({})", host.origin);
-        let ids = host.refuse_robots.iter().flatten();
+    for host in &settings.tables.robots_txt_hosts {
+        let label = format!("[[robots_txt.host]] ({})", host.origin());
+        let ids = host.own.refuse_robots.iter();
         doubts.extend(ids.filter_map(|id| about_id(&label, id, robots)));
-        let Some(main) = host.main_mirror.as_deref().filter(|main| !main.is_empty()) else {
+        let Some(main) = host.main_mirror.as_deref() else {
             continue;
         };
         let is_main = |name: &String| {
@@ -42,32 +42,34 @@ pub(super) fn robots_txt_doubts(settings: &Settings, robots: &[Robot]) -> Vec<St
 /// Returns a sentence about each key that what is served makes nothing of.
 fn without_effect(settings: &Settings) -> Vec<String> {
     let mut doubts = Vec::new();
-    let serve = settings.robots_txt_serve.as_str();
-    let hosts = &settings.robots_txt_hosts;
-    for (key, is_set) in site_keys(settings) {
+    let (site, has_upstream) = (&settings.robots_txt, !settings.server.upstream.is_empty());
+    let hosts = &settings.tables.robots_txt_hosts;
+    let serve = site.serve.as_str();
+    for (key, _) in keys(site).iter().filter(|(_, says)| *says) {
         // What the site says counts for hosts that do not say otherwise.
         let is_used = hosts.iter().any(|host| {
-            let own = host_keys(host).into_iter().find(|(own, _)| *own == key);
-            own.is_some_and(|(_, own)| own.is_none()) && has_effect(key, host_serve(settings, host))
+            host.origin_of(key).is_none() && has_effect(key, host.content(settings).serve)
         });
-        if is_set && !is_used && !has_effect(key, serve) {
+        if !is_used && !has_effect(key, site.serve) {
             doubts.push(format!(
-                "robots_txt.{key} has no effect on the site: robots_txt.serve is {serve}"
+                "{} has no effect on the site: robots_txt.serve is {serve}",
+                key.name
             ));
         }
     }
-    if serve == "merge" && settings.upstream.is_empty() {
+    if site.serve == RobotsTxtSource::Merge && !has_upstream {
         doubts.push(NO_UPSTREAM.replace("WHERE", "robots_txt.serve"));
     }
     for host in hosts {
-        let label = format!("[[robots_txt.host]] ({})", host.origin);
-        let serve = host_serve(settings, host);
-        for (key, is_set) in host_keys(host) {
-            if is_set == Some(true) && !has_effect(key, serve) {
+        let label = format!("[[robots_txt.host]] ({})", host.origin());
+        let serve = host.content(settings).serve;
+        for (key, _) in keys(&host.own).iter().filter(|(_, says)| *says) {
+            if !has_effect(key, serve) {
+                let (key, serve) = (key.short_name, serve.as_str());
                 doubts.push(format!("{label}: {key} has no effect: serve is {serve}"));
             }
         }
-        if host.serve.as_deref() == Some("merge") && settings.upstream.is_empty() {
+        if host.own.serve == RobotsTxtSource::Merge && !has_upstream {
             doubts.push(NO_UPSTREAM.replace("WHERE", &format!("{label}: serve")));
         }
     }
@@ -77,66 +79,29 @@ fn without_effect(settings: &Settings) -> Vec<String> {
 const NO_UPSTREAM: &str = "WHERE is merge, but there is no upstream to merge with: the settings are served alone; set server.upstream, or write settings";
 
 /// Returns `true` if a key says something about what is served so.
-fn has_effect(key: &str, serve: &str) -> bool {
+fn has_effect(key: &Key, serve: RobotsTxtSource) -> bool {
+    let is_file = key.name == RobotsTxtSection::KEY.file.name;
     match serve {
-        "pass" => false,
-        "file" => key == "file",
-        "settings" | "merge" => key != "file",
-        // What is no way to serve it is told with the configuration.
-        _ => true,
+        RobotsTxtSource::Pass => false,
+        RobotsTxtSource::File => is_file,
+        RobotsTxtSource::Settings | RobotsTxtSource::Merge => !is_file,
     }
 }
 
-/// Returns how a host is served; a file of its own is there to be served.
-fn host_serve<'s>(settings: &'s Settings, host: &'s RobotsTxtHostSettings) -> &'s str {
-    let has_file = host.file.as_ref().is_some_and(|file| !file.is_empty());
-    match host.serve.as_deref() {
-        Some(serve) => serve,
-        None if has_file => "file",
-        None => &settings.robots_txt_serve,
-    }
-}
-
-/// Returns the keys about what is served, and whether the site sets them.
-fn site_keys(site: &Settings) -> [(&'static str, bool); 10] {
+/// Returns the keys about what is served, and whether each says anything.
+fn keys(what: &RobotsTxtSection) -> [(Key, bool); 10] {
+    let key = RobotsTxtSection::KEY;
     [
-        ("file", !site.robots_txt_file.is_empty()),
-        (
-            "refuse_purposes",
-            !site.robots_txt_refuse_purposes.is_empty(),
-        ),
-        ("refuse_robots", !site.robots_txt_refuse_robots.is_empty()),
-        ("disallow", !site.robots_txt_disallow.is_empty()),
-        ("allow", !site.robots_txt_allow.is_empty()),
-        (
-            "crawl_delay_seconds",
-            !site.robots_txt_crawl_delay.is_zero(),
-        ),
-        ("sitemaps", !site.robots_txt_sitemaps.is_empty()),
-        ("content_signal", !site.robots_txt_content_signal.is_empty()),
-        ("content_usage", !site.robots_txt_content_usage.is_empty()),
-        ("license", !site.robots_txt_license.is_empty()),
-    ]
-}
-
-/// Returns the same keys; without a value where the host leaves one to the site.
-fn host_keys(host: &RobotsTxtHostSettings) -> [(&'static str, Option<bool>); 10] {
-    let text = |text: &Option<String>| text.as_ref().map(|text| !text.is_empty());
-    let list = |list: &Option<Vec<String>>| list.as_ref().map(|list| !list.is_empty());
-    [
-        ("file", text(&host.file)),
-        ("refuse_purposes", list(&host.refuse_purposes)),
-        ("refuse_robots", list(&host.refuse_robots)),
-        ("disallow", list(&host.disallow)),
-        ("allow", list(&host.allow)),
-        (
-            "crawl_delay_seconds",
-            host.crawl_delay.map(|delay| !delay.is_zero()),
-        ),
-        ("sitemaps", list(&host.sitemaps)),
-        ("content_signal", text(&host.content_signal)),
-        ("content_usage", text(&host.content_usage)),
-        ("license", text(&host.license)),
+        (key.file, !what.file.is_empty()),
+        (key.refuse_purposes, !what.refuse_purposes.is_empty()),
+        (key.refuse_robots, !what.refuse_robots.is_empty()),
+        (key.disallow, !what.disallow.is_empty()),
+        (key.allow, !what.allow.is_empty()),
+        (key.crawl_delay, !what.crawl_delay.is_zero()),
+        (key.sitemaps, !what.sitemaps.is_empty()),
+        (key.content_signal, !what.content_signal.is_empty()),
+        (key.content_usage, !what.content_usage.is_empty()),
+        (key.license, !what.license.is_empty()),
     ]
 }
 
@@ -161,7 +126,7 @@ mod tests {
 
     fn doubts(text: &str) -> Vec<String> {
         let loaded = Loader::new().file("c.toml", text).load().unwrap();
-        robots_txt_doubts(&loaded.settings(), &[])
+        robots_txt_doubts(loaded.settings(), &[])
     }
 
     #[test]

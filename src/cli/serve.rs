@@ -7,7 +7,10 @@ use tracing::{info, warn};
 
 use crate::admin::{generate_password, hash_password};
 use crate::app::{self, RobotDetection, Server, ServerSettings};
-use crate::config::{Loaded, Loader, Settings, SiteLoaded, wants_colours};
+use crate::config::{
+    DatabaseSection, GeneralSection, Key, Loaded, Loader, RobotsTxtSection, ServerSection,
+    Settings, SiteLoaded, wants_colours,
+};
 use crate::listen::{ListenAddr, OpenFileLimit, ServiceState, notify_service_manager};
 use crate::telemetry::start_log;
 
@@ -26,14 +29,14 @@ const THE_DEMONSTRATION: &str = "the demonstration";
 /// robots.txt of the demonstration, made from settings as that of any site.
 ///
 /// What robots are sent to heaven from is not refused: they have to come to be sent.
-const ROBOTS_TXT_OF_DEMO: [(&str, &str); 4] = [
-    ("robots_txt.serve", "settings"),
-    ("robots_txt.disallow", "/login,/logout"),
+const ROBOTS_TXT_OF_DEMO: [(&Key, &str); 4] = [
+    (&RobotsTxtSection::KEY.serve, "settings"),
+    (&RobotsTxtSection::KEY.disallow, "/login,/logout"),
     (
-        "robots_txt.content_signal",
+        &RobotsTxtSection::KEY.content_signal,
         "search=yes, ai-input=yes, ai-train=no",
     ),
-    ("robots_txt.content_usage", "search=y, train-ai=n"),
+    (&RobotsTxtSection::KEY.content_usage, "search=y, train-ai=n"),
 ];
 
 pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode> {
@@ -41,8 +44,7 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
     let file = FileWatch::new(cli);
     let loaded = load(cli, args)?;
     let settings = loaded.settings();
-    let (filter, format) = context::log_settings(&loaded)?;
-    start_log(&filter, format, wants_colours())?;
+    start_log(&settings.log.level, settings.log.format, wants_colours())?;
     let server_settings = ServerSettings::new(&loaded, args.demo)?;
     let builder = app::assemble(&loaded)?.wait_for_database(true);
     warn_of_words(&loaded);
@@ -50,7 +52,7 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
     let sites: Vec<String> = server_settings.sites().collect();
     let mut server = server_settings.bind().await?;
     let observer = server.observe()?;
-    let is_new = context::is_gone(&settings.database_url);
+    let is_new = context::is_gone(&settings.database.url);
     let robots = builder.build().await?;
     if is_new {
         warn!("the database that was there before is gone: a new one was made in its place");
@@ -63,19 +65,19 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
             "the database is away, all is served from memory: {}",
             absence.reason
         ))?;
-    } else if settings.admin_enabled {
+    } else if settings.admin.enabled {
         print_first_password(&robots).await?;
     }
     let stop = CancellationToken::new();
-    let file = file.turn(settings.reload_on_change && !args.demo);
+    let file = file.turn(settings.general.reload_on_change && !args.demo);
     let attendant = Attendant::new(cli, args, &robots, file, observer.clone())?;
-    announce(&server, &robots, &settings, is_demo, &sites);
+    announce(&server, &robots, settings, is_demo, &sites);
     notify_service_manager(ServiceState::Ready);
     tokio::select! {
         biased; // A reload needs a server that has begun.
         () = server.run(&robots, stop.clone()) => {}
         () = attendant.attend(stop) => info!("stopping at once"),
-        () = keep_password(&robots, settings.admin_enabled) => {}
+        () = keep_password(&robots, settings.admin.enabled) => {}
     }
     observer.close().await;
     robots.shutdown().await;
@@ -92,22 +94,30 @@ pub(super) fn load(cli: &Cli, args: &ServeArgs) -> anyhow::Result<Loaded> {
             .unwrap_or_else(|| "sqlite::memory:".to_owned());
         Loader::new()
             .process_environment()
-            .flag("database.url", "--demo", Some(database))
-            .flag("web_robots_db", "--demo", Some(String::new()))
+            .flag(&DatabaseSection::KEY.url, "--demo", Some(database))
+            .flag(
+                &GeneralSection::KEY.web_robots_db,
+                "--demo",
+                Some(String::new()),
+            )
     } else {
         context::loader(cli)?
     };
     let upstream = (!args.upstream.is_empty()).then(|| args.upstream.join(","));
     let loader = loader
-        .flag("server.listen", "--listen", args.listen.clone())
-        .flag("server.upstream", "--upstream", upstream)
+        .flag(&ServerSection::KEY.listen, "--listen", args.listen.clone())
+        .flag(&ServerSection::KEY.upstream, "--upstream", upstream)
         // The demonstration site has no upstream whose robots.txt would count.
-        .flag("server.upstream", "--demo", args.demo.then(String::new));
+        .flag(
+            &ServerSection::KEY.upstream,
+            "--demo",
+            args.demo.then(String::new),
+        );
     let loaded = loader.clone().load()?;
-    if !(args.demo || is_demonstration(&loaded)) || loaded.origin("robots_txt.serve") != "default" {
+    if !(args.demo || is_demonstration(&loaded)) || loaded.is_set(&RobotsTxtSection::KEY.serve) {
         return Ok(loaded);
     }
-    let set = |loader: Loader, (key, value): (&'static str, &str)| {
+    let set = |loader: Loader, (key, value): (&'static Key, &str)| {
         loader.flag(key, THE_DEMONSTRATION, Some(value.to_owned()))
     };
     Ok(ROBOTS_TXT_OF_DEMO.into_iter().fold(loader, set).load()?)
@@ -115,7 +125,7 @@ pub(super) fn load(cli: &Cli, args: &ServeArgs) -> anyhow::Result<Loaded> {
 
 /// Returns `true` if there is no site, and the demonstration is served in its place.
 fn is_demonstration(loaded: &Loaded) -> bool {
-    loaded.settings().upstream.is_empty() && loaded.sites().is_empty()
+    loaded.settings().server.upstream.is_empty() && loaded.sites().is_empty()
 }
 
 /// Warns of what a slip may have made of headers; it is no reason not to serve.
@@ -170,12 +180,12 @@ fn announce(
 ) {
     let site = match sites.len() {
         0 if is_demo => "the demonstration site".to_owned(),
-        0 => settings.upstream.join(", "),
+        0 => settings.server.upstream.join(", "),
         1 => "1 site".to_owned(),
         several => format!("{several} sites"),
     };
-    if settings.admin_enabled {
-        let path = settings.admin_path.trim_matches('/');
+    if settings.admin.enabled {
+        let path = settings.admin.path.trim_matches('/');
         output::line_or_note(&format!("admin page: {}", admin_page(server, path)));
     }
     for line in sites {

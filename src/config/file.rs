@@ -6,20 +6,16 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use super::{
-    ConfigError, KEYS, Key, Kind, Value,
-    site::unknown_in_site,
-    tables::{SITE, TABLES, TableKind},
-};
+use super::{ConfigError, KEYS, Key, SiteTable, TABLES, TableKind, Value, site::unknown_in_site};
 
 /// What a file says.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FileContent {
     pub(super) values: Vec<(&'static Key, Value, usize)>,
     pub(super) tables: Vec<Table>,
-    pub(super) sites: Vec<SiteTable>,
+    pub(super) sites: Vec<SiteContent>,
     /// Keys of a `[[site]]` that are no settings.
-    pub(super) own: Vec<(&'static str, Value, usize)>,
+    pub(super) own: Vec<(&'static Key, Value, usize)>,
     pub(super) errors: Vec<(usize, String)>,
 }
 
@@ -28,12 +24,12 @@ pub(super) struct FileContent {
 pub(super) struct Table {
     pub(super) kind: &'static TableKind,
     pub(super) line: usize,
-    pub(super) values: Vec<(&'static str, Value, usize)>,
+    pub(super) values: Vec<(&'static Key, Value, usize)>,
 }
 
 /// One `[[site]]`.
 #[derive(Clone, Debug)]
-pub(super) struct SiteTable {
+pub(super) struct SiteContent {
     pub(super) line: usize,
     pub(super) content: FileContent,
 }
@@ -86,7 +82,7 @@ fn read_table(
         let full = format!("{prefix}{}", name.get_ref());
         if let (DeValue::Array(tables), Some(kind)) = (value.get_ref(), scope.table(&full)) {
             for table in tables {
-                if kind.name == SITE.name {
+                if kind.name == SiteTable::KIND.name {
                     read_site(table, lines, content);
                 } else {
                     read_one_of(kind, table, lines, content);
@@ -94,8 +90,8 @@ fn read_table(
             }
             continue;
         }
-        if let Some((own, kind)) = scope.own(&full) {
-            match convert(value.get_ref()).and_then(|value| value.fit(kind)) {
+        if let Some(own) = scope.own(&full) {
+            match convert(value.get_ref()).and_then(|value| value.fit(own.kind)) {
                 Ok(value) => content.own.push((own, value, line)),
                 Err(reason) => content.errors.push((line, scope.wrong(&full, &reason))),
             }
@@ -130,17 +126,17 @@ impl Scope {
     }
 
     /// Returns a key that only a `[[site]]` has.
-    fn own(self, name: &str) -> Option<(&'static str, Kind)> {
+    fn own(self, name: &str) -> Option<&'static Key> {
         match self {
             Self::File => None,
-            Self::Site => SITE.keys.iter().copied().find(|(own, _)| *own == name),
+            Self::Site => SiteTable::KIND.key(name),
         }
     }
 
     fn wrong(self, name: &str, reason: &str) -> String {
         match self {
             Self::File => format!("{name}: {reason}"),
-            Self::Site => format!("{}.{name}: {reason}", SITE.name),
+            Self::Site => format!("{}.{name}: {reason}", SiteTable::KIND.name),
         }
     }
 
@@ -163,7 +159,7 @@ fn read_site(table: &Spanned<DeValue<'_>>, lines: Lines<'_>, content: &mut FileC
     let mut site = FileContent::default();
     read_table(Scope::Site, "", entries, lines, &mut site);
     content.errors.append(&mut site.errors);
-    content.sites.push(SiteTable {
+    content.sites.push(SiteContent {
         line,
         content: site,
     });
@@ -198,30 +194,28 @@ fn read_keys(
     lines: Lines<'_>,
     errors: &mut Vec<(usize, String)>,
 ) {
-    let TableKind {
-        name: kind_name,
-        keys,
-    } = found.kind;
+    let kind = found.kind;
+    let kind_name = kind.name;
     for (name, value) in entries {
         let line = lines.at(name.span().start);
         let name = format!("{prefix}{}", name.get_ref());
         let inner = format!("{name}.");
         if let (DeValue::Table(entries), true) = (value.get_ref(), prefix.is_empty())
-            && found.kind.names().any(|known| known.starts_with(&inner))
+            && kind.names().any(|known| known.starts_with(&inner))
         {
             read_keys(found, &inner, entries, lines, errors);
             continue;
         }
-        let Some((name, value_kind)) = keys.iter().find(|(known, _)| *known == name) else {
-            let hint = hint(nearest(&name, found.kind.names()));
+        let Some(key) = kind.key(&name) else {
+            let hint = hint(nearest(&name, kind.names()));
             errors.push((
                 line,
                 format!("unknown key {name:?} in [[{kind_name}]]{hint}"),
             ));
             continue;
         };
-        match convert(value.get_ref()).and_then(|value| value.fit(*value_kind)) {
-            Ok(value) => found.values.push((name, value, line)),
+        match convert(value.get_ref()).and_then(|value| value.fit(key.kind)) {
+            Ok(value) => found.values.push((key, value, line)),
             Err(reason) => errors.push((line, format!("{kind_name}.{name}: {reason}"))),
         }
     }

@@ -2,25 +2,17 @@
 
 use std::fmt::Write as _;
 
+use crate::policy::Action;
+use crate::registry::Format;
+
 use super::{KEYS, Key, Value};
 
 /// Columns of the help that is made of words.
 const MAX_COLUMNS: usize = 90;
 
-/// Action of a rule, as the help of the configuration tells of it.
-#[derive(Clone, Copy, Debug)]
-pub struct ActionHelp {
-    /// The word of the setting.
-    pub word: &'static str,
-    /// What the robot gets, in lines.
-    pub lines: &'static [&'static str],
-    /// Whether a rule without methods is about all of them.
-    pub is_of_any_method: bool,
-}
-
 /// Returns a configuration file in which every key stands with its help and default, commented out.
 #[must_use]
-pub fn commented_configuration(actions: &[ActionHelp], formats: &[&str]) -> String {
+pub fn commented_configuration() -> String {
     let mut text = String::from(
         "# Configuration of robot-detection. Every key is optional; what stands\n\
          # behind `#` is its default. Flags win over environment variables, these\n\
@@ -35,8 +27,8 @@ pub fn commented_configuration(actions: &[ActionHelp], formats: &[&str]) -> Stri
         }
         let _ = write!(text, "\n{}#{name} = {}\n", help(key), default(key));
     }
-    text.push_str(&sources(formats));
-    text.push_str(&rules(actions));
+    text.push_str(&sources());
+    text.push_str(&rules());
     text.push_str(TAGS);
     text.push_str(ROBOTS_TXT_HOSTS);
     text.push_str(SITES);
@@ -174,8 +166,9 @@ const LISTENERS: &str = "
 ";
 
 /// Returns the help of sources with the words of the formats.
-fn sources(formats: &[&str]) -> String {
-    let formats = either(formats);
+fn sources() -> String {
+    let formats: Vec<_> = Format::ALL.iter().map(|format| format.as_str()).collect();
+    let formats = either(&formats);
     let help = format!("Any other, by its URL or file, also gzip. format: {formats}.");
     let mut lines = String::new();
     let mut width = MAX_COLUMNS;
@@ -191,17 +184,18 @@ fn sources(formats: &[&str]) -> String {
 }
 
 /// Returns the help of rules with that of the actions.
-fn rules(actions: &[ActionHelp]) -> String {
+fn rules() -> String {
     let mut lines = String::new();
-    for action in actions {
-        let mut word = action.word;
-        for line in action.lines {
+    for action in Action::ALL {
+        let mut word = action.words().word;
+        for line in action.words().help {
             let _ = writeln!(lines, "#   {word:<11}{line}");
             word = "";
         }
     }
-    let of_any = actions.iter().filter(|action| action.is_of_any_method);
-    let of_any: Vec<_> = of_any.map(|action| action.word).collect();
+    let words = Action::ALL.iter().map(|action| action.words());
+    let of_any = words.filter(|words| !words.is_for_redirected_methods);
+    let of_any: Vec<_> = of_any.map(|words| words.word).collect();
     RULES
         .replace("{actions}", &lines)
         .replace("{of_any_method}", &either(&of_any))
@@ -236,7 +230,7 @@ mod tests {
 
     #[test]
     fn the_file_loads_as_it_is_and_with_every_default_uncommented() {
-        let text = commented_configuration(&[], &[]);
+        let text = commented_configuration();
         assert!(Loader::new().file("f", &text).load().is_ok());
         let live = text
             .lines()
@@ -261,14 +255,14 @@ mod tests {
                 found.origin
             );
         }
-        let sources = loaded.settings().sources;
+        let sources = &loaded.settings().tables.sources;
         let names: Vec<_> = sources.iter().map(|source| source.name.as_str()).collect();
         assert_eq!(names, ["crawler-user-agents", "ai-robots-txt", "our-list"]);
-        assert_eq!(loaded.settings().rules.len(), 3);
-        assert_eq!(loaded.settings().tags.len(), 1);
-        assert_eq!(loaded.settings().robots_txt_hosts.len(), 1);
+        assert_eq!(loaded.settings().tables.rules.len(), 3);
+        assert_eq!(loaded.settings().tables.tags.len(), 1);
+        assert_eq!(loaded.settings().tables.robots_txt_hosts.len(), 1);
         assert_eq!(loaded.sites().len(), 1);
-        assert_eq!(loaded.settings().listeners.len(), 2);
-        assert_eq!(loaded.settings().certificates.len(), 1);
+        assert_eq!(loaded.settings().tables.listeners.len(), 2);
+        assert_eq!(loaded.settings().tables.certificates.len(), 1);
     }
 }

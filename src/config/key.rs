@@ -1,12 +1,15 @@
-//! What a setting is.
+//! What a key of the configuration is.
 
-use super::keys::KEYS;
+use super::{Value, sections::KEYS};
 
-/// Setting: what it is called, what it may be, what it is without being set.
+/// Key: what it is called, what it may be, what it is without being set.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Key {
-    /// Name in the file; a dot stands between table and key.
+    /// Name in the file, with its table; a dot stands between table and key.
     pub name: &'static str,
+    /// Name in its table.
+    pub short_name: &'static str,
     /// Name in the original package, accepted as well.
     pub old_name: Option<&'static str>,
     /// What its value may be.
@@ -15,9 +18,49 @@ pub struct Key {
     pub default: &'static str,
     /// Meaning, with units.
     pub help: &'static str,
+    /// Where it may be set, and when it is taken over.
+    pub reach: Reach,
+    /// Writes a value as people read it, without passwords.
+    pub shown: fn(&Value) -> String,
+}
+
+/// Where a key may be set, and when a change of it is taken over.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Reach {
+    /// It is one for the whole process, which takes it over when it starts.
+    Process,
+    /// It is one for the whole process, and a reload takes it over.
+    Live,
+    /// A `[[site]]` may set it for itself, and a reload takes it over.
+    Site,
 }
 
 impl Key {
+    /// Creates a key of a table; `prefix` stands before its name.
+    pub(super) const fn new(
+        prefix: &'static str,
+        name: &'static str,
+        kind: Kind,
+        reach: Reach,
+    ) -> Self {
+        let (_, short_name) = name.split_at(prefix.len());
+        Self {
+            name,
+            short_name,
+            old_name: None,
+            kind,
+            default: "",
+            help: "",
+            reach,
+            shown: Value::plain,
+        }
+    }
+
+    /// Returns what stands before the name in its table: the table with a dot, or nothing.
+    pub(super) fn prefix(&self) -> &'static str {
+        self.name.strip_suffix(self.short_name).unwrap_or_default()
+    }
+
     /// Returns the environment variable that sets it.
     #[must_use]
     pub fn variable(&self) -> String {
@@ -31,13 +74,31 @@ impl Key {
         KEYS.iter()
             .find(|key| key.name == name || key.old_name == Some(name))
     }
+
+    /// Returns `true` if a `[[site]]` may set it for itself.
+    #[must_use]
+    pub fn is_per_site(&self) -> bool {
+        self.reach == Reach::Site
+    }
+
+    /// Returns `true` if a running process takes over a change of it.
+    #[must_use]
+    pub fn is_reloaded(&self) -> bool {
+        self.reach != Reach::Process
+    }
 }
 
+/// Words that a value may be, in the order of the documentation.
+pub type Words = fn() -> Vec<&'static str>;
+
 /// Kind of a value.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub enum Kind {
     /// Text.
     Text,
+    /// One of several words.
+    Word(Words),
     /// Whole number in a range.
     Integer {
         /// Smallest.
@@ -49,6 +110,8 @@ pub enum Kind {
     Bool,
     /// List of texts, or one text with commas.
     List,
+    /// List of words, or one text with commas.
+    Words(Words),
 }
 
 impl Kind {
@@ -56,37 +119,27 @@ impl Kind {
     #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
-            Self::Text => "a text in quotes",
+            Self::Text | Self::Word(_) => "a text in quotes",
             Self::Integer { .. } => "a whole number",
             Self::Bool => "true or false",
-            Self::List => "a list of texts, or one text with commas",
+            Self::List | Self::Words(_) => "a list of texts, or one text with commas",
         }
     }
-}
 
-pub(super) const SECONDS: Kind = Kind::Integer {
-    min: 1,
-    max: 86_400,
-};
-
-pub(super) const fn key(
-    name: &'static str,
-    kind: Kind,
-    default: &'static str,
-    help: &'static str,
-) -> Key {
-    Key {
-        name,
-        old_name: None,
-        kind,
-        default,
-        help,
+    /// Returns the words that the value, or each item of it, is one of.
+    #[must_use]
+    pub fn words(self) -> Option<Vec<&'static str>> {
+        match self {
+            Self::Word(words) | Self::Words(words) => Some(words()),
+            _ => None,
+        }
     }
-}
 
-pub(super) const fn old(old_name: &'static str, key: Key) -> Key {
-    Key {
-        old_name: Some(old_name),
-        ..key
+    /// Narrows a number to a range.
+    pub(super) const fn within(self, min: i64, max: i64) -> Self {
+        match self {
+            Self::Integer { .. } => Self::Integer { min, max },
+            other => other,
+        }
     }
 }

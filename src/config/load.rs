@@ -1,26 +1,27 @@
 //! Defaults, file, environment and flags become one set of values.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use robot_detection_site_robot::spelling::nearest;
 
 use super::{
-    CertificateSettings, ConfigError, ConfigErrors, KEYS, Key, ListenerSettings,
-    RobotsTxtHostSettings, RuleSettings, Settings, SiteLoaded, SourceSettings, TagSettings, Value,
-    file::{self, FileContent, Table},
+    ConfigError, ConfigErrors, KEYS, Key, Settings, SiteLoaded, TABLES, Value,
+    file::{self, FileContent},
     site::SiteParts,
-    tables::{CERTIFICATE, LISTENER, ROBOTS_TXT_HOST, RULE, SOURCE, TABLES, X_ROBOTS_TAG},
 };
 
 /// Prefix of the environment's variables.
 const PREFIX: &str = "ROBOT_DETECTION_";
+
+/// Origin of what nobody has set.
+const DEFAULT: &str = "default";
 
 /// Collects what file, environment and flags say.
 #[derive(Clone, Debug, Default)]
 pub struct Loader {
     file: Option<(String, FileContent)>,
     environment: Vec<(String, String)>,
-    flags: Vec<(&'static str, &'static str, String)>,
+    flags: Vec<(&'static Key, &'static str, String)>,
 }
 
 /// A setting in force and where it came from.
@@ -36,21 +37,18 @@ pub struct InForce {
 #[derive(Clone, Debug)]
 pub struct Loaded {
     pub(super) values: BTreeMap<&'static str, InForce>,
-    pub(super) tables: Tables,
+    pub(super) settings: Arc<Settings>,
     pub(super) sites: Vec<SiteParts>,
     /// Keys that were set in the `[[site]]` that these are the settings of.
     pub(super) of_site: Vec<&'static str>,
 }
 
-/// Tables that may stand several times, in their order.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Tables {
-    pub(super) sources: Vec<SourceSettings>,
-    pub(super) rules: Vec<RuleSettings>,
-    pub(super) tags: Vec<TagSettings>,
-    pub(super) robots_txt_hosts: Vec<RobotsTxtHostSettings>,
-    pub(super) listeners: Vec<ListenerSettings>,
-    pub(super) certificates: Vec<CertificateSettings>,
+/// What has been read so far.
+#[derive(Debug, Default)]
+pub(super) struct Reading {
+    pub(super) values: BTreeMap<&'static str, InForce>,
+    pub(super) settings: Settings,
+    pub(super) errors: Vec<ConfigError>,
 }
 
 impl Loader {
@@ -87,7 +85,7 @@ impl Loader {
 
     /// Adds a flag's value; `flag` is what errors call it.
     #[must_use]
-    pub fn flag(mut self, key: &'static str, flag: &'static str, value: Option<String>) -> Self {
+    pub fn flag(mut self, key: &'static Key, flag: &'static str, value: Option<String>) -> Self {
         if let Some(value) = value {
             self.flags.push((key, flag, value));
         }
@@ -100,51 +98,34 @@ impl Loader {
     ///
     /// Fails with everything that is wrong, each with its place.
     pub fn load(self) -> Result<Loaded, ConfigErrors> {
-        let mut errors = Vec::new();
-        let mut values = defaults();
-        let mut tables = Tables::default();
+        let mut reading = Reading {
+            values: defaults(),
+            ..Reading::default()
+        };
         let mut sites = Vec::new();
         if let Some((name, content)) = &self.file {
-            errors.extend(content.errors(name));
-            for (key, value, line) in &content.values {
-                let origin = format!("{name}:{line}");
-                values.insert(
-                    key.name,
-                    InForce {
-                        value: value.clone(),
-                        origin,
-                    },
-                );
-            }
-            for table in &content.tables {
-                errors.extend(tables.add(name, table).err());
-            }
+            reading.errors.extend(content.errors(name));
+            reading.file(name, content, "");
             for site in &content.sites {
-                sites.push(SiteParts::new(name, site, &mut errors));
+                sites.extend(SiteParts::new(name, site, &mut reading.errors));
             }
         }
         for (name, text) in &self.environment {
-            set(
-                &mut values,
-                &mut errors,
-                variable(name),
-                text,
-                format!("environment variable {name}"),
-            );
+            let origin = format!("environment variable {name}");
+            reading.text(variable(name), text, origin);
         }
-        for (name, flag, text) in &self.flags {
-            set(
-                &mut values,
-                &mut errors,
-                Key::find(name),
-                text,
-                (*flag).to_owned(),
-            );
+        for (key, flag, text) in &self.flags {
+            reading.text(Some(key), text, (*flag).to_owned());
         }
+        let Reading {
+            values,
+            settings,
+            errors,
+        } = reading;
         if errors.is_empty() {
             Ok(Loaded {
                 values,
-                tables,
+                settings: Arc::new(settings),
                 sites,
                 of_site: Vec::new(),
             })
@@ -154,11 +135,55 @@ impl Loader {
     }
 }
 
+impl Reading {
+    /// Reads the keys and tables of a file, or of a `[[site]]` in it; `label` stands before their names.
+    pub(super) fn file(&mut self, name: &str, content: &FileContent, label: &str) {
+        for (key, value, line) in &content.values {
+            let origin = format!("{name}:{line}");
+            let called = if label.is_empty() {
+                key.name
+            } else {
+                key.name_in_site()
+            };
+            self.set(key, value.clone(), origin, &format!("{label}{called}"));
+        }
+        for table in &content.tables {
+            self.settings.tables.add(name, table, &mut self.errors);
+        }
+    }
+
+    /// Reads the text of a variable or a flag.
+    fn text(&mut self, key: Option<&'static Key>, text: &str, origin: String) {
+        let Some(key) = key else {
+            self.errors.push(unknown_variable(origin));
+            return;
+        };
+        match Value::parse(key.kind, text) {
+            Ok(value) => self.set(key, value, origin, key.name),
+            Err(reason) => self.wrong(origin, key.name, &reason),
+        }
+    }
+
+    fn set(&mut self, key: &'static Key, value: Value, origin: String, called: &str) {
+        match self.settings.set(key, &value) {
+            Ok(()) => {
+                self.values.insert(key.name, InForce { value, origin });
+            }
+            Err(reason) => self.wrong(origin, called, &reason),
+        }
+    }
+
+    fn wrong(&mut self, origin: String, called: &str, reason: &str) {
+        let message = format!("{called}: {reason}");
+        self.errors.push(ConfigError { origin, message });
+    }
+}
+
 impl Loaded {
     /// Returns the settings as typed values.
     #[must_use]
-    pub fn settings(&self) -> Settings {
-        Settings::new(&self.values, self.tables.clone())
+    pub fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     /// Returns each `[[site]]` with all settings as they are for it.
@@ -188,44 +213,18 @@ impl Loaded {
     /// is running differs from what is wanted.
     pub fn keep(&mut self, other: &Self, is_kept: impl Fn(&Key) -> bool) -> Vec<&'static str> {
         let mut kept = Vec::new();
+        let settings = Arc::make_mut(&mut self.settings);
         for key in KEYS.iter().filter(|key| is_kept(key)) {
             let Some(running) = other.values.get(key.name) else {
                 continue;
             };
             let wanted = self.values.insert(key.name, running.clone());
+            settings.take(key, &other.settings);
             if wanted.is_none_or(|wanted| wanted.value != running.value) {
                 kept.push(key.name);
             }
         }
-        let (wanted, running) = (&mut self.tables, &other.tables);
-        let are_same = [
-            (
-                "[[source]]",
-                keep_table(
-                    &mut wanted.sources,
-                    &running.sources,
-                    SourceSettings::is_same,
-                ),
-            ),
-            (
-                "[[listener]]",
-                keep_table(
-                    &mut wanted.listeners,
-                    &running.listeners,
-                    ListenerSettings::is_same,
-                ),
-            ),
-            (
-                "[[certificate]]",
-                keep_table(
-                    &mut wanted.certificates,
-                    &running.certificates,
-                    CertificateSettings::is_same,
-                ),
-            ),
-        ];
-        let changed = are_same.iter().filter(|(_, is_same)| !is_same);
-        kept.extend(changed.map(|(name, _)| name));
+        kept.extend(settings.tables.keep(&other.settings.tables));
         kept
     }
 
@@ -237,56 +236,31 @@ impl Loaded {
 
     /// Returns where a setting came from.
     #[must_use]
-    pub fn origin(&self, key: &str) -> &str {
+    pub fn origin(&self, key: &Key) -> &str {
         self.values
-            .get(key)
-            .map_or("default", |found| &found.origin)
+            .get(key.name)
+            .map_or(DEFAULT, |found| &found.origin)
+    }
+
+    /// Returns `true` if somebody has set a key.
+    #[must_use]
+    pub fn is_set(&self, key: &Key) -> bool {
+        self.origin(key) != DEFAULT
     }
 
     /// Creates the error of a value that turned out wrong later.
     #[must_use]
-    pub fn wrong(&self, key: &str, reason: impl std::fmt::Display) -> ConfigErrors {
+    pub fn wrong(&self, key: &Key, reason: impl std::fmt::Display) -> ConfigErrors {
+        let message = if self.of_site.contains(&key.name) {
+            format!("site.{}: {reason}", key.name_in_site())
+        } else {
+            format!("{}: {reason}", key.name)
+        };
         ConfigErrors::from(ConfigError {
             origin: self.origin(key).to_owned(),
-            message: match Key::find(key).filter(|key| self.of_site.contains(&key.name)) {
-                Some(key) => format!("site.{}: {reason}", key.name_in_site()),
-                None => format!("{key}: {reason}"),
-            },
+            message,
         })
     }
-}
-
-impl Tables {
-    pub(super) fn add(&mut self, file: &str, table: &Table) -> Result<(), ConfigError> {
-        match table.kind.name {
-            of if of == SOURCE.name => self.sources.push(SourceSettings::new(file, table)?),
-            of if of == RULE.name => self.rules.push(RuleSettings::new(file, table)?),
-            of if of == X_ROBOTS_TAG.name => self.tags.push(TagSettings::new(file, table)?),
-            of if of == ROBOTS_TXT_HOST.name => self
-                .robots_txt_hosts
-                .push(RobotsTxtHostSettings::new(file, table)?),
-            of if of == LISTENER.name => self.listeners.push(ListenerSettings::new(file, table)?),
-            of if of == CERTIFICATE.name => self
-                .certificates
-                .push(CertificateSettings::new(file, table)?),
-            _ => {}
-        }
-        Ok(())
-    }
-}
-
-/// Puts what is running in place of what is wanted; returns whether that is the same.
-fn keep_table<T: Clone>(
-    wanted: &mut Vec<T>,
-    running: &[T],
-    is_same: impl Fn(&T, &T) -> bool,
-) -> bool {
-    let wanted = std::mem::replace(wanted, running.to_vec());
-    wanted.len() == running.len()
-        && wanted
-            .iter()
-            .zip(running)
-            .all(|(wanted, running)| is_same(wanted, running))
 }
 
 fn defaults() -> BTreeMap<&'static str, InForce> {
@@ -297,7 +271,7 @@ fn defaults() -> BTreeMap<&'static str, InForce> {
                 key.name,
                 InForce {
                     value,
-                    origin: "default".to_owned(),
+                    origin: DEFAULT.to_owned(),
                 },
             ))
         })
@@ -306,28 +280,6 @@ fn defaults() -> BTreeMap<&'static str, InForce> {
 
 fn variable(name: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.variable() == name)
-}
-
-fn set(
-    values: &mut BTreeMap<&'static str, InForce>,
-    errors: &mut Vec<ConfigError>,
-    key: Option<&'static Key>,
-    text: &str,
-    origin: String,
-) {
-    let Some(key) = key else {
-        errors.push(unknown_variable(origin));
-        return;
-    };
-    match Value::parse(key.kind, text) {
-        Ok(value) => {
-            values.insert(key.name, InForce { value, origin });
-        }
-        Err(reason) => errors.push(ConfigError {
-            origin,
-            message: format!("{}: {reason}", key.name),
-        }),
-    }
 }
 
 fn unknown_variable(origin: String) -> ConfigError {

@@ -7,14 +7,15 @@
 //! # Example
 //!
 //! ```
-//! use robot_detection::config::{Loader, Settings};
+//! use robot_detection::config::{GeneralSection, Loader, Settings};
 //!
 //! let loaded = Loader::new()
 //!     .file("robot-detection.toml", "FilterPattern = '/private/*'")
 //!     .load()?;
-//! let settings: Settings = loaded.settings();
-//! assert_eq!(settings.filter_patterns, ["/private/*"]);
-//! assert_eq!(loaded.origin("filter_pattern"), "robot-detection.toml:1");
+//! let settings: &Settings = loaded.settings();
+//! assert_eq!(settings.general.filter_patterns, ["/private/*"]);
+//! let origin = loaded.origin(&GeneralSection::KEY.filter_patterns);
+//! assert_eq!(origin, "robot-detection.toml:1");
 //! # Ok::<(), robot_detection::config::ConfigErrors>(())
 //! ```
 
@@ -22,10 +23,10 @@ mod error;
 mod file;
 mod init;
 mod key;
-mod keys;
-mod listener;
 mod load;
-mod robots_txt;
+mod section;
+mod sections;
+mod setting;
 mod settings;
 mod site;
 mod table;
@@ -33,17 +34,17 @@ mod tables;
 mod terminal;
 #[cfg(test)]
 mod tests;
+mod types;
 mod value;
 
 pub use error::{ConfigError, ConfigErrors};
-pub use init::{ActionHelp, commented_configuration};
-pub use key::{Key, Kind};
-pub use keys::KEYS;
-pub use listener::{AcmeTable, CertificateSettings, ListenerSettings};
+pub use init::commented_configuration;
+pub use key::{Key, Kind, Reach, Words};
 pub use load::{InForce, Loaded, Loader};
-pub use robots_txt::RobotsTxtHostSettings;
+pub use sections::*;
 pub use settings::Settings;
 pub use site::SiteLoaded;
-pub use table::{RuleSettings, SourceSettings, TagSettings, WhenSettings};
+pub use tables::*;
 pub use terminal::wants_colours;
+pub use types::*;
 pub use value::Value;

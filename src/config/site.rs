@@ -1,39 +1,17 @@
 //! `[[site]]`: the settings of one site over those of all.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use robot_detection_site_robot::spelling::nearest;
 
 use super::{
-    ConfigError, ConfigErrors, KEYS, Key, Loaded, RobotsTxtHostSettings, Value,
-    file::SiteTable,
-    load::{InForce, Tables},
-    tables::{ROBOTS_TXT_HOST, RULE, SITE, TABLES, TableKind, X_ROBOTS_TAG},
+    ConfigError, ConfigErrors, KEYS, Key, Loaded, RobotsTxtHostSettings, ServerSection, Settings,
+    SiteTable, TABLES, Value,
+    file::{SiteContent, Table},
+    load::{InForce, Reading},
+    table::Reader,
+    tables::OF_SITES,
 };
-
-/// Names of settings that each site may have of its own; with a `.` at the end, all of a table.
-const OF_SITES: &[&str] = &[
-    "mode",
-    "filter_pattern",
-    "redirect_url",
-    "redirect_status",
-    "redirect_methods",
-    "redirect_purposes",
-    "allow_robots",
-    "deny_robots",
-    "server.upstream",
-    "server.preserve_host",
-    "server.connect_timeout_seconds",
-    "server.response_timeout_seconds",
-    "server.health_path",
-    "server.health_interval_seconds",
-    "heaven.",
-    "robots_txt.",
-    "site_robot.",
-];
-
-/// Tables that may stand in a `[[site]]`.
-const TABLES_OF_SITES: &[&TableKind] = &[&RULE, &X_ROBOTS_TAG, &ROBOTS_TXT_HOST];
 
 /// Table whose settings a site spells without its name.
 const SERVER: &str = "server.";
@@ -46,32 +24,15 @@ pub struct SiteLoaded {
 }
 
 /// What stands in one `[[site]]`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct SiteParts {
-    name: String,
-    hosts: Vec<String>,
-    path: String,
-    origin: String,
-    /// Where `name`, `hosts` and `path` stand.
-    origins: BTreeMap<&'static str, String>,
+    table: SiteTable,
     values: BTreeMap<&'static str, InForce>,
-    tables: Tables,
+    /// Of these only the keys count that have a value, and the tables.
+    settings: Settings,
 }
 
 impl Key {
-    /// Returns `true` if a `[[site]]` may set it for itself.
-    ///
-    /// Everything about the upstream is of a site, whatever follows
-    /// `server.upstream` in its name.
-    #[must_use]
-    pub fn is_per_site(&self) -> bool {
-        OF_SITES.iter().any(|of_sites| {
-            *of_sites == self.name
-                || (of_sites.ends_with('.') && self.name.starts_with(of_sites))
-                || (*of_sites == "server.upstream" && self.name.starts_with("server.upstream_"))
-        })
-    }
-
     /// Returns its name in a `[[site]]`, where `server.` goes without saying.
     #[must_use]
     pub fn name_in_site(&self) -> &'static str {
@@ -84,28 +45,28 @@ impl Key {
     }
 }
 
-impl TableKind {
-    /// Returns the table that a `[[site]]` calls so.
-    pub(super) fn find_in_site(name: &str) -> Option<&'static Self> {
-        let mut tables = TABLES_OF_SITES.iter().copied();
-        tables.find(|table| table.name == name)
-    }
-}
-
 impl SiteLoaded {
     pub(super) fn new(parts: &SiteParts, common: &Loaded) -> Self {
         let mut loaded = common.clone();
         loaded.sites.clear();
         loaded.of_site = parts.values.keys().copied().collect();
         loaded.values.extend(parts.values.clone());
-        loaded.values.insert("server.hosts", parts.own_hosts());
-        let of_common = std::mem::replace(&mut loaded.tables, parts.tables.clone());
-        loaded.tables.sources = of_common.sources;
-        loaded.tables.rules.extend(of_common.rules);
-        loaded.tables.tags.extend(of_common.tags);
-        let hosts = of_common.robots_txt_hosts.into_iter();
-        let ours = hosts.filter(|host| parts.is_about(host));
-        loaded.tables.robots_txt_hosts.extend(ours);
+        let settings = Arc::make_mut(&mut loaded.settings);
+        for key in of_sites().filter(|key| parts.values.contains_key(key.name)) {
+            settings.take(key, &parts.settings);
+        }
+        let (hosts, origin) = parts.own_hosts();
+        settings.server.hosts.clone_from(&hosts);
+        let value = Value::List(hosts);
+        let in_force = InForce { value, origin };
+        loaded
+            .values
+            .insert(ServerSection::KEY.hosts.name, in_force);
+        let (tables, own) = (&mut settings.tables, parts.settings.tables.clone());
+        tables.rules.splice(..0, own.rules);
+        tables.tags.splice(..0, own.tags);
+        tables.robots_txt_hosts.retain(|host| parts.is_about(host));
+        tables.robots_txt_hosts.splice(..0, own.robots_txt_hosts);
         Self {
             parts: parts.clone(),
             loaded,
@@ -115,19 +76,19 @@ impl SiteLoaded {
     /// Returns its name; without one, its first host and its path.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.parts.name
+        &self.parts.table.name
     }
 
     /// Returns the hosts by which it is reached, `*.example.org` among them.
     #[must_use]
     pub fn hosts(&self) -> &[String] {
-        &self.parts.hosts
+        &self.parts.table.hosts
     }
 
     /// Returns the path at and below which it is reached.
     #[must_use]
     pub fn path(&self) -> &str {
-        &self.parts.path
+        &self.parts.table.path
     }
 
     /// Returns all settings as they are for this site.
@@ -138,60 +99,44 @@ impl SiteLoaded {
 
     /// Creates the error of a `name`, `hosts` or `path` that turned out wrong later.
     #[must_use]
-    pub fn wrong(&self, key: &str, reason: impl std::fmt::Display) -> ConfigErrors {
-        let origin = self.parts.origins.get(key).unwrap_or(&self.parts.origin);
-        ConfigErrors::from(ConfigError {
-            origin: origin.clone(),
-            message: format!("site.{key}: {reason}"),
-        })
+    pub fn wrong(&self, key: &Key, reason: impl std::fmt::Display) -> ConfigErrors {
+        self.parts.table.wrong(key, reason)
     }
 }
 
 impl SiteParts {
     /// Reads one `[[site]]`; what is wrong in it is added to `errors`.
-    pub(super) fn new(file: &str, table: &SiteTable, errors: &mut Vec<ConfigError>) -> Self {
-        let at = |line: usize| format!("{file}:{line}");
-        let mut site = Self {
-            path: "/".to_owned(),
-            origin: at(table.line),
-            ..Self::default()
+    pub(super) fn new(
+        file: &str,
+        site: &SiteContent,
+        errors: &mut Vec<ConfigError>,
+    ) -> Option<Self> {
+        let mut reading = Reading::default();
+        reading.file(file, &site.content, "site.");
+        errors.append(&mut reading.errors);
+        let own = Table {
+            kind: &SiteTable::KIND,
+            line: site.line,
+            values: site.content.own.clone(),
         };
-        for (name, value, line) in &table.content.own {
-            site.origins.insert(name, at(*line));
-            match (*name, value) {
-                ("name", Value::Text(text)) => text.trim().clone_into(&mut site.name),
-                ("path", Value::Text(text)) => text.trim().clone_into(&mut site.path),
-                ("hosts", Value::List(items)) => site.hosts.clone_from(items),
-                _ => {}
-            }
-        }
-        for (key, value, line) in &table.content.values {
-            let (value, origin) = (value.clone(), at(*line));
-            site.values.insert(key.name, InForce { value, origin });
-        }
-        for table in &table.content.tables {
-            errors.extend(site.tables.add(file, table).err());
-        }
-        if let Some(first) = site.hosts.first() {
-            if site.name.is_empty() {
-                site.name = format!("{first}{}", site.path.trim_end_matches('/'));
-            }
-        } else {
-            errors.push(ConfigError {
-                origin: site.origin.clone(),
-                message: "a [[site]] needs hosts, such as hosts = [\"www.example.com\"]".to_owned(),
-            });
-        }
-        site
+        let table = SiteTable::read_complete(&mut Reader::new(file, &own, errors))?;
+        Some(Self {
+            table,
+            values: reading.values,
+            settings: reading.settings,
+        })
     }
 
-    /// The names of the site itself; a pattern is none.
-    fn own_hosts(&self) -> InForce {
-        let names = self.hosts.iter().filter(|host| !host.starts_with('*'));
-        InForce {
-            value: Value::List(names.cloned().collect()),
-            origin: self.origins.get("hosts").unwrap_or(&self.origin).clone(),
-        }
+    /// The names of the site itself, and where they stand; a pattern is none.
+    fn own_hosts(&self) -> (Vec<String>, String) {
+        let names = self
+            .table
+            .hosts
+            .iter()
+            .filter(|host| !host.starts_with('*'));
+        let origin = self.table.origin_of(&SiteTable::KEY.hosts);
+        let origin = origin.unwrap_or(self.table.origin()).to_owned();
+        (names.cloned().collect(), origin)
     }
 
     /// Returns `true` if a `[[robots_txt.host]]` is about a host of this site.
@@ -199,7 +144,7 @@ impl SiteParts {
         let names = table.hosts.iter().chain(&table.main_mirror);
         names
             .map(|name| without_port(name.trim()))
-            .any(|name| self.hosts.iter().any(|host| is_of(name, host)))
+            .any(|name| self.table.hosts.iter().any(|host| is_of(name, host)))
     }
 }
 
@@ -215,8 +160,10 @@ pub(super) fn unknown_in_site(name: &str) -> String {
     if TABLES.iter().any(|table| table.name == name) {
         return format!("[[{name}]] is one for all sites; write it outside of [[site]]");
     }
-    let tables = TABLES_OF_SITES.iter().map(|table| table.name);
-    let names = of_sites().map(Key::name_in_site).chain(SITE.names());
+    let tables = OF_SITES.iter().map(|table| table.name);
+    let names = of_sites()
+        .map(Key::name_in_site)
+        .chain(SiteTable::KIND.names());
     nearest(name, names.chain(tables)).map_or_else(
         || format!("unknown key {name:?} in [[site]]; `robot-detection init --stdout` shows one"),
         |near| format!("unknown key {name:?} in [[site]]; did you mean {near:?}?"),
@@ -248,7 +195,7 @@ fn is_of(name: &str, host: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Loader;
+    use super::super::{GeneralSection, Loader, RobotsTxtSource};
     use super::*;
 
     fn sites(text: &str) -> Vec<SiteLoaded> {
@@ -280,31 +227,48 @@ mod tests {
         };
         assert_eq!((shop.name(), shop.path()), ("shop", "/en"));
         let settings = shop.loaded().settings();
-        assert_eq!(settings.upstream, ["http://127.0.0.1:2"]);
-        assert_eq!(settings.filter_patterns, ["/cart/*"]);
-        assert_eq!(settings.redirect_url, "/heaven/");
-        assert_eq!(settings.heaven_path, "/clouds/");
-        assert_eq!(settings.robots_txt_serve, "settings");
-        assert!(!settings.preserve_host);
-        assert_eq!(settings.hosts, ["shop.example.org"]);
-        let rules: Vec<_> = settings.rules.iter().map(|rule| &*rule.name).collect();
+        assert_eq!(settings.server.upstream, ["http://127.0.0.1:2"]);
+        assert_eq!(settings.general.filter_patterns, ["/cart/*"]);
+        assert_eq!(settings.general.redirect_url, "/heaven/");
+        assert_eq!(&*settings.heaven.path, "/clouds/");
+        assert_eq!(settings.robots_txt.serve, RobotsTxtSource::Settings);
+        assert!(!settings.server.preserve_host);
+        assert_eq!(settings.server.hosts, ["shop.example.org"]);
+        let rules: Vec<_> = settings
+            .tables
+            .rules
+            .iter()
+            .map(|rule| &*rule.name)
+            .collect();
         assert_eq!(rules, ["own", "common"]);
-        assert_eq!(settings.tags.len(), 1);
-        assert_eq!(settings.robots_txt_hosts.len(), 1);
-        assert_eq!(shop.loaded().origin("server.upstream"), "c.toml:16");
+        assert_eq!(settings.tables.tags.len(), 1);
+        assert_eq!(settings.tables.robots_txt_hosts.len(), 1);
+        assert_eq!(
+            shop.loaded().origin(&ServerSection::KEY.upstream),
+            "c.toml:16"
+        );
         assert_eq!((other.name(), other.path()), ("b.example.org", "/"));
         let settings = other.loaded().settings();
-        assert_eq!(settings.upstream, ["http://127.0.0.1:1"]);
-        assert_eq!((settings.rules.len(), settings.tags.len()), (1, 0));
+        assert_eq!(settings.server.upstream, ["http://127.0.0.1:1"]);
+        assert_eq!(
+            (settings.tables.rules.len(), settings.tables.tags.len()),
+            (1, 0)
+        );
     }
 
     #[test]
     fn errors_of_a_site_name_their_place_in_it() {
         let site = &sites(TWO)[0];
-        let wrong = |key| site.loaded().wrong(key, "no").to_string();
-        assert_eq!(wrong("server.upstream"), "c.toml:16: site.upstream: no");
-        assert_eq!(wrong("redirect_url"), "c.toml:2: redirect_url: no");
-        let text = site.wrong("path", "no").to_string();
+        let wrong = |key: &Key| site.loaded().wrong(key, "no").to_string();
+        assert_eq!(
+            wrong(&ServerSection::KEY.upstream),
+            "c.toml:16: site.upstream: no"
+        );
+        assert_eq!(
+            wrong(&GeneralSection::KEY.redirect_url),
+            "c.toml:2: redirect_url: no"
+        );
+        let text = site.wrong(&SiteTable::KEY.path, "no").to_string();
         assert_eq!(text, "c.toml:15: site.path: no");
     }
 

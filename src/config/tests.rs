@@ -13,28 +13,37 @@ fn errors(text: &str) -> Vec<String> {
 fn flags_win_over_environment_over_file_over_defaults() {
     let load = |flag: Option<&str>, variable: Option<&str>| {
         Loader::new()
-            .file("c.toml", "[server]\nlisten = 'file:1'")
+            .file("c.toml", "[server]\nlisten = '127.0.0.1:1'")
             .environment(
                 variable.map(|v| ("ROBOT_DETECTION_SERVER_LISTEN".to_owned(), v.to_owned())),
             )
-            .flag("server.listen", "--listen", flag.map(str::to_owned))
+            .flag(
+                &ServerSection::KEY.listen,
+                "--listen",
+                flag.map(str::to_owned),
+            )
             .load()
             .unwrap()
     };
     for (flag, variable, listen, origin) in [
-        (None, None, "file:1", "c.toml:2"),
+        (None, None, "127.0.0.1:1", "c.toml:2"),
         (
             None,
-            Some("env:1"),
-            "env:1",
+            Some("127.0.0.1:2"),
+            "127.0.0.1:2",
             "environment variable ROBOT_DETECTION_SERVER_LISTEN",
         ),
-        (Some("flag:1"), Some("env:1"), "flag:1", "--listen"),
+        (
+            Some("127.0.0.1:3"),
+            Some("127.0.0.1:2"),
+            "127.0.0.1:3",
+            "--listen",
+        ),
     ] {
         let loaded = load(flag, variable);
-        assert_eq!(loaded.settings().listen, [listen]);
-        assert_eq!(loaded.origin("server.listen"), origin);
-        assert_eq!(loaded.origin("redirect_url"), "default");
+        assert_eq!(loaded.settings().server.listen, [listen.parse().unwrap()]);
+        assert_eq!(loaded.origin(&ServerSection::KEY.listen), origin);
+        assert_eq!(loaded.origin(&GeneralSection::KEY.redirect_url), "default");
     }
 }
 
@@ -48,10 +57,10 @@ fn the_original_names_work() {
         .load()
         .unwrap();
     let settings = loaded.settings();
-    assert_eq!(settings.web_robots_db, "db.txt");
-    assert_eq!(settings.filter_patterns, ["/a/*", "/b/*"]);
-    assert_eq!(settings.redirect_url, "/h/");
-    assert_eq!(settings.refresh_interval_days, 7);
+    assert_eq!(&*settings.general.web_robots_db, "db.txt");
+    assert_eq!(settings.general.filter_patterns, ["/a/*", "/b/*"]);
+    assert_eq!(settings.general.redirect_url, "/h/");
+    assert_eq!(settings.general.refresh_interval_days, 7);
 }
 
 #[test]
@@ -62,7 +71,9 @@ fn a_list_and_a_text_with_commas_are_the_same() {
             .load()
             .unwrap()
             .settings()
+            .general
             .filter_patterns
+            .clone()
     };
     assert_eq!(patterns("filter_pattern = ' /a/* ,, /b '"), ["/a/*", "/b"]);
     assert_eq!(patterns("filter_pattern = ['/a/*', '/b']"), ["/a/*", "/b"]);
@@ -119,7 +130,7 @@ fn what_is_wrong_is_told_with_its_line_and_the_nearest_right_name() {
         ),
         (
             "[[source]]\npreset='crawler-useragents'",
-            "c.toml:2: \"crawler-useragents\" is no preset of a [[source]]; did you mean \"crawler-user-agents\"?",
+            "c.toml:2: source.preset: \"crawler-useragents\" is no preset of a [[source]]; did you mean \"crawler-user-agents\"?",
         ),
         ("source = 1", "c.toml:1: unknown key \"source\""),
         (
@@ -206,8 +217,7 @@ fn no_two_keys_share_a_variable() {
 
 #[test]
 fn listeners_and_certificates_are_kept_and_named_only_where_they_differ() {
-    let listener =
-        "[[listener]]\nlisten = 'a:1'\nacme = { hosts = 'a.example', agree_to_terms = true }\n";
+    let listener = "[[listener]]\nlisten = '127.0.0.1:1'\nacme = { hosts = 'a.example', agree_to_terms = true }\n";
     let certificate = "[[certificate]]\ncertificate_file = 'a.pem'\nkey_file = 'a.key'\n";
     let load = |text: &str| Loader::new().file("f", text).load().unwrap();
     let running = load(&format!("{listener}{certificate}"));
@@ -225,10 +235,13 @@ fn listeners_and_certificates_are_kept_and_named_only_where_they_differ() {
     ] {
         let mut wanted = load(&text);
         assert_eq!(wanted.keep(&running, |_| false), [expected]);
-        assert_eq!(wanted.settings().listeners, running.settings().listeners);
         assert_eq!(
-            wanted.settings().certificates,
-            running.settings().certificates
+            wanted.settings().tables.listeners,
+            running.settings().tables.listeners
+        );
+        assert_eq!(
+            wanted.settings().tables.certificates,
+            running.settings().tables.certificates
         );
     }
 }
@@ -238,12 +251,12 @@ fn a_preset_fills_in_what_is_not_said() {
     let text = "[[source]]\npreset = 'crawler-user-agents'\n\
         [[source]]\nurl = '/srv/robots.json.gz'\ninterval_days = 1\npreset = 'ai-robots-txt'\nname = 'ours'";
     let loaded = Loader::new().file("c.toml", text).load().unwrap();
-    let sources = loaded.settings().sources;
+    let sources = &loaded.settings().tables.sources;
     let told: Vec<_> = sources
         .iter()
         .map(|source| {
             let days = source.interval_days.unwrap();
-            (source.name.as_str(), source.format.as_str(), days)
+            (source.name.as_str(), source.format.unwrap().as_str(), days)
         })
         .collect();
     assert_eq!(
@@ -255,4 +268,20 @@ fn a_preset_fills_in_what_is_not_said() {
     );
     assert!(sources[0].url.ends_with("/crawler-user-agents.json"));
     assert_eq!(sources[1].url, "/srv/robots.json.gz");
+}
+
+#[test]
+fn every_default_is_of_the_type_of_its_field() {
+    let settings = Loader::new().load().unwrap().settings().clone();
+    assert_eq!(settings.general.filter_patterns, ["/members-only-stuff/*"]);
+    assert_eq!(settings.general.redirect_url, "/robot-heaven/");
+    assert_eq!(settings.general.refresh_interval_days, 30);
+    assert_eq!(settings.general.redirect_methods, ["GET", "HEAD"]);
+    assert_eq!(settings.server.connect_timeout.as_secs(), 5);
+    for key in KEYS {
+        let value = Value::parse(key.kind, key.default).unwrap();
+        assert_eq!(Settings::default().set(key, &value), Ok(()), "{}", key.name);
+    }
+    let parts = (WhenSettings::default(), AcmeTable::default());
+    assert!(parts.0.paths.is_none() && parts.1.hosts.is_empty());
 }

@@ -25,7 +25,7 @@ impl Value {
     /// Returns what would be right, when the text is not of the kind.
     pub fn parse(kind: Kind, text: &str) -> Result<Self, String> {
         match kind {
-            Kind::Text => Ok(Self::Text(text.to_owned())),
+            Kind::Text | Kind::Word(_) => Ok(Self::Text(text.to_owned())),
             Kind::Integer { .. } => text
                 .trim()
                 .parse()
@@ -36,7 +36,7 @@ impl Value {
                 "false" | "no" | "off" | "0" => Ok(Self::Bool(false)),
                 _ => Err(format!("{text:?} is neither true nor false")),
             },
-            Kind::List => Ok(Self::List(comma_separated(text))),
+            Kind::List | Kind::Words(_) => Ok(Self::List(comma_separated(text))),
         }
     }
 
@@ -50,11 +50,13 @@ impl Value {
             (Kind::Integer { min, max }, Self::Integer(number)) if number < min || number > max => {
                 Err(format!("{number} is not between {min} and {max}"))
             }
-            (Kind::List, Self::Text(text)) => Ok(Self::List(comma_separated(&text))),
-            (Kind::Text, value @ Self::Text(_))
+            (Kind::List | Kind::Words(_), Self::Text(text)) => {
+                Ok(Self::List(comma_separated(&text)))
+            }
+            (Kind::Text | Kind::Word(_), value @ Self::Text(_))
             | (Kind::Integer { .. }, value @ Self::Integer(_))
             | (Kind::Bool, value @ Self::Bool(_))
-            | (Kind::List, value @ Self::List(_)) => Ok(value),
+            | (Kind::List | Kind::Words(_), value @ Self::List(_)) => Ok(value),
             (kind, value) => Err(format!("{value} is not {}", kind.describe())),
         }
     }

@@ -4,7 +4,7 @@ use std::{io, sync::Arc};
 
 use crate::access_log::LineFormat;
 use crate::clock::Clock;
-use crate::config::{ConfigErrors, Loaded, Settings};
+use crate::config::{AccessLogSection, ConfigErrors, Loaded, OtelSection, Settings};
 use crate::telemetry::LineWriter;
 #[cfg(feature = "otel")]
 use crate::telemetry::Traces;
@@ -52,25 +52,23 @@ pub(super) struct AccessLog {
 
 impl ObserveSettings {
     pub(crate) fn new(loaded: &Loaded, settings: &Settings) -> Result<Self, ConfigErrors> {
-        if !cfg!(feature = "otel") && !settings.otel_endpoint.is_empty() {
+        if !cfg!(feature = "otel") && !settings.otel.endpoint.is_empty() {
             let reason = "this program is built without traces; build it with --features otel";
-            return Err(loaded.wrong("otel.endpoint", reason));
+            return Err(loaded.wrong(&OtelSection::KEY.endpoint, reason));
         }
         Ok(Self {
-            access_log: AccessLogSettings::new(loaded, settings)?,
+            access_log: AccessLogSettings::new(&settings.access_log),
             #[cfg(feature = "otel")]
-            otel_endpoint: Some(settings.otel_endpoint.clone()).filter(|url| !url.is_empty()),
+            otel_endpoint: Some(settings.otel.endpoint.clone()).filter(|url| !url.is_empty()),
         })
     }
 }
 
 impl AccessLogSettings {
     /// Reads the settings; `None` where there is to be no access log.
-    fn new(loaded: &Loaded, settings: &Settings) -> Result<Option<Self>, ConfigErrors> {
-        let format = settings.access_log_format.parse();
-        let format = format.map_err(|error| loaded.wrong("access_log.format", error))?;
-        let path = settings.access_log_path.clone();
-        Ok((!path.is_empty()).then_some(Self { path, format }))
+    fn new(settings: &AccessLogSection) -> Option<Self> {
+        let (path, format) = (settings.path.clone(), settings.format);
+        (!path.is_empty()).then_some(Self { path, format })
     }
 }
 
@@ -145,7 +143,7 @@ impl Inner {
 
 #[cfg(feature = "otel")]
 fn open_traces(settings: &ObserveSettings) -> io::Result<Option<Traces>> {
-    let Some(endpoint) = &settings.otel_endpoint else {
+    let Some(endpoint) = &settings.otel.endpoint else {
         return Ok(None);
     };
     let started = super::traces::start(endpoint);

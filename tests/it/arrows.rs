@@ -60,9 +60,24 @@ const ROOMS: &[(&str, &[Room])] = &[
     (
         ".",
         &[
-            ("config", &[]),
             ("telemetry", &[]),
             ("access_log", &[]),
+            (
+                "config",
+                &[
+                    "access_log",
+                    "detect",
+                    "fetch",
+                    "filter",
+                    "listen",
+                    "policy",
+                    "registry",
+                    "site_robot",
+                    "store",
+                    "telemetry",
+                    "verify",
+                ],
+            ),
             (
                 "observe",
                 &[

@@ -519,12 +519,9 @@ async fn row_16_a_failed_refresh_is_noticed_until_the_next_success() {
 fn row_17_the_parameters_keep_their_old_names() {
     use robot_detection::config::Loader;
     let text = "WebRobotsDB = 'a.txt'\nFilterPattern = '/a/*,/b/*'\nRedirectURL = '/h/'\nRefreshIntervalDays = 3";
-    let settings = Loader::new()
-        .file("c.toml", text)
-        .load()
-        .unwrap()
-        .settings();
-    assert_eq!(settings.web_robots_db, "a.txt");
+    let loaded = Loader::new().file("c.toml", text).load().unwrap();
+    let settings = &loaded.settings().general;
+    assert_eq!(&*settings.web_robots_db, "a.txt");
     assert_eq!(settings.filter_patterns, ["/a/*", "/b/*"]);
     assert_eq!(settings.redirect_url, "/h/");
     assert_eq!(settings.refresh_interval_days, 3);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::admin::HeavenUse;
-use crate::config::{Loaded, Settings};
+use crate::config::{HeavenSource, Loaded, Settings};
 
 /// Returns what becomes of the descriptions of a site; `published` is where a command publishes.
 #[must_use]
@@ -11,20 +11,19 @@ pub fn heaven_use(loaded: &Loaded, site: &str, published: Option<&Path>) -> Heav
     let sites = loaded.sites();
     let own = sites.iter().find(|own| own.name() == site);
     let settings = own.map_or_else(|| loaded.settings(), |own| own.loaded().settings());
-    of(&settings, published)
+    of(settings, published)
 }
 
 fn of(settings: &Settings, published: Option<&Path>) -> HeavenUse {
-    let is_served = settings.heaven_serve;
-    if is_served && settings.heaven_source == "database" {
+    let is_served = settings.heaven.serve;
+    if is_served && settings.heaven.source == HeavenSource::Database {
         return HeavenUse::Served;
     }
-    let configured = settings.site_robot_publish.as_str();
-    let configured = (!configured.is_empty()).then(|| Path::new(configured));
+    let configured = settings.site_robot.publish.as_deref();
     let Some(directory) = published.or(configured) else {
         return HeavenUse::Nothing;
     };
-    if is_served && Path::new(&settings.heaven_directory) == directory {
+    if is_served && Path::new(&settings.heaven.directory) == directory {
         HeavenUse::Published(directory.to_owned())
     } else {
         HeavenUse::PublishedElsewhere(directory.to_owned())

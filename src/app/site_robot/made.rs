@@ -6,6 +6,7 @@ use url::Url;
 
 use crate::app::own_robot;
 use crate::clock::Clock;
+use crate::config::Schedule;
 use crate::filter::CommandLine;
 use crate::heaven::{HeavenSettings, Library};
 use crate::layer::OwnRobot;
@@ -22,7 +23,7 @@ use super::{
     Programs,
     publication::Publication,
     settings::{SiteRobotSettings, is_of},
-    when::{Schedule, next_round_ms},
+    when::next_round_ms,
 };
 
 /// What `email` is without being set.

@@ -2,7 +2,6 @@
 
 mod handover;
 mod heaven_use;
-mod login;
 mod made;
 mod order;
 mod orders;

@@ -1,10 +1,13 @@
 //! Hosts of our own sites: there the site robot says who it is, and nowhere else.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
 use url::Url;
 
 use crate::clock::Clock;
 use crate::config::Settings;
 use crate::layer::OwnRobot;
+use crate::listen::ListenAddr;
 use crate::site_robot::source::RequestSigner;
 
 use super::settings::Start;
@@ -19,16 +22,16 @@ pub(super) struct OwnHosts(Vec<(String, Option<u16>)>);
 impl OwnHosts {
     /// Returns the hosts of the configured starting points, those of the sites, and where we listen.
     pub(super) fn of(settings: &Settings, starts: &[Start]) -> Self {
-        let configured = settings.site_robot_starting_points.iter();
-        let configured = configured.filter_map(|text| Url::parse(text.trim()).ok());
+        let configured = settings.site_robot.starting_points.iter();
+        let configured = configured.map(|point| point.url().clone());
         let starts = starts.iter().filter(|start| start.is_configured);
         let starts = configured.chain(starts.map(|start| start.url.clone()));
         let mut hosts: Vec<_> = starts
             .filter_map(|url| Some((url.host_str()?.to_owned(), url.port_or_known_default())))
             .collect();
-        let named = settings.hosts.iter();
+        let named = settings.server.hosts.iter();
         hosts.extend(named.map(|host| (host.to_ascii_lowercase(), None)));
-        hosts.extend(settings.listen.iter().flat_map(|listen| listener(listen)));
+        hosts.extend(settings.server.listen.iter().flat_map(listener));
         Self(hosts)
     }
 
@@ -59,21 +62,23 @@ impl OwnHosts {
 }
 
 /// Returns the hosts by which a listener of ours is reached from here.
-fn listener(listen: &str) -> Vec<(String, Option<u16>)> {
-    let Some((host, port)) = listen.rsplit_once(':') else {
+fn listener(listen: &ListenAddr) -> Vec<(String, Option<u16>)> {
+    let ListenAddr::Tcp(addr) = listen else {
         return Vec::new();
     };
-    let Ok(port) = port.parse() else {
-        return Vec::new();
+    let local: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+    let is_local = addr.ip().is_unspecified() || local.contains(&addr.ip());
+    let hosts = match addr {
+        _ if is_local => ["127.0.0.1", "localhost", "[::1]"]
+            .map(str::to_owned)
+            .into(),
+        SocketAddr::V4(addr) => vec![addr.ip().to_string()],
+        SocketAddr::V6(addr) => vec![format!("[{}]", addr.ip())],
     };
-    let hosts: &[&str] = match host {
-        "" | "0.0.0.0" | "127.0.0.1" | "localhost" | "[::]" | "[::1]" => {
-            &["127.0.0.1", "localhost", "[::1]"]
-        }
-        host => &[host],
-    };
-    let hosts = hosts.iter().map(|&host| (host.to_owned(), Some(port)));
-    hosts.collect()
+    hosts
+        .into_iter()
+        .map(|host| (host, Some(addr.port())))
+        .collect()
 }
 
 /// Returns what stands in the request line.

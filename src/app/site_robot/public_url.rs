@@ -3,12 +3,10 @@
 use url::{Origin, Url};
 
 use crate::app::made_pages::site_url;
-use crate::config::{ConfigErrors, Loaded, Settings};
+use crate::config::{Settings, SiteUrl};
 use crate::site_robot::move_to_site;
 
 use super::settings::{Start, is_of};
-
-const KEY: &str = "site_robot.public_url";
 
 /// Site as visitors know it, and the addresses of its upstream.
 #[derive(Clone, Debug)]
@@ -23,36 +21,26 @@ impl PublicUrl {
     ///
     /// They are those at a server of `server.upstream`, and where the public URL is set all
     /// that are of no host of the site.
-    pub(super) fn of(
-        loaded: &Loaded,
-        settings: &Settings,
-        starts: &mut [Start],
-    ) -> Result<Option<Self>, ConfigErrors> {
-        let set = settings.site_robot_public_url.as_str();
-        let public = match set {
-            "" => site_url(settings).and_then(|url| parse(&url)),
-            set => Some(parse(set).ok_or_else(|| {
-                let reason = format!("{set:?} is no URL such as https://www.example.com");
-                loaded.wrong(KEY, reason)
-            })?),
-        };
-        let Some(url) = public else {
-            return Ok(None);
-        };
+    pub(super) fn of(settings: &Settings, starts: &mut [Start]) -> Option<Self> {
+        let set = settings.site_robot.public_url.clone();
+        let is_set = set.is_some();
+        let public = set.or_else(|| SiteUrl::parse(&site_url(settings)?));
+        let url = public.map(SiteUrl::into_url)?;
         let servers: Vec<Origin> = settings
+            .server
             .upstream
             .iter()
-            .filter_map(|server| Some(parse(server)?.origin()))
+            .filter_map(|server| Some(SiteUrl::parse(server)?.url().origin()))
             .collect();
         let is_upstream = |start: &Start| {
             let is_server = servers.contains(&start.url.origin());
             let is_public =
-                start.url.host_str() == url.host_str() || is_of(&start.url, &settings.hosts);
-            is_server || !set.is_empty() && !is_public
+                start.url.host_str() == url.host_str() || is_of(&start.url, &settings.server.hosts);
+            is_server || is_set && !is_public
         };
         let mut aliases: Vec<Url> = Vec::new();
         for start in starts.iter_mut().filter(|start| is_upstream(start)) {
-            let Some(alias) = parse(start.url.as_str()) else {
+            let Some(alias) = SiteUrl::parse(start.url.as_str()).map(SiteUrl::into_url) else {
                 continue;
             };
             if alias != url && !aliases.contains(&alias) {
@@ -61,7 +49,7 @@ impl PublicUrl {
             move_to_site(&mut start.url, &url);
             start.is_configured = true;
         }
-        Ok((!aliases.is_empty()).then_some(Self { url, aliases }))
+        (!aliases.is_empty()).then_some(Self { url, aliases })
     }
 
     /// Returns who is asked in place of which hosts, where that would be `known` without it.
@@ -76,13 +64,6 @@ impl PublicUrl {
         };
         Some((address, hosts))
     }
-}
-
-/// Returns the site of an HTTP URL, without a path.
-fn parse(text: &str) -> Option<Url> {
-    let url = Url::parse(text.trim()).ok()?;
-    let is_http = matches!(url.scheme(), "http" | "https");
-    is_http.then(|| url.join("/").ok()).flatten()
 }
 
 #[cfg(test)]
@@ -146,8 +127,8 @@ mod tests {
     #[test]
     fn a_wrong_url_is_told_by_its_place() {
         let text = "[site_robot]\nstarting_points = 'http://h/'\npublic_url = 'www.example.com'";
-        let loaded = Loader::new().file("c.toml", text).load().unwrap();
-        let error = super::super::site_robots(&loaded).unwrap_err().to_string();
+        let error = Loader::new().file("c.toml", text).load().unwrap_err();
+        let error = error.to_string();
         assert!(
             error.starts_with("c.toml:3: site_robot.public_url: "),
             "{error}"

@@ -2,7 +2,7 @@
 
 use std::{fs::File, io::Read as _};
 
-use crate::config::{ConfigErrors, Loaded, Settings};
+use crate::config::{ConfigErrors, Loaded, Settings, SiteRobotSection};
 use crate::filter::{Severity, has_error};
 use crate::site_robot::{RobotConf, RobotConfFile};
 
@@ -50,21 +50,22 @@ pub(super) fn robot_conf(
     loaded: &Loaded,
     settings: &Settings,
 ) -> Result<(RobotConf, String, Vec<String>), ConfigErrors> {
-    let lines = settings.site_robot_robot.join("\n");
-    let own = RobotConfFile::parse(&lines);
+    let lines = settings.site_robot.robot.text();
+    let own = RobotConfFile::parse(lines);
     if let Some(note) = own.notes().iter().find(|it| it.severity == Severity::Error) {
-        return Err(loaded.wrong("site_robot.robot", &note.text));
+        return Err(loaded.wrong(&SiteRobotSection::KEY.robot, &note.text));
     }
-    let path = &settings.site_robot_robot_conf;
+    let path = &settings.site_robot.robot_conf;
     let text = if path.is_empty() {
         String::new()
     } else {
-        let text = read(path).map_err(|error| loaded.wrong("site_robot.robot_conf", error))?;
+        let text =
+            read(path).map_err(|error| loaded.wrong(&SiteRobotSection::KEY.robot_conf, error))?;
         let file = RobotConfFile::parse(&text);
         if has_error(file.notes()) {
             let error = RobotConf::parse(path, &text).err();
             let reason = error.map_or_else(String::new, |error| error.to_string());
-            return Err(loaded.wrong("site_robot.robot_conf", reason));
+            return Err(loaded.wrong(&SiteRobotSection::KEY.robot_conf, reason));
         }
         text
     };
@@ -74,9 +75,9 @@ pub(super) fn robot_conf(
         // Without the proxy that it would name, visits would go ways that they should not.
         let has_line = own.conf().auto_proxy.is_some();
         let place = if has_line {
-            "site_robot.robot"
+            &SiteRobotSection::KEY.robot
         } else {
-            "site_robot.robot_conf"
+            &SiteRobotSection::KEY.robot_conf
         };
         return Err(loaded.wrong(place, SCRIPT));
     }
@@ -127,7 +128,7 @@ mod tests {
 
     fn read_conf(text: &str) -> Result<(RobotConf, String, Vec<String>), ConfigErrors> {
         let loaded = Loader::new().file("c.toml", text).load().unwrap();
-        robot_conf(&loaded, &loaded.settings())
+        robot_conf(&loaded, loaded.settings())
     }
 
     #[test]

@@ -10,18 +10,17 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::app::{heaven_settings::heaven_settings, signing::Signing, site::DEFAULT_SITE};
-use crate::config::{ConfigErrors, Loaded, Settings};
+use crate::config::{ConfigErrors, Loaded, Schedule, Settings, SiteRobotSection, StartingPoint};
 use crate::filter::{CommandLine, Filter, Filters, Functions};
 use crate::heaven::HeavenSettings;
 use crate::site_robot::{ConfigFiles, RobotConf, source::Credentials};
 use crate::store::StoredRun;
 
 use super::{
-    login::login,
     own_hosts::OwnHosts,
     public_url::PublicUrl,
     robot_conf::{read, robot_conf},
-    when::{Schedule, is_due},
+    when::is_due,
 };
 
 /// Settings of the site robot of one site, judged.
@@ -103,9 +102,8 @@ pub fn site_robots(loaded: &Loaded) -> Result<Vec<SiteRobotSettings>, ConfigErro
     let none = SiteRobotChanges::default();
     for site in loaded.sites() {
         // What is set for all sites is not visited once for each.
-        if site.loaded().origin("site_robot.starting_points")
-            != loaded.origin("site_robot.starting_points")
-        {
+        let key = &SiteRobotSection::KEY.starting_points;
+        if site.loaded().origin(key) != loaded.origin(key) {
             found.extend(SiteRobotSettings::of(site.loaded(), site.name(), &none)?);
         }
     }
@@ -121,7 +119,7 @@ fn check_directories(loaded: &Loaded, found: &[SiteRobotSettings]) -> Result<(),
         if known.contains(&directory) {
             let directory = directory.display();
             let reason = format!("{directory} is that of two sites; give each its own");
-            return Err(loaded.wrong("site_robot.publish", reason));
+            return Err(loaded.wrong(&SiteRobotSection::KEY.publish, reason));
         }
         known.push(directory);
     }
@@ -207,7 +205,7 @@ impl SiteRobotSettings {
         site: &str,
         changes: &SiteRobotChanges,
     ) -> Result<Option<Self>, ConfigErrors> {
-        let mut settings = loaded.settings();
+        let mut settings = loaded.settings().clone();
         changes.apply(&mut settings);
         let (mut conf, conf_text, mut warnings) = robot_conf(loaded, &settings)?;
         conf.server_delay = changes.delay.or(conf.server_delay);
@@ -215,43 +213,36 @@ impl SiteRobotSettings {
             conf.hurry();
         }
         let mut starts = starts(loaded, &settings, &conf, changes)?;
-        let public = PublicUrl::of(loaded, &settings, &mut starts)?;
+        let public = PublicUrl::of(&settings, &mut starts);
         let Some(first) = starts.first() else {
             return Ok(None);
         };
         let heaven = heaven(loaded, &settings, &first.url)?;
         let (filters, filter_text) = filters(loaded, &settings)?;
         let filter = |name: &str| filter(loaded, &filters, name);
-        let schedule = match settings.site_robot_schedule.as_str() {
-            "" => None,
-            text => Some(
-                Schedule::parse(text)
-                    .map_err(|reason| loaded.wrong("site_robot.schedule", reason))?,
-            ),
-        };
-        let directory = settings.site_robot_publish.as_str();
         Ok(Some(Self {
             site: site.to_owned(),
             enumeration: filter(&conf.enumeration_filter)?,
             generation: filter(&conf.generation_filter)?,
             fingerprint: format!("{conf_text}\n{filter_text}\n{}", Filters::SHIPPED),
-            login: login(&settings.site_robot_login)
-                .map_err(|reason| loaded.wrong("site_robot.login", reason))?,
+            login: settings.site_robot.login.clone(),
             upstream: match &public {
                 Some(public) => public.upstream(upstream(&settings, &mut Vec::new())),
                 None => upstream(&settings, &mut warnings),
             },
             own_hosts: OwnHosts::of(&settings, &starts),
             public,
-            schedule,
-            directory: (changes.publish.clone())
-                .or_else(|| (!directory.is_empty()).then(|| directory.into())),
+            schedule: settings.site_robot.schedule.clone(),
+            directory: changes
+                .publish
+                .clone()
+                .or(settings.site_robot.publish.clone()),
             heaven,
-            converters: converters(loaded, &settings)?,
+            converters: settings.site_robot.converters.clone(),
             signing: Signing::of(loaded)?,
             accept: changes.accept,
             never_below: never_below(&settings),
-            only_below: settings.site_robot_only_below,
+            only_below: settings.site_robot.only_below,
             starts,
             conf,
             warnings,
@@ -268,13 +259,13 @@ impl SiteRobotChanges {
 
     fn apply(&self, settings: &mut Settings) {
         if let Some(path) = &self.robot_conf {
-            settings.site_robot_robot_conf.clone_from(path);
+            settings.site_robot.robot_conf.clone_from(path);
         }
         if let Some(path) = &self.filter_conf {
-            settings.site_robot_filter_conf.clone_from(path);
+            settings.site_robot.filter_conf.clone_from(path);
         }
         if !self.only_below.is_empty() {
-            settings.site_robot_only_below.clone_from(&self.only_below);
+            settings.site_robot.only_below.clone_from(&self.only_below);
         }
     }
 }
@@ -286,9 +277,8 @@ fn depth(
     conf: &RobotConf,
     changes: &SiteRobotChanges,
 ) -> Option<u32> {
-    let is_set = loaded.origin("site_robot.depth") != "default";
-    let configured = if is_set {
-        settings.site_robot_depth
+    let configured = if loaded.is_set(&SiteRobotSection::KEY.depth) {
+        settings.site_robot.depth.links()
     } else {
         conf.depth
     };
@@ -303,27 +293,20 @@ fn starts(
 ) -> Result<Vec<Start>, ConfigErrors> {
     let depth = depth(loaded, settings, conf, changes);
     let is_configured = changes.urls.is_empty();
-    let texts = if is_configured {
-        &settings.site_robot_starting_points
+    let points = if is_configured {
+        settings.site_robot.starting_points.clone()
     } else {
-        &changes.urls
+        let points = changes.urls.iter().map(|url| StartingPoint::parse(url));
+        let points = points.collect::<Result<_, _>>();
+        points.map_err(|reason| loaded.wrong(&SiteRobotSection::KEY.starting_points, reason))?
     };
     let mut starts = Vec::new();
-    for text in texts {
-        let url = Url::parse(text.trim()).map_err(|error| error.to_string());
-        let url = url.and_then(|url| match url.scheme() {
-            "http" | "https" => Ok(url),
-            scheme => Err(format!("{scheme}: is not visited")),
-        });
-        let url = url.map_err(|reason| {
-            let text = crate::fetch::shown_url(text);
-            let reason = format!("{text:?}: {reason}; write it as http://… or https://…");
-            loaded.wrong("site_robot.starting_points", reason)
-        })?;
+    for point in points {
+        let url = point.url().clone();
         starts.push(Start {
             is_configured: is_configured
-                || is_of(&url, &settings.hosts)
-                || is_at(&url, &settings.site_robot_starting_points),
+                || is_of(&url, &settings.server.hosts)
+                || is_at(&url, &settings.site_robot.starting_points),
             depth,
             url,
         });
@@ -348,11 +331,9 @@ pub(super) fn is_of(url: &Url, hosts: &[String]) -> bool {
 }
 
 /// Returns `true` if a URL is on the site of one of these.
-fn is_at(url: &Url, points: &[String]) -> bool {
-    let mut points = points
-        .iter()
-        .filter_map(|text| Url::parse(text.trim()).ok());
-    points.any(|point| point.origin() == url.origin())
+fn is_at(url: &Url, points: &[StartingPoint]) -> bool {
+    let mut points = points.iter();
+    points.any(|point| point.url().origin() == url.origin())
 }
 
 fn heaven(
@@ -360,7 +341,7 @@ fn heaven(
     settings: &Settings,
     first: &Url,
 ) -> Result<HeavenSettings, ConfigErrors> {
-    let site = match settings.heaven_url.as_str() {
+    let site = match settings.heaven.url.as_str() {
         "" => first.origin().ascii_serialization(),
         url => url.to_owned(),
     };
@@ -372,12 +353,12 @@ pub(in crate::app) fn logs_in(loaded: &Loaded, settings: &Settings) -> bool {
     // What is wrong with robot.conf is told where the robot is made.
     let has_password =
         || robot_conf(loaded, settings).is_ok_and(|(conf, ..)| conf.password.is_some());
-    !settings.site_robot_login.trim().is_empty() || has_password()
+    settings.site_robot.login.is_some() || has_password()
 }
 
 fn filters(loaded: &Loaded, settings: &Settings) -> Result<(Filters, String), ConfigErrors> {
-    let path = settings.site_robot_filter_conf.as_str();
-    let wrong = |reason: String| loaded.wrong("site_robot.filter_conf", reason);
+    let path = settings.site_robot.filter_conf.as_str();
+    let wrong = |reason: String| loaded.wrong(&SiteRobotSection::KEY.filter_conf, reason);
     let text = match path {
         "" => String::new(),
         path => read(path).map_err(wrong)?,
@@ -393,14 +374,14 @@ fn filter(loaded: &Loaded, filters: &Filters, name: &str) -> Result<Arc<Filter>,
     filters.filter(name).map(Arc::clone).ok_or_else(|| {
         let known = filters.names().join(", ");
         let reason = format!("there is no filter {name:?}; there are {known}");
-        loaded.wrong("site_robot.filter_conf", reason)
+        loaded.wrong(&SiteRobotSection::KEY.filter_conf, reason)
     })
 }
 
 /// Paths that this program answers itself.
 fn never_below(settings: &Settings) -> Vec<String> {
-    let mut paths = settings.site_robot_never_below.clone();
-    for path in [&settings.heaven_path, &settings.admin_path] {
+    let mut paths = settings.site_robot.never_below.clone();
+    for path in [&settings.heaven.path, &settings.admin.path] {
         paths.push(format!("/{}/", path.trim_matches('/')));
     }
     paths
@@ -408,9 +389,11 @@ fn never_below(settings: &Settings) -> Vec<String> {
 
 /// The upstream is asked itself: nobody in between decides about our robot.
 fn upstream(settings: &Settings, warnings: &mut Vec<String>) -> Option<(Url, Vec<String>)> {
-    let first = settings.upstream.first()?;
+    let first = settings.server.upstream.first()?;
     match Url::parse(first) {
-        Ok(url) if matches!(url.scheme(), "http" | "https") => Some((url, settings.hosts.clone())),
+        Ok(url) if matches!(url.scheme(), "http" | "https") => {
+            Some((url, settings.server.hosts.clone()))
+        }
         _ => {
             warnings.push(format!(
                 "the site robot asks for pages by their own URLs: it cannot ask {first} itself"
@@ -420,24 +403,6 @@ fn upstream(settings: &Settings, warnings: &mut Vec<String>) -> Option<(Url, Vec
     }
 }
 
-fn converters(
-    loaded: &Loaded,
-    settings: &Settings,
-) -> Result<Vec<(String, CommandLine)>, ConfigErrors> {
-    let lines = settings.site_robot_converters.iter();
-    let converters = lines.map(|line| {
-        let (media_type, command) = line.split_once('=')?;
-        let mut words = command.split_whitespace();
-        let program = CommandLine::new(words.next()?);
-        let command = words.fold(program, CommandLine::argument);
-        Some((media_type.trim().to_ascii_lowercase(), command))
-    });
-    converters.collect::<Option<_>>().ok_or_else(|| {
-        let reason = "write such as application/pdf=pdftohtml -stdout -i - -";
-        loaded.wrong("site_robot.converters", reason)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -445,6 +410,12 @@ mod tests {
 
     fn loaded(text: &str) -> Loaded {
         Loader::new().file("c.toml", text).load().unwrap()
+    }
+
+    fn error(text: &str) -> String {
+        let loaded = Loader::new().file("c.toml", text).load();
+        let robots = loaded.and_then(|loaded| site_robots(&loaded));
+        robots.unwrap_err().to_string()
     }
 
     fn settings(text: &str) -> SiteRobotSettings {
@@ -524,11 +495,11 @@ mod tests {
             ),
         ] {
             let text = format!("[site_robot]\nstarting_points = 'http://h/'\n{text}");
-            let error = site_robots(&loaded(&text)).unwrap_err().to_string();
+            let error = error(&text);
             assert!(error.starts_with(expected), "{error}");
         }
         let text = "[site_robot]\nstarting_points = 'h.example'";
-        let error = site_robots(&loaded(text)).unwrap_err().to_string();
+        let error = error(text);
         assert!(
             error.contains("c.toml:2: site_robot.starting_points"),
             "{error}"

@@ -1,39 +1,13 @@
 //! When does a site robot run? Decided without a clock or a database.
 
-use chrono::{DateTime, Utc};
-use croner::Cron;
-
+use crate::config::Schedule;
 use crate::store::{RunWanted, StoredRun};
 
 /// Pause between two rounds of a loop without a schedule, in milliseconds.
 const ROUND_MS: i64 = 60 * 60 * 1_000;
 
-/// When a site robot runs: a cron expression, in UTC.
-#[derive(Clone, Debug)]
-pub(super) struct Schedule {
-    cron: Cron,
-}
-
 /// Stop that was seen: of which run, and when first.
 pub(super) type Stopped = (i64, i64);
-
-impl Schedule {
-    /// Reads five fields, or six with seconds before them.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let example = "write such as 30 3 * * * for half past three, UTC";
-        let wrong = |error| format!("{text:?} is no cron expression: {error}; {example}");
-        let cron: Cron = text.trim().parse().map_err(wrong)?;
-        Ok(Self { cron })
-    }
-
-    /// Returns the first time behind a moment.
-    pub(super) fn next_ms(&self, after_ms: i64) -> Option<i64> {
-        let after: DateTime<Utc> = DateTime::from_timestamp_millis(after_ms)?;
-        let next = self.cron.find_next_occurrence(&after, false).ok()?;
-        // What is less than a second of the moment is carried over to the time found.
-        Some(next.timestamp().saturating_mul(1_000))
-    }
-}
 
 /// Returns when the next round of a loop begins (`onCompletion=loop`), behind the end of the last.
 ///

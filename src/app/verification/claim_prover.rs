@@ -5,7 +5,7 @@ use std::{net::IpAddr, sync::Arc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::clock::Clock;
-use crate::config::{ConfigErrors, Loaded};
+use crate::config::VerifySection;
 use crate::detect::SigningHost;
 use crate::fetch::FetchError;
 use crate::registry::Robot;
@@ -47,15 +47,11 @@ impl ClaimProver {
     ///
     /// They are those of `[verify]`, whether that is enabled or not; one that is to be
     /// offline asks no DNS.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the place of the wrong value.
-    pub fn settings(loaded: &Loaded, is_offline: bool) -> Result<Verification, ConfigErrors> {
-        let settings = switched_on(loaded)?;
+    pub fn settings(settings: &VerifySection, is_offline: bool) -> Verification {
+        let settings = switched_on(settings);
         let methods = settings.methods.clone().into_iter();
         let methods = methods.filter(|method| !is_offline || *method != Method::ReverseDns);
-        Ok(settings.methods(methods))
+        settings.methods(methods)
     }
 
     /// Sets whether nothing is downloaded.

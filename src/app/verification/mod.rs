@@ -10,8 +10,6 @@ mod methods;
 mod settings;
 
 #[cfg(feature = "server")]
-pub(super) use assemble::spoofed;
-#[cfg(feature = "server")]
 pub use assemble::verification;
 #[cfg(feature = "server")]
 pub use claim_prover::ClaimProver;

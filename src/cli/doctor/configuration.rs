@@ -4,7 +4,7 @@ use crate::app::{self, ServerSettings};
 use crate::config::{ConfigErrors, Loaded};
 use crate::policy::Policy;
 
-use super::{super::context, check::Check, run::Subject};
+use super::{check::Check, run::Subject};
 
 pub(super) fn configuration(subject: &Subject<'_>) -> Check {
     let result = judge(subject.loaded).map(|policy| {
@@ -25,7 +25,6 @@ pub(super) fn configuration(subject: &Subject<'_>) -> Check {
 
 /// Judges all that `serve` would judge before it opens anything.
 fn judge(loaded: &Loaded) -> Result<Policy, ConfigErrors> {
-    context::log_settings(loaded)?;
     ServerSettings::new(loaded, false)?;
     app::assemble(loaded).and_then(|_| app::policy(loaded))
 }

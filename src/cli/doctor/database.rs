@@ -63,12 +63,12 @@ fn unnamed(loaded: &Loaded, robots: &[Robot]) -> Vec<String> {
 
 /// A missing file is not made here: it would belong to whoever asks, not to who serves.
 async fn open(settings: &Settings) -> Result<String, String> {
-    if let Some(file) = context::sqlite_file(&settings.database_url)
+    if let Some(file) = context::sqlite_file(&settings.database.url)
         && !file.exists()
     {
         return missing_file(file);
     }
-    let store = Store::connect(&settings.database_url)
+    let store = Store::connect(&settings.database.url)
         .await
         .map_err(|error| error.to_string())?;
     let counts = store

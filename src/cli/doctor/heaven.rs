@@ -3,7 +3,7 @@
 use std::path::{Path, absolute};
 
 use crate::app::SiteRobotSettings;
-use crate::config::Settings;
+use crate::config::{HeavenSource, Settings};
 use crate::heaven::count_published;
 
 use super::{
@@ -24,7 +24,7 @@ pub(super) async fn heavens(subject: &Subject<'_>) -> Vec<Check> {
             Some(store) => store.description_count(site.name()).await.ok(),
             None => None,
         };
-        checks.push(heaven(&site, &settings, robot.as_ref(), described));
+        checks.push(heaven(&site, settings, robot.as_ref(), described));
     }
     checks
 }
@@ -36,15 +36,15 @@ fn heaven(
     described: Option<u64>,
 ) -> Check {
     let name = site.label("heaven");
-    let path = &settings.heaven_path;
-    if !settings.heaven_serve {
+    let path = &settings.heaven.path;
+    if !settings.heaven.serve {
         let text =
             format!("not served here (heaven.serve = false): the upstream answers for {path}");
         return Check::new(name, Ok(text));
     }
-    let directory = Path::new(&settings.heaven_directory);
-    match (&*settings.heaven_source, &*settings.heaven_directory) {
-        ("database", _) => from_database(&name, settings, described),
+    let directory = Path::new(&settings.heaven.directory);
+    match (settings.heaven.source, &*settings.heaven.directory) {
+        (HeavenSource::Database, _) => from_database(&name, settings, described),
         (_, "") => built_in(&name, path, robot.is_some()),
         _ => match pages(directory) {
             Ok(pages) => from_files(&name, settings, robot, pages),
@@ -54,7 +54,7 @@ fn heaven(
 }
 
 fn from_database(name: &str, settings: &Settings, described: Option<u64>) -> Check {
-    let path = &settings.heaven_path;
+    let path = &settings.heaven.path;
     let made = format!("{path} is made from the database");
     match described {
         None => Check::new(name, Ok(format!("{made}, which does not answer"))),
@@ -96,7 +96,7 @@ fn from_files(
     robot: Option<&SiteRobotSettings>,
     pages: Option<usize>,
 ) -> Check {
-    let (path, directory) = (&settings.heaven_path, &settings.heaven_directory);
+    let (path, directory) = (&settings.heaven.path, &settings.heaven.directory);
     let served = format!("{path} is served from {directory}");
     let into = robot.map(SiteRobotSettings::publishes_into);
     let is_same = |into: &Path| absolute(into).ok() == absolute(directory).ok();
@@ -136,9 +136,9 @@ fn pages_text(count: u64) -> String {
 
 /// Says to which of the pages robots are redirected.
 fn sent_to(settings: &Settings) -> String {
-    let is_of_files = settings.heaven_source != "database";
-    let has_url = !settings.heaven_url.is_empty() || !settings.hosts.is_empty();
-    let why = if !settings.heaven_own_pages {
+    let is_of_files = settings.heaven.source != HeavenSource::Database;
+    let has_url = !settings.heaven.url.is_empty() || !settings.server.hosts.is_empty();
+    let why = if !settings.heaven.own_pages {
         "heaven.own_pages = false"
     } else if is_of_files && !has_url {
         "set heaven.url to send them to their pages"

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use crate::app::ServerSettings;
-use crate::config::{Loaded, Settings};
+use crate::config::{ConfigError, ConfigErrors, Loaded, Settings};
 use crate::store::Store;
 
 use super::{
@@ -39,12 +39,15 @@ pub(super) struct Subject<'a> {
 }
 
 pub(in super::super) async fn run(cli: &Cli, args: &DoctorArgs) -> anyhow::Result<ExitCode> {
-    let loaded = loaded(cli, args)?;
+    let loaded = match loaded(cli, args) {
+        Ok(loaded) => loaded,
+        Err(error) => return refused(error, args.json),
+    };
     let settings = loaded.settings();
     let server = ServerSettings::new(&loaded, false).ok();
     let subject = Subject {
         loaded: &loaded,
-        settings: &settings,
+        settings,
         server: server.as_ref(),
         store: context::store(&loaded).await.ok(),
     };
@@ -61,6 +64,14 @@ pub(in super::super) async fn run(cli: &Cli, args: &DoctorArgs) -> anyhow::Resul
         (false, true) => ExitCode::FAILURE,
         (false, false) => ExitCode::from(WRONG_USAGE),
     })
+}
+
+/// Tells what is wrong with each value that is none, as nothing else can be checked then.
+fn refused(error: anyhow::Error, as_json: bool) -> anyhow::Result<ExitCode> {
+    let ConfigErrors(errors) = error.downcast::<ConfigErrors>()?;
+    let wrong = |error: &ConfigError| Check::new("configuration", Err(error.to_string()));
+    tell(&errors.iter().map(wrong).collect::<Vec<_>>(), as_json)?;
+    Ok(ExitCode::from(WRONG_USAGE))
 }
 
 /// Reads the settings as `serve` would with the same flags.

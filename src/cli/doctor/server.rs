@@ -76,7 +76,7 @@ pub(super) fn open_files(subject: &Subject<'_>) -> Vec<Check> {
 
 /// Opens the access log if it is there; it is not made here.
 pub(super) fn access_log(subject: &Subject<'_>) -> Vec<Check> {
-    let path = &*subject.settings.access_log_path;
+    let path = &*subject.settings.access_log.path;
     let result = match path {
         "" => return Vec::new(),
         "-" => Ok("standard output".to_owned()),

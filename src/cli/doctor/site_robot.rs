@@ -72,12 +72,11 @@ async fn runs(site: &OfSite, robot: &SiteRobotSettings, store: &Store) -> String
         || "it has never run".to_owned(),
         |run| format!("{}, {described} resources are described", run_text(run)),
     );
-    let cron = site.loaded.settings().site_robot_schedule;
+    let Some(cron) = &site.loaded.settings().site_robot.schedule else {
+        return format!("{last_text}; it runs only when asked (site_robot.schedule is empty)");
+    };
     let now_ms = Clock::system().now_ms();
     let next = match robot.next_run_ms(last, now_ms) {
-        None if cron.is_empty() => {
-            "it runs only when asked (site_robot.schedule is empty)".to_owned()
-        }
         None => format!("by the schedule {cron} it never runs again"),
         Some(next_ms) if next_ms <= now_ms => {
             format!("by the schedule {cron} it is due: a running `serve` begins it")

@@ -26,7 +26,7 @@ pub(super) fn sites(loaded: &Loaded) -> Vec<OfSite> {
         .iter()
         .map(|table| of_table(table.name(), table.loaded()))
         .collect();
-    if !has_others || !loaded.settings().upstream.is_empty() {
+    if !has_others || !loaded.settings().server.upstream.is_empty() {
         sites.push(OfSite {
             name: has_others.then(|| DEFAULT.to_owned()),
             loaded: loaded.clone(),

@@ -17,10 +17,7 @@ pub(super) async fn verification(
     subject: &Subject<'_>,
     offline: bool,
 ) -> anyhow::Result<Vec<Check>> {
-    // What is wrong is told with the configuration, and with the database.
-    let Ok(verification) = app::verification(subject.loaded) else {
-        return Ok(Vec::new());
-    };
+    let verification = app::verification(&subject.settings.verify);
     let methods = Method::ALL
         .iter()
         .filter(|method| verification.uses(**method));
@@ -49,7 +46,7 @@ pub(super) async fn verification(
             Some(Check::doubt(NAME, text))
         }));
     }
-    let spoofed = &subject.settings.verify_spoofed;
+    let spoofed = &subject.settings.verify.spoofed;
     let methods = methods.join(", ");
     let text = format!("by {methods}{lists}; spoofed robots: {spoofed}");
     checks.insert(0, Check::new(NAME, Ok(text)));

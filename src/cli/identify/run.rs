@@ -83,7 +83,7 @@ impl Reading<'_> {
             let runtime = tokio::runtime::Builder::new_multi_thread()
                 .enable_all()
                 .build()?;
-            let settings = ClaimProver::settings(&loaded, false)?;
+            let settings = ClaimProver::settings(&loaded.settings().verify, false);
             let prover = runtime.block_on(async {
                 let store = context::store(&loaded).await?;
                 anyhow::Ok(ClaimProver::new(settings, store).await?)
@@ -108,7 +108,7 @@ impl Reading<'_> {
 
 fn detector(cli: &Cli, args: &IdentifyArgs) -> anyhow::Result<Detector> {
     if args.bundled {
-        return context::bundled_detector(context::load(cli)?.settings().unlisted_robots);
+        return context::bundled_detector(context::load(cli)?.settings().general.unlisted_robots);
     }
     let loaded = context::load(cli)?;
     tokio::runtime::Builder::new_current_thread()

@@ -25,7 +25,7 @@ pub(in crate::cli) async fn run(cli: &Cli, command: &RegistryCommand) -> anyhow:
         _ => {}
     }
     let loaded = context::load(cli)?;
-    context::check_database(&loaded.settings())?;
+    context::check_database(loaded.settings())?;
     // What a refresh has to say is printed as its result, not logged beside it.
     start_log("error", LogFormat::Text, wants_colours())?;
     let robots = app::assemble(&loaded)?.build_idle().await?;

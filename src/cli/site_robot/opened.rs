@@ -20,8 +20,8 @@ impl Opened {
         // What a run has to say is printed as its result, not logged beside it.
         start_log("error", LogFormat::Text, wants_colours())?;
         let settings = loaded.settings();
-        context::check_database(&settings)?;
-        let store = Store::connect(&settings.database_url).await?;
+        context::check_database(settings)?;
+        let store = Store::connect(&settings.database.url).await?;
         Ok(Self { loaded, store })
     }
 

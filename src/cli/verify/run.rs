@@ -9,7 +9,7 @@ use super::{claim, lists};
 
 pub(in crate::cli) async fn run(cli: &Cli, args: &VerifyArgs) -> anyhow::Result<ExitCode> {
     let loaded = context::load(cli)?;
-    let settings = ClaimProver::settings(&loaded, args.offline)?;
+    let settings = ClaimProver::settings(&loaded.settings().verify, args.offline);
     let prover = ClaimProver::new(settings, context::store(&loaded).await?).await?;
     let prover = prover.offline(args.offline);
     if args.ranges {

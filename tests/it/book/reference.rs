@@ -1,11 +1,10 @@
 //! Pages of the reference: made from the program, never typed.
 
-use std::{env, fmt::Write as _, fs};
+use std::{collections::BTreeSet, env, fmt::Write as _, fs};
 
 use robot_detection::{
-    app::commented_configuration,
     cli,
-    config::{KEYS, Key, Kind, Value},
+    config::{KEYS, Key, Kind, TABLES, TableKind, Value, commented_configuration},
 };
 
 use super::page::root;
@@ -55,11 +54,18 @@ fn the_page_of_settings_is_made_from_the_keys() {
         }
         page.push_str(&section(key));
     }
+    page.push_str(
+        "\n## Tables that can stand several times\n\nThey have no environment variables.\n",
+    );
+    let mut told: BTreeSet<_> = KEYS.iter().map(|key| key.name).collect();
+    for table in TABLES {
+        page.push_str(&table_section(table, &mut told));
+    }
     let file = commented_configuration();
     let (_, tables) = file.split_once("\n# More registries").unwrap();
     let _ = write!(
         page,
-        "\n## Tables that can stand several times\n\n\
+        "\n## Examples of these tables\n\n\
          As they stand in the file that `robot-detection init` writes:\n\n\
          ```toml\n# More registries{tables}```\n"
     );
@@ -81,8 +87,42 @@ fn section(key: &Key) -> String {
     section
 }
 
+/// Returns what a table can say; what was told before is only named.
+fn table_section(table: &TableKind, told: &mut BTreeSet<&'static str>) -> String {
+    let mut section = format!("\n### `[[{}]]`\n", table.name);
+    let (own, known): (Vec<&Key>, Vec<&Key>) = table.keys().partition(|key| told.insert(key.name));
+    for key in own {
+        let name = format!("{}.{}", table.name, key.short_name);
+        let _ = write!(section, "\n#### `{name}`\n\n{}.\n\n", escaped(key.help));
+        let _ = writeln!(section, "- Value: {}", range(key.kind));
+    }
+    let names = |keys: &[&Key], name: fn(&Key) -> &'static str| {
+        let names = keys.iter().map(|key| format!("`{}`", name(key)));
+        names.collect::<Vec<_>>().join(", ")
+    };
+    if !known.is_empty() {
+        let names = names(&known, |key| key.short_name);
+        let _ = write!(section, "\nAs above: {names}.\n");
+    }
+    if table.name == "site" {
+        let keys: Vec<_> = KEYS.iter().filter(|key| key.is_per_site()).collect();
+        let names = names(&keys, Key::name_in_site);
+        let _ = write!(
+            section,
+            "\nAs for all sites, where it says something else: {names}.\n"
+        );
+    }
+    section
+}
+
 fn range(kind: Kind) -> String {
+    let words = |words: Vec<&str>| {
+        let words = words.iter().map(|word| format!("`{word}`"));
+        words.collect::<Vec<_>>().join(", ")
+    };
     match kind {
+        Kind::Word(of) => format!("one of {}", words(of())),
+        Kind::Words(of) => format!("{}, each one of {}", kind.describe(), words(of())),
         Kind::Integer { min, max } => format!("{} from {min} to {max}", kind.describe()),
         kind => kind.describe().to_owned(),
     }

@@ -7,7 +7,7 @@ use http_body_util::BodyExt as _;
 use reqwest::{Client, redirect};
 use robot_detection::{
     app::{self, RobotDetection, ServerSettings},
-    config::{Loaded, Loader},
+    config::{ConfigErrors, Loaded, Loader},
 };
 use tokio::task::JoinHandle;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -31,11 +31,15 @@ struct Running {
 }
 
 fn loaded(text: &str) -> Loaded {
+    load(text).unwrap()
+}
+
+fn load(text: &str) -> Result<Loaded, ConfigErrors> {
     let text = format!(
         "web_robots_db = ''\ndatabase.url = 'sqlite::memory:'\nserver.listen = '127.0.0.1:0'\n\
          robots_txt.serve = 'file'\nrobots_txt.file = '{FILE}'\n{text}"
     );
-    Loader::new().file("f.toml", &text).load().unwrap()
+    Loader::new().file("f.toml", &text).load()
 }
 
 impl Running {
@@ -178,9 +182,15 @@ async fn a_reload_changes_how_strictly_robots_are_held() {
             "{text}"
         );
     }
-    let wrong = loaded("filter_pattern = '/other/*'\nrobots_txt.enforce = 'onn'");
+    let error = load("filter_pattern = '/other/*'\nrobots_txt.enforce = 'onn'").unwrap_err();
+    assert!(
+        error.to_string().contains("did you mean \"on\"?"),
+        "{error}"
+    );
+    let wrong =
+        loaded("filter_pattern = '/other/*'\nredirect_url = ''\nrobots_txt.refusal = 'redirect'");
     let error = app::reload(&server.robots, &wrong).unwrap_err().to_string();
-    assert!(error.contains("did you mean \"on\"?"), "{error}");
+    assert!(error.contains("there is nowhere to redirect to"), "{error}");
     let policy = server.robots.policy().load();
     assert_eq!(
         policy.filter_patterns().collect::<Vec<_>>(),

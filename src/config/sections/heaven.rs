@@ -1,0 +1,32 @@
+//! `[heaven]`.
+
+use crate::config::{
+    section::section,
+    types::{HeavenSource, OwnPath},
+};
+
+section! {
+    /// Robot heaven.
+    pub struct HeavenSection, HeavenKeys = "heaven." @site;
+    /// Whether this program serves the pages of robot heaven; false: the upstream does
+    serve: bool = "true";
+    /// Path under which they are served
+    path: OwnPath = "/robot-heaven/";
+    /// Directory of the pages; empty: the page that comes with the program
+    directory: String;
+    /// Where the pages come from: files (heaven.directory), or database (made from the site robot's
+    /// descriptions as they are asked for)
+    source: HeavenSource = "files";
+    /// URL of the site that the pages are about, such as https://www.example.com; empty: the first
+    /// of server.hosts
+    url: String;
+    /// Name of the site on these pages; empty: its host
+    name: String;
+    /// Whether a robot that is sent to heaven.path, by redirect_url or by a rule, is redirected to
+    /// the page made from the one it asked for, where there is one; pages of a heaven.directory
+    /// that is published to are known within seconds
+    own_pages: bool = "true";
+    /// Whether heaven that the site robot publishes as files has one in Markdown beside each page;
+    /// pages made from the database always have one
+    markdown_files: bool = "false";
+}

@@ -1,0 +1,50 @@
+//! What an administrator sees: `[admin]`, `[access_log]`, `[otel]` and `[log]`.
+
+use crate::access_log::LineFormat;
+use crate::config::{
+    section::section,
+    types::{LogFilter, OwnPath},
+};
+use crate::listen::ListenAddr;
+use crate::telemetry::LogFormat;
+
+section! {
+    /// The admin page.
+    pub struct AdminSection, AdminKeys = "admin." @process;
+    /// Path of the admin page
+    path: OwnPath = "/robot-detection/admin";
+    /// Whether there is an admin page
+    enabled: bool = "true";
+    /// Address and port of a listener for the admin page, /healthz, /readyz and /metrics alone;
+    /// empty: they are on server.listen, the last three for direct requests from this machine only
+    listen: Option<ListenAddr>;
+    /// Whether the session cookie is sent over https only; set it when the site has https
+    secure_cookies: bool = "false";
+}
+
+section! {
+    /// The access log.
+    pub struct AccessLogSection, AccessLogKeys = "access_log." @process;
+    /// File that a line for every request is added to, with robot and decision; -: standard output;
+    /// empty: none
+    path: String;
+    /// Format of the access log: common, combined or json
+    format: LineFormat = "combined";
+}
+
+section! {
+    /// Traces.
+    pub struct OtelSection, OtelKeys = "otel." @process;
+    /// URL that traces are posted to, such as http://127.0.0.1:4318/v1/traces, by a program built
+    /// with the feature otel; empty: none
+    endpoint: String;
+}
+
+section! {
+    /// The log of the program itself.
+    pub struct LogSection, LogKeys = "log." @process;
+    /// Level of the log: error, warn, info, debug, trace, or a filter such as robot_detection=debug
+    level: LogFilter = "info";
+    /// Format of the log: text or json
+    format: LogFormat = "text";
+}

@@ -1,0 +1,218 @@
+//! How a value becomes what a room understands.
+
+use std::{path::PathBuf, time::Duration};
+
+use super::{Key, Kind, Value, key::Words};
+
+/// Type of a setting.
+pub(super) trait Setting: Sized {
+    /// What its value may be.
+    const KIND: Kind;
+
+    /// Whether an empty text is a value like any other.
+    const MAY_BE_EMPTY: bool = false;
+
+    /// Reads a value that is of the kind.
+    ///
+    /// # Errors
+    ///
+    /// Fails with what would be right.
+    fn read(value: &Value) -> Result<Self, String>;
+
+    /// Writes a value as people read it, without passwords.
+    fn shown(value: &Value) -> String {
+        value.plain()
+    }
+
+    /// Returns what stands where nothing is set, if the type has something for it.
+    fn absent() -> Option<Self> {
+        None
+    }
+}
+
+/// Type of a text, alone or in a list.
+pub(super) trait Item: Sized {
+    /// The words that it may be, where it may be no other text.
+    const WORDS: Option<Words> = None;
+
+    /// Reads an item of a list.
+    ///
+    /// # Errors
+    ///
+    /// Fails with what would be right.
+    fn read_item(text: &str) -> Result<Self, String>;
+}
+
+/// Settings that a table of the file holds.
+pub(super) trait Section: Default {
+    /// Name of the table with a dot; nothing for what stands outside of tables.
+    const PREFIX: &'static str;
+
+    /// Its keys, in the order of the documentation.
+    const KEYS: &'static [Key];
+
+    /// Sets the field of a key; returns whether there is one.
+    ///
+    /// # Errors
+    ///
+    /// Fails with what would be right.
+    fn set(&mut self, name: &str, value: &Value) -> Result<bool, String>;
+
+    /// Takes over the field of a key, if there is one.
+    fn take(&mut self, name: &str, other: &Self);
+}
+
+/// Returns the default of a key.
+pub(super) fn standard<T: Setting>(key: &Key) -> T {
+    Value::parse(key.kind, key.default)
+        .and_then(|value| T::read(&value))
+        .expect("every default is of its kind, as a test of `config` reads them all")
+}
+
+/// Returns what stands where nothing is set.
+pub(super) fn absent<T: Setting>() -> T {
+    T::absent().expect("a key without a default is a text, a list or optional, as a test of `config` makes them all")
+}
+
+impl Value {
+    /// Writes a value as people read it.
+    pub(super) fn plain(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::List(items) => items.join(", "),
+            other => other.to_string(),
+        }
+    }
+
+    /// Returns a text without the blanks around it.
+    pub(super) fn text(&self) -> Result<&str, String> {
+        match self {
+            Self::Text(text) => Ok(text.trim()),
+            other => Err(not_a(other, Kind::Text)),
+        }
+    }
+
+    /// Returns the items of a list, as they are.
+    pub(super) fn items(&self) -> Result<&[String], String> {
+        match self {
+            Self::List(items) => Ok(items),
+            other => Err(not_a(other, Kind::List)),
+        }
+    }
+}
+
+fn not_a(value: &Value, kind: Kind) -> String {
+    format!("{value} is not {}", kind.describe())
+}
+
+impl Setting for String {
+    const KIND: Kind = Kind::Text;
+    const MAY_BE_EMPTY: bool = true;
+
+    fn read(value: &Value) -> Result<Self, String> {
+        value.text().map(str::to_owned)
+    }
+
+    fn absent() -> Option<Self> {
+        Some(Self::new())
+    }
+}
+
+impl Setting for PathBuf {
+    const KIND: Kind = Kind::Text;
+
+    fn read(value: &Value) -> Result<Self, String> {
+        value.text().map(Self::from)
+    }
+}
+
+impl Setting for bool {
+    const KIND: Kind = Kind::Bool;
+
+    fn read(value: &Value) -> Result<Self, String> {
+        match value {
+            Value::Bool(flag) => Ok(*flag),
+            other => Err(not_a(other, Self::KIND)),
+        }
+    }
+}
+
+macro_rules! numbers {
+    ($($type:ty: $max:expr;)*) => {$(
+        impl Setting for $type {
+            const KIND: Kind = Kind::Integer { min: 0, max: $max };
+
+            fn read(value: &Value) -> Result<Self, String> {
+                let number = match value {
+                    Value::Integer(number) => Self::try_from(*number).ok(),
+                    _ => None,
+                };
+                number.ok_or_else(|| not_a(value, Self::KIND))
+            }
+        }
+    )*};
+}
+
+numbers! {
+    u16: 0xffff;
+    u32: 0xffff_ffff;
+    u64: i64::MAX;
+    usize: i64::MAX;
+}
+
+/// Seconds, at least one and at most a day where nothing else is said.
+impl Setting for Duration {
+    const KIND: Kind = Kind::Integer {
+        min: 1,
+        max: 86_400,
+    };
+
+    fn read(value: &Value) -> Result<Self, String> {
+        u64::read(value).map(Self::from_secs)
+    }
+}
+
+/// An empty text stands for none, unless it is a value like any other.
+impl<T: Setting> Setting for Option<T> {
+    const KIND: Kind = T::KIND;
+
+    fn read(value: &Value) -> Result<Self, String> {
+        match value {
+            Value::Text(text) if !T::MAY_BE_EMPTY && text.trim().is_empty() => Ok(None),
+            value => T::read(value).map(Some),
+        }
+    }
+
+    fn shown(value: &Value) -> String {
+        T::shown(value)
+    }
+
+    fn absent() -> Option<Self> {
+        Some(None)
+    }
+}
+
+impl<T: Item> Setting for Vec<T> {
+    const KIND: Kind = match T::WORDS {
+        Some(words) => Kind::Words(words),
+        None => Kind::List,
+    };
+
+    fn read(value: &Value) -> Result<Self, String> {
+        value
+            .items()?
+            .iter()
+            .map(|item| T::read_item(item))
+            .collect()
+    }
+
+    fn absent() -> Option<Self> {
+        Some(Self::new())
+    }
+}
+
+impl Item for String {
+    fn read_item(text: &str) -> Result<Self, String> {
+        Ok(text.to_owned())
+    }
+}

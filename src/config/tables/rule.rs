@@ -1,0 +1,85 @@
+//! `[[rule]]` and `[[x_robots_tag]]`.
+
+use crate::config::{
+    section::section,
+    table::{Reader, table},
+    types::{Verbatim, Visitors},
+};
+use crate::detect::Verdict;
+use crate::policy::Action;
+use crate::registry::{Purpose, Source};
+
+const NEEDS_VALUE: &str = "an [[x_robots_tag]] needs a value, such as value = \"noindex\"";
+
+section! {
+    /// Conditions of a `[[rule]]` or `[[x_robots_tag]]`; a list that is `None` was not set.
+    pub struct WhenSettings, WhenKeys = "" @process;
+    /// Paths that it is about: globs, `*` crosses `/`; without it, a rule is about
+    /// filter_pattern and a header about every path
+    paths as "path": Option<Vec<String>>;
+    /// Methods of requests; without it, those of redirect_methods, or all if the action neither
+    /// redirects nor serves
+    methods: Option<Vec<String>>;
+    /// Names that are asked for, with a port where only that one is meant
+    hosts: Option<Vec<String>>;
+    /// Ids of robots; unlisted: all that no registry lists; nameless: whoever sends no User-Agent;
+    /// also the host of an unlisted robot whose signature holds, such as agent.example.com
+    robots: Option<Vec<String>>;
+    /// Purposes of robots
+    purposes: Option<Vec<Purpose>>;
+    /// Names of operators, in any case
+    operators: Option<Vec<String>>;
+    /// Registries that list the robot: bundled, web-robots-db, manual, or the name of a [[source]]
+    sources: Option<Vec<Source>>;
+    /// true: the same as visitors = "unlisted"; false: as visitors = "listed"
+    unlisted: Option<bool>;
+    /// Kinds of visitors; robots: the first three; people: shared, that is a User-Agent that
+    /// stands for many people, as a person always passes; without it nameless and shared are not
+    /// meant
+    visitors: Option<Visitors>;
+    /// Verdicts on who the robot says it is
+    verdicts: Option<Vec<Verdict>>;
+}
+
+table! {
+    /// One `[[rule]]`; what is `None` was not set.
+    pub struct RuleSettings, RuleKeys = "rule" with when: WhenSettings
+        needs "a [[rule]] needs an action, such as action = \"pass\"";
+    /// Name that reasons, the log and the admin page tell; empty: its number
+    name: String;
+    /// What is done with the robot
+    action: Action;
+    /// Where robots are sent, or the page that is served in place; without it, the site's
+    redirect_url: Option<String>;
+    /// Status of a refusal; without it, 403
+    status: Option<u16>, 400..=599;
+    /// Text for whom is refused or slowed down
+    text: Option<Verbatim>;
+    /// Requests that are let through per_seconds
+    requests: Option<u32>, 1..=1_000_000;
+    /// Seconds of that period; without it, 60
+    per_seconds: Option<u32>, 1..=86_400;
+    /// Requests that may come at once
+    burst: Option<u32>, 1..=1_000_000;
+    /// Milliseconds that it waits for a verdict that is pending
+    wait_milliseconds: Option<u32>, 1..=10_000;
+}
+
+table! {
+    /// One `[[x_robots_tag]]`.
+    pub struct TagSettings, TagKeys = "x_robots_tag" with when: WhenSettings
+        needs NEEDS_VALUE;
+    /// Value of the header, such as noindex
+    value: String;
+}
+
+impl TagSettings {
+    pub(in crate::config) fn read_complete(reader: &mut Reader<'_>) -> Option<Self> {
+        let tag = Self::read(reader)?;
+        if tag.value.is_empty() {
+            reader.needs(NEEDS_VALUE);
+            return None;
+        }
+        Some(tag)
+    }
+}

@@ -1,0 +1,109 @@
+//! `[[source]]`.
+
+use robot_detection_site_robot::spelling::unknown;
+
+use crate::config::{
+    Kind, Value,
+    setting::{Item as _, Setting},
+    table::{Reader, table},
+};
+use crate::registry::{Format, Source};
+
+const NEEDS: &str =
+    "a [[source]] needs a name and a url, or a preset such as \"crawler-user-agents\"";
+
+/// Registry that is published at a place which is known.
+#[derive(Debug)]
+pub struct Preset {
+    /// That of its format too.
+    name: &'static str,
+    url: &'static str,
+    interval_days: u32,
+}
+
+/// Every preset of a `[[source]]`.
+const PRESETS: &[Preset] = &[
+    Preset {
+        name: "crawler-user-agents",
+        url: "https://raw.githubusercontent.com/monperrus/crawler-user-agents/master/crawler-user-agents.json",
+        interval_days: 7,
+    },
+    Preset {
+        name: "ai-robots-txt",
+        url: "https://raw.githubusercontent.com/ai-robots-txt/ai.robots.txt/main/robots.json",
+        interval_days: 7,
+    },
+];
+
+table! {
+    /// One `[[source]]`.
+    pub struct SourceSettings, SourceKeys = "source" needs NEEDS;
+    /// Registry that is published, and whose name, url, format and interval_days (7) it stands
+    /// for; each of them may be set beside it
+    preset: Option<&'static Preset>;
+    /// Name of the registry, unique: lower-case letters, digits, -, . and _
+    name: Source;
+    /// URL or path, also of a file that is packed (gzip)
+    url: String;
+    /// Format of what is found there; without it, web-robots-db
+    format: Option<Format>;
+    /// Days between two refreshes; without it, refresh_interval_days
+    interval_days: Option<u32>, 1..=3_650;
+}
+
+impl SourceSettings {
+    /// Reads one; what it does not say, its preset does.
+    pub(in crate::config) fn read_complete(reader: &mut Reader<'_>) -> Option<Self> {
+        if let Some(Some(preset)) = reader.value::<Option<&Preset>>(&Self::KEY.preset) {
+            reader.suggest(&Self::KEY.name, Value::Text(preset.name.to_owned()));
+            reader.suggest(&Self::KEY.url, Value::Text(preset.url.to_owned()));
+            reader.suggest(&Self::KEY.format, Value::Text(preset.name.to_owned()));
+            reader.suggest(
+                &Self::KEY.interval_days,
+                Value::Integer(preset.interval_days.into()),
+            );
+        }
+        let source = Self::read(reader)?;
+        if source.url.is_empty() {
+            reader.needs(NEEDS);
+            return None;
+        }
+        Some(source)
+    }
+}
+
+/// Two are the same that say the same, by a preset or without.
+impl PartialEq for SourceSettings {
+    fn eq(&self, other: &Self) -> bool {
+        let what = |source: &Self| {
+            (
+                source.name.clone(),
+                source.url.clone(),
+                source.format,
+                source.interval_days,
+            )
+        };
+        what(self) == what(other)
+    }
+}
+
+impl Setting for &'static Preset {
+    const KIND: Kind = Kind::Word(|| PRESETS.iter().map(|preset| preset.name).collect());
+
+    fn read(value: &Value) -> Result<Self, String> {
+        let word = value.text()?;
+        let preset = PRESETS.iter().find(|preset| preset.name == word);
+        preset.ok_or_else(|| {
+            let names = PRESETS.iter().map(|preset| preset.name);
+            unknown("preset of a [[source]]", word, names)
+        })
+    }
+}
+
+impl Setting for Source {
+    const KIND: Kind = Kind::Text;
+
+    fn read(value: &Value) -> Result<Self, String> {
+        Self::read_item(value.text()?)
+    }
+}

@@ -1,0 +1,186 @@
+//! Addresses, URLs, and who may use a socket.
+
+use std::net::{IpAddr, SocketAddr};
+
+use url::Url;
+
+use crate::config::{
+    Kind, Value,
+    setting::{Item, Setting},
+};
+use crate::fetch::shown_url;
+use crate::listen::{ListenAddr, TrustedProxies};
+
+const DNS_PORT: u16 = 53;
+
+impl Item for ListenAddr {
+    fn read_item(text: &str) -> Result<Self, String> {
+        text.parse()
+            .map_err(|error: <Self as std::str::FromStr>::Err| error.to_string())
+    }
+}
+
+impl Setting for ListenAddr {
+    const KIND: Kind = Kind::Text;
+
+    fn read(value: &Value) -> Result<Self, String> {
+        Self::read_item(value.text()?)
+    }
+}
+
+impl Setting for TrustedProxies {
+    const KIND: Kind = Kind::List;
+
+    fn read(value: &Value) -> Result<Self, String> {
+        Self::parse(value.items()?).map_err(|error| error.to_string())
+    }
+
+    fn absent() -> Option<Self> {
+        Some(Self::default())
+    }
+}
+
+/// Permissions of a Unix socket.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct UnixMode(u32);
+
+impl UnixMode {
+    /// Returns the bits.
+    #[must_use]
+    pub fn bits(self) -> u32 {
+        self.0
+    }
+}
+
+impl Setting for UnixMode {
+    const KIND: Kind = Kind::Text;
+
+    fn read(value: &Value) -> Result<Self, String> {
+        let text = value.text()?;
+        let mode = u32::from_str_radix(text, 8).ok();
+        mode.filter(|mode| *mode <= 0o777)
+            .map(Self)
+            .ok_or_else(|| format!("{text:?} are no permissions such as \"660\" or \"666\""))
+    }
+}
+
+/// Address of a resolver, whose port is 53 unless it says another.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Resolver(SocketAddr);
+
+impl Resolver {
+    /// Returns address and port.
+    #[must_use]
+    pub fn addr(self) -> SocketAddr {
+        self.0
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let address = |text: &str| Some(SocketAddr::new(text.parse::<IpAddr>().ok()?, DNS_PORT));
+        let bracketed = || address(text.strip_prefix('[')?.strip_suffix(']')?);
+        let addr = text.parse().ok();
+        addr.or_else(|| address(text)).or_else(bracketed).map(Self)
+    }
+}
+
+impl Item for Resolver {
+    fn read_item(text: &str) -> Result<Self, String> {
+        Self::parse(text).ok_or_else(|| {
+            format!("{text:?} is no address of a resolver; write such as 9.9.9.9 or [::1]:5353")
+        })
+    }
+}
+
+/// URL at which the site robot begins.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct StartingPoint(Url);
+
+impl StartingPoint {
+    /// Reads one.
+    ///
+    /// # Errors
+    ///
+    /// Fails with what would be right, the password left out.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let url = Url::parse(text.trim()).map_err(|error| error.to_string());
+        let url = url.and_then(|url| match url.scheme() {
+            "http" | "https" => Ok(Self(url)),
+            scheme => Err(format!("{scheme}: is not visited")),
+        });
+        url.map_err(|reason| {
+            let text = shown_url(text);
+            format!("{text:?}: {reason}; write it as http://… or https://…")
+        })
+    }
+
+    /// Returns the URL.
+    #[must_use]
+    pub fn url(&self) -> &Url {
+        &self.0
+    }
+}
+
+impl Item for StartingPoint {
+    fn read_item(text: &str) -> Result<Self, String> {
+        Self::parse(text)
+    }
+}
+
+/// URL of a site, without a path.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct SiteUrl(Url);
+
+impl SiteUrl {
+    /// Returns the site of an HTTP URL.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let url = Url::parse(text.trim()).ok()?;
+        let is_http = matches!(url.scheme(), "http" | "https");
+        is_http.then(|| url.join("/").ok()).flatten().map(Self)
+    }
+
+    /// Returns the URL.
+    #[must_use]
+    pub fn url(&self) -> &Url {
+        &self.0
+    }
+
+    /// Returns the URL itself.
+    #[must_use]
+    pub fn into_url(self) -> Url {
+        self.0
+    }
+}
+
+impl Setting for SiteUrl {
+    const KIND: Kind = Kind::Text;
+
+    fn read(value: &Value) -> Result<Self, String> {
+        let text = value.text()?;
+        Self::parse(text)
+            .ok_or_else(|| format!("{text:?} is no URL such as https://www.example.com"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resolvers_have_a_port_or_the_usual_one() {
+        for (text, expected) in [
+            ("9.9.9.9", Some("9.9.9.9:53")),
+            (" 127.0.0.1:5353 ", Some("127.0.0.1:5353")),
+            ("::1", Some("[::1]:53")),
+            ("[::1]", Some("[::1]:53")),
+            ("[::1]:5353", Some("[::1]:5353")),
+            ("dns.example", None),
+            ("9.9.9.9:x", None),
+            ("[9.9.9.9", None),
+        ] {
+            let found = Resolver::parse(text).map(|resolver| resolver.addr().to_string());
+            assert_eq!(found.as_deref(), expected, "{text}");
+        }
+    }
+}

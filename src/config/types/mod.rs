@@ -1,0 +1,13 @@
+//! Types of settings: those of the rooms, and those that only the configuration has.
+
+mod addresses;
+mod robot;
+mod schedule;
+mod texts;
+mod words;
+
+pub use addresses::{Resolver, SiteUrl, StartingPoint, UnixMode};
+pub use robot::{Depth, RobotLines};
+pub use schedule::Schedule;
+pub use texts::{DatabaseUrl, LogFilter, OwnPath, RegistryUrl, Verbatim};
+pub use words::{HeavenSource, Mode, RobotsTxtSource, Visitors};

@@ -1,0 +1,89 @@
+//! Texts that are right.
+
+use std::{fmt, ops::Deref};
+
+use crate::config::{Kind, Value, setting::Setting};
+use crate::fetch::shown_url;
+use crate::store::Store;
+use crate::telemetry::check_log_filter;
+
+macro_rules! texts {
+    ($($(#[doc = $doc:literal])+ $Text:ident $(: $check:expr)? $(, shown by $shown:expr)?;)*) => {$(
+        $(#[doc = $doc])+
+        #[derive(Clone, Debug, Eq, PartialEq)]
+        pub struct $Text(String);
+
+        impl Setting for $Text {
+            const KIND: Kind = Kind::Text;
+            const MAY_BE_EMPTY: bool = true;
+
+            fn read(value: &Value) -> Result<Self, String> {
+                let text = value.text()?;
+                $($check(text)?;)?
+                Ok(Self(text.to_owned()))
+            }
+
+            $(
+                fn shown(value: &Value) -> String {
+                    value.text().map_or_else(|_| value.to_string(), $shown)
+                }
+            )?
+        }
+
+        impl Deref for $Text {
+            type Target = str;
+
+            fn deref(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $Text {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    )*};
+}
+
+texts! {
+    /// Path below which this program answers itself, such as `/robot-heaven/`.
+    OwnPath: check_path;
+    /// Level of the log, or a filter.
+    LogFilter: |text| check_log_filter(text).map_err(|error| error.to_string());
+    /// URL of the database.
+    DatabaseUrl, shown by Store::shown_url;
+    /// URL or path of a registry; it may be empty.
+    RegistryUrl, shown by shown_url;
+}
+
+fn check_path(path: &str) -> Result<(), String> {
+    if path.starts_with('/') && !path.trim_matches('/').is_empty() && !path.contains("//") {
+        return Ok(());
+    }
+    Err(format!("{path:?} is no path such as /robot-heaven/"))
+}
+
+/// Text as it was written, with the blanks around it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Verbatim(String);
+
+impl Setting for Verbatim {
+    const KIND: Kind = Kind::Text;
+    const MAY_BE_EMPTY: bool = true;
+
+    fn read(value: &Value) -> Result<Self, String> {
+        match value {
+            Value::Text(text) => Ok(Self(text.clone())),
+            other => other.text().map(|text| Self(text.to_owned())),
+        }
+    }
+}
+
+impl Deref for Verbatim {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
