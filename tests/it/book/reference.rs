@@ -117,7 +117,7 @@ fn table_section(table: &TableKind, told: &mut BTreeSet<&'static str>) -> String
 
 fn range(kind: Kind) -> String {
     let words = |words: Vec<&str>| {
-        let words = words.iter().map(|word| format!("`{word}`"));
+        let words = words.iter().map(|word| format!("`{word:?}`"));
         words.collect::<Vec<_>>().join(", ")
     };
     match kind {
