@@ -18,6 +18,8 @@ pub mod admin;
 #[cfg(feature = "admin")]
 pub mod app;
 #[cfg(feature = "server")]
+mod assembly;
+#[cfg(feature = "server")]
 #[doc(hidden)]
 pub mod cli;
 #[cfg(feature = "server")]
@@ -26,7 +28,11 @@ pub mod config;
 #[cfg(feature = "server")]
 mod observe;
 #[cfg(feature = "admin")]
+mod own_robot;
+#[cfg(feature = "admin")]
 pub mod robots_file;
+#[cfg(feature = "server")]
+mod site_robots;
 #[cfg(feature = "server")]
 #[doc(hidden)]
 pub mod telemetry;

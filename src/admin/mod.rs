@@ -65,4 +65,5 @@ pub use reloads::{ReloadOutcome, Reloads};
 pub use robot_runs::RobotRuns;
 pub use router::router;
 pub use settings::{Access, Admin, ClientAddress, Setting, SharedSettings};
+pub(crate) use site_list::DEFAULT_SITE;
 pub use site_list::{AdminSite, SharedSites, SiteCounts, UpstreamRow};

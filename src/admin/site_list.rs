@@ -6,6 +6,9 @@ use arc_swap::ArcSwap;
 
 use crate::policy::{ByAction, Enforcer, Request, SharedPolicy};
 
+/// Name of the site that the handle itself is for.
+pub(crate) const DEFAULT_SITE: &str = "default";
+
 /// Sites that the pages show; they are exchanged as a whole. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct SharedSites {

@@ -2,6 +2,7 @@
 
 use axum::http::{Method, Request, header};
 
+use crate::assembly::{OPERATION_PATHS, Signing};
 use crate::config::{ConfigErrors, Loaded};
 use crate::listen::ClientAddr;
 use crate::policy::{self, SharedRobotsFiles};
@@ -9,8 +10,8 @@ use crate::store::Store;
 use crate::verify::Signer;
 
 use super::{
-    ServedRobotsTxt, behind::Rooms, made_pages::MadePages, operations, pages::Heaven, plan,
-    signing::Signing, table::is_below,
+    ServedRobotsTxt, made_pages::MadePages, operation_requests::is_operation, pages::Heaven, plan,
+    process_services::ProcessServices, table::is_below,
 };
 
 const ROBOTS_TXT: &str = "/robots.txt";
@@ -49,7 +50,7 @@ pub(crate) struct SiteAnswers {
 impl Answerers {
     /// Returns those of a site within a server.
     pub(super) fn new(
-        rooms: &Rooms,
+        services: &ProcessServices,
         robots_txt: ServedRobotsTxt,
         heaven: Option<Heaven>,
         has_keys: bool,
@@ -57,8 +58,8 @@ impl Answerers {
         Self {
             has_keys,
             robots_txt,
-            has_operations: rooms.operations.is_some(),
-            admin: rooms.admin.as_ref().map(|(path, _)| path.clone()),
+            has_operations: services.operations.is_some(),
+            admin: services.admin.as_ref().map(|(path, _)| path.clone()),
             heaven,
         }
     }
@@ -66,11 +67,11 @@ impl Answerers {
     /// Returns who answers a request; without a client, as if the client were on this machine.
     pub(super) fn of<B>(&self, request: &Request<B>, client: Option<ClientAddr>) -> Answerer {
         let path = request.uri().path();
-        let is_operation = || match client {
-            Some(client) => operations::is_ours(request, client),
-            None => operations::PATHS.contains(&path),
+        let asks_operations = || match client {
+            Some(client) => is_operation(request, client),
+            None => OPERATION_PATHS.contains(&path),
         };
-        if self.has_operations && is_operation() {
+        if self.has_operations && asks_operations() {
             return Answerer::Operations;
         }
         let is_admin = |admin: &String| is_below(path.as_bytes(), admin.as_bytes());

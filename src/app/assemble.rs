@@ -1,18 +1,10 @@
 //! From settings to a builder: what is wrong is told by its place in the file.
 
 use crate::admin::Setting;
-use crate::config::{
-    ConfigErrors, GeneralSection, Loaded, Mode, Settings, SourceSettings, VerifySection,
-};
-use crate::policy::{Policy, PolicyBuilder, PolicyError};
-use crate::refresh::SourceSpec;
-use crate::registry::Format;
+use crate::assembly::{enforcement, policy, policy_builder, robots_txt, sources};
+use crate::config::{ConfigErrors, Loaded};
 
-use super::{
-    RobotDetection, RobotDetectionBuilder, enforcement, operations, robots_txt,
-    rules::{rule, tag_rule},
-    verification::verification,
-};
+use super::{RobotDetection, RobotDetectionBuilder, verification::verification};
 
 /// Returns the builder that the settings describe.
 ///
@@ -40,121 +32,6 @@ pub fn assemble(loaded: &Loaded) -> Result<RobotDetectionBuilder, ConfigErrors> 
         builder = builder.source(source);
     }
     Ok(builder)
-}
-
-/// Returns the policy that the settings describe.
-///
-/// # Errors
-///
-/// Fails with the place of the wrong value.
-pub fn policy(loaded: &Loaded) -> Result<Policy, ConfigErrors> {
-    let settings = loaded.settings();
-    policy_builder(settings).build().map_err(|error| {
-        let key = match &error {
-            PolicyError::RedirectUrl { .. } => &GeneralSection::KEY.redirect_url,
-            PolicyError::Status(_) => &GeneralSection::KEY.redirect_status,
-            PolicyError::Method(_) => &GeneralSection::KEY.redirect_methods,
-            PolicyError::NowhereToRedirect => &GeneralSection::KEY.deny_robots,
-            PolicyError::NowhereToRedirectSpoofed => &VerifySection::KEY.spoofed,
-            PolicyError::Rule {
-                number,
-                key,
-                reason,
-            } if let Some(rule) = settings.tables.rules.get(number - 1) => {
-                return rule.wrong_by_name(key, reason);
-            }
-            PolicyError::Tag {
-                number,
-                key,
-                reason,
-            } if let Some(tag) = settings.tables.tags.get(number - 1) => {
-                return tag.wrong_by_name(key, reason);
-            }
-            _ => &GeneralSection::KEY.filter_patterns,
-        };
-        loaded.wrong(key, error)
-    })
-}
-
-/// Returns the registries that are refreshed, the Web Robots Database first.
-///
-/// # Errors
-///
-/// Fails with the place of the wrong value.
-pub fn sources(loaded: &Loaded) -> Result<Vec<SourceSpec>, ConfigErrors> {
-    let settings = loaded.settings();
-    let interval_days = settings.general.refresh_interval_days;
-    let mut specs = Vec::new();
-    if !settings.general.web_robots_db.is_empty() {
-        let spec = SourceSpec::web_robots_db(&*settings.general.web_robots_db, interval_days);
-        spec.check_url()
-            .map_err(|reason| loaded.wrong(&GeneralSection::KEY.web_robots_db, reason))?;
-        specs.push(spec);
-    }
-    for source in &settings.tables.sources {
-        let spec = source_spec(source, interval_days)?;
-        if specs.iter().any(|other| other.source == spec.source) {
-            let reason = format!("two sources are named {:?}", source.name.as_str());
-            return Err(source.wrong(&SourceSettings::KEY.name, reason));
-        }
-        specs.push(spec);
-    }
-    Ok(specs)
-}
-
-fn policy_builder(settings: &Settings) -> PolicyBuilder {
-    let mut builder = Policy::builder()
-        .filter_patterns(&settings.general.filter_patterns)
-        .redirect_url(&settings.general.redirect_url)
-        .status(settings.general.redirect_status)
-        .methods(&settings.general.redirect_methods)
-        .allow_robots(&settings.general.allow_robots)
-        .deny_robots(&settings.general.deny_robots)
-        .own_hosts(&settings.server.hosts)
-        .spoofed(settings.verify.spoofed)
-        .dry_run(settings.general.mode == Mode::Report);
-    if settings.admin.enabled {
-        builder = builder.never(&*settings.admin.path);
-    }
-    if settings.admin.listen.is_none() {
-        // What watches this program is no visitor of the site.
-        for path in operations::PATHS {
-            builder = builder.never(path);
-        }
-    }
-    if settings.heaven.serve {
-        builder = builder.never(&*settings.heaven.path);
-    }
-    if !settings.general.redirect_purposes.is_empty() {
-        builder = builder.purposes(settings.general.redirect_purposes.iter().copied());
-    }
-    for settings in &settings.tables.rules {
-        builder = builder.rule(rule(settings));
-    }
-    for settings in &settings.tables.tags {
-        builder = builder.x_robots_tag(tag_rule(settings));
-    }
-    builder
-}
-
-fn source_spec(settings: &SourceSettings, interval_days: u32) -> Result<SourceSpec, ConfigErrors> {
-    let source = &settings.name;
-    if source.precedence() < 3 {
-        let reason = format!(
-            "the name {:?} is taken by the program itself",
-            source.as_str()
-        );
-        return Err(settings.wrong(&SourceSettings::KEY.name, reason));
-    }
-    let spec = SourceSpec {
-        source: source.clone(),
-        url: settings.url.clone(),
-        format: settings.format.unwrap_or(Format::WebRobotsDb),
-        interval_days: settings.interval_days.unwrap_or(interval_days),
-    };
-    let checked = spec.check_url();
-    checked.map_err(|reason| settings.wrong(&SourceSettings::KEY.url, reason))?;
-    Ok(spec)
 }
 
 /// Returns the settings as the admin page shows them.

@@ -9,24 +9,26 @@ use axum::http::Extensions;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::warn;
 
-use crate::admin::{ClientAddress, PasswordError, Reloads, RobotRuns, Setting, SharedSites};
+use crate::admin::{
+    ClientAddress, DEFAULT_SITE, PasswordError, Reloads, RobotRuns, Setting, SharedSites,
+};
 use crate::clock::Clock;
 use crate::detect::{Detector, SharedDetector};
 use crate::fetch::{FetchError, FetchLimits, Fetcher};
+use crate::own_robot;
 use crate::policy::{Enforce, Enforcement, Policy, PolicyBuilder, PolicyError};
 use crate::refresh::{Refresher, SourceSpec};
 use crate::robots_file::{LIMITS, START_WAIT};
 use crate::store::{Store, StoreError};
 
-#[cfg(feature = "server")]
-use super::site_robot::{Orders, Schedules};
 use super::{
     RobotDetection, RobotsTxtPlan, Site,
     handle::Inner,
-    own_robot,
-    site::{Common, DEFAULT_SITE, Detection},
+    site::{Common, Detection},
     verification::{Proving, Verification, client},
 };
+#[cfg(feature = "server")]
+use crate::site_robots::{Orders, Schedules};
 
 /// Flat file of the Web Robots Database at its last known address.
 const WEB_ROBOTS_DB: &str = "http://www.robotstxt.org/db/all.txt";
@@ -102,6 +104,13 @@ pub enum BuildError {
     /// The administrator's password cannot be hashed.
     #[error(transparent)]
     Password(#[from] PasswordError),
+}
+
+impl RobotDetection {
+    /// Returns a builder with the original package's defaults.
+    pub fn builder() -> RobotDetectionBuilder {
+        RobotDetectionBuilder::new()
+    }
 }
 
 impl RobotDetectionBuilder {
@@ -387,7 +396,7 @@ impl RobotDetectionBuilder {
             sites: ArcSwap::from_pointee(vec![main.clone()]),
             main,
             #[cfg(feature = "server")]
-            orders: Orders::new(&store, &common, &robot_runs),
+            orders: Orders::new(&store, &common.clock, &common.own_robot, &robot_runs),
             common,
             shown_sites: SharedSites::default(),
             reloads: Reloads::default(),

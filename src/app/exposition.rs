@@ -8,12 +8,13 @@ use std::{
 use metrics::{Unit, counter, describe_counter, describe_gauge, gauge};
 use metrics_exporter_prometheus::PrometheusBuilder;
 
+use crate::admin::DEFAULT_SITE;
 use crate::observe::Observer;
 use crate::policy::Enforcer;
 use crate::proxy::ServerState;
 use crate::store::RobotCount;
 
-use super::{RobotDetection, listener_metrics::ListenerMetrics, site::DEFAULT_SITE};
+use super::{RobotDetection, listener_metrics::ListenerMetrics};
 
 const COUNTERS: [(&str, &str); 8] = [
     (

@@ -12,39 +12,38 @@ use axum::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::admin::{Reloads, RobotRuns, SharedSettings, SharedSites};
+use crate::admin::{DEFAULT_SITE, Reloads, RobotRuns, SharedSettings, SharedSites};
 use crate::clock::Clock;
 use crate::detect::SharedDetector;
 use crate::layer::{OwnRobot, RobotDetectionLayer};
+use crate::own_robot;
 use crate::policy::{Enforcer, SharedPolicy};
 use crate::refresh::Refresher;
 use crate::store::Store;
 use crate::verify::{RangesRefresher, Verifier};
 
 #[cfg(feature = "server")]
+use super::serving::{Serving, SiteKeeper};
+#[cfg(feature = "server")]
 use super::verification::Proving;
 use super::{
-    RobotDetectionBuilder, ServedRobotsTxt, Site, SiteBuilder,
+    ServedRobotsTxt, Site,
     database::watch_database,
-    own_robot,
-    site::{Common, DEFAULT_SITE, Detection},
+    site::{Common, Detection},
 };
 #[cfg(feature = "server")]
-use super::{SiteRobotRuns, SiteRobotSettings, site_robots};
+use crate::admin::AdminSite;
 #[cfg(feature = "server")]
-use super::{
-    serving::Serving,
-    site_robot::{Orders, Schedules},
-};
+use crate::config::Loaded;
 #[cfg(feature = "server")]
-use crate::config::{ConfigErrors, Loaded, SiteRobotSection};
+use crate::site_robots::{Orders, Schedules};
 
 /// Handle on a running robot detection; clones share it.
 ///
 /// Its jobs end at [`RobotDetection::shutdown`], or when the last clone is gone.
 #[derive(Clone, Debug)]
 pub struct RobotDetection {
-    inner: Arc<Inner>,
+    pub(super) inner: Arc<Inner>,
 }
 
 #[derive(Debug)]
@@ -82,11 +81,6 @@ pub(super) struct Inner {
 }
 
 impl RobotDetection {
-    /// Returns a builder with the original package's defaults.
-    pub fn builder() -> RobotDetectionBuilder {
-        RobotDetectionBuilder::new()
-    }
-
     pub(super) fn new(inner: Arc<Inner>) -> Self {
         Self { inner }
     }
@@ -132,14 +126,6 @@ impl RobotDetection {
     #[must_use]
     pub fn served_robots_txt(&self) -> &ServedRobotsTxt {
         self.inner.main.served_robots_txt()
-    }
-
-    /// Begins a further site beside the one that the handle is for.
-    ///
-    /// An application that serves several hosts gives each the layer of its
-    /// site; registry, detector and admin page are one for all.
-    pub fn site(&self, name: impl Into<String>) -> SiteBuilder {
-        SiteBuilder::new(self.clone(), name.into())
     }
 
     /// Returns all sites, each with its name and counters; that of the handle comes first.
@@ -370,44 +356,6 @@ impl RobotDetection {
 
 #[cfg(feature = "server")]
 impl RobotDetection {
-    /// Makes the site robots of a configuration and has them run by their schedules.
-    ///
-    /// They end with the handle's other jobs, and their runs are resumed at the
-    /// next start.
-    ///
-    /// # Errors
-    ///
-    /// Fails with the place of the wrong value.
-    pub fn start_site_robots(&self, loaded: &Loaded) -> Result<(), ConfigErrors> {
-        self.inner.schedules.replace(self.made_site_robots(loaded)?);
-        self.follow_orders_by(loaded);
-        let keeping = self.inner.schedules.clone().keep(self.inner.stop.clone());
-        self.inner.tasks.spawn(keeping);
-        let taking = self.inner.orders.clone();
-        let taking = taking.keep(Arc::downgrade(&self.inner), self.inner.stop.clone());
-        self.inner.tasks.spawn(taking);
-        Ok(())
-    }
-
-    /// Makes the site robots of a configuration, and warns of what is not used.
-    pub(super) fn made_site_robots(
-        &self,
-        loaded: &Loaded,
-    ) -> Result<Vec<SiteRobotRuns>, ConfigErrors> {
-        let settings = site_robots(loaded)?;
-        let own = self.own_robot();
-        let make = |settings: &SiteRobotSettings| {
-            let site = settings.site();
-            for warning in settings.warnings() {
-                tracing::warn!(site, "the site robot of {site}: {warning}");
-            }
-            SiteRobotRuns::of(settings, self.store(), self.clock().clone(), own).map_err(|error| {
-                loaded.wrong(&SiteRobotSection::KEY.starting_points, format!("{error:#}"))
-            })
-        };
-        settings.iter().map(make).collect()
-    }
-
     pub(super) fn schedules(&self) -> &Schedules {
         &self.inner.schedules
     }
@@ -421,17 +369,8 @@ impl RobotDetection {
         &self.inner.main
     }
 
-    /// Lists these sites and no others.
-    pub(super) fn list_sites(&self, sites: Vec<Site>) {
-        self.inner.sites.store(Arc::new(sites));
-    }
-
     pub(super) fn proving(&self) -> &Proving {
         &self.inner.common.proving
-    }
-
-    pub(super) fn shown_sites(&self) -> &SharedSites {
-        &self.inner.shown_sites
     }
 
     pub(super) fn tasks(&self) -> &TaskTracker {
@@ -461,5 +400,25 @@ impl RobotDetection {
 impl Drop for Inner {
     fn drop(&mut self) {
         self.stop.cancel();
+    }
+}
+
+#[cfg(feature = "server")]
+impl SiteKeeper for RobotDetection {
+    fn main_site(&self) -> &Site {
+        self.main_site()
+    }
+
+    fn start_site(&self, name: &str, detection: Detection) -> Site {
+        self.start_site(name, detection)
+    }
+
+    fn store(&self) -> &Store {
+        self.store()
+    }
+
+    fn list(&self, sites: Vec<Site>, shown: Vec<AdminSite>) {
+        self.inner.sites.store(Arc::new(sites));
+        self.inner.shown_sites.replace(shown);
     }
 }

@@ -14,7 +14,7 @@ use crate::heaven::{HeavenSettings, Library, PublishedPages, ServedHeaven, wants
 use crate::layer::ServedInPlace;
 use crate::store::Store;
 
-use super::heaven_settings::heaven_settings;
+use crate::assembly::{heaven_settings, site_url};
 
 /// Pages of robot heaven that are made from the site robot's descriptions.
 #[derive(Clone, Debug)]
@@ -68,20 +68,6 @@ pub(super) fn made_pages(
         are_redirected_to: settings.heaven.own_pages,
         following: None,
     }))
-}
-
-/// Returns the URL of the site that the pages are about, if the settings tell it.
-pub(super) fn site_url(settings: &Settings) -> Option<String> {
-    if !settings.heaven.url.is_empty() {
-        return Some(settings.heaven.url.clone());
-    }
-    let scheme = if settings.admin.secure_cookies {
-        "https"
-    } else {
-        "http"
-    };
-    let host = settings.server.hosts.first()?;
-    Some(format!("{scheme}://{host}"))
 }
 
 impl MadePages {

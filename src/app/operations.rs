@@ -4,12 +4,10 @@
 //! none, on the site's own to direct requests from this machine that ask for it
 //! by a name of its own.
 
-use std::net::IpAddr;
-
 use axum::{
     Json, Router,
     extract::State,
-    http::{Request, StatusCode, header, uri::Authority},
+    http::{StatusCode, header},
     response::IntoResponse,
     routing::get,
 };
@@ -17,13 +15,9 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::admin::rfc3339;
-use crate::listen::ClientAddr;
 use crate::observe::Observer;
 
 use super::{RobotDetection, Site, exposition::exposition, listener_metrics::ListenerMetrics};
-
-/// Paths of operations.
-pub(super) const PATHS: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 
 #[derive(Clone, Debug)]
 struct Operations {
@@ -50,33 +44,6 @@ struct Readiness {
 struct Away {
     away_since: String,
     reason: String,
-}
-
-/// Returns `true` if a request is for operations and comes straight from this machine.
-///
-/// A proxy on the same machine may pass requests on without a word of it; the
-/// host that its visitors ask for is not this machine's own name.
-pub(super) fn is_ours<B>(request: &Request<B>, client: ClientAddr) -> bool {
-    PATHS.contains(&request.uri().path())
-        && client.direct
-        && client.peer.ip().to_canonical().is_loopback()
-        && !request.headers().contains_key(header::VIA)
-        && asks_for_this_machine(request)
-}
-
-fn asks_for_this_machine<B>(request: &Request<B>) -> bool {
-    let header = request.headers().get(header::HOST);
-    let authority = match request.uri().authority() {
-        Some(authority) => Some(authority.clone()),
-        None => header.and_then(|host| Authority::try_from(host.as_bytes()).ok()),
-    };
-    authority.is_some_and(|authority| {
-        let host = authority.host().trim_matches(['[', ']']);
-        host.eq_ignore_ascii_case("localhost")
-            || host
-                .parse::<IpAddr>()
-                .is_ok_and(|ip| ip.to_canonical().is_loopback())
-    })
 }
 
 /// Returns the router of the three paths; readiness ends when `stop` is cancelled.

@@ -12,7 +12,7 @@ use crate::heaven::wants_markdown;
 use crate::layer::ServedInPlace;
 use crate::store::Store;
 
-use super::{behind::Rooms, made_pages::MadePages};
+use super::{made_pages::MadePages, process_services::ProcessServices};
 
 /// Page: path below the root, content type, content.
 pub(super) type Page = (&'static str, &'static str, &'static str);
@@ -66,12 +66,12 @@ impl Heaven {
         &mut self,
         store: &Store,
         site: &str,
-        rooms: &Rooms,
+        services: &ProcessServices,
         stop: &CancellationToken,
     ) {
         if let Some(made) = &mut self.made {
             let followed = made.start(store, site, stop);
-            rooms.tasks.spawn_on(followed, &rooms.runtime);
+            services.tasks.spawn_on(followed, &services.runtime);
         }
     }
 

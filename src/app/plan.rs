@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
+use crate::admin::DEFAULT_SITE;
+use crate::assembly::{Signing, enforcement, policy, robots_txt};
 use crate::config::{ConfigErrors, Loaded, ServerSection, SiteLoaded, SiteTable};
 use crate::verify::Signer;
 
 use super::{
-    enforcement,
     made_pages::made_pages,
     pages::Heaven,
-    policy, robots_txt,
-    signing::Signing,
-    site::{DEFAULT_SITE, Detection},
+    site::Detection,
     table::{Found, SiteHost, SitePath, Table},
     target::{Target, Upstream},
 };

@@ -2,15 +2,11 @@
 
 use std::{collections::BTreeSet, fmt, sync::Arc};
 
+use crate::assembly::sources;
 use crate::config::{ConfigErrors, Loaded};
 
 use super::{
-    RobotDetection,
-    assemble::{shown, sources},
-    plan::Plan,
-    server::Listens,
-    serving::Serving,
-    verification,
+    RobotDetection, assemble::shown, plan::Plan, server::Listens, serving::Serving, verification,
 };
 
 /// What a reload has changed, and what it could not.
@@ -57,10 +53,10 @@ pub fn reload(robots: &RobotDetection, loaded: &Loaded) -> Result<Reloaded, Conf
     // All is judged: from here on nothing fails.
     let before = names(robots);
     let Plan { common, sites } = plan;
-    let put_common = |robots: &RobotDetection| robots.main_site().replace(common);
+    let put_common = || robots.main_site().replace(common);
     match serving {
         Some(serving) => serving.put(robots, sites, put_common),
-        None => put_common(robots),
+        None => put_common(),
     }
     robots.schedules().replace(site_robots);
     robots.follow_orders_by(&effective);

@@ -9,11 +9,12 @@ use std::{
     time::Duration,
 };
 
-use axum::{Router, http::HeaderName};
+use axum::Router;
 use tokio::{runtime::Handle, time};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::warn;
 
+use crate::assembly::{listen, listeners};
 use crate::config::{ConfigErrors, Loaded, Settings};
 use crate::listen::{
     ADMIN_CLIENTS, CertificateState, ClientCapacity, ClientPermits, ListenAddr, ListenSettings,
@@ -23,24 +24,10 @@ use crate::observe::{ObserveSettings, Observer};
 use crate::proxy::ProxyError;
 
 use super::{
-    RobotDetection,
-    behind::Rooms,
-    demo,
-    front::Front,
-    listener_metrics::ListenerMetrics,
-    listeners::{listen, listeners},
-    made_pages::MadePages,
-    operations,
-    plan::Plan,
-    serving::Serving,
+    RobotDetection, demo, listener_metrics::ListenerMetrics, made_pages::MadePages, operations,
+    plan::Plan, process_services::ProcessServices, server_service::ServerService, serving::Serving,
     target::Target,
 };
-
-/// Header that tells the upstream which robot a request claims to come from.
-pub(super) const IDENTIFICATION_HEADER: HeaderName = HeaderName::from_static("x-robot-detection");
-
-/// Header of the layer beside it, which tells the verdict on the claim.
-pub(super) const VERDICT_HEADER: HeaderName = HeaderName::from_static("x-robot-detection-verdict");
 
 /// Settings of the server, read and judged.
 #[derive(Clone, Debug)]
@@ -323,27 +310,27 @@ impl Server {
                 .fold(Router::new(), Router::merge);
             tasks.spawn(listener.serve(router, closing.clone()));
         }
-        let rooms = Arc::new(Rooms {
+        let services = Arc::new(ProcessServices {
             admin,
             operations,
             observer: self.observer,
             runtime: Handle::current(),
             tasks: robots.tasks().clone(),
         });
-        let serving = Serving::new(robots, self.plan, Arc::clone(&rooms), self.demo, pages);
+        let serving = Serving::new(robots, self.plan, Arc::clone(&services), self.demo, pages);
         let serving = Served::new(robots, serving);
-        let front = Front::new(
+        let service = ServerService::new(
             Arc::clone(&serving.serving),
-            Arc::clone(&rooms),
+            Arc::clone(&services),
             is_draining,
         );
         let workers = Arc::new(self.workers);
         for listener in self.listeners {
-            let listener = listener.observe_refusals(rooms.observer.clone());
-            let (workers, front) = (Arc::clone(&workers), front.clone());
+            let listener = listener.observe_refusals(services.observer.clone());
+            let (workers, service) = (Arc::clone(&workers), service.clone());
             let closing = closing.clone();
             tasks.spawn(async move {
-                listener.serve_http_on(&workers, front, closing).await;
+                listener.serve_http_on(&workers, service, closing).await;
             });
         }
         tasks.close();

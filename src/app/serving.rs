@@ -12,25 +12,42 @@ use tower_layer::Layer as _;
 use tracing::warn;
 
 use crate::admin::{AdminSite, SiteCounts, UpstreamRow};
+use crate::assembly::IDENTIFICATION_HEADER;
 use crate::detect::Verdict;
 use crate::layer::{Client, Decided, Passing, Pending, RobotDetectionService, Stats};
 use crate::listen::RequestContext;
 use crate::observe::SiteObserver;
 use crate::policy::{ByAction, Enforcer};
 use crate::proxy::ServerState;
+use crate::store::Store;
 
 use super::{
-    RobotDetection, Site, SiteAnswers,
+    Site, SiteAnswers,
     answerers::Answerers,
-    behind::{Behind, BehindFuture, Parts, Rooms},
-    body::FrontBody,
     made_pages::MadePages,
     pages::Heaven,
     plan::{About, Plan, SitePlan},
-    server::IDENTIFICATION_HEADER,
+    process_services::ProcessServices,
+    server_body::ServerBody,
+    site::Detection,
+    site_router::{Parts, SiteFuture, SiteRouter},
     table::{SiteHost, SitePath, Table},
     target::{Target, Upstream},
 };
+
+/// What makes sites, and lists them for applications and the admin page.
+pub(super) trait SiteKeeper {
+    /// Returns the site that is always there.
+    fn main_site(&self) -> &Site;
+
+    /// Makes a further site and starts its jobs.
+    fn start_site(&self, name: &str, detection: Detection) -> Site;
+
+    fn store(&self) -> &Store;
+
+    /// Puts other sites in the place of those that are listed.
+    fn list(&self, sites: Vec<Site>, shown: Vec<AdminSite>);
+}
 
 /// Sites in force, and those whose requests are still to end.
 #[derive(Debug)]
@@ -39,7 +56,7 @@ pub(super) struct Serving {
     /// Pages of heaven where the configuration makes none.
     default_pages: Option<MadePages>,
     table: ArcSwap<Sites>,
-    rooms: Arc<Rooms>,
+    services: Arc<ProcessServices>,
     retired: TaskTracker,
     stop: CancellationToken,
 }
@@ -59,7 +76,7 @@ pub(super) struct Served {
     about: About,
     heaven: Option<Heaven>,
     target: Target,
-    service: RobotDetectionService<Behind>,
+    service: RobotDetectionService<SiteRouter>,
     answers: SiteAnswers,
     observer: SiteObserver,
 }
@@ -71,9 +88,9 @@ impl Served {
     pub(super) fn respond(
         &self,
         request: &mut Request<RequestContext>,
-    ) -> Result<Decided<Passing<BehindFuture>, FrontBody>, Pending> {
+    ) -> Result<Decided<Passing<SiteFuture>, ServerBody>, Pending> {
         let client = client(request);
-        self.service.respond(request, client, Behind::answer)
+        self.service.respond(request, client, SiteRouter::answer)
     }
 
     /// Does the same for a request that has waited for its verdict.
@@ -81,22 +98,22 @@ impl Served {
         &self,
         request: &mut Request<RequestContext>,
         verdict: Verdict,
-    ) -> Decided<Passing<BehindFuture>, FrontBody> {
+    ) -> Decided<Passing<SiteFuture>, ServerBody> {
         let client = client(request);
         self.service
-            .respond_settled(request, client, verdict, Behind::answer)
+            .respond_settled(request, client, verdict, SiteRouter::answer)
     }
 
     pub(super) fn observer(&self) -> &SiteObserver {
         &self.observer
     }
 
-    fn new(site: Site, plan: SitePlan, rooms: &Arc<Rooms>) -> Self {
+    fn new(site: Site, plan: SitePlan, services: &Arc<ProcessServices>) -> Self {
         let own_pages = plan.heaven.as_ref().and_then(Heaven::own_pages);
         let robots_txt = site.served_robots_txt().clone();
         let has_keys = plan.signer.is_some();
-        let answerers = Answerers::new(rooms, robots_txt, plan.heaven.clone(), has_keys);
-        let behind = Behind::new(Parts {
+        let answerers = Answerers::new(services, robots_txt, plan.heaven.clone(), has_keys);
+        let behind = SiteRouter::new(Parts {
             answerers: answerers.clone(),
             signer: plan.signer,
             target: plan.target.clone(),
@@ -104,7 +121,7 @@ impl Served {
         let mut layer = site
             .bare_layer()
             .identification_header(IDENTIFICATION_HEADER)
-            .refusal_body(FrontBody::text)
+            .refusal_body(ServerBody::text)
             .report_outcome(true);
         if let Some(pages) = own_pages {
             layer = layer.own_pages(move |asked, to| pages.location(asked, to));
@@ -112,7 +129,7 @@ impl Served {
         Self {
             service: layer.layer(behind),
             answers: SiteAnswers::new(answerers),
-            observer: rooms.observer.site(&plan.about.name),
+            observer: services.observer.site(&plan.about.name),
             site,
             about: plan.about,
             heaven: plan.heaven,
@@ -124,9 +141,9 @@ impl Served {
 impl Serving {
     /// Serves the sites of a plan; `is_demo` and the pages by default stay so in every reload.
     pub(super) fn new(
-        robots: &RobotDetection,
+        keeper: &impl SiteKeeper,
         plan: Plan,
-        rooms: Arc<Rooms>,
+        services: Arc<ProcessServices>,
         is_demo: bool,
         default_pages: Option<MadePages>,
     ) -> Self {
@@ -134,11 +151,11 @@ impl Serving {
             is_demo,
             default_pages,
             table: ArcSwap::from_pointee(Sites::default()),
-            rooms,
+            services,
             retired: TaskTracker::new(),
             stop: CancellationToken::new(),
         };
-        serving.put(robots, plan.sites, |_| {});
+        serving.put(keeper, plan.sites, || {});
         serving
     }
 
@@ -178,12 +195,7 @@ impl Serving {
     /// Puts other sites in force; what is under way ends with the old ones.
     ///
     /// Sites of the same name go on counting. `first` is called just before.
-    pub(super) fn put(
-        &self,
-        robots: &RobotDetection,
-        plans: Vec<SitePlan>,
-        first: impl FnOnce(&RobotDetection),
-    ) {
+    pub(super) fn put(&self, keeper: &impl SiteKeeper, plans: Vec<SitePlan>, first: impl FnOnce()) {
         let old = self.table.load_full();
         let mut changes = Vec::new();
         let mut new = Sites::default();
@@ -192,31 +204,31 @@ impl Serving {
             let known = sites.find(|old| old.about.name == plan.about.name);
             let (hosts, path) = (std::mem::take(&mut plan.hosts), plan.path.clone());
             let site = match (plan.detection.take(), known) {
-                (None, _) => robots.main_site().clone(),
+                (None, _) => keeper.main_site().clone(),
                 (Some(detection), Some(known)) => {
                     changes.push((known.site.clone(), detection));
                     known.site.clone()
                 }
-                (Some(detection), None) => robots.start_site(&plan.about.name, detection),
+                (Some(detection), None) => keeper.start_site(&plan.about.name, detection),
             };
             if let Some(heaven) = &mut plan.heaven {
                 if let Some(pages) = &self.default_pages {
                     heaven.made_by_default(pages);
                 }
-                heaven.start(robots.store(), &plan.about.name, &self.rooms, &self.stop);
+                heaven.start(keeper.store(), &plan.about.name, &self.services, &self.stop);
             }
-            let served = Arc::new(Served::new(site, plan, &self.rooms));
+            let served = Arc::new(Served::new(site, plan, &self.services));
             new.add(&hosts, &path, served);
         }
-        first(robots);
+        first();
         for (site, detection) in changes {
             site.replace(detection);
         }
         let new = Arc::new(new);
         self.table.store(Arc::clone(&new));
-        robots.list_sites(new.all.iter().map(|served| served.site.clone()).collect());
+        let sites = new.all.iter().map(|served| served.site.clone());
         let shown = new.all.iter().map(|served| served.shown());
-        robots.shown_sites().replace(shown.collect());
+        keeper.list(sites.collect(), shown.collect());
         new.warn_of_idle();
         self.retire(&old, &new);
     }

@@ -9,12 +9,9 @@ use crate::clock::Clock;
 use crate::detect::SharedDetector;
 use crate::fetch::Fetcher;
 use crate::layer::{OwnRobot, RobotDetectionLayer, Stats};
-use crate::policy::{Enforcement, Enforcer, Policy, PolicyBuilder, PolicyError, SharedPolicy};
+use crate::policy::{Enforcement, Enforcer, Policy, SharedPolicy};
 
-use super::{RobotDetection, RobotsTxtPlan, ServedRobotsTxt, verification::Proving};
-
-/// Name of the site that the handle itself is for.
-pub(super) const DEFAULT_SITE: &str = "default";
+use super::{RobotsTxtPlan, ServedRobotsTxt, verification::Proving};
 
 /// Path at which applications nest the admin pages.
 const ADMIN_PATH: &str = "/robot-detection/admin";
@@ -57,41 +54,6 @@ pub(super) struct Common {
     pub(super) own_robot: OwnRobot,
     pub(super) proving: Proving,
     pub(super) client_address: ClientAddress,
-}
-
-/// Builder of a further [`Site`] beside the one that the handle is for.
-///
-/// # Example
-///
-/// ```
-/// use robot_detection::{app::RobotDetection, policy::Policy};
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # tokio::runtime::Runtime::new()?.block_on(async {
-/// let robots = RobotDetection::builder()
-///     .database_url("sqlite::memory:")
-///     .web_robots_db("")
-///     .build()
-///     .await?;
-/// let shop = robots
-///     .site("shop")
-///     .policy(Policy::builder().filter_patterns(["/cart/*"]))
-///     .build()?;
-/// let app: axum::Router = axum::Router::new().layer(shop.layer());
-/// assert_eq!(robots.sites().len(), 2);
-/// # robots.shutdown().await;
-/// # Ok(())
-/// # })
-/// # }
-/// ```
-#[derive(Clone, Debug)]
-#[must_use]
-pub struct SiteBuilder {
-    robots: RobotDetection,
-    name: String,
-    policy: PolicyBuilder,
-    enforcement: Enforcement,
-    robots_txt: RobotsTxtPlan,
 }
 
 impl Site {
@@ -198,53 +160,5 @@ impl Site {
     /// Token that is cancelled when the last clone is gone.
     pub(super) fn stop(&self) -> CancellationToken {
         self.inner.stop.clone()
-    }
-}
-
-impl SiteBuilder {
-    pub(super) fn new(robots: RobotDetection, name: String) -> Self {
-        Self {
-            robots,
-            name,
-            policy: Policy::builder(),
-            enforcement: Enforcement::default(),
-            robots_txt: RobotsTxtPlan::default(),
-        }
-    }
-
-    /// Sets what is redirected, and where to; by default as the original package does.
-    pub fn policy(mut self, policy: PolicyBuilder) -> Self {
-        self.policy = policy;
-        self
-    }
-
-    /// Sets how robots are held to robots.txt; violations are reported by default.
-    pub fn enforcement(mut self, settings: Enforcement) -> Self {
-        self.enforcement = settings;
-        self
-    }
-
-    /// Sets what `/robots.txt` is; by default the application answers itself.
-    pub fn robots_txt(mut self, plan: RobotsTxtPlan) -> Self {
-        self.robots_txt = plan;
-        self
-    }
-
-    /// Builds the site and lists it among [`RobotDetection::sites`]; one of the same name goes.
-    ///
-    /// Needs a Tokio runtime.
-    ///
-    /// # Errors
-    ///
-    /// Fails when a setting of the policy is wrong.
-    pub fn build(self) -> Result<Site, PolicyError> {
-        let detection = Detection {
-            policy: self.policy.build()?,
-            enforcement: self.enforcement,
-            robots_txt: self.robots_txt,
-        };
-        let site = self.robots.start_site(&self.name, detection);
-        self.robots.list_site(&site);
-        Ok(site)
     }
 }

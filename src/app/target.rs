@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+use crate::assembly::proxy;
 use crate::config::{ConfigErrors, Loaded, Value};
 use crate::proxy::Proxy;
-
-use super::upstream::proxy;
 
 /// The site itself.
 #[derive(Clone, Debug)]

@@ -8,11 +8,11 @@ use tower::service_fn;
 use tracing::warn;
 
 use super::{
-    super::{RobotDetection, made_pages::MadePages, site::DEFAULT_SITE},
+    super::{RobotDetection, made_pages::MadePages},
     login::Member,
     site::{MEMBERS, answer},
 };
-use crate::admin::{HeavenUse, RobotRuns};
+use crate::admin::{DEFAULT_SITE, HeavenUse, RobotRuns};
 use crate::heaven::{HeavenError, HeavenSettings, Library, ServedHeaven};
 use crate::site_robot::{SiteRobot, SiteRobotError, source::ApplicationSource};
 

@@ -20,10 +20,11 @@ use crate::listen::{HttpService, ReadyHead, RequestContext, ServiceResponse};
 use crate::observe::{Observation, ObserveFuture, SiteObserver};
 
 use super::{
-    behind::{BehindFuture, Rooms},
-    body::FrontBody,
     pages,
+    process_services::ProcessServices,
+    server_body::ServerBody,
     serving::{Served, Serving},
+    site_router::SiteFuture,
     table::{Found, host},
 };
 
@@ -31,35 +32,35 @@ use super::{
 const NO_SITE: &str = "none";
 
 /// Future of the response to a request that waits for a verdict.
-type Settled = Pin<Box<dyn Future<Output = Result<Response<FrontBody>, Infallible>> + Send>>;
+type Settled = Pin<Box<dyn Future<Output = Result<Response<ServerBody>, Infallible>> + Send>>;
 
 /// Sends each request to its site.
 #[derive(Clone, Debug)]
-pub(super) struct Front {
+pub(super) struct ServerService {
     shared: Arc<Shared>,
 }
 
 #[derive(Debug)]
 struct Shared {
     serving: Arc<Serving>,
-    rooms: Arc<Rooms>,
+    services: Arc<ProcessServices>,
     /// Of what is for no site.
     nowhere: SiteObserver,
     is_draining: Arc<AtomicBool>,
 }
 
-impl Front {
+impl ServerService {
     /// Creates it; once `is_draining`, answers over HTTP/1.1 end their connections.
     pub(super) fn new(
         serving: Arc<Serving>,
-        rooms: Arc<Rooms>,
+        services: Arc<ProcessServices>,
         is_draining: Arc<AtomicBool>,
     ) -> Self {
         Self {
             shared: Arc::new(Shared {
-                nowhere: rooms.observer.site(NO_SITE),
+                nowhere: services.observer.site(NO_SITE),
                 serving,
-                rooms,
+                services,
                 is_draining,
             }),
         }
@@ -69,9 +70,9 @@ impl Front {
         &self,
         request: &mut Request<RequestContext>,
         ends_connection: bool,
-    ) -> ServiceResponse<FrontBody, LayerHead, FrontFuture> {
+    ) -> ServiceResponse<ServerBody, LayerHead, ServerFuture> {
         let later =
-            |answering| ServiceResponse::Later(FrontFuture::new(answering, ends_connection));
+            |answering| ServiceResponse::Later(ServerFuture::new(answering, ends_connection));
         let sites = self.shared.serving.sites();
         let places = &sites.places;
         let found = match places.only() {
@@ -82,7 +83,7 @@ impl Front {
             Found::Site(served) => served.observer(),
             Found::NoPath | Found::NoHost => &self.shared.nowhere,
         };
-        if let Some(future) = self.ask_rooms(request, observer) {
+        if let Some(future) = self.ask_process(request, observer) {
             return later(Answering::Aside { future });
         }
         let status = match found {
@@ -90,7 +91,7 @@ impl Front {
                 let observation = observer.begin(request);
                 return match served.respond(request) {
                     Ok(decided) => observed(decided, observation).map_later(|future| {
-                        FrontFuture::new(Answering::OfSite { future }, ends_connection)
+                        ServerFuture::new(Answering::OfSite { future }, ends_connection)
                     }),
                     Err(verdict) => later(Answering::Waiting {
                         future: Box::pin(settle(
@@ -107,37 +108,40 @@ impl Front {
             Found::NoHost => StatusCode::MISDIRECTED_REQUEST,
         };
         let observation = observer.begin(request);
-        let future = BehindFuture::ready(pages::status(status).map(FrontBody::from));
+        let future = SiteFuture::ready(pages::status(status).map(ServerBody::from));
         later(Answering::Aside {
             future: ObserveFuture::new(future, observation),
         })
     }
 
     /// Asks the admin pages or operations, if the request is for them: no visitor asks there.
-    fn ask_rooms(
+    fn ask_process(
         &self,
         request: &mut Request<RequestContext>,
         observer: &SiteObserver,
-    ) -> Option<ObserveFuture<BehindFuture>> {
-        let rooms = &self.shared.rooms;
-        let router = rooms.router(request)?;
+    ) -> Option<ObserveFuture<SiteFuture>> {
+        let services = &self.shared.services;
+        let router = services.router(request)?;
         let mut observation = observer.begin(request);
         observation.decided(Some(Outcome::own(OWN_PAGE)));
-        Some(ObserveFuture::new(rooms.ask(router, request), observation))
+        Some(ObserveFuture::new(
+            SiteFuture::of_process(services, router, request),
+            observation,
+        ))
     }
 }
 
-impl HttpService for Front {
-    type ResponseBody = FrontBody;
+impl HttpService for ServerService {
+    type ResponseBody = ServerBody;
     type ReadyHead = LayerHead;
-    type Future = FrontFuture;
+    type Future = ServerFuture;
 
     const TAKES_BODILESS: bool = true;
 
     fn respond(
         &self,
         request: &mut Request<RequestContext>,
-    ) -> ServiceResponse<FrontBody, LayerHead, FrontFuture> {
+    ) -> ServiceResponse<ServerBody, LayerHead, ServerFuture> {
         let is_draining = self.shared.is_draining.load(Ordering::Relaxed);
         let ends_connection = is_draining && request.version() < Version::HTTP_2;
         let response = self.route(request, ends_connection);
@@ -175,9 +179,9 @@ impl ReadyHead for LayerHead {
 
 /// Returns what a site has decided as the listener wants it, and observes it.
 fn observed(
-    (reply, outcome): Decided<Passing<BehindFuture>, FrontBody>,
+    (reply, outcome): Decided<Passing<SiteFuture>, ServerBody>,
     mut observation: Observation,
-) -> ServiceResponse<FrontBody, LayerHead, ObserveFuture<Passing<BehindFuture>>> {
+) -> ServiceResponse<ServerBody, LayerHead, ObserveFuture<Passing<SiteFuture>>> {
     observation.decided(outcome);
     match reply {
         Reply::Now(mut response) => {
@@ -198,7 +202,7 @@ async fn settle(
     mut request: Request<RequestContext>,
     verdict: Pending,
     observation: Observation,
-) -> Result<Response<FrontBody>, Infallible> {
+) -> Result<Response<ServerBody>, Infallible> {
     let settled = timeout(verdict.limit, verdict.settling).await;
     let verdict = settled.unwrap_or(Verdict::Pending);
     request.body_mut().restart_clock();
@@ -211,7 +215,7 @@ async fn settle(
 
 pin_project! {
     /// Future of a response of the server.
-    pub(super) struct FrontFuture {
+    pub(super) struct ServerFuture {
         ends_connection: bool,
         #[pin]
         answering: Answering,
@@ -223,12 +227,12 @@ pin_project! {
     enum Answering {
         OfSite {
             #[pin]
-            future: ObserveFuture<Passing<BehindFuture>>,
+            future: ObserveFuture<Passing<SiteFuture>>,
         },
         /// No site decides about it.
         Aside {
             #[pin]
-            future: ObserveFuture<BehindFuture>,
+            future: ObserveFuture<SiteFuture>,
         },
         /// A rule waits for a verdict.
         Waiting {
@@ -237,7 +241,7 @@ pin_project! {
     }
 }
 
-impl FrontFuture {
+impl ServerFuture {
     fn new(answering: Answering, ends_connection: bool) -> Self {
         Self {
             ends_connection,
@@ -246,8 +250,8 @@ impl FrontFuture {
     }
 }
 
-impl Future for FrontFuture {
-    type Output = Result<Response<FrontBody>, Infallible>;
+impl Future for ServerFuture {
+    type Output = Result<Response<ServerBody>, Infallible>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
@@ -262,7 +266,7 @@ impl Future for FrontFuture {
 }
 
 impl Future for Answering {
-    type Output = Result<Response<FrontBody>, Infallible>;
+    type Output = Result<Response<ServerBody>, Infallible>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match self.project() {

@@ -33,7 +33,7 @@ const LAST_VISITS: Duration = Duration::from_secs(10);
 
 /// Site robots that run by a schedule, or when a page asks.
 #[derive(Clone, Debug)]
-pub(in crate::app) struct Schedules {
+pub(crate) struct Schedules {
     inner: Arc<Inner>,
 }
 
@@ -51,7 +51,7 @@ struct Inner {
 
 impl Schedules {
     /// Creates schedules without a robot; `pages` ask for runs and show them.
-    pub(in crate::app) fn new(pages: RobotRuns) -> Self {
+    pub(crate) fn new(pages: RobotRuns) -> Self {
         let inner = Inner {
             pages,
             ..Inner::default()
@@ -62,7 +62,7 @@ impl Schedules {
     }
 
     /// Puts other robots in force; runs under way go on as they began.
-    pub(in crate::app) fn replace(&self, robots: Vec<SiteRobotRuns>) {
+    pub(crate) fn replace(&self, robots: Vec<SiteRobotRuns>) {
         let Inner {
             pages,
             robots: known,
@@ -80,7 +80,7 @@ impl Schedules {
     }
 
     /// Looks what is due, now and at each ring, until it is told to stop; then ends the runs.
-    pub(in crate::app) async fn keep(self, stop: CancellationToken) {
+    pub(crate) async fn keep(self, stop: CancellationToken) {
         let (ring, mut rings) = mpsc::channel(1);
         let mut bell = match start_bell(ring).await {
             Ok(bell) => bell,

@@ -1,12 +1,18 @@
 //! From `[server]` to the proxy in front of the upstream.
 
+use http::HeaderName;
+
 use crate::config::{ConfigErrors, Loaded, ServerSection, Settings};
 use crate::layer::OwnRobot;
 use crate::proxy::{HealthCheck, Proxy, ProxyError, ProxySettings};
 
-use super::server::{IDENTIFICATION_HEADER, VERDICT_HEADER};
+/// Header that tells the upstream which robot a request claims to come from.
+pub(crate) const IDENTIFICATION_HEADER: HeaderName = HeaderName::from_static("x-robot-detection");
 
-pub(super) fn proxy(loaded: &Loaded, settings: &Settings) -> Result<Proxy, ConfigErrors> {
+/// Header of the layer beside it, which tells the verdict on the claim.
+const VERDICT_HEADER: HeaderName = HeaderName::from_static("x-robot-detection-verdict");
+
+pub(crate) fn proxy(loaded: &Loaded, settings: &Settings) -> Result<Proxy, ConfigErrors> {
     let health_check = (!settings.server.health_path.is_empty())
         .then(|| {
             HealthCheck::new(

@@ -91,8 +91,8 @@ mod tests {
     use http::{HeaderMap, Method};
 
     use super::*;
-    use crate::app::{SiteRobotChanges, SiteRobotSettings};
     use crate::config::Loader;
+    use crate::site_robots::{SiteRobotChanges, SiteRobotSettings};
 
     #[test]
     fn only_requests_to_our_own_hosts_are_signed() {

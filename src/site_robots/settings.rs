@@ -9,19 +9,15 @@ use std::{
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::app::{heaven_settings::heaven_settings, signing::Signing, site::DEFAULT_SITE};
+use crate::admin::DEFAULT_SITE;
+use crate::assembly::{Signing, heaven_settings, read_text, robot_conf};
 use crate::config::{ConfigErrors, Loaded, Schedule, Settings, SiteRobotSection, StartingPoint};
 use crate::filter::{CommandLine, Filter, Filters, Functions};
 use crate::heaven::HeavenSettings;
 use crate::site_robot::{ConfigFiles, RobotConf, source::Credentials};
 use crate::store::StoredRun;
 
-use super::{
-    own_hosts::OwnHosts,
-    public_url::PublicUrl,
-    robot_conf::{read, robot_conf},
-    when::is_due,
-};
+use super::{own_hosts::OwnHosts, public_url::PublicUrl, when::is_due};
 
 /// Settings of the site robot of one site, judged.
 #[derive(Clone, Debug)]
@@ -348,20 +344,12 @@ fn heaven(
     heaven_settings(loaded, settings, &site)
 }
 
-/// Returns `true` if the site robot logs in, so that others have to as well.
-pub(in crate::app) fn logs_in(loaded: &Loaded, settings: &Settings) -> bool {
-    // What is wrong with robot.conf is told where the robot is made.
-    let has_password =
-        || robot_conf(loaded, settings).is_ok_and(|(conf, ..)| conf.password.is_some());
-    settings.site_robot.login.is_some() || has_password()
-}
-
 fn filters(loaded: &Loaded, settings: &Settings) -> Result<(Filters, String), ConfigErrors> {
     let path = settings.site_robot.filter_conf.as_str();
     let wrong = |reason: String| loaded.wrong(&SiteRobotSection::KEY.filter_conf, reason);
     let text = match path {
         "" => String::new(),
-        path => read(path).map_err(wrong)?,
+        path => read_text(path).map_err(wrong)?,
     };
     let named = if path.is_empty() { "filter.conf" } else { path };
     let files = ConfigFiles::beside(Path::new(named));

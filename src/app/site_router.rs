@@ -13,30 +13,28 @@ use axum::{
     http::{Request, Response, StatusCode},
 };
 use pin_project_lite::pin_project;
-use tokio::runtime::Handle;
-use tokio_util::task::{AbortOnDropHandle, TaskTracker, task_tracker::TaskTrackerToken};
+use tokio_util::task::{AbortOnDropHandle, task_tracker::TaskTrackerToken};
 use tower::ServiceExt as _;
 
 use crate::listen::{BodyGuard, RequestContext};
-use crate::observe::Observer;
 use crate::proxy::ForwardFuture;
 use crate::verify::Signer;
 
 use super::{
     answerers::{Answerer, Answerers},
-    body::FrontBody,
-    demo, operations, pages,
-    table::is_below,
+    demo, pages,
+    process_services::ProcessServices,
+    server_body::ServerBody,
     target::Target,
 };
 
 /// Sends each request of a site to the one that answers it.
 #[derive(Clone, Debug)]
-pub(super) struct Behind {
+pub(super) struct SiteRouter {
     parts: Arc<Parts>,
 }
 
-/// Those who may answer.
+/// Services that a request of the site may be for.
 #[derive(Debug)]
 pub(super) struct Parts {
     pub(super) answerers: Answerers,
@@ -45,49 +43,7 @@ pub(super) struct Parts {
     pub(super) target: Target,
 }
 
-/// What is of the process, and answers on every site.
-///
-/// Database and jobs live on the runtime that it was made on, so requests are
-/// answered there, wherever their connections are served.
-#[derive(Debug)]
-pub(super) struct Rooms {
-    /// Path without a slash at its end, and the router that is nested there.
-    pub(super) admin: Option<(String, Router)>,
-    /// `None` where they have a listener of their own, as the admin page then has.
-    pub(super) operations: Option<Router>,
-    pub(super) observer: Observer,
-    pub(super) runtime: Handle,
-    pub(super) tasks: TaskTracker,
-}
-
-impl Rooms {
-    /// Asks one of the routers, on the runtime of the process.
-    pub(super) fn ask(
-        &self,
-        router: &Router,
-        request: &mut Request<RequestContext>,
-    ) -> BehindFuture {
-        let answer = router.clone().oneshot(guarded(request));
-        let task = self.tasks.spawn_on(answer, &self.runtime);
-        BehindFuture::Task {
-            task: AbortOnDropHandle::new(task),
-        }
-    }
-
-    /// Returns the router that answers the request, if it is for the process.
-    pub(super) fn router(&self, request: &Request<RequestContext>) -> Option<&Router> {
-        if let Some(router) = &self.operations
-            && operations::is_ours(request, request.body().client())
-        {
-            return Some(router);
-        }
-        let (prefix, router) = self.admin.as_ref()?;
-        let path = request.uri().path().as_bytes();
-        is_below(path, prefix.as_bytes()).then_some(router)
-    }
-}
-
-impl Behind {
+impl SiteRouter {
     pub(super) fn new(parts: Parts) -> Self {
         Self {
             parts: Arc::new(parts),
@@ -95,25 +51,25 @@ impl Behind {
     }
 
     /// Answers a request that the layer has let pass.
-    pub(super) fn answer(&self, request: &mut Request<RequestContext>) -> BehindFuture {
+    pub(super) fn answer(&self, request: &mut Request<RequestContext>) -> SiteFuture {
         let parts = &*self.parts;
         match parts.answerers.of_site(request) {
             Answerer::KeyDirectory => {
                 if let Some(signer) = &parts.signer {
-                    return BehindFuture::ready(signer.directory().map(FrontBody::small));
+                    return SiteFuture::ready(signer.directory().map(ServerBody::small));
                 }
             }
             Answerer::RobotsTxt => {
                 // A reload may have given it to the site meanwhile.
                 if let Some(answer) = parts.answerers.robots_txt.answer(request) {
-                    return BehindFuture::ready(answer.map(FrontBody::from));
+                    return SiteFuture::ready(answer.map(ServerBody::from));
                 }
             }
             Answerer::Heaven => {
                 if let Some(heaven) = &parts.answerers.heaven {
                     let heaven = heaven.clone();
                     let request = RequestContext::take_with_extensions(request).map(Body::new);
-                    return BehindFuture::Page {
+                    return SiteFuture::Page {
                         future: Box::pin(async move { heaven.answer(request).await }),
                     };
                 }
@@ -122,10 +78,10 @@ impl Behind {
             Answerer::Operations | Answerer::Admin | Answerer::Site => {}
         }
         match &parts.target {
-            Target::Demo => BehindFuture::Page {
+            Target::Demo => SiteFuture::Page {
                 future: Box::pin(demo::answer(guarded(request))),
             },
-            Target::Upstream(upstream) => BehindFuture::Proxy {
+            Target::Upstream(upstream) => SiteFuture::Proxy {
                 used: Some(upstream.requests.token()),
                 future: upstream.proxy.forward_incoming(request),
             },
@@ -144,12 +100,12 @@ fn guarded(request: &mut Request<RequestContext>) -> Request<Body> {
 }
 
 pin_project! {
-    /// Future of what one of them answers.
-    #[project = BehindProjection]
-    pub(super) enum BehindFuture {
+    /// Future of a site's response.
+    #[project = SiteProjection]
+    pub(super) enum SiteFuture {
         Ready {
             // In a box, as it is seldom: what passes is moved the less.
-            response: Option<Box<Response<FrontBody>>>,
+            response: Option<Box<Response<ServerBody>>>,
         },
         Proxy {
             #[pin]
@@ -167,33 +123,46 @@ pin_project! {
     }
 }
 
-impl BehindFuture {
-    pub(super) fn ready(response: Response<FrontBody>) -> Self {
+impl SiteFuture {
+    /// Asks a router of the process, on its runtime.
+    pub(super) fn of_process(
+        services: &ProcessServices,
+        router: &Router,
+        request: &mut Request<RequestContext>,
+    ) -> Self {
+        let answer = router.clone().oneshot(guarded(request));
+        let task = services.tasks.spawn_on(answer, &services.runtime);
+        Self::Task {
+            task: AbortOnDropHandle::new(task),
+        }
+    }
+
+    pub(super) fn ready(response: Response<ServerBody>) -> Self {
         Self::Ready {
             response: Some(Box::new(response)),
         }
     }
 }
 
-impl Future for BehindFuture {
-    type Output = Result<Response<FrontBody>, Infallible>;
+impl Future for SiteFuture {
+    type Output = Result<Response<ServerBody>, Infallible>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         Poll::Ready(Ok(match self.project() {
             // Nobody polls a future again that was ready; if so, it waits for ever.
-            BehindProjection::Ready { response } => match response.take() {
+            SiteProjection::Ready { response } => match response.take() {
                 Some(response) => *response,
                 None => return Poll::Pending,
             },
-            BehindProjection::Proxy { future, used } => {
-                ready!(future.poll(cx)).map(|body| FrontBody::proxied(body, used.take()))
+            SiteProjection::Proxy { future, used } => {
+                ready!(future.poll(cx)).map(|body| ServerBody::proxied(body, used.take()))
             }
-            BehindProjection::Task { task } => match ready!(task.poll(cx)) {
-                Ok(Ok(response)) => response.map(FrontBody::from),
+            SiteProjection::Task { task } => match ready!(task.poll(cx)) {
+                Ok(Ok(response)) => response.map(ServerBody::from),
                 // It panicked, or the process ends.
-                Err(_) => pages::status(StatusCode::INTERNAL_SERVER_ERROR).map(FrontBody::from),
+                Err(_) => pages::status(StatusCode::INTERNAL_SERVER_ERROR).map(ServerBody::from),
             },
-            BehindProjection::Page { future } => ready!(future.poll(cx)).map(FrontBody::from),
+            SiteProjection::Page { future } => ready!(future.poll(cx)).map(ServerBody::from),
         }))
     }
 }

@@ -46,7 +46,7 @@ const SCRIPT: &str = "auto-proxy: a proxy.pac cannot be read; name the proxy its
 /// # Errors
 ///
 /// Fails with the place of what is wrong.
-pub(super) fn robot_conf(
+pub(crate) fn robot_conf(
     loaded: &Loaded,
     settings: &Settings,
 ) -> Result<(RobotConf, String, Vec<String>), ConfigErrors> {
@@ -90,7 +90,7 @@ pub(super) fn robot_conf(
 /// # Errors
 ///
 /// Fails with a text for people.
-pub(super) fn read(path: &str) -> Result<String, String> {
+pub(crate) fn read(path: &str) -> Result<String, String> {
     let mut text = String::new();
     let read = File::open(path).and_then(|file| {
         let mut file = file.take(MAX_BYTES + 1);

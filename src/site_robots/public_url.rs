@@ -2,7 +2,7 @@
 
 use url::{Origin, Url};
 
-use crate::app::made_pages::site_url;
+use crate::assembly::site_url;
 use crate::config::{Settings, SiteUrl};
 use crate::site_robot::move_to_site;
 
@@ -68,9 +68,8 @@ impl PublicUrl {
 
 #[cfg(test)]
 mod tests {
-    use crate::app::SiteRobotChanges;
-    use crate::app::site_robot::SiteRobotSettings;
     use crate::config::Loader;
+    use crate::site_robots::{SiteRobotChanges, SiteRobotSettings};
 
     const UPSTREAM: &str = "[server]\nupstream = 'http://127.0.0.1:3000'\n";
     const HEAVEN: &str = "[heaven]\nurl = 'https://www.example.com/'\n";

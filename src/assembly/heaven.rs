@@ -3,13 +3,13 @@
 use crate::config::{ConfigErrors, HeavenSection, Loaded, Settings};
 use crate::heaven::HeavenSettings;
 
-use super::{policy, site_robot::logs_in};
+use super::{policy, robot_conf};
 
 /// Returns the settings of the heaven of a site at a URL.
 ///
 /// Its pages say that others must log in for the original where our own robot
 /// does, and where filter patterns keep robots away from it.
-pub(super) fn heaven_settings(
+pub(crate) fn heaven_settings(
     loaded: &Loaded,
     settings: &Settings,
     url: &str,
@@ -24,6 +24,28 @@ pub(super) fn heaven_settings(
     let needs_login = move |path: &str| logs_in || policy.is_filtered(path);
     let heaven = heaven.markdown_files(settings.heaven.markdown_files);
     Ok(heaven.path(&settings.heaven.path).needs_login(needs_login))
+}
+
+/// Returns the URL of the site that the pages are about, if the settings tell it.
+pub(crate) fn site_url(settings: &Settings) -> Option<String> {
+    if !settings.heaven.url.is_empty() {
+        return Some(settings.heaven.url.clone());
+    }
+    let scheme = if settings.admin.secure_cookies {
+        "https"
+    } else {
+        "http"
+    };
+    let host = settings.server.hosts.first()?;
+    Some(format!("{scheme}://{host}"))
+}
+
+/// Returns `true` if the site robot logs in, so that others have to as well.
+pub(crate) fn logs_in(loaded: &Loaded, settings: &Settings) -> bool {
+    // What is wrong with robot.conf is told where the robot is made.
+    let has_password =
+        || robot_conf(loaded, settings).is_ok_and(|(conf, ..)| conf.password.is_some());
+    settings.site_robot.login.is_some() || has_password()
 }
 
 #[cfg(test)]

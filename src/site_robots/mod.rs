@@ -10,7 +10,6 @@ mod parity;
 mod programs;
 mod public_url;
 mod publication;
-mod robot_conf;
 mod run;
 mod schedule;
 mod settings;
@@ -24,6 +23,5 @@ pub use programs::Programs;
 pub use run::{PublishedFiles, Ran};
 pub use settings::{SiteRobotChanges, SiteRobotSettings, site_robots};
 
-pub(super) use orders::Orders;
-pub(super) use schedule::Schedules;
-pub(super) use settings::logs_in;
+pub(crate) use orders::{HeavenReload, Orders};
+pub(crate) use schedule::Schedules;

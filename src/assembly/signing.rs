@@ -12,14 +12,14 @@ const KEYS: SiteRobotKeys = SiteRobotSection::KEY;
 
 /// Key file, and the site that serves the key directory.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Signing {
+pub(crate) struct Signing {
     key: PathBuf,
     agent: String,
 }
 
 impl Signing {
     /// Judges the settings of a site; `None` where no key is set.
-    pub(super) fn of(loaded: &Loaded) -> Result<Option<Self>, ConfigErrors> {
+    pub(crate) fn of(loaded: &Loaded) -> Result<Option<Self>, ConfigErrors> {
         let settings = loaded.settings();
         let Some(key) = settings.site_robot.signing_key.clone() else {
             return Ok(None);
@@ -30,7 +30,7 @@ impl Signing {
     }
 
     /// Returns the signer of a site; a key that is not there is made.
-    pub(super) fn signer_of(loaded: &Loaded) -> Result<Option<Signer>, ConfigErrors> {
+    pub(crate) fn signer_of(loaded: &Loaded) -> Result<Option<Signer>, ConfigErrors> {
         let signing = Self::of(loaded)?;
         let signer = signing.map(|signing| signing.signer(Clock::system()));
         signer.transpose().map_err(|error| match &error {
@@ -40,7 +40,7 @@ impl Signing {
     }
 
     /// Reads the key, or makes it.
-    pub(super) fn signer(&self, clock: Clock) -> Result<Signer, SigningKeyError> {
+    pub(crate) fn signer(&self, clock: Clock) -> Result<Signer, SigningKeyError> {
         Signer::open(&self.key, &self.agent, clock)
     }
 }

@@ -4,7 +4,7 @@ use crate::config::{AcmeTable, ConfigError, ConfigErrors, ListenerSettings, Sett
 use crate::listen::{CertificateError, CertificateFiles, Tls};
 
 /// Reads the certificates that all listeners share, if there are any.
-pub(super) fn tls(settings: &Settings) -> Result<Option<Tls>, ConfigErrors> {
+pub(crate) fn tls(settings: &Settings) -> Result<Option<Tls>, ConfigErrors> {
     let listeners = settings.tables.listeners.iter();
     let orders: Vec<_> = listeners
         .filter_map(|listener| Some((listener, listener.acme()?)))
@@ -64,7 +64,7 @@ mod acme {
         AcmeTable, CertificateError, CertificateFiles, ConfigErrors, ListenerSettings, Tls,
     };
 
-    pub(super) fn load(
+    pub(crate) fn load(
         files: Vec<CertificateFiles>,
         orders: &[(&ListenerSettings, &AcmeTable)],
         last: &ListenerSettings,
@@ -105,7 +105,7 @@ mod acme {
     };
 
     /// Refuses what only other builds can do.
-    pub(super) fn load(
+    pub(crate) fn load(
         _: Vec<CertificateFiles>,
         _: &[(&ListenerSettings, &AcmeTable)],
         last: &ListenerSettings,

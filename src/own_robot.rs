@@ -14,17 +14,17 @@ const MIN_KEY_BYTES: usize = 32;
 const RETRY: Duration = Duration::from_secs(5);
 
 /// Creates a key that nobody knows, until that of the database is in force.
-pub(super) fn unknown() -> OwnRobot {
+pub(crate) fn unknown() -> OwnRobot {
     OwnRobot::new(new_key().as_bytes())
 }
 
 /// Returns the key of the database, which is made where there is none.
-pub(super) async fn key(store: &Store, clock: &Clock) -> Result<String, StoreError> {
+pub(crate) async fn key(store: &Store, clock: &Clock) -> Result<String, StoreError> {
     store.own_robot_key(&new_key(), clock.now_ms()).await
 }
 
 /// Puts the key of the database in force.
-pub(super) async fn load(own: &OwnRobot, store: &Store, clock: &Clock) -> Result<(), StoreError> {
+pub(crate) async fn load(own: &OwnRobot, store: &Store, clock: &Clock) -> Result<(), StoreError> {
     let key = key(store, clock).await?;
     if key.len() >= MIN_KEY_BYTES {
         own.replace_key(key.as_bytes());
@@ -35,7 +35,7 @@ pub(super) async fn load(own: &OwnRobot, store: &Store, clock: &Clock) -> Result
 }
 
 /// Asks the database until it has told the key.
-pub(super) async fn load_later(own: OwnRobot, store: Store, clock: Clock) {
+pub(crate) async fn load_later(own: OwnRobot, store: Store, clock: Clock) {
     loop {
         tokio::time::sleep(RETRY).await;
         match load(&own, &store, &clock).await {

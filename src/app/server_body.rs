@@ -17,7 +17,7 @@ use crate::observe::{FromUpstream, ObservedBody};
 use crate::proxy::ProxyBody;
 
 /// Body of a response of the server.
-pub(super) type FrontBody = ObservedBody<Source>;
+pub(super) type ServerBody = ObservedBody<Source>;
 
 pin_project! {
     /// Where a body comes from.
@@ -43,7 +43,7 @@ pin_project! {
     }
 }
 
-impl FrontBody {
+impl ServerBody {
     /// Creates a short body from text.
     pub(super) fn text(text: String) -> Self {
         Self::small(text.into())
@@ -62,7 +62,7 @@ impl FrontBody {
     }
 }
 
-impl From<body::Body> for FrontBody {
+impl From<body::Body> for ServerBody {
     fn from(body: body::Body) -> Self {
         Self::from(Source::Page { body })
     }
@@ -122,11 +122,11 @@ mod tests {
 
     #[tokio::test]
     async fn a_body_is_what_it_was_made_from() {
-        assert!(FrontBody::default().is_end_stream());
-        let text = FrontBody::text("refused".to_owned());
+        assert!(ServerBody::default().is_end_stream());
+        let text = ServerBody::text("refused".to_owned());
         assert_eq!(text.size_hint().exact(), Some(7));
         assert_eq!(text.collect().await.unwrap().to_bytes(), "refused");
-        let page = FrontBody::from(body::Body::from("page"));
+        let page = ServerBody::from(body::Body::from("page"));
         assert_eq!(page.size_hint().exact(), Some(4));
         assert_eq!(page.collect().await.unwrap().to_bytes(), "page");
     }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::app::own_robot;
 use crate::clock::Clock;
 use crate::config::Loaded;
+use crate::own_robot;
 use crate::site_robot::{Progress, has_ended, holder_name};
 use crate::store::{Store, StoredOrder};
 

@@ -1,10 +1,6 @@
 //! A running server takes runs over that commands hand to it, and hears of changes in robot heaven.
 
-use std::{
-    convert::Infallible,
-    sync::{Arc, Weak},
-    time::Duration,
-};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use arc_swap::ArcSwapOption;
 use tokio::{sync::Semaphore, time};
@@ -12,20 +8,15 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::{info, warn};
 
 use crate::admin::RobotRuns;
-use crate::app::{
-    RobotDetection,
-    handle::Inner,
-    own_robot,
-    site::{Common, DEFAULT_SITE},
-};
 use crate::clock::Clock;
-use crate::config::{Loaded, SiteLoaded};
+use crate::config::Loaded;
 use crate::layer::OwnRobot;
+use crate::own_robot;
 use crate::site_robot::{Handle, RobotState, holder_name};
 use crate::store::{RunWanted, SiteRobotNews, Store, StoreError, StoredOrder};
 
 use super::{
-    Ran, SiteRobotRuns, SiteRobotSettings, heaven_use,
+    Ran, SiteRobotRuns, SiteRobotSettings,
     order::{Order, OrderOutcome, settings_digest},
 };
 
@@ -44,9 +35,15 @@ const MAX_AT_ONCE: usize = 4;
 /// Time that visits get to end at shutdown; the next run begins them anew.
 const LAST_VISITS: Duration = Duration::from_secs(10);
 
+/// What reads anew which pages robot heaven has, if anything serves it.
+pub(crate) trait HeavenReload: Clone + Send + Sync + 'static {
+    /// Reads them.
+    fn reload(&self) -> impl Future<Output = ()> + Send;
+}
+
 /// Runs that commands hand over to this server; clones share them.
 #[derive(Clone, Debug)]
-pub(in crate::app) struct Orders {
+pub(crate) struct Orders {
     inner: Arc<Desk>,
 }
 
@@ -64,12 +61,12 @@ struct Desk {
 
 impl Orders {
     /// Takes none before it is told the settings.
-    pub(in crate::app) fn new(store: &Store, common: &Common, pages: &RobotRuns) -> Self {
+    pub(crate) fn new(store: &Store, clock: &Clock, own: &OwnRobot, pages: &RobotRuns) -> Self {
         let desk = Desk {
             holder: holder_name(),
             store: store.clone(),
-            clock: common.clock.clone(),
-            own: common.own_robot.clone(),
+            clock: clock.clone(),
+            own: own.clone(),
             pages: pages.clone(),
             loaded: ArcSwapOption::empty(),
             tasks: TaskTracker::new(),
@@ -81,14 +78,14 @@ impl Orders {
     }
 
     /// Puts other settings in force; runs under way go on as they began.
-    fn replace(&self, loaded: &Loaded) {
+    pub(crate) fn replace(&self, loaded: &Loaded) {
         self.inner.loaded.store(Some(Arc::new(loaded.clone())));
     }
 
     /// Takes orders until it is told to stop; then ends the runs.
-    pub(in crate::app) async fn keep(self, robots: Weak<Inner>, stop: CancellationToken) {
+    pub(crate) async fn keep(self, heaven: impl HeavenReload, stop: CancellationToken) {
         let taking = async {
-            tokio::join!(self.show(), self.listen(&robots, &stop));
+            tokio::join!(self.show(), self.listen(&heaven, &stop));
         };
         stop.run_until_cancelled(taking).await;
         let Desk {
@@ -120,16 +117,16 @@ impl Orders {
         }
     }
 
-    async fn listen(&self, robots: &Weak<Inner>, stop: &CancellationToken) {
+    async fn listen(&self, heaven: &impl HeavenReload, stop: &CancellationToken) {
         let mut seen = SiteRobotNews::default();
         loop {
             match self.inner.store.site_robot_news_after(seen).await {
                 Ok(news) => {
                     if news.heavens != seen.heavens {
-                        reload_heavens(robots).await;
+                        heaven.reload().await;
                     }
                     seen = news;
-                    if let Err(error) = self.take_all(robots, stop).await {
+                    if let Err(error) = self.take_all(heaven, stop).await {
                         warn!("a run was not taken over: {error}");
                     }
                 }
@@ -143,7 +140,7 @@ impl Orders {
 
     async fn take_all(
         &self,
-        robots: &Weak<Inner>,
+        heaven: &impl HeavenReload,
         stop: &CancellationToken,
     ) -> Result<(), StoreError> {
         let Desk {
@@ -158,16 +155,21 @@ impl Orders {
             let Some(order) = store.take_order(holder, clock.now_ms()).await? else {
                 return Ok(());
             };
-            let (orders, robots, stop) = (self.clone(), Weak::clone(robots), stop.clone());
+            let (orders, heaven, stop) = (self.clone(), heaven.clone(), stop.clone());
             tasks.spawn(async move {
-                orders.carry_out(&order, &robots, &stop).await;
+                orders.carry_out(&order, &heaven, &stop).await;
                 drop(place);
             });
         }
         Ok(())
     }
 
-    async fn carry_out(&self, order: &StoredOrder, robots: &Weak<Inner>, stop: &CancellationToken) {
+    async fn carry_out(
+        &self,
+        order: &StoredOrder,
+        heaven: &impl HeavenReload,
+        stop: &CancellationToken,
+    ) {
         let (site, id) = (&order.site, &order.order_id);
         let outcome = match self.run(order, stop).await {
             Ok(outcome) => outcome,
@@ -181,7 +183,7 @@ impl Orders {
             }
         };
         // Who waits for the end finds robot heaven as it is then.
-        reload_heavens(robots).await;
+        heaven.reload().await;
         let Desk { store, clock, .. } = &*self.inner;
         let text = serde_json::to_string(&outcome).unwrap_or_default();
         if let Err(error) = store.end_order(id, &text, clock.now_ms()).await {
@@ -273,31 +275,5 @@ impl Orders {
             }
             time::sleep(TOLD_EVERY).await;
         }
-    }
-}
-
-impl RobotDetection {
-    /// Has runs that are handed over follow these settings, and pages tell what is made of them.
-    pub(in crate::app) fn follow_orders_by(&self, loaded: &Loaded) {
-        self.orders().replace(loaded);
-        let sites = loaded.sites();
-        let names = sites.iter().map(SiteLoaded::name).chain([DEFAULT_SITE]);
-        for name in names {
-            let heaven = heaven_use(loaded, name, None);
-            self.robot_runs().tell_heaven(name, heaven);
-        }
-    }
-
-    /// Reads anew which pages robot heaven has.
-    async fn reload_heavens(&self) {
-        if let Some(serving) = self.serving() {
-            serving.reload_heavens().await;
-        }
-    }
-}
-
-async fn reload_heavens(robots: &Weak<Inner>) {
-    if let Some(robots) = robots.upgrade() {
-        RobotDetection::new(robots).reload_heavens().await;
     }
 }

@@ -8,7 +8,7 @@ use super::certificates::tls;
 /// Returns all listeners for visitors.
 ///
 /// With a `[[listener]]` the address of `server.listen` counts only where it is set.
-pub(super) fn listeners(loaded: &Loaded) -> Result<Vec<ListenSettings>, ConfigErrors> {
+pub(crate) fn listeners(loaded: &Loaded) -> Result<Vec<ListenSettings>, ConfigErrors> {
     let settings = loaded.settings();
     let tls = tls(settings)?;
     let mut listeners = Vec::new();
@@ -42,7 +42,7 @@ pub(super) fn listeners(loaded: &Loaded) -> Result<Vec<ListenSettings>, ConfigEr
 }
 
 /// Returns the settings of a plain listener.
-pub(super) fn listen(settings: &ServerSection, addr: &ListenAddr) -> ListenSettings {
+pub(crate) fn listen(settings: &ServerSection, addr: &ListenAddr) -> ListenSettings {
     ListenSettings {
         addr: addr.clone(),
         unix_mode: settings.unix_socket_mode.bits(),

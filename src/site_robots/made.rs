@@ -4,12 +4,12 @@ use std::{sync::Arc, time::Duration};
 
 use url::Url;
 
-use crate::app::own_robot;
 use crate::clock::Clock;
 use crate::config::Schedule;
 use crate::filter::CommandLine;
 use crate::heaven::{HeavenSettings, Library};
 use crate::layer::OwnRobot;
+use crate::own_robot;
 use crate::site_robot::{
     OnCompletion, SiteRobot, SiteRobotBuilder,
     source::{
@@ -64,7 +64,7 @@ impl SiteRobotRuns {
     }
 
     /// Makes a robot that is known by a key.
-    pub(in crate::app) fn of(
+    pub(crate) fn of(
         settings: &SiteRobotSettings,
         store: &Store,
         clock: Clock,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::config::{RuleSettings, TagSettings, WhenSettings};
 use crate::policy::{Rule, RuleBuilder, TagRule, TagRuleBuilder, When};
 
-pub(super) fn rule(settings: &RuleSettings) -> RuleBuilder {
+pub(crate) fn rule(settings: &RuleSettings) -> RuleBuilder {
     let mut rule = Rule::builder(settings.action)
         .name(&settings.name)
         .origin(settings.origin())
@@ -34,7 +34,7 @@ pub(super) fn rule(settings: &RuleSettings) -> RuleBuilder {
     rule
 }
 
-pub(super) fn tag_rule(settings: &TagSettings) -> TagRuleBuilder {
+pub(crate) fn tag_rule(settings: &TagSettings) -> TagRuleBuilder {
     TagRule::builder(&settings.value)
         .origin(settings.origin())
         .when(when(&settings.when))

@@ -1,0 +1,69 @@
+//! The site robots that a handle keeps running.
+
+use std::sync::{Arc, Weak};
+
+use crate::admin::DEFAULT_SITE;
+use crate::config::{ConfigErrors, Loaded, SiteLoaded, SiteRobotSection};
+use crate::site_robots::{HeavenReload, SiteRobotRuns, SiteRobotSettings, heaven_use, site_robots};
+
+use super::{RobotDetection, handle::Inner};
+
+impl RobotDetection {
+    /// Makes the site robots of a configuration and has them run by their schedules.
+    ///
+    /// They end with the handle's other jobs, and their runs are resumed at the
+    /// next start.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the place of the wrong value.
+    pub fn start_site_robots(&self, loaded: &Loaded) -> Result<(), ConfigErrors> {
+        self.inner.schedules.replace(self.made_site_robots(loaded)?);
+        self.follow_orders_by(loaded);
+        let keeping = self.inner.schedules.clone().keep(self.inner.stop.clone());
+        self.inner.tasks.spawn(keeping);
+        let taking = self.inner.orders.clone();
+        let taking = taking.keep(Arc::downgrade(&self.inner), self.inner.stop.clone());
+        self.inner.tasks.spawn(taking);
+        Ok(())
+    }
+
+    /// Makes the site robots of a configuration, and warns of what is not used.
+    pub(super) fn made_site_robots(
+        &self,
+        loaded: &Loaded,
+    ) -> Result<Vec<SiteRobotRuns>, ConfigErrors> {
+        let settings = site_robots(loaded)?;
+        let own = self.own_robot();
+        let make = |settings: &SiteRobotSettings| {
+            let site = settings.site();
+            for warning in settings.warnings() {
+                tracing::warn!(site, "the site robot of {site}: {warning}");
+            }
+            SiteRobotRuns::of(settings, self.store(), self.clock().clone(), own).map_err(|error| {
+                loaded.wrong(&SiteRobotSection::KEY.starting_points, format!("{error:#}"))
+            })
+        };
+        settings.iter().map(make).collect()
+    }
+
+    /// Has runs that are handed over follow these settings, and pages tell what is made of them.
+    pub(super) fn follow_orders_by(&self, loaded: &Loaded) {
+        self.orders().replace(loaded);
+        let sites = loaded.sites();
+        let names = sites.iter().map(SiteLoaded::name).chain([DEFAULT_SITE]);
+        for name in names {
+            let heaven = heaven_use(loaded, name, None);
+            self.robot_runs().tell_heaven(name, heaven);
+        }
+    }
+}
+
+impl HeavenReload for Weak<Inner> {
+    async fn reload(&self) {
+        let serving = self.upgrade().and_then(|inner| inner.serving.load_full());
+        if let Some(serving) = serving {
+            serving.reload_heavens().await;
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! From the configuration to what each room is built with: what is wrong is told by its place.
+
+mod certificates;
+mod enforcement;
+mod heaven;
+mod listeners;
+mod policy;
+mod robot_conf;
+mod robots_txt;
+mod rules;
+mod signing;
+mod sources;
+mod upstream;
+
+pub use enforcement::enforcement;
+pub(crate) use heaven::{heaven_settings, site_url};
+pub(crate) use listeners::{listen, listeners};
+pub use policy::policy;
+pub(crate) use policy::{OPERATION_PATHS, policy_builder};
+pub(crate) use robot_conf::{read as read_text, robot_conf};
+pub(crate) use robots_txt::robots_txt_of_settings;
+pub use robots_txt::{robots_txt, robots_txt_in_force};
+pub(crate) use signing::Signing;
+pub use sources::sources;
+pub(crate) use upstream::{IDENTIFICATION_HEADER, proxy};

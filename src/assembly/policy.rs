@@ -1,0 +1,78 @@
+//! From the settings of a site to its policy.
+
+use crate::config::{ConfigErrors, GeneralSection, Loaded, Mode, Settings, VerifySection};
+use crate::policy::{Policy, PolicyBuilder, PolicyError};
+
+use super::rules::{rule, tag_rule};
+
+/// Paths at which the program is watched.
+pub(crate) const OPERATION_PATHS: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
+
+/// Returns the policy that the settings describe.
+///
+/// # Errors
+///
+/// Fails with the place of the wrong value.
+pub fn policy(loaded: &Loaded) -> Result<Policy, ConfigErrors> {
+    let settings = loaded.settings();
+    policy_builder(settings).build().map_err(|error| {
+        let key = match &error {
+            PolicyError::RedirectUrl { .. } => &GeneralSection::KEY.redirect_url,
+            PolicyError::Status(_) => &GeneralSection::KEY.redirect_status,
+            PolicyError::Method(_) => &GeneralSection::KEY.redirect_methods,
+            PolicyError::NowhereToRedirect => &GeneralSection::KEY.deny_robots,
+            PolicyError::NowhereToRedirectSpoofed => &VerifySection::KEY.spoofed,
+            PolicyError::Rule {
+                number,
+                key,
+                reason,
+            } if let Some(rule) = settings.tables.rules.get(number - 1) => {
+                return rule.wrong_by_name(key, reason);
+            }
+            PolicyError::Tag {
+                number,
+                key,
+                reason,
+            } if let Some(tag) = settings.tables.tags.get(number - 1) => {
+                return tag.wrong_by_name(key, reason);
+            }
+            _ => &GeneralSection::KEY.filter_patterns,
+        };
+        loaded.wrong(key, error)
+    })
+}
+
+pub(crate) fn policy_builder(settings: &Settings) -> PolicyBuilder {
+    let mut builder = Policy::builder()
+        .filter_patterns(&settings.general.filter_patterns)
+        .redirect_url(&settings.general.redirect_url)
+        .status(settings.general.redirect_status)
+        .methods(&settings.general.redirect_methods)
+        .allow_robots(&settings.general.allow_robots)
+        .deny_robots(&settings.general.deny_robots)
+        .own_hosts(&settings.server.hosts)
+        .spoofed(settings.verify.spoofed)
+        .dry_run(settings.general.mode == Mode::Report);
+    if settings.admin.enabled {
+        builder = builder.never(&*settings.admin.path);
+    }
+    if settings.admin.listen.is_none() {
+        // What watches this program is no visitor of the site.
+        for path in OPERATION_PATHS {
+            builder = builder.never(path);
+        }
+    }
+    if settings.heaven.serve {
+        builder = builder.never(&*settings.heaven.path);
+    }
+    if !settings.general.redirect_purposes.is_empty() {
+        builder = builder.purposes(settings.general.redirect_purposes.iter().copied());
+    }
+    for settings in &settings.tables.rules {
+        builder = builder.rule(rule(settings));
+    }
+    for settings in &settings.tables.tags {
+        builder = builder.x_robots_tag(tag_rule(settings));
+    }
+    builder
+}
