@@ -108,7 +108,7 @@ impl SiteAnswers {
         }
     }
 
-    /// Tells of `/robots.txt` as the configuration has it; nobody has asked the upstream.
+    /// Creates it from a configuration alone: the upstream has not been asked for its `/robots.txt`.
     pub(crate) fn without_upstream(mut self) -> Self {
         self.tells_state = false;
         self
@@ -156,7 +156,7 @@ impl SiteAnswers {
         page.to_str().ok().map(str::to_owned)
     }
 
-    /// Says which part of this program answers a request that passes, and for
+    /// Returns which part of this program answers a request that passes, and for
     /// `/robots.txt` who answers in any case; `None`: the site.
     pub(crate) fn who_answers(&self, asked: &policy::Request<'_>, target: &str) -> Option<String> {
         let mut request = Request::builder().method(asked.method).uri(target);

@@ -326,7 +326,7 @@ impl RobotDetection {
         });
     }
 
-    /// Puts the key in force by which all layers of the database know our site robot.
+    /// Applies the key by which all layers of the database know our site robot.
     pub(super) async fn load_own_robot(&self) {
         let (own, store, clock) = (self.own_robot(), self.store(), self.clock());
         let Err(error) = own_robot::load(own, store, clock).await else {

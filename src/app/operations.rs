@@ -91,7 +91,7 @@ async fn ready(State(state): State<Operations>) -> impl IntoResponse {
     (status, Json(body))
 }
 
-/// Says of each site which front hides its visitors.
+/// Returns a warning for each site whose visitors are hidden by a server in front.
 fn warnings(robots: &RobotDetection) -> Vec<String> {
     let sites = robots.sites();
     let warning = |site: &Site| {

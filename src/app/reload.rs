@@ -23,7 +23,7 @@ pub struct Reloaded {
     pub need_restart: Vec<&'static str>,
 }
 
-/// Puts a configuration in force: sites, rules, upstreams, robots.txt, heavens.
+/// Applies a configuration: sites, rules, upstreams, robots.txt, heavens.
 ///
 /// No connection is lost: requests under way end as they began, and an upstream
 /// whose settings are the same keeps its connections. Needs a Tokio runtime

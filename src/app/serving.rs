@@ -45,7 +45,7 @@ pub(super) trait SiteKeeper {
 
     fn store(&self) -> &Store;
 
-    /// Puts other sites in the place of those that are listed.
+    /// Replaces the sites that are listed.
     fn list(&self, sites: Vec<Site>, shown: Vec<AdminSite>);
 }
 
@@ -192,7 +192,7 @@ impl Serving {
         }
     }
 
-    /// Puts other sites in force; what is under way ends with the old ones.
+    /// Replaces the sites; requests under way end with the old ones.
     ///
     /// Sites of the same name go on counting. `first` is called just before.
     pub(super) fn put(&self, keeper: &impl SiteKeeper, plans: Vec<SitePlan>, first: impl FnOnce()) {

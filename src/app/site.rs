@@ -149,7 +149,7 @@ impl Site {
         self.inner.robots_txt.router()
     }
 
-    /// Puts other decisions in force; counters go on.
+    /// Replaces the decisions; counters go on.
     #[cfg(feature = "server")]
     pub(super) fn replace(&self, detection: Detection) {
         self.inner.policy.replace(detection.policy);

@@ -225,7 +225,7 @@ impl<'a> Reader<'a> {
         value
     }
 
-    /// Says what the table needs, unless something else is wrong with it.
+    /// Reports what the table needs, unless something else is wrong with it.
     pub(super) fn needs(&mut self, needs: &str) {
         if !self.is_wrong {
             self.errors.push(ConfigError {

@@ -60,7 +60,7 @@ struct Desk {
 }
 
 impl Orders {
-    /// Takes none before it is told the settings.
+    /// Creates it without settings; until it has some, every order is declined.
     pub(crate) fn new(store: &Store, clock: &Clock, own: &OwnRobot, pages: &RobotRuns) -> Self {
         let desk = Desk {
             holder: holder_name(),
@@ -77,12 +77,12 @@ impl Orders {
         }
     }
 
-    /// Puts other settings in force; runs under way go on as they began.
+    /// Replaces the settings; runs under way go on as they began.
     pub(crate) fn replace(&self, loaded: &Loaded) {
         self.inner.loaded.store(Some(Arc::new(loaded.clone())));
     }
 
-    /// Takes orders until it is told to stop; then ends the runs.
+    /// Carries orders out until `stop`; then ends the runs.
     pub(crate) async fn keep(self, heaven: impl HeavenReload, stop: CancellationToken) {
         let taking = async {
             tokio::join!(self.show(), self.listen(&heaven, &stop));
@@ -260,7 +260,7 @@ impl Orders {
         SiteRobotRuns::of(&settings, store, clock.clone(), own).map(Ok)
     }
 
-    /// Tells how a run goes, and stops it when that is asked for.
+    /// Stores the progress of a run, and stops it when its client asks for that.
     async fn accompany(&self, order_id: &str, handle: &Handle) -> Infallible {
         let Desk { store, clock, .. } = &*self.inner;
         loop {

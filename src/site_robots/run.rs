@@ -93,7 +93,7 @@ impl SiteRobotRuns {
         last.is_ok_and(|last| last.iter().any(|run| run.held.is_some()))
     }
 
-    /// Puts what was in force before the last publication back; called again, undoes that.
+    /// Restores what was in force before the last publication; called again, undoes that.
     ///
     /// Returns the publication and how many pages are in force; nothing where there is none.
     ///

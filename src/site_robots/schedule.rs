@@ -61,7 +61,7 @@ impl Schedules {
         }
     }
 
-    /// Puts other robots in force; runs under way go on as they began.
+    /// Replaces the robots; runs under way go on as they began.
     pub(crate) fn replace(&self, robots: Vec<SiteRobotRuns>) {
         let Inner {
             pages,

@@ -91,7 +91,7 @@ pub(super) fn normalised_length(text: &[u8]) -> usize {
     normalised(text).len() + kept
 }
 
-/// Puts escapes in upper case and escapes octets beyond ASCII, as Google does to rules.
+/// Converts escapes to upper case and escapes octets beyond ASCII, as Google does to rules.
 pub(super) fn upper_case(text: &[u8]) -> Cow<'_, [u8]> {
     if is_plain(text) {
         return Cow::Borrowed(text);

@@ -105,7 +105,7 @@ impl ClaimProver {
         self.proving.refresher().refresh(urls, is_forced).await
     }
 
-    /// Puts a question to each resolver in use, and tells how it answered.
+    /// Asks each resolver in use a question; returns how it answered.
     ///
     /// # Errors
     ///

@@ -35,7 +35,7 @@ impl Proving {
         }
     }
 
-    /// Puts in force what the database keeps; returns whether it could be read.
+    /// Applies what the database keeps; returns whether it could be read.
     pub(in crate::app) async fn load_lists(&self) -> bool {
         match self.refresher().load().await {
             Ok(()) => true,

@@ -89,7 +89,7 @@ impl Proving {
         layer
     }
 
-    /// Puts other settings in force; what is the same keeps what it remembers.
+    /// Applies other settings; a method whose settings are the same keeps its state.
     #[cfg(feature = "server")]
     pub(in crate::app) fn replace(&self, settings: Verification) {
         let Inner {

@@ -127,7 +127,7 @@ impl Tables {
     }
 }
 
-/// Puts what is running in place of what is wanted; returns whether that is the same.
+/// Replaces what is wanted by what is running; returns whether they are the same.
 fn keep<T: Clone + PartialEq>(wanted: &mut Vec<T>, running: &[T]) -> bool {
     let wanted = std::mem::replace(wanted, running.to_vec());
     wanted == running

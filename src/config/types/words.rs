@@ -76,7 +76,7 @@ enumeration! {
     }
 }
 
-/// Says which words there are for a type, and what an error calls it.
+/// Declares the words of a type, and what an error calls it.
 macro_rules! words {
     ($($Type:ty: $what:literal;)*) => {$(
         impl Setting for $Type {

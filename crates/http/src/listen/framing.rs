@@ -181,7 +181,7 @@ impl RequestFraming {
         (is_raw && !self.may_switch).then_some(start)
     }
 
-    /// Takes a part of a line, which ends it or not.
+    /// Reads a part of a line, which ends it or not.
     fn part(&mut self, part: &[u8], is_end: bool) -> Result<(), Malformed> {
         if !is_end {
             self.partial.add(part);

@@ -89,7 +89,7 @@ impl<B, H: ReadyHead, F> ServiceResponse<B, H, F> {
         }
     }
 
-    /// Puts something else in place of what is to be waited for.
+    /// Maps what is to be waited for.
     pub fn map_later<G>(self, to: impl FnOnce(F) -> G) -> ServiceResponse<B, H, G> {
         match self {
             Self::Now(response) => ServiceResponse::Now(response),

@@ -94,7 +94,7 @@ impl Transport {
         }
     }
 
-    /// Puts bytes back, to be read again.
+    /// Pushes bytes back, to be read again.
     pub(super) fn unread(&mut self, mut bytes: BytesMut) {
         bytes.extend_from_slice(&self.unread);
         self.unread = bytes;

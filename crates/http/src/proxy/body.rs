@@ -67,7 +67,7 @@ impl RequestBody {
         }
     }
 
-    /// Puts the body under its listener's guard.
+    /// Wraps the body in its listener's guard.
     pub(super) fn guarded(mut self, guard: Option<BodyGuard>) -> Self {
         self.kind = match (self.kind, guard) {
             (RequestKind::Incoming(body), Some(guard)) => RequestKind::Guarded(guard.watch(body)),

@@ -265,7 +265,7 @@ impl Head {
         Self::new(status, headers, refuse.text.clone())
     }
 
-    /// Tells the robot what it did; all of it is visible characters.
+    /// Returns the text that says which rule the robot broke; all of it is visible characters.
     fn violation(outcome: &policy::CountedBreach) -> Self {
         let status = match outcome.answer {
             Answer::TooManyRequests { .. } => StatusCode::TOO_MANY_REQUESTS,

@@ -18,7 +18,7 @@ pub enum Reply<F, R> {
 }
 
 impl<F, R> Reply<F, R> {
-    /// Puts something else in place of what is to be waited for.
+    /// Maps what is to be waited for.
     pub(super) fn map_later<G>(self, to: impl FnOnce(F) -> G) -> Reply<G, R> {
         match self {
             Self::Now(response) => Reply::Now(response),
@@ -27,7 +27,7 @@ impl<F, R> Reply<F, R> {
         }
     }
 
-    /// Returns the layer's answer as a response to the request, whose headers nobody reads any more.
+    /// Returns the layer's answer as a response; its headers reuse the memory of the request's.
     ///
     /// # Errors
     ///

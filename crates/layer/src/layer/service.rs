@@ -285,7 +285,7 @@ fn note<B>(
     debug!(robot, %action, "dry run: {action} would be the answer to {robot:?} at {path:?}");
 }
 
-/// Tells handlers and the upstream of the robot, and removes what a client may have forged.
+/// Adds the identification for handlers and the upstream; removes what a client may have forged.
 ///
 /// `reported` is the verdict, where somebody was asked for it.
 fn identify<B>(
@@ -424,7 +424,7 @@ mod tests {
         assert!(!passes(reply), "the time is over");
     }
 
-    /// Says which scheme it is told of, on either way to be asked.
+    /// Answers with the scheme of the claim, by either entrance.
     #[derive(Clone, Default)]
     struct Schemes(Arc<std::sync::Mutex<Vec<Option<String>>>>);
 

@@ -74,7 +74,7 @@ impl<'t> Groups<'t> {
         }
     }
 
-    /// Takes `Crawl-delay` or `Request-rate`, which are about a group as rules are.
+    /// Checks `Crawl-delay` or `Request-rate`, which are about a group as rules are.
     pub(super) fn pace(&mut self, line: usize, warnings: &mut Warnings) {
         if self.open.is_none() {
             self.orphan(line, warnings);
@@ -82,7 +82,7 @@ impl<'t> Groups<'t> {
         self.other(true);
     }
 
-    /// Takes a field that is about no group.
+    /// Checks a field that is about no group.
     pub(super) fn other(&mut self, is_known: bool) {
         let ends = match self.dialect.agents_end {
             AgentsEnd::AnyField => true,

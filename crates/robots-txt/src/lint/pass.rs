@@ -266,7 +266,7 @@ impl<'t> Pass<'t, '_> {
         }
     }
 
-    /// Takes a field that is about the whole file.
+    /// Checks a field that is about the whole file.
     fn other(&mut self, field: Field, value: &[u8], line: usize) {
         match field {
             Field::Sitemap => values::sitemap(value, line, self.warnings),

@@ -5,7 +5,7 @@ use super::groups::{MAX_BYTES, before, contents, reread, write_end, write_group}
 use super::side::Side;
 use super::union::RuleLine;
 
-/// Puts the refusals of two files together, of whatever size, without what they allow.
+/// Joins the refusals of two files, of whatever size, without what they allow.
 ///
 /// It is for files that cannot be merged: each robot is refused at least what
 /// one of the two refuses it. Robots whose rules do not fit into 8 MiB are

@@ -174,7 +174,7 @@ fn above(below: &[Ranked], ours: &[RuleLine], most: usize) -> Option<Vec<Ranked>
     Some(above)
 }
 
-/// Puts ours on top of theirs, each long enough for its place.
+/// Merges ours over theirs, each long enough for its place.
 ///
 /// Stops at `most` octets.
 fn stack(

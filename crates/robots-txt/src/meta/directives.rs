@@ -98,7 +98,7 @@ impl RobotsDirectives {
         !self.has(&Directive::NoArchive) && !self.has(&Directive::NoCache)
     }
 
-    /// Tells what Bing's chat may show, which tells `noarchive` and `nocache` apart.
+    /// Returns what Bing's chat may show: it distinguishes `noarchive` and `nocache`.
     #[must_use]
     pub fn chat_use(&self) -> ChatUse {
         if self.has(&Directive::NoCache) {

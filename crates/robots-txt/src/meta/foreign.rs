@@ -90,7 +90,7 @@ impl Surroundings {
         self.templates > 0
     }
 
-    /// Takes in a start tag; returns how the text after it is to be read.
+    /// Processes a start tag; returns how the text after it is to be read.
     pub(super) fn start(&mut self, name: &[u8], is_self_closing: bool) -> Option<State> {
         if self.is_foreign() && BREAKING_OUT.contains(&name) {
             while self.is_foreign() {
@@ -114,7 +114,7 @@ impl Surroundings {
         None
     }
 
-    /// Takes an end tag in.
+    /// Processes an end tag.
     pub(super) fn end(&mut self, name: &[u8]) {
         match (name, self.open.last()) {
             (b"template", _) if self.templates > 0 => {

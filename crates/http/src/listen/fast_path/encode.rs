@@ -89,7 +89,7 @@ impl Framing {
         }
     }
 
-    /// Takes a piece of the body as it is, where nothing stands around it.
+    /// Accepts a piece of the body as it is, where the framing adds nothing around it.
     pub(super) fn whole(&mut self, piece: &mut impl Buf) -> Option<Bytes> {
         let Self::Length(left) = self else {
             return None;
@@ -119,7 +119,7 @@ impl Framing {
     }
 }
 
-/// Takes from a length what of it a piece has, and returns that.
+/// Subtracts from a length what a piece has of it, and returns that.
 fn taken(left: &mut u64, piece: &impl Buf) -> usize {
     let len = usize::try_from(*left).unwrap_or(usize::MAX);
     let len = len.min(piece.remaining());
@@ -281,7 +281,7 @@ impl Writer<'_> {
         self.out.extend_from_slice(b"\r\n");
     }
 
-    /// Takes note of the length as the service says it; returns whether it is to be said.
+    /// Records the length that the service names; returns whether it is to be written.
     fn length(&mut self, value: &HeaderValue) -> Result<bool, Contradiction> {
         let framing = match self.length {
             BodyLength::Known(len) => Framing::Length(len),

@@ -62,7 +62,7 @@ pub(super) struct LineLearner<'a> {
 }
 
 impl LineCache {
-    /// Takes a head whose status line and names are all cached; returns its length, too.
+    /// Reads a head whose status line and names are all cached; returns its length, too.
     ///
     /// `None` if the head is for the parser. The former contents of `headers` may be gone then.
     pub(super) fn head(
@@ -116,7 +116,7 @@ impl LineCache {
         })
     }
 
-    /// Takes the lines up to the empty one; returns their length, and hands each header to `put`.
+    /// Reads the lines up to the empty one; returns their length, and hands each header to `put`.
     fn lines(
         &mut self,
         lines: &[u8],
@@ -162,7 +162,7 @@ impl LineCache {
         }
     }
 
-    /// Takes a line, which mostly follows the same line as in the last head.
+    /// Reads a line, which mostly follows the same line as in the last head.
     fn line(
         &mut self,
         rest: &[u8],
@@ -210,7 +210,7 @@ impl CachedLine {
         known
     }
 
-    /// Takes the line if it has this name, with this value or another.
+    /// Reads the line if it has this name, with this value or another.
     fn take(&mut self, rest: &[u8]) -> Option<MatchedLine> {
         if let Some((_, role)) = &self.value
             && rest.starts_with(&self.line)

@@ -36,7 +36,7 @@ enum Sending {
 pub(super) struct ClientBroke;
 
 impl Upload {
-    /// Takes the body; `None` if there is none.
+    /// Creates it from the body; `None` if there is none.
     pub(super) fn new(body: RequestBody, framing: Framing) -> Option<Self> {
         let sending = match framing {
             Framing::None => return None,
