@@ -11,7 +11,7 @@ use crate::fetch::shown_url;
 use crate::registry::Robot;
 use crate::verify::{RangesOutcome, RangesState};
 
-/// List that robots name, and where it stands.
+/// List that robots name, and its state.
 #[derive(Debug)]
 struct List<'r> {
     /// As it may be shown.

@@ -1,4 +1,4 @@
-//! What in the settings of robots.txt may be meant, and may be a slip.
+//! Warnings about settings of robots.txt that look like slips.
 
 use robot_detection_site_robot::spelling::nearest;
 
@@ -6,19 +6,19 @@ use crate::config::{RobotsTxtHostSettings, Settings};
 use crate::policy::HostName;
 use crate::registry::Robot;
 
-/// Returns a sentence about each setting that has no effect, or not the one that it seems to have.
-pub(super) fn robots_txt_doubts(settings: &Settings, robots: &[Robot]) -> Vec<String> {
-    let mut doubts = Vec::new();
+/// Returns a warning for each setting without an effect, or with another one than it seems.
+pub(super) fn robots_txt_warnings(settings: &Settings, robots: &[Robot]) -> Vec<String> {
+    let mut warnings = Vec::new();
     let site = &settings.robots_txt_refuse_robots;
-    doubts.extend(
+    warnings.extend(
         site.iter()
-            .filter_map(|id| about_id("robots_txt", id, robots)),
+            .filter_map(|id| id_warning("robots_txt", id, robots)),
     );
-    doubts.extend(without_effect(settings));
+    warnings.extend(ineffective_keys(settings));
     for host in &settings.robots_txt_hosts {
         let label = format!("[[robots_txt.host]] ({})", host.origin);
         let ids = host.refuse_robots.iter().flatten();
-        doubts.extend(ids.filter_map(|id| about_id(&label, id, robots)));
+        warnings.extend(ids.filter_map(|id| id_warning(&label, id, robots)));
         let Some(main) = host.main_mirror.as_deref().filter(|main| !main.is_empty()) else {
             continue;
         };
@@ -27,67 +27,67 @@ pub(super) fn robots_txt_doubts(settings: &Settings, robots: &[Robot]) -> Vec<St
             matches!(names, (Ok(name), Ok(main)) if name.is_same(&main))
         };
         if !host.hosts.iter().any(is_main) {
-            doubts.push(format!(
+            warnings.push(format!(
                 "{label}: main_mirror {main:?} is not among its hosts; if it is no other server's, add it"
             ));
         } else if host.hosts.len() == 1 {
-            doubts.push(format!(
+            warnings.push(format!(
                 "{label}: main_mirror {main:?} is its only host; add the other names of the site"
             ));
         }
     }
-    doubts
+    warnings
 }
 
-/// Returns a sentence about each key that what is served makes nothing of.
-fn without_effect(settings: &Settings) -> Vec<String> {
-    let mut doubts = Vec::new();
+/// Returns a warning for each key that has no effect on what is served.
+fn ineffective_keys(settings: &Settings) -> Vec<String> {
+    let mut warnings = Vec::new();
     let serve = settings.robots_txt_serve.as_str();
     let hosts = &settings.robots_txt_hosts;
     for (key, is_set) in site_keys(settings) {
-        // What the site says counts for hosts that do not say otherwise.
+        // Hosts inherit the site's value unless they set their own.
         let is_used = hosts.iter().any(|host| {
             let own = host_keys(host).into_iter().find(|(own, _)| *own == key);
             own.is_some_and(|(_, own)| own.is_none()) && has_effect(key, host_serve(settings, host))
         });
         if is_set && !is_used && !has_effect(key, serve) {
-            doubts.push(format!(
+            warnings.push(format!(
                 "robots_txt.{key} has no effect on the site: robots_txt.serve is {serve}"
             ));
         }
     }
     if serve == "merge" && settings.upstream.is_empty() {
-        doubts.push(NO_UPSTREAM.replace("WHERE", "robots_txt.serve"));
+        warnings.push(NO_UPSTREAM.replace("WHERE", "robots_txt.serve"));
     }
     for host in hosts {
         let label = format!("[[robots_txt.host]] ({})", host.origin);
         let serve = host_serve(settings, host);
         for (key, is_set) in host_keys(host) {
             if is_set == Some(true) && !has_effect(key, serve) {
-                doubts.push(format!("{label}: {key} has no effect: serve is {serve}"));
+                warnings.push(format!("{label}: {key} has no effect: serve is {serve}"));
             }
         }
         if host.serve.as_deref() == Some("merge") && settings.upstream.is_empty() {
-            doubts.push(NO_UPSTREAM.replace("WHERE", &format!("{label}: serve")));
+            warnings.push(NO_UPSTREAM.replace("WHERE", &format!("{label}: serve")));
         }
     }
-    doubts
+    warnings
 }
 
 const NO_UPSTREAM: &str = "WHERE is merge, but there is no upstream to merge with: the settings are served alone; set server.upstream, or write settings";
 
-/// Returns `true` if a key says something about what is served so.
+/// Returns `true` if a key has an effect on a file that is served this way.
 fn has_effect(key: &str, serve: &str) -> bool {
     match serve {
         "pass" => false,
         "file" => key == "file",
         "settings" | "merge" => key != "file",
-        // What is no way to serve it is told with the configuration.
+        // Loading the configuration already refuses any other word.
         _ => true,
     }
 }
 
-/// Returns how a host is served; a file of its own is there to be served.
+/// Returns how a host is served: a host with a file of its own serves it unless told otherwise.
 fn host_serve<'s>(settings: &'s Settings, host: &'s RobotsTxtHostSettings) -> &'s str {
     let has_file = host.file.as_ref().is_some_and(|file| !file.is_empty());
     match host.serve.as_deref() {
@@ -140,7 +140,7 @@ fn host_keys(host: &RobotsTxtHostSettings) -> [(&'static str, Option<bool>); 10]
     ]
 }
 
-fn about_id(who: &str, id: &str, robots: &[Robot]) -> Option<String> {
+fn id_warning(who: &str, id: &str, robots: &[Robot]) -> Option<String> {
     let id = id.trim();
     let Some(robot) = robots.iter().find(|robot| robot.id == id) else {
         let near = nearest(id, robots.iter().map(|robot| robot.id.as_str()));
@@ -159,9 +159,9 @@ mod tests {
     use super::*;
     use crate::config::Loader;
 
-    fn doubts(text: &str) -> Vec<String> {
+    fn warnings(text: &str) -> Vec<String> {
         let loaded = Loader::new().file("c.toml", text).load().unwrap();
-        robots_txt_doubts(&loaded.settings(), &[])
+        robots_txt_warnings(&loaded.settings(), &[])
     }
 
     #[test]
@@ -206,7 +206,7 @@ mod tests {
                 vec![host(1, "license", "pass")],
             ),
         ] {
-            assert_eq!(doubts(text), expected, "{text}");
+            assert_eq!(warnings(text), expected, "{text}");
         }
     }
 
@@ -214,7 +214,7 @@ mod tests {
     fn a_merge_needs_an_upstream() {
         let merge =
             "[robots_txt]\nserve = 'merge'\n[[robots_txt.host]]\nhosts = 'a'\nserve = 'merge'";
-        let found = doubts(merge);
+        let found = warnings(merge);
         let starts = |start: &str| found.iter().any(|doubt| doubt.starts_with(start));
         assert!(starts(
             "robots_txt.serve is merge, but there is no upstream"
@@ -223,6 +223,6 @@ mod tests {
             "[[robots_txt.host]] (c.toml:3): serve is merge, but"
         ));
         let upstream = "[server]\nupstream = 'http://127.0.0.1:1'\n";
-        assert_eq!(doubts(&format!("{upstream}{merge}")), [""; 0]);
+        assert_eq!(warnings(&format!("{upstream}{merge}")), [""; 0]);
     }
 }
