@@ -13,7 +13,7 @@ use tower_sessions::Session;
 use tracing::warn;
 
 use super::{
-    page::{Place, encode},
+    page::{RequestLocation, encode},
     problem::Problem,
     session,
     settings::Access,
@@ -54,20 +54,20 @@ impl Visitor {
 }
 
 /// Lets a request through to those who may see it.
-pub(super) async fn gate(
+pub(super) async fn require_access(
     State(state): State<AdminState>,
     mut request: Request,
     next: Next,
 ) -> Response {
-    let place = place(request.extensions());
+    let location = location(request.extensions());
     let session = request.extensions().get::<Session>().cloned();
     let address = state.address(request.extensions());
-    let visitor = match recognise(&state, &place, request.headers(), session, address).await {
+    let visitor = match recognise(&state, &location, request.headers(), session, address).await {
         Ok(visitor) => visitor,
         Err(problem) => return problem.into_response(),
     };
-    if visitor == Visitor::Nobody && !is_public(&place) {
-        return turn_away(&place, request.method().is_safe());
+    if visitor == Visitor::Nobody && !is_public(&location) {
+        return deny(&location, request.method().is_safe());
     }
     request.extensions_mut().insert(visitor.clone());
     let mut response = next.run(request).await;
@@ -77,13 +77,13 @@ pub(super) async fn gate(
 }
 
 /// Returns `true` if a request for JSON brings a bearer token.
-pub(super) fn has_bearer(place: &Place, headers: &HeaderMap) -> bool {
-    place.is_api() && bearer(headers).is_some()
+pub(super) fn has_bearer(location: &RequestLocation, headers: &HeaderMap) -> bool {
+    location.is_api() && bearer(headers).is_some()
 }
 
 async fn recognise(
     state: &AdminState,
-    place: &Place,
+    location: &RequestLocation,
     headers: &HeaderMap,
     session: Option<Session>,
     address: Option<IpAddr>,
@@ -92,13 +92,13 @@ async fn recognise(
         return Ok(Visitor::Open);
     }
     // A request with a token is judged by that alone: its cookies do not count.
-    if place.is_api()
+    if location.is_api()
         && let Some(token) = bearer(headers)
     {
         return by_token(state, token, address).await;
     }
     match session {
-        Some(session) if !place.is_asset() => match session::csrf(&session).await {
+        Some(session) if !location.is_asset() => match session::csrf(&session).await {
             Ok(Some(csrf)) => Ok(Visitor::Session { csrf }),
             Ok(None) => Ok(Visitor::Nobody),
             Err(failed) => match state.admin().store.absence() {
@@ -134,24 +134,27 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-fn is_public(place: &Place) -> bool {
-    place.path() == "/login" || place.is_asset()
+fn is_public(location: &RequestLocation) -> bool {
+    location.path() == "/login" || location.is_asset()
 }
 
-fn turn_away(place: &Place, is_safe: bool) -> Response {
-    if place.wants_json() {
+fn deny(location: &RequestLocation, is_safe: bool) -> Response {
+    if location.wants_json() {
         return Problem::of_status(StatusCode::UNAUTHORIZED).into_response();
     }
-    let wanted = place.local.trim_start_matches('/');
+    let wanted = location.local.trim_start_matches('/');
     if is_safe && !wanted.is_empty() {
-        place.see_other(&format!("login?next={}", encode(wanted)))
+        location.see_other(&format!("login?next={}", encode(wanted)))
     } else {
-        place.see_other("login")
+        location.see_other("login")
     }
 }
 
-pub(super) fn place(extensions: &Extensions) -> Place {
-    extensions.get::<Place>().cloned().unwrap_or_default()
+pub(super) fn location(extensions: &Extensions) -> RequestLocation {
+    extensions
+        .get::<RequestLocation>()
+        .cloned()
+        .unwrap_or_default()
 }
 
 /// Compares without telling by the time taken where two tokens differ.

@@ -8,8 +8,8 @@ use tracing::info;
 
 use super::{
     fields::{Fields, Params},
-    login::{Tried, refusal, try_password},
-    login_client::{Caller, KnownBrowser},
+    login::{LoginOutcome, check_password, refusal},
+    login_client::{BrowserCookie, LoginOrigin},
     page::{Page, html, html_with},
     password::{self, MAX_PASSWORD_BYTES, MIN_PASSWORD_CHARS},
     problem::Problem,
@@ -27,7 +27,7 @@ struct AccountPage {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Note {
+pub(super) struct NoteParams {
     #[serde(default)]
     note: String,
 }
@@ -43,7 +43,7 @@ pub(super) struct PasswordForm {
 }
 
 /// Shows the form.
-pub(super) async fn form(page: Page, Params(params): Params<Note>) -> Response {
+pub(super) async fn form(page: Page, Params(params): Params<NoteParams>) -> Response {
     html(&account(page, params.note == "changed", None))
 }
 
@@ -52,17 +52,17 @@ pub(super) async fn submit(
     State(state): State<AdminState>,
     session: Session,
     page: Page,
-    caller: Caller,
-    browser: KnownBrowser,
+    caller: LoginOrigin,
+    browser: BrowserCookie,
     Fields(form): Fields<PasswordForm>,
 ) -> Result<Response, Problem> {
     if let Err(reason) = is_fit(&form) {
         let answer = account(page, false, Some(reason));
         return Ok(html_with(StatusCode::UNPROCESSABLE_ENTITY, &answer));
     }
-    let tried = try_password(&state, &caller, form.old).await?;
-    if !matches!(tried, Tried::Right { .. }) {
-        return Ok(refusal(&tried, |text| account(page, false, Some(text))));
+    let outcome = check_password(&state, &caller, form.old).await?;
+    if !matches!(outcome, LoginOutcome::Right { .. }) {
+        return Ok(refusal(&outcome, |text| account(page, false, Some(text))));
     }
     let hash = tokio::task::spawn_blocking(move || password::hash_password(&form.new))
         .await
@@ -71,10 +71,10 @@ pub(super) async fn submit(
     let now_ms = state.now_ms();
     let store = &state.admin().store;
     store.set_admin_password_hash(&hash, now_ms).await?;
-    state.known_sessions().clear();
+    state.cached_sessions().clear();
     session::begin(&session, now_ms).await?;
     info!("the administrator's password was changed; other sessions ended");
-    let mut response = page.place.see_other("account?note=changed");
+    let mut response = page.location.see_other("account?note=changed");
     browser.add_to(response.headers_mut(), &hash);
     Ok(response)
 }

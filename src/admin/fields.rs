@@ -51,9 +51,9 @@ impl<T: DeserializeOwned> FromRequest<AdminState> for Fields<T> {
 
 /// Fields of the login form; the password in it is the proof.
 #[derive(Debug)]
-pub(super) struct OpenFields<T>(pub(super) T);
+pub(super) struct LoginFields<T>(pub(super) T);
 
-impl<T: DeserializeOwned> FromRequest<AdminState> for OpenFields<T> {
+impl<T: DeserializeOwned> FromRequest<AdminState> for LoginFields<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &AdminState) -> Result<Self, Problem> {
@@ -63,14 +63,14 @@ impl<T: DeserializeOwned> FromRequest<AdminState> for OpenFields<T> {
 
 /// JSON body of a program that has a bearer token, or its session's token.
 #[derive(Debug)]
-pub(super) struct Body<T>(pub(super) T);
+pub(super) struct JsonBody<T>(pub(super) T);
 
-impl<T: DeserializeOwned> FromRequest<AdminState> for Body<T> {
+impl<T: DeserializeOwned> FromRequest<AdminState> for JsonBody<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &AdminState) -> Result<Self, Problem> {
         let (mut parts, body) = request.into_parts();
-        Authentic::from_request_parts(&mut parts, state).await?;
+        CsrfProof::from_request_parts(&mut parts, state).await?;
         let Json(value) = in_time(Json::<T>::from_request(
             Request::from_parts(parts, body),
             state,
@@ -85,9 +85,9 @@ impl<T: DeserializeOwned> FromRequest<AdminState> for Body<T> {
 
 /// Proof that a request with an effect and without a body is meant.
 #[derive(Debug)]
-pub(super) struct Authentic;
+pub(super) struct CsrfProof;
 
-impl FromRequestParts<AdminState> for Authentic {
+impl FromRequestParts<AdminState> for CsrfProof {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &AdminState) -> Result<Self, Problem> {

@@ -19,7 +19,7 @@ use tower_http::csrf::CsrfLayer;
 
 use super::{
     access::{self, has_bearer},
-    page::Place,
+    page::RequestLocation,
     problem::Problem,
     state::AdminState,
 };
@@ -41,12 +41,12 @@ const HEADERS: [(HeaderName, &str); 5] = [
 ];
 
 /// Notes where the request stands, makes pages or JSON of bare errors, adds the headers.
-pub(super) async fn dress(mut request: Request, next: Next) -> Response {
-    let place = Place::of(&request);
-    request.extensions_mut().insert(place.clone());
-    let response = caught(next.run(request)).await;
-    let mut response = match Problem::in_response(&response, &place) {
-        Some(problem) => problem.dress(&place, response),
+pub(super) async fn finish(mut request: Request, next: Next) -> Response {
+    let location = RequestLocation::of(&request);
+    request.extensions_mut().insert(location.clone());
+    let response = catch_panic(next.run(request)).await;
+    let mut response = match Problem::in_response(&response, &location) {
+        Some(problem) => problem.finish(&location, response),
         None => response,
     };
     let headers = response.headers_mut();
@@ -60,7 +60,7 @@ pub(super) async fn dress(mut request: Request, next: Next) -> Response {
 }
 
 /// Answers for a handler that panics, which would else leave its client without a word.
-async fn caught(answering: impl Future<Output = Response>) -> Response {
+async fn catch_panic(answering: impl Future<Output = Response>) -> Response {
     let mut answering = pin!(answering);
     poll_fn(|context| {
         catch_unwind(AssertUnwindSafe(|| answering.as_mut().poll(context))).unwrap_or_else(|_| {
@@ -94,7 +94,7 @@ pub(super) async fn known_host(
 /// A request for JSON with a bearer token brings nothing that a browser adds
 /// by itself, so it passes; the token is judged later, and alone.
 pub(super) async fn same_site(request: Request, next: Next) -> Response {
-    if has_bearer(&access::place(request.extensions()), request.headers()) {
+    if has_bearer(&access::location(request.extensions()), request.headers()) {
         return next.run(request).await;
     }
     let guarded = CsrfLayer::new()
@@ -165,7 +165,7 @@ mod tests {
                 panic!("told to")
             }
             let router = Router::new().route("/a", get(panics));
-            router.route("/api/a", get(panics)).layer(from_fn(dress))
+            router.route("/api/a", get(panics)).layer(from_fn(finish))
         };
         for (path, kind) in [
             ("/a", "text/html; charset=utf-8"),

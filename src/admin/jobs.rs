@@ -126,16 +126,16 @@ pub(super) fn is_busy(progress: &Progress) -> bool {
 }
 
 /// Marks the job as ended, whatever becomes of the task.
-struct EndOfJob(AdminState);
+struct JobGuard(AdminState);
 
-impl Drop for EndOfJob {
+impl Drop for JobGuard {
     fn drop(&mut self) {
         self.0.jobs().end(self.0.now_ms());
     }
 }
 
 async fn run(state: AdminState, sources: Vec<Source>, options: RefreshOptions) {
-    let _end = EndOfJob(state.clone());
+    let _end = JobGuard(state.clone());
     for (index, source) in sources.iter().enumerate() {
         state.jobs().set(index, StepState::Running);
         let result = state

@@ -56,7 +56,7 @@ pub(super) struct Listing {
 
 /// One page of robots.
 #[derive(Clone, Debug)]
-pub(super) struct Found {
+pub(super) struct ListingPage {
     pub(super) robots: Vec<RobotView>,
     pub(super) total: u64,
     pub(super) pages: u64,
@@ -116,7 +116,7 @@ impl Listing {
     }
 
     /// Loads the page; the last one where a later one is asked for.
-    pub(super) async fn load(&self, state: &AdminState) -> Result<Found, Problem> {
+    pub(super) async fn load(&self, state: &AdminState) -> Result<ListingPage, Problem> {
         let store = &state.admin().store;
         let mut number = self.number;
         let mut found = store.robot_page(&self.query(number)).await?;
@@ -128,7 +128,7 @@ impl Listing {
         let now_ms = state.now_ms();
         let detector = state.admin().detector.load();
         let duplicates = Duplicates::new(&detector);
-        Ok(Found {
+        Ok(ListingPage {
             robots: found
                 .robots
                 .iter()
@@ -251,7 +251,7 @@ impl Listing {
     }
 }
 
-impl Found {
+impl ListingPage {
     pub(super) fn first(&self) -> u64 {
         if self.total == 0 {
             0

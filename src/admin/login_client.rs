@@ -18,7 +18,7 @@ use ring::hmac;
 use tower_sessions::session::Id;
 
 use super::{
-    access::{is_equal, place},
+    access::{is_equal, location},
     session,
     settings::Access,
     state::AdminState,
@@ -35,7 +35,7 @@ const NETWORK_BITS: u32 = 64;
 
 /// Where a login comes from, as its request tells; an extractor.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Caller {
+pub(super) struct LoginOrigin {
     address: Option<IpAddr>,
     cookies: Vec<String>,
 }
@@ -51,7 +51,7 @@ pub(super) enum LoginClient {
     Unknown,
 }
 
-impl Caller {
+impl LoginOrigin {
     /// Tells whose failures count, with the password's hash in force.
     pub(super) fn client(&self, password_hash: &str) -> LoginClient {
         let known = |cookie: &String| name_of(cookie, password_hash).map(str::to_owned);
@@ -64,7 +64,7 @@ impl Caller {
 }
 
 /// Writes the address, as log files tell it.
-impl fmt::Display for Caller {
+impl fmt::Display for LoginOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.address {
             Some(address) => write!(f, "{address}"),
@@ -73,7 +73,7 @@ impl fmt::Display for Caller {
     }
 }
 
-impl FromRequestParts<AdminState> for Caller {
+impl FromRequestParts<AdminState> for LoginOrigin {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, state: &AdminState) -> Result<Self, Infallible> {
@@ -99,18 +99,18 @@ impl LoginClient {
 /// Header by which a browser that has logged in is known from now on.
 ///
 /// The password's hash signs it, so that with another password it is worth nothing.
-pub(super) struct KnownBrowser {
+pub(super) struct BrowserCookie {
     path: String,
     is_secure: bool,
 }
 
-impl FromRequestParts<AdminState> for KnownBrowser {
+impl FromRequestParts<AdminState> for BrowserCookie {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, state: &AdminState) -> Result<Self, Infallible> {
         let access = &state.admin().access;
         Ok(Self {
-            path: session::cookie_path(&place(&parts.extensions)),
+            path: session::cookie_path(&location(&parts.extensions)),
             is_secure: matches!(
                 access,
                 Access::Login {
@@ -121,7 +121,7 @@ impl FromRequestParts<AdminState> for KnownBrowser {
     }
 }
 
-impl KnownBrowser {
+impl BrowserCookie {
     pub(super) fn add_to(&self, headers: &mut HeaderMap, password_hash: &str) {
         let name = Id::default().to_string();
         let signature = signature(&name, password_hash);
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     fn key(address: &str) -> String {
-        let caller = Caller {
+        let caller = LoginOrigin {
             address: Some(address.parse().unwrap()),
             cookies: Vec::new(),
         };
@@ -187,7 +187,7 @@ mod tests {
     }
 
     fn cookie(password_hash: &str) -> String {
-        let browser = KnownBrowser {
+        let browser = BrowserCookie {
             path: "/admin".to_owned(),
             is_secure: true,
         };
@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(key("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::/64");
         assert_eq!(key("2001:db8:1:2::9"), "2001:db8:1:2::/64");
         assert_ne!(key("2001:db8:1:3::9"), "2001:db8:1:2::/64");
-        assert_eq!(Caller::default().client("hash").key(), "unknown");
+        assert_eq!(LoginOrigin::default().client("hash").key(), "unknown");
     }
 
     #[test]
@@ -216,7 +216,7 @@ mod tests {
         let known = |line: &str, hash: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(header::COOKIE, line.parse().unwrap());
-            let caller = Caller {
+            let caller = LoginOrigin {
                 address: None,
                 cookies: cookies(&headers),
             };

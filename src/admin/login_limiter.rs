@@ -14,30 +14,30 @@ use crate::clock::Clock;
 use crate::store::{LoginFailures, Store};
 
 /// Time in which a wrong password of a client is forgotten.
-const EACH: Duration = Duration::from_mins(1);
+const CLIENT_FAILURE_LIFETIME: Duration = Duration::from_mins(1);
 /// Wrong passwords of a client that are not forgotten, and make it wait.
-const BURST: u32 = 5;
+const MAX_FREE_FAILURES: u32 = 5;
 /// Time in which a wrong password of anybody is forgotten.
-const EACH_OF_ALL: Duration = Duration::from_secs(2);
+const GLOBAL_FAILURE_LIFETIME: Duration = Duration::from_secs(2);
 /// Wrong passwords of all, as the time until they are forgotten, that delay no stranger.
-const FREE_OF_ALL: Duration = Duration::from_mins(1);
+const GLOBAL_FREE_DEBT: Duration = Duration::from_mins(1);
 /// The most that is remembered of all: with its end an attack is soon forgotten.
-const MOST_OF_ALL: Duration = Duration::from_mins(2);
+const GLOBAL_MAX_DEBT: Duration = Duration::from_mins(2);
 /// Longest delay of a stranger, when the most is remembered.
-const LONGEST_DELAY: Duration = Duration::from_secs(5);
+const MAX_DELAY: Duration = Duration::from_secs(5);
 /// Name under which the failures of all are counted; no client has it.
-const ALL: &str = "*";
+const ALL_CLIENTS: &str = "*";
 
 /// Passwords compared at once: argon2id takes 19 MiB for each.
-const CHECKS: usize = 2;
+const MAX_CHECKS: usize = 2;
 /// Strangers who may wait for a check or for their delay; the next are sent away.
-const STRANGERS: usize = 64;
+const MAX_STRANGERS: usize = 64;
 /// Browsers that logged in before and may wait: strangers do not take their places.
-const BROWSERS: usize = 8;
+const MAX_BROWSERS: usize = 8;
 /// Tries of one client that may wait.
-const WAITING_OF_ONE: u32 = 4;
+const MAX_WAITING_PER_CLIENT: u32 = 4;
 /// Clients that are remembered while the database takes no note of them.
-const REMEMBERED: usize = 10_000;
+const MAX_REMEMBERED: usize = 10_000;
 
 /// Rate limiter of logins, and the queue for the comparison of passwords.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ pub(super) struct LoginLimiter {
 
 /// What becomes of a try.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Ruling {
+pub(super) enum LoginDecision {
     /// It is compared after a delay, which may be none.
     After(Duration),
     /// There were too many wrong ones before.
@@ -63,7 +63,7 @@ pub(super) enum Ruling {
 
 /// Place in the queue, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Waiting<'l> {
+pub(super) struct QueueSlot<'l> {
     limiter: &'l LoginLimiter,
     client: String,
     _permit: SemaphorePermit<'l>,
@@ -76,14 +76,14 @@ impl LoginLimiter {
             clock,
             memory: Mutex::default(),
             waiting: Mutex::default(),
-            strangers: Semaphore::new(STRANGERS),
-            browsers: Semaphore::new(BROWSERS),
-            checks: Semaphore::new(CHECKS),
+            strangers: Semaphore::new(MAX_STRANGERS),
+            browsers: Semaphore::new(MAX_BROWSERS),
+            checks: Semaphore::new(MAX_CHECKS),
         }
     }
 
     /// Takes a place in the queue; `None` where there is none.
-    pub(super) fn enter(&self, client: &LoginClient) -> Option<Waiting<'_>> {
+    pub(super) fn enter(&self, client: &LoginClient) -> Option<QueueSlot<'_>> {
         let queue = match client {
             LoginClient::Browser(_) => &self.browsers,
             LoginClient::Network(_) | LoginClient::Unknown => &self.strangers,
@@ -93,12 +93,12 @@ impl LoginLimiter {
         let mut waiting = lock(&self.waiting);
         let of_client = waiting.entry(key.clone()).or_default();
         // Whoever has no address may be anybody.
-        if *of_client >= WAITING_OF_ONE && *client != LoginClient::Unknown {
+        if *of_client >= MAX_WAITING_PER_CLIENT && *client != LoginClient::Unknown {
             return None;
         }
         *of_client += 1;
         drop(waiting);
-        Some(Waiting {
+        Some(QueueSlot {
             limiter: self,
             client: key,
             _permit: permit,
@@ -111,27 +111,29 @@ impl LoginLimiter {
     }
 
     /// Decides on a try of a client, by the failures before.
-    pub(super) async fn ruling(&self, client: &LoginClient) -> Ruling {
+    pub(super) async fn decide(&self, client: &LoginClient) -> LoginDecision {
         let key = client.key();
         let remembered = self.remembered(&key);
         // Who cannot read them cannot read the password's hash either, and says so there.
-        let counted = self.store.login_failures(&key, ALL).await;
+        let counted = self.store.login_failures(&key, ALL_CLIENTS).await;
         let counted = counted.unwrap_or_default();
         let failures = LoginFailures {
             client_ms: counted.client_ms.max(remembered.client_ms),
             all_ms: counted.all_ms.max(remembered.all_ms),
         };
-        rule(client, failures)
+        decide_by(client, failures)
     }
 
     /// Counts a wrong password.
     pub(super) async fn failed(&self, client: &LoginClient) {
-        let longest = EACH * BURST;
+        let longest = CLIENT_FAILURE_LIFETIME * MAX_FREE_FAILURES;
         for (key, each, longest) in [
-            (client.key().as_str(), EACH, longest),
-            (ALL, EACH_OF_ALL, MOST_OF_ALL),
+            (client.key().as_str(), CLIENT_FAILURE_LIFETIME, longest),
+            (ALL_CLIENTS, GLOBAL_FAILURE_LIFETIME, GLOBAL_MAX_DEBT),
         ] {
-            let counted = self.store.count_login_failure(key, ALL, each, longest);
+            let counted = self
+                .store
+                .count_login_failure(key, ALL_CLIENTS, each, longest);
             if let Err(error) = counted.await {
                 warn!("a failed login is remembered by this instance alone: {error}");
                 self.remember(key, each, longest);
@@ -157,16 +159,16 @@ impl LoginLimiter {
         };
         LoginFailures {
             client_ms: of(key),
-            all_ms: of(ALL),
+            all_ms: of(ALL_CLIENTS),
         }
     }
 
     fn remember(&self, key: &str, each: Duration, longest: Duration) {
         let (mut memory, now_ms) = (lock(&self.memory), self.clock.now_ms());
-        if memory.len() >= REMEMBERED {
+        if memory.len() >= MAX_REMEMBERED {
             memory.retain(|_, forgotten_ms| *forgotten_ms > now_ms);
         }
-        if memory.len() >= REMEMBERED
+        if memory.len() >= MAX_REMEMBERED
             && !memory.contains_key(key)
             && let Some(soonest) = soonest(&memory)
         {
@@ -179,7 +181,7 @@ impl LoginLimiter {
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for QueueSlot<'_> {
     fn drop(&mut self) {
         let mut waiting = lock(&self.limiter.waiting);
         if let Some(of_client) = waiting.get_mut(&self.client) {
@@ -192,22 +194,22 @@ impl Drop for Waiting<'_> {
 }
 
 /// Decides by how long it takes until the failures before are forgotten.
-fn rule(client: &LoginClient, failures: LoginFailures) -> Ruling {
-    let wait_ms = failures.client_ms - ms(EACH * (BURST - 1));
-    let wait = duration(wait_ms.min(ms(EACH)));
-    let most_ms = ms(MOST_OF_ALL) - ms(FREE_OF_ALL);
-    let crowd_ms = (failures.all_ms - ms(FREE_OF_ALL)).clamp(0, most_ms);
-    let delay = duration(crowd_ms * ms(LONGEST_DELAY) / most_ms);
+fn decide_by(client: &LoginClient, failures: LoginFailures) -> LoginDecision {
+    let wait_ms = failures.client_ms - ms(CLIENT_FAILURE_LIFETIME * (MAX_FREE_FAILURES - 1));
+    let wait = duration(wait_ms.min(ms(CLIENT_FAILURE_LIFETIME)));
+    let most_ms = ms(GLOBAL_MAX_DEBT) - ms(GLOBAL_FREE_DEBT);
+    let crowd_ms = (failures.all_ms - ms(GLOBAL_FREE_DEBT)).clamp(0, most_ms);
+    let delay = duration(crowd_ms * ms(MAX_DELAY) / most_ms);
     match client {
-        LoginClient::Unknown => Ruling::After(delay.max(wait.min(LONGEST_DELAY))),
-        _ if !wait.is_zero() => Ruling::Refused { wait },
-        LoginClient::Network(_) => Ruling::After(delay),
-        LoginClient::Browser(_) => Ruling::After(Duration::ZERO),
+        LoginClient::Unknown => LoginDecision::After(delay.max(wait.min(MAX_DELAY))),
+        _ if !wait.is_zero() => LoginDecision::Refused { wait },
+        LoginClient::Network(_) => LoginDecision::After(delay),
+        LoginClient::Browser(_) => LoginDecision::After(Duration::ZERO),
     }
 }
 
 fn soonest(memory: &HashMap<String, i64>) -> Option<String> {
-    let clients = memory.iter().filter(|(key, _)| *key != ALL);
+    let clients = memory.iter().filter(|(key, _)| *key != ALL_CLIENTS);
     let soonest = clients.min_by_key(|(_, forgotten_ms)| **forgotten_ms);
     soonest.map(|(key, _)| key.clone())
 }
@@ -238,8 +240,8 @@ mod tests {
         LoginClient::Browser("x".to_owned())
     }
 
-    fn rule_of(client: &LoginClient, client_ms: i64, all_ms: i64) -> Ruling {
-        rule(client, LoginFailures { client_ms, all_ms })
+    fn rule_of(client: &LoginClient, client_ms: i64, all_ms: i64) -> LoginDecision {
+        decide_by(client, LoginFailures { client_ms, all_ms })
     }
 
     async fn limiter() -> LoginLimiter {
@@ -249,11 +251,11 @@ mod tests {
 
     #[test]
     fn four_slips_cost_nothing_and_after_the_fifth_there_is_one_a_minute() {
-        let now = Ruling::After(Duration::ZERO);
+        let now = LoginDecision::After(Duration::ZERO);
         assert_eq!(rule_of(&network(1), 240_000, 8_000), now);
         for (client_ms, wait_ms) in [(300_000, 60_000), (240_001, 1), (i64::MAX, 60_000)] {
             let wait = Duration::from_millis(wait_ms);
-            let refused = Ruling::Refused { wait };
+            let refused = LoginDecision::Refused { wait };
             assert_eq!(rule_of(&network(1), client_ms, 0), refused);
             assert_eq!(rule_of(&browser(), client_ms, 0), refused);
         }
@@ -267,17 +269,17 @@ mod tests {
             (120_000, 5_000),
             (i64::MAX, 5_000),
         ] {
-            let delay = Ruling::After(Duration::from_millis(delay_ms));
+            let delay = LoginDecision::After(Duration::from_millis(delay_ms));
             assert_eq!(rule_of(&network(1), 0, all_ms), delay);
             assert_eq!(rule_of(&LoginClient::Unknown, 0, all_ms), delay);
-            let now = Ruling::After(Duration::ZERO);
+            let now = LoginDecision::After(Duration::ZERO);
             assert_eq!(rule_of(&browser(), 0, all_ms), now);
         }
     }
 
     #[test]
     fn where_no_address_is_known_everybody_is_only_delayed() {
-        let delay = Ruling::After(LONGEST_DELAY);
+        let delay = LoginDecision::After(MAX_DELAY);
         assert_eq!(rule_of(&LoginClient::Unknown, 300_000, 0), delay);
     }
 
@@ -289,7 +291,7 @@ mod tests {
         let of_many: Vec<_> = (2..=255)
             .filter_map(|last| limiter.enter(&network(last)))
             .collect();
-        assert_eq!(of_one.len() + of_many.len(), STRANGERS);
+        assert_eq!(of_one.len() + of_many.len(), MAX_STRANGERS);
         assert!(limiter.enter(&LoginClient::Unknown).is_none());
         // A browser that is known has a queue of its own.
         assert!(limiter.enter(&browser()).is_some());
@@ -306,16 +308,20 @@ mod tests {
             limiter.failed(&network(1)).await;
         }
         let wait = Duration::from_mins(1);
-        let refused = Ruling::Refused { wait };
-        assert_eq!(limiter.ruling(&network(1)).await, refused);
-        let others = Ruling::After(Duration::ZERO);
-        assert_eq!(limiter.ruling(&network(2)).await, others);
+        let refused = LoginDecision::Refused { wait };
+        assert_eq!(limiter.decide(&network(1)).await, refused);
+        let others = LoginDecision::After(Duration::ZERO);
+        assert_eq!(limiter.decide(&network(2)).await, others);
         for number in 0..20_000 {
-            limiter.remember(&format!("client {number}"), EACH, EACH * BURST);
+            limiter.remember(
+                &format!("client {number}"),
+                CLIENT_FAILURE_LIFETIME,
+                CLIENT_FAILURE_LIFETIME * MAX_FREE_FAILURES,
+            );
         }
-        assert_eq!(lock(&limiter.memory).len(), REMEMBERED);
-        assert_eq!(limiter.ruling(&network(1)).await, refused);
+        assert_eq!(lock(&limiter.memory).len(), MAX_REMEMBERED);
+        assert_eq!(limiter.decide(&network(1)).await, refused);
         limiter.clock.advance(wait);
-        assert_eq!(limiter.ruling(&network(1)).await, others);
+        assert_eq!(limiter.decide(&network(1)).await, others);
     }
 }

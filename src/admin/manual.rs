@@ -101,8 +101,8 @@ pub(super) async fn add(
                 } else {
                     '?'
                 };
-                let place = &page.place;
-                return Ok(place.see_other(&format!("{page_of_robot}{mark}note=added")));
+                let location = &page.location;
+                return Ok(location.see_other(&format!("{page_of_robot}{mark}note=added")));
             }
             Err(problem) if problem.status == StatusCode::CONFLICT => {
                 Refusal::Fields(vec![FieldError::new("id", problem.message)])
@@ -132,7 +132,7 @@ pub(super) async fn remove(
     Fields(form): Fields<RemoveForm>,
 ) -> Result<Response, Problem> {
     unstore(&state, &form.id).await?;
-    Ok(page.place.see_other("robots?note=removed"))
+    Ok(page.location.see_other("robots?note=removed"))
 }
 
 /// Makes a robot of what was typed in.

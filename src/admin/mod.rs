@@ -21,7 +21,7 @@ mod access;
 mod account;
 mod api;
 mod assets;
-mod decided;
+mod decision_view;
 mod export;
 mod fields;
 mod guard;

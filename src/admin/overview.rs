@@ -11,7 +11,7 @@ use super::{
     refreshes::{self, RefreshView},
     rules::{RuleView, TagRuleView},
     settings::Setting,
-    sites::Chosen,
+    sites::SelectedSite,
     sources::{self, SourceView},
     state::AdminState,
 };
@@ -25,7 +25,7 @@ const RECENT: u64 = 5;
 #[template(path = "admin/overview.html")]
 struct OverviewPage<'s> {
     page: Page,
-    of: Chosen,
+    of: SelectedSite,
     filtering: FilteringView,
     robots: RobotsView,
     sources: Vec<SourceView>,
@@ -74,7 +74,7 @@ pub(super) struct RobotsView {
 pub(super) async fn show(
     State(state): State<AdminState>,
     page: Page,
-    of: Chosen,
+    of: SelectedSite,
 ) -> Result<Response, Problem> {
     let sources = sources::load(&state).await?;
     let recent = match &page.away {
@@ -105,12 +105,12 @@ pub(super) async fn show(
 pub(super) async fn top(
     State(state): State<AdminState>,
     page: Page,
-    of: Chosen,
+    of: SelectedSite,
 ) -> Result<Response, Problem> {
-    if page.place.root == "./" {
+    if page.location.root == "./" {
         show(State(state), page, of).await
     } else {
-        Ok(page.place.see_other("overview"))
+        Ok(page.location.see_other("overview"))
     }
 }
 

@@ -12,10 +12,10 @@ use robot_detection_site_robot::spelling::nearest;
 use super::{problem::Problem, state::AdminState};
 
 /// Characters of an unknown name that are told.
-const MAX_TOLD_CHARS: usize = 60;
+const MAX_NAME_CHARS: usize = 60;
 
 /// Refuses requests whose query has other parameters than these.
-pub(super) fn takes(
+pub(super) fn with_parameters(
     names: &'static [&'static str],
     route: MethodRouter<AdminState>,
 ) -> MethodRouter<AdminState> {
@@ -41,7 +41,7 @@ fn refusal(names: &[&str], uri: &Uri) -> Option<Problem> {
 }
 
 fn unknown(names: &[&str], key: &str) -> String {
-    let cut: String = key.chars().take(MAX_TOLD_CHARS).collect();
+    let cut: String = key.chars().take(MAX_NAME_CHARS).collect();
     let no_such = format!("There is no parameter {cut:?} here");
     if names.is_empty() {
         return format!("{no_such}: this address takes no parameters.");

@@ -12,7 +12,7 @@ use tracing::error;
 use super::{
     access::Visitor,
     moment::Moment,
-    page::{Page, Place},
+    page::{Page, RequestLocation},
 };
 use crate::store::{Absence, StoreError};
 
@@ -99,7 +99,7 @@ impl Problem {
     }
 
     /// Returns the problem of a response that does not tell it as the place wants it told.
-    pub(super) fn in_response(response: &Response, place: &Place) -> Option<Self> {
+    pub(super) fn in_response(response: &Response, location: &RequestLocation) -> Option<Self> {
         let status = response.status();
         if let Some(problem) = response.extensions().get::<Self>() {
             return Some(problem.clone());
@@ -107,19 +107,19 @@ impl Problem {
         let kind = response.headers().get(header::CONTENT_TYPE);
         let kind = kind.map_or(&[][..], |kind| kind.as_bytes());
         let is_told = kind.starts_with(b"application/json")
-            || (kind.starts_with(b"text/html") && !place.wants_json());
+            || (kind.starts_with(b"text/html") && !location.wants_json());
         ((status.is_client_error() || status.is_server_error()) && !is_told)
             .then(|| Self::of_status(status))
     }
 
     /// Turns the problem into a page or JSON; headers of the response stay.
-    pub(super) fn dress(self, place: &Place, mut response: Response) -> Response {
-        let dressed = if place.wants_json() {
+    pub(super) fn finish(self, location: &RequestLocation, mut response: Response) -> Response {
+        let dressed = if location.wants_json() {
             let body = json!({ "error": { "code": self.code, "message": self.message } });
             (self.status, Json(body)).into_response()
         } else {
             let visitor = response.extensions().get::<Visitor>();
-            self.page(place, visitor)
+            self.page(location, visitor)
         };
         let (mut parts, body) = dressed.into_parts();
         parts.headers.remove(header::CONTENT_LENGTH);
@@ -132,10 +132,10 @@ impl Problem {
         response
     }
 
-    fn page(&self, place: &Place, visitor: Option<&Visitor>) -> Response {
+    fn page(&self, location: &RequestLocation, visitor: Option<&Visitor>) -> Response {
         let page = ProblemPage {
             page: Page {
-                place: place.clone(),
+                location: location.clone(),
                 csrf: visitor.and_then(Visitor::csrf).map(str::to_owned),
                 ..Page::default()
             },

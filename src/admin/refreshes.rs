@@ -124,7 +124,7 @@ pub(super) struct RefreshPath {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Note {
+pub(super) struct NoteParams {
     #[serde(default)]
     note: String,
 }
@@ -148,7 +148,7 @@ pub(super) async fn record(
 /// Shows where the refresh stands, or what came of it.
 pub(super) async fn progress(
     State(state): State<AdminState>,
-    Params(params): Params<Note>,
+    Params(params): Params<NoteParams>,
     page: Page,
 ) -> Response {
     let job = current(&state);
@@ -172,8 +172,8 @@ pub(super) async fn start(
         ..RefreshOptions::default()
     };
     Ok(match jobs::start(&state, sources, options) {
-        Ok(()) => page.place.see_other("refresh"),
-        Err(jobs::AlreadyRunning) => page.place.see_other("refresh?note=busy"),
+        Ok(()) => page.location.see_other("refresh"),
+        Err(jobs::AlreadyRunning) => page.location.see_other("refresh?note=busy"),
     })
 }
 
@@ -185,8 +185,8 @@ pub(super) async fn accept(
 ) -> Result<Response, Problem> {
     let (source, options) = acceptance(&state, &form.source, Some(&form.document)).await?;
     Ok(match jobs::start(&state, vec![source], options) {
-        Ok(()) => page.place.see_other("refresh"),
-        Err(jobs::AlreadyRunning) => page.place.see_other("refresh?note=busy"),
+        Ok(()) => page.location.see_other("refresh"),
+        Err(jobs::AlreadyRunning) => page.location.see_other("refresh?note=busy"),
     })
 }
 
@@ -323,7 +323,7 @@ impl RefreshView {
 
 impl JobView {
     fn new(job: Option<Job>, progress: &Progress, now_ms: i64) -> Self {
-        let told = |at_ms| Moment::new(at_ms, now_ms);
+        let moment = |at_ms| Moment::new(at_ms, now_ms);
         let is_ours = job.as_ref().is_some_and(Job::is_running);
         let is_busy = jobs::is_busy(progress);
         let (bytes, total_bytes) = match progress {
@@ -333,8 +333,8 @@ impl JobView {
         Self {
             running: is_ours || is_busy,
             text: headline(job.as_ref(), progress),
-            started: job.as_ref().map(|job| told(job.started_ms)),
-            finished: job.as_ref().and_then(|job| job.finished_ms).map(told),
+            started: job.as_ref().map(|job| moment(job.started_ms)),
+            finished: job.as_ref().and_then(|job| job.finished_ms).map(moment),
             sources: job
                 .map(|job| job.steps)
                 .unwrap_or_default()

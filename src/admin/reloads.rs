@@ -14,7 +14,7 @@ use tokio::{
 };
 
 /// How long a page waits for a reload that it asked for.
-const PATIENCE: Duration = Duration::from_secs(30);
+const RELOAD_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Reloads of the configuration: who wants one, and what came of the last.
 ///
@@ -72,7 +72,7 @@ impl Reloads {
         let mut outcomes = self.inner.last.subscribe();
         outcomes.mark_unchanged();
         self.inner.wanted.notify_one();
-        time::timeout(PATIENCE, outcomes.changed())
+        time::timeout(RELOAD_TIMEOUT, outcomes.changed())
             .await
             .ok()?
             .ok()?;

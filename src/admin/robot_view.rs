@@ -44,12 +44,12 @@ pub(super) struct RobotView {
     /// Pattern and browser of a quarantined robot.
     pub(super) hit: Option<HitView>,
     /// Robot of a better source that is named in its place.
-    pub(super) duplicate_of: Option<OtherView>,
+    pub(super) duplicate_of: Option<RobotLinkView>,
 }
 
 /// Robot that another page is about.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct OtherView {
+pub(super) struct RobotLinkView {
     pub(super) id: String,
     pub(super) name: String,
     pub(super) source: String,
@@ -103,7 +103,9 @@ impl RobotView {
             inserted: Moment::new(stored.insertion_ms, now_ms),
             modified: Moment::new(stored.modified_ms, now_ms),
             hit,
-            duplicate_of: duplicates.winner(robot).map(|other| OtherView::new(other)),
+            duplicate_of: duplicates
+                .winner(robot)
+                .map(|other| RobotLinkView::new(other)),
         }
     }
 
@@ -122,7 +124,7 @@ impl RobotView {
     }
 }
 
-impl OtherView {
+impl RobotLinkView {
     fn new(robot: &Robot) -> Self {
         Self {
             id: robot.id.clone(),

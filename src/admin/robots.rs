@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::{
     fields::Params,
-    listing::{Column, Found, ListParams, Listing, STATUSES},
+    listing::{Column, ListParams, Listing, ListingPage, STATUSES},
     page::{Page, html},
     problem::Problem,
     robot_view::RobotView,
@@ -25,7 +25,7 @@ use crate::registry::Source;
 struct RobotsPage {
     page: Page,
     listing: Listing,
-    found: Found,
+    found: ListingPage,
     sources: Vec<SourceChoice>,
     columns: Vec<Column>,
     note: &'static str,
@@ -82,7 +82,7 @@ pub(super) async fn list(
         columns: listing.columns(),
         listing,
         found,
-        note: said(&params.note),
+        note: note_text(&params.note),
     }))
 }
 
@@ -94,7 +94,7 @@ pub(super) async fn show(
     page: Page,
 ) -> Result<Response, Problem> {
     let robot = find(&state, &path.robot_source, &path.robot_id).await?;
-    let note = said(&params.note);
+    let note = note_text(&params.note);
     Ok(robot_page(&state, page, robot, note))
 }
 
@@ -106,7 +106,7 @@ pub(super) async fn show_by_query(
     page: Page,
 ) -> Result<Response, Problem> {
     let robot = find(&state, &path.robot_source, &params.id).await?;
-    let note = said(&params.note);
+    let note = note_text(&params.note);
     Ok(robot_page(&state, page, robot, note))
 }
 
@@ -151,7 +151,7 @@ async fn choices(
 }
 
 /// Returns the words for what has just been done.
-fn said(note: &str) -> &'static str {
+fn note_text(note: &str) -> &'static str {
     match note {
         "added" => "The robot was added. It is recognised from now on.",
         "removed" => "The robot was removed. It is recognised no longer.",

@@ -35,11 +35,11 @@ pub fn router(admin: Admin) -> Router {
     routes
         .fallback(async || Problem::not_found("There is no such page."))
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
-        .layer(from_fn_with_state(state.clone(), access::gate))
+        .layer(from_fn_with_state(state.clone(), access::require_access))
         .layer(from_fn_with_state(state.clone(), session::manage))
         .layer(from_fn(guard::same_site))
         .layer(from_fn_with_state(state.clone(), guard::known_host))
-        .layer(from_fn(guard::dress))
+        .layer(from_fn(guard::finish))
         .with_state(state)
 }
 

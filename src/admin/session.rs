@@ -23,7 +23,7 @@ use tower_sessions::{
     session_store,
 };
 
-use super::{access, page::Place, problem::Problem, settings::Access, state::AdminState};
+use super::{access, page::RequestLocation, problem::Problem, settings::Access, state::AdminState};
 use crate::clock::Clock;
 use crate::store::{Absence, Store};
 
@@ -45,17 +45,17 @@ const ENDS: &str = "ends_ms";
 struct DatabaseSessions {
     store: Store,
     clock: Clock,
-    known: KnownSessions,
+    known: CachedSessions,
 }
 
 /// Sessions that the database had lately, for the time in which it is away.
 #[derive(Clone, Debug, Default)]
-pub(super) struct KnownSessions {
-    by_id: Arc<Mutex<HashMap<String, KnownSession>>>,
+pub(super) struct CachedSessions {
+    by_id: Arc<Mutex<HashMap<String, CachedSession>>>,
 }
 
 #[derive(Clone, Debug)]
-struct KnownSession {
+struct CachedSession {
     data: String,
     confirmed_ms: i64,
 }
@@ -72,9 +72,9 @@ pub(super) async fn manage(
     let sessions = DatabaseSessions {
         store: state.admin().store.clone(),
         clock: state.admin().clock.clone(),
-        known: state.known_sessions().clone(),
+        known: state.cached_sessions().clone(),
     };
-    let cookie_path = cookie_path(&access::place(request.extensions()));
+    let cookie_path = cookie_path(&access::location(request.extensions()));
     let layer = SessionManagerLayer::new(sessions)
         .with_name(COOKIE)
         .with_http_only(true)
@@ -123,19 +123,19 @@ pub(super) fn failed(error: tower_sessions::session::Error) -> Problem {
 }
 
 /// Returns the path for which the cookie is sent: below the admin pages only.
-pub(super) fn cookie_path(place: &Place) -> String {
-    let is_plain = place
+pub(super) fn cookie_path(location: &RequestLocation) -> String {
+    let is_plain = location
         .prefix
         .bytes()
         .all(|byte| byte.is_ascii_graphic() && !matches!(byte, b';' | b',' | b'"' | b'\\'));
-    if place.prefix.is_empty() || !is_plain {
+    if location.prefix.is_empty() || !is_plain {
         "/".to_owned()
     } else {
-        place.prefix.clone()
+        location.prefix.clone()
     }
 }
 
-impl KnownSessions {
+impl CachedSessions {
     /// Forgets all of them, as the database does when the password is changed.
     pub(super) fn clear(&self) {
         self.lock().clear();
@@ -148,7 +148,7 @@ impl KnownSessions {
             let oldest = oldest.map(|(id, _)| id.clone()).unwrap_or_default();
             by_id.remove(&oldest);
         }
-        let known = KnownSession {
+        let known = CachedSession {
             data: data.to_owned(),
             confirmed_ms: now_ms,
         };
@@ -168,7 +168,7 @@ impl KnownSessions {
         (is_confirmed && ends_ms(&data) > now_ms).then(|| known.data.clone())
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, KnownSession>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, CachedSession>> {
         self.by_id.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -251,9 +251,9 @@ mod tests {
     use super::*;
 
     fn path(prefix: &str) -> String {
-        cookie_path(&Place {
+        cookie_path(&RequestLocation {
             prefix: prefix.to_owned(),
-            ..Place::default()
+            ..RequestLocation::default()
         })
     }
 
@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn a_session_is_known_while_the_database_is_away_for_as_long_as_it_lives() {
-        let known = KnownSessions::default();
+        let known = CachedSessions::default();
         let data = format!("{{\"{ENDS}\": 10000000}}");
         known.confirm("a".to_owned(), &data, 1_000);
         assert_eq!(known.find("a", 2_000, 9_999_999), Some(data.clone()));

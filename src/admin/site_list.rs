@@ -23,20 +23,20 @@ pub struct AdminSite {
     pub(super) enforcer: Enforcer,
     pub(super) heaven: Option<(String, String)>,
     pub(super) robots_txt: String,
-    upstreams: Ask<Vec<UpstreamRow>>,
-    counts: Ask<SiteCounts>,
-    front: Ask<Option<String>>,
+    upstreams: Provider<Vec<UpstreamRow>>,
+    counts: Provider<SiteCounts>,
+    front: Provider<Option<String>>,
     pub(super) own_pages: Arc<FindOwnPage>,
-    pub(super) answers: Arc<WhoAnswers>,
+    pub(super) answers: Arc<FindResponder>,
 }
 
-type Ask<T> = Arc<dyn Fn() -> T + Send + Sync>;
+type Provider<T> = Arc<dyn Fn() -> T + Send + Sync>;
 
 /// Finds the page of heaven of a path and query, in place of a location.
 pub(super) type FindOwnPage = dyn Fn(&str, &str) -> Option<String> + Send + Sync;
 
 /// Says who answers a request by its path and query, where that is not the site.
-pub(super) type WhoAnswers = dyn Fn(&Request<'_>, &str) -> Option<String> + Send + Sync;
+pub(super) type FindResponder = dyn Fn(&Request<'_>, &str) -> Option<String> + Send + Sync;
 
 /// Server behind a site.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -160,7 +160,7 @@ impl AdminSite {
     }
 
     /// Returns `true` if it is reached by a host, whatever the path.
-    pub(super) fn is_at(&self, host: &str) -> bool {
+    pub(super) fn matches_host(&self, host: &str) -> bool {
         let host = match host.rsplit_once(':') {
             Some((name, port)) if port.bytes().all(|octet| octet.is_ascii_digit()) => name,
             _ => host,

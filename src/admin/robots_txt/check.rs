@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::{decided::Decided, problem::Problem, sites::Chosen, state::AdminState};
+use super::super::{
+    decision_view::DecisionView, problem::Problem, sites::SelectedSite, state::AdminState,
+};
 use super::violations::seconds;
 use crate::detect::{Claim, Detector, Listed};
 use crate::policy::{Enforcer, Request};
@@ -12,7 +14,7 @@ use crate::robots_txt::{ForRobot, RobotsTxt};
 const MAX_BYTES: usize = 16 * 1024;
 
 #[derive(Clone, Debug, Default, Deserialize)]
-pub(in super::super) struct Question {
+pub(in super::super) struct CheckParams {
     /// Id, product token, or a whole User-Agent.
     #[serde(default)]
     pub(super) robot: String,
@@ -26,7 +28,7 @@ pub(in super::super) struct Question {
 
 /// Verdict of robots.txt, and what is done.
 #[derive(Clone, Debug, Serialize)]
-pub(in super::super) struct Checked {
+pub(in super::super) struct CheckResult {
     pub(super) robot: String,
     /// Whom the robot is taken for, as a sentence.
     pub(super) taken_for: String,
@@ -36,7 +38,7 @@ pub(in super::super) struct Checked {
     /// What the file says; nothing: there is none.
     pub(super) verdict: Option<VerdictView>,
     #[serde(flatten)]
-    pub(super) decided: Decided,
+    pub(super) decided: DecisionView,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -53,7 +55,7 @@ pub(in super::super) struct VerdictView {
 }
 
 /// Whom a text is taken for.
-enum Who<'d> {
+enum RobotName<'d> {
     Claim(Claim<'d>),
     /// Nobody that detection knows: a name to look for in the file.
     Name,
@@ -62,9 +64,9 @@ enum Who<'d> {
 /// Asks the file in force, and says what a visitor would get.
 pub(super) fn check(
     state: &AdminState,
-    question: &Question,
-    of: &Chosen,
-) -> Result<Checked, Problem> {
+    question: &CheckParams,
+    of: &SelectedSite,
+) -> Result<CheckResult, Problem> {
     let lengths = [&question.robot, &question.url, &question.host].map(String::len);
     if lengths.iter().any(|&length| length > MAX_BYTES) {
         return Err(Problem::invalid(
@@ -75,7 +77,7 @@ pub(super) fn check(
     let (host, target) = host_and_target(question);
     let host = host.or(of.host.as_deref());
     let detector = state.admin().detector.load();
-    let who = Who::new(&detector, robot);
+    let who = RobotName::new(&detector, robot);
     let request = Request {
         method: "GET",
         host,
@@ -83,22 +85,22 @@ pub(super) fn check(
     };
     let files = of.enforcer.files().load();
     let file = files.of(host);
-    Ok(Checked {
+    Ok(CheckResult {
         robot: robot.to_owned(),
-        taken_for: who.told(),
+        taken_for: who.sentence(),
         host: host.map(str::to_owned),
         url: target.clone(),
         verdict: file.map(|file| VerdictView::new(&who.rules(file, robot), &target)),
         decided: match &who {
-            Who::Claim(claim) => {
-                Decided::new(of, &request, &target, Some(claim.into()), robot.as_bytes())
+            RobotName::Claim(claim) => {
+                DecisionView::new(of, &request, &target, Some(claim.into()), robot.as_bytes())
             }
-            Who::Name => Decided::new(of, &request, &target, None, robot.as_bytes()),
+            RobotName::Name => DecisionView::new(of, &request, &target, None, robot.as_bytes()),
         },
     })
 }
 
-impl<'d> Who<'d> {
+impl<'d> RobotName<'d> {
     /// Looks for an id, then for a product token, then asks as of a User-Agent.
     fn new(detector: &'d Detector, text: &str) -> Self {
         let robots = detector.robots().iter();
@@ -134,7 +136,7 @@ impl<'d> Who<'d> {
         }
     }
 
-    fn told(&self) -> String {
+    fn sentence(&self) -> String {
         match self {
             Self::Claim(Claim::Listed(listed)) => {
                 let robot = &listed.robot;
@@ -178,7 +180,7 @@ impl VerdictView {
 }
 
 /// Returns the host that was typed, if any, and the path with its query.
-fn host_and_target(question: &Question) -> (Option<&str>, String) {
+fn host_and_target(question: &CheckParams) -> (Option<&str>, String) {
     let typed = question.url.trim();
     let typed = typed.split('#').next().unwrap_or_default();
     let host = Some(question.host.trim()).filter(|host| !host.is_empty());
@@ -218,10 +220,10 @@ mod tests {
             ),
             ("", "", (None, "/")),
         ] {
-            let question = Question {
+            let question = CheckParams {
                 url: url.to_owned(),
                 host: host.to_owned(),
-                ..Question::default()
+                ..CheckParams::default()
             };
             let (host, target) = host_and_target(&question);
             assert_eq!((host, &*target), expected, "{url:?}");

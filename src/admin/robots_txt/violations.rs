@@ -26,7 +26,7 @@ pub(super) struct RuleView {
     pub(super) group: String,
     pub(super) group_line: usize,
     #[serde(flatten)]
-    pub(super) seen: SeenView,
+    pub(super) seen: ViolationView,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -34,12 +34,12 @@ pub(super) struct DelayView {
     pub(super) delay_seconds: f64,
     pub(super) shortest_gap_seconds: f64,
     #[serde(flatten)]
-    pub(super) seen: SeenView,
+    pub(super) seen: ViolationView,
 }
 
 /// Who, how often and when.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct SeenView {
+pub(super) struct ViolationView {
     pub(super) robot: String,
     pub(super) host: String,
     pub(super) hits: u64,
@@ -63,13 +63,13 @@ impl ViolationsView {
             dropped: violations.dropped,
         };
         for violation in violations.rules.into_iter().chain(violations.delays) {
-            let seen = SeenView::new(&violation, now_ms);
+            let seen = ViolationView::new(&violation, now_ms);
             view.add(violation.broken, seen);
         }
         view
     }
 
-    fn add(&mut self, broken: Broken, seen: SeenView) {
+    fn add(&mut self, broken: Broken, seen: ViolationView) {
         match broken {
             Broken::Rule {
                 line,
@@ -95,7 +95,7 @@ impl ViolationsView {
     }
 }
 
-impl SeenView {
+impl ViolationView {
     fn new(violation: &Violation, now_ms: i64) -> Self {
         let (hits, refused) = (violation.hits, violation.refused);
         let robot = &violation.robot;

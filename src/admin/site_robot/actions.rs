@@ -13,7 +13,7 @@ use tracing::info;
 
 use super::{robot_site::RobotSite, status::StatusView};
 use crate::admin::{
-    fields::{Authentic, Fields},
+    fields::{CsrfProof, Fields},
     page::{Page, encode, html},
     problem::Problem,
     state::AdminState,
@@ -45,17 +45,17 @@ macro_rules! actions {
             Fields(form): Fields<SiteForm>,
         ) -> Result<Response, Problem> {
             let of = RobotSite::find(&state, &form.site).await?;
-            let is_done = act(&state, &of.name, $action).await?;
-            Ok(see(&page, &of.name, if is_done { "" } else { "none" }))
+            let is_done = control_run(&state, &of.name, $action).await?;
+            Ok(redirect_to_site(&page, &of.name, if is_done { "" } else { "none" }))
         }
 
         #[doc = concat!($doc, " for a program; 409 if there is no such run.")]
         pub(in crate::admin) async fn $json(
             State(state): State<AdminState>,
-            _meant: Authentic,
+            _proof: CsrfProof,
             of: RobotSite,
         ) -> Result<Response, Problem> {
-            if !act(&state, &of.name, $action).await? {
+            if !control_run(&state, &of.name, $action).await? {
                 return Err(conflict("no_run", "No run of the site is open."));
             }
             let (status, _) = StatusView::load(&state, &of.name).await?;
@@ -79,7 +79,7 @@ pub(in crate::admin) async fn accept(
 ) -> Result<Response, Problem> {
     let of = RobotSite::find(&state, &form.site).await?;
     let is_done = ask_to_accept(&state, &of.name).await?;
-    Ok(see(
+    Ok(redirect_to_site(
         &page,
         &of.name,
         if is_done { "accepted" } else { "none" },
@@ -89,7 +89,7 @@ pub(in crate::admin) async fn accept(
 /// Puts the results that are held back in force for a program; 409 if none are.
 pub(in crate::admin) async fn accept_json(
     State(state): State<AdminState>,
-    _meant: Authentic,
+    _proof: CsrfProof,
     of: RobotSite,
 ) -> Result<Response, Problem> {
     if !ask_to_accept(&state, &of.name).await? {
@@ -129,13 +129,13 @@ pub(in crate::admin) async fn clear(
     // Without descriptions, the site may be known no more.
     let is_offered = state.admin().robot_runs.offered().contains(&of.name);
     let site = if is_offered { &*of.name } else { "" };
-    Ok(see(&page, site, "cleared"))
+    Ok(redirect_to_site(&page, site, "cleared"))
 }
 
 /// Forgets descriptions, URLs and runs of a site for a program.
 pub(in crate::admin) async fn clear_json(
     State(state): State<AdminState>,
-    _meant: Authentic,
+    _proof: CsrfProof,
     of: RobotSite,
 ) -> Result<Response, Problem> {
     let cleared = forget(&state, &of.name).await?;
@@ -143,7 +143,11 @@ pub(in crate::admin) async fn clear_json(
 }
 
 /// Asks for a run, or tells the open one what to do; returns whether that reaches anybody.
-async fn act(state: &AdminState, site: &str, wanted: Option<RunWanted>) -> Result<bool, Problem> {
+async fn control_run(
+    state: &AdminState,
+    site: &str,
+    wanted: Option<RunWanted>,
+) -> Result<bool, Problem> {
     let admin = state.admin();
     let Some(wanted) = wanted else {
         if !admin.robot_runs.ask(site) {
@@ -202,9 +206,9 @@ async fn forget(state: &AdminState, site: &str) -> Result<u64, Problem> {
     Ok(cleared)
 }
 
-fn see(page: &Page, site: &str, note: &str) -> Response {
+fn redirect_to_site(page: &Page, site: &str, note: &str) -> Response {
     let site = encode(site);
-    page.place
+    page.location
         .see_other(&format!("site-robot?site={site}&note={note}"))
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{
-    found::{Found, Search},
+    description_search::{DescriptionPage, DescriptionSearch},
     robot_site::RobotSite,
 };
 use crate::admin::{
@@ -171,16 +171,16 @@ pub(in crate::admin) async fn one_json(
 }
 
 impl SearchParams {
-    fn search(self) -> Search {
+    fn search(self) -> DescriptionSearch {
         let after = (!self.after_url.is_empty()).then_some((self.after_key, self.after_url));
-        Search {
+        DescriptionSearch {
             begins: self.q,
             after,
         }
     }
 }
 
-fn next(found: &Found, site: &str, search: &Search) -> Option<String> {
+fn next(found: &DescriptionPage, site: &str, search: &DescriptionSearch) -> Option<String> {
     let last = found.entries.last().filter(|_| found.has_more)?;
     let top = address(site, &search.begins);
     let (key, url) = (encode(&last.key), encode(&last.url));
@@ -193,7 +193,7 @@ fn address(site: &str, begins: &str) -> String {
 }
 
 impl EntryView {
-    fn all(found: Found, site: &str, now_ms: i64) -> Vec<Self> {
+    fn all(found: DescriptionPage, site: &str, now_ms: i64) -> Vec<Self> {
         let site = encode(site);
         let view = |entry: crate::store::DescriptionEntry| Self {
             link: format!(

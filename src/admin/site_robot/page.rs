@@ -34,7 +34,7 @@ struct RobotPage {
 }
 
 #[derive(Debug, serde::Deserialize)]
-pub(in crate::admin) struct Note {
+pub(in crate::admin) struct NoteParams {
     #[serde(default)]
     note: String,
 }
@@ -43,7 +43,7 @@ pub(in crate::admin) struct Note {
 pub(in crate::admin) async fn show(
     State(state): State<AdminState>,
     of: RobotSite,
-    Params(params): Params<Note>,
+    Params(params): Params<NoteParams>,
     page: Page,
 ) -> Result<Response, Problem> {
     let (status, runs) = StatusView::load(&state, &of.name).await?;
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
     use crate::admin::{
         moment::Moment,
-        site_robot::status::{HostView, LiveView, Standing},
+        site_robot::status::{HostView, LiveView, RunStatus},
     };
 
     const HOSTILE: &str = "<script>alert('x')</script>\"&";
@@ -125,7 +125,7 @@ mod tests {
             target: "site-robot",
             status: StatusView {
                 site: HOSTILE.to_owned(),
-                state: Standing::Running,
+                state: RunStatus::Running,
                 text: "",
                 running: true,
                 can_run: true,

@@ -21,7 +21,7 @@ const HISTORY: u32 = 20;
 )]
 pub(super) struct StatusView {
     pub(super) site: String,
-    pub(super) state: Standing,
+    pub(super) state: RunStatus,
     /// Where it stands, in one line.
     pub(super) text: &'static str,
     /// Whether it may change by itself.
@@ -51,7 +51,7 @@ pub(super) struct StatusView {
 /// Where a run stands.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Standing {
+pub(super) enum RunStatus {
     Idle,
     Starting,
     Running,
@@ -124,7 +124,7 @@ impl StatusView {
             .as_ref()
             .map_or(RobotState::Idle, |progress| progress.state);
         let open = runs.first().filter(|run| run.state == RunState::Running);
-        let standing = Standing::new(open.map(|run| run.wanted), live, is_wanted);
+        let standing = RunStatus::new(open.map(|run| run.wanted), live, is_wanted);
         let now_ms = state.now_ms();
         let views: Vec<_> = runs.iter().map(|run| RunView::new(run, now_ms)).collect();
         let is_idle_here = live == RobotState::Idle && !is_wanted;
@@ -132,11 +132,11 @@ impl StatusView {
             site: site.to_owned(),
             state: standing,
             text: standing.text(open.is_some() && live == RobotState::Idle),
-            running: !matches!(standing, Standing::Idle | Standing::Stopped),
-            can_run: is_offered && is_idle_here && standing != Standing::Paused,
-            can_pause: standing == Standing::Running,
-            can_resume: standing == Standing::Paused,
-            can_stop: matches!(standing, Standing::Running | Standing::Paused),
+            running: !matches!(standing, RunStatus::Idle | RunStatus::Stopped),
+            can_run: is_offered && is_idle_here && standing != RunStatus::Paused,
+            can_pause: standing == RunStatus::Running,
+            can_resume: standing == RunStatus::Paused,
+            can_stop: matches!(standing, RunStatus::Running | RunStatus::Paused),
             can_accept: is_offered && is_idle_here && held.is_some(),
             held,
             hidden: states.hidden,
@@ -153,7 +153,7 @@ impl StatusView {
     }
 }
 
-impl Standing {
+impl RunStatus {
     /// Tells where a run stands by what is wanted of it, and by what the robot here does.
     fn new(wanted: Option<RunWanted>, live: RobotState, is_asked_for: bool) -> Self {
         match (wanted, live) {
@@ -278,18 +278,18 @@ mod tests {
         use RobotState as Live;
         use RunWanted::{Pause, Run, Stop};
         for (wanted, live, is_asked_for, expected) in [
-            (None, Live::Idle, false, Standing::Idle),
-            (None, Live::Idle, true, Standing::Starting),
-            (Some(Stop), Live::Idle, true, Standing::Starting),
-            (Some(Run), Live::Running, false, Standing::Running),
-            (Some(Run), Live::Idle, false, Standing::Running),
-            (Some(Pause), Live::Running, false, Standing::Paused),
-            (Some(Pause), Live::Idle, false, Standing::Paused),
-            (Some(Stop), Live::Running, false, Standing::Stopping),
-            (Some(Stop), Live::Idle, false, Standing::Stopped),
-            (None, Live::Stopping, false, Standing::Running),
+            (None, Live::Idle, false, RunStatus::Idle),
+            (None, Live::Idle, true, RunStatus::Starting),
+            (Some(Stop), Live::Idle, true, RunStatus::Starting),
+            (Some(Run), Live::Running, false, RunStatus::Running),
+            (Some(Run), Live::Idle, false, RunStatus::Running),
+            (Some(Pause), Live::Running, false, RunStatus::Paused),
+            (Some(Pause), Live::Idle, false, RunStatus::Paused),
+            (Some(Stop), Live::Running, false, RunStatus::Stopping),
+            (Some(Stop), Live::Idle, false, RunStatus::Stopped),
+            (None, Live::Stopping, false, RunStatus::Running),
         ] {
-            let standing = Standing::new(wanted, live, is_asked_for);
+            let standing = RunStatus::new(wanted, live, is_asked_for);
             assert_eq!(standing, expected, "{wanted:?} {live:?}");
         }
     }

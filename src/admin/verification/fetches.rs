@@ -15,12 +15,12 @@ use crate::verify::{RangesOutcome, RangesReport};
 /// The fetch that runs, or the last one; one runs at a time.
 #[derive(Debug, Default)]
 pub(in crate::admin) struct ListFetches {
-    last: Mutex<Option<Fetch>>,
+    last: Mutex<Option<ListFetch>>,
 }
 
 /// What has come of a fetch so far.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-struct Fetch {
+struct ListFetch {
     lists: usize,
     done: usize,
     busy: usize,
@@ -55,7 +55,7 @@ pub(in crate::admin) struct FetchView {
 }
 
 /// Marks the fetch as ended, whatever becomes of the task.
-struct EndOfFetch(AdminState);
+struct FetchGuard(AdminState);
 
 impl ListFetches {
     /// Returns the fetch that runs, or else the last one of this process.
@@ -65,12 +65,12 @@ impl ListFetches {
 
     fn begin(&self, lists: usize) -> bool {
         let mut last = self.lock();
-        if last.as_ref().is_some_and(Fetch::is_running) {
+        if last.as_ref().is_some_and(ListFetch::is_running) {
             return false;
         }
-        *last = Some(Fetch {
+        *last = Some(ListFetch {
             lists,
-            ..Fetch::default()
+            ..ListFetch::default()
         });
         true
     }
@@ -89,13 +89,13 @@ impl ListFetches {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Fetch>> {
+    fn lock(&self) -> MutexGuard<'_, Option<ListFetch>> {
         // Each change is whole.
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Fetch {
+impl ListFetch {
     fn is_running(&self) -> bool {
         self.finished_ms.is_none()
     }
@@ -162,7 +162,7 @@ impl FailedList {
     }
 }
 
-impl Drop for EndOfFetch {
+impl Drop for FetchGuard {
     fn drop(&mut self) {
         let state = &self.0;
         state.list_fetches().end(state.now_ms());
@@ -184,21 +184,26 @@ pub(super) fn start(state: &AdminState, urls: Vec<String>) -> Result<(), Problem
         lists,
         "an administrator had {lists} lists of robots' addresses fetched"
     );
-    let end = EndOfFetch(state.clone());
+    let end = FetchGuard(state.clone());
     state.admin().tasks.spawn(run(end, urls));
     Ok(())
 }
 
 /// The refresher tells the log how each ended, and the page how each stands.
-async fn run(end: EndOfFetch, urls: Vec<String>) {
+async fn run(end: FetchGuard, urls: Vec<String>) {
     let queue = Mutex::new(urls.into_iter());
     // Four at once.
-    let work = || Box::pin(work(&end.0, &queue));
-    tokio::join!(work(), work(), work(), work());
+    let fetch_queued = || Box::pin(fetch_queued(&end.0, &queue));
+    tokio::join!(
+        fetch_queued(),
+        fetch_queued(),
+        fetch_queued(),
+        fetch_queued()
+    );
 }
 
 /// Fetches lists until none is left, or the process is about to end.
-async fn work(state: &AdminState, queue: &Mutex<impl Iterator<Item = String>>) {
+async fn fetch_queued(state: &AdminState, queue: &Mutex<impl Iterator<Item = String>>) {
     let admin = state.admin();
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
     while let Some(url) = next().filter(|_| !admin.tasks.is_closed()) {
@@ -224,7 +229,7 @@ mod tests {
             url: format!("https://lists.example/{number}"),
             error: "it answers 500".to_owned(),
         };
-        let fetch = Fetch {
+        let fetch = ListFetch {
             lists: 12,
             done,
             busy,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::robots::{Known, RobotRef};
+use super::robots::{RobotIndex, RobotRef};
 use crate::admin::{moment::Moment, problem::Problem, state::AdminState};
 use crate::detect::Detector;
 use crate::fetch::shown_url;
@@ -36,7 +36,11 @@ pub(super) struct ListView {
 
 impl ListView {
     /// Returns all lists by URL.
-    pub(super) fn all(state: &AdminState, detector: &Detector, known: &Known<'_>) -> Vec<Self> {
+    pub(super) fn all(
+        state: &AdminState,
+        detector: &Detector,
+        known: &RobotIndex<'_>,
+    ) -> Vec<Self> {
         let now_ms = state.now_ms();
         let mut robots: BTreeMap<String, Vec<RobotRef>> = BTreeMap::new();
         for robot in detector.robots() {

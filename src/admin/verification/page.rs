@@ -17,7 +17,7 @@ use super::{
     view::{View, ViewParams},
 };
 use crate::admin::{
-    fields::{Body, Fields, Params},
+    fields::{Fields, JsonBody, Params},
     listing::Column,
     page::{Page, html},
     problem::Problem,
@@ -88,7 +88,7 @@ pub(in crate::admin) async fn fetch(
     Fields(form): Fields<FetchForm>,
 ) -> Result<Response, Problem> {
     fetches::start(&state, wanted_urls(&state, &form.url)?)?;
-    Ok(page.place.see_other("verification#list-fetch"))
+    Ok(page.location.see_other("verification#list-fetch"))
 }
 
 /// Does the same for a program: 202, or 409 if lists are off or being fetched already.
@@ -96,7 +96,7 @@ pub(in crate::admin) async fn fetch(
 /// The body is `{}` for all lists, or `{"url": "https://…"}`; 422 where no robot names it.
 pub(in crate::admin) async fn fetch_json(
     State(state): State<AdminState>,
-    Body(body): Body<FetchBody>,
+    JsonBody(body): JsonBody<FetchBody>,
 ) -> Result<Response, Problem> {
     fetches::start(&state, wanted_urls(&state, &body.url)?)?;
     let view = View::load(&state, &ViewParams::default())?;

@@ -20,7 +20,7 @@ const OTHERS: &str = "all other robots";
 
 /// Robots in force, by their ids.
 #[derive(Debug)]
-pub(super) struct Known<'d> {
+pub(super) struct RobotIndex<'d> {
     robots: HashMap<&'d str, &'d Robot>,
 }
 
@@ -72,7 +72,7 @@ const SORTS: &[(Sort, &str, &str)] = &[
     (Sort::Spoofed, "spoofed", "Spoofed"),
 ];
 
-impl<'d> Known<'d> {
+impl<'d> RobotIndex<'d> {
     pub(super) fn new(detector: &'d Detector) -> Self {
         let robots = detector.robots().iter();
         Self {
@@ -92,7 +92,7 @@ impl<'d> Known<'d> {
 }
 
 impl RobotRow {
-    pub(super) fn new(counted: &RobotVerdicts, known: &Known<'_>) -> Self {
+    pub(super) fn new(counted: &RobotVerdicts, known: &RobotIndex<'_>) -> Self {
         let counts = TotalsView::new(&counted.total());
         let robot = counted.robot.as_deref().map(|id| known.find(id));
         let name = robot.as_ref().map_or(OTHERS, |robot| &*robot.name);

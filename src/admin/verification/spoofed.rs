@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::robots::{Known, RobotRef};
+use super::robots::{RobotIndex, RobotRef};
 use crate::admin::{moment::Moment, state::AdminState};
 
 /// Request of a robot that is not who it says.
@@ -19,7 +19,7 @@ pub(super) struct SpoofedView {
 
 impl SpoofedView {
     /// Returns the last hundred, the last first.
-    pub(super) fn all(state: &AdminState, known: &Known<'_>) -> Vec<Self> {
+    pub(super) fn all(state: &AdminState, known: &RobotIndex<'_>) -> Vec<Self> {
         let now_ms = state.now_ms();
         let requests = state.admin().verifier.last_spoofed().into_iter();
         requests

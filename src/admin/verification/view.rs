@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     fetches::FetchView,
     lists::ListView,
-    robots::{Known, Order, RobotRow},
+    robots::{Order, RobotIndex, RobotRow},
     spoofed::SpoofedView,
     totals::{HourView, TotalsView},
 };
@@ -58,7 +58,7 @@ impl View {
         let order = Order::parse(&params.sort, &params.dir)?;
         let verifier = &state.admin().verifier;
         let detector = state.admin().detector.load();
-        let known = Known::new(&detector);
+        let known = RobotIndex::new(&detector);
         let robot: String = params.robot.chars().take(MAX_ROBOT_CHARS).collect();
         let robot = (!robot.is_empty()).then_some(robot);
         let (counts, methods) = (verifier.counts(), verifier.methods());

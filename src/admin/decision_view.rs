@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-use super::sites::Chosen;
+use super::sites::SelectedSite;
 use crate::detect::Verdict;
 use crate::policy::{RateLimiter, Request, Rule, Step, Visitor};
 
 /// What is done with a request.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Decided {
+pub(super) struct DecisionView {
     /// The word of an action.
     pub(super) decision: &'static str,
     /// What the request gets: before its location or status, and behind it.
@@ -38,10 +38,10 @@ pub(super) struct StepView {
     pub(super) text: String,
 }
 
-impl Decided {
+impl DecisionView {
     /// Asks the policy and robots.txt, as the layer does; `target` is the path with its query.
     pub(super) fn new(
-        site: &Chosen,
+        site: &SelectedSite,
         request: &Request<'_>,
         target: &str,
         visitor: Option<Visitor<'_>>,
