@@ -1,4 +1,4 @@
-//! Who asks, and whether that is enough.
+//! Authentication: who sends a request, and which pages that opens.
 
 use std::net::IpAddr;
 
@@ -20,10 +20,10 @@ use super::{
     state::AdminState,
 };
 
-/// Longest token that is looked up.
+/// Longest token that is looked up; ours have 29 characters.
 const MAX_TOKEN_BYTES: usize = 512;
 
-/// Who asks; in the extensions of each request.
+/// Visitor of the pages, in the extensions of each request.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Visitor {
     /// The application has let them in.
@@ -53,7 +53,7 @@ impl Visitor {
     }
 }
 
-/// Lets a request through to those who may see it.
+/// Passes requests of visitors who may see the page, and denies others.
 pub(super) async fn require_access(
     State(state): State<AdminState>,
     mut request: Request,
@@ -71,7 +71,7 @@ pub(super) async fn require_access(
     }
     request.extensions_mut().insert(visitor.clone());
     let mut response = next.run(request).await;
-    // A page about an error is made outside of here.
+    // A layer outside this one renders errors, and shows the navigation to known visitors only.
     response.extensions_mut().insert(visitor);
     response
 }
@@ -91,7 +91,7 @@ async fn recognise(
     if state.admin().access == Access::Open {
         return Ok(Visitor::Open);
     }
-    // A request with a token is judged by that alone: its cookies do not count.
+    // A token counts alone: `same_site` let the request pass because it brings no cookies.
     if location.is_api()
         && let Some(token) = bearer(headers)
     {
@@ -110,7 +110,9 @@ async fn recognise(
     }
 }
 
-/// A token is 80 random bits: to look its digest up costs little, and guesses lead nowhere.
+/// Looks a bearer token up by its digest.
+///
+/// A token is 80 random bits: a lookup costs little, and guesses lead nowhere.
 async fn by_token(
     state: &AdminState,
     token: &str,
@@ -128,6 +130,9 @@ async fn by_token(
     Ok(name.map_or(Visitor::Nobody, |_| Visitor::Bearer))
 }
 
+/// Returns the token of an `Authorization: Bearer` header (RFC 6750 §2.1).
+///
+/// The scheme is compared without case (RFC 9110 §11.1).
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
@@ -157,7 +162,7 @@ pub(super) fn location(extensions: &Extensions) -> RequestLocation {
         .unwrap_or_default()
 }
 
-/// Compares without telling by the time taken where two tokens differ.
+/// Compares two tokens in a time that does not depend on where they differ.
 pub(super) fn is_equal(left: &[u8], right: &[u8]) -> bool {
     left.len() == right.len()
         && left

@@ -64,6 +64,7 @@ pub(super) async fn submit(
     if !matches!(outcome, LoginOutcome::Right { .. }) {
         return Ok(refusal(&outcome, |text| account(page, false, Some(text))));
     }
+    // argon2id is made to be slow: on a worker thread it would hold up requests.
     let hash = tokio::task::spawn_blocking(move || password::hash_password(&form.new))
         .await
         .map_err(|error| Problem::internal(&error.to_string()))?
@@ -71,6 +72,7 @@ pub(super) async fn submit(
     let now_ms = state.now_ms();
     let store = &state.admin().store;
     store.set_admin_password_hash(&hash, now_ms).await?;
+    // The store has deleted the sessions; copies in memory must not outlive them.
     state.cached_sessions().clear();
     session::begin(&session, now_ms).await?;
     info!("the administrator's password was changed; other sessions ended");

@@ -1,4 +1,4 @@
-//! The same as JSON, for programs.
+//! The pages as JSON, for programs.
 
 use axum::{
     Json, Router,
@@ -37,13 +37,13 @@ use crate::registry::Source;
 
 type JsonResult = Result<Json<serde_json::Value>, Problem>;
 
-/// Parameters of a question about a site.
+/// Parameters of requests about a site.
 const SITE: &[&str] = &["site", "host"];
 const LIST: &[&str] = &["q", "source", "status", "sort", "dir", "page"];
 const IDENTIFY: &[&str] = &["user_agent", "path", "method", "host", "site"];
 const VERIFICATION: &[&str] = &["robot", "sort", "dir"];
 const CHECK: &[&str] = &["robot", "url", "host", "site"];
-/// Parameters of a question about a site's robot.
+/// Parameters of requests about a site's robot.
 const ROBOT_SITE: &[&str] = &["site"];
 const ROBOT_URL: &[&str] = &["site", "url"];
 const DESCRIPTIONS: &[&str] = &["site", "q", "after_key", "after_url"];
@@ -198,8 +198,7 @@ async fn remove(
 ) -> Result<StatusCode, Problem> {
     robots::find(&state, &path.robot_source, &path.robot_id).await?;
     if path.robot_source != Source::manual().as_str() {
-        return Err(Problem::new(
-            StatusCode::CONFLICT,
+        return Err(Problem::conflict(
             "not_by_hand",
             "Only robots that were added by hand can be removed; the next refresh would bring this one back.",
         ));
@@ -264,11 +263,7 @@ async fn accept(
 }
 
 fn busy() -> Problem {
-    Problem::new(
-        StatusCode::CONFLICT,
-        "busy",
-        "A refresh is running already; see GET api/refresh.",
-    )
+    Problem::conflict("busy", "A refresh is running already; see GET api/refresh.")
 }
 
 async fn identify(

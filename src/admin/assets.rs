@@ -47,7 +47,7 @@ pub(super) fn link(name: &str) -> String {
     }
 }
 
-/// Asset that a path names.
+/// Path parameter of an asset.
 #[derive(Debug, Deserialize)]
 pub(super) struct AssetPath {
     asset_name: String,

@@ -1,4 +1,4 @@
-//! What is done with a request, and why, as the pages and their JSON show it.
+//! The decision on a request, and its reasons, as the pages and their JSON show it.
 
 use serde::Serialize;
 
@@ -6,12 +6,12 @@ use super::sites::SelectedSite;
 use crate::detect::Verdict;
 use crate::policy::{RateLimiter, Request, Rule, Step, Visitor};
 
-/// What is done with a request.
+/// Decision on a request.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct DecisionView {
-    /// The word of an action.
+    /// Word of the action.
     pub(super) decision: &'static str,
-    /// What the request gets: before its location or status, and behind it.
+    /// What the request gets: the words before its location or status, and those after it.
     #[serde(skip)]
     pub(super) gets: (&'static str, &'static str),
     /// "verified", "spoofed", "unverifiable" or "pending"; of a person none. Where
@@ -27,7 +27,7 @@ pub(super) struct DecisionView {
     pub(super) rule: Option<String>,
     /// How many requests of the robot are let through, where a rule slows it down.
     pub(super) slowed: Option<String>,
-    /// Whether the request passes, whatever was decided.
+    /// The request passes, whatever was decided.
     pub(super) is_dry_run: bool,
     pub(super) steps: Vec<StepView>,
 }
@@ -39,7 +39,7 @@ pub(super) struct StepView {
 }
 
 impl DecisionView {
-    /// Asks the policy and robots.txt, as the layer does; `target` is the path with its query.
+    /// Asks the policy and robots.txt as the layer does; `target` is the path with its query.
     pub(super) fn new(
         site: &SelectedSite,
         request: &Request<'_>,

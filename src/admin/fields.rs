@@ -1,4 +1,4 @@
-//! Forms, JSON and queries as they come in, with our words for what is wrong.
+//! Extractors for forms, JSON and queries, with errors in our own words.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use tokio::time;
 
 use super::{access::Visitor, problem::Problem, state::AdminState};
 
-/// Header in which a program that uses a session sends its token.
+/// Header in which a program that uses a session sends the token of its forms.
 const TOKEN_HEADER: &str = "x-csrf-token";
 
-/// Time in which the whole body of a request has to come.
+/// Time in which the whole body of a request has to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Fields of a form that was made for this visitor.
@@ -49,7 +49,7 @@ impl<T: DeserializeOwned> FromRequest<AdminState> for Fields<T> {
     }
 }
 
-/// Fields of the login form; the password in it is the proof.
+/// Fields of the login form, which needs no token: whoever sends it knows the password.
 #[derive(Debug)]
 pub(super) struct LoginFields<T>(pub(super) T);
 
@@ -83,7 +83,7 @@ impl<T: DeserializeOwned> FromRequest<AdminState> for JsonBody<T> {
     }
 }
 
-/// Proof that a request with an effect and without a body is meant.
+/// Proof that no other site set a request in motion; an extractor for requests without a body.
 #[derive(Debug)]
 pub(super) struct CsrfProof;
 
@@ -132,7 +132,7 @@ where
     Ok(form)
 }
 
-/// Reads a body, which a client must not send as slowly as it likes.
+/// Reads a body within [`BODY_TIMEOUT`]: a client must not hold a handler by sending slowly.
 async fn in_time<F: Future>(reading: F) -> Result<F::Output, Problem> {
     time::timeout(BODY_TIMEOUT, reading)
         .await

@@ -1,4 +1,4 @@
-//! What is refused before anybody looks at it, and the headers of every answer.
+//! Checks before any handler, and the headers of every response.
 
 use std::{
     future::poll_fn,
@@ -24,7 +24,10 @@ use super::{
     state::AdminState,
 };
 
-/// Headers of every answer. The script may ask this site only (`connect-src`).
+/// Headers of every response.
+///
+/// Text that got past the escaping would run no script and load nothing, and no other page can
+/// frame ours. The script may send requests to this site only (`connect-src`).
 const HEADERS: [(HeaderName, &str); 5] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -40,7 +43,7 @@ const HEADERS: [(HeaderName, &str); 5] = [
     ),
 ];
 
-/// Notes where the request stands, makes pages or JSON of bare errors, adds the headers.
+/// Notes the location of the request, renders errors as pages or JSON, and adds the headers.
 pub(super) async fn finish(mut request: Request, next: Next) -> Response {
     let location = RequestLocation::of(&request);
     request.extensions_mut().insert(location.clone());
@@ -53,13 +56,14 @@ pub(super) async fn finish(mut request: Request, next: Next) -> Response {
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
     }
+    // Pages are for the administrator alone: no cache keeps them beyond the session.
     headers
         .entry(header::CACHE_CONTROL)
         .or_insert(HeaderValue::from_static("no-store"));
     response
 }
 
-/// Answers for a handler that panics, which would else leave its client without a word.
+/// Returns an internal error where a handler panics, else its connection would just close.
 async fn catch_panic(answering: impl Future<Output = Response>) -> Response {
     let mut answering = pin!(answering);
     poll_fn(|context| {
@@ -70,7 +74,9 @@ async fn catch_panic(answering: impl Future<Output = Response>) -> Response {
     .await
 }
 
-/// Refuses names under which the site is not reached: DNS rebinding.
+/// Refuses host names that are not the site's.
+///
+/// With DNS rebinding, a page of a foreign name that resolves to this server could read ours.
 pub(super) async fn known_host(
     State(state): State<AdminState>,
     request: Request,
@@ -115,6 +121,7 @@ pub(super) fn host<'r>(uri: &'r Uri, headers: &'r HeaderMap) -> Option<&'r str> 
 
 fn is_allowed(hosts: &[String], host: Option<&str>) -> bool {
     if hosts.is_empty() {
+        // Nobody has said under which names the site is reached.
         return true;
     }
     let Some(host) = host else { return false };
@@ -138,7 +145,8 @@ fn is_loopback(name: &str) -> bool {
             .is_ok_and(|address| address.is_loopback())
 }
 
-fn without_port(host: &str) -> &str {
+/// Returns a host without its port.
+pub(super) fn without_port(host: &str) -> &str {
     match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => host,

@@ -1,4 +1,4 @@
-//! Which robot is this User-Agent, and what happens to it?
+//! The page that identifies the robot of a User-Agent, and shows the decision on its request.
 
 use askama::Template;
 use axum::{extract::State, response::Response};
@@ -17,7 +17,7 @@ use super::{
 use crate::detect::{Claim, Listed};
 use crate::policy::{Request, Visitor};
 
-/// Longest User-Agent and path that are looked at.
+/// Longest User-Agent and path that are examined.
 const MAX_BYTES: usize = 16 * 1024;
 const DEFAULT_PATH: &str = "/members-only-stuff/";
 
@@ -54,7 +54,7 @@ pub(super) struct Identification {
     pub(super) method: String,
     pub(super) path: String,
     pub(super) robot: Option<ClaimView>,
-    /// On the robot's claim.
+    /// Verdict on the robot's claim.
     pub(super) verdict: Option<&'static str>,
     #[serde(flatten)]
     pub(super) decided: DecisionView,
@@ -62,16 +62,16 @@ pub(super) struct Identification {
 
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ClaimView {
-    /// Of a User-Agent that many people share, `shared`.
+    /// Id of the robot; `shared` for a User-Agent that many people share.
     pub(super) id: String,
     pub(super) kind: &'static str,
     pub(super) purpose: &'static str,
-    /// What its User-Agent gave away: a pattern, or the sign of an unlisted robot.
+    /// Evidence in its User-Agent: a pattern, or the sign of an unlisted robot.
     pub(super) evidence: String,
-    /// What the registry knows; nothing of an unlisted robot.
+    /// Facts of the registry; `None` for an unlisted robot.
     #[serde(flatten)]
     pub(super) listed: Option<ListedView>,
-    /// First byte of the match and the one behind it.
+    /// Range of the match in bytes, the end exclusive.
     pub(super) start: usize,
     pub(super) end: usize,
     #[serde(skip)]
@@ -203,7 +203,7 @@ impl ListedView {
     }
 }
 
-/// Cuts text in three; positions inside a character or beyond the end do no harm.
+/// Splits text in three; positions inside a character or beyond the end are no error.
 fn cut(text: &str, start: usize, end: usize) -> (String, String, String) {
     let bytes = text.as_bytes();
     let end = end.min(bytes.len());

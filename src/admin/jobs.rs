@@ -1,4 +1,4 @@
-//! Refreshes that were started from the page.
+//! Refreshes that the page started.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -92,7 +92,7 @@ impl Jobs {
     }
 }
 
-/// Starts to refresh sources; returns at once.
+/// Starts to refresh sources, and returns at once.
 pub(super) fn start(
     state: &AdminState,
     sources: Vec<Source>,
@@ -120,12 +120,12 @@ pub(super) fn start(
     Ok(())
 }
 
-/// Returns `true` if some refresh of this process is under way, whoever started it.
+/// Returns `true` if a refresh of this process is under way, whoever started it.
 pub(super) fn is_busy(progress: &Progress) -> bool {
     !matches!(progress, Progress::Idle | Progress::Done { .. })
 }
 
-/// Marks the job as ended, whatever becomes of the task.
+/// Guard that marks the job as ended, also where its task panics or is dropped at shutdown.
 struct JobGuard(AdminState);
 
 impl Drop for JobGuard {
@@ -147,7 +147,7 @@ async fn run(state: AdminState, sources: Vec<Source>, options: RefreshOptions) {
     }
 }
 
-/// The refresher has told the log; here it is told to the administrator.
+/// Returns the outcome as the page shows it; the refresher has logged it.
 fn outcome(result: Result<RefreshRecord, RefreshError>) -> StepState {
     match result {
         Ok(record) => StepState::Done(Box::new(record)),

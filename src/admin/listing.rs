@@ -1,4 +1,4 @@
-//! Which robots a table shows: search, order and page.
+//! Search, order and page of the robots table.
 
 use std::{fmt::Write as _, sync::Arc};
 
@@ -11,7 +11,7 @@ use crate::store::{RobotQuery, RobotSort};
 
 /// Rows of one page.
 const PAGE_ROWS: u64 = 100;
-/// Longest text that is searched for.
+/// Longest search text; the rest is ignored.
 const MAX_SEARCH_CHARS: usize = 200;
 pub(super) const STATUSES: &[&str] = &["active", "quarantined", "unusable"];
 const SORTS: &[(RobotSort, &str, &str)] = &[
@@ -23,7 +23,7 @@ const SORTS: &[(RobotSort, &str, &str)] = &[
     (RobotSort::Modified, "modified", "Modified"),
 ];
 
-/// What the query of a robots table says.
+/// Query of a robots table.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct ListParams {
     #[serde(default)]
@@ -42,7 +42,7 @@ pub(super) struct ListParams {
     pub(super) note: String,
 }
 
-/// Robots that are asked for.
+/// Selection and order of robots.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Listing {
     pub(super) search: String,
@@ -106,7 +106,9 @@ impl Listing {
         })
     }
 
-    /// Parses what a program asks for, whose page must be one that can be.
+    /// Parses the query of a program, to whom a page number below 1 is an error.
+    ///
+    /// A person is shown the first page instead.
     pub(super) fn parse_strictly(params: &ListParams) -> Result<Self, Problem> {
         let is_number = |page: &str| page.parse::<u64>().is_ok_and(|number| number > 0);
         if optional(&params.page).is_some_and(|page| !is_number(page)) {

@@ -24,10 +24,10 @@ use super::{
     state::AdminState,
 };
 
-/// Seconds after which those are to come again who found too many others.
+/// Seconds of `Retry-After` where too many others try to log in.
 const CROWDED_SECONDS: u64 = 5;
 
-/// Pages that one may be sent to after logging in.
+/// Pages that a login may lead to.
 const PAGES: &[&str] = &[
     "overview",
     "robots",
@@ -56,7 +56,7 @@ pub(super) struct LoginForm {
     next: String,
 }
 
-/// What came of a try.
+/// Outcome of a login attempt.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum LoginOutcome {
     /// It is the password of this hash.
@@ -64,7 +64,7 @@ pub(super) enum LoginOutcome {
         hash: String,
     },
     Wrong,
-    /// Too many wrong ones before.
+    /// Too many wrong ones were tried before.
     Wait {
         seconds: u64,
     },
@@ -111,6 +111,7 @@ pub(super) async fn submit(
         }));
     };
     let now_ms = state.now_ms();
+    // Here, so that sessions of browsers that never come back do not pile up.
     state.admin().store.prune_sessions(now_ms).await?;
     session::begin(&session, now_ms).await?;
     info!(client = %caller, "an administrator logged in from {caller}");
@@ -133,7 +134,9 @@ pub(super) async fn leave(
 #[derive(Debug, Deserialize)]
 pub(super) struct Empty {}
 
-/// Compares a password with the one that was set; few at a time, and not too often.
+/// Compares a password with the one that was set, at a limited rate.
+///
+/// Argon2id is costly: without a queue, guesses could use up memory and processors.
 pub(super) async fn check_password(
     state: &AdminState,
     caller: &LoginOrigin,
@@ -154,7 +157,7 @@ pub(super) async fn check_password(
     let Some(_permit) = logins.check().await else {
         return Err(Problem::internal("the semaphore of logins is closed"));
     };
-    // While it waited others may have failed, and the password may have changed.
+    // During the wait other attempts may have failed, and the password may have changed.
     if let LoginDecision::Refused { wait } = logins.decide(&client).await {
         return Ok(LoginOutcome::wait(wait));
     }
@@ -177,7 +180,7 @@ pub(super) async fn check_password(
     Ok(LoginOutcome::Wrong)
 }
 
-/// Returns the answer to a try that failed, on the page that is made with the reason.
+/// Returns the response to a failed attempt, on the page that `page` makes of the reason.
 pub(super) fn refusal<T: Template>(
     outcome: &LoginOutcome,
     page: impl FnOnce(String) -> T,
@@ -221,6 +224,8 @@ impl LoginOutcome {
 }
 
 /// Returns where to go after logging in: one of our pages, never elsewhere.
+///
+/// `next` comes from a link that anybody may have written (open redirects, CWE-601).
 fn destination(next: &str) -> &str {
     let first = next.split(['/', '?']).next().unwrap_or_default();
     let is_plain = next

@@ -1,7 +1,7 @@
-//! Who tries to log in: a browser that did before, or a network.
+//! The origin of a login: a browser that has logged in before, or a network.
 //!
 //! A guesser at one address keeps nobody at another one waiting, and a browser that has
-//! logged in before is told from strangers even at the guesser's own address: see
+//! logged in before is distinguished from strangers even at the guesser's own address: see
 //! <https://owasp.org/www-community/Slow_Down_Online_Guessing_Attacks_with_Device_Cookies>.
 
 use std::{
@@ -24,23 +24,28 @@ use super::{
     state::AdminState,
 };
 
-/// Cookie of a browser that has logged in. It is no way in, only out of the crowd.
+/// Cookie of a browser that has logged in before.
+///
+/// It opens no page: it only exempts the browser from the delays of strangers.
 const COOKIE: &str = "robot-detection-browser";
-/// Seconds for which a browser keeps it, from its last login on.
+/// Seconds for which a browser keeps the cookie after its last login.
 const COOKIE_SECONDS: u32 = 365 * 24 * 60 * 60;
-/// Cookies of this name that are looked at.
+/// Most cookies of this name that are checked, as each costs an HMAC.
+///
+/// A browser sends one for each path that it was set for (RFC 6265 §5.4).
 const MAX_COOKIES: usize = 4;
-/// Bits of an IPv6 address that are one client's: who has one has all of its network.
+/// Bits of an IPv6 address that name one client: the rest of it identifies an interface
+/// (RFC 4291 §2.5.1), and a host may choose that freely.
 const NETWORK_BITS: u32 = 64;
 
-/// Where a login comes from, as its request tells; an extractor.
+/// Origin of a login by the address and cookies of its request; an extractor.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LoginOrigin {
     address: Option<IpAddr>,
     cookies: Vec<String>,
 }
 
-/// Whose failed logins are counted together.
+/// Client whose failed logins are counted together.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum LoginClient {
     /// Browser that has logged in before, by the name in its cookie.
@@ -52,7 +57,7 @@ pub(super) enum LoginClient {
 }
 
 impl LoginOrigin {
-    /// Tells whose failures count, with the password's hash in force.
+    /// Returns the client whose failures count; cookies are checked with the password's hash.
     pub(super) fn client(&self, password_hash: &str) -> LoginClient {
         let known = |cookie: &String| name_of(cookie, password_hash).map(str::to_owned);
         match (self.cookies.iter().find_map(known), self.address) {
@@ -63,7 +68,7 @@ impl LoginOrigin {
     }
 }
 
-/// Writes the address, as log files tell it.
+/// Writes the address as log lines have it.
 impl fmt::Display for LoginOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.address {
@@ -85,7 +90,7 @@ impl FromRequestParts<AdminState> for LoginOrigin {
 }
 
 impl LoginClient {
-    /// Returns the text by which it is counted.
+    /// Returns the key under which its failures are counted.
     pub(super) fn key(&self) -> String {
         match self {
             Self::Browser(name) => format!("browser {name}"),
@@ -96,9 +101,9 @@ impl LoginClient {
     }
 }
 
-/// Header by which a browser that has logged in is known from now on.
+/// Writer of the cookie of browsers that have logged in.
 ///
-/// The password's hash signs it, so that with another password it is worth nothing.
+/// The password's hash signs it, so that it is worthless once the password has changed.
 pub(super) struct BrowserCookie {
     path: String,
     is_secure: bool,
@@ -158,6 +163,7 @@ fn name_of<'c>(cookie: &'c str, password_hash: &str) -> Option<&'c str> {
 fn signature(name: &str, password_hash: &str) -> String {
     let key = hmac::Key::new(hmac::HMAC_SHA256, password_hash.as_bytes());
     let mut signing = hmac::Context::with_key(&key);
+    // The cookie's name is signed too: no other use of the key gives the same signature.
     signing.update(COOKIE.as_bytes());
     signing.update(b"=");
     signing.update(name.as_bytes());

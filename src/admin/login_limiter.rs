@@ -1,4 +1,6 @@
-//! How often a password may be tried, by whom, and how many at once.
+//! Rate limiter of logins: how often a password may be tried, by whom, and how many at once.
+//!
+//! Each wrong password adds to a debt that time pays off: one counts for a client, one for all.
 
 use std::{
     collections::HashMap,
@@ -13,30 +15,30 @@ use super::login_client::LoginClient;
 use crate::clock::Clock;
 use crate::store::{LoginFailures, Store};
 
-/// Time in which a wrong password of a client is forgotten.
+/// Time after which one wrong password of a client is forgotten.
 const CLIENT_FAILURE_LIFETIME: Duration = Duration::from_mins(1);
-/// Wrong passwords of a client that are not forgotten, and make it wait.
+/// Wrong passwords, not yet forgotten, from which a client has to wait.
 const MAX_FREE_FAILURES: u32 = 5;
-/// Time in which a wrong password of anybody is forgotten.
+/// Time after which one wrong password of anybody is forgotten.
 const GLOBAL_FAILURE_LIFETIME: Duration = Duration::from_secs(2);
-/// Wrong passwords of all, as the time until they are forgotten, that delay no stranger.
+/// Time until the failures of all are forgotten that delays no stranger yet.
 const GLOBAL_FREE_DEBT: Duration = Duration::from_mins(1);
-/// The most that is remembered of all: with its end an attack is soon forgotten.
+/// Longest time until the failures of all are forgotten, so that delays end soon after an attack.
 const GLOBAL_MAX_DEBT: Duration = Duration::from_mins(2);
-/// Longest delay of a stranger, when the most is remembered.
+/// Longest delay of a stranger; reached at [`GLOBAL_MAX_DEBT`].
 const MAX_DELAY: Duration = Duration::from_secs(5);
-/// Name under which the failures of all are counted; no client has it.
+/// Key under which the failures of all are counted; no client has it.
 const ALL_CLIENTS: &str = "*";
 
-/// Passwords compared at once: argon2id takes 19 MiB for each.
+/// Passwords that are compared at the same time: argon2id uses 19 MiB for each.
 const MAX_CHECKS: usize = 2;
-/// Strangers who may wait for a check or for their delay; the next are sent away.
+/// Strangers who may wait for a comparison or for their delay; further ones are answered 503.
 const MAX_STRANGERS: usize = 64;
-/// Browsers that logged in before and may wait: strangers do not take their places.
+/// Browsers with a cookie that may wait: strangers cannot use up their places.
 const MAX_BROWSERS: usize = 8;
-/// Tries of one client that may wait.
+/// Attempts of one client that may wait.
 const MAX_WAITING_PER_CLIENT: u32 = 4;
-/// Clients that are remembered while the database takes no note of them.
+/// Most clients that are remembered in memory while the database cannot be written.
 const MAX_REMEMBERED: usize = 10_000;
 
 /// Rate limiter of logins, and the queue for the comparison of passwords.
@@ -44,7 +46,7 @@ const MAX_REMEMBERED: usize = 10_000;
 pub(super) struct LoginLimiter {
     store: Store,
     clock: Clock,
-    /// When failures will be forgotten that the database took no note of.
+    /// When failures are forgotten that the database could not count, by client.
     memory: Mutex<HashMap<String, i64>>,
     waiting: Mutex<HashMap<String, u32>>,
     strangers: Semaphore,
@@ -52,12 +54,12 @@ pub(super) struct LoginLimiter {
     checks: Semaphore,
 }
 
-/// What becomes of a try.
+/// Decision on a login attempt.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum LoginDecision {
-    /// It is compared after a delay, which may be none.
+    /// The password is compared after a delay, which may be zero.
     After(Duration),
-    /// There were too many wrong ones before.
+    /// Too many wrong ones were tried before.
     Refused { wait: Duration },
 }
 
@@ -82,7 +84,7 @@ impl LoginLimiter {
         }
     }
 
-    /// Takes a place in the queue; `None` where there is none.
+    /// Enters the queue; `None` where it is full for this client.
     pub(super) fn enter(&self, client: &LoginClient) -> Option<QueueSlot<'_>> {
         let queue = match client {
             LoginClient::Browser(_) => &self.browsers,
@@ -92,7 +94,7 @@ impl LoginLimiter {
         let key = client.key();
         let mut waiting = lock(&self.waiting);
         let of_client = waiting.entry(key.clone()).or_default();
-        // Whoever has no address may be anybody.
+        // Behind a Unix socket all visitors lack an address: one of them must not shut out all.
         if *of_client >= MAX_WAITING_PER_CLIENT && *client != LoginClient::Unknown {
             return None;
         }
@@ -105,16 +107,16 @@ impl LoginLimiter {
         })
     }
 
-    /// Waits until few others compare passwords; `None` never comes.
+    /// Waits until fewer than [`MAX_CHECKS`] comparisons run; `None` never comes.
     pub(super) async fn check(&self) -> Option<SemaphorePermit<'_>> {
         self.checks.acquire().await.ok()
     }
 
-    /// Decides on a try of a client, by the failures before.
+    /// Decides on an attempt of a client by the failures before.
     pub(super) async fn decide(&self, client: &LoginClient) -> LoginDecision {
         let key = client.key();
         let remembered = self.remembered(&key);
-        // Who cannot read them cannot read the password's hash either, and says so there.
+        // Where they cannot be read, nor can the password's hash, whose reader reports the error.
         let counted = self.store.login_failures(&key, ALL_CLIENTS).await;
         let counted = counted.unwrap_or_default();
         let failures = LoginFailures {
@@ -176,7 +178,7 @@ impl LoginLimiter {
         }
         let forgotten_ms = memory.entry(key.to_owned()).or_default();
         let wanted_ms = (*forgotten_ms).max(now_ms) + ms(each);
-        // A clock that was set back must not make anybody wait for longer.
+        // A clock that was set back must not make anybody wait longer.
         *forgotten_ms = wanted_ms.min(now_ms + ms(longest));
     }
 }
@@ -193,7 +195,7 @@ impl Drop for QueueSlot<'_> {
     }
 }
 
-/// Decides by how long it takes until the failures before are forgotten.
+/// Decides by the time until the failures before are forgotten.
 fn decide_by(client: &LoginClient, failures: LoginFailures) -> LoginDecision {
     let wait_ms = failures.client_ms - ms(CLIENT_FAILURE_LIFETIME * (MAX_FREE_FAILURES - 1));
     let wait = duration(wait_ms.min(ms(CLIENT_FAILURE_LIFETIME)));
@@ -201,6 +203,7 @@ fn decide_by(client: &LoginClient, failures: LoginFailures) -> LoginDecision {
     let crowd_ms = (failures.all_ms - ms(GLOBAL_FREE_DEBT)).clamp(0, most_ms);
     let delay = duration(crowd_ms * ms(MAX_DELAY) / most_ms);
     match client {
+        // Never refused: all visitors may share this client.
         LoginClient::Unknown => LoginDecision::After(delay.max(wait.min(MAX_DELAY))),
         _ if !wait.is_zero() => LoginDecision::Refused { wait },
         LoginClient::Network(_) => LoginDecision::After(delay),

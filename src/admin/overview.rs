@@ -1,4 +1,4 @@
-//! The first page: is anything filtered, who is known, how old is it.
+//! The first page: whether anything is filtered, which robots are known, and how old the sources are.
 
 use askama::Template;
 use axum::{extract::State, response::Response};
@@ -29,7 +29,7 @@ struct OverviewPage<'s> {
     filtering: FilteringView,
     robots: RobotsView,
     sources: Vec<SourceView>,
-    /// What hides the visitors, and what to do.
+    /// Front that hides the visitors, and what to do.
     front: Option<String>,
     is_bundled_only: bool,
     is_refreshable: bool,
@@ -39,11 +39,11 @@ struct OverviewPage<'s> {
     other_settings: Vec<&'s Setting>,
 }
 
-/// What is done with robots.
+/// Policy of a site.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct FilteringView {
     pub(super) is_on: bool,
-    /// Whether decisions are only noted.
+    /// Decisions are only noted.
     pub(super) is_dry_run: bool,
     pub(super) filter_patterns: Vec<String>,
     pub(super) redirect_url: Option<String>,
@@ -101,7 +101,9 @@ pub(super) async fn show(
     }))
 }
 
-/// Redirects to the overview: without a slash at its end the page cannot link.
+/// Shows the overview at the top of the router.
+///
+/// Without a slash at its end the address cannot carry relative links, so that it redirects.
 pub(super) async fn top(
     State(state): State<AdminState>,
     page: Page,

@@ -1,4 +1,4 @@
-//! Where a request stands, and what every page needs.
+//! The location of a request, and what every page needs.
 
 use std::convert::Infallible;
 
@@ -26,7 +26,7 @@ const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'~');
 
-/// Place of a request below the path that the router is nested at.
+/// Location of a request below the path that the router is nested at.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct RequestLocation {
     /// Relative reference to the top of the router: `./`, `../`, `../../`.
@@ -35,7 +35,7 @@ pub(super) struct RequestLocation {
     pub(super) prefix: String,
     /// Path below it, and the query.
     pub(super) local: String,
-    /// Whether the client takes JSON rather than a page.
+    /// The client prefers JSON to a page.
     pub(super) accepts_json: bool,
 }
 
@@ -79,7 +79,7 @@ impl RequestLocation {
         matches!(self.path().strip_prefix("/api"), Some(rest) if rest.is_empty() || rest.starts_with('/'))
     }
 
-    /// Returns `true` if errors are told in JSON.
+    /// Returns `true` if errors are to be JSON.
     pub(super) fn wants_json(&self) -> bool {
         self.is_api() || self.accepts_json
     }
@@ -99,9 +99,9 @@ impl RequestLocation {
     }
 }
 
-/// Returns `true` if JSON is named by `Accept`, and a page not as much (RFC 9110 §12.5.1).
+/// Returns `true` if `Accept` names JSON with more weight than a page (RFC 9110 §12.5.1).
 ///
-/// What stands for any type is no wish for JSON: browsers send it for pages.
+/// `*/*` does not count as JSON: browsers send it when they ask for pages.
 fn prefers_json(headers: &HeaderMap) -> bool {
     let (mut json, mut page) = (0.0, 0.0);
     for accept in headers.get_all(header::ACCEPT) {
@@ -136,24 +136,24 @@ fn down(original: &str) -> String {
     format!("./{segment}/")
 }
 
-/// What every page needs; an extractor.
+/// Parts that every page needs; an extractor.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Page {
-    /// Where the request stands.
+    /// Location of the request.
     pub(super) location: RequestLocation,
     /// Token for the forms of a session.
     pub(super) csrf: Option<String>,
-    /// Whether decisions are only noted.
+    /// Decisions are only noted.
     pub(super) is_dry_run: bool,
-    /// The database, while it is away.
+    /// Absence of the database, while it is away.
     pub(super) away: Option<AbsenceView>,
 }
 
-/// Database that is away.
+/// Absence of the database.
 #[derive(Clone, Debug)]
 pub(super) struct AbsenceView {
     pub(super) since: Moment,
-    /// Why, for those who are logged in.
+    /// Reason, for those who are logged in: it may name hosts and files.
     pub(super) reason: Option<String>,
 }
 

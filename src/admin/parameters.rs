@@ -1,4 +1,4 @@
-//! Parameters that an address of the JSON takes: a program is told of one that it got wrong.
+//! Parameters of the JSON addresses: unknown ones are an error, so that no program misspells one.
 
 use axum::{
     extract::{Query, Request},
@@ -11,7 +11,7 @@ use robot_detection_site_robot::spelling::nearest;
 
 use super::{problem::Problem, state::AdminState};
 
-/// Characters of an unknown name that are told.
+/// Characters of an unknown name that the error repeats.
 const MAX_NAME_CHARS: usize = 60;
 
 /// Refuses requests whose query has other parameters than these.

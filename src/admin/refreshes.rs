@@ -3,7 +3,6 @@
 use askama::Template;
 use axum::{
     extract::{Path, State},
-    http::StatusCode,
     response::Response,
 };
 use serde::{Deserialize, Serialize};
@@ -21,7 +20,7 @@ use crate::refresh::{Progress, RefreshOptions};
 use crate::registry::Source;
 use crate::store::{RefreshOutcome, RefreshRecord};
 
-/// Refreshes that the history keeps.
+/// Refreshes that the history shows.
 pub(super) const HISTORY: u64 = 200;
 
 #[derive(Template)]
@@ -80,7 +79,7 @@ pub(super) struct RefreshView {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct JobView {
     pub(super) running: bool,
-    /// Where it stands, in one line.
+    /// State in one line.
     pub(super) text: String,
     pub(super) started: Option<Moment>,
     pub(super) finished: Option<Moment>,
@@ -117,7 +116,7 @@ pub(super) struct AcceptForm {
     document: String,
 }
 
-/// Refresh that a path names.
+/// Path parameter of a refresh.
 #[derive(Debug, Deserialize)]
 pub(super) struct RefreshPath {
     pub(super) refresh_id: String,
@@ -145,7 +144,7 @@ pub(super) async fn record(
     Ok(html(&RecordPage { page, refresh }))
 }
 
-/// Shows where the refresh stands, or what came of it.
+/// Shows the progress of the refresh, or its outcome.
 pub(super) async fn progress(
     State(state): State<AdminState>,
     Params(params): Params<NoteParams>,
@@ -160,7 +159,7 @@ pub(super) async fn progress(
     })
 }
 
-/// Starts a refresh and shows how it goes.
+/// Starts a refresh and shows its progress.
 pub(super) async fn start(
     State(state): State<AdminState>,
     page: Page,
@@ -177,7 +176,7 @@ pub(super) async fn start(
     })
 }
 
-/// Accepts the document of a source that is held back, and shows how it goes.
+/// Accepts the held document of a source, and shows the progress.
 pub(super) async fn accept(
     State(state): State<AdminState>,
     page: Page,
@@ -190,7 +189,9 @@ pub(super) async fn accept(
     })
 }
 
-/// Returns what accepts the document that is held back, if it is the one that was seen.
+/// Returns the options that accept the held document, if it is the one that was seen.
+///
+/// Between the page and the button another one may have been downloaded, which nobody has judged.
 pub(super) async fn acceptance(
     state: &AdminState,
     name: &str,
@@ -200,7 +201,7 @@ pub(super) async fn acceptance(
     let specs = refresher.sources();
     let spec = specs.iter().find(|spec| spec.source.as_str() == name);
     let spec = spec.ok_or_else(|| Problem::invalid(format!("No source is named {name:?}.")))?;
-    let not_held = |message: String| Problem::new(StatusCode::CONFLICT, "not_held", message);
+    let not_held = |message: String| Problem::conflict("not_held", message);
     let held = refresher
         .held(spec)
         .await?

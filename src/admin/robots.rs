@@ -55,7 +55,7 @@ pub(super) struct RobotParams {
     note: String,
 }
 
-/// Robot that a path names; the parameters of outer routers are left alone.
+/// Path parameters of a robot; those of outer routers are ignored, hence the long names.
 #[derive(Debug, Deserialize)]
 pub(super) struct RobotPath {
     pub(super) robot_source: String,
@@ -150,7 +150,7 @@ async fn choices(
         .collect())
 }
 
-/// Returns the words for what has just been done.
+/// Returns the words for a note code, never text of the query itself.
 fn note_text(note: &str) -> &'static str {
     match note {
         "added" => "The robot was added. It is recognised from now on.",

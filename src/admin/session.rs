@@ -27,20 +27,23 @@ use super::{access, page::RequestLocation, problem::Problem, settings::Access, s
 use crate::clock::Clock;
 use crate::store::{Absence, Store};
 
-/// Hours after which one has to log in again.
+/// Hours after which one has to log in again, whether or not the session was in use.
 const LIFE_HOURS: i64 = 12;
 const LIFE_MS: i64 = LIFE_HOURS * 60 * 60 * 1_000;
-/// Longest time between the last question about a session and the database's absence, in
-/// which the session counts: it may have been ended on another instance.
+/// Longest time between the last lookup of a session and the beginning of the database's absence
+/// for which the session counts: another instance may have ended it since.
 const CONFIRMED_MS: i64 = 60 * 60 * 1_000;
-/// Most sessions that are kept in memory.
+/// Most sessions that are cached in memory.
 const MAX_KNOWN: usize = 100;
 const COOKIE: &str = "robot-detection-admin";
 /// Keys of a session's data.
 const CSRF: &str = "csrf";
 const ENDS: &str = "ends_ms";
 
-/// Sessions in the database; the id is kept as its SHA-256 only.
+/// Sessions in the database.
+///
+/// The id is stored as its SHA-256 only: whoever reads the database, or a backup of it, cannot take
+/// over a session.
 #[derive(Clone, Debug)]
 struct DatabaseSessions {
     store: Store,
@@ -48,7 +51,7 @@ struct DatabaseSessions {
     known: CachedSessions,
 }
 
-/// Sessions that the database had lately, for the time in which it is away.
+/// Cache of sessions for the time in which the database is away.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CachedSessions {
     by_id: Arc<Mutex<HashMap<String, CachedSession>>>,
@@ -77,6 +80,7 @@ pub(super) async fn manage(
     let cookie_path = cookie_path(&access::location(request.extensions()));
     let layer = SessionManagerLayer::new(sessions)
         .with_name(COOKIE)
+        // Scripts cannot read it (RFC 6265 §5.2.6), and other sites cannot have it sent.
         .with_http_only(true)
         .with_same_site(SameSite::Strict)
         .with_secure(secure_cookies)
@@ -88,7 +92,9 @@ pub(super) async fn manage(
     }
 }
 
-/// Begins a session under a new id; one that was brought along ends.
+/// Begins a session under a new id; an earlier one of the request ends.
+///
+/// With the old id, whoever had planted it would be logged in too (session fixation, CWE-384).
 pub(super) async fn begin(session: &Session, now_ms: i64) -> Result<(), Problem> {
     session.clear().await;
     session.cycle_id().await.map_err(failed)?;
@@ -105,7 +111,7 @@ pub(super) async fn end(session: &Session) -> Result<(), Problem> {
     session.flush().await.map_err(failed)
 }
 
-/// Returns the token of the session's forms; none where nobody has logged in.
+/// Returns the token of the session's forms; `None` where nobody has logged in.
 pub(super) async fn csrf(
     session: &Session,
 ) -> Result<Option<String>, tower_sessions::session::Error> {
@@ -159,7 +165,7 @@ impl CachedSessions {
         self.lock().remove(id);
     }
 
-    /// Returns a session that had not ended when the database went away, nor since.
+    /// Returns a session that had not ended when the database went away, and has not since.
     fn find(&self, id: &str, away_ms: i64, now_ms: i64) -> Option<String> {
         let by_id = self.lock();
         let known = by_id.get(id)?;
@@ -229,7 +235,7 @@ fn record(id: Id, data: &str) -> session_store::Result<Record> {
     })
 }
 
-/// Returns when a session ends: it is never put off.
+/// Returns when a session ends, which use does not postpone.
 fn ends_ms(data: &HashMap<String, Value>) -> i64 {
     data.get(ENDS).and_then(Value::as_i64).unwrap_or(0)
 }

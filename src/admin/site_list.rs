@@ -4,6 +4,7 @@ use std::{fmt, sync::Arc};
 
 use arc_swap::ArcSwap;
 
+use super::guard;
 use crate::policy::{ByAction, Enforcer, Request, SharedPolicy};
 
 /// Sites that the pages show; they are exchanged as a whole. Clones share them.
@@ -32,10 +33,10 @@ pub struct AdminSite {
 
 type Provider<T> = Arc<dyn Fn() -> T + Send + Sync>;
 
-/// Finds the page of heaven of a path and query, in place of a location.
+/// Function that returns the page of heaven made from a path and query, in place of a location.
 pub(super) type FindOwnPage = dyn Fn(&str, &str) -> Option<String> + Send + Sync;
 
-/// Says who answers a request by its path and query, where that is not the site.
+/// Function that returns the part of the program that answers a request; `None` for the site.
 pub(super) type FindResponder = dyn Fn(&Request<'_>, &str) -> Option<String> + Send + Sync;
 
 /// Server behind a site.
@@ -44,9 +45,9 @@ pub(super) type FindResponder = dyn Fn(&Request<'_>, &str) -> Option<String> + S
 pub struct UpstreamRow {
     /// Its URL.
     pub url: String,
-    /// How it is, in a few words; empty: not known.
+    /// State in a few words; empty: not known.
     pub state: String,
-    /// Whether nothing is sent to it at the moment.
+    /// Nothing is sent to it at the moment.
     pub is_down: bool,
 }
 
@@ -93,7 +94,7 @@ impl AdminSite {
         }
     }
 
-    /// Sets what holds robots to robots.txt.
+    /// Sets the enforcer of robots.txt.
     pub fn enforcer(mut self, enforcer: Enforcer) -> Self {
         self.enforcer = enforcer;
         self
@@ -111,25 +112,25 @@ impl AdminSite {
         self
     }
 
-    /// Sets who tells of the servers behind it.
+    /// Sets the function that returns the servers behind it.
     pub fn upstreams(mut self, ask: impl Fn() -> Vec<UpstreamRow> + Send + Sync + 'static) -> Self {
         self.upstreams = Arc::new(ask);
         self
     }
 
-    /// Sets who tells of its requests.
+    /// Sets the function that returns the counts of its requests.
     pub fn counts(mut self, ask: impl Fn() -> SiteCounts + Send + Sync + 'static) -> Self {
         self.counts = Arc::new(ask);
         self
     }
 
-    /// Sets who says which front hides its visitors, and what to do.
+    /// Sets the function that returns which front hides its visitors, and what to do.
     pub fn front(mut self, ask: impl Fn() -> Option<String> + Send + Sync + 'static) -> Self {
         self.front = Arc::new(ask);
         self
     }
 
-    /// Sets who finds the page of heaven that is made from a page, in place of a redirect's location.
+    /// Sets the function that returns the page of heaven made from a page, in place of a location.
     pub fn own_pages(
         mut self,
         find: impl Fn(&str, &str) -> Option<String> + Send + Sync + 'static,
@@ -138,7 +139,7 @@ impl AdminSite {
         self
     }
 
-    /// Sets who says which part of the program answers a request that passes.
+    /// Sets the function that returns the part of the program that answers a passing request.
     pub fn answers(
         mut self,
         who: impl Fn(&Request<'_>, &str) -> Option<String> + Send + Sync + 'static,
@@ -159,13 +160,9 @@ impl AdminSite {
         (self.front)()
     }
 
-    /// Returns `true` if it is reached by a host, whatever the path.
+    /// Returns `true` if a host is one of the site's, whatever the path.
     pub(super) fn matches_host(&self, host: &str) -> bool {
-        let host = match host.rsplit_once(':') {
-            Some((name, port)) if port.bytes().all(|octet| octet.is_ascii_digit()) => name,
-            _ => host,
-        };
-        let host = host.trim_end_matches('.');
+        let host = guard::without_port(host).trim_end_matches('.');
         self.hosts
             .iter()
             .any(|known| match known.strip_prefix('*') {
@@ -190,7 +187,7 @@ impl fmt::Debug for AdminSite {
 }
 
 impl UpstreamRow {
-    /// Creates a row of a server of whose state nothing is known.
+    /// Creates a row for a server whose state is not known.
     #[must_use]
     pub fn new(url: String) -> Self {
         Self {
@@ -199,7 +196,7 @@ impl UpstreamRow {
         }
     }
 
-    /// Sets how it is, in a few words, and whether nothing is sent to it.
+    /// Sets its state in a few words, and whether nothing is sent to it.
     #[must_use]
     pub fn state(mut self, words: impl Into<String>, is_down: bool) -> Self {
         self.state = words.into();

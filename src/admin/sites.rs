@@ -1,4 +1,4 @@
-//! The sites of the process, and which of them a page is about.
+//! The page of the sites, and the site that any page is about.
 
 use askama::Template;
 use axum::{
@@ -40,9 +40,9 @@ pub(super) struct SelectedSite {
     pub(super) name: String,
     pub(super) policy: SharedPolicy,
     pub(super) enforcer: Enforcer,
-    /// As the server describes it; none: the application serves its site itself.
+    /// The site as the server describes it; `None` where an application serves its site itself.
     pub(super) site: Option<AdminSite>,
-    /// Host to ask about where none is told.
+    /// Host of requests that name none.
     pub(super) host: Option<String>,
     /// All sites, if there are several.
     pub(super) choices: Vec<ChoiceView>,
@@ -63,7 +63,7 @@ struct SiteView {
     path: String,
     upstreams: Vec<UpstreamView>,
     rules: usize,
-    /// Whether any robot is redirected.
+    /// Some robots are redirected.
     filters: bool,
     heaven: Option<String>,
     heaven_directory: Option<String>,
@@ -108,7 +108,7 @@ struct SiteParam {
 #[derive(Debug, Deserialize)]
 pub(super) struct ReloadForm {}
 
-/// Shows the sites, and what came of the last reload.
+/// Shows the sites, and the outcome of the last reload.
 pub(super) async fn list(State(state): State<AdminState>, page: Page) -> Response {
     let reloads = &state.admin().reloads;
     let now_ms = state.now_ms();
@@ -121,7 +121,7 @@ pub(super) async fn list(State(state): State<AdminState>, page: Page) -> Respons
     })
 }
 
-/// Reloads the configuration, then shows what came of it.
+/// Reloads the configuration, then shows the outcome.
 pub(super) async fn reload(
     State(state): State<AdminState>,
     page: Page,
@@ -131,7 +131,7 @@ pub(super) async fn reload(
     Ok(page.location.see_other("sites#reload"))
 }
 
-/// Tells the sites and the last reload as JSON.
+/// Returns the sites and the last reload as JSON.
 pub(super) async fn json(State(state): State<AdminState>) -> Json<serde_json::Value> {
     let last = state.admin().reloads.last();
     let now_ms = state.now_ms();

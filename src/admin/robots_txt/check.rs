@@ -1,4 +1,4 @@
-//! May this robot fetch that URL?
+//! The tester: whether a robot may fetch a URL, and what would be done.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use crate::detect::{Claim, Detector, Listed};
 use crate::policy::{Enforcer, Request};
 use crate::robots_txt::{ForRobot, RobotsTxt};
 
-/// Longest robot, URL and host that are looked at.
+/// Longest robot, URL and host that are examined.
 const MAX_BYTES: usize = 16 * 1024;
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -26,7 +26,7 @@ pub(in super::super) struct CheckParams {
     pub(super) host: String,
 }
 
-/// Verdict of robots.txt, and what is done.
+/// Verdict of robots.txt, and the decision on the request.
 #[derive(Clone, Debug, Serialize)]
 pub(in super::super) struct CheckResult {
     pub(super) robot: String,
@@ -35,7 +35,7 @@ pub(in super::super) struct CheckResult {
     pub(super) host: Option<String>,
     /// Path with its query.
     pub(super) url: String,
-    /// What the file says; nothing: there is none.
+    /// Verdict of the file; `None` where there is no file.
     pub(super) verdict: Option<VerdictView>,
     #[serde(flatten)]
     pub(super) decided: DecisionView,
@@ -49,19 +49,19 @@ pub(in super::super) struct VerdictView {
     pub(super) rule: Option<String>,
     /// Line at which its group begins.
     pub(super) group_line: Option<usize>,
-    /// Whether no group names the robot, so that those of `*` count.
+    /// No group names the robot, so that those of `*` count (RFC 9309 §2.2.1).
     pub(super) is_fallback: bool,
     pub(super) crawl_delay_seconds: Option<f64>,
 }
 
-/// Whom a text is taken for.
+/// Robot that an entered text stands for.
 enum RobotName<'d> {
     Claim(Claim<'d>),
-    /// Nobody that detection knows: a name to look for in the file.
+    /// A name that detection does not know, to be looked up in the file.
     Name,
 }
 
-/// Asks the file in force, and says what a visitor would get.
+/// Checks a URL against the file in force, and decides on the request as for a visitor.
 pub(super) fn check(
     state: &AdminState,
     question: &CheckParams,
@@ -101,7 +101,7 @@ pub(super) fn check(
 }
 
 impl<'d> RobotName<'d> {
-    /// Looks for an id, then for a product token, then asks as of a User-Agent.
+    /// Looks up an id, then a product token, then the claim of a User-Agent.
     fn new(detector: &'d Detector, text: &str) -> Self {
         let robots = detector.robots().iter();
         let named = robots
@@ -179,7 +179,7 @@ impl VerdictView {
     }
 }
 
-/// Returns the host that was typed, if any, and the path with its query.
+/// Returns the entered host, if any, and the path with its query.
 fn host_and_target(question: &CheckParams) -> (Option<&str>, String) {
     let typed = question.url.trim();
     let typed = typed.split('#').next().unwrap_or_default();
@@ -188,6 +188,7 @@ fn host_and_target(question: &CheckParams) -> (Option<&str>, String) {
         Some(("http" | "https", rest)) => {
             let end = rest.find(['/', '?']).unwrap_or(rest.len());
             let (authority, target) = rest.split_at_checked(end).unwrap_or((rest, ""));
+            // A user and password before the host are no part of it (RFC 3986 §3.2.1).
             let typed = authority.rsplit_once('@');
             (Some(typed.map_or(authority, |(_, host)| host)), target)
         }

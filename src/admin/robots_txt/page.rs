@@ -21,10 +21,10 @@ use super::{
 use crate::detect::Detector;
 use crate::policy::{Enforce, Enforcement, Refusal, RobotsFiles};
 
-/// Hosts that the page names, at most.
+/// Most hosts that the page names.
 const MAX_HOSTS: usize = 200;
 
-/// Violations of a kind that the page shows, at most.
+/// Most violations of a kind that the page shows.
 const MAX_ROWS: usize = 200;
 
 #[derive(Template)]
@@ -102,7 +102,7 @@ pub(in super::super) async fn show(
     }))
 }
 
-/// Tells the same as JSON.
+/// Returns the same as JSON.
 pub(in super::super) async fn json(
     State(state): State<AdminState>,
     of: SelectedSite,
@@ -171,7 +171,7 @@ fn delay_text(settings: Enforcement) -> &'static str {
 }
 
 impl ShownFile {
-    /// Takes the file of the host that is asked for, else the first.
+    /// Returns the file of a host, else the first; `None` without any.
     fn new(
         files: &RobotsFiles,
         host: Option<&str>,
@@ -179,7 +179,7 @@ impl ShownFile {
         detector: &Detector,
     ) -> Option<Self> {
         let of_host = files.of(host);
-        // A question without an answer shows no other host's file.
+        // Beside the answer for one host, the file of another one would mislead.
         let file = match checked {
             Some(_) => of_host,
             None => of_host.or_else(|| sorted(files).first().map(|(_, file)| *file)),

@@ -1,4 +1,4 @@
-//! Who does not keep to robots.txt.
+//! Violations of robots.txt.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ pub(super) struct ViolationsView {
     pub(super) rules: Vec<RuleView>,
     /// Requests that came sooner than `Crawl-delay` asks.
     pub(super) delays: Vec<DelayView>,
-    /// Violations that made room for later ones.
+    /// Violations that were dropped to make room for later ones.
     pub(super) dropped: u64,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct DelayView {
     pub(super) seen: ViolationView,
 }
 
-/// Who, how often and when.
+/// Robot, number and times of a violation.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ViolationView {
     pub(super) robot: String,

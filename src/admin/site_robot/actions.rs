@@ -1,4 +1,4 @@
-//! What is set in motion: run, pause, resume, stop, clear.
+//! Buttons of the page: run, pause, resume, stop, accept and clear.
 
 use askama::Template;
 use axum::{
@@ -38,7 +38,7 @@ pub(in crate::admin) struct SiteForm {
 
 macro_rules! actions {
     ($($doc:literal $page:ident $json:ident $action:expr;)*) => {$(
-        #[doc = concat!($doc, ", then shows how it goes.")]
+        #[doc = concat!($doc, ", then shows the page.")]
         pub(in crate::admin) async fn $page(
             State(state): State<AdminState>,
             page: Page,
@@ -56,7 +56,7 @@ macro_rules! actions {
             of: RobotSite,
         ) -> Result<Response, Problem> {
             if !control_run(&state, &of.name, $action).await? {
-                return Err(conflict("no_run", "No run of the site is open."));
+                return Err(Problem::conflict("no_run", "No run of the site is open."));
             }
             let (status, _) = StatusView::load(&state, &of.name).await?;
             Ok((StatusCode::ACCEPTED, Json(status)).into_response())
@@ -71,7 +71,7 @@ actions! {
     "Stops the run" stop stop_json Some(RunWanted::Stop);
 }
 
-/// Puts the results that are held back in force, then shows how it goes.
+/// Accepts the held results, then shows the page.
 pub(in crate::admin) async fn accept(
     State(state): State<AdminState>,
     page: Page,
@@ -86,14 +86,14 @@ pub(in crate::admin) async fn accept(
     ))
 }
 
-/// Puts the results that are held back in force for a program; 409 if none are.
+/// Accepts the held results for a program; 409 if there are none.
 pub(in crate::admin) async fn accept_json(
     State(state): State<AdminState>,
     _proof: CsrfProof,
     of: RobotSite,
 ) -> Result<Response, Problem> {
     if !ask_to_accept(&state, &of.name).await? {
-        return Err(conflict(
+        return Err(Problem::conflict(
             "not_held",
             "No results of the site are held back.",
         ));
@@ -102,7 +102,7 @@ pub(in crate::admin) async fn accept_json(
     Ok((StatusCode::ACCEPTED, Json(status)).into_response())
 }
 
-/// Asks whether all shall be forgotten.
+/// Shows the page that asks to confirm before everything is forgotten.
 pub(in crate::admin) async fn confirm(
     State(state): State<AdminState>,
     of: RobotSite,
@@ -126,7 +126,7 @@ pub(in crate::admin) async fn clear(
 ) -> Result<Response, Problem> {
     let of = RobotSite::find(&state, &form.site).await?;
     forget(&state, &of.name).await?;
-    // Without descriptions, the site may be known no more.
+    // Without descriptions, a site that has no robot here is unknown afterwards.
     let is_offered = state.admin().robot_runs.offered().contains(&of.name);
     let site = if is_offered { &*of.name } else { "" };
     Ok(redirect_to_site(&page, site, "cleared"))
@@ -142,7 +142,7 @@ pub(in crate::admin) async fn clear_json(
     Ok(Json(json!({ "site": of.name, "descriptions": cleared })).into_response())
 }
 
-/// Asks for a run, or tells the open one what to do; returns whether that reaches anybody.
+/// Requests a run, or a state of the open one; returns `true` if there is one to change.
 async fn control_run(
     state: &AdminState,
     site: &str,
@@ -153,7 +153,7 @@ async fn control_run(
         if !admin.robot_runs.ask(site) {
             let message =
                 "This process has no robot for the site; configure one, or run it elsewhere.";
-            return Err(conflict("no_robot", message));
+            return Err(Problem::conflict("no_robot", message));
         }
         info!(site, "an administrator asked for a run of the site robot");
         return Ok(true);
@@ -161,7 +161,7 @@ async fn control_run(
     let is_told = admin.store.want_run(site, wanted).await?;
     if is_told {
         if let Some(robot) = admin.robot_runs.robot(site) {
-            // It would read the order within a second; so it hears of it at once.
+            // It would read the request from the database within a second; this is immediate.
             let handle = robot.handle();
             match wanted {
                 RunWanted::Run => handle.resume(),
@@ -175,7 +175,7 @@ async fn control_run(
     Ok(is_told)
 }
 
-/// Asks for the results that are held back; returns whether there are any.
+/// Requests that the held results are accepted; returns `true` if there are any.
 async fn ask_to_accept(state: &AdminState, site: &str) -> Result<bool, Problem> {
     let (status, _) = StatusView::load(state, site).await?;
     if status.held.is_none() {
@@ -184,7 +184,7 @@ async fn ask_to_accept(state: &AdminState, site: &str) -> Result<bool, Problem> 
     if !state.admin().robot_runs.ask_to_accept(site) {
         let message = "This process has no robot for the site; accept the results where it runs: \
              robot-detection site-robot run --accept.";
-        return Err(conflict("no_robot", message));
+        return Err(Problem::conflict("no_robot", message));
     }
     info!(
         site,
@@ -196,7 +196,7 @@ async fn ask_to_accept(state: &AdminState, site: &str) -> Result<bool, Problem> 
 async fn forget(state: &AdminState, site: &str) -> Result<u64, Problem> {
     let (status, _) = StatusView::load(state, site).await?;
     if status.running {
-        return Err(conflict(
+        return Err(Problem::conflict(
             "running",
             "A run is under way, which would bring descriptions back. Stop it first.",
         ));
@@ -210,8 +210,4 @@ fn redirect_to_site(page: &Page, site: &str, note: &str) -> Response {
     let site = encode(site);
     page.location
         .see_other(&format!("site-robot?site={site}&note={note}"))
-}
-
-fn conflict(code: &'static str, message: &str) -> Problem {
-    Problem::new(StatusCode::CONFLICT, code, message)
 }

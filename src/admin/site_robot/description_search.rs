@@ -1,4 +1,4 @@
-//! Descriptions that begin with what is looked for.
+//! Search for descriptions by the beginning of URL, path or title.
 
 use url::Url;
 
@@ -8,7 +8,7 @@ use crate::store::{DescriptionCursor, DescriptionEntry, DescriptionOrder, Descri
 /// Descriptions on a page.
 pub(super) const PER_PAGE: u32 = 50;
 
-/// What is looked for, and behind what.
+/// Search text, and the entry after which the page begins.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DescriptionSearch {
     /// How a URL, a path or a title begins; empty: all, by URL.
@@ -17,7 +17,7 @@ pub(super) struct DescriptionSearch {
     pub(super) after: Option<(String, String)>,
 }
 
-/// What was found: entries of one page, and whether there are more.
+/// One page of entries, and whether more follow.
 #[derive(Debug)]
 pub(super) struct DescriptionPage {
     pub(super) entries: Vec<DescriptionEntry>,
@@ -25,7 +25,7 @@ pub(super) struct DescriptionPage {
 }
 
 impl DescriptionSearch {
-    /// Looks among the descriptions of a site.
+    /// Searches the descriptions of a site.
     pub(super) async fn find(
         &self,
         state: &AdminState,
@@ -55,7 +55,7 @@ impl DescriptionSearch {
         let after = if let Some((_, url)) = &self.after {
             url.as_str()
         } else {
-            // What begins with the text stands behind it, but for the text itself.
+            // The cursor excludes the text itself, which may be a whole URL.
             if let Some(exact) = store.description(site, begins).await? {
                 entries.push(DescriptionEntry {
                     url: exact.description.url().to_owned(),

@@ -1,4 +1,4 @@
-//! Why a URL is visited and described, or not.
+//! Explains why a URL is visited and described, or not.
 
 use askama::Template;
 use axum::{
@@ -33,10 +33,10 @@ struct ExplainPage {
 #[derive(Clone, Debug, Serialize)]
 struct ExplanationView {
     url: String,
-    /// Whether it would be visited.
+    /// It would be visited.
     visited: bool,
     steps: Vec<StepView>,
-    /// What the last visit came to; nothing: it was never found.
+    /// Result of the last visit; `None` where the URL was never found.
     known: Option<LastVisitView>,
 }
 
@@ -58,7 +58,7 @@ struct LastVisitView {
     fetched: Option<Moment>,
 }
 
-/// Asks for a URL, and explains it.
+/// Shows the form, and the explanation of a URL.
 pub(in crate::admin) async fn explain(
     State(state): State<AdminState>,
     of: RobotSite,

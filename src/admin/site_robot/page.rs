@@ -29,7 +29,7 @@ struct RobotPage {
     runs: Vec<RunView>,
     note: &'static str,
     can_explain: bool,
-    /// What becomes of the descriptions, and whether that is nothing.
+    /// Use of the descriptions in words, and whether they are unused.
     heaven: Option<(String, bool)>,
 }
 
@@ -39,7 +39,7 @@ pub(in crate::admin) struct NoteParams {
     note: String,
 }
 
-/// Shows where the run stands, and what came of the last ones.
+/// Shows the state of the run, and the outcomes of the last ones.
 pub(in crate::admin) async fn show(
     State(state): State<AdminState>,
     of: RobotSite,
@@ -67,7 +67,7 @@ pub(in crate::admin) async fn show(
     }))
 }
 
-/// Tells where the run stands as JSON.
+/// Returns the state of the run as JSON.
 pub(in crate::admin) async fn json(
     State(state): State<AdminState>,
     of: RobotSite,
@@ -76,7 +76,7 @@ pub(in crate::admin) async fn json(
     Ok(Json(status).into_response())
 }
 
-/// Tells the last runs as JSON.
+/// Returns the last runs as JSON.
 pub(in crate::admin) async fn runs_json(
     State(state): State<AdminState>,
     of: RobotSite,

@@ -1,4 +1,4 @@
-//! Where the run of a site stands.
+//! State of a site's run.
 
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ use crate::store::{RunCounts, RunState, RunWanted, StoredRun};
 /// Runs that are shown.
 const HISTORY: u32 = 20;
 
-/// Where the run of a site stands.
+/// State of a site's run, and what the page may do with it.
 #[derive(Clone, Debug, Serialize)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -22,24 +22,24 @@ const HISTORY: u32 = 20;
 pub(super) struct StatusView {
     pub(super) site: String,
     pub(super) state: RunStatus,
-    /// Where it stands, in one line.
+    /// State in one line.
     pub(super) text: &'static str,
-    /// Whether it may change by itself.
+    /// It may change by itself.
     pub(super) running: bool,
     pub(super) can_run: bool,
     pub(super) can_pause: bool,
     pub(super) can_resume: bool,
     pub(super) can_stop: bool,
-    /// Whether the results that are held back can be put in force from here.
+    /// The held results can be accepted from here.
     pub(super) can_accept: bool,
     /// Why the results of the last run are held back.
     pub(super) held: Option<String>,
-    /// Whether another start goes on where the run was stopped.
+    /// Another start resumes the run that was stopped.
     pub(super) is_resumable: bool,
     pub(super) descriptions: u64,
     /// Descriptions that are kept and not shown.
     pub(super) hidden: u64,
-    /// Pages that did not answer the last run, and are shown still.
+    /// Pages that did not answer the last run, and are still shown.
     pub(super) missing: u64,
     /// Why the last run did not begin or broke off.
     pub(super) failure: Option<String>,
@@ -48,7 +48,7 @@ pub(super) struct StatusView {
     pub(super) live: Option<LiveView>,
 }
 
-/// Where a run stands.
+/// State of a run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum RunStatus {
@@ -60,7 +60,7 @@ pub(super) enum RunStatus {
     Stopped,
 }
 
-/// Run, as it goes or as it was.
+/// Run under way, or an earlier one.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct RunView {
     pub(super) id: i64,
@@ -106,7 +106,7 @@ pub(super) struct HostView {
 }
 
 impl StatusView {
-    /// Reads where a site stands, and its last runs, the newest first.
+    /// Loads the state of a site's run, and its last runs, the newest first.
     pub(super) async fn load(
         state: &AdminState,
         site: &str,
@@ -154,9 +154,10 @@ impl StatusView {
 }
 
 impl RunStatus {
-    /// Tells where a run stands by what is wanted of it, and by what the robot here does.
+    /// Returns the state that follows from what is requested of a run and what the robot here does.
     fn new(wanted: Option<RunWanted>, live: RobotState, is_asked_for: bool) -> Self {
         match (wanted, live) {
+            // The database shows a requested run only once it has begun.
             (_, RobotState::Idle) if is_asked_for => Self::Starting,
             (None, RobotState::Idle) => Self::Idle,
             (Some(RunWanted::Stop), RobotState::Idle) => Self::Stopped,
@@ -166,7 +167,7 @@ impl RunStatus {
         }
     }
 
-    /// Says it; of another process it is only known what it shall do.
+    /// Returns the state in words; of another process only the requested state is known.
     fn text(self, is_elsewhere: bool) -> &'static str {
         match self {
             Self::Idle => "No run is under way.",

@@ -1,11 +1,10 @@
-//! Downloads of lists that somebody asked for on the page.
+//! Downloads of lists that the page started.
 
 use std::{
     fmt::Write as _,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use axum::http::StatusCode;
 use serde::Serialize;
 use tracing::info;
 
@@ -18,18 +17,18 @@ pub(in crate::admin) struct ListFetches {
     last: Mutex<Option<ListFetch>>,
 }
 
-/// What has come of a fetch so far.
+/// State of a fetch.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 struct ListFetch {
     lists: usize,
     done: usize,
     busy: usize,
     failed: Vec<FailedList>,
-    /// Nothing while it runs.
+    /// `None` while it runs.
     finished_ms: Option<i64>,
 }
 
-/// List that could not be had.
+/// List that could not be fetched.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub(super) struct FailedList {
     /// Without a password.
@@ -37,24 +36,24 @@ pub(super) struct FailedList {
     pub(super) error: String,
 }
 
-/// A fetch, as page and JSON tell it.
+/// State of a fetch, as page and JSON show it.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::admin) struct FetchView {
     pub(super) running: bool,
-    /// Where it stands, in one line.
+    /// State in one line.
     pub(super) text: String,
-    /// Lists that were asked for.
+    /// Lists that were requested.
     pub(super) lists: usize,
-    /// Those of them that were fetched, in vain or not.
+    /// Lists whose fetch has ended, in vain or not.
     pub(super) done: usize,
-    /// Those that another instance of the fleet was fetching.
+    /// Lists that another instance was fetching.
     pub(super) busy: usize,
-    /// Those that could not be had, by URL.
+    /// Lists that could not be fetched, by URL.
     pub(super) failed: Vec<FailedList>,
     pub(super) finished: Option<Moment>,
 }
 
-/// Marks the fetch as ended, whatever becomes of the task.
+/// Guard that marks the fetch as ended, also where its task panics or is dropped at shutdown.
 struct FetchGuard(AdminState);
 
 impl ListFetches {
@@ -90,7 +89,7 @@ impl ListFetches {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<ListFetch>> {
-        // Each change is whole.
+        // No change panics half way, so that the data behind a poisoned lock is consistent.
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -139,7 +138,7 @@ impl ListFetch {
                 _ => format!("{failed} of {lists} lists could not be fetched"),
             }
         };
-        // A text is written without fail.
+        // Writing to a string never fails.
         if failed > 0 && (self.is_running() || done < lists) {
             let _ = write!(text, ", {failed} failed");
         }
@@ -151,7 +150,7 @@ impl ListFetch {
 }
 
 impl FailedList {
-    /// Returns why it could not be had; most errors begin with the URL.
+    /// Returns URL and error; most errors begin with the URL already.
     pub(super) fn text(&self) -> String {
         let Self { url, error } = self;
         if error.starts_with(url.as_str()) {
@@ -169,16 +168,16 @@ impl Drop for FetchGuard {
     }
 }
 
-/// Begins to fetch lists, whether they are due or not; returns at once.
+/// Starts to fetch lists, whether or not they are due, and returns at once.
 pub(super) fn start(state: &AdminState, urls: Vec<String>) -> Result<(), Problem> {
     if state.admin().verifier.methods().ranges.is_none() {
         let message = "Lists of addresses are not used; see verify.enabled and verify.methods.";
-        return Err(conflict("off", message));
+        return Err(Problem::conflict("off", message));
     }
     let lists = urls.len();
     if !state.list_fetches().begin(lists) {
         let message = "Lists are being fetched already; see GET api/verification.";
-        return Err(conflict("busy", message));
+        return Err(Problem::conflict("busy", message));
     }
     info!(
         lists,
@@ -189,10 +188,9 @@ pub(super) fn start(state: &AdminState, urls: Vec<String>) -> Result<(), Problem
     Ok(())
 }
 
-/// The refresher tells the log how each ended, and the page how each stands.
+/// Fetches the lists, four at the same time; the refresher logs how each ends.
 async fn run(end: FetchGuard, urls: Vec<String>) {
     let queue = Mutex::new(urls.into_iter());
-    // Four at once.
     let fetch_queued = || Box::pin(fetch_queued(&end.0, &queue));
     tokio::join!(
         fetch_queued(),
@@ -210,10 +208,6 @@ async fn fetch_queued(state: &AdminState, queue: &Mutex<impl Iterator<Item = Str
         let reports = admin.ranges.refresh(&[url], true).await;
         state.list_fetches().note(reports);
     }
-}
-
-fn conflict(code: &'static str, message: &str) -> Problem {
-    Problem::new(StatusCode::CONFLICT, code, message)
 }
 
 #[cfg(test)]

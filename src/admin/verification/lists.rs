@@ -15,11 +15,11 @@ use crate::verify::RangesState;
 pub(super) struct ListView {
     /// Without a password.
     pub(super) url: String,
-    /// Robots in force that name it; none: it is kept from before.
+    /// Robots in force that name it; none: a copy from before is kept.
     pub(super) robots: Vec<RobotRef>,
     /// "fresh", "stale", "missing" (no copy could be had) or "unused" (not fetched yet).
     pub(super) state: &'static str,
-    /// Nothing where there is no copy.
+    /// `None` where there is no copy.
     pub(super) prefixes: Option<usize>,
     /// Entries that could not be read.
     pub(super) unreadable: usize,
@@ -95,7 +95,10 @@ impl ListView {
     }
 }
 
-/// Returns the URLs to fetch for a list as it is shown; for the empty one, all that robots name.
+/// Returns the URLs to fetch for a list by its shown URL; for the empty one, all that robots name.
+///
+/// A request names a list of a robot in force and no other address: it cannot make this server
+/// fetch whatever it likes (server-side request forgery, CWE-918).
 pub(super) fn wanted_urls(state: &AdminState, shown: &str) -> Result<Vec<String>, Problem> {
     let detector = state.admin().detector.load();
     let urls: BTreeSet<&String> = (detector.robots().iter())

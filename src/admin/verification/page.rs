@@ -27,7 +27,7 @@ use crate::admin::{
 /// Most rows of a table on the page; the JSON has all of them.
 const MAX_ROWS: usize = 100;
 
-/// Most lists that are named beside a fetch that failed in part.
+/// Most lists that are named where a fetch failed in part.
 const MAX_FAILURES: usize = 10;
 
 /// Robots that a list's row names.
@@ -72,7 +72,7 @@ pub(in crate::admin) async fn show(
     }))
 }
 
-/// Tells the same as JSON; 422 where `sort` or `dir` is unknown.
+/// Returns the same as JSON; 422 where `sort` or `dir` is unknown.
 pub(in crate::admin) async fn json(
     State(state): State<AdminState>,
     Params(params): Params<ViewParams>,
@@ -103,7 +103,7 @@ pub(in crate::admin) async fn fetch_json(
     Ok((StatusCode::ACCEPTED, Json(view)).into_response())
 }
 
-/// Tells how a fetch goes, or how the last one went; `null` where nobody asked for one yet.
+/// Returns the state of the fetch under way or of the last one; `null` before the first one.
 pub(in crate::admin) async fn progress(State(state): State<AdminState>) -> Json<Option<FetchView>> {
     Json(state.list_fetches().view(state.now_ms()))
 }
@@ -139,8 +139,8 @@ mod tests {
         moment::Moment,
         verification::{
             robots::{Order, RobotRef},
-            spoofed::SpoofedView,
             totals::{HourView, TotalsView},
+            view::SpoofedView,
         },
     };
 
