@@ -106,6 +106,7 @@ async fn recognise(
                 None => Err(session::failed(failed)),
             },
         },
+        // Assets are public and need no lookup in the database.
         _ => Ok(Visitor::Nobody),
     }
 }
@@ -122,6 +123,7 @@ async fn by_token(
         return Ok(Visitor::Nobody);
     }
     let digest = hex::encode(Sha256::digest(token));
+    // The database finds the digest: no comparison here can leak where two tokens differ.
     let name = state.admin().store.admin_token_name(&digest).await?;
     if name.is_none() {
         let client = address.map_or_else(|| "an unknown address".to_owned(), |it| it.to_string());
@@ -148,6 +150,7 @@ fn deny(location: &RequestLocation, is_safe: bool) -> Response {
         return Problem::of_status(StatusCode::UNAUTHORIZED).into_response();
     }
     let wanted = location.local.trim_start_matches('/');
+    // A POST cannot be repeated by the redirect after the login, so only a GET is remembered.
     if is_safe && !wanted.is_empty() {
         location.see_other(&format!("login?next={}", encode(wanted)))
     } else {

@@ -60,6 +60,7 @@ pub(super) async fn submit(
         let answer = account(page, false, Some(reason));
         return Ok(html_with(StatusCode::UNPROCESSABLE_ENTITY, &answer));
     }
+    // Whoever finds an open session still has to know the password, and guesses count as at the login.
     let outcome = check_password(&state, &caller, form.old).await?;
     if !matches!(outcome, LoginOutcome::Right { .. }) {
         return Ok(refusal(&outcome, |text| account(page, false, Some(text))));
@@ -74,6 +75,7 @@ pub(super) async fn submit(
     store.set_admin_password_hash(&hash, now_ms).await?;
     // The store has deleted the sessions; copies in memory must not outlive them.
     state.cached_sessions().clear();
+    // The change has ended every session; that of the administrator goes on under a new id.
     session::begin(&session, now_ms).await?;
     info!("the administrator's password was changed; other sessions ended");
     let mut response = page.location.see_other("account?note=changed");
@@ -93,6 +95,7 @@ fn account(page: Page, is_changed: bool, error: Option<String>) -> AccountPage {
 fn is_fit(form: &PasswordForm) -> Result<(), String> {
     if form.new != form.again {
         Err("The two new passwords differ.".to_owned())
+    // In characters, as a person counts them; the upper limit is in bytes, as the hash reads them.
     } else if form.new.chars().count() < MIN_PASSWORD_CHARS {
         Err(format!(
             "The new password needs {MIN_PASSWORD_CHARS} characters or more."

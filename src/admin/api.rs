@@ -154,6 +154,7 @@ async fn settings(State(state): State<AdminState>, site: SelectedSite) -> JsonRe
 async fn list(State(state): State<AdminState>, Params(params): Params<ListParams>) -> JsonResult {
     let listing = Listing::parse_strictly(&params)?;
     let found = listing.load(&state).await?;
+    // A person is shown the last page instead; a program that counts pages has to notice the end.
     if found.number != listing.number {
         let pages = found.pages;
         return Err(Problem::out_of_range(format!(

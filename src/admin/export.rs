@@ -41,6 +41,7 @@ pub(super) async fn download(
     let exported = tokio::task::spawn_blocking(move || detect::export(format, &robots))
         .await
         .map_err(|_| Problem::internal("the export ended early"))?;
+    // As an attachment, so that a browser saves a file whose text others have written, not renders it.
     let name = format!("attachment; filename=\"{}\"", format.file_name());
     let headers = [
         (header::CONTENT_TYPE, format.media_type().to_owned()),

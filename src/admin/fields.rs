@@ -39,6 +39,7 @@ impl<T: DeserializeOwned> FromRequest<AdminState> for Fields<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &AdminState) -> Result<Self, Problem> {
+        // Before the body: reading it consumes the request.
         let visitor = visitor(request.extensions());
         let form: WithToken<T> = form(request, state).await?;
         if visitor.accepts(&form.csrf) {
@@ -70,6 +71,7 @@ impl<T: DeserializeOwned> FromRequest<AdminState> for JsonBody<T> {
 
     async fn from_request(request: Request, state: &AdminState) -> Result<Self, Problem> {
         let (mut parts, body) = request.into_parts();
+        // Before the body is read: a forged request costs as little as possible.
         CsrfProof::from_request_parts(&mut parts, state).await?;
         let Json(value) = in_time(Json::<T>::from_request(
             Request::from_parts(parts, body),

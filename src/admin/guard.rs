@@ -47,6 +47,7 @@ const HEADERS: [(HeaderName, &str); 5] = [
 pub(super) async fn finish(mut request: Request, next: Next) -> Response {
     let location = RequestLocation::of(&request);
     request.extensions_mut().insert(location.clone());
+    // Inside the headers: an error page of a panic has them too.
     let response = catch_panic(next.run(request)).await;
     let mut response = match Problem::in_response(&response, &location) {
         Some(problem) => problem.finish(&location, response),
@@ -126,6 +127,7 @@ fn is_allowed(hosts: &[String], host: Option<&str>) -> bool {
     }
     let Some(host) = host else { return false };
     let name = without_port(host);
+    // An operator on the machine itself, or through a tunnel of SSH, is never locked out by the list.
     is_loopback(name)
         || hosts
             .iter()
@@ -133,6 +135,7 @@ fn is_allowed(hosts: &[String], host: Option<&str>) -> bool {
 }
 
 fn is_same(left: &str, right: &str) -> bool {
+    // A trailing dot names the same host (RFC 1034 §3.1), whose case does not matter (RFC 4343).
     left.trim_end_matches('.')
         .eq_ignore_ascii_case(right.trim_end_matches('.'))
 }

@@ -135,6 +135,7 @@ impl Drop for JobGuard {
 }
 
 async fn run(state: AdminState, sources: Vec<Source>, options: RefreshOptions) {
+    // Bound to a name: `_` alone would drop it at once.
     let _end = JobGuard(state.clone());
     for (index, source) in sources.iter().enumerate() {
         state.jobs().set(index, StepState::Running);

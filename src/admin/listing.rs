@@ -123,6 +123,7 @@ impl Listing {
         let mut number = self.number;
         let mut found = store.robot_page(&self.query(number)).await?;
         let pages = found.total.div_ceil(PAGE_ROWS).max(1);
+        // Robots may have been removed since the link was made.
         if number > pages {
             number = pages;
             found = store.robot_page(&self.query(number)).await?;
@@ -147,6 +148,7 @@ impl Listing {
         let query = RobotQuery {
             sort: RobotSort::Source,
             descending: false,
+            // 0 is no limit: an export is never of one page.
             limit: 0,
             ..self.query(1)
         };
@@ -165,6 +167,7 @@ impl Listing {
             offset: number
                 .saturating_sub(1)
                 .saturating_mul(PAGE_ROWS)
+                // Both databases have signed offsets.
                 .min(i64::MAX.unsigned_abs()),
             limit: PAGE_ROWS,
         }

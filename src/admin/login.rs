@@ -147,6 +147,7 @@ pub(super) async fn check_password(
         return Ok(LoginOutcome::NotSet);
     };
     let client = caller.client(&hash);
+    // Held to the end of the function: its drop gives the place back, also where the client goes away.
     let Some(_waiting) = logins.enter(&client) else {
         return Ok(LoginOutcome::Busy);
     };
@@ -154,6 +155,7 @@ pub(super) async fn check_password(
         LoginDecision::After(delay) => tokio::time::sleep(delay).await,
         LoginDecision::Refused { wait } => return Ok(LoginOutcome::wait(wait)),
     }
+    // The delay comes first: a stranger who waits must not hold one of the few permits.
     let Some(_permit) = logins.check().await else {
         return Err(Problem::internal("the semaphore of logins is closed"));
     };

@@ -60,6 +60,7 @@ impl LoginOrigin {
     /// Returns the client whose failures count; cookies are checked with the password's hash.
     pub(super) fn client(&self, password_hash: &str) -> LoginClient {
         let known = |cookie: &String| name_of(cookie, password_hash).map(str::to_owned);
+        // The cookie counts before the address, else a guesser behind the same NAT would keep it waiting.
         match (self.cookies.iter().find_map(known), self.address) {
             (Some(name), _) => LoginClient::Browser(name),
             (None, Some(address)) => LoginClient::Network(network(address)),
@@ -171,6 +172,7 @@ fn signature(name: &str, password_hash: &str) -> String {
 }
 
 fn network(address: IpAddr) -> IpAddr {
+    // An IPv4 address that arrived as ::ffff:a.b.c.d would else share its /64 with all of IPv4.
     match address.to_canonical() {
         IpAddr::V6(v6) => {
             let mask = u128::MAX << (u128::BITS - NETWORK_BITS);

@@ -170,6 +170,7 @@ impl LoginLimiter {
         if memory.len() >= MAX_REMEMBERED {
             memory.retain(|_, forgotten_ms| *forgotten_ms > now_ms);
         }
+        // Full of failures that still count: the one that ends soonest makes room.
         if memory.len() >= MAX_REMEMBERED
             && !memory.contains_key(key)
             && let Some(soonest) = soonest(&memory)

@@ -104,6 +104,7 @@ pub(super) async fn add(
                 let location = &page.location;
                 return Ok(location.see_other(&format!("{page_of_robot}{mark}note=added")));
             }
+            // A taken id is an error of its field: the form keeps what was entered.
             Err(problem) if problem.status == StatusCode::CONFLICT => {
                 Refusal::Fields(vec![FieldError::new("id", problem.message)])
             }
@@ -156,6 +157,7 @@ pub(super) async fn store(state: &AdminState, robot: &Robot) -> Result<(), Probl
         .add_robot(robot, state.now_ms())
         .await
         .map_err(|error| not_stored(error, &robot.id))?;
+    // A robot added by hand is recognised at once, not with the next refresh.
     admin.refresher.reload().await?;
     info!(id = %robot.id, "an administrator added the robot {:?}", robot.id);
     Ok(())

@@ -53,6 +53,7 @@ impl RequestLocation {
 
     fn new(original: &Uri, local: &Uri) -> Self {
         let (original, path) = (original.path(), local.path());
+        // axum strips the prefix from the URI, and keeps the whole one in `OriginalUri`.
         let (prefix, root) = match original.strip_suffix(path) {
             Some(prefix) => (prefix, up(path)),
             // Nested at `/a/b` and asked for just that: one segment down.

@@ -41,6 +41,7 @@ fn refusal(names: &[&str], uri: &Uri) -> Option<Problem> {
 }
 
 fn unknown(names: &[&str], key: &str) -> String {
+    // The name is the client's own text, of any length.
     let cut: String = key.chars().take(MAX_NAME_CHARS).collect();
     let no_such = format!("There is no parameter {cut:?} here");
     if names.is_empty() {

@@ -106,6 +106,7 @@ impl RobotRuns {
             if let Some(site) = next {
                 return site;
             }
+            // `notify_one` stores a permit, so that a request between the check and this is not missed.
             self.inner.is_wanted.notified().await;
         }
     }

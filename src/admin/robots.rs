@@ -75,6 +75,7 @@ pub(super) async fn list(
 ) -> Result<Response, Problem> {
     let mut listing = Listing::parse(&params)?;
     let found = listing.load(&state).await?;
+    // The page that is shown, so that its links lead on from there.
     listing.number = found.number;
     Ok(html(&RobotsPage {
         page,

@@ -96,6 +96,7 @@ pub(super) async fn manage(
 ///
 /// With the old id, whoever had planted it would be logged in too (session fixation, CWE-384).
 pub(super) async fn begin(session: &Session, now_ms: i64) -> Result<(), Problem> {
+    // Nothing of the earlier session is carried over.
     session.clear().await;
     session.cycle_id().await.map_err(failed)?;
     let csrf = Id::default().to_string();
@@ -152,6 +153,7 @@ impl CachedSessions {
         if by_id.len() >= MAX_KNOWN && !by_id.contains_key(&id) {
             let oldest = by_id.iter().min_by_key(|(_, known)| known.confirmed_ms);
             let oldest = oldest.map(|(id, _)| id.clone()).unwrap_or_default();
+            // The one confirmed longest ago would be the first that no longer counts.
             by_id.remove(&oldest);
         }
         let known = CachedSession {
@@ -198,10 +200,12 @@ impl SessionStore for DatabaseSessions {
         let (now_ms, hashed) = (self.clock.now_ms(), hashed(*id));
         let data = match self.store.load_session(&hashed, now_ms).await {
             Ok(Some(data)) => {
+                // Each use renews the copy, so that it is current when the database goes away.
                 self.known.confirm(hashed, &data, now_ms);
                 Some(data)
             }
             Ok(None) => {
+                // Ended elsewhere: the copy must not bring it back during an absence.
                 self.known.forget(&hashed);
                 None
             }

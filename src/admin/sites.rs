@@ -161,6 +161,7 @@ async fn request_reload(state: &AdminState) -> Result<ReloadView, Problem> {
         let message = "This process has no configuration file that it could reload.";
         return Err(Problem::not_found(message));
     }
+    // An internal error: `is_served` says that a task is there to answer.
     let Some(outcome) = reloads.ask().await else {
         return Err(Problem::internal("no answer to the wish for a reload"));
     };

@@ -205,6 +205,7 @@ impl RobotsTxtRules {
         for path in &self.disallow {
             line(&mut text, "Disallow", path);
         }
+        // A group needs a rule; an empty Disallow allows everything (robotstxt.org, 1994).
         if self.disallow.is_empty() && self.allow.is_empty() {
             text.push_str("Disallow:\n");
         }

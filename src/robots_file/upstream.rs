@@ -97,6 +97,7 @@ impl Upstream {
                 .join(&path)
                 .map_err(|_| leads("to what is no address"))?;
         }
+        // Another server's rules are not the upstream's.
         if next.origin() == own.origin() {
             return Ok(next.into());
         }

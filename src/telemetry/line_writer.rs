@@ -132,6 +132,7 @@ impl LineWriter {
         let shared = &*self.handle.shared;
         let mut buffer = lock(&shared.buffer);
         let before = buffer.len();
+        // Dropping a line is better than a request that waits until the disk is back.
         if before + line.len() > MAX_BUFFERED_BYTES {
             drop(buffer);
             shared.lost.fetch_add(1, Ordering::Relaxed);
@@ -200,6 +201,7 @@ impl Job {
     fn flush(&mut self) {
         mem::swap(&mut *lock(&self.shared.buffer), &mut self.spare);
         if !self.spare.is_empty() {
+            // Once a flush, not once a line: it is a system call.
             self.sink.reopen_if_moved();
             self.write();
             self.spare.clear();

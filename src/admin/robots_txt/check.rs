@@ -114,6 +114,7 @@ impl<'d> RobotName<'d> {
                     token.is_some_and(|token| token.eq_ignore_ascii_case(text))
                 })
             });
+        // Without a pattern detection never names the robot: the text is then read as a User-Agent.
         if let Some(robot) = named
             && let Some(pattern) = robot.patterns.first()
         {

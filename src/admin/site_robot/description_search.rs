@@ -69,6 +69,7 @@ impl DescriptionSearch {
         };
         let query = DescriptionQuery::new(site)
             .after(DescriptionCursor::behind_url(after))
+            // One more than a page shows tells whether another page follows.
             .limit(PER_PAGE + 1);
         let found = store.description_entries(&query).await?;
         let found = found.into_iter();

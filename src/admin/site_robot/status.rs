@@ -123,6 +123,7 @@ impl StatusView {
         let live = progress
             .as_ref()
             .map_or(RobotState::Idle, |progress| progress.state);
+        // Only the last run of a site can be open.
         let open = runs.first().filter(|run| run.state == RunState::Running);
         let standing = RunStatus::new(open.map(|run| run.wanted), live, is_wanted);
         let now_ms = state.now_ms();

@@ -106,6 +106,7 @@ impl ListFetch {
             RangesOutcome::New | RangesOutcome::Unchanged => {}
             RangesOutcome::Busy => self.busy += 1,
             RangesOutcome::Failed(error) => {
+                // Four workers end in any order, and the page is to be the same each time.
                 let at = self.failed.partition_point(|failed| failed.url <= url);
                 self.failed.insert(at, FailedList { url, error });
             }
@@ -204,6 +205,7 @@ async fn run(end: FetchGuard, urls: Vec<String>) {
 async fn fetch_queued(state: &AdminState, queue: &Mutex<impl Iterator<Item = String>>) {
     let admin = state.admin();
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+    // Between two lists, so that a shutdown waits for at most one download of each worker.
     while let Some(url) = next().filter(|_| !admin.tasks.is_closed()) {
         let reports = admin.ranges.refresh(&[url], true).await;
         state.list_fetches().note(reports);

@@ -99,6 +99,7 @@ pub(in crate::admin) async fn fetch_json(
     JsonBody(body): JsonBody<FetchBody>,
 ) -> Result<Response, Problem> {
     fetches::start(&state, wanted_urls(&state, &body.url)?)?;
+    // 202: the lists are fetched in the background (RFC 9110 §15.3.3).
     let view = View::load(&state, &ViewParams::default())?;
     Ok((StatusCode::ACCEPTED, Json(view)).into_response())
 }

@@ -58,6 +58,7 @@ pub(in crate::cli) fn run(cli: &Cli, args: &IdentifyArgs) -> anyhow::Result<Exit
         reader.read(&mut parser, answers)?.0
     };
     out.flush()?;
+    // After the output is flushed, so that a hint does not stand among the answers.
     usage::hint(args, &counts, form.is_some());
     Ok(exit_code(&counts))
 }

@@ -22,6 +22,7 @@ pub(super) fn export(mut rows: Vec<Row>, args: &ExportArgs) -> anyhow::Result<Ex
     let format = format(args)?;
     let selection = Selection::parse(&args.select)?;
     if format.is_none() {
+        // Only JSON has the member; the other formats need no detector.
         mark_duplicates(&mut rows)?;
     }
     let rows = selection.of(rows);

@@ -14,6 +14,7 @@ pub(super) const NO_ROBOT: &str = "no robot is found; `robot-detection registry 
 
 pub(super) fn list(mut rows: Vec<Row>, args: &ListArgs) -> anyhow::Result<ExitCode> {
     let selection = Selection::parse(&args.select)?;
+    // Before the selection: a robot may duplicate one that is not selected.
     mark_duplicates(&mut rows)?;
     let mut rows = selection.of(rows);
     rows.sort_by_cached_key(|row| {

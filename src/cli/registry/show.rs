@@ -11,6 +11,7 @@ use super::select::{Row, mark_duplicates};
 
 pub(super) fn show(mut rows: Vec<Row>, id: &str, json: bool) -> anyhow::Result<ExitCode> {
     mark_duplicates(&mut rows)?;
+    // After the duplicates are marked: the winner may have another id.
     rows.retain(|row| row.robot.id == id);
     rows.sort_by_key(|row| row.robot.source.precedence());
     if rows.is_empty() {

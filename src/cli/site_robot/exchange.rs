@@ -32,6 +32,7 @@ pub(super) async fn export(
         Some(path) => Box::new(BufWriter::new(File::create(path)?)),
         None => Box::new(BufWriter::new(io::stdout().lock())),
     };
+    // By cursor and in batches: a site may have more descriptions than fit into memory.
     let mut after = None;
     loop {
         let query = DescriptionQuery::new(&*args.site)

@@ -32,6 +32,7 @@ pub(super) async fn run(context: &CommandContext, args: &VisitArgs) -> anyhow::R
     let delay = args.delay.map(Duration::try_from_secs_f64).transpose();
     let mut changes = SiteRobotChanges::default();
     changes.urls.clone_from(&args.urls);
+    // -1 stands for any number, as in site_robot.depth.
     changes.depth = args.depth.map(|depth| u32::try_from(depth).ok());
     changes.delay = delay.map_err(|error| WrongUsage(format!("--delay: {error}")))?;
     changes.only_below.clone_from(&args.only_below);
