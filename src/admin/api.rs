@@ -22,6 +22,7 @@ use super::{
     page::{Page, encode},
     parameters::with_parameters,
     problem::Problem,
+    refresh_job::JobView,
     refreshes::{self, RefreshPath},
     robots::{self, RobotPath},
     robots_txt,
@@ -218,7 +219,7 @@ async fn record(State(state): State<AdminState>, Path(path): Path<RefreshPath>) 
     Ok(Json(json!({ "refresh": refresh })))
 }
 
-async fn progress(State(state): State<AdminState>) -> Json<refreshes::JobView> {
+async fn progress(State(state): State<AdminState>) -> Json<JobView> {
     Json(refreshes::current(&state))
 }
 

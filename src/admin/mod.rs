@@ -39,6 +39,7 @@ mod page;
 mod parameters;
 mod password;
 mod problem;
+mod refresh_job;
 mod refreshes;
 mod reloads;
 mod robot_runs;

@@ -23,7 +23,7 @@ use tracing::{info, warn};
 
 use crate::clock::Clock;
 use crate::detect::{Detector, SharedDetector};
-use crate::fetch::{Conditions, Fetcher, shown_url};
+use crate::fetch::{Fetcher, shown_url};
 use crate::policy::{HostMap, SharedRobotsFiles};
 
 use super::{
@@ -31,7 +31,7 @@ use super::{
     answer::{PreparedFile, unknown},
     host_file::{HostBody, HostFile, Sources},
     merged_file::{MergedFile, parse},
-    upstream::{FetchOutcome, retry_after},
+    upstream::{FetchOutcome, UpstreamCopy, retry_after},
 };
 
 /// The only path that robots ask for; case matters, a query does not.
@@ -85,17 +85,6 @@ enum Answer {
         prepared: Arc<PreparedFile>,
         remark: Option<&'static str>,
     },
-}
-
-/// Copy of one of the upstream's files.
-#[derive(Clone, Debug, Default)]
-struct UpstreamCopy {
-    /// `None` until there has been an answer.
-    text: Option<Vec<u8>>,
-    conditions: Conditions,
-    failures: u32,
-    /// When it is asked for again; at once, if never asked.
-    due: Option<Instant>,
 }
 
 impl ServedRobotsTxt {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tokio::time::Instant;
 use url::Url;
 
 use crate::fetch::{Answered, Ask, Conditions, FetchLimits, Fetcher, shown_url};
@@ -44,6 +45,17 @@ pub(super) enum FetchOutcome {
     },
     /// No response from which the rules follow.
     Failed(String),
+}
+
+/// Copy of one of the upstream's files.
+#[derive(Clone, Debug, Default)]
+pub(super) struct UpstreamCopy {
+    /// `None` until there has been an answer.
+    pub(super) text: Option<Vec<u8>>,
+    pub(super) conditions: Conditions,
+    pub(super) failures: u32,
+    /// When it is asked for again; at once, if never asked.
+    pub(super) due: Option<Instant>,
 }
 
 impl Upstream {
