@@ -1,8 +1,8 @@
-//! The common and the combined form, quote by quote.
+//! Parser of the common and the combined form.
 
 use memchr::{memchr, memchr2};
 
-/// What a line says, User-Agent and all still escaped.
+/// Fields of a line, still escaped.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct RawEntry<'a> {
     /// Empty where the form has none.

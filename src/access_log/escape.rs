@@ -40,7 +40,7 @@ fn json_letter(letter: char, out: &mut Vec<u8>) {
         ' '..='~' => out.extend(u8::try_from(letter)),
         _ => {
             for unit in letter.encode_utf16(&mut [0; 2]) {
-                // Writing into memory does not fail.
+                // Writing to memory never fails.
                 let _ = write!(out, "\\u{unit:04x}");
             }
         }

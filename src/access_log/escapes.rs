@@ -1,4 +1,4 @@
-//! What servers write for bytes that a log cannot hold.
+//! Escapes that servers write for bytes that a log cannot hold.
 
 /// Turns escapes back into the bytes they stand for, at the end of `text`.
 ///

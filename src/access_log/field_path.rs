@@ -1,8 +1,8 @@
-//! Names of fields in objects within objects.
+//! Paths of fields in nested objects.
 
 use std::str::FromStr;
 
-/// Most bytes of a path, and so the depth to which objects are entered.
+/// Most bytes of a path, which limits the depth to which objects are entered.
 const MAX_BYTES: usize = 256;
 
 /// Path of a field in a JSON object, names joined by dots.

@@ -1,4 +1,4 @@
-//! Lines that are JSON objects, read for two of their fields.
+//! Parser of two fields of lines that are JSON objects.
 
 use super::{
     FieldPath,
@@ -16,25 +16,25 @@ pub(super) struct Fields {
     bytes: Vec<FieldPath>,
 }
 
-/// What is left of each path on the way to here; `None` off the way.
+/// Remaining part of each path at this depth; `None` for paths that lead elsewhere.
 #[derive(Clone, Copy, Debug, Default)]
-struct Wanted<'p> {
+struct RemainingPaths<'p> {
     user_agents: [Option<&'p [u8]>; MAX_PATHS],
     bytes: [Option<&'p [u8]>; MAX_PATHS],
 }
 
-/// What was found, with the place of its path in the list.
+/// Values that were found, with the index of their path in the list.
 #[derive(Clone, Copy, Debug, Default)]
-struct Found<'a> {
+struct FieldValues<'a> {
     user_agent: Option<(usize, Raw<'a>)>,
     bytes: Option<(usize, u64)>,
 }
 
-/// Paths that a name goes on with.
-struct Step<'p> {
+/// Paths that match the name of a member.
+struct MemberPaths<'p> {
     user_agent: Option<usize>,
     bytes: Option<usize>,
-    below: Option<Wanted<'p>>,
+    below: Option<RemainingPaths<'p>>,
 }
 
 impl Fields {
@@ -48,8 +48,8 @@ impl Fields {
     /// Reads a line; `None` when it is not one whole object.
     pub(super) fn read<'a>(&self, line: &'a [u8]) -> Option<RawEntry<'a>> {
         let mut scanner = Scanner::new(line);
-        let mut found = Found::default();
-        let wanted = Wanted {
+        let mut found = FieldValues::default();
+        let wanted = RemainingPaths {
             user_agents: paths(&self.user_agents),
             bytes: paths(&self.bytes),
         };
@@ -68,8 +68,12 @@ fn paths(paths: &[FieldPath]) -> [Option<&[u8]>; MAX_PATHS] {
     std::array::from_fn(|index| paths.get(index).map(FieldPath::as_bytes))
 }
 
-/// Reads an object; those within it only as deep as a path goes.
-fn object<'a>(scanner: &mut Scanner<'a>, wanted: &Wanted<'_>, found: &mut Found<'a>) -> Option<()> {
+/// Parses an object; nested ones only as deep as a path goes, so that no line exhausts the stack.
+fn object<'a>(
+    scanner: &mut Scanner<'a>,
+    wanted: &RemainingPaths<'_>,
+    found: &mut FieldValues<'a>,
+) -> Option<()> {
     if !scanner.take(b'{') {
         return None;
     }
@@ -88,7 +92,11 @@ fn object<'a>(scanner: &mut Scanner<'a>, wanted: &Wanted<'_>, found: &mut Found<
     }
 }
 
-fn value<'a>(scanner: &mut Scanner<'a>, step: &Step<'_>, found: &mut Found<'a>) -> Option<()> {
+fn value<'a>(
+    scanner: &mut Scanner<'a>,
+    step: &MemberPaths<'_>,
+    found: &mut FieldValues<'a>,
+) -> Option<()> {
     if let Some(below) = &step.below
         && scanner.peek() == Some(b'{')
     {
@@ -96,21 +104,21 @@ fn value<'a>(scanner: &mut Scanner<'a>, step: &Step<'_>, found: &mut Found<'a>) 
     }
     let mut copy = *scanner;
     scanner.skip()?;
-    if let Some(place) = step.user_agent
-        && found.user_agent.is_none_or(|(best, _)| place < best)
+    if let Some(index) = step.user_agent
+        && found.user_agent.is_none_or(|(best, _)| index < best)
         && let Some(text) = text(&mut copy)
     {
-        found.user_agent = Some((place, text));
-    } else if let Some(place) = step.bytes
-        && found.bytes.is_none_or(|(best, _)| place < best)
+        found.user_agent = Some((index, text));
+    } else if let Some(index) = step.bytes
+        && found.bytes.is_none_or(|(best, _)| index < best)
         && let Some(count) = count(&mut copy)
     {
-        found.bytes = Some((place, count));
+        found.bytes = Some((index, count));
     }
     Some(())
 }
 
-/// Returns a string, or the first one of an array: so Caddy writes headers.
+/// Returns a string, or the first one of an array, as which Caddy writes headers.
 fn text<'a>(scanner: &mut Scanner<'a>) -> Option<Raw<'a>> {
     scanner.take(b'[');
     scanner.string()
@@ -125,12 +133,12 @@ fn count(scanner: &mut Scanner<'_>) -> Option<u64> {
     number(text.split(|byte| *byte == b'.').next()?)
 }
 
-impl<'p> Wanted<'p> {
-    fn step(&self, name: &[u8]) -> Step<'p> {
+impl<'p> RemainingPaths<'p> {
+    fn step(&self, name: &[u8]) -> MemberPaths<'p> {
         let mut below = Self::default();
         let (user_agent, deeper) = follow(&self.user_agents, name, &mut below.user_agents);
         let (bytes, deeper_too) = follow(&self.bytes, name, &mut below.bytes);
-        Step {
+        MemberPaths {
             user_agent,
             bytes,
             below: (deeper || deeper_too).then_some(below),
@@ -146,7 +154,7 @@ fn follow<'p>(
 ) -> (Option<usize>, bool) {
     let mut end = None;
     let mut is_deeper = false;
-    for (place, (path, below)) in paths.iter().zip(below).enumerate() {
+    for (index, (path, below)) in paths.iter().zip(below).enumerate() {
         let Some((head, rest)) = path.and_then(|path| path.split_at_checked(name.len())) else {
             continue;
         };
@@ -154,7 +162,7 @@ fn follow<'p>(
             continue;
         }
         if rest.is_empty() {
-            end = end.or(Some(place));
+            end = end.or(Some(index));
         } else if let Some(rest) = rest.strip_prefix(b".") {
             *below = Some(rest);
             is_deeper = true;

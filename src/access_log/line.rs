@@ -49,7 +49,7 @@ impl FromStr for LineFormat {
     }
 }
 
-/// Request, as a line tells of it.
+/// Request as a line of the access log describes it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line<'a> {
     pub(crate) client: IpAddr,
@@ -99,7 +99,7 @@ impl Line<'_> {
         let at = moment(self.received_ms);
         let month = usize::from(u8::from(at.month())).saturating_sub(1);
         let month = MONTHS.get(month).copied().unwrap_or_default();
-        // Writing into memory does not fail.
+        // Writing to memory never fails.
         let _ = write!(
             out,
             "{} - - [{:02}/{month}/{:04}:{:02}:{:02}:{:02} +0000] \"",
@@ -151,7 +151,7 @@ impl Line<'_> {
         let _ = write!(out, " {:.6}", self.duration.as_secs_f64());
     }
 
-    /// The names are those of nginx's variables where there is one.
+    /// Appends a JSON object whose names are nginx's variables where there is one.
     fn write_json(&self, out: &mut Vec<u8>) {
         let at = moment(self.received_ms);
         let _ = write!(

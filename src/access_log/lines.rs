@@ -1,4 +1,4 @@
-//! Lines found in place in blocks of bytes.
+//! Reader of lines that does not copy them.
 
 use std::{
     fmt,
@@ -7,10 +7,10 @@ use std::{
 
 use memchr::memchr;
 
-/// Bytes of a line that are kept; the rest is read over.
+/// Longest line; the rest of a longer one is skipped.
 pub const MAX_LINE_BYTES: usize = 64 * 1024;
 
-/// Bytes that are asked for at once, and all that is ever kept.
+/// Bytes that are read with one call, and all that is ever in memory.
 const BLOCK_BYTES: usize = 512 * 1024;
 
 /// Reader of lines that keeps one block in memory.

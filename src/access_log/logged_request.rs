@@ -1,4 +1,4 @@
-//! The request that a line tells of.
+//! The request that a line describes.
 
 use super::{FieldPath, combined, escapes::unescape, json::Fields};
 
@@ -31,7 +31,7 @@ const HOSTS: &[&str] = &[
     "url.domain",
 ];
 
-/// Request that a line of a log tells of; owned, as one is read at a time.
+/// Request that a line of a log describes.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct LoggedRequest {
@@ -71,7 +71,7 @@ impl LoggedRequest {
         logged.target.starts_with('/').then_some(logged)
     }
 
-    /// Takes the host out of a target in absolute form.
+    /// Splits the host from a target in absolute form (RFC 9112 §3.2.2).
     fn split_url(&mut self) {
         let Some((scheme, rest)) = self.target.split_once("://") else {
             return;
@@ -96,7 +96,7 @@ fn read_combined(line: &[u8]) -> Option<LoggedRequest> {
         method: Some(method.to_owned()),
         host: None,
         target: target.to_owned(),
-        user_agent: said(user_agent),
+        user_agent: present(user_agent),
     })
 }
 
@@ -113,7 +113,7 @@ fn read_json(line: &[u8]) -> Option<LoggedRequest> {
     let request = found(REQUEST_LINES);
     let of_line = request.as_deref().and_then(split);
     let method = found(METHODS).or_else(|| of_line.map(|(method, _)| method.to_owned()));
-    // The server may have rewritten the path that it tells by itself.
+    // The request line first: a path logged by itself may be one that the server has rewritten.
     let target = match of_line {
         Some((_, target)) => target.to_owned(),
         None => found(TARGETS)?,
@@ -122,7 +122,7 @@ fn read_json(line: &[u8]) -> Option<LoggedRequest> {
         method,
         host: found(HOSTS),
         target,
-        user_agent: field(line, FieldPath::usual_user_agents()).and_then(said),
+        user_agent: field(line, FieldPath::usual_user_agents()).and_then(present),
     })
 }
 
@@ -152,7 +152,7 @@ fn unescaped(raw: &[u8]) -> Vec<u8> {
     text
 }
 
-fn said(user_agent: Vec<u8>) -> Option<Vec<u8>> {
+fn present(user_agent: Vec<u8>) -> Option<Vec<u8>> {
     (!matches!(&*user_agent, b"" | b"-")).then_some(user_agent)
 }
 

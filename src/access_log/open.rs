@@ -7,7 +7,7 @@ use flate2::bufread::MultiGzDecoder;
 /// First bytes of a gzip member (RFC 1952 §2.3.1); no line of text begins so.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Packed bytes that are asked for at once.
+/// Compressed bytes that are read with one call.
 const PACKED_BYTES: usize = 128 * 1024;
 
 /// Returns the text of a log, unpacked where it is gzip, whatever its name.

@@ -15,12 +15,12 @@ use super::{
 #[derive(Clone, Debug)]
 pub struct Parser {
     form: Form,
-    /// User-Agent without its escapes; the memory is used again.
+    /// User-Agent without its escapes; a buffer for all lines, so that none allocates.
     unescaped: Vec<u8>,
     reads_clients: bool,
 }
 
-/// What one line of a log says.
+/// Entry of one line of a log.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Entry<'a> {
@@ -80,12 +80,12 @@ impl Parser {
 
     /// Reads a line; `None` when it is not of the form.
     ///
-    /// Takes time linear in the line.
+    /// The time is linear in the length of the line.
     pub fn read<'a>(&'a mut self, line: &'a [u8]) -> Option<Entry<'a>> {
         let raw = match &self.form {
             Form::UserAgents => {
                 return Some(Entry {
-                    user_agent: said(line),
+                    user_agent: present(line),
                     bytes: 0,
                     client: None,
                 });
@@ -117,15 +117,15 @@ impl Parser {
             user_agent = &self.unescaped;
         }
         Entry {
-            user_agent: said(user_agent),
+            user_agent: present(user_agent),
             bytes: raw.bytes,
             client,
         }
     }
 }
 
-/// Servers write `-` for a header that was not sent.
-fn said(user_agent: &[u8]) -> Option<&[u8]> {
+/// Returns a field, unless it is empty or `-`, which servers write for a header that was not sent.
+fn present(user_agent: &[u8]) -> Option<&[u8]> {
     (!matches!(user_agent, b"" | b"-")).then_some(user_agent)
 }
 

@@ -2,10 +2,9 @@
 
 use memchr::memchr2;
 
-/// Place in a JSON text.
+/// Scanner at a position in a JSON text.
 ///
-/// Values that nobody asks for are read over, not checked: only strings and
-/// brackets count in them.
+/// Values that nobody asks for are skipped, not checked: only strings and brackets count in them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scanner<'a> {
     rest: &'a [u8],
@@ -22,13 +21,13 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Returns the next byte that is no blank, without taking it.
+    /// Returns the next byte that is no blank, without consuming it.
     pub(super) fn peek(&mut self) -> Option<u8> {
         self.rest = self.rest.trim_ascii_start();
         self.rest.first().copied()
     }
 
-    /// Takes a byte if it comes next.
+    /// Consumes a byte if it comes next.
     pub(super) fn take(&mut self, byte: u8) -> bool {
         let is_next = self.peek() == Some(byte);
         if is_next {
@@ -37,7 +36,7 @@ impl<'a> Scanner<'a> {
         is_next
     }
 
-    /// Takes a string.
+    /// Consumes a string.
     pub(super) fn string(&mut self) -> Option<Raw<'a>> {
         if !self.take(b'"') {
             return None;
@@ -54,7 +53,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Takes a number or a word.
+    /// Consumes a number or a word.
     pub(super) fn scalar(&mut self) -> Option<&'a [u8]> {
         self.peek()?;
         let is_end = |byte: &u8| matches!(byte, b',' | b'}' | b']' | b':' | b'"' | b'{' | b'[');
@@ -68,7 +67,7 @@ impl<'a> Scanner<'a> {
         Some(scalar)
     }
 
-    /// Takes a value of any kind, however deep.
+    /// Consumes a value of any kind, however deep.
     pub(super) fn skip(&mut self) -> Option<()> {
         let mut depth = 0_usize;
         loop {

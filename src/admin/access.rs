@@ -1,4 +1,4 @@
-//! Who asks, and whether that is enough.
+//! Authentication: who sends a request, and which pages that opens.
 
 use std::net::IpAddr;
 
@@ -13,17 +13,17 @@ use tower_sessions::Session;
 use tracing::warn;
 
 use super::{
-    page::{Place, encode},
+    page::{RequestLocation, encode},
     problem::Problem,
     session,
     settings::Access,
     state::AdminState,
 };
 
-/// Longest token that is looked up.
+/// Longest token that is looked up; ours have 29 characters.
 const MAX_TOKEN_BYTES: usize = 512;
 
-/// Who asks; in the extensions of each request.
+/// Visitor of the pages, in the extensions of each request.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Visitor {
     /// The application has let them in.
@@ -53,37 +53,37 @@ impl Visitor {
     }
 }
 
-/// Lets a request through to those who may see it.
-pub(super) async fn gate(
+/// Passes requests of visitors who may see the page, and denies others.
+pub(super) async fn require_access(
     State(state): State<AdminState>,
     mut request: Request,
     next: Next,
 ) -> Response {
-    let place = place(request.extensions());
+    let location = location(request.extensions());
     let session = request.extensions().get::<Session>().cloned();
     let address = state.address(request.extensions());
-    let visitor = match recognise(&state, &place, request.headers(), session, address).await {
+    let visitor = match recognise(&state, &location, request.headers(), session, address).await {
         Ok(visitor) => visitor,
         Err(problem) => return problem.into_response(),
     };
-    if visitor == Visitor::Nobody && !is_public(&place) {
-        return turn_away(&place, request.method().is_safe());
+    if visitor == Visitor::Nobody && !is_public(&location) {
+        return deny(&location, request.method().is_safe());
     }
     request.extensions_mut().insert(visitor.clone());
     let mut response = next.run(request).await;
-    // A page about an error is made outside of here.
+    // A layer outside this one renders errors, and shows the navigation to known visitors only.
     response.extensions_mut().insert(visitor);
     response
 }
 
 /// Returns `true` if a request for JSON brings a bearer token.
-pub(super) fn has_bearer(place: &Place, headers: &HeaderMap) -> bool {
-    place.is_api() && bearer(headers).is_some()
+pub(super) fn has_bearer(location: &RequestLocation, headers: &HeaderMap) -> bool {
+    location.is_api() && bearer(headers).is_some()
 }
 
 async fn recognise(
     state: &AdminState,
-    place: &Place,
+    location: &RequestLocation,
     headers: &HeaderMap,
     session: Option<Session>,
     address: Option<IpAddr>,
@@ -91,14 +91,14 @@ async fn recognise(
     if state.admin().access == Access::Open {
         return Ok(Visitor::Open);
     }
-    // A request with a token is judged by that alone: its cookies do not count.
-    if place.is_api()
+    // A token counts alone: `same_site` let the request pass because it brings no cookies.
+    if location.is_api()
         && let Some(token) = bearer(headers)
     {
         return by_token(state, token, address).await;
     }
     match session {
-        Some(session) if !place.is_asset() => match session::csrf(&session).await {
+        Some(session) if !location.is_asset() => match session::csrf(&session).await {
             Ok(Some(csrf)) => Ok(Visitor::Session { csrf }),
             Ok(None) => Ok(Visitor::Nobody),
             Err(failed) => match state.admin().store.absence() {
@@ -106,11 +106,14 @@ async fn recognise(
                 None => Err(session::failed(failed)),
             },
         },
+        // Assets are public and need no lookup in the database.
         _ => Ok(Visitor::Nobody),
     }
 }
 
-/// A token is 80 random bits: to look its digest up costs little, and guesses lead nowhere.
+/// Looks a bearer token up by its digest.
+///
+/// A token is 80 random bits: a lookup costs little, and guesses lead nowhere.
 async fn by_token(
     state: &AdminState,
     token: &str,
@@ -120,6 +123,7 @@ async fn by_token(
         return Ok(Visitor::Nobody);
     }
     let digest = hex::encode(Sha256::digest(token));
+    // The database finds the digest: no comparison here can leak where two tokens differ.
     let name = state.admin().store.admin_token_name(&digest).await?;
     if name.is_none() {
         let client = address.map_or_else(|| "an unknown address".to_owned(), |it| it.to_string());
@@ -128,33 +132,40 @@ async fn by_token(
     Ok(name.map_or(Visitor::Nobody, |_| Visitor::Bearer))
 }
 
+/// Returns the token of an `Authorization: Bearer` header (RFC 6750 §2.1).
+///
+/// The scheme is compared without case (RFC 9110 §11.1).
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-fn is_public(place: &Place) -> bool {
-    place.path() == "/login" || place.is_asset()
+fn is_public(location: &RequestLocation) -> bool {
+    location.path() == "/login" || location.is_asset()
 }
 
-fn turn_away(place: &Place, is_safe: bool) -> Response {
-    if place.wants_json() {
+fn deny(location: &RequestLocation, is_safe: bool) -> Response {
+    if location.wants_json() {
         return Problem::of_status(StatusCode::UNAUTHORIZED).into_response();
     }
-    let wanted = place.local.trim_start_matches('/');
+    let wanted = location.local.trim_start_matches('/');
+    // A POST cannot be repeated by the redirect after the login, so only a GET is remembered.
     if is_safe && !wanted.is_empty() {
-        place.see_other(&format!("login?next={}", encode(wanted)))
+        location.see_other(&format!("login?next={}", encode(wanted)))
     } else {
-        place.see_other("login")
+        location.see_other("login")
     }
 }
 
-pub(super) fn place(extensions: &Extensions) -> Place {
-    extensions.get::<Place>().cloned().unwrap_or_default()
+pub(super) fn location(extensions: &Extensions) -> RequestLocation {
+    extensions
+        .get::<RequestLocation>()
+        .cloned()
+        .unwrap_or_default()
 }
 
-/// Compares without telling by the time taken where two tokens differ.
+/// Compares two tokens in a time that does not depend on where they differ.
 pub(super) fn is_equal(left: &[u8], right: &[u8]) -> bool {
     left.len() == right.len()
         && left

@@ -8,8 +8,8 @@ use tracing::info;
 
 use super::{
     fields::{Fields, Params},
-    login::{Tried, refusal, try_password},
-    login_client::{Caller, KnownBrowser},
+    login::{LoginOutcome, check_password, refusal},
+    login_client::{BrowserCookie, LoginOrigin},
     page::{Page, html, html_with},
     password::{self, MAX_PASSWORD_BYTES, MIN_PASSWORD_CHARS},
     problem::Problem,
@@ -27,7 +27,7 @@ struct AccountPage {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Note {
+pub(super) struct NoteParams {
     #[serde(default)]
     note: String,
 }
@@ -43,7 +43,7 @@ pub(super) struct PasswordForm {
 }
 
 /// Shows the form.
-pub(super) async fn form(page: Page, Params(params): Params<Note>) -> Response {
+pub(super) async fn form(page: Page, Params(params): Params<NoteParams>) -> Response {
     html(&account(page, params.note == "changed", None))
 }
 
@@ -52,18 +52,20 @@ pub(super) async fn submit(
     State(state): State<AdminState>,
     session: Session,
     page: Page,
-    caller: Caller,
-    browser: KnownBrowser,
+    caller: LoginOrigin,
+    browser: BrowserCookie,
     Fields(form): Fields<PasswordForm>,
 ) -> Result<Response, Problem> {
     if let Err(reason) = is_fit(&form) {
         let answer = account(page, false, Some(reason));
         return Ok(html_with(StatusCode::UNPROCESSABLE_ENTITY, &answer));
     }
-    let tried = try_password(&state, &caller, form.old).await?;
-    if !matches!(tried, Tried::Right { .. }) {
-        return Ok(refusal(&tried, |text| account(page, false, Some(text))));
+    // Whoever finds an open session still has to know the password, and guesses count as at the login.
+    let outcome = check_password(&state, &caller, form.old).await?;
+    if !matches!(outcome, LoginOutcome::Right { .. }) {
+        return Ok(refusal(&outcome, |text| account(page, false, Some(text))));
     }
+    // argon2id is made to be slow: on a worker thread it would hold up requests.
     let hash = tokio::task::spawn_blocking(move || password::hash_password(&form.new))
         .await
         .map_err(|error| Problem::internal(&error.to_string()))?
@@ -71,10 +73,12 @@ pub(super) async fn submit(
     let now_ms = state.now_ms();
     let store = &state.admin().store;
     store.set_admin_password_hash(&hash, now_ms).await?;
-    state.known_sessions().clear();
+    // The store has deleted the sessions; copies in memory must not outlive them.
+    state.cached_sessions().clear();
+    // The change has ended every session; that of the administrator goes on under a new id.
     session::begin(&session, now_ms).await?;
     info!("the administrator's password was changed; other sessions ended");
-    let mut response = page.place.see_other("account?note=changed");
+    let mut response = page.location.see_other("account?note=changed");
     browser.add_to(response.headers_mut(), &hash);
     Ok(response)
 }
@@ -91,6 +95,7 @@ fn account(page: Page, is_changed: bool, error: Option<String>) -> AccountPage {
 fn is_fit(form: &PasswordForm) -> Result<(), String> {
     if form.new != form.again {
         Err("The two new passwords differ.".to_owned())
+    // In characters, as a person counts them; the upper limit is in bytes, as the hash reads them.
     } else if form.new.chars().count() < MIN_PASSWORD_CHARS {
         Err(format!(
             "The new password needs {MIN_PASSWORD_CHARS} characters or more."

@@ -1,4 +1,4 @@
-//! The same as JSON, for programs.
+//! The pages as JSON, for programs.
 
 use axum::{
     Json, Router,
@@ -12,22 +12,23 @@ use serde_json::json;
 
 use super::{
     AdminSite,
-    fields::{Authentic, Body, Params},
-    identify::{self, Question},
+    fields::{CsrfProof, JsonBody, Params},
+    identify::{self, IdentifyParams},
     jobs,
     listing::{ListParams, Listing},
     manual::{self, RobotForm},
     moment::Moment,
     overview::{FilteringView, RobotsView},
     page::{Page, encode},
-    parameters::takes,
+    parameters::with_parameters,
     problem::Problem,
+    refresh_job::JobView,
     refreshes::{self, RefreshPath},
     robots::{self, RobotPath},
     robots_txt,
     rules::{RuleView, TagRuleView},
     site_robot,
-    sites::{self, Chosen},
+    sites::{self, SelectedSite},
     sources,
     state::AdminState,
     verification,
@@ -35,26 +36,29 @@ use super::{
 use crate::refresh::RefreshOptions;
 use crate::registry::Source;
 
-type Answer = Result<Json<serde_json::Value>, Problem>;
+type JsonResult = Result<Json<serde_json::Value>, Problem>;
 
-/// Parameters of a question about a site.
+/// Parameters of requests about a site.
 const SITE: &[&str] = &["site", "host"];
 const LIST: &[&str] = &["q", "source", "status", "sort", "dir", "page"];
 const IDENTIFY: &[&str] = &["user_agent", "path", "method", "host", "site"];
 const VERIFICATION: &[&str] = &["robot", "sort", "dir"];
 const CHECK: &[&str] = &["robot", "url", "host", "site"];
-/// Parameters of a question about a site's robot.
+/// Parameters of requests about a site's robot.
 const ROBOT_SITE: &[&str] = &["site"];
 const ROBOT_URL: &[&str] = &["site", "url"];
 const DESCRIPTIONS: &[&str] = &["site", "q", "after_key", "after_url"];
 
 /// Returns the routes below `/api`.
 pub(super) fn routes() -> Router<AdminState> {
-    let none = |route| takes(&[], route);
+    let none = |route| with_parameters(&[], route);
     Router::new()
-        .route("/status", takes(SITE, get(status)))
-        .route("/settings", takes(SITE, get(settings)))
-        .route("/robots", takes(LIST, get(list)).merge(none(post(add))))
+        .route("/status", with_parameters(SITE, get(status)))
+        .route("/settings", with_parameters(SITE, get(settings)))
+        .route(
+            "/robots",
+            with_parameters(LIST, get(list)).merge(none(post(add))),
+        )
         .route(
             "/robots/{robot_source}/{robot_id}",
             none(get(robot).delete(remove)),
@@ -63,27 +67,27 @@ pub(super) fn routes() -> Router<AdminState> {
         .route("/refreshes/{refresh_id}", none(get(record)))
         .route("/refresh", none(get(progress).post(start)))
         .route("/refresh/accept", none(post(accept)))
-        .route("/identify", takes(IDENTIFY, get(identify)))
+        .route("/identify", with_parameters(IDENTIFY, get(identify)))
         .route("/sites", none(get(sites::json)))
         .route("/reload", none(post(sites::reload_json)))
         .merge(site_robot_routes())
         .route(
             "/verification",
-            takes(VERIFICATION, get(verification::json)),
+            with_parameters(VERIFICATION, get(verification::json)),
         )
         .route(
             "/verification/ranges/refresh",
             none(get(verification::progress).post(verification::fetch_json)),
         )
-        .route("/robots-txt", takes(SITE, get(robots_txt::json)))
+        .route("/robots-txt", with_parameters(SITE, get(robots_txt::json)))
         .route(
             "/robots-txt/check",
-            takes(CHECK, get(robots_txt::check_json)),
+            with_parameters(CHECK, get(robots_txt::check_json)),
         )
 }
 
 fn site_robot_routes() -> Router<AdminState> {
-    let of_site = |route| takes(ROBOT_SITE, route);
+    let of_site = |route| with_parameters(ROBOT_SITE, route);
     Router::new()
         .route("/site-robot", of_site(get(site_robot::json)))
         .route("/site-robot/runs", of_site(get(site_robot::runs_json)))
@@ -95,19 +99,19 @@ fn site_robot_routes() -> Router<AdminState> {
         .route("/site-robot/clear", of_site(post(site_robot::clear_json)))
         .route(
             "/site-robot/descriptions",
-            takes(DESCRIPTIONS, get(site_robot::list_json)),
+            with_parameters(DESCRIPTIONS, get(site_robot::list_json)),
         )
         .route(
             "/site-robot/description",
-            takes(ROBOT_URL, get(site_robot::one_json)),
+            with_parameters(ROBOT_URL, get(site_robot::one_json)),
         )
         .route(
             "/site-robot/explain",
-            takes(ROBOT_URL, get(site_robot::explain_json)),
+            with_parameters(ROBOT_URL, get(site_robot::explain_json)),
         )
 }
 
-async fn status(State(state): State<AdminState>, of: Chosen) -> Answer {
+async fn status(State(state): State<AdminState>, site: SelectedSite) -> JsonResult {
     let views = sources::load(&state).await?;
     let absence = state.admin().store.absence();
     let away_since = absence.map(|absence| Moment::new(absence.since_ms, state.now_ms()));
@@ -115,16 +119,16 @@ async fn status(State(state): State<AdminState>, of: Chosen) -> Answer {
         "version": env!("CARGO_PKG_VERSION"),
         "database": state.admin().store.engine(),
         "database_away_since": away_since,
-        "filtering": FilteringView::new(&of.policy.load()),
+        "filtering": FilteringView::new(&site.policy.load()),
         "robots": RobotsView::new(&state, &views),
-        "front": of.site.as_ref().and_then(AdminSite::ask_front),
+        "front": site.site.as_ref().and_then(AdminSite::ask_front),
         "bundled_only": sources::is_bundled_only(&views),
         "refreshing": refreshes::current(&state).running,
         "sources": views,
     })))
 }
 
-async fn settings(State(state): State<AdminState>, of: Chosen) -> Answer {
+async fn settings(State(state): State<AdminState>, site: SelectedSite) -> JsonResult {
     let settings: Vec<_> = state
         .admin()
         .settings
@@ -140,7 +144,7 @@ async fn settings(State(state): State<AdminState>, of: Chosen) -> Answer {
             })
         })
         .collect();
-    let policy = of.policy.load();
+    let policy = site.policy.load();
     Ok(Json(json!({
         "settings": settings,
         "rules": RuleView::all(&policy),
@@ -148,9 +152,10 @@ async fn settings(State(state): State<AdminState>, of: Chosen) -> Answer {
     })))
 }
 
-async fn list(State(state): State<AdminState>, Params(params): Params<ListParams>) -> Answer {
+async fn list(State(state): State<AdminState>, Params(params): Params<ListParams>) -> JsonResult {
     let listing = Listing::parse_strictly(&params)?;
     let found = listing.load(&state).await?;
+    // A person is shown the last page instead; a program that counts pages has to notice the end.
     if found.number != listing.number {
         let pages = found.pages;
         return Err(Problem::out_of_range(format!(
@@ -165,7 +170,7 @@ async fn list(State(state): State<AdminState>, Params(params): Params<ListParams
     })))
 }
 
-async fn robot(State(state): State<AdminState>, Path(path): Path<RobotPath>) -> Answer {
+async fn robot(State(state): State<AdminState>, Path(path): Path<RobotPath>) -> JsonResult {
     let robot = robots::find(&state, &path.robot_source, &path.robot_id).await?;
     Ok(Json(json!({ "robot": robot })))
 }
@@ -173,7 +178,7 @@ async fn robot(State(state): State<AdminState>, Path(path): Path<RobotPath>) -> 
 async fn add(
     State(state): State<AdminState>,
     page: Page,
-    Body(form): Body<RobotForm>,
+    JsonBody(form): JsonBody<RobotForm>,
 ) -> Result<Response, Problem> {
     let robot = manual::checked(&form).map_err(manual::Refusal::into_problem)?;
     manual::store(&state, &robot).await?;
@@ -190,13 +195,12 @@ async fn add(
 
 async fn remove(
     State(state): State<AdminState>,
-    _meant: Authentic,
+    _proof: CsrfProof,
     Path(path): Path<RobotPath>,
 ) -> Result<StatusCode, Problem> {
     robots::find(&state, &path.robot_source, &path.robot_id).await?;
     if path.robot_source != Source::manual().as_str() {
-        return Err(Problem::new(
-            StatusCode::CONFLICT,
+        return Err(Problem::conflict(
             "not_by_hand",
             "Only robots that were added by hand can be removed; the next refresh would bring this one back.",
         ));
@@ -205,17 +209,17 @@ async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn history(State(state): State<AdminState>) -> Answer {
+async fn history(State(state): State<AdminState>) -> JsonResult {
     let refreshes = refreshes::history(&state, refreshes::HISTORY).await?;
     Ok(Json(json!({ "refreshes": refreshes })))
 }
 
-async fn record(State(state): State<AdminState>, Path(path): Path<RefreshPath>) -> Answer {
+async fn record(State(state): State<AdminState>, Path(path): Path<RefreshPath>) -> JsonResult {
     let refresh = refreshes::find(&state, &path.refresh_id).await?;
     Ok(Json(json!({ "refresh": refresh })))
 }
 
-async fn progress(State(state): State<AdminState>) -> Json<refreshes::JobView> {
+async fn progress(State(state): State<AdminState>) -> Json<JobView> {
     Json(refreshes::current(&state))
 }
 
@@ -229,7 +233,7 @@ struct StartBody {
 
 async fn start(
     State(state): State<AdminState>,
-    Body(body): Body<StartBody>,
+    JsonBody(body): JsonBody<StartBody>,
 ) -> Result<Response, Problem> {
     let sources = refreshes::chosen(&state, &body.source.unwrap_or_default())?;
     let options = RefreshOptions {
@@ -251,7 +255,7 @@ struct AcceptBody {
 
 async fn accept(
     State(state): State<AdminState>,
-    Body(body): Body<AcceptBody>,
+    JsonBody(body): JsonBody<AcceptBody>,
 ) -> Result<Response, Problem> {
     let document = body.document.as_deref();
     let (source, options) = refreshes::acceptance(&state, &body.source, document).await?;
@@ -261,17 +265,13 @@ async fn accept(
 }
 
 fn busy() -> Problem {
-    Problem::new(
-        StatusCode::CONFLICT,
-        "busy",
-        "A refresh is running already; see GET api/refresh.",
-    )
+    Problem::conflict("busy", "A refresh is running already; see GET api/refresh.")
 }
 
 async fn identify(
     State(state): State<AdminState>,
-    Params(question): Params<Question>,
-    of: Chosen,
-) -> Result<Json<identify::Answer>, Problem> {
-    identify::answer(&state, &question, &of).map(Json)
+    Params(question): Params<IdentifyParams>,
+    site: SelectedSite,
+) -> Result<Json<identify::Identification>, Problem> {
+    identify::answer(&state, &question, &site).map(Json)
 }

@@ -47,7 +47,7 @@ pub(super) fn link(name: &str) -> String {
     }
 }
 
-/// Asset that a path names.
+/// Path parameter of an asset.
 #[derive(Debug, Deserialize)]
 pub(super) struct AssetPath {
     asset_name: String,
@@ -58,6 +58,7 @@ pub(super) async fn serve(Path(path): Path<AssetPath>, headers: HeaderMap) -> Re
     let Some(asset) = asset(&path.asset_name) else {
         return Problem::not_found("There is no such file.").into_response();
     };
+    // For clients that revalidate although the response is immutable, as on a forced reload.
     let etag = format!("\"{}\"", asset.version);
     let cached = [
         (header::ETAG, etag.clone()),

@@ -1,4 +1,4 @@
-//! The robots as a file for other programs.
+//! Downloads of the robots as files for other programs.
 
 use std::sync::Arc;
 
@@ -18,14 +18,14 @@ use super::{
 use crate::detect;
 use crate::registry::{ExportFormat, Robot};
 
-/// What the query of a download says beside that of the table.
+/// Query of a download, beside that of the table.
 #[derive(Debug, Deserialize)]
 pub(super) struct ExportParams {
     #[serde(default)]
     format: String,
 }
 
-/// Hands out the robots that a search finds, in one of the formats.
+/// Returns the robots that a search finds as a file in one of the formats.
 pub(super) async fn download(
     State(state): State<AdminState>,
     Params(params): Params<ExportParams>,
@@ -37,10 +37,11 @@ pub(super) async fn download(
         Problem::invalid(format!("format: use one of {}", words.join(", ")))
     })?;
     let robots: Vec<Arc<Robot>> = Listing::parse(&search)?.all(&state).await?;
-    // Thousands of expressions take a while to order.
+    // Ordering thousands of expressions would hold up other requests on this thread.
     let exported = tokio::task::spawn_blocking(move || detect::export(format, &robots))
         .await
         .map_err(|_| Problem::internal("the export ended early"))?;
+    // As an attachment, so that a browser saves a file whose text others have written, not renders it.
     let name = format!("attachment; filename=\"{}\"", format.file_name());
     let headers = [
         (header::CONTENT_TYPE, format.media_type().to_owned()),

@@ -1,4 +1,4 @@
-//! Forms, JSON and queries as they come in, with our words for what is wrong.
+//! Extractors for forms, JSON and queries, with errors in our own words.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use tokio::time;
 
 use super::{access::Visitor, problem::Problem, state::AdminState};
 
-/// Header in which a program that uses a session sends its token.
+/// Header in which a program that uses a session sends the token of its forms.
 const TOKEN_HEADER: &str = "x-csrf-token";
 
-/// Time in which the whole body of a request has to come.
+/// Time in which the whole body of a request has to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Fields of a form that was made for this visitor.
@@ -39,6 +39,7 @@ impl<T: DeserializeOwned> FromRequest<AdminState> for Fields<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &AdminState) -> Result<Self, Problem> {
+        // Before the body: reading it consumes the request.
         let visitor = visitor(request.extensions());
         let form: WithToken<T> = form(request, state).await?;
         if visitor.accepts(&form.csrf) {
@@ -49,11 +50,11 @@ impl<T: DeserializeOwned> FromRequest<AdminState> for Fields<T> {
     }
 }
 
-/// Fields of the login form; the password in it is the proof.
+/// Fields of the login form, which needs no token: whoever sends it knows the password.
 #[derive(Debug)]
-pub(super) struct OpenFields<T>(pub(super) T);
+pub(super) struct LoginFields<T>(pub(super) T);
 
-impl<T: DeserializeOwned> FromRequest<AdminState> for OpenFields<T> {
+impl<T: DeserializeOwned> FromRequest<AdminState> for LoginFields<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &AdminState) -> Result<Self, Problem> {
@@ -63,14 +64,15 @@ impl<T: DeserializeOwned> FromRequest<AdminState> for OpenFields<T> {
 
 /// JSON body of a program that has a bearer token, or its session's token.
 #[derive(Debug)]
-pub(super) struct Body<T>(pub(super) T);
+pub(super) struct JsonBody<T>(pub(super) T);
 
-impl<T: DeserializeOwned> FromRequest<AdminState> for Body<T> {
+impl<T: DeserializeOwned> FromRequest<AdminState> for JsonBody<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &AdminState) -> Result<Self, Problem> {
         let (mut parts, body) = request.into_parts();
-        Authentic::from_request_parts(&mut parts, state).await?;
+        // Before the body is read: a forged request costs as little as possible.
+        CsrfProof::from_request_parts(&mut parts, state).await?;
         let Json(value) = in_time(Json::<T>::from_request(
             Request::from_parts(parts, body),
             state,
@@ -83,11 +85,11 @@ impl<T: DeserializeOwned> FromRequest<AdminState> for Body<T> {
     }
 }
 
-/// Proof that a request with an effect and without a body is meant.
+/// Proof that no other site set a request in motion; an extractor for requests without a body.
 #[derive(Debug)]
-pub(super) struct Authentic;
+pub(super) struct CsrfProof;
 
-impl FromRequestParts<AdminState> for Authentic {
+impl FromRequestParts<AdminState> for CsrfProof {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &AdminState) -> Result<Self, Problem> {
@@ -132,7 +134,7 @@ where
     Ok(form)
 }
 
-/// Reads a body, which a client must not send as slowly as it likes.
+/// Reads a body within [`BODY_TIMEOUT`]: a client must not hold a handler by sending slowly.
 async fn in_time<F: Future>(reading: F) -> Result<F::Output, Problem> {
     time::timeout(BODY_TIMEOUT, reading)
         .await

@@ -1,4 +1,4 @@
-//! What is refused before anybody looks at it, and the headers of every answer.
+//! Checks before any handler, and the headers of every response.
 
 use std::{
     future::poll_fn,
@@ -19,12 +19,15 @@ use tower_http::csrf::CsrfLayer;
 
 use super::{
     access::{self, has_bearer},
-    page::Place,
+    page::RequestLocation,
     problem::Problem,
     state::AdminState,
 };
 
-/// Headers of every answer. The script may ask this site only (`connect-src`).
+/// Headers of every response.
+///
+/// Text that got past the escaping would run no script and load nothing, and no other page can
+/// frame ours. The script may send requests to this site only (`connect-src`).
 const HEADERS: [(HeaderName, &str); 5] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -40,27 +43,29 @@ const HEADERS: [(HeaderName, &str); 5] = [
     ),
 ];
 
-/// Notes where the request stands, makes pages or JSON of bare errors, adds the headers.
-pub(super) async fn dress(mut request: Request, next: Next) -> Response {
-    let place = Place::of(&request);
-    request.extensions_mut().insert(place.clone());
-    let response = caught(next.run(request)).await;
-    let mut response = match Problem::in_response(&response, &place) {
-        Some(problem) => problem.dress(&place, response),
+/// Notes the location of the request, renders errors as pages or JSON, and adds the headers.
+pub(super) async fn finish(mut request: Request, next: Next) -> Response {
+    let location = RequestLocation::of(&request);
+    request.extensions_mut().insert(location.clone());
+    // Inside the headers: an error page of a panic has them too.
+    let response = catch_panic(next.run(request)).await;
+    let mut response = match Problem::in_response(&response, &location) {
+        Some(problem) => problem.finish(&location, response),
         None => response,
     };
     let headers = response.headers_mut();
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
     }
+    // Pages are for the administrator alone: no cache keeps them beyond the session.
     headers
         .entry(header::CACHE_CONTROL)
         .or_insert(HeaderValue::from_static("no-store"));
     response
 }
 
-/// Answers for a handler that panics, which would else leave its client without a word.
-async fn caught(answering: impl Future<Output = Response>) -> Response {
+/// Returns an internal error where a handler panics, else its connection would just close.
+async fn catch_panic(answering: impl Future<Output = Response>) -> Response {
     let mut answering = pin!(answering);
     poll_fn(|context| {
         catch_unwind(AssertUnwindSafe(|| answering.as_mut().poll(context))).unwrap_or_else(|_| {
@@ -70,7 +75,9 @@ async fn caught(answering: impl Future<Output = Response>) -> Response {
     .await
 }
 
-/// Refuses names under which the site is not reached: DNS rebinding.
+/// Refuses host names that are not the site's.
+///
+/// With DNS rebinding, a page of a foreign name that resolves to this server could read ours.
 pub(super) async fn known_host(
     State(state): State<AdminState>,
     request: Request,
@@ -94,7 +101,7 @@ pub(super) async fn known_host(
 /// A request for JSON with a bearer token brings nothing that a browser adds
 /// by itself, so it passes; the token is judged later, and alone.
 pub(super) async fn same_site(request: Request, next: Next) -> Response {
-    if has_bearer(&access::place(request.extensions()), request.headers()) {
+    if has_bearer(&access::location(request.extensions()), request.headers()) {
         return next.run(request).await;
     }
     let guarded = CsrfLayer::new()
@@ -115,10 +122,12 @@ pub(super) fn host<'r>(uri: &'r Uri, headers: &'r HeaderMap) -> Option<&'r str> 
 
 fn is_allowed(hosts: &[String], host: Option<&str>) -> bool {
     if hosts.is_empty() {
+        // Nobody has said under which names the site is reached.
         return true;
     }
     let Some(host) = host else { return false };
     let name = without_port(host);
+    // An operator on the machine itself, or through a tunnel of SSH, is never locked out by the list.
     is_loopback(name)
         || hosts
             .iter()
@@ -126,6 +135,7 @@ fn is_allowed(hosts: &[String], host: Option<&str>) -> bool {
 }
 
 fn is_same(left: &str, right: &str) -> bool {
+    // A trailing dot names the same host (RFC 1034 §3.1), whose case does not matter (RFC 4343).
     left.trim_end_matches('.')
         .eq_ignore_ascii_case(right.trim_end_matches('.'))
 }
@@ -138,7 +148,8 @@ fn is_loopback(name: &str) -> bool {
             .is_ok_and(|address| address.is_loopback())
 }
 
-fn without_port(host: &str) -> &str {
+/// Returns a host without its port.
+pub(super) fn without_port(host: &str) -> &str {
     match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => host,
@@ -165,7 +176,7 @@ mod tests {
                 panic!("told to")
             }
             let router = Router::new().route("/a", get(panics));
-            router.route("/api/a", get(panics)).layer(from_fn(dress))
+            router.route("/api/a", get(panics)).layer(from_fn(finish))
         };
         for (path, kind) in [
             ("/a", "text/html; charset=utf-8"),

@@ -1,12 +1,12 @@
-//! What becomes of the site robot's descriptions.
+//! Use of the site robot's descriptions.
 
 use std::{fmt, path::PathBuf};
 
-/// What becomes of the descriptions of a site.
+/// Use that a process makes of the descriptions of a site.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum HeavenUse {
-    /// Robot heaven is made of them as it is asked for.
+    /// Robot heaven is made of them on request.
     Served,
     /// They are published in the directory that robot heaven is served from.
     Published(PathBuf),
@@ -35,7 +35,7 @@ impl HeavenUse {
     }
 }
 
-/// Writes it as what is said of the descriptions, with what to set where nothing is made of them.
+/// Writes it as a predicate of the descriptions, with the settings to change where they are unused.
 impl fmt::Display for HeavenUse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

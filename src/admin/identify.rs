@@ -1,23 +1,23 @@
-//! Which robot is this User-Agent, and what happens to it?
+//! The page that identifies the robot of a User-Agent, and shows the decision on its request.
 
 use askama::Template;
 use axum::{extract::State, response::Response};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    decided::Decided,
+    decision_view::DecisionView,
     fields::Params,
     page::{Page, html},
     problem::Problem,
     robot_view::link,
-    sites::Chosen,
+    sites::SelectedSite,
     sources::title,
     state::AdminState,
 };
 use crate::detect::{Claim, Listed};
 use crate::policy::{Request, Visitor};
 
-/// Longest User-Agent and path that are looked at.
+/// Longest User-Agent and path that are examined.
 const MAX_BYTES: usize = 16 * 1024;
 const DEFAULT_PATH: &str = "/members-only-stuff/";
 
@@ -25,16 +25,16 @@ const DEFAULT_PATH: &str = "/members-only-stuff/";
 #[template(path = "admin/identify.html")]
 struct IdentifyPage {
     page: Page,
-    of: Chosen,
+    of: SelectedSite,
     user_agent: String,
     path: String,
     method: String,
     host: String,
-    answer: Option<Answer>,
+    answer: Option<Identification>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Question {
+pub(super) struct IdentifyParams {
     #[serde(default)]
     pub(super) user_agent: String,
     #[serde(default)]
@@ -49,29 +49,29 @@ pub(super) struct Question {
 
 /// Robot that a User-Agent names, and what the policy does with it.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Answer {
+pub(super) struct Identification {
     pub(super) user_agent: String,
     pub(super) method: String,
     pub(super) path: String,
     pub(super) robot: Option<ClaimView>,
-    /// On the robot's claim.
+    /// Verdict on the robot's claim.
     pub(super) verdict: Option<&'static str>,
     #[serde(flatten)]
-    pub(super) decided: Decided,
+    pub(super) decided: DecisionView,
 }
 
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ClaimView {
-    /// Of a User-Agent that many people share, `shared`.
+    /// Id of the robot; `shared` for a User-Agent that many people share.
     pub(super) id: String,
     pub(super) kind: &'static str,
     pub(super) purpose: &'static str,
-    /// What its User-Agent gave away: a pattern, or the sign of an unlisted robot.
+    /// Evidence in its User-Agent: a pattern, or the sign of an unlisted robot.
     pub(super) evidence: String,
-    /// What the registry knows; nothing of an unlisted robot.
+    /// Facts of the registry; `None` for an unlisted robot.
     #[serde(flatten)]
     pub(super) listed: Option<ListedView>,
-    /// First byte of the match and the one behind it.
+    /// Range of the match in bytes, the end exclusive.
     pub(super) start: usize,
     pub(super) end: usize,
     #[serde(skip)]
@@ -98,11 +98,11 @@ pub(super) struct ListedView {
 /// Shows the form, and the answer to what was asked.
 pub(super) async fn show(
     State(state): State<AdminState>,
-    Params(question): Params<Question>,
-    of: Chosen,
+    Params(question): Params<IdentifyParams>,
+    of: SelectedSite,
     page: Page,
 ) -> Result<Response, Problem> {
-    let has_asked = page.place.local.contains("user_agent=");
+    let has_asked = page.location.local.contains("user_agent=");
     let answer = if has_asked {
         Some(answer(&state, &question, &of)?)
     } else {
@@ -126,10 +126,10 @@ pub(super) async fn show(
 /// Asks the detector and the policy, as the layer does.
 pub(super) fn answer(
     state: &AdminState,
-    question: &Question,
-    of: &Chosen,
-) -> Result<Answer, Problem> {
-    let Question {
+    question: &IdentifyParams,
+    of: &SelectedSite,
+) -> Result<Identification, Problem> {
+    let IdentifyParams {
         user_agent,
         path,
         method,
@@ -153,8 +153,8 @@ pub(super) fn answer(
     };
     let user_agent = question.user_agent.as_bytes();
     let visitor = claim.as_ref().map(Visitor::from);
-    let decided = Decided::new(of, &request, target, visitor, user_agent);
-    Ok(Answer {
+    let decided = DecisionView::new(of, &request, target, visitor, user_agent);
+    Ok(Identification {
         user_agent: question.user_agent.clone(),
         path: target.to_owned(),
         verdict: decided.verdict,
@@ -203,7 +203,7 @@ impl ListedView {
     }
 }
 
-/// Cuts text in three; positions inside a character or beyond the end do no harm.
+/// Splits text in three; positions inside a character or beyond the end are no error.
 fn cut(text: &str, start: usize, end: usize) -> (String, String, String) {
     let bytes = text.as_bytes();
     let end = end.min(bytes.len());

@@ -1,4 +1,4 @@
-//! Refreshes that were started from the page.
+//! Refreshes that the page started.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -92,7 +92,7 @@ impl Jobs {
     }
 }
 
-/// Starts to refresh sources; returns at once.
+/// Starts to refresh sources, and returns at once.
 pub(super) fn start(
     state: &AdminState,
     sources: Vec<Source>,
@@ -120,22 +120,23 @@ pub(super) fn start(
     Ok(())
 }
 
-/// Returns `true` if some refresh of this process is under way, whoever started it.
+/// Returns `true` if a refresh of this process is under way, whoever started it.
 pub(super) fn is_busy(progress: &Progress) -> bool {
     !matches!(progress, Progress::Idle | Progress::Done { .. })
 }
 
-/// Marks the job as ended, whatever becomes of the task.
-struct EndOfJob(AdminState);
+/// Guard that marks the job as ended, also where its task panics or is dropped at shutdown.
+struct JobGuard(AdminState);
 
-impl Drop for EndOfJob {
+impl Drop for JobGuard {
     fn drop(&mut self) {
         self.0.jobs().end(self.0.now_ms());
     }
 }
 
 async fn run(state: AdminState, sources: Vec<Source>, options: RefreshOptions) {
-    let _end = EndOfJob(state.clone());
+    // Bound to a name: `_` alone would drop it at once.
+    let _end = JobGuard(state.clone());
     for (index, source) in sources.iter().enumerate() {
         state.jobs().set(index, StepState::Running);
         let result = state
@@ -147,7 +148,7 @@ async fn run(state: AdminState, sources: Vec<Source>, options: RefreshOptions) {
     }
 }
 
-/// The refresher has told the log; here it is told to the administrator.
+/// Returns the outcome as the page shows it; the refresher has logged it.
 fn outcome(result: Result<RefreshRecord, RefreshError>) -> StepState {
     match result {
         Ok(record) => StepState::Done(Box::new(record)),

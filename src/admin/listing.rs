@@ -1,4 +1,4 @@
-//! Which robots a table shows: search, order and page.
+//! Search, order and page of the robots table.
 
 use std::{fmt::Write as _, sync::Arc};
 
@@ -11,7 +11,7 @@ use crate::store::{RobotQuery, RobotSort};
 
 /// Rows of one page.
 const PAGE_ROWS: u64 = 100;
-/// Longest text that is searched for.
+/// Longest search text; the rest is ignored.
 const MAX_SEARCH_CHARS: usize = 200;
 pub(super) const STATUSES: &[&str] = &["active", "quarantined", "unusable"];
 const SORTS: &[(RobotSort, &str, &str)] = &[
@@ -23,7 +23,7 @@ const SORTS: &[(RobotSort, &str, &str)] = &[
     (RobotSort::Modified, "modified", "Modified"),
 ];
 
-/// What the query of a robots table says.
+/// Query of a robots table.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct ListParams {
     #[serde(default)]
@@ -42,7 +42,7 @@ pub(super) struct ListParams {
     pub(super) note: String,
 }
 
-/// Robots that are asked for.
+/// Selection and order of robots.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Listing {
     pub(super) search: String,
@@ -56,7 +56,7 @@ pub(super) struct Listing {
 
 /// One page of robots.
 #[derive(Clone, Debug)]
-pub(super) struct Found {
+pub(super) struct ListingPage {
     pub(super) robots: Vec<RobotView>,
     pub(super) total: u64,
     pub(super) pages: u64,
@@ -106,7 +106,9 @@ impl Listing {
         })
     }
 
-    /// Parses what a program asks for, whose page must be one that can be.
+    /// Parses the query of a program, to whom a page number below 1 is an error.
+    ///
+    /// A person is shown the first page instead.
     pub(super) fn parse_strictly(params: &ListParams) -> Result<Self, Problem> {
         let is_number = |page: &str| page.parse::<u64>().is_ok_and(|number| number > 0);
         if optional(&params.page).is_some_and(|page| !is_number(page)) {
@@ -116,11 +118,12 @@ impl Listing {
     }
 
     /// Loads the page; the last one where a later one is asked for.
-    pub(super) async fn load(&self, state: &AdminState) -> Result<Found, Problem> {
+    pub(super) async fn load(&self, state: &AdminState) -> Result<ListingPage, Problem> {
         let store = &state.admin().store;
         let mut number = self.number;
         let mut found = store.robot_page(&self.query(number)).await?;
         let pages = found.total.div_ceil(PAGE_ROWS).max(1);
+        // Robots may have been removed since the link was made.
         if number > pages {
             number = pages;
             found = store.robot_page(&self.query(number)).await?;
@@ -128,7 +131,7 @@ impl Listing {
         let now_ms = state.now_ms();
         let detector = state.admin().detector.load();
         let duplicates = Duplicates::new(&detector);
-        Ok(Found {
+        Ok(ListingPage {
             robots: found
                 .robots
                 .iter()
@@ -145,6 +148,7 @@ impl Listing {
         let query = RobotQuery {
             sort: RobotSort::Source,
             descending: false,
+            // 0 is no limit: an export is never of one page.
             limit: 0,
             ..self.query(1)
         };
@@ -163,6 +167,7 @@ impl Listing {
             offset: number
                 .saturating_sub(1)
                 .saturating_mul(PAGE_ROWS)
+                // Both databases have signed offsets.
                 .min(i64::MAX.unsigned_abs()),
             limit: PAGE_ROWS,
         }
@@ -251,7 +256,7 @@ impl Listing {
     }
 }
 
-impl Found {
+impl ListingPage {
     pub(super) fn first(&self) -> u64 {
         if self.total == 0 {
             0

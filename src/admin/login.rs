@@ -14,9 +14,9 @@ use tracing::{info, warn};
 
 use super::{
     access::Visitor,
-    fields::{Fields, OpenFields, Params},
-    login_client::{Caller, KnownBrowser},
-    login_limiter::Ruling,
+    fields::{Fields, LoginFields, Params},
+    login_client::{BrowserCookie, LoginOrigin},
+    login_limiter::LoginDecision,
     page::{Page, html, html_with},
     password,
     problem::Problem,
@@ -24,10 +24,10 @@ use super::{
     state::AdminState,
 };
 
-/// Seconds after which those are to come again who found too many others.
+/// Seconds of `Retry-After` where too many others try to log in.
 const CROWDED_SECONDS: u64 = 5;
 
-/// Pages that one may be sent to after logging in.
+/// Pages that a login may lead to.
 const PAGES: &[&str] = &[
     "overview",
     "robots",
@@ -56,20 +56,20 @@ pub(super) struct LoginForm {
     next: String,
 }
 
-/// What came of a try.
+/// Outcome of a login attempt.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Tried {
+pub(super) enum LoginOutcome {
     /// It is the password of this hash.
     Right {
         hash: String,
     },
     Wrong,
-    /// Too many wrong ones before.
+    /// Too many wrong ones were tried before.
     Wait {
         seconds: u64,
     },
     /// Too many others try at the same time.
-    Crowded,
+    Busy,
     /// No password has been set yet.
     NotSet,
 }
@@ -82,7 +82,7 @@ pub(super) async fn form(
     page: Page,
 ) -> Result<Response, Problem> {
     if matches!(visitor, Visitor::Session { .. }) {
-        return Ok(page.place.see_other("overview"));
+        return Ok(page.location.see_other("overview"));
     }
     Ok(html(&LoginPage {
         page,
@@ -97,24 +97,25 @@ pub(super) async fn submit(
     State(state): State<AdminState>,
     session: Session,
     page: Page,
-    caller: Caller,
-    browser: KnownBrowser,
-    OpenFields(form): OpenFields<LoginForm>,
+    caller: LoginOrigin,
+    browser: BrowserCookie,
+    LoginFields(form): LoginFields<LoginForm>,
 ) -> Result<Response, Problem> {
-    let tried = try_password(&state, &caller, form.password).await?;
-    let Tried::Right { hash } = tried else {
-        return Ok(refusal(&tried, |text| LoginPage {
+    let outcome = check_password(&state, &caller, form.password).await?;
+    let LoginOutcome::Right { hash } = outcome else {
+        return Ok(refusal(&outcome, |text| LoginPage {
             page,
             next: &form.next,
-            has_password: tried != Tried::NotSet,
+            has_password: outcome != LoginOutcome::NotSet,
             error: Some(text),
         }));
     };
     let now_ms = state.now_ms();
+    // Here, so that sessions of browsers that never come back do not pile up.
     state.admin().store.prune_sessions(now_ms).await?;
     session::begin(&session, now_ms).await?;
     info!(client = %caller, "an administrator logged in from {caller}");
-    let mut response = page.place.see_other(destination(&form.next));
+    let mut response = page.location.see_other(destination(&form.next));
     browser.add_to(response.headers_mut(), &hash);
     Ok(response)
 }
@@ -126,40 +127,44 @@ pub(super) async fn leave(
     Fields(Empty {}): Fields<Empty>,
 ) -> Result<Response, Problem> {
     session::end(&session).await?;
-    Ok(page.place.see_other("login"))
+    Ok(page.location.see_other("login"))
 }
 
 /// Form without fields of its own.
 #[derive(Debug, Deserialize)]
 pub(super) struct Empty {}
 
-/// Compares a password with the one that was set; few at a time, and not too often.
-pub(super) async fn try_password(
+/// Compares a password with the one that was set, at a limited rate.
+///
+/// Argon2id is costly: without a queue, guesses could use up memory and processors.
+pub(super) async fn check_password(
     state: &AdminState,
-    caller: &Caller,
+    caller: &LoginOrigin,
     given: String,
-) -> Result<Tried, Problem> {
+) -> Result<LoginOutcome, Problem> {
     let (logins, store) = (state.logins(), &state.admin().store);
     let Some(hash) = store.admin_password_hash().await? else {
-        return Ok(Tried::NotSet);
+        return Ok(LoginOutcome::NotSet);
     };
     let client = caller.client(&hash);
+    // Held to the end of the function: its drop gives the place back, also where the client goes away.
     let Some(_waiting) = logins.enter(&client) else {
-        return Ok(Tried::Crowded);
+        return Ok(LoginOutcome::Busy);
     };
-    match logins.ruling(&client).await {
-        Ruling::After(delay) => tokio::time::sleep(delay).await,
-        Ruling::Refused { wait } => return Ok(Tried::wait(wait)),
+    match logins.decide(&client).await {
+        LoginDecision::After(delay) => tokio::time::sleep(delay).await,
+        LoginDecision::Refused { wait } => return Ok(LoginOutcome::wait(wait)),
     }
+    // The delay comes first: a stranger who waits must not hold one of the few permits.
     let Some(_permit) = logins.check().await else {
         return Err(Problem::internal("the semaphore of logins is closed"));
     };
-    // While it waited others may have failed, and the password may have changed.
-    if let Ruling::Refused { wait } = logins.ruling(&client).await {
-        return Ok(Tried::wait(wait));
+    // During the wait other attempts may have failed, and the password may have changed.
+    if let LoginDecision::Refused { wait } = logins.decide(&client).await {
+        return Ok(LoginOutcome::wait(wait));
     }
     let Some(hash) = store.admin_password_hash().await? else {
-        return Ok(Tried::NotSet);
+        return Ok(LoginOutcome::NotSet);
     };
     let checked = tokio::task::spawn_blocking(move || {
         password::verify_password(&given, &hash).then_some(hash)
@@ -169,46 +174,49 @@ pub(super) async fn try_password(
         .map_err(|error| Problem::internal(&error.to_string()))?;
     if let Some(hash) = checked {
         logins.succeeded(&client).await;
-        return Ok(Tried::Right { hash });
+        return Ok(LoginOutcome::Right { hash });
     }
     logins.failed(&client).await;
     // The filter for fail2ban reads this line: keep its words, and nothing of the request in it.
     warn!(client = %caller, "failed admin login from {caller}");
-    Ok(Tried::Wrong)
+    Ok(LoginOutcome::Wrong)
 }
 
-/// Returns the answer to a try that failed, on the page that is made with the reason.
-pub(super) fn refusal<T: Template>(tried: &Tried, page: impl FnOnce(String) -> T) -> Response {
-    let (status, text) = match tried {
-        Tried::Right { .. } | Tried::Wrong => (
+/// Returns the response to a failed attempt, on the page that `page` makes of the reason.
+pub(super) fn refusal<T: Template>(
+    outcome: &LoginOutcome,
+    page: impl FnOnce(String) -> T,
+) -> Response {
+    let (status, text) = match outcome {
+        LoginOutcome::Right { .. } | LoginOutcome::Wrong => (
             StatusCode::FORBIDDEN,
             "That is not the password.".to_owned(),
         ),
-        Tried::Wait { seconds } => (
+        LoginOutcome::Wait { seconds } => (
             StatusCode::TOO_MANY_REQUESTS,
             format!("There were too many wrong passwords. Wait {seconds} s, then try again."),
         ),
-        Tried::Crowded => (
+        LoginOutcome::Busy => (
             StatusCode::SERVICE_UNAVAILABLE,
             format!("Too many others try to log in. Wait {CROWDED_SECONDS} s, then try again."),
         ),
-        Tried::NotSet => (
+        LoginOutcome::NotSet => (
             StatusCode::FORBIDDEN,
             "No password has been set yet.".to_owned(),
         ),
     };
     let mut response = html_with(status, &page(text));
-    let seconds = match tried {
-        Tried::Wait { seconds } => *seconds,
-        Tried::Crowded => CROWDED_SECONDS,
-        Tried::Right { .. } | Tried::Wrong | Tried::NotSet => return response,
+    let seconds = match outcome {
+        LoginOutcome::Wait { seconds } => *seconds,
+        LoginOutcome::Busy => CROWDED_SECONDS,
+        LoginOutcome::Right { .. } | LoginOutcome::Wrong | LoginOutcome::NotSet => return response,
     };
     let headers = response.headers_mut();
     headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     response
 }
 
-impl Tried {
+impl LoginOutcome {
     fn wait(wait: Duration) -> Self {
         let seconds = wait.as_millis().div_ceil(1_000);
         Self::Wait {
@@ -218,6 +226,8 @@ impl Tried {
 }
 
 /// Returns where to go after logging in: one of our pages, never elsewhere.
+///
+/// `next` comes from a link that anybody may have written (open redirects, CWE-601).
 fn destination(next: &str) -> &str {
     let first = next.split(['/', '?']).next().unwrap_or_default();
     let is_plain = next

@@ -1,7 +1,7 @@
-//! Who tries to log in: a browser that did before, or a network.
+//! The origin of a login: a browser that has logged in before, or a network.
 //!
 //! A guesser at one address keeps nobody at another one waiting, and a browser that has
-//! logged in before is told from strangers even at the guesser's own address: see
+//! logged in before is distinguished from strangers even at the guesser's own address: see
 //! <https://owasp.org/www-community/Slow_Down_Online_Guessing_Attacks_with_Device_Cookies>.
 
 use std::{
@@ -18,29 +18,34 @@ use ring::hmac;
 use tower_sessions::session::Id;
 
 use super::{
-    access::{is_equal, place},
+    access::{is_equal, location},
     session,
     settings::Access,
     state::AdminState,
 };
 
-/// Cookie of a browser that has logged in. It is no way in, only out of the crowd.
+/// Cookie of a browser that has logged in before.
+///
+/// It opens no page: it only exempts the browser from the delays of strangers.
 const COOKIE: &str = "robot-detection-browser";
-/// Seconds for which a browser keeps it, from its last login on.
+/// Seconds for which a browser keeps the cookie after its last login.
 const COOKIE_SECONDS: u32 = 365 * 24 * 60 * 60;
-/// Cookies of this name that are looked at.
+/// Most cookies of this name that are checked, as each costs an HMAC.
+///
+/// A browser sends one for each path that it was set for (RFC 6265 §5.4).
 const MAX_COOKIES: usize = 4;
-/// Bits of an IPv6 address that are one client's: who has one has all of its network.
+/// Bits of an IPv6 address that name one client: the rest of it identifies an interface
+/// (RFC 4291 §2.5.1), and a host may choose that freely.
 const NETWORK_BITS: u32 = 64;
 
-/// Where a login comes from, as its request tells; an extractor.
+/// Origin of a login by the address and cookies of its request; an extractor.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Caller {
+pub(super) struct LoginOrigin {
     address: Option<IpAddr>,
     cookies: Vec<String>,
 }
 
-/// Whose failed logins are counted together.
+/// Client whose failed logins are counted together.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum LoginClient {
     /// Browser that has logged in before, by the name in its cookie.
@@ -51,10 +56,11 @@ pub(super) enum LoginClient {
     Unknown,
 }
 
-impl Caller {
-    /// Tells whose failures count, with the password's hash in force.
+impl LoginOrigin {
+    /// Returns the client whose failures count; cookies are checked with the password's hash.
     pub(super) fn client(&self, password_hash: &str) -> LoginClient {
         let known = |cookie: &String| name_of(cookie, password_hash).map(str::to_owned);
+        // The cookie counts before the address, else a guesser behind the same NAT would keep it waiting.
         match (self.cookies.iter().find_map(known), self.address) {
             (Some(name), _) => LoginClient::Browser(name),
             (None, Some(address)) => LoginClient::Network(network(address)),
@@ -63,8 +69,8 @@ impl Caller {
     }
 }
 
-/// Writes the address, as log files tell it.
-impl fmt::Display for Caller {
+/// Writes the address as log lines have it.
+impl fmt::Display for LoginOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.address {
             Some(address) => write!(f, "{address}"),
@@ -73,7 +79,7 @@ impl fmt::Display for Caller {
     }
 }
 
-impl FromRequestParts<AdminState> for Caller {
+impl FromRequestParts<AdminState> for LoginOrigin {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, state: &AdminState) -> Result<Self, Infallible> {
@@ -85,7 +91,7 @@ impl FromRequestParts<AdminState> for Caller {
 }
 
 impl LoginClient {
-    /// Returns the text by which it is counted.
+    /// Returns the key under which its failures are counted.
     pub(super) fn key(&self) -> String {
         match self {
             Self::Browser(name) => format!("browser {name}"),
@@ -96,21 +102,21 @@ impl LoginClient {
     }
 }
 
-/// Header by which a browser that has logged in is known from now on.
+/// Writer of the cookie of browsers that have logged in.
 ///
-/// The password's hash signs it, so that with another password it is worth nothing.
-pub(super) struct KnownBrowser {
+/// The password's hash signs it, so that it is worthless once the password has changed.
+pub(super) struct BrowserCookie {
     path: String,
     is_secure: bool,
 }
 
-impl FromRequestParts<AdminState> for KnownBrowser {
+impl FromRequestParts<AdminState> for BrowserCookie {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, state: &AdminState) -> Result<Self, Infallible> {
         let access = &state.admin().access;
         Ok(Self {
-            path: session::cookie_path(&place(&parts.extensions)),
+            path: session::cookie_path(&location(&parts.extensions)),
             is_secure: matches!(
                 access,
                 Access::Login {
@@ -121,7 +127,7 @@ impl FromRequestParts<AdminState> for KnownBrowser {
     }
 }
 
-impl KnownBrowser {
+impl BrowserCookie {
     pub(super) fn add_to(&self, headers: &mut HeaderMap, password_hash: &str) {
         let name = Id::default().to_string();
         let signature = signature(&name, password_hash);
@@ -158,6 +164,7 @@ fn name_of<'c>(cookie: &'c str, password_hash: &str) -> Option<&'c str> {
 fn signature(name: &str, password_hash: &str) -> String {
     let key = hmac::Key::new(hmac::HMAC_SHA256, password_hash.as_bytes());
     let mut signing = hmac::Context::with_key(&key);
+    // The cookie's name is signed too: no other use of the key gives the same signature.
     signing.update(COOKIE.as_bytes());
     signing.update(b"=");
     signing.update(name.as_bytes());
@@ -165,6 +172,7 @@ fn signature(name: &str, password_hash: &str) -> String {
 }
 
 fn network(address: IpAddr) -> IpAddr {
+    // An IPv4 address that arrived as ::ffff:a.b.c.d would else share its /64 with all of IPv4.
     match address.to_canonical() {
         IpAddr::V6(v6) => {
             let mask = u128::MAX << (u128::BITS - NETWORK_BITS);
@@ -179,7 +187,7 @@ mod tests {
     use super::*;
 
     fn key(address: &str) -> String {
-        let caller = Caller {
+        let caller = LoginOrigin {
             address: Some(address.parse().unwrap()),
             cookies: Vec::new(),
         };
@@ -187,7 +195,7 @@ mod tests {
     }
 
     fn cookie(password_hash: &str) -> String {
-        let browser = KnownBrowser {
+        let browser = BrowserCookie {
             path: "/admin".to_owned(),
             is_secure: true,
         };
@@ -203,7 +211,7 @@ mod tests {
         assert_eq!(key("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::/64");
         assert_eq!(key("2001:db8:1:2::9"), "2001:db8:1:2::/64");
         assert_ne!(key("2001:db8:1:3::9"), "2001:db8:1:2::/64");
-        assert_eq!(Caller::default().client("hash").key(), "unknown");
+        assert_eq!(LoginOrigin::default().client("hash").key(), "unknown");
     }
 
     #[test]
@@ -216,7 +224,7 @@ mod tests {
         let known = |line: &str, hash: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(header::COOKIE, line.parse().unwrap());
-            let caller = Caller {
+            let caller = LoginOrigin {
                 address: None,
                 cookies: cookies(&headers),
             };

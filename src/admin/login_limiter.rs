@@ -1,4 +1,6 @@
-//! How often a password may be tried, by whom, and how many at once.
+//! Rate limiter of logins: how often a password may be tried, by whom, and how many at once.
+//!
+//! Each wrong password adds to a debt that time pays off: one counts for a client, one for all.
 
 use std::{
     collections::HashMap,
@@ -13,38 +15,38 @@ use super::login_client::LoginClient;
 use crate::clock::Clock;
 use crate::store::{LoginFailures, Store};
 
-/// Time in which a wrong password of a client is forgotten.
-const EACH: Duration = Duration::from_mins(1);
-/// Wrong passwords of a client that are not forgotten, and make it wait.
-const BURST: u32 = 5;
-/// Time in which a wrong password of anybody is forgotten.
-const EACH_OF_ALL: Duration = Duration::from_secs(2);
-/// Wrong passwords of all, as the time until they are forgotten, that delay no stranger.
-const FREE_OF_ALL: Duration = Duration::from_mins(1);
-/// The most that is remembered of all: with its end an attack is soon forgotten.
-const MOST_OF_ALL: Duration = Duration::from_mins(2);
-/// Longest delay of a stranger, when the most is remembered.
-const LONGEST_DELAY: Duration = Duration::from_secs(5);
-/// Name under which the failures of all are counted; no client has it.
-const ALL: &str = "*";
+/// Time after which one wrong password of a client is forgotten.
+const CLIENT_FAILURE_LIFETIME: Duration = Duration::from_mins(1);
+/// Wrong passwords, not yet forgotten, from which a client has to wait.
+const MAX_FREE_FAILURES: u32 = 5;
+/// Time after which one wrong password of anybody is forgotten.
+const GLOBAL_FAILURE_LIFETIME: Duration = Duration::from_secs(2);
+/// Time until the failures of all are forgotten that delays no stranger yet.
+const GLOBAL_FREE_DEBT: Duration = Duration::from_mins(1);
+/// Longest time until the failures of all are forgotten, so that delays end soon after an attack.
+const GLOBAL_MAX_DEBT: Duration = Duration::from_mins(2);
+/// Longest delay of a stranger; reached at [`GLOBAL_MAX_DEBT`].
+const MAX_DELAY: Duration = Duration::from_secs(5);
+/// Key under which the failures of all are counted; no client has it.
+const ALL_CLIENTS: &str = "*";
 
-/// Passwords compared at once: argon2id takes 19 MiB for each.
-const CHECKS: usize = 2;
-/// Strangers who may wait for a check or for their delay; the next are sent away.
-const STRANGERS: usize = 64;
-/// Browsers that logged in before and may wait: strangers do not take their places.
-const BROWSERS: usize = 8;
-/// Tries of one client that may wait.
-const WAITING_OF_ONE: u32 = 4;
-/// Clients that are remembered while the database takes no note of them.
-const REMEMBERED: usize = 10_000;
+/// Passwords that are compared at the same time: argon2id uses 19 MiB for each.
+const MAX_CHECKS: usize = 2;
+/// Strangers who may wait for a comparison or for their delay; further ones are answered 503.
+const MAX_STRANGERS: usize = 64;
+/// Browsers with a cookie that may wait: strangers cannot use up their places.
+const MAX_BROWSERS: usize = 8;
+/// Attempts of one client that may wait.
+const MAX_WAITING_PER_CLIENT: u32 = 4;
+/// Most clients that are remembered in memory while the database cannot be written.
+const MAX_REMEMBERED: usize = 10_000;
 
 /// Rate limiter of logins, and the queue for the comparison of passwords.
 #[derive(Debug)]
 pub(super) struct LoginLimiter {
     store: Store,
     clock: Clock,
-    /// When failures will be forgotten that the database took no note of.
+    /// When failures are forgotten that the database could not count, by client.
     memory: Mutex<HashMap<String, i64>>,
     waiting: Mutex<HashMap<String, u32>>,
     strangers: Semaphore,
@@ -52,18 +54,18 @@ pub(super) struct LoginLimiter {
     checks: Semaphore,
 }
 
-/// What becomes of a try.
+/// Decision on a login attempt.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Ruling {
-    /// It is compared after a delay, which may be none.
+pub(super) enum LoginDecision {
+    /// The password is compared after a delay, which may be zero.
     After(Duration),
-    /// There were too many wrong ones before.
+    /// Too many wrong ones were tried before.
     Refused { wait: Duration },
 }
 
 /// Place in the queue, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Waiting<'l> {
+pub(super) struct QueueSlot<'l> {
     limiter: &'l LoginLimiter,
     client: String,
     _permit: SemaphorePermit<'l>,
@@ -76,14 +78,14 @@ impl LoginLimiter {
             clock,
             memory: Mutex::default(),
             waiting: Mutex::default(),
-            strangers: Semaphore::new(STRANGERS),
-            browsers: Semaphore::new(BROWSERS),
-            checks: Semaphore::new(CHECKS),
+            strangers: Semaphore::new(MAX_STRANGERS),
+            browsers: Semaphore::new(MAX_BROWSERS),
+            checks: Semaphore::new(MAX_CHECKS),
         }
     }
 
-    /// Takes a place in the queue; `None` where there is none.
-    pub(super) fn enter(&self, client: &LoginClient) -> Option<Waiting<'_>> {
+    /// Enters the queue; `None` where it is full for this client.
+    pub(super) fn enter(&self, client: &LoginClient) -> Option<QueueSlot<'_>> {
         let queue = match client {
             LoginClient::Browser(_) => &self.browsers,
             LoginClient::Network(_) | LoginClient::Unknown => &self.strangers,
@@ -92,46 +94,48 @@ impl LoginLimiter {
         let key = client.key();
         let mut waiting = lock(&self.waiting);
         let of_client = waiting.entry(key.clone()).or_default();
-        // Whoever has no address may be anybody.
-        if *of_client >= WAITING_OF_ONE && *client != LoginClient::Unknown {
+        // Behind a Unix socket all visitors lack an address: one of them must not shut out all.
+        if *of_client >= MAX_WAITING_PER_CLIENT && *client != LoginClient::Unknown {
             return None;
         }
         *of_client += 1;
         drop(waiting);
-        Some(Waiting {
+        Some(QueueSlot {
             limiter: self,
             client: key,
             _permit: permit,
         })
     }
 
-    /// Waits until few others compare passwords; `None` never comes.
+    /// Waits until fewer than [`MAX_CHECKS`] comparisons run; `None` never comes.
     pub(super) async fn check(&self) -> Option<SemaphorePermit<'_>> {
         self.checks.acquire().await.ok()
     }
 
-    /// Decides on a try of a client, by the failures before.
-    pub(super) async fn ruling(&self, client: &LoginClient) -> Ruling {
+    /// Decides on an attempt of a client by the failures before.
+    pub(super) async fn decide(&self, client: &LoginClient) -> LoginDecision {
         let key = client.key();
         let remembered = self.remembered(&key);
-        // Who cannot read them cannot read the password's hash either, and says so there.
-        let counted = self.store.login_failures(&key, ALL).await;
+        // Where they cannot be read, nor can the password's hash, whose reader reports the error.
+        let counted = self.store.login_failures(&key, ALL_CLIENTS).await;
         let counted = counted.unwrap_or_default();
         let failures = LoginFailures {
             client_ms: counted.client_ms.max(remembered.client_ms),
             all_ms: counted.all_ms.max(remembered.all_ms),
         };
-        rule(client, failures)
+        decide_by(client, failures)
     }
 
     /// Counts a wrong password.
     pub(super) async fn failed(&self, client: &LoginClient) {
-        let longest = EACH * BURST;
+        let longest = CLIENT_FAILURE_LIFETIME * MAX_FREE_FAILURES;
         for (key, each, longest) in [
-            (client.key().as_str(), EACH, longest),
-            (ALL, EACH_OF_ALL, MOST_OF_ALL),
+            (client.key().as_str(), CLIENT_FAILURE_LIFETIME, longest),
+            (ALL_CLIENTS, GLOBAL_FAILURE_LIFETIME, GLOBAL_MAX_DEBT),
         ] {
-            let counted = self.store.count_login_failure(key, ALL, each, longest);
+            let counted = self
+                .store
+                .count_login_failure(key, ALL_CLIENTS, each, longest);
             if let Err(error) = counted.await {
                 warn!("a failed login is remembered by this instance alone: {error}");
                 self.remember(key, each, longest);
@@ -157,16 +161,17 @@ impl LoginLimiter {
         };
         LoginFailures {
             client_ms: of(key),
-            all_ms: of(ALL),
+            all_ms: of(ALL_CLIENTS),
         }
     }
 
     fn remember(&self, key: &str, each: Duration, longest: Duration) {
         let (mut memory, now_ms) = (lock(&self.memory), self.clock.now_ms());
-        if memory.len() >= REMEMBERED {
+        if memory.len() >= MAX_REMEMBERED {
             memory.retain(|_, forgotten_ms| *forgotten_ms > now_ms);
         }
-        if memory.len() >= REMEMBERED
+        // Full of failures that still count: the one that ends soonest makes room.
+        if memory.len() >= MAX_REMEMBERED
             && !memory.contains_key(key)
             && let Some(soonest) = soonest(&memory)
         {
@@ -174,12 +179,12 @@ impl LoginLimiter {
         }
         let forgotten_ms = memory.entry(key.to_owned()).or_default();
         let wanted_ms = (*forgotten_ms).max(now_ms) + ms(each);
-        // A clock that was set back must not make anybody wait for longer.
+        // A clock that was set back must not make anybody wait longer.
         *forgotten_ms = wanted_ms.min(now_ms + ms(longest));
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for QueueSlot<'_> {
     fn drop(&mut self) {
         let mut waiting = lock(&self.limiter.waiting);
         if let Some(of_client) = waiting.get_mut(&self.client) {
@@ -191,23 +196,24 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// Decides by how long it takes until the failures before are forgotten.
-fn rule(client: &LoginClient, failures: LoginFailures) -> Ruling {
-    let wait_ms = failures.client_ms - ms(EACH * (BURST - 1));
-    let wait = duration(wait_ms.min(ms(EACH)));
-    let most_ms = ms(MOST_OF_ALL) - ms(FREE_OF_ALL);
-    let crowd_ms = (failures.all_ms - ms(FREE_OF_ALL)).clamp(0, most_ms);
-    let delay = duration(crowd_ms * ms(LONGEST_DELAY) / most_ms);
+/// Decides by the time until the failures before are forgotten.
+fn decide_by(client: &LoginClient, failures: LoginFailures) -> LoginDecision {
+    let wait_ms = failures.client_ms - ms(CLIENT_FAILURE_LIFETIME * (MAX_FREE_FAILURES - 1));
+    let wait = duration(wait_ms.min(ms(CLIENT_FAILURE_LIFETIME)));
+    let most_ms = ms(GLOBAL_MAX_DEBT) - ms(GLOBAL_FREE_DEBT);
+    let crowd_ms = (failures.all_ms - ms(GLOBAL_FREE_DEBT)).clamp(0, most_ms);
+    let delay = duration(crowd_ms * ms(MAX_DELAY) / most_ms);
     match client {
-        LoginClient::Unknown => Ruling::After(delay.max(wait.min(LONGEST_DELAY))),
-        _ if !wait.is_zero() => Ruling::Refused { wait },
-        LoginClient::Network(_) => Ruling::After(delay),
-        LoginClient::Browser(_) => Ruling::After(Duration::ZERO),
+        // Never refused: all visitors may share this client.
+        LoginClient::Unknown => LoginDecision::After(delay.max(wait.min(MAX_DELAY))),
+        _ if !wait.is_zero() => LoginDecision::Refused { wait },
+        LoginClient::Network(_) => LoginDecision::After(delay),
+        LoginClient::Browser(_) => LoginDecision::After(Duration::ZERO),
     }
 }
 
 fn soonest(memory: &HashMap<String, i64>) -> Option<String> {
-    let clients = memory.iter().filter(|(key, _)| *key != ALL);
+    let clients = memory.iter().filter(|(key, _)| *key != ALL_CLIENTS);
     let soonest = clients.min_by_key(|(_, forgotten_ms)| **forgotten_ms);
     soonest.map(|(key, _)| key.clone())
 }
@@ -238,8 +244,8 @@ mod tests {
         LoginClient::Browser("x".to_owned())
     }
 
-    fn rule_of(client: &LoginClient, client_ms: i64, all_ms: i64) -> Ruling {
-        rule(client, LoginFailures { client_ms, all_ms })
+    fn rule_of(client: &LoginClient, client_ms: i64, all_ms: i64) -> LoginDecision {
+        decide_by(client, LoginFailures { client_ms, all_ms })
     }
 
     async fn limiter() -> LoginLimiter {
@@ -249,11 +255,11 @@ mod tests {
 
     #[test]
     fn four_slips_cost_nothing_and_after_the_fifth_there_is_one_a_minute() {
-        let now = Ruling::After(Duration::ZERO);
+        let now = LoginDecision::After(Duration::ZERO);
         assert_eq!(rule_of(&network(1), 240_000, 8_000), now);
         for (client_ms, wait_ms) in [(300_000, 60_000), (240_001, 1), (i64::MAX, 60_000)] {
             let wait = Duration::from_millis(wait_ms);
-            let refused = Ruling::Refused { wait };
+            let refused = LoginDecision::Refused { wait };
             assert_eq!(rule_of(&network(1), client_ms, 0), refused);
             assert_eq!(rule_of(&browser(), client_ms, 0), refused);
         }
@@ -267,17 +273,17 @@ mod tests {
             (120_000, 5_000),
             (i64::MAX, 5_000),
         ] {
-            let delay = Ruling::After(Duration::from_millis(delay_ms));
+            let delay = LoginDecision::After(Duration::from_millis(delay_ms));
             assert_eq!(rule_of(&network(1), 0, all_ms), delay);
             assert_eq!(rule_of(&LoginClient::Unknown, 0, all_ms), delay);
-            let now = Ruling::After(Duration::ZERO);
+            let now = LoginDecision::After(Duration::ZERO);
             assert_eq!(rule_of(&browser(), 0, all_ms), now);
         }
     }
 
     #[test]
     fn where_no_address_is_known_everybody_is_only_delayed() {
-        let delay = Ruling::After(LONGEST_DELAY);
+        let delay = LoginDecision::After(MAX_DELAY);
         assert_eq!(rule_of(&LoginClient::Unknown, 300_000, 0), delay);
     }
 
@@ -289,7 +295,7 @@ mod tests {
         let of_many: Vec<_> = (2..=255)
             .filter_map(|last| limiter.enter(&network(last)))
             .collect();
-        assert_eq!(of_one.len() + of_many.len(), STRANGERS);
+        assert_eq!(of_one.len() + of_many.len(), MAX_STRANGERS);
         assert!(limiter.enter(&LoginClient::Unknown).is_none());
         // A browser that is known has a queue of its own.
         assert!(limiter.enter(&browser()).is_some());
@@ -306,16 +312,20 @@ mod tests {
             limiter.failed(&network(1)).await;
         }
         let wait = Duration::from_mins(1);
-        let refused = Ruling::Refused { wait };
-        assert_eq!(limiter.ruling(&network(1)).await, refused);
-        let others = Ruling::After(Duration::ZERO);
-        assert_eq!(limiter.ruling(&network(2)).await, others);
+        let refused = LoginDecision::Refused { wait };
+        assert_eq!(limiter.decide(&network(1)).await, refused);
+        let others = LoginDecision::After(Duration::ZERO);
+        assert_eq!(limiter.decide(&network(2)).await, others);
         for number in 0..20_000 {
-            limiter.remember(&format!("client {number}"), EACH, EACH * BURST);
+            limiter.remember(
+                &format!("client {number}"),
+                CLIENT_FAILURE_LIFETIME,
+                CLIENT_FAILURE_LIFETIME * MAX_FREE_FAILURES,
+            );
         }
-        assert_eq!(lock(&limiter.memory).len(), REMEMBERED);
-        assert_eq!(limiter.ruling(&network(1)).await, refused);
+        assert_eq!(lock(&limiter.memory).len(), MAX_REMEMBERED);
+        assert_eq!(limiter.decide(&network(1)).await, refused);
         limiter.clock.advance(wait);
-        assert_eq!(limiter.ruling(&network(1)).await, others);
+        assert_eq!(limiter.decide(&network(1)).await, others);
     }
 }

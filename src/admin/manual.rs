@@ -26,7 +26,7 @@ struct NewRobotPage<'f> {
     browser: Option<String>,
 }
 
-/// Robot as it is typed in, in a form or as JSON.
+/// Robot as entered in a form or as JSON.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(super) struct RobotForm {
     #[serde(default)]
@@ -54,14 +54,14 @@ pub(super) struct RobotForm {
     accept_browser_hits: bool,
 }
 
-/// What is wrong with one field.
+/// Error of one field.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct FieldError {
     field: &'static str,
     message: String,
 }
 
-/// Why a robot is not added.
+/// Reason why a robot is not added.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Refusal {
     Fields(Vec<FieldError>),
@@ -101,9 +101,10 @@ pub(super) async fn add(
                 } else {
                     '?'
                 };
-                let place = &page.place;
-                return Ok(place.see_other(&format!("{page_of_robot}{mark}note=added")));
+                let location = &page.location;
+                return Ok(location.see_other(&format!("{page_of_robot}{mark}note=added")));
             }
+            // A taken id is an error of its field: the form keeps what was entered.
             Err(problem) if problem.status == StatusCode::CONFLICT => {
                 Refusal::Fields(vec![FieldError::new("id", problem.message)])
             }
@@ -132,10 +133,10 @@ pub(super) async fn remove(
     Fields(form): Fields<RemoveForm>,
 ) -> Result<Response, Problem> {
     unstore(&state, &form.id).await?;
-    Ok(page.place.see_other("robots?note=removed"))
+    Ok(page.location.see_other("robots?note=removed"))
 }
 
-/// Makes a robot of what was typed in.
+/// Returns the robot that was entered.
 pub(super) fn checked(form: &RobotForm) -> Result<Robot, Refusal> {
     let told = |errors: Vec<TypedError>| errors.into_iter().map(FieldError::from).collect();
     let robot = form
@@ -148,7 +149,7 @@ pub(super) fn checked(form: &RobotForm) -> Result<Robot, Refusal> {
     }
 }
 
-/// Stores a robot and puts it in force.
+/// Stores a robot and reloads the detector.
 pub(super) async fn store(state: &AdminState, robot: &Robot) -> Result<(), Problem> {
     let admin = state.admin();
     admin
@@ -156,6 +157,7 @@ pub(super) async fn store(state: &AdminState, robot: &Robot) -> Result<(), Probl
         .add_robot(robot, state.now_ms())
         .await
         .map_err(|error| not_stored(error, &robot.id))?;
+    // A robot added by hand is recognised at once, not with the next refresh.
     admin.refresher.reload().await?;
     info!(id = %robot.id, "an administrator added the robot {:?}", robot.id);
     Ok(())
@@ -257,7 +259,7 @@ fn hit_browser(robot: &Robot) -> Option<String> {
 fn not_stored(error: StoreError, id: &str) -> Problem {
     if error.kind() == StoreErrorKind::Conflict {
         let message = format!("The id {id:?} is taken by another robot that was added by hand.");
-        Problem::new(StatusCode::CONFLICT, "conflict", message)
+        Problem::conflict("conflict", message)
     } else {
         error.into()
     }
@@ -271,7 +273,7 @@ fn not_removed(error: StoreError, id: &str) -> Problem {
     }
 }
 
-/// Reads a flag: `true` in JSON, any value in a form.
+/// Deserialises a flag: a boolean in JSON, in a form the value of a checkbox.
 fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -285,7 +287,7 @@ fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     })
 }
 
-/// Reads a list of words: one text in a form, in JSON also a list of texts.
+/// Deserialises a list of words: one text in a form, in JSON also a list of texts.
 fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]

@@ -1,4 +1,4 @@
-//! Points of time as pages and JSON spell them.
+//! Points in time as pages and JSON show them.
 
 use serde::{Serialize, Serializer};
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
@@ -7,7 +7,7 @@ const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 const DAY_MS: i64 = 24 * HOUR_MS;
 
-/// Point of time: exact for programs, told from now for people.
+/// Point in time: exact for programs, relative to now for people.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Moment {
     /// RFC 3339 in UTC, whole seconds.
@@ -36,18 +36,18 @@ impl Serialize for Moment {
     }
 }
 
-/// Spells a time in UTC, in whole seconds: `2026-03-01T12:30:00Z`.
+/// Returns a time in UTC as RFC 3339 has it, in whole seconds: `2026-03-01T12:30:00Z`.
 pub(crate) fn rfc3339(at_ms: i64) -> String {
     date_time(at_ms).format(&Rfc3339).unwrap_or_default()
 }
 
-/// What no calendar has is told as the beginning of 1970.
+/// Converts milliseconds since 1970; what is beyond the calendar becomes 1970.
 fn date_time(at_ms: i64) -> OffsetDateTime {
     let at = OffsetDateTime::from_unix_timestamp(at_ms.div_euclid(1_000));
     at.unwrap_or(OffsetDateTime::UNIX_EPOCH)
 }
 
-/// Spells how long something took.
+/// Returns how long something took, for people to read.
 pub(super) fn duration_text(duration_ms: i64) -> String {
     match duration_ms.max(0) {
         ms @ 0..1_000 => format!("{ms} ms"),

@@ -1,4 +1,4 @@
-//! The first page: is anything filtered, who is known, how old is it.
+//! The first page: whether anything is filtered, which robots are known, and how old the sources are.
 
 use askama::Template;
 use axum::{extract::State, response::Response};
@@ -11,7 +11,7 @@ use super::{
     refreshes::{self, RefreshView},
     rules::{RuleView, TagRuleView},
     settings::Setting,
-    sites::Chosen,
+    sites::SelectedSite,
     sources::{self, SourceView},
     state::AdminState,
 };
@@ -25,11 +25,11 @@ const RECENT: u64 = 5;
 #[template(path = "admin/overview.html")]
 struct OverviewPage<'s> {
     page: Page,
-    of: Chosen,
+    of: SelectedSite,
     filtering: FilteringView,
     robots: RobotsView,
     sources: Vec<SourceView>,
-    /// What hides the visitors, and what to do.
+    /// Front that hides the visitors, and what to do.
     front: Option<String>,
     is_bundled_only: bool,
     is_refreshable: bool,
@@ -39,11 +39,11 @@ struct OverviewPage<'s> {
     other_settings: Vec<&'s Setting>,
 }
 
-/// What is done with robots.
+/// Policy of a site.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct FilteringView {
     pub(super) is_on: bool,
-    /// Whether decisions are only noted.
+    /// Decisions are only noted.
     pub(super) is_dry_run: bool,
     pub(super) filter_patterns: Vec<String>,
     pub(super) redirect_url: Option<String>,
@@ -74,7 +74,7 @@ pub(super) struct RobotsView {
 pub(super) async fn show(
     State(state): State<AdminState>,
     page: Page,
-    of: Chosen,
+    of: SelectedSite,
 ) -> Result<Response, Problem> {
     let sources = sources::load(&state).await?;
     let recent = match &page.away {
@@ -101,16 +101,18 @@ pub(super) async fn show(
     }))
 }
 
-/// Redirects to the overview: without a slash at its end the page cannot link.
+/// Shows the overview at the top of the router.
+///
+/// Without a slash at its end the address cannot carry relative links, so that it redirects.
 pub(super) async fn top(
     State(state): State<AdminState>,
     page: Page,
-    of: Chosen,
+    of: SelectedSite,
 ) -> Result<Response, Problem> {
-    if page.place.root == "./" {
+    if page.location.root == "./" {
         show(State(state), page, of).await
     } else {
-        Ok(page.place.see_other("overview"))
+        Ok(page.location.see_other("overview"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Where a request stands, and what every page needs.
+//! The location of a request, and what every page needs.
 
 use std::convert::Infallible;
 
@@ -26,20 +26,20 @@ const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'~');
 
-/// Place of a request below the path that the router is nested at.
+/// Location of a request below the path that the router is nested at.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) struct Place {
+pub(super) struct RequestLocation {
     /// Relative reference to the top of the router: `./`, `../`, `../../`.
     pub(super) root: String,
     /// Path that the router is nested at; empty at the root of a site.
     pub(super) prefix: String,
     /// Path below it, and the query.
     pub(super) local: String,
-    /// Whether the client takes JSON rather than a page.
+    /// The client prefers JSON to a page.
     pub(super) accepts_json: bool,
 }
 
-impl Place {
+impl RequestLocation {
     pub(super) fn of(request: &Request) -> Self {
         let original = request
             .extensions()
@@ -53,6 +53,7 @@ impl Place {
 
     fn new(original: &Uri, local: &Uri) -> Self {
         let (original, path) = (original.path(), local.path());
+        // axum strips the prefix from the URI, and keeps the whole one in `OriginalUri`.
         let (prefix, root) = match original.strip_suffix(path) {
             Some(prefix) => (prefix, up(path)),
             // Nested at `/a/b` and asked for just that: one segment down.
@@ -79,7 +80,7 @@ impl Place {
         matches!(self.path().strip_prefix("/api"), Some(rest) if rest.is_empty() || rest.starts_with('/'))
     }
 
-    /// Returns `true` if errors are told in JSON.
+    /// Returns `true` if errors are to be JSON.
     pub(super) fn wants_json(&self) -> bool {
         self.is_api() || self.accepts_json
     }
@@ -99,9 +100,9 @@ impl Place {
     }
 }
 
-/// Returns `true` if JSON is named by `Accept`, and a page not as much (RFC 9110 §12.5.1).
+/// Returns `true` if `Accept` names JSON with more weight than a page (RFC 9110 §12.5.1).
 ///
-/// What stands for any type is no wish for JSON: browsers send it for pages.
+/// `*/*` does not count as JSON: browsers send it when they ask for pages.
 fn prefers_json(headers: &HeaderMap) -> bool {
     let (mut json, mut page) = (0.0, 0.0);
     for accept in headers.get_all(header::ACCEPT) {
@@ -136,31 +137,31 @@ fn down(original: &str) -> String {
     format!("./{segment}/")
 }
 
-/// What every page needs; an extractor.
+/// Parts that every page needs; an extractor.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Page {
-    /// Where the request stands.
-    pub(super) place: Place,
+    /// Location of the request.
+    pub(super) location: RequestLocation,
     /// Token for the forms of a session.
     pub(super) csrf: Option<String>,
-    /// Whether decisions are only noted.
+    /// Decisions are only noted.
     pub(super) is_dry_run: bool,
-    /// The database, while it is away.
-    pub(super) away: Option<AwayView>,
+    /// Absence of the database, while it is away.
+    pub(super) away: Option<AbsenceView>,
 }
 
-/// Database that is away.
+/// Absence of the database.
 #[derive(Clone, Debug)]
-pub(super) struct AwayView {
+pub(super) struct AbsenceView {
     pub(super) since: Moment,
-    /// Why, for those who are logged in.
+    /// Reason, for those who are logged in: it may name hosts and files.
     pub(super) reason: Option<String>,
 }
 
 impl Page {
     /// Returns the way to the top, for links.
     pub(super) fn root(&self) -> &str {
-        &self.place.root
+        &self.location.root
     }
 
     /// Returns the pages of the navigation.
@@ -176,12 +177,12 @@ impl Page {
 
     /// Returns the link to an asset; it changes with the content.
     pub(super) fn asset(&self, name: &str) -> String {
-        format!("{}{}", self.place.root, assets::link(name))
+        format!("{}{}", self.location.root, assets::link(name))
     }
 
     /// Returns `true` if a navigation entry leads to this page or the one above.
     pub(super) fn is_below(&self, entry: &str) -> bool {
-        let path = self.place.path().trim_start_matches('/');
+        let path = self.location.path().trim_start_matches('/');
         let first = path.split('/').next().unwrap_or_default();
         match first {
             "" => entry == "overview",
@@ -202,11 +203,15 @@ impl FromRequestParts<AdminState> for Page {
         let is_known = visitor.is_some_and(|visitor| *visitor != Visitor::Nobody);
         let absence = state.admin().store.absence();
         Ok(Self {
-            away: absence.map(|absence| AwayView {
+            away: absence.map(|absence| AbsenceView {
                 since: Moment::new(absence.since_ms, state.now_ms()),
                 reason: is_known.then(|| absence.reason.clone()),
             }),
-            place: parts.extensions.get::<Place>().cloned().unwrap_or_default(),
+            location: parts
+                .extensions
+                .get::<RequestLocation>()
+                .cloned()
+                .unwrap_or_default(),
             csrf: visitor.and_then(Visitor::csrf).map(str::to_owned),
             is_dry_run: state.admin().policy.load().is_dry_run(),
         })
@@ -236,39 +241,39 @@ pub(super) fn encode(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn place(original: &'static str, local: &'static str) -> Place {
-        Place::new(&Uri::from_static(original), &Uri::from_static(local))
+    fn location(original: &'static str, local: &'static str) -> RequestLocation {
+        RequestLocation::new(&Uri::from_static(original), &Uri::from_static(local))
     }
 
     #[test]
     fn the_root_is_as_many_steps_up_as_the_page_is_deep() {
-        assert_eq!(place("/", "/").root, "./");
-        assert_eq!(place("/robots", "/robots").root, "./");
-        assert_eq!(place("/a/b/robots", "/robots").root, "./");
-        assert_eq!(place("/a/robots/web/x", "/robots/web/x").root, "../../");
-        assert_eq!(place("/a/refreshes/", "/refreshes/").root, "../");
+        assert_eq!(location("/", "/").root, "./");
+        assert_eq!(location("/robots", "/robots").root, "./");
+        assert_eq!(location("/a/b/robots", "/robots").root, "./");
+        assert_eq!(location("/a/robots/web/x", "/robots/web/x").root, "../../");
+        assert_eq!(location("/a/refreshes/", "/refreshes/").root, "../");
     }
 
     #[test]
     fn without_the_slash_the_root_is_one_step_down() {
-        let place = place("/a/b?x=1", "/?x=1");
-        assert_eq!(place.root, "./b/");
-        assert_eq!(place.prefix, "/a/b");
+        let location = location("/a/b?x=1", "/?x=1");
+        assert_eq!(location.root, "./b/");
+        assert_eq!(location.prefix, "/a/b");
     }
 
     #[test]
     fn the_prefix_is_what_the_router_was_nested_at() {
-        assert_eq!(place("/robots?q=/x", "/robots?q=/x").prefix, "");
-        assert_eq!(place("/a/b/robots", "/robots").prefix, "/a/b");
-        assert_eq!(place("/a/b/", "/").prefix, "/a/b");
+        assert_eq!(location("/robots?q=/x", "/robots?q=/x").prefix, "");
+        assert_eq!(location("/a/b/robots", "/robots").prefix, "/a/b");
+        assert_eq!(location("/a/b/", "/").prefix, "/a/b");
     }
 
     #[test]
     fn json_is_told_from_pages_by_its_path() {
-        assert!(place("/x/api/status", "/api/status").is_api());
-        assert!(place("/api", "/api").is_api());
-        assert!(!place("/apis", "/apis").is_api());
-        assert!(!place("/api/x", "/x").is_api());
+        assert!(location("/x/api/status", "/api/status").is_api());
+        assert!(location("/api", "/api").is_api());
+        assert!(!location("/apis", "/apis").is_api());
+        assert!(!location("/api/x", "/x").is_api());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Parameters that an address of the JSON takes: a program is told of one that it got wrong.
+//! Parameters of the JSON addresses: unknown ones are an error, so that no program misspells one.
 
 use axum::{
     extract::{Query, Request},
@@ -11,11 +11,11 @@ use robot_detection_site_robot::spelling::nearest;
 
 use super::{problem::Problem, state::AdminState};
 
-/// Characters of an unknown name that are told.
-const MAX_TOLD_CHARS: usize = 60;
+/// Characters of an unknown name that the error repeats.
+const MAX_NAME_CHARS: usize = 60;
 
 /// Refuses requests whose query has other parameters than these.
-pub(super) fn takes(
+pub(super) fn with_parameters(
     names: &'static [&'static str],
     route: MethodRouter<AdminState>,
 ) -> MethodRouter<AdminState> {
@@ -41,7 +41,8 @@ fn refusal(names: &[&str], uri: &Uri) -> Option<Problem> {
 }
 
 fn unknown(names: &[&str], key: &str) -> String {
-    let cut: String = key.chars().take(MAX_TOLD_CHARS).collect();
+    // The name is the client's own text, of any length.
+    let cut: String = key.chars().take(MAX_NAME_CHARS).collect();
     let no_such = format!("There is no parameter {cut:?} here");
     if names.is_empty() {
         return format!("{no_such}: this address takes no parameters.");

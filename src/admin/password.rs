@@ -1,11 +1,11 @@
-//! Passwords: made, hashed, verified.
+//! Passwords: generated, hashed, verified.
 
 use argon2::{
     Argon2,
     password_hash::{PasswordHasher, PasswordVerifier, generate_salt, phc::PasswordHash},
 };
 
-/// Longest password that is hashed.
+/// Longest password that is hashed: the time for hashing must not grow with what a guesser sends.
 pub(super) const MAX_PASSWORD_BYTES: usize = 1_024;
 /// Shortest password that an administrator may choose.
 pub(crate) const MIN_PASSWORD_CHARS: usize = 12;
@@ -74,6 +74,7 @@ pub(crate) fn verify_password(password: &str, hash: &str) -> bool {
 /// Spells sixteen bits as consonant, vowel, consonant, vowel, consonant.
 fn group(bits: u16) -> String {
     let letter = |set: &[u8], shift: u32| {
+        // Both sets have a power of two of letters, so that all are equally likely.
         let index = usize::from(bits >> shift) % set.len();
         set.get(index).map_or('a', |byte| char::from(*byte))
     };

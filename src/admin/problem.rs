@@ -1,4 +1,4 @@
-//! Errors as pages and JSON tell them.
+//! Errors as pages and JSON.
 
 use askama::Template;
 use axum::{
@@ -12,7 +12,7 @@ use tracing::error;
 use super::{
     access::Visitor,
     moment::Moment,
-    page::{Page, Place},
+    page::{Page, RequestLocation},
 };
 use crate::store::{Absence, StoreError};
 
@@ -44,7 +44,12 @@ impl Problem {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", message)
     }
 
-    /// Tells a program that there is no such page of a list.
+    /// Returns the problem of a request that the present state does not allow (RFC 9110 §15.5.10).
+    pub(super) fn conflict(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, code, message)
+    }
+
+    /// Returns the problem of a page number that a list does not have.
     pub(super) fn out_of_range(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "out_of_range", message)
     }
@@ -57,7 +62,9 @@ impl Problem {
         )
     }
 
-    /// Says that the database is away, and nothing else: those who read it may not be logged in.
+    /// Returns the problem of a database that is away.
+    ///
+    /// It does not say why: its readers need not be logged in.
     pub(super) fn away(absence: &Absence) -> Self {
         let since = Moment::new(absence.since_ms, absence.since_ms).exact;
         Self::new(
@@ -70,13 +77,13 @@ impl Problem {
         )
     }
 
-    /// Logs a fault of ours; the visitor is not told the details.
+    /// Logs an internal error, whose details the visitor does not see.
     pub(super) fn internal(cause: &str) -> Self {
         error!(cause, "an admin page could not be made: {cause}");
         Self::of_status(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
-    /// Returns what is to say about a status that comes without a reason.
+    /// Returns the problem of a status without a reason.
     pub(super) fn of_status(status: StatusCode) -> Self {
         let (code, message) = match status.as_u16() {
             400 => ("bad_request", "The request cannot be understood."),
@@ -98,8 +105,8 @@ impl Problem {
         Self::new(status, code, message)
     }
 
-    /// Returns the problem of a response that does not tell it as the place wants it told.
-    pub(super) fn in_response(response: &Response, place: &Place) -> Option<Self> {
+    /// Returns the problem of an error response that is not yet a page or JSON as the location asks.
+    pub(super) fn in_response(response: &Response, location: &RequestLocation) -> Option<Self> {
         let status = response.status();
         if let Some(problem) = response.extensions().get::<Self>() {
             return Some(problem.clone());
@@ -107,19 +114,19 @@ impl Problem {
         let kind = response.headers().get(header::CONTENT_TYPE);
         let kind = kind.map_or(&[][..], |kind| kind.as_bytes());
         let is_told = kind.starts_with(b"application/json")
-            || (kind.starts_with(b"text/html") && !place.wants_json());
+            || (kind.starts_with(b"text/html") && !location.wants_json());
         ((status.is_client_error() || status.is_server_error()) && !is_told)
             .then(|| Self::of_status(status))
     }
 
     /// Turns the problem into a page or JSON; headers of the response stay.
-    pub(super) fn dress(self, place: &Place, mut response: Response) -> Response {
-        let dressed = if place.wants_json() {
+    pub(super) fn finish(self, location: &RequestLocation, mut response: Response) -> Response {
+        let dressed = if location.wants_json() {
             let body = json!({ "error": { "code": self.code, "message": self.message } });
             (self.status, Json(body)).into_response()
         } else {
             let visitor = response.extensions().get::<Visitor>();
-            self.page(place, visitor)
+            self.page(location, visitor)
         };
         let (mut parts, body) = dressed.into_parts();
         parts.headers.remove(header::CONTENT_LENGTH);
@@ -132,10 +139,10 @@ impl Problem {
         response
     }
 
-    fn page(&self, place: &Place, visitor: Option<&Visitor>) -> Response {
+    fn page(&self, location: &RequestLocation, visitor: Option<&Visitor>) -> Response {
         let page = ProblemPage {
             page: Page {
-                place: place.clone(),
+                location: location.clone(),
                 csrf: visitor.and_then(Visitor::csrf).map(str::to_owned),
                 ..Page::default()
             },
@@ -153,6 +160,7 @@ impl Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let mut response = self.status.into_response();
+        // RFC 9110 §11.6.1: a 401 must carry a challenge.
         if self.status == StatusCode::UNAUTHORIZED {
             response.headers_mut().insert(
                 header::WWW_AUTHENTICATE,
@@ -195,7 +203,7 @@ fn heading(status: StatusCode) -> &'static str {
 #[template(path = "admin/problem.html")]
 struct ProblemPage<'p> {
     page: Page,
-    /// Whether the other pages are for the visitor.
+    /// The visitor may see the other pages.
     has_nav: bool,
     heading: &'static str,
     message: &'p str,

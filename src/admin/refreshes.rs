@@ -3,25 +3,25 @@
 use askama::Template;
 use axum::{
     extract::{Path, State},
-    http::StatusCode,
     response::Response,
 };
 use serde::{Deserialize, Serialize};
 
 use super::{
     fields::{Fields, Params},
-    jobs::{self, Job, JobStep, StepState},
+    jobs,
     moment::{Moment, duration_text},
     page::{Page, html},
     problem::Problem,
+    refresh_job::JobView,
     sources::title,
     state::AdminState,
 };
-use crate::refresh::{Progress, RefreshOptions};
+use crate::refresh::RefreshOptions;
 use crate::registry::Source;
 use crate::store::{RefreshOutcome, RefreshRecord};
 
-/// Refreshes that the history keeps.
+/// Refreshes that the history shows.
 pub(super) const HISTORY: u64 = 200;
 
 #[derive(Template)]
@@ -76,29 +76,6 @@ pub(super) struct RefreshView {
     pub(super) document: Option<String>,
 }
 
-/// The job under way, or the last one.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct JobView {
-    pub(super) running: bool,
-    /// Where it stands, in one line.
-    pub(super) text: String,
-    pub(super) started: Option<Moment>,
-    pub(super) finished: Option<Moment>,
-    pub(super) sources: Vec<StepView>,
-    pub(super) bytes: Option<u64>,
-    pub(super) total_bytes: Option<u64>,
-}
-
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct StepView {
-    pub(super) source: String,
-    pub(super) source_title: String,
-    /// "waiting", "running", "done", "held", "failed".
-    pub(super) state: &'static str,
-    pub(super) text: String,
-    pub(super) refresh: Option<RefreshView>,
-}
-
 #[derive(Debug, Deserialize)]
 pub(super) struct StartForm {
     /// Empty: all sources.
@@ -117,14 +94,14 @@ pub(super) struct AcceptForm {
     document: String,
 }
 
-/// Refresh that a path names.
+/// Path parameter of a refresh.
 #[derive(Debug, Deserialize)]
 pub(super) struct RefreshPath {
     pub(super) refresh_id: String,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Note {
+pub(super) struct NoteParams {
     #[serde(default)]
     note: String,
 }
@@ -145,10 +122,10 @@ pub(super) async fn record(
     Ok(html(&RecordPage { page, refresh }))
 }
 
-/// Shows where the refresh stands, or what came of it.
+/// Shows the progress of the refresh, or its outcome.
 pub(super) async fn progress(
     State(state): State<AdminState>,
-    Params(params): Params<Note>,
+    Params(params): Params<NoteParams>,
     page: Page,
 ) -> Response {
     let job = current(&state);
@@ -160,7 +137,7 @@ pub(super) async fn progress(
     })
 }
 
-/// Starts a refresh and shows how it goes.
+/// Starts a refresh and shows its progress.
 pub(super) async fn start(
     State(state): State<AdminState>,
     page: Page,
@@ -172,12 +149,12 @@ pub(super) async fn start(
         ..RefreshOptions::default()
     };
     Ok(match jobs::start(&state, sources, options) {
-        Ok(()) => page.place.see_other("refresh"),
-        Err(jobs::AlreadyRunning) => page.place.see_other("refresh?note=busy"),
+        Ok(()) => page.location.see_other("refresh"),
+        Err(jobs::AlreadyRunning) => page.location.see_other("refresh?note=busy"),
     })
 }
 
-/// Accepts the document of a source that is held back, and shows how it goes.
+/// Accepts the held document of a source, and shows the progress.
 pub(super) async fn accept(
     State(state): State<AdminState>,
     page: Page,
@@ -185,12 +162,14 @@ pub(super) async fn accept(
 ) -> Result<Response, Problem> {
     let (source, options) = acceptance(&state, &form.source, Some(&form.document)).await?;
     Ok(match jobs::start(&state, vec![source], options) {
-        Ok(()) => page.place.see_other("refresh"),
-        Err(jobs::AlreadyRunning) => page.place.see_other("refresh?note=busy"),
+        Ok(()) => page.location.see_other("refresh"),
+        Err(jobs::AlreadyRunning) => page.location.see_other("refresh?note=busy"),
     })
 }
 
-/// Returns what accepts the document that is held back, if it is the one that was seen.
+/// Returns the options that accept the held document, if it is the one that was seen.
+///
+/// Between the page and the button another one may have been downloaded, which nobody has judged.
 pub(super) async fn acceptance(
     state: &AdminState,
     name: &str,
@@ -200,7 +179,7 @@ pub(super) async fn acceptance(
     let specs = refresher.sources();
     let spec = specs.iter().find(|spec| spec.source.as_str() == name);
     let spec = spec.ok_or_else(|| Problem::invalid(format!("No source is named {name:?}.")))?;
-    let not_held = |message: String| Problem::new(StatusCode::CONFLICT, "not_held", message);
+    let not_held = |message: String| Problem::conflict("not_held", message);
     let held = refresher
         .held(spec)
         .await?
@@ -318,131 +297,5 @@ impl RefreshView {
 
     pub(super) fn is_held(&self) -> bool {
         self.outcome == "held"
-    }
-}
-
-impl JobView {
-    fn new(job: Option<Job>, progress: &Progress, now_ms: i64) -> Self {
-        let told = |at_ms| Moment::new(at_ms, now_ms);
-        let is_ours = job.as_ref().is_some_and(Job::is_running);
-        let is_busy = jobs::is_busy(progress);
-        let (bytes, total_bytes) = match progress {
-            Progress::Downloading { bytes, total, .. } => (Some(*bytes), *total),
-            _ => (None, None),
-        };
-        Self {
-            running: is_ours || is_busy,
-            text: headline(job.as_ref(), progress),
-            started: job.as_ref().map(|job| told(job.started_ms)),
-            finished: job.as_ref().and_then(|job| job.finished_ms).map(told),
-            sources: job
-                .map(|job| job.steps)
-                .unwrap_or_default()
-                .into_iter()
-                .map(|step| StepView::new(step, progress, now_ms))
-                .collect(),
-            bytes,
-            total_bytes,
-        }
-    }
-}
-
-impl StepView {
-    fn new(step: JobStep, progress: &Progress, now_ms: i64) -> Self {
-        let viewed = |record: Box<RefreshRecord>| RefreshView::new(*record, now_ms);
-        let (state, text, refresh) = match step.state {
-            StepState::Waiting => ("waiting", "waiting for its turn".to_owned(), None),
-            StepState::Running => ("running", step_text(&step.source, progress), None),
-            StepState::Done(record) => ("done", done_text(&record), Some(viewed(record))),
-            StepState::Held(record) => {
-                let text = format!("held back: {}", record.error);
-                ("held", text, Some(viewed(record)))
-            }
-            StepState::Failed { reason, record } => ("failed", reason, record.map(viewed)),
-        };
-        Self {
-            source: step.source.to_string(),
-            source_title: title(&step.source),
-            state,
-            text,
-            refresh,
-        }
-    }
-}
-
-fn headline(job: Option<&Job>, progress: &Progress) -> String {
-    let Some(job) = job.filter(|job| job.is_running() || !jobs::is_busy(progress)) else {
-        return match of_progress(progress) {
-            Some((source, text)) => format!("{}: {text}", title(source)),
-            None => "No refresh is under way.".to_owned(),
-        };
-    };
-    if let Some(step) = job
-        .steps
-        .iter()
-        .find(|step| matches!(step.state, StepState::Running))
-    {
-        return format!(
-            "{}: {}",
-            title(&step.source),
-            step_text(&step.source, progress)
-        );
-    }
-    let failed = job
-        .steps
-        .iter()
-        .filter(|step| matches!(step.state, StepState::Failed { .. }))
-        .count();
-    let is_held = |step: &JobStep| matches!(step.state, StepState::Held(_));
-    match (job.is_running(), failed, job.steps.len()) {
-        (true, _, _) => "The refresh is starting.".to_owned(),
-        (false, 0, _) if job.steps.iter().any(is_held) => {
-            "What was downloaded is held back.".to_owned()
-        }
-        (false, 0, _) => "The refresh is done.".to_owned(),
-        (false, failed, all) if failed == all => "The refresh failed.".to_owned(),
-        (false, failed, all) => format!("The refresh of {failed} of {all} sources failed."),
-    }
-}
-
-fn step_text(source: &Source, progress: &Progress) -> String {
-    match of_progress(progress) {
-        Some((under_way, text)) if under_way == source => text,
-        _ => "starting".to_owned(),
-    }
-}
-
-fn of_progress(progress: &Progress) -> Option<(&Source, String)> {
-    match progress {
-        Progress::Downloading {
-            source,
-            bytes,
-            total,
-        } => Some((source, downloading(*bytes, *total))),
-        Progress::Parsing { source } => Some((source, "reading the records".to_owned())),
-        Progress::Testing { source, robots } => Some((
-            source,
-            format!("testing the patterns of {robots} robots against browsers"),
-        )),
-        Progress::Storing { source, robots } => Some((source, format!("storing {robots} robots"))),
-        _ => None,
-    }
-}
-
-fn downloading(bytes: u64, total: Option<u64>) -> String {
-    let kib = |bytes: u64| bytes.div_ceil(1_024);
-    match total {
-        Some(total) => format!("downloading, {} of {} KiB", kib(bytes), kib(total)),
-        None => format!("downloading, {} KiB so far", kib(bytes)),
-    }
-}
-
-fn done_text(record: &RefreshRecord) -> String {
-    match record.outcome {
-        RefreshOutcome::NotModified => "has not changed since the last time".to_owned(),
-        _ => format!(
-            "{} added, {} changed, {} removed",
-            record.added, record.changed, record.removed
-        ),
     }
 }

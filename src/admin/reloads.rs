@@ -1,4 +1,4 @@
-//! The way from a button to whoever reloads the configuration, and back.
+//! Requests to reload the configuration, from the pages to the task that reloads it, and back.
 
 use std::{
     sync::{
@@ -13,13 +13,13 @@ use tokio::{
     time,
 };
 
-/// How long a page waits for a reload that it asked for.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a page waits for a reload that it requested.
+const RELOAD_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Reloads of the configuration: who wants one, and what came of the last.
+/// Reloads of the configuration: requests for one, and the outcome of the last.
 ///
 /// The process that reads the configuration waits for
-/// [`wanted`](Self::wanted) and tells the outcome by [`done`](Self::done).
+/// [`wanted`](Self::wanted) and reports the outcome by [`done`](Self::done).
 /// Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Reloads {
@@ -33,7 +33,7 @@ struct Inner {
     last: watch::Sender<Option<Arc<ReloadOutcome>>>,
 }
 
-/// What came of a reload.
+/// Outcome of a reload.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ReloadOutcome {
     /// When, in milliseconds since 1970.
@@ -51,18 +51,18 @@ impl Reloads {
         self.inner.wanted.notified().await;
     }
 
-    /// Notes what came of a reload, whoever wanted it.
+    /// Reports the outcome of a reload, whoever requested it.
     pub fn done(&self, outcome: ReloadOutcome) {
         self.inner.last.send_replace(Some(Arc::new(outcome)));
     }
 
-    /// Returns what came of the last one, if there was any.
+    /// Returns the outcome of the last one, if there was any.
     #[must_use]
     pub fn last(&self) -> Option<Arc<ReloadOutcome>> {
         self.inner.last.borrow().clone()
     }
 
-    /// Returns `true` if anybody reloads.
+    /// Returns `true` if a task waits for requests.
     pub(super) fn is_served(&self) -> bool {
         self.inner.is_served.load(Ordering::Relaxed)
     }
@@ -70,9 +70,10 @@ impl Reloads {
     /// Asks for a reload and waits for its outcome; `None` if it does not come.
     pub(super) async fn ask(&self) -> Option<Arc<ReloadOutcome>> {
         let mut outcomes = self.inner.last.subscribe();
+        // An earlier outcome, of a signal for instance, is not the answer to this request.
         outcomes.mark_unchanged();
         self.inner.wanted.notify_one();
-        time::timeout(PATIENCE, outcomes.changed())
+        time::timeout(RELOAD_TIMEOUT, outcomes.changed())
             .await
             .ok()?
             .ok()?;

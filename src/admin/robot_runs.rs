@@ -1,4 +1,4 @@
-//! The way from a button to whoever runs the site robots, and back.
+//! Requests to run the site robots, from the pages to the task that runs them, and back.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,11 +10,11 @@ use tokio::sync::Notify;
 use super::HeavenUse;
 use crate::site_robot::SiteRobot;
 
-/// Runs of the site robots: whose are offered, which are wanted, how they go.
+/// Runs of the site robots: those that are offered, those that are requested, and their progress.
 ///
 /// The process that has the robots [offers](Self::offer) runs of sites, waits for
 /// [`wanted`](Self::wanted), [shows](Self::show) each robot, best before it runs, and
-/// tells by [`failed`](Self::failed) why a run did not begin or broke off. All
+/// reports by [`failed`](Self::failed) why a run did not begin or broke off. All
 /// else goes through the database: pages pause, resume, stop and clear the runs
 /// of every process, and read their counts there. Clones share it.
 ///
@@ -55,9 +55,9 @@ struct Inner {
 struct Sites {
     offered: BTreeSet<String>,
     wanted: BTreeSet<String>,
-    /// Whose results are to be in force whatever they are, once the wish is taken up.
+    /// Sites whose held results are accepted as soon as the request is taken up.
     accepted: BTreeSet<String>,
-    /// Taken up, with how many runs of the robot had ended by then.
+    /// Requests that were taken up, with the number of runs of the robot that had ended by then.
     taken: BTreeMap<String, u64>,
     robots: BTreeMap<String, SiteRobot>,
     failures: BTreeMap<String, String>,
@@ -92,55 +92,56 @@ impl RobotRuns {
     )]
     pub fn show(&self, robot: &SiteRobot) -> Option<SiteRobot> {
         let mut known = self.sites();
-        // The runs of another robot are counted anew.
+        // Another robot counts its runs from zero.
         known.taken.remove(robot.site());
         known.robots.insert(robot.site().to_owned(), robot.clone())
     }
 
     /// Waits until a page asks for a run, and returns the name of the site.
     ///
-    /// It may be dropped before it is ready; nothing is lost.
+    /// It is cancel safe: dropping it before it is ready loses no request.
     pub async fn wanted(&self) -> String {
         loop {
             let next = self.sites().take();
             if let Some(site) = next {
                 return site;
             }
+            // `notify_one` stores a permit, so that a request between the check and this is not missed.
             self.inner.is_wanted.notified().await;
         }
     }
 
     /// Returns `true`, once, if a page asks to put the results that are held back in force.
     ///
-    /// Whoever takes up a wish asks this before the run.
+    /// The task that takes up a request asks this before the run.
     #[must_use]
     pub fn takes_acceptance(&self, site: &str) -> bool {
         self.sites().accepted.remove(site)
     }
 
-    /// Notes why a run did not begin or broke off; pages tell it until the next one is asked for.
+    /// Reports why a run did not begin or broke off; pages show it until the next request.
     pub fn failed(&self, site: &str, reason: impl Into<String>) {
         let mut known = self.sites();
         known.taken.remove(site);
         known.failures.insert(site.to_owned(), reason.into());
     }
 
-    /// Tells pages what becomes of the descriptions of a site.
+    /// Sets the use of the descriptions of a site, which pages show.
     pub fn tell_heaven(&self, site: &str, heaven: HeavenUse) {
         self.sites().heavens.insert(site.to_owned(), heaven);
     }
 
-    /// Returns what becomes of the descriptions of a site, where that is known.
+    /// Returns the use of the descriptions of a site, where it is known.
     pub(super) fn heaven(&self, site: &str) -> Option<HeavenUse> {
         self.sites().heavens.get(site).cloned()
     }
 
-    /// Asks for a run of a site; returns whether such runs are offered.
+    /// Requests a run of a site; returns `true` if such runs are offered.
     pub(super) fn ask(&self, site: &str) -> bool {
         self.ask_and(site, false)
     }
 
-    /// Asks to put the results that are held back in force; returns whether this process can.
+    /// Requests that held results are accepted; returns `true` if this process can do that.
     pub(super) fn ask_to_accept(&self, site: &str) -> bool {
         self.ask_and(site, true)
     }
@@ -165,12 +166,12 @@ impl RobotRuns {
         self.sites().offered.iter().cloned().collect()
     }
 
-    /// Returns the robot of a site, where it is of this process.
+    /// Returns the robot of a site, where this process has it.
     pub(super) fn robot(&self, site: &str) -> Option<SiteRobot> {
         self.sites().robots.get(site).cloned()
     }
 
-    /// Returns `true` if a run is asked for that has not ended; pages wait for it to be seen.
+    /// Returns `true` if a requested run has not ended; pages wait until they see it.
     pub(super) fn is_wanted(&self, site: &str) -> bool {
         let known = self.sites();
         let is_under_way = |ended: &u64| known.ended(site) == Some(*ended);
@@ -183,14 +184,14 @@ impl RobotRuns {
     }
 
     fn sites(&self) -> MutexGuard<'_, Sites> {
-        // Each change is whole; what a panic left is as good as before.
+        // No change panics half way, so that the data behind a poisoned lock is consistent.
         let sites = self.inner.sites.lock();
         sites.unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Sites {
-    /// Takes up a wish; what begins then takes a while before it is seen.
+    /// Takes up a request; the database shows the run only a while after that.
     fn take(&mut self) -> Option<String> {
         let site = self.wanted.pop_first()?;
         if let Some(ended) = self.ended(&site) {

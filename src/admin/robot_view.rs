@@ -21,11 +21,11 @@ pub(super) struct RobotView {
     pub(super) patterns: Vec<PatternView>,
     pub(super) purpose: &'static str,
     pub(super) operator: Option<String>,
-    /// What robots.txt calls it.
+    /// Its name in robots.txt.
     pub(super) product_token: Option<String>,
     /// "published", or "derived" from its name.
     pub(super) product_token_origin: Option<&'static str>,
-    /// Whether it says to obey robots.txt; "unknown" where it says nothing.
+    /// Its operator's word on obeying robots.txt; "unknown" where there is none.
     pub(super) exclusion: &'static str,
     /// Endings of the host names that its requests come from.
     pub(super) host_suffixes: Vec<String>,
@@ -44,12 +44,12 @@ pub(super) struct RobotView {
     /// Pattern and browser of a quarantined robot.
     pub(super) hit: Option<HitView>,
     /// Robot of a better source that is named in its place.
-    pub(super) duplicate_of: Option<OtherView>,
+    pub(super) duplicate_of: Option<RobotLinkView>,
 }
 
-/// Robot that another page is about.
+/// Link to the page of another robot.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct OtherView {
+pub(super) struct RobotLinkView {
     pub(super) id: String,
     pub(super) name: String,
     pub(super) source: String,
@@ -103,7 +103,9 @@ impl RobotView {
             inserted: Moment::new(stored.insertion_ms, now_ms),
             modified: Moment::new(stored.modified_ms, now_ms),
             hit,
-            duplicate_of: duplicates.winner(robot).map(|other| OtherView::new(other)),
+            duplicate_of: duplicates
+                .winner(robot)
+                .map(|other| RobotLinkView::new(other)),
         }
     }
 
@@ -122,7 +124,7 @@ impl RobotView {
     }
 }
 
-impl OtherView {
+impl RobotLinkView {
     fn new(robot: &Robot) -> Self {
         Self {
             id: robot.id.clone(),
@@ -152,7 +154,9 @@ pub(super) fn hours_link(id: &str) -> String {
     format!("verification?robot={}", encode(id))
 }
 
-/// Returns `true` if a link leads to the web: no `javascript:`, no `data:`.
+/// Returns `true` if a link is safe in a page: http or https, not `javascript:` or `data:`.
+///
+/// Registries are written by others, and a click must not run their script.
 pub(super) fn is_web_link(url: &str) -> bool {
     let lower = url.get(..8).unwrap_or(url).to_ascii_lowercase();
     (lower.starts_with("http://") || lower.starts_with("https://"))

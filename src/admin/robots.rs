@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::{
     fields::Params,
-    listing::{Column, Found, ListParams, Listing, STATUSES},
+    listing::{Column, ListParams, Listing, ListingPage, STATUSES},
     page::{Page, html},
     problem::Problem,
     robot_view::RobotView,
@@ -25,7 +25,7 @@ use crate::registry::Source;
 struct RobotsPage {
     page: Page,
     listing: Listing,
-    found: Found,
+    found: ListingPage,
     sources: Vec<SourceChoice>,
     columns: Vec<Column>,
     note: &'static str,
@@ -55,7 +55,7 @@ pub(super) struct RobotParams {
     note: String,
 }
 
-/// Robot that a path names; the parameters of outer routers are left alone.
+/// Path parameters of a robot; those of outer routers are ignored, hence the long names.
 #[derive(Debug, Deserialize)]
 pub(super) struct RobotPath {
     pub(super) robot_source: String,
@@ -75,6 +75,7 @@ pub(super) async fn list(
 ) -> Result<Response, Problem> {
     let mut listing = Listing::parse(&params)?;
     let found = listing.load(&state).await?;
+    // The page that is shown, so that its links lead on from there.
     listing.number = found.number;
     Ok(html(&RobotsPage {
         page,
@@ -82,7 +83,7 @@ pub(super) async fn list(
         columns: listing.columns(),
         listing,
         found,
-        note: said(&params.note),
+        note: note_text(&params.note),
     }))
 }
 
@@ -94,7 +95,7 @@ pub(super) async fn show(
     page: Page,
 ) -> Result<Response, Problem> {
     let robot = find(&state, &path.robot_source, &path.robot_id).await?;
-    let note = said(&params.note);
+    let note = note_text(&params.note);
     Ok(robot_page(&state, page, robot, note))
 }
 
@@ -106,7 +107,7 @@ pub(super) async fn show_by_query(
     page: Page,
 ) -> Result<Response, Problem> {
     let robot = find(&state, &path.robot_source, &params.id).await?;
-    let note = said(&params.note);
+    let note = note_text(&params.note);
     Ok(robot_page(&state, page, robot, note))
 }
 
@@ -150,8 +151,8 @@ async fn choices(
         .collect())
 }
 
-/// Returns the words for what has just been done.
-fn said(note: &str) -> &'static str {
+/// Returns the words for a note code, never text of the query itself.
+fn note_text(note: &str) -> &'static str {
     match note {
         "added" => "The robot was added. It is recognised from now on.",
         "removed" => "The robot was removed. It is recognised no longer.",

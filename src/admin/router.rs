@@ -1,4 +1,4 @@
-//! The addresses of the pages and of the JSON.
+//! Routes of the pages and of the JSON.
 
 use axum::{
     Router,
@@ -31,15 +31,16 @@ pub fn router(admin: Admin) -> Router {
     if has_login {
         routes = routes.merge(login_pages());
     }
-    // The last layer is the first to see a request.
+    // The last layer is the first to see a request: a foreign host or site is refused before the
+    // database is asked for the session.
     routes
         .fallback(async || Problem::not_found("There is no such page."))
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
-        .layer(from_fn_with_state(state.clone(), access::gate))
+        .layer(from_fn_with_state(state.clone(), access::require_access))
         .layer(from_fn_with_state(state.clone(), session::manage))
         .layer(from_fn(guard::same_site))
         .layer(from_fn_with_state(state.clone(), guard::known_host))
-        .layer(from_fn(guard::dress))
+        .layer(from_fn(guard::finish))
         .with_state(state)
 }
 

@@ -7,22 +7,22 @@ use crate::policy::{Decision, Policy, RateLimiter, Rule, TagRule};
 /// Rule in force.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct RuleView {
-    /// What reasons call it: `rule "its name"`, or `rule 2`.
+    /// Its label in reasons: `rule "its name"`, or `rule 2`.
     pub(super) rule: String,
     /// All of these have to hold; none: every robot on a filtered path.
     pub(super) conditions: Vec<String>,
-    /// The word of an action.
+    /// Word of the action.
     pub(super) action: &'static str,
-    /// What stands between it and the location or status.
+    /// Words between it and the location or status.
     #[serde(skip)]
     pub(super) joint: &'static str,
-    /// Where it redirects to, or the page that it serves in place.
+    /// Target of a redirect, or the page that is served in place.
     pub(super) location: Option<String>,
     /// Status of a redirect or refusal.
     pub(super) status: Option<u16>,
-    /// What the robot reads, where the rule refuses it.
+    /// Text of a refusal.
     pub(super) text: Option<String>,
-    /// How many requests it lets through.
+    /// Rate limit of its requests.
     pub(super) pace: Option<PaceView>,
     /// Place in the configuration; empty: set by the program.
     pub(super) origin: String,
@@ -51,7 +51,7 @@ impl RuleView {
     }
 }
 
-/// Pace that a rule holds each robot to.
+/// Rate limit of a rule for each robot.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct PaceView {
     pub(super) requests: u32,

@@ -23,39 +23,42 @@ use tower_sessions::{
     session_store,
 };
 
-use super::{access, page::Place, problem::Problem, settings::Access, state::AdminState};
+use super::{access, page::RequestLocation, problem::Problem, settings::Access, state::AdminState};
 use crate::clock::Clock;
 use crate::store::{Absence, Store};
 
-/// Hours after which one has to log in again.
+/// Hours after which one has to log in again, whether or not the session was in use.
 const LIFE_HOURS: i64 = 12;
 const LIFE_MS: i64 = LIFE_HOURS * 60 * 60 * 1_000;
-/// Longest time between the last question about a session and the database's absence, in
-/// which the session counts: it may have been ended on another instance.
+/// Longest time between the last lookup of a session and the beginning of the database's absence
+/// for which the session counts: another instance may have ended it since.
 const CONFIRMED_MS: i64 = 60 * 60 * 1_000;
-/// Most sessions that are kept in memory.
+/// Most sessions that are cached in memory.
 const MAX_KNOWN: usize = 100;
 const COOKIE: &str = "robot-detection-admin";
 /// Keys of a session's data.
 const CSRF: &str = "csrf";
 const ENDS: &str = "ends_ms";
 
-/// Sessions in the database; the id is kept as its SHA-256 only.
+/// Sessions in the database.
+///
+/// The id is stored as its SHA-256 only: whoever reads the database, or a backup of it, cannot take
+/// over a session.
 #[derive(Clone, Debug)]
 struct DatabaseSessions {
     store: Store,
     clock: Clock,
-    known: KnownSessions,
+    known: CachedSessions,
 }
 
-/// Sessions that the database had lately, for the time in which it is away.
+/// Cache of sessions for the time in which the database is away.
 #[derive(Clone, Debug, Default)]
-pub(super) struct KnownSessions {
-    by_id: Arc<Mutex<HashMap<String, KnownSession>>>,
+pub(super) struct CachedSessions {
+    by_id: Arc<Mutex<HashMap<String, CachedSession>>>,
 }
 
 #[derive(Clone, Debug)]
-struct KnownSession {
+struct CachedSession {
     data: String,
     confirmed_ms: i64,
 }
@@ -72,11 +75,12 @@ pub(super) async fn manage(
     let sessions = DatabaseSessions {
         store: state.admin().store.clone(),
         clock: state.admin().clock.clone(),
-        known: state.known_sessions().clone(),
+        known: state.cached_sessions().clone(),
     };
-    let cookie_path = cookie_path(&access::place(request.extensions()));
+    let cookie_path = cookie_path(&access::location(request.extensions()));
     let layer = SessionManagerLayer::new(sessions)
         .with_name(COOKIE)
+        // Scripts cannot read it (RFC 6265 §5.2.6), and other sites cannot have it sent.
         .with_http_only(true)
         .with_same_site(SameSite::Strict)
         .with_secure(secure_cookies)
@@ -88,8 +92,11 @@ pub(super) async fn manage(
     }
 }
 
-/// Begins a session under a new id; one that was brought along ends.
+/// Begins a session under a new id; an earlier one of the request ends.
+///
+/// With the old id, whoever had planted it would be logged in too (session fixation, CWE-384).
 pub(super) async fn begin(session: &Session, now_ms: i64) -> Result<(), Problem> {
+    // Nothing of the earlier session is carried over.
     session.clear().await;
     session.cycle_id().await.map_err(failed)?;
     let csrf = Id::default().to_string();
@@ -105,7 +112,7 @@ pub(super) async fn end(session: &Session) -> Result<(), Problem> {
     session.flush().await.map_err(failed)
 }
 
-/// Returns the token of the session's forms; none where nobody has logged in.
+/// Returns the token of the session's forms; `None` where nobody has logged in.
 pub(super) async fn csrf(
     session: &Session,
 ) -> Result<Option<String>, tower_sessions::session::Error> {
@@ -123,19 +130,19 @@ pub(super) fn failed(error: tower_sessions::session::Error) -> Problem {
 }
 
 /// Returns the path for which the cookie is sent: below the admin pages only.
-pub(super) fn cookie_path(place: &Place) -> String {
-    let is_plain = place
+pub(super) fn cookie_path(location: &RequestLocation) -> String {
+    let is_plain = location
         .prefix
         .bytes()
         .all(|byte| byte.is_ascii_graphic() && !matches!(byte, b';' | b',' | b'"' | b'\\'));
-    if place.prefix.is_empty() || !is_plain {
+    if location.prefix.is_empty() || !is_plain {
         "/".to_owned()
     } else {
-        place.prefix.clone()
+        location.prefix.clone()
     }
 }
 
-impl KnownSessions {
+impl CachedSessions {
     /// Forgets all of them, as the database does when the password is changed.
     pub(super) fn clear(&self) {
         self.lock().clear();
@@ -146,9 +153,10 @@ impl KnownSessions {
         if by_id.len() >= MAX_KNOWN && !by_id.contains_key(&id) {
             let oldest = by_id.iter().min_by_key(|(_, known)| known.confirmed_ms);
             let oldest = oldest.map(|(id, _)| id.clone()).unwrap_or_default();
+            // The one confirmed longest ago would be the first that no longer counts.
             by_id.remove(&oldest);
         }
-        let known = KnownSession {
+        let known = CachedSession {
             data: data.to_owned(),
             confirmed_ms: now_ms,
         };
@@ -159,7 +167,7 @@ impl KnownSessions {
         self.lock().remove(id);
     }
 
-    /// Returns a session that had not ended when the database went away, nor since.
+    /// Returns a session that had not ended when the database went away, and has not since.
     fn find(&self, id: &str, away_ms: i64, now_ms: i64) -> Option<String> {
         let by_id = self.lock();
         let known = by_id.get(id)?;
@@ -168,7 +176,7 @@ impl KnownSessions {
         (is_confirmed && ends_ms(&data) > now_ms).then(|| known.data.clone())
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, KnownSession>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, CachedSession>> {
         self.by_id.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -192,10 +200,12 @@ impl SessionStore for DatabaseSessions {
         let (now_ms, hashed) = (self.clock.now_ms(), hashed(*id));
         let data = match self.store.load_session(&hashed, now_ms).await {
             Ok(Some(data)) => {
+                // Each use renews the copy, so that it is current when the database goes away.
                 self.known.confirm(hashed, &data, now_ms);
                 Some(data)
             }
             Ok(None) => {
+                // Ended elsewhere: the copy must not bring it back during an absence.
                 self.known.forget(&hashed);
                 None
             }
@@ -229,7 +239,7 @@ fn record(id: Id, data: &str) -> session_store::Result<Record> {
     })
 }
 
-/// Returns when a session ends: it is never put off.
+/// Returns when a session ends, which use does not postpone.
 fn ends_ms(data: &HashMap<String, Value>) -> i64 {
     data.get(ENDS).and_then(Value::as_i64).unwrap_or(0)
 }
@@ -251,9 +261,9 @@ mod tests {
     use super::*;
 
     fn path(prefix: &str) -> String {
-        cookie_path(&Place {
+        cookie_path(&RequestLocation {
             prefix: prefix.to_owned(),
-            ..Place::default()
+            ..RequestLocation::default()
         })
     }
 
@@ -271,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_session_is_known_while_the_database_is_away_for_as_long_as_it_lives() {
-        let known = KnownSessions::default();
+        let known = CachedSessions::default();
         let data = format!("{{\"{ENDS}\": 10000000}}");
         known.confirm("a".to_owned(), &data, 1_000);
         assert_eq!(known.find("a", 2_000, 9_999_999), Some(data.clone()));

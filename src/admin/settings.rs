@@ -1,4 +1,4 @@
-//! What the pages are made from.
+//! Settings and shared state that the pages are made from.
 
 use std::{fmt, net::IpAddr, sync::Arc};
 
@@ -77,7 +77,7 @@ pub enum Access {
     Open,
 }
 
-/// How the address of a client is found among the extensions of its request.
+/// Function that finds the address of a client among the extensions of its request.
 #[derive(Clone)]
 pub struct ClientAddress {
     find: Arc<Find>,
@@ -86,7 +86,7 @@ pub struct ClientAddress {
 type Find = dyn Fn(&Extensions) -> Option<IpAddr> + Send + Sync;
 
 impl ClientAddress {
-    /// Creates it from what finds the address.
+    /// Creates it from a function that finds the address.
     pub fn new(find: impl Fn(&Extensions) -> Option<IpAddr> + Send + Sync + 'static) -> Self {
         Self {
             find: Arc::new(find),
@@ -106,7 +106,7 @@ impl fmt::Debug for ClientAddress {
     }
 }
 
-/// What the pages show and set in motion.
+/// Everything that the pages show and control.
 #[derive(Clone, Debug)]
 pub struct Admin {
     /// Database.

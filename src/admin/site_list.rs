@@ -4,6 +4,7 @@ use std::{fmt, sync::Arc};
 
 use arc_swap::ArcSwap;
 
+use super::guard;
 use crate::policy::{ByAction, Enforcer, Request, SharedPolicy};
 
 /// Name of the site that the handle itself is for.
@@ -26,20 +27,20 @@ pub struct AdminSite {
     pub(super) enforcer: Enforcer,
     pub(super) heaven: Option<(String, String)>,
     pub(super) robots_txt: String,
-    upstreams: Ask<Vec<UpstreamRow>>,
-    counts: Ask<SiteCounts>,
-    front: Ask<Option<String>>,
+    upstreams: Provider<Vec<UpstreamRow>>,
+    counts: Provider<SiteCounts>,
+    front: Provider<Option<String>>,
     pub(super) own_pages: Arc<FindOwnPage>,
-    pub(super) answers: Arc<WhoAnswers>,
+    pub(super) answers: Arc<FindResponder>,
 }
 
-type Ask<T> = Arc<dyn Fn() -> T + Send + Sync>;
+type Provider<T> = Arc<dyn Fn() -> T + Send + Sync>;
 
-/// Finds the page of heaven of a path and query, in place of a location.
+/// Function that returns the page of heaven made from a path and query, in place of a location.
 pub(super) type FindOwnPage = dyn Fn(&str, &str) -> Option<String> + Send + Sync;
 
-/// Says who answers a request by its path and query, where that is not the site.
-pub(super) type WhoAnswers = dyn Fn(&Request<'_>, &str) -> Option<String> + Send + Sync;
+/// Function that returns the part of the program that answers a request; `None` for the site.
+pub(super) type FindResponder = dyn Fn(&Request<'_>, &str) -> Option<String> + Send + Sync;
 
 /// Server behind a site.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -47,9 +48,9 @@ pub(super) type WhoAnswers = dyn Fn(&Request<'_>, &str) -> Option<String> + Send
 pub struct UpstreamRow {
     /// Its URL.
     pub url: String,
-    /// How it is, in a few words; empty: not known.
+    /// State in a few words; empty: not known.
     pub state: String,
-    /// Whether nothing is sent to it at the moment.
+    /// Nothing is sent to it at the moment.
     pub is_down: bool,
 }
 
@@ -96,7 +97,7 @@ impl AdminSite {
         }
     }
 
-    /// Sets what holds robots to robots.txt.
+    /// Sets the enforcer of robots.txt.
     pub fn enforcer(mut self, enforcer: Enforcer) -> Self {
         self.enforcer = enforcer;
         self
@@ -114,25 +115,25 @@ impl AdminSite {
         self
     }
 
-    /// Sets who tells of the servers behind it.
+    /// Sets the function that returns the servers behind it.
     pub fn upstreams(mut self, ask: impl Fn() -> Vec<UpstreamRow> + Send + Sync + 'static) -> Self {
         self.upstreams = Arc::new(ask);
         self
     }
 
-    /// Sets who tells of its requests.
+    /// Sets the function that returns the counts of its requests.
     pub fn counts(mut self, ask: impl Fn() -> SiteCounts + Send + Sync + 'static) -> Self {
         self.counts = Arc::new(ask);
         self
     }
 
-    /// Sets who says which front hides its visitors, and what to do.
+    /// Sets the function that returns which front hides its visitors, and what to do.
     pub fn front(mut self, ask: impl Fn() -> Option<String> + Send + Sync + 'static) -> Self {
         self.front = Arc::new(ask);
         self
     }
 
-    /// Sets who finds the page of heaven that is made from a page, in place of a redirect's location.
+    /// Sets the function that returns the page of heaven made from a page, in place of a location.
     pub fn own_pages(
         mut self,
         find: impl Fn(&str, &str) -> Option<String> + Send + Sync + 'static,
@@ -141,7 +142,7 @@ impl AdminSite {
         self
     }
 
-    /// Sets who says which part of the program answers a request that passes.
+    /// Sets the function that returns the part of the program that answers a passing request.
     pub fn answers(
         mut self,
         who: impl Fn(&Request<'_>, &str) -> Option<String> + Send + Sync + 'static,
@@ -162,13 +163,9 @@ impl AdminSite {
         (self.front)()
     }
 
-    /// Returns `true` if it is reached by a host, whatever the path.
-    pub(super) fn is_at(&self, host: &str) -> bool {
-        let host = match host.rsplit_once(':') {
-            Some((name, port)) if port.bytes().all(|octet| octet.is_ascii_digit()) => name,
-            _ => host,
-        };
-        let host = host.trim_end_matches('.');
+    /// Returns `true` if a host is one of the site's, whatever the path.
+    pub(super) fn matches_host(&self, host: &str) -> bool {
+        let host = guard::without_port(host).trim_end_matches('.');
         self.hosts
             .iter()
             .any(|known| match known.strip_prefix('*') {
@@ -193,7 +190,7 @@ impl fmt::Debug for AdminSite {
 }
 
 impl UpstreamRow {
-    /// Creates a row of a server of whose state nothing is known.
+    /// Creates a row for a server whose state is not known.
     #[must_use]
     pub fn new(url: String) -> Self {
         Self {
@@ -202,7 +199,7 @@ impl UpstreamRow {
         }
     }
 
-    /// Sets how it is, in a few words, and whether nothing is sent to it.
+    /// Sets its state in a few words, and whether nothing is sent to it.
     #[must_use]
     pub fn state(mut self, words: impl Into<String>, is_down: bool) -> Self {
         self.state = words.into();

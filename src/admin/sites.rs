@@ -1,4 +1,4 @@
-//! The sites of the process, and which of them a page is about.
+//! The page of the sites, and the site that any page is about.
 
 use askama::Template;
 use axum::{
@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::{
     AdminSite, ReloadOutcome, UpstreamRow,
-    fields::{Authentic, Fields, Params},
+    fields::{CsrfProof, Fields, Params},
     guard::host,
     moment::Moment,
     page::{Page, encode, html},
@@ -36,13 +36,13 @@ struct SitesPage {
 /// It is the one that the query names as `site`, else that of the request's
 /// host, else the first.
 #[derive(Clone, Debug)]
-pub(super) struct Chosen {
+pub(super) struct SelectedSite {
     pub(super) name: String,
     pub(super) policy: SharedPolicy,
     pub(super) enforcer: Enforcer,
-    /// As the server describes it; none: the application serves its site itself.
+    /// The site as the server describes it; `None` where an application serves its site itself.
     pub(super) site: Option<AdminSite>,
-    /// Host to ask about where none is told.
+    /// Host of requests that name none.
     pub(super) host: Option<String>,
     /// All sites, if there are several.
     pub(super) choices: Vec<ChoiceView>,
@@ -63,7 +63,7 @@ struct SiteView {
     path: String,
     upstreams: Vec<UpstreamView>,
     rules: usize,
-    /// Whether any robot is redirected.
+    /// Some robots are redirected.
     filters: bool,
     heaven: Option<String>,
     heaven_directory: Option<String>,
@@ -108,7 +108,7 @@ struct SiteParam {
 #[derive(Debug, Deserialize)]
 pub(super) struct ReloadForm {}
 
-/// Shows the sites, and what came of the last reload.
+/// Shows the sites, and the outcome of the last reload.
 pub(super) async fn list(State(state): State<AdminState>, page: Page) -> Response {
     let reloads = &state.admin().reloads;
     let now_ms = state.now_ms();
@@ -121,17 +121,17 @@ pub(super) async fn list(State(state): State<AdminState>, page: Page) -> Respons
     })
 }
 
-/// Reloads the configuration, then shows what came of it.
+/// Reloads the configuration, then shows the outcome.
 pub(super) async fn reload(
     State(state): State<AdminState>,
     page: Page,
     Fields(ReloadForm {}): Fields<ReloadForm>,
 ) -> Result<Response, Problem> {
-    ask(&state).await?;
-    Ok(page.place.see_other("sites#reload"))
+    request_reload(&state).await?;
+    Ok(page.location.see_other("sites#reload"))
 }
 
-/// Tells the sites and the last reload as JSON.
+/// Returns the sites and the last reload as JSON.
 pub(super) async fn json(State(state): State<AdminState>) -> Json<serde_json::Value> {
     let last = state.admin().reloads.last();
     let now_ms = state.now_ms();
@@ -144,9 +144,9 @@ pub(super) async fn json(State(state): State<AdminState>) -> Json<serde_json::Va
 /// Reloads the configuration for a program; 409 if it is wrong.
 pub(super) async fn reload_json(
     State(state): State<AdminState>,
-    _meant: Authentic,
+    _proof: CsrfProof,
 ) -> Result<(StatusCode, Json<serde_json::Value>), Problem> {
-    let view = ask(&state).await?;
+    let view = request_reload(&state).await?;
     let status = if view.is_done {
         StatusCode::OK
     } else {
@@ -155,29 +155,30 @@ pub(super) async fn reload_json(
     Ok((status, Json(json!({ "reload": view }))))
 }
 
-async fn ask(state: &AdminState) -> Result<ReloadView, Problem> {
+async fn request_reload(state: &AdminState) -> Result<ReloadView, Problem> {
     let reloads = &state.admin().reloads;
     if !reloads.is_served() {
         let message = "This process has no configuration file that it could reload.";
         return Err(Problem::not_found(message));
     }
+    // An internal error: `is_served` says that a task is there to answer.
     let Some(outcome) = reloads.ask().await else {
         return Err(Problem::internal("no answer to the wish for a reload"));
     };
     Ok(ReloadView::new(&outcome, state.now_ms()))
 }
 
-impl Chosen {
-    fn new(state: &AdminState, wanted: &str, own_host: Option<&str>) -> Option<Self> {
+impl SelectedSite {
+    fn new(state: &AdminState, named_site: &str, own_host: Option<&str>) -> Option<Self> {
         let admin = state.admin();
         let sites = admin.sites.load();
-        let is_at_host = |site: &&AdminSite| own_host.is_some_and(|host| site.is_at(host));
-        let found = if wanted.is_empty() {
+        let is_at_host = |site: &&AdminSite| own_host.is_some_and(|host| site.matches_host(host));
+        let found = if named_site.is_empty() {
             let by_host = sites.iter().find(is_at_host);
             let rest = || sites.iter().find(|site| site.hosts.is_empty());
             by_host.or_else(rest).or_else(|| sites.first())
         } else {
-            Some(sites.iter().find(|site| site.name == wanted)?)
+            Some(sites.iter().find(|site| site.name == named_site)?)
         };
         let Some(site) = found else {
             return Some(Self {
@@ -205,7 +206,7 @@ impl Chosen {
     }
 }
 
-impl FromRequestParts<AdminState> for Chosen {
+impl FromRequestParts<AdminState> for SelectedSite {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AdminState) -> Result<Self, Problem> {

@@ -11,9 +11,9 @@ use crate::store::{RefreshOutcome, RobotCount, StoreError};
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct SourceView {
     pub(super) source: String,
-    /// What it is, for people.
+    /// Name for people.
     pub(super) title: String,
-    /// Where it is downloaded from; none for what is not downloaded.
+    /// URL of the download; `None` for sources that are not downloaded.
     pub(super) url: Option<String>,
     pub(super) format: Option<&'static str>,
     pub(super) interval_days: Option<u32>,
@@ -47,7 +47,7 @@ pub(super) struct FailureView {
 }
 
 impl SourceView {
-    /// What is known of a source without the database.
+    /// Returns what is known of a source without the database.
     fn new(source: &Source, spec: Option<&SourceSpec>, count: Option<&RobotCount>) -> Self {
         Self {
             source: source.to_string(),
@@ -195,7 +195,7 @@ fn without_secrets(url: &str) -> String {
     }
 }
 
-/// Returns what a source is called on the pages.
+/// Returns the name of a source on the pages.
 pub(super) fn title(source: &Source) -> String {
     match source.as_str() {
         "manual" => "Added by hand".to_owned(),

@@ -5,7 +5,7 @@ use std::{net::IpAddr, sync::Arc};
 use axum::http::Extensions;
 
 use super::{
-    jobs::Jobs, login_limiter::LoginLimiter, session::KnownSessions, settings::Admin,
+    jobs::Jobs, login_limiter::LoginLimiter, session::CachedSessions, settings::Admin,
     verification::ListFetches,
 };
 
@@ -20,7 +20,7 @@ struct Inner {
     admin: Admin,
     jobs: Jobs,
     list_fetches: ListFetches,
-    known_sessions: KnownSessions,
+    cached_sessions: CachedSessions,
     logins: LoginLimiter,
 }
 
@@ -30,7 +30,7 @@ impl AdminState {
             inner: Arc::new(Inner {
                 jobs: Jobs::default(),
                 list_fetches: ListFetches::default(),
-                known_sessions: KnownSessions::default(),
+                cached_sessions: CachedSessions::default(),
                 logins: LoginLimiter::new(admin.store.clone(), admin.clock.clone()),
                 admin,
             }),
@@ -49,8 +49,8 @@ impl AdminState {
         &self.inner.list_fetches
     }
 
-    pub(super) fn known_sessions(&self) -> &KnownSessions {
-        &self.inner.known_sessions
+    pub(super) fn cached_sessions(&self) -> &CachedSessions {
+        &self.inner.cached_sessions
     }
 
     pub(super) fn logins(&self) -> &LoginLimiter {

@@ -7,16 +7,14 @@ use std::{
 
 use sha2::{Digest as _, Sha256};
 
-use crate::admin::{generate_password, hash_password};
+use crate::admin::{MIN_PASSWORD_CHARS, generate_password, hash_password};
 use crate::clock::Clock;
 use crate::store::Store;
 
 use super::{Cli, args::AdminCommand, context, output, usage::WrongUsage};
 
-/// Shortest password that is taken.
-const MIN_PASSWORD_CHARS: usize = 12;
-
 pub(super) async fn run(cli: &Cli, command: &AdminCommand) -> anyhow::Result<ExitCode> {
+    // Before the database is opened, so that a slip leaves no new file behind.
     if let AdminCommand::Token { name, .. } = command
         && name.trim().is_empty()
     {
@@ -52,6 +50,8 @@ pub(super) async fn run(cli: &Cli, command: &AdminCommand) -> anyhow::Result<Exi
             name,
             remove: false,
         } => {
+            // Only a digest is stored: whoever reads the database cannot use the tokens. A plain
+            // hash is enough, as a random token cannot be guessed as a password can.
             let token = generate_password();
             store
                 .add_admin_token(name, &hex::encode(Sha256::digest(&token)), now_ms)
@@ -68,6 +68,7 @@ pub(super) async fn run(cli: &Cli, command: &AdminCommand) -> anyhow::Result<Exi
 
 fn read_password() -> anyhow::Result<String> {
     let mut text = String::new();
+    // A password ends with its line; a terminal or a pipe that never ends must not fill memory.
     io::stdin().take(4_096).read_to_string(&mut text)?;
     let password = text.lines().next().unwrap_or_default();
     if password.chars().count() < MIN_PASSWORD_CHARS {

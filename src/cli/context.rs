@@ -62,7 +62,7 @@ pub(super) async fn robots(loaded: &Loaded) -> anyhow::Result<Vec<Robot>> {
     Ok(rows.into_iter().map(|row| row.robot).collect())
 }
 
-/// Returns who proves claims as a server with these settings would.
+/// Returns a prover that proves claims as a server with these settings would.
 pub(super) async fn claim_prover(loaded: &Loaded) -> anyhow::Result<ClaimProver> {
     let settings = app::verification(&loaded.settings().verify);
     Ok(ClaimProver::new(settings, store(loaded).await?).await?)
@@ -85,7 +85,11 @@ pub(super) fn bundled_detector(unlisted: bool) -> anyhow::Result<Detector> {
     Ok(detector.recognise_unlisted(unlisted))
 }
 
-/// Refuses to make a database in the place of one that is gone; says so where it makes the first.
+/// Fails where the database is gone, and prints a note where the first one will be made.
+///
+/// # Errors
+///
+/// The file was there before: an empty one in its place would hide that an operator lost data.
 pub(super) fn check_database(settings: &Settings) -> anyhow::Result<()> {
     let url = &settings.database.url;
     if is_gone(url) {
@@ -100,9 +104,9 @@ pub(super) fn check_database(settings: &Settings) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns `true` if there is no file, and once was one.
+/// Returns `true` if the database file is missing but has existed before.
 ///
-/// Whoever opens it makes another one beside it (`.lock`), which stays.
+/// Opening a database leaves a `.lock` file beside it, which outlives the database file.
 pub(super) fn is_gone(url: &str) -> bool {
     sqlite_file(url).is_some_and(|file| {
         let mut lock = file.as_os_str().to_owned();
@@ -111,13 +115,17 @@ pub(super) fn is_gone(url: &str) -> bool {
     })
 }
 
-/// A command that only reads makes no database file.
+/// Returns `true` if a database can be opened without making its file.
+///
+/// A command that only reads makes none: it would belong to the user of the command, and `serve`
+/// might not be able to write it.
 fn database_exists(url: &str) -> bool {
     !url.starts_with("sqlite:") || sqlite_file(url).is_some_and(Path::exists)
 }
 
 /// Returns the file of an SQLite database that is not in memory.
 pub(super) fn sqlite_file(url: &str) -> Option<&Path> {
+    // `sqlite:FILE` and `sqlite://FILE` both name a file; options follow the `?`.
     let rest = url.strip_prefix("sqlite:")?.trim_start_matches("//");
     let path = rest.split('?').next().unwrap_or(rest);
     (!path.is_empty() && path != ":memory:").then(|| Path::new(path))

@@ -1,4 +1,4 @@
-//! `database`: a damaged SQLite file is repaired, or set aside.
+//! `database`: repairs a damaged SQLite file, or sets it aside.
 
 use std::{
     io::{self, IsTerminal as _, Write as _},
@@ -28,17 +28,17 @@ pub(super) async fn run(cli: &Cli, command: &DatabaseCommand) -> anyhow::Result<
 async fn repair(url: &str, args: DatabaseArgs) -> anyhow::Result<ExitCode> {
     let shown = Store::shown_url(url);
     let Some(damage) = Store::damage(url).await? else {
-        return whole(&shown, args);
+        return print_undamaged(&shown, args);
     };
     let question = format!(
         "{shown} is damaged: {damage}\nWhat can be read is saved in a new file at its place, and \
          the damaged one is kept beside it."
     );
-    if !is_wanted(&question, args)? {
+    if !is_confirmed(&question, args)? {
         return Ok(ExitCode::FAILURE);
     }
     match Store::repair(url, Clock::system().now_ms()).await? {
-        None => whole(&shown, args),
+        None => print_undamaged(&shown, args),
         Some(repair) => {
             print_repair(&shown, &repair, args)?;
             Ok(ExitCode::SUCCESS)
@@ -53,7 +53,7 @@ async fn begin_anew(url: &str, args: DatabaseArgs) -> anyhow::Result<ExitCode> {
         "{shown} is kept beside, and a new one is made at its place: password, tokens, \
          descriptions and robots added by hand are in the old one only."
     );
-    if is_there && !is_wanted(&question, args)? {
+    if is_there && !is_confirmed(&question, args)? {
         return Ok(ExitCode::FAILURE);
     }
     let kept = Store::begin_anew(url, Clock::system().now_ms()).await?;
@@ -73,7 +73,7 @@ async fn begin_anew(url: &str, args: DatabaseArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn whole(shown: &str, args: DatabaseArgs) -> anyhow::Result<ExitCode> {
+fn print_undamaged(shown: &str, args: DatabaseArgs) -> anyhow::Result<ExitCode> {
     if args.json {
         output::json(&json!({"database": shown, "repaired": false, "damage": Value::Null}))?;
     } else {
@@ -122,8 +122,10 @@ fn row(table: &RepairedTable) -> Vec<String> {
     vec![table.name.clone(), table.saved.to_string(), lost]
 }
 
-/// Asks at a terminal; elsewhere `--yes` must say it.
-fn is_wanted(question: &str, args: DatabaseArgs) -> anyhow::Result<bool> {
+/// Returns `true` if `--yes` or an answer at the terminal confirms the question.
+///
+/// Without a terminal nobody can answer: a script has to say `--yes`, else it would hang.
+fn is_confirmed(question: &str, args: DatabaseArgs) -> anyhow::Result<bool> {
     if args.yes {
         return Ok(true);
     }
@@ -131,6 +133,7 @@ fn is_wanted(question: &str, args: DatabaseArgs) -> anyhow::Result<bool> {
         let text = format!("{question} Say --yes for that");
         anyhow::bail!(WrongUsage(text));
     }
+    // On standard error: standard output belongs to the result, also where it is JSON.
     let mut err = io::stderr().lock();
     write!(err, "{question} Go on? [y/N] ")?;
     err.flush()?;

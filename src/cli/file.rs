@@ -1,4 +1,4 @@
-//! A file that is there as a whole or not at all.
+//! Writing a file as a whole or not at all.
 
 use std::{
     ffi::OsString,
@@ -9,7 +9,9 @@ use std::{
 
 use anyhow::Context as _;
 
-/// Writes a file beside the old one, and puts it in its place when all is written.
+/// Replaces a file by a new one, which is written beside it and renamed.
+///
+/// nginx or HAProxy may read an exported map at any time, and must never see half of one.
 pub(super) fn write_file(file: &Path, text: &str) -> anyhow::Result<()> {
     let name = file
         .file_name()
@@ -20,7 +22,7 @@ pub(super) fn write_file(file: &Path, text: &str) -> anyhow::Result<()> {
         beside.push(format!(".{}.new", std::process::id()));
         let beside = file.with_file_name(beside);
         write_and_rename(&beside, file, text).inspect_err(|_| {
-            // It may not be there; the error that counts is the first one.
+            // The temporary file may not exist; the first error is the one to report.
             let _ = fs::remove_file(&beside);
         })
     });
@@ -29,10 +31,12 @@ pub(super) fn write_file(file: &Path, text: &str) -> anyhow::Result<()> {
 
 fn write_and_rename(beside: &Path, file: &Path, text: &str) -> io::Result<()> {
     let mut new = File::create(beside)?;
+    // The reader of the old file may be another user.
     if let Ok(old) = fs::metadata(file) {
         new.set_permissions(old.permissions())?;
     }
     new.write_all(text.as_bytes())?;
+    // Before the rename: after a crash the new name must not stand for a file without content.
     new.sync_all()?;
     fs::rename(beside, file)
 }

@@ -1,4 +1,4 @@
-//! `heaven`: the last publication is put back.
+//! `heaven`: undoes the last publication.
 
 use std::process::ExitCode;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::app::{SiteRobotChanges, SiteRobotRuns, SiteRobotSettings};
 
-use super::{Cli, output, site_robot::Opened};
+use super::{Cli, output, site_robot::CommandContext};
 
 /// Commands of `heaven`.
 #[derive(Clone, Debug, Subcommand)]
@@ -39,16 +39,16 @@ pub(super) struct UndoArgs {
 }
 
 pub(super) async fn run(cli: &Cli, command: &HeavenCommand) -> anyhow::Result<ExitCode> {
-    let opened = Opened::new(cli).await?;
+    let context = CommandContext::new(cli).await?;
     let HeavenCommand::Undo(args) = command;
-    let code = undo(&opened, args).await;
-    opened.store.close().await;
+    let code = undo(&context, args).await;
+    context.store.close().await;
     code
 }
 
-async fn undo(opened: &Opened, args: &UndoArgs) -> anyhow::Result<ExitCode> {
+async fn undo(context: &CommandContext, args: &UndoArgs) -> anyhow::Result<ExitCode> {
     let site = output::clean(&args.site);
-    let undone = runs(opened, args).await?.undo().await?;
+    let undone = runs(context, args).await?.undo().await?;
     let Some((publication, pages)) = undone else {
         output::note(&format!(
             "error: nothing to put back: {site} has no publication before which it had pages"
@@ -74,13 +74,14 @@ async fn undo(opened: &Opened, args: &UndoArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Makes the robot whose heaven it is; where none is configured, from a page that it described.
-async fn runs(opened: &Opened, args: &UndoArgs) -> anyhow::Result<SiteRobotRuns> {
+/// Returns the robot whose heaven it is, made from a described page where none is configured.
+async fn runs(context: &CommandContext, args: &UndoArgs) -> anyhow::Result<SiteRobotRuns> {
     let mut changes = SiteRobotChanges::default();
     changes.publish.clone_from(&args.publish);
-    if SiteRobotSettings::new(&opened.loaded, &args.site, &changes)?.is_none() {
-        let first = opened.first_described(&args.site).await?;
+    if SiteRobotSettings::new(&context.loaded, &args.site, &changes)?.is_none() {
+        let first = context.first_described(&args.site).await?;
+        // A robot needs a starting point, though undoing visits none.
         changes.urls = vec![first.unwrap_or_else(|| "http://localhost/".to_owned())];
     }
-    opened.runs(&args.site, &changes).await
+    context.runs(&args.site, &changes).await
 }

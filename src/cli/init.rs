@@ -25,6 +25,7 @@ pub(super) fn run(args: &InitArgs) -> anyhow::Result<ExitCode> {
     if args.force {
         options.create(true).truncate(true);
     } else {
+        // One system call: a file made by another process in between is not overwritten.
         options.create_new(true);
     }
     let mut file = match options.open(&args.file) {
@@ -42,7 +43,8 @@ pub(super) fn run(args: &InitArgs) -> anyhow::Result<ExitCode> {
 }
 
 pub(super) fn completions(args: &CompletionsArgs) -> io::Result<()> {
-    // What writes them panics where it cannot, so it writes into memory.
+    // clap_complete panics where it cannot write, so it writes into memory and a closed pipe is
+    // handled by our own printing.
     let mut text = Vec::new();
     let mut command = Cli::command();
     clap_complete::generate(args.shell, &mut command, "robot-detection", &mut text);

@@ -1,10 +1,15 @@
-//! Printing: standard output for results, standard error for the rest.
+//! Printing: results on standard output, everything else on standard error.
 
 use std::io::{self, Write as _};
 
 use serde_json::Value;
 
-/// Prints a line on standard output; a closed pipe ends the printing quietly.
+/// Prints a line on standard output.
+///
+/// # Errors
+///
+/// A closed pipe is an error like any other here; `run` ends with success for it, as `head` and
+/// `less` close theirs when they have seen enough.
 pub(super) fn line(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{text}")
@@ -15,7 +20,7 @@ pub(super) fn text(text: &str) -> io::Result<()> {
     io::stdout().lock().write_all(text.as_bytes())
 }
 
-/// Prints a line on standard output or, where nobody reads that any more, on standard error.
+/// Prints a line on standard output or, where that is closed, on standard error.
 pub(super) fn line_or_note(text: &str) {
     if line(text).is_err() {
         note(text);
@@ -24,6 +29,7 @@ pub(super) fn line_or_note(text: &str) {
 
 /// Prints a line on standard error.
 pub(super) fn note(text: &str) {
+    // A closed standard error leaves nowhere to report its own failure.
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
@@ -32,20 +38,23 @@ pub(super) fn json(value: &Value) -> io::Result<()> {
     line(&format!("{value:#}"))
 }
 
-/// Returns text without control characters: nothing a registry says reaches the terminal raw.
+/// Returns text with each control character replaced by U+FFFD.
+///
+/// Registries and visitors write this text: an escape sequence in it could rewrite the terminal.
 pub(super) fn clean(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { '\u{fffd}' } else { c })
         .collect()
 }
 
-/// Prints rows in columns as wide as their widest cell; the last one ragged.
+/// Prints rows in columns as wide as their widest cell, of at most 48 characters.
 pub(super) fn table(header: &[&str], rows: &[Vec<String>]) -> io::Result<()> {
     let widths = (0..header.len())
         .map(|column| {
             let cells = rows.iter().filter_map(|row| row.get(column));
             let widest = cells.map(|cell| cell.chars().count()).max().unwrap_or(0);
             let name = header.get(column).map_or(0, |name| name.len());
+            // One long name must not push the columns of all other rows off the screen.
             widest.max(name).min(48)
         })
         .collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! What a running server does on signals, on a changed file, and when a page asks.
+//! Stops or reloads a running server: on signals, on a changed file, and from the admin page.
 
 use std::{
     path::{Path, PathBuf},
@@ -20,12 +20,12 @@ use crate::observe::Observer;
 
 use super::{Cli, args::ServeArgs, context, serve};
 
-/// How often it is looked whether the file has changed.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// How often the file is checked for changes.
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Waits for whatever stops or reloads the server.
+/// Supervisor that waits for whatever stops or reloads the server.
 #[derive(Debug)]
-pub(super) struct Attendant {
+pub(super) struct Supervisor {
     cli: Cli,
     args: ServeArgs,
     robots: RobotDetection,
@@ -36,22 +36,22 @@ pub(super) struct Attendant {
     hangup: Signal,
 }
 
-/// Configuration file whose changes are looked for.
+/// Watch on the configuration file for changes.
 #[derive(Debug)]
 pub(super) struct FileWatch {
     path: PathBuf,
     is_on: bool,
-    /// As it was when it was last read.
-    read: Option<Stamp>,
-    /// As it was at the last look.
-    looked: Option<Stamp>,
-    looks: Interval,
+    /// State when the file was last read.
+    read: Option<FileStamp>,
+    /// State at the last poll.
+    last_seen: Option<FileStamp>,
+    polls: Interval,
 }
 
-/// What tells one state of a file from another.
-type Stamp = (SystemTime, u64);
+/// Time of the last change and size, by which two states of a file are told apart.
+type FileStamp = (SystemTime, u64);
 
-impl Attendant {
+impl Supervisor {
     pub(super) fn new(
         cli: &Cli,
         args: &ServeArgs,
@@ -73,7 +73,7 @@ impl Attendant {
     }
 
     /// Cancels `stop` on SIGINT or SIGTERM and ends at the second; reloads until then.
-    pub(super) async fn attend(mut self, stop: CancellationToken) {
+    pub(super) async fn run(mut self, stop: CancellationToken) {
         loop {
             let by = tokio::select! {
                 _ = self.interrupt.recv() => None,
@@ -100,13 +100,14 @@ impl Attendant {
         }
     }
 
-    /// Puts the configuration in force; a bad one changes nothing.
+    /// Applies the configuration of the file; a bad one changes nothing.
     fn reload(&mut self, by: &str) {
-        self.file.is_read();
+        // Before it is read: a change while it is read is then seen at the next poll.
+        self.file.mark_read();
         self.observer.reopen_log();
         let reloaded = serve::load(&self.cli, &self.args).and_then(|loaded| {
             let reloaded = app::reload(&self.robots, &loaded)?;
-            serve::warn_of_words(&loaded);
+            serve::warn_unknown_words(&loaded);
             self.file.is_on = loaded.settings().general.reload_on_change;
             Ok(reloaded)
         });
@@ -137,48 +138,48 @@ impl Attendant {
 }
 
 impl FileWatch {
-    /// Notes how the file is before it is read.
+    /// Creates a watch that knows the state of the file before it is read.
     pub(super) fn new(cli: &Cli) -> Self {
         let path = cli.config.as_deref();
-        let mut looks = interval(LOOK_EVERY);
-        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut polls = interval(POLL_INTERVAL);
+        polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut watch = Self {
             path: path.unwrap_or(Path::new(context::DEFAULT_FILE)).to_owned(),
             is_on: false,
             read: None,
-            looked: None,
-            looks,
+            last_seen: None,
+            polls,
         };
-        watch.is_read();
+        watch.mark_read();
         watch
     }
 
-    /// Sets whether changes are told.
-    pub(super) fn turn(mut self, is_on: bool) -> Self {
+    /// Sets whether changes are reported.
+    pub(super) fn enabled(mut self, is_on: bool) -> Self {
         self.is_on = is_on;
         self
     }
 
-    /// Waits until the file is another one than was read, and has been so for two looks.
+    /// Waits until the file differs from what was read, and is the same at two polls in a row.
     ///
-    /// The second look is for those who write it bit by bit.
+    /// The second poll is for editors and copies that write a file bit by bit.
     async fn changed(&mut self) {
         loop {
-            self.looks.tick().await;
+            self.polls.tick().await;
             let now = self.stamp();
-            let is_still = std::mem::replace(&mut self.looked, now) == now;
+            let is_still = std::mem::replace(&mut self.last_seen, now) == now;
             if self.is_on && is_still && now.is_some() && now != self.read {
                 return;
             }
         }
     }
 
-    fn is_read(&mut self) {
+    fn mark_read(&mut self) {
         self.read = self.stamp();
-        self.looked = self.read;
+        self.last_seen = self.read;
     }
 
-    fn stamp(&self) -> Option<Stamp> {
+    fn stamp(&self) -> Option<FileStamp> {
         let metadata = std::fs::metadata(&self.path).ok()?;
         Some((metadata.modified().ok()?, metadata.len()))
     }
@@ -199,14 +200,14 @@ mod tests {
         fs::write(&path, "a").unwrap();
         let path = path.to_string_lossy().into_owned();
         let cli = Cli::parse_from(["robot-detection", "--config", &path, "serve"]);
-        let mut watch = FileWatch::new(&cli).turn(true);
-        let mut soon = async || tokio::time::timeout(LOOK_EVERY * 5, watch.changed()).await;
+        let mut watch = FileWatch::new(&cli).enabled(true);
+        let mut soon = async || tokio::time::timeout(POLL_INTERVAL * 5, watch.changed()).await;
         assert!(soon().await.is_err(), "nothing has changed");
         fs::write(&path, "ab").unwrap();
         assert!(soon().await.is_ok());
         assert!(soon().await.is_ok(), "it has not been read yet");
-        watch.is_read();
-        let mut soon = async || tokio::time::timeout(LOOK_EVERY * 5, watch.changed()).await;
+        watch.mark_read();
+        let mut soon = async || tokio::time::timeout(POLL_INTERVAL * 5, watch.changed()).await;
         assert!(soon().await.is_err());
         fs::remove_file(&path).unwrap();
         assert!(soon().await.is_err(), "what is gone is not read");

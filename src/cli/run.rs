@@ -1,4 +1,6 @@
 //! Runs a command and turns its result into an exit code.
+//!
+//! 0: done, 1: failed or answered with no, 2: wrong usage or configuration. clap ends with 2 too.
 
 use std::process::ExitCode;
 
@@ -20,7 +22,7 @@ use super::{
 #[must_use]
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    // Ring is the only provider in the tree; a second call finds it installed.
+    // ring is the only provider in the tree; a second call fails as it is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     match run(&cli) {
         Ok(code) => code,
@@ -44,10 +46,12 @@ pub fn command() -> clap::Command {
 
 fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     if let Command::Serve(_) = cli.command {
-        // Before there are threads: it takes variables out of the environment.
+        // Before there are threads: it removes variables from the environment, which is not safe
+        // while another thread reads them.
         inherit_sockets();
     }
     match &cli.command {
+        // These need no runtime, or build one of another kind.
         Command::Identify(args) => identify::run(cli, args),
         Command::Init(args) => init::run(args),
         Command::RobotsTxt(command) => robots_txt::run(cli, command),
@@ -89,11 +93,12 @@ fn is_wrong_usage(error: &anyhow::Error) -> bool {
         || matches!(error.downcast_ref(), Some(BuildError::Store(cause)) if is_bad_url(cause))
 }
 
-/// The whole chain on one line; several wrong settings, a line each.
+/// Returns the error and its causes on one line; several wrong settings have a line each.
 fn text(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain() {
         let cause = cause.to_string();
+        // Many errors of libraries repeat their cause in their own text.
         if !text.contains(&cause) {
             if !text.is_empty() {
                 text.push_str(": ");

@@ -1,4 +1,4 @@
-//! `serve`: starts everything, tells where it is, ends it on a signal.
+//! `serve`: starts everything, prints its addresses, and ends it on a signal.
 
 use std::{net::SocketAddr, process::ExitCode};
 
@@ -17,19 +17,18 @@ use crate::telemetry::start_log;
 use super::{
     Cli,
     args::ServeArgs,
-    context,
-    doubts::unknown_words,
-    output,
-    reload::{Attendant, FileWatch},
+    context, output,
+    reload::{FileWatch, Supervisor},
+    rule_warnings::unknown_words,
 };
 
-/// What settings of the demonstration are called.
-const THE_DEMONSTRATION: &str = "the demonstration";
+/// Origin of the demonstration's settings, as errors name it.
+const DEMO_ORIGIN: &str = "the demonstration";
 
-/// robots.txt of the demonstration, made from settings as that of any site.
+/// Settings from which the demonstration's robots.txt is made, as for any site.
 ///
-/// What robots are sent to heaven from is not refused: they have to come to be sent.
-const ROBOTS_TXT_OF_DEMO: [(&Key, &str); 4] = [
+/// Filtered paths are not disallowed: a robot has to ask for one to be sent to heaven.
+const DEMO_ROBOTS_TXT: [(&Key, &str); 4] = [
     (&RobotsTxtSection::KEY.serve, "settings"),
     (&RobotsTxtSection::KEY.disallow, "/login,/logout"),
     (
@@ -40,14 +39,16 @@ const ROBOTS_TXT_OF_DEMO: [(&Key, &str); 4] = [
 ];
 
 pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode> {
+    // First: a connection needs one or two files, and many systems start with a limit of 1,024.
     OpenFileLimit::raise();
+    // Before the configuration is loaded: a change in between is then seen as one.
     let file = FileWatch::new(cli);
     let loaded = load(cli, args)?;
     let settings = loaded.settings();
     start_log(&settings.log.level, settings.log.format, wants_colours())?;
     let server_settings = ServerSettings::new(&loaded, args.demo)?;
     let builder = app::assemble(&loaded)?.wait_for_database(true);
-    warn_of_words(&loaded);
+    warn_unknown_words(&loaded);
     let is_demo = server_settings.is_demo();
     let sites: Vec<String> = server_settings.sites().collect();
     let mut server = server_settings.bind().await?;
@@ -69,15 +70,16 @@ pub(super) async fn run(cli: &Cli, args: &ServeArgs) -> anyhow::Result<ExitCode>
         print_first_password(&robots).await?;
     }
     let stop = CancellationToken::new();
-    let file = file.turn(settings.general.reload_on_change && !args.demo);
-    let attendant = Attendant::new(cli, args, &robots, file, observer.clone())?;
+    let file = file.enabled(settings.general.reload_on_change && !args.demo);
+    let supervisor = Supervisor::new(cli, args, &robots, file, observer.clone())?;
     announce(&server, &robots, settings, is_demo, &sites);
     notify_service_manager(ServiceState::Ready);
     tokio::select! {
-        biased; // A reload needs a server that has begun.
+        // A reload needs a server that has begun, so that is polled first.
+        biased;
         () = server.run(&robots, stop.clone()) => {}
-        () = attendant.attend(stop) => info!("stopping at once"),
-        () = keep_password(&robots, settings.admin.enabled) => {}
+        () = supervisor.run(stop) => info!("stopping at once"),
+        () = ensure_password(&robots, settings.admin.enabled) => {}
     }
     observer.close().await;
     robots.shutdown().await;
@@ -118,9 +120,9 @@ pub(super) fn load(cli: &Cli, args: &ServeArgs) -> anyhow::Result<Loaded> {
         return Ok(loaded);
     }
     let set = |loader: Loader, (key, value): (&'static Key, &str)| {
-        loader.flag(key, THE_DEMONSTRATION, Some(value.to_owned()))
+        loader.flag(key, DEMO_ORIGIN, Some(value.to_owned()))
     };
-    Ok(ROBOTS_TXT_OF_DEMO.into_iter().fold(loader, set).load()?)
+    Ok(DEMO_ROBOTS_TXT.into_iter().fold(loader, set).load()?)
 }
 
 /// Returns `true` if there is no site, and the demonstration is served in its place.
@@ -128,8 +130,8 @@ fn is_demonstration(loaded: &Loaded) -> bool {
     loaded.settings().server.upstream.is_empty() && loaded.sites().is_empty()
 }
 
-/// Warns of what a slip may have made of headers; it is no reason not to serve.
-pub(super) fn warn_of_words(loaded: &Loaded) {
+/// Warns of unknown words in `X-Robots-Tag` headers, which are no reason not to serve.
+pub(super) fn warn_unknown_words(loaded: &Loaded) {
     let sites = loaded.sites();
     let sites = sites.iter().map(SiteLoaded::loaded);
     for loaded in sites.chain([loaded]) {
@@ -141,8 +143,10 @@ pub(super) fn warn_of_words(loaded: &Loaded) {
     }
 }
 
-/// Makes the password of a database that comes later, or another time, for ever.
-async fn keep_password(robots: &RobotDetection, is_wanted: bool) {
+/// Makes the first password of each database that appears while the server runs.
+///
+/// A server starts without its database where that is down, and one may be replaced by a new one.
+async fn ensure_password(robots: &RobotDetection, is_wanted: bool) {
     let mut absence = robots.store().watch_absence();
     while is_wanted && absence.changed().await.is_ok() {
         let is_there = absence.borrow_and_update().is_none();
@@ -153,7 +157,7 @@ async fn keep_password(robots: &RobotDetection, is_wanted: bool) {
     std::future::pending::<()>().await;
 }
 
-/// The first start makes the administrator's password and prints it once.
+/// Makes the administrator's password at the first start, and prints it once.
 async fn print_first_password(robots: &RobotDetection) -> anyhow::Result<()> {
     if robots.store().admin_password_hash().await?.is_some() {
         return Ok(());
@@ -161,6 +165,7 @@ async fn print_first_password(robots: &RobotDetection) -> anyhow::Result<()> {
     let password = generate_password();
     let hash = hash_password(&password)?;
     let now_ms = robots.clock().now_ms();
+    // Of several instances that start together only one stores its password, and prints it.
     if robots
         .store()
         .init_admin_password_hash(&hash, now_ms)
@@ -198,7 +203,7 @@ fn announce(
     info!(robots = active, "{active} robots are known");
 }
 
-/// The admin page's URL; a Unix socket has none.
+/// Returns the admin page's URL; a Unix socket has none.
 fn admin_page(server: &Server, path: &str) -> String {
     let Some(listener) = server.admin_listener() else {
         return format!("/{path}/");
@@ -212,7 +217,7 @@ fn admin_page(server: &Server, path: &str) -> String {
     }
 }
 
-/// An address that a browser on this machine can open.
+/// Returns an address that a browser on this machine can open.
 fn reachable(addr: SocketAddr) -> SocketAddr {
     match addr {
         SocketAddr::V4(v4) if v4.ip().is_unspecified() => ([127, 0, 0, 1], v4.port()).into(),

@@ -1,4 +1,4 @@
-//! Wrong usage: what a command says when its arguments do not fit.
+//! Wrong usage: the error of arguments that do not fit.
 
 /// Exit code of wrong usage or configuration.
 pub(super) const WRONG_USAGE: u8 = 2;

@@ -11,14 +11,14 @@ use super::observation::Observation;
 
 /// Body that knows whether the upstream was asked for it.
 pub(crate) trait FromUpstream {
-    /// Returns `true` if the upstream was asked, even if what came of it is a page of ours.
+    /// Returns `true` if the upstream was asked, even if an error page of ours is the response.
     fn is_from_upstream(&self) -> bool;
 }
 
 pin_project! {
     /// Body whose bytes are counted until it ends, or is dropped.
     ///
-    /// It has its type before anybody observes it, so that a response is not moved for that.
+    /// A response has this body type from the start: it need not be moved to be observed.
     #[derive(Debug, Default)]
     pub(crate) struct ObservedBody<B> {
         observation: Option<Observation>,
@@ -34,7 +34,7 @@ impl<B> ObservedBody<B> {
 }
 
 impl<B> From<B> for ObservedBody<B> {
-    /// Creates one that nobody observes yet.
+    /// Creates a body without an observation.
     fn from(inner: B) -> Self {
         Self {
             observation: None,
@@ -63,7 +63,7 @@ impl<B: Body> Body for ObservedBody<B> {
             (Some(Ok(frame)), Some(observation)) => {
                 observation.sent(frame.data_ref().map_or(0, Buf::remaining));
             }
-            // Dropping it says that this is the end.
+            // The body has ended: dropping the observation counts and logs the request.
             (_, observation) => *observation = None,
         }
         Poll::Ready(frame)

@@ -14,7 +14,7 @@ use super::{
 pin_project! {
     /// Future of a response that is observed to its end.
     ///
-    /// Dropped before that, it says that the client went away.
+    /// If it is dropped before, the request is logged with 499: the client went away.
     #[derive(Debug)]
     pub(crate) struct ObserveFuture<F> {
         observation: Option<Observation>,
@@ -41,7 +41,7 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
-        // The response is changed where it is: it is large.
+        // Changed in place, as moving a response copies a large value.
         let mut polled = this.inner.poll(cx);
         if polled.is_pending() {
             return Poll::Pending;

@@ -1,4 +1,4 @@
-//! Counters of requests: relaxed atomics in arrays, so that nothing waits for them.
+//! Counters of requests: relaxed atomics in arrays, so that no request waits for another.
 
 use std::{
     collections::BTreeMap,
@@ -15,14 +15,14 @@ use crate::policy::Action;
 use crate::registry::RobotMap;
 use crate::telemetry::Histogram;
 
-/// Sites that are counted one by one, at most.
+/// Most sites that are counted apart: each label value is a time series in Prometheus.
 const MAX_SITES: usize = 1_000;
 /// Site under which further sites are counted.
 const OTHER_SITES: &str = "other";
 
-/// Robots that are counted one by one, at most.
+/// Most robots that are counted apart.
 const MAX_ROBOTS: usize = 200;
-/// Hosts of robots that sign, and that no registry lists: as many are named, and one name for the rest.
+/// Most signing hosts of unlisted robots that are counted apart, and one name for the rest.
 const MAX_SIGNERS: usize = 201;
 /// Robot under which further robots are counted.
 const OTHER_ROBOTS: &str = "other";
@@ -33,27 +33,27 @@ const VISITORS: usize = Kind::ALL.len();
 /// Number of the words for what was done: every action, and in a dry run each but the first.
 const DECISIONS: usize = 2 * Action::ALL.len() - 1;
 
-// A person's request that passes has the first place of both.
+// `Labels::default` relies on the first place of both lists.
 const _: () = assert!(matches!(
     (Kind::ALL, Action::ALL),
     ([Kind::Person, ..], [Action::Pass, ..])
 ));
 
-/// Who asked and what was done, as places in the lists of words.
+/// Visitor and decision, as indexes into the lists of words.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Labels {
-    /// None of a request that is no visit: it is not counted.
+    /// `None` for a request that is no visit, which is not counted.
     visitor: Option<usize>,
     decision: usize,
 }
 
-/// Stands for the visitor where there is none.
+/// Word for the visitor where there is none.
 const NOBODY: &str = "-";
 
 /// Numbers by decision.
 pub(super) type ByDecision = [AtomicU64; DECISIONS];
 
-/// Classes of statuses, and one for those that are none.
+/// Classes of statuses.
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
 /// Numbers by class of the status, those of no class last.
@@ -87,7 +87,7 @@ impl Default for Signers {
 #[derive(Debug, Default)]
 pub(crate) struct SiteMetrics {
     pub(crate) name: String,
-    /// One number for all that is asked of it, so that a request adds to no more.
+    /// One counter for each visitor, decision and class, so that a request increments only one.
     requests: [[ByStatus; DECISIONS]; VISITORS],
     verdicts: RobotCounts<ByVerdict>,
     pub(crate) durations: Histogram,
@@ -150,7 +150,7 @@ impl Metrics {
         numbers
     }
 
-    /// Counts a request of a robot, if it is one's.
+    /// Counts a request, if it is a robot's.
     pub(super) fn count_robot(&self, outcome: &Outcome, labels: Labels) {
         match (outcome.signer(), outcome.robot()) {
             (Some(signer), _) => labels.count(self.signers.0.of(signer.as_str())),
@@ -209,11 +209,11 @@ impl SiteMetrics {
 
     /// Counts a verdict on a claim to be a robot, where there is one.
     pub(super) fn count_verdict(&self, robot: &str, verdict: Option<Verdict>) {
-        let place = Verdict::ALL
+        let index = Verdict::ALL
             .iter()
             .position(|known| Some(*known) == verdict);
-        let Some(place) = place else { return };
-        if let Some(number) = self.verdicts.of(robot).get(place) {
+        let Some(index) = index else { return };
+        if let Some(number) = self.verdicts.of(robot).get(index) {
             number.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -250,10 +250,10 @@ impl SiteMetrics {
     }
 }
 
-/// Returns the word at a place: those of the actions, then those of dry runs.
-fn decision_word(place: usize) -> &'static str {
-    let word = Action::ALL.get(place).map(|action| action.as_str());
-    let would = || Action::ALL.get(place + 1 - Action::ALL.len());
+/// Returns the word at an index: those of the actions, then those of dry runs.
+fn decision_word(index: usize) -> &'static str {
+    let word = Action::ALL.get(index).map(|action| action.as_str());
+    let would = || Action::ALL.get(index + 1 - Action::ALL.len());
     word.or_else(|| Some(would()?.words().would))
         .unwrap_or_default()
 }
@@ -274,7 +274,7 @@ fn numbers_by_decision(numbers: &ByDecision) -> impl Iterator<Item = (&'static s
         .filter(|(_, number)| *number > 0)
 }
 
-/// Numbers of requests by robot; no request waits for them.
+/// Counts of requests by robot, without locks.
 #[derive(Debug)]
 pub(super) struct RobotCounts<N> {
     robots: RobotMap<N>,
@@ -289,7 +289,7 @@ impl<N: Default> Default for RobotCounts<N> {
 }
 
 impl<N: Default> RobotCounts<N> {
-    /// Creates counts of those who sign, which take no place from listed robots.
+    /// Creates counts of signing hosts, which take no room from listed robots.
     pub(super) fn of_signers() -> Self {
         Self {
             robots: RobotMap::new(MAX_SIGNERS),
@@ -344,10 +344,10 @@ mod tests {
 
     #[test]
     fn every_action_has_its_two_words() {
-        for (place, action) in Action::ALL.iter().enumerate() {
-            assert_eq!(decision_word(place), action.as_str());
-            if place > 0 {
-                let would = decision_word(place + Action::ALL.len() - 1);
+        for (index, action) in Action::ALL.iter().enumerate() {
+            assert_eq!(decision_word(index), action.as_str());
+            if index > 0 {
+                let would = decision_word(index + Action::ALL.len() - 1);
                 assert_eq!(would, format!("would-{action}"));
             }
         }
@@ -356,9 +356,9 @@ mod tests {
 
     #[test]
     fn every_kind_has_its_word() {
-        for (place, kind) in Kind::ALL.iter().enumerate() {
+        for (index, kind) in Kind::ALL.iter().enumerate() {
             let labels = Labels {
-                visitor: Some(place),
+                visitor: Some(index),
                 decision: 0,
             };
             assert_eq!(labels.visitor(), kind.as_str());

@@ -1,12 +1,12 @@
-//! What is counted and logged of every request.
+//! Metrics, access log and traces of every request.
 
 mod body;
 mod future;
-mod kept;
 mod metrics;
 mod observation;
 mod observer;
 mod refused;
+mod request_head;
 mod site;
 #[cfg(feature = "otel")]
 mod traces;

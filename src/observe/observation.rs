@@ -15,10 +15,11 @@ use crate::telemetry::RequestSpan;
 #[cfg(feature = "otel")]
 use super::traces;
 use super::{
-    FromUpstream, ObservedBody, SiteObserver, kept::Kept, metrics::Labels, observer::AccessLog,
+    FromUpstream, ObservedBody, SiteObserver, metrics::Labels, observer::AccessLog,
+    request_head::RequestHead,
 };
 
-/// Status of a request whose client went away before the response, as nginx has it.
+/// Status of a request whose client went away before the response; nginx logs the same number.
 const CLIENT_CLOSED_REQUEST: u16 = 499;
 
 /// Observation of one request; it is counted and logged when dropped.
@@ -27,8 +28,8 @@ pub(crate) struct Observation {
     site: SiteObserver,
     #[cfg(feature = "otel")]
     span: Option<RequestSpan>,
-    /// Only where there is an access log, or traces.
-    kept: Option<Box<Kept>>,
+    /// Only where an access log or traces need it: copying a head costs allocations.
+    head: Option<Box<RequestHead>>,
     begun: Instant,
     status: u16,
     outcome: Option<Outcome>,
@@ -38,8 +39,8 @@ pub(crate) struct Observation {
 impl Observation {
     pub(super) fn begin(site: &SiteObserver, request: &mut Request<RequestContext>) -> Self {
         let inner = &site.shared.observer.inner;
-        let kept = inner.keeps().then(|| {
-            Box::new(Kept::new(
+        let head = inner.keeps_heads().then(|| {
+            Box::new(RequestHead::new(
                 request,
                 request.body().client().client,
                 inner.clock.now_ms(),
@@ -52,7 +53,7 @@ impl Observation {
                 let method = request.method().clone();
                 traces.begin(&method, request.headers_mut())
             }),
-            kept,
+            head,
             begun: request.body().started_at(),
             status: CLIENT_CLOSED_REQUEST,
             outcome: None,
@@ -60,12 +61,12 @@ impl Observation {
         }
     }
 
-    /// Takes note of what was decided; of a person's request nothing is.
+    /// Notes the decision; `None` for a person's request.
     pub(crate) fn decided(&mut self, outcome: Option<Outcome>) {
         self.outcome = outcome;
     }
 
-    /// Takes note of the response, and goes on observing its body.
+    /// Notes the response, and goes on observing its body.
     pub(crate) fn answered<B: FromUpstream>(mut self, response: &mut Response<ObservedBody<B>>) {
         self.status = response.status().as_u16();
         if response.body().is_from_upstream() {
@@ -75,7 +76,7 @@ impl Observation {
         response.body_mut().observe(self);
     }
 
-    /// Takes note of a response that has no body, and ends.
+    /// Notes a response that has no body, and ends.
     pub(crate) fn ended(mut self, status: StatusCode) {
         self.status = status.as_u16();
     }
@@ -88,24 +89,24 @@ impl Observation {
     fn log(
         &self,
         log: &AccessLog,
-        kept: &Kept,
+        head: &RequestHead,
         outcome: &Outcome,
         labels: Labels,
         duration: Duration,
     ) {
-        let target = kept.target();
+        let target = head.target();
         let line = Line {
-            client: kept.client,
-            received_ms: kept.received_ms,
-            host: kept.host.as_deref(),
-            method: kept.method.as_str(),
+            client: head.client,
+            received_ms: head.received_ms,
+            host: head.host.as_deref(),
+            method: head.method.as_str(),
             target: &target,
-            version: kept.version(),
+            version: head.version(),
             status: self.status,
             body_bytes: self.body_bytes,
             duration,
-            referer: kept.referer.as_ref().map(HeaderValue::as_bytes),
-            user_agent: kept.user_agent(),
+            referer: head.referer.as_ref().map(HeaderValue::as_bytes),
+            user_agent: head.user_agent(),
             site: &self.site.shared.site.name,
             robot: outcome.robot(),
             visitor: labels.visitor(),
@@ -126,21 +127,21 @@ impl Drop for Observation {
         shared.site.count(labels, self.status, duration);
         if let Some(outcome) = &self.outcome {
             inner.metrics.count_robot(outcome, labels);
-            // The verdict on who signs is that on all whom no registry lists.
+            // No registry lists a signer: its verdicts are counted with those of unlisted robots.
             let signer = outcome.signer().map(|_| UNLISTED);
             if let Some(robot) = signer.or(outcome.robot()) {
                 shared.site.count_verdict(robot, outcome.verdict());
             }
         }
-        let Some(kept) = &self.kept else { return };
+        let Some(head) = &self.head else { return };
         let nobody = Outcome::default();
         let outcome = self.outcome.as_ref().unwrap_or(&nobody);
         if let Some(log) = &inner.log {
-            self.log(log, kept, outcome, labels, duration);
+            self.log(log, head, outcome, labels, duration);
         }
         #[cfg(feature = "otel")]
         if let Some(span) = self.span.take() {
-            span.end(self.status, traces::attributes(kept, outcome, labels));
+            span.end(self.status, traces::attributes(head, outcome, labels));
         }
     }
 }

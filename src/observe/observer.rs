@@ -1,4 +1,4 @@
-//! The one that sees all requests, and the access log it keeps.
+//! The observer of all requests, with metrics, access log and traces.
 
 use std::{io, sync::Arc};
 
@@ -11,14 +11,14 @@ use crate::telemetry::Traces;
 
 use super::{Metrics, SiteObserver};
 
-/// Where the access log goes and what its lines look like.
+/// Destination and format of the access log.
 #[derive(Clone, Debug)]
 struct AccessLogSettings {
     path: String,
     format: LineFormat,
 }
 
-/// What of requests is written, and where to.
+/// Settings of access log and traces.
 #[derive(Clone, Debug)]
 pub(crate) struct ObserveSettings {
     access_log: Option<AccessLogSettings>,
@@ -73,7 +73,7 @@ impl AccessLogSettings {
 }
 
 impl Observer {
-    /// Opens the access log and starts traces, if they are to be.
+    /// Opens the access log and starts traces, where they are configured.
     pub(crate) fn open(settings: &ObserveSettings) -> io::Result<Self> {
         let log = match &settings.access_log {
             Some(AccessLogSettings { path, format }) => Some(AccessLog {
@@ -111,14 +111,14 @@ impl Observer {
         self.inner.metrics.reloaded(succeeded);
     }
 
-    /// Opens the access log's file anew.
+    /// Opens the access log's file again.
     pub(crate) fn reopen_log(&self) {
         if let Some(log) = &self.inner.log {
             log.writer.reopen();
         }
     }
 
-    /// Writes the last lines and spans; to be called when nothing is served any more.
+    /// Writes the last lines and spans; call it when nothing is served any more.
     pub(crate) async fn close(&self) {
         if let Some(log) = &self.inner.log {
             log.writer.close().await;
@@ -131,8 +131,8 @@ impl Observer {
 }
 
 impl Inner {
-    /// Returns `true` if anything is written of a request.
-    pub(super) fn keeps(&self) -> bool {
+    /// Returns `true` if an access log or traces need the heads of requests.
+    pub(super) fn keeps_heads(&self) -> bool {
         #[cfg(feature = "otel")]
         if self.traces.is_some() {
             return true;

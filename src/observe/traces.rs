@@ -13,18 +13,18 @@ use crate::fetch::{FetchLimits, Poster};
 use crate::layer::Outcome;
 use crate::telemetry::Traces;
 
-use super::{kept::Kept, metrics::Labels};
+use super::{metrics::Labels, request_head::RequestHead};
 
-/// Client that works on our runtime; the exporter has a thread without one.
+/// Client that sends on our runtime, as the exporter's thread has none.
 #[derive(Debug)]
-struct OnRuntime {
+struct RuntimeClient {
     poster: Poster,
     runtime: Handle,
     tasks: TaskTracker,
 }
 
 #[async_trait]
-impl HttpClient for OnRuntime {
+impl HttpClient for RuntimeClient {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         let poster = self.poster.clone();
         let sending = async move { poster.send(request).await };
@@ -33,9 +33,9 @@ impl HttpClient for OnRuntime {
     }
 }
 
-/// Starts the export; to be called on a runtime.
+/// Starts the export; call it on a runtime.
 pub(super) fn start(endpoint: &str) -> Result<Traces, HttpError> {
-    let client = OnRuntime {
+    let client = RuntimeClient {
         poster: Poster::new(FetchLimits::default())?,
         runtime: Handle::current(),
         tasks: TaskTracker::new(),
@@ -46,27 +46,27 @@ pub(super) fn start(endpoint: &str) -> Result<Traces, HttpError> {
 /// Exports the last spans, off the threads that serve.
 pub(super) async fn close(traces: &Traces) {
     let traces = traces.clone();
-    // What comes of it is logged there.
+    // Closing logs its own errors.
     let _ = TaskTracker::new()
         .spawn_blocking(move || traces.close())
         .await;
 }
 
-/// Returns the attributes of a span: those of HTTP by their usual names, and ours.
-pub(super) fn attributes(kept: &Kept, outcome: &Outcome, labels: Labels) -> Vec<KeyValue> {
+/// Returns the attributes of a span: those of OpenTelemetry's conventions for HTTP, and ours.
+pub(super) fn attributes(head: &RequestHead, outcome: &Outcome, labels: Labels) -> Vec<KeyValue> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let mut attributes = vec![
-        KeyValue::new("http.request.method", kept.method.to_string()),
-        KeyValue::new("url.path", kept.path().to_owned()),
+        KeyValue::new("http.request.method", head.method.to_string()),
+        KeyValue::new("url.path", head.path().to_owned()),
         KeyValue::new("robot_detection.visitor", labels.visitor()),
         KeyValue::new("robot_detection.decision", labels.decision()),
         KeyValue::new("robot_detection.cause", outcome.cause().to_owned()),
     ];
     let more = [
-        ("url.query", kept.query().map(str::to_owned)),
-        ("client.address", Some(kept.client.to_string())),
-        ("server.address", kept.host.as_deref().map(text)),
-        ("user_agent.original", kept.user_agent().map(text)),
+        ("url.query", head.query().map(str::to_owned)),
+        ("client.address", Some(head.client.to_string())),
+        ("server.address", head.host.as_deref().map(text)),
+        ("user_agent.original", head.user_agent().map(text)),
         ("robot_detection.robot", outcome.robot().map(str::to_owned)),
         (
             "robot_detection.verdict",

@@ -1,4 +1,4 @@
-//! An answer for /robots.txt, made once and given often.
+//! Responses for /robots.txt, prepared once for many requests.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -9,20 +9,20 @@ use axum::{
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
-/// How long caches keep it: short, so that a change reaches robots soon.
+/// How long caches keep it: five minutes, so that a change reaches robots soon.
 const CACHE_CONTROL: HeaderValue = HeaderValue::from_static("max-age=300");
 
-/// When to ask again for a file of which the upstream's part has never been seen.
+/// Seconds after which to ask again for a file whose upstream part is not known yet.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("60");
 
-/// The last second of the year 9999: HTTP has no later date.
+/// Last second of the year 9999: an HTTP date has four digits for the year (RFC 9110 §5.6.7).
 const LAST_S: u64 = 253_402_300_799;
 
 const CONTENT_TYPE: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 
-/// A robots.txt with all that its headers say.
+/// A robots.txt with the values of its headers.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Prepared {
+pub(super) struct PreparedFile {
     body: Bytes,
     etag: HeaderValue,
     last_modified: HeaderValue,
@@ -30,7 +30,7 @@ pub(super) struct Prepared {
     modified_s: u64,
 }
 
-impl Prepared {
+impl PreparedFile {
     pub(super) fn new(body: impl Into<Bytes>, modified_ms: i64) -> Self {
         let body = body.into();
         let modified_s = u64::try_from(modified_ms / 1_000).unwrap_or_default();
@@ -83,7 +83,8 @@ impl Prepared {
         response
     }
 
-    /// Returns `true` if the client has it already; `If-None-Match` comes first.
+    /// Returns `true` if the client has it already; `If-None-Match` has precedence
+    /// (RFC 9110 §13.2.2).
     fn is_known(&self, headers: &HeaderMap) -> bool {
         let mut tags = headers.get_all(header::IF_NONE_MATCH).iter().peekable();
         if tags.peek().is_some() {
@@ -91,11 +92,11 @@ impl Prepared {
         }
         let since = headers.get(header::IF_MODIFIED_SINCE);
         let since = since.and_then(|since| httpdate::parse_http_date(since.to_str().ok()?).ok());
-        // A reload may bring an older file: only the very date is that of this one.
+        // Compared for equality: a reload may bring an older file, which the client does not have.
         since.and_then(seconds) == Some(self.modified_s)
     }
 
-    /// Compares weakly (RFC 9110 §13.1.2); a tag of ours has no comma in it.
+    /// Compares weakly (RFC 9110 §13.1.2); splitting at commas is safe as our tags have none.
     fn is_among(&self, tags: &HeaderValue) -> bool {
         tags.as_bytes().split(|octet| *octet == b',').any(|tag| {
             let tag = tag.trim_ascii();
@@ -104,9 +105,9 @@ impl Prepared {
     }
 }
 
-/// Answers while it is not known what is to be served.
+/// Returns the response while the file is not known yet.
 ///
-/// A robot takes it that everything is refused, and asks again (RFC 9309 §2.3.1.4).
+/// Robots assume that everything is disallowed, and ask again (RFC 9309 §2.3.1.4).
 pub(super) fn unknown(method: &Method) -> Response<Body> {
     if let Some(refusal) = refusal(method) {
         return refusal;
@@ -124,7 +125,7 @@ pub(super) fn unknown(method: &Method) -> Response<Body> {
     response
 }
 
-/// Refuses all methods that are not for reading.
+/// Returns a refusal for methods other than GET and HEAD.
 fn refusal(method: &Method) -> Option<Response<Body>> {
     if method == Method::GET || method == Method::HEAD {
         return None;
@@ -137,7 +138,7 @@ fn refusal(method: &Method) -> Option<Response<Body>> {
     Some(response)
 }
 
-/// A text that another body will not have.
+/// Returns an entity tag: half of the body's SHA-256, so that all instances give the same one.
 fn tag(body: &[u8]) -> String {
     let digest = Sha256::digest(body);
     digest
@@ -165,7 +166,7 @@ mod tests {
     const MODIFIED_MS: i64 = 1_772_366_400_999;
 
     fn status(name: header::HeaderName, value: &str) -> u16 {
-        let prepared = Prepared::new("User-agent: *\n", MODIFIED_MS);
+        let prepared = PreparedFile::new("User-agent: *\n", MODIFIED_MS);
         let value = value.replace("TAG", prepared.etag.to_str().unwrap());
         let mut headers = HeaderMap::new();
         headers.insert(name, HeaderValue::from_str(&value).unwrap());
@@ -211,7 +212,7 @@ mod tests {
 
     #[test]
     fn a_tag_beats_a_date() {
-        let prepared = Prepared::new("", MODIFIED_MS);
+        let prepared = PreparedFile::new("", MODIFIED_MS);
         let mut headers = HeaderMap::new();
         headers.insert(header::IF_NONE_MATCH, HeaderValue::from_static("\"x\""));
         headers.insert(header::IF_MODIFIED_SINCE, prepared.last_modified.clone());
@@ -220,10 +221,10 @@ mod tests {
 
     #[test]
     fn the_date_is_that_of_the_last_change() {
-        let first = Prepared::new("a", MODIFIED_MS);
-        let same = Prepared::new("a", MODIFIED_MS + 9_000);
+        let first = PreparedFile::new("a", MODIFIED_MS);
+        let same = PreparedFile::new("a", MODIFIED_MS + 9_000);
         assert_eq!(same.since(Some(&first)), first);
-        let other = Prepared::new("b", MODIFIED_MS + 9_000);
+        let other = PreparedFile::new("b", MODIFIED_MS + 9_000);
         assert_eq!(other.clone().since(Some(&first)), other);
     }
 
@@ -233,7 +234,7 @@ mod tests {
             (i64::MAX, "Fri, 31 Dec 9999 23:59:59 GMT"),
             (i64::MIN, "Thu, 01 Jan 1970 00:00:00 GMT"),
         ] {
-            assert_eq!(Prepared::new("", modified_ms).last_modified, date);
+            assert_eq!(PreparedFile::new("", modified_ms).last_modified, date);
         }
     }
 }

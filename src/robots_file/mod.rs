@@ -18,8 +18,8 @@
 //! last good copy stays through failures.
 
 mod answer;
-mod file;
-mod made;
+mod host_file;
+mod merged_file;
 mod plan;
 mod rules;
 mod served;

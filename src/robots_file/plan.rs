@@ -1,4 +1,4 @@
-//! Where the robots.txt of each host comes from.
+//! Plan of where the robots.txt of each host comes from.
 
 use crate::fetch::{Conditions, Fetcher, shown_url};
 use crate::policy::{HostMap, HostName, RefusedRobots};
@@ -6,10 +6,10 @@ use crate::registry::Robot;
 
 use super::{
     RobotsTxtRules,
-    upstream::{LIMITS, Outcome},
+    upstream::{FetchOutcome, LIMITS},
 };
 
-/// Where a robots.txt comes from.
+/// Origin of a robots.txt.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum RobotsTxtContent {
@@ -73,7 +73,7 @@ pub(super) enum Entry {
 pub(super) struct Upstream {
     /// Its URL, without a slash at the end.
     pub(super) url: String,
-    /// Whether it is asked by the name of each host, as visitors' requests are.
+    /// It is asked by the name of each host, as visitors' requests are passed to it.
     pub(super) preserve_host: bool,
     /// Name by which it is asked for all other hosts.
     pub(super) host: Option<String>,
@@ -154,7 +154,7 @@ impl RobotsTxtPlan {
         self
     }
 
-    /// Says who answers for `/robots.txt` on a host, and from what.
+    /// Returns who answers for `/robots.txt` on a host, and from what.
     #[must_use]
     pub fn who_answers(&self, host: Option<&str>) -> String {
         let upstream = match &self.upstream {
@@ -197,7 +197,7 @@ impl RobotsTxtPlan {
         unnamed
     }
 
-    /// Asks the upstream for each file that is needed; says of each what it is like.
+    /// Fetches each file that is needed of the upstream, and describes it.
     ///
     /// # Errors
     ///
@@ -215,14 +215,16 @@ impl RobotsTxtPlan {
                 None => "that of the upstream".to_owned(),
             };
             found.push(match outcome {
-                Outcome::Failed(reason) => Err(format!("{whose} is not known: {reason}")),
-                Outcome::File {
+                FetchOutcome::Failed(reason) => Err(format!("{whose} is not known: {reason}")),
+                FetchOutcome::File {
                     remark: Some(remark),
                     ..
                 } => Err(format!("{whose} {remark}")),
-                Outcome::File { text, .. } if text.is_empty() => Ok(format!("{whose} is empty")),
-                Outcome::File { text, .. } => Ok(format!("{whose} has {} bytes", text.len())),
-                Outcome::Same { .. } => Ok(format!("{whose} is the same")),
+                FetchOutcome::File { text, .. } if text.is_empty() => {
+                    Ok(format!("{whose} is empty"))
+                }
+                FetchOutcome::File { text, .. } => Ok(format!("{whose} has {} bytes", text.len())),
+                FetchOutcome::Same { .. } => Ok(format!("{whose} is the same")),
             });
         }
         found

@@ -1,4 +1,4 @@
-//! Rules of our own, and the text that they make.
+//! Rules of our own, and the robots.txt made from them.
 
 use std::{borrow::Borrow, collections::HashSet, fmt::Write as _, time::Duration};
 
@@ -125,7 +125,7 @@ impl RobotsTxtRules {
         Ok(self)
     }
 
-    /// Says what content may be used for, as `Content-Signal`; empty: nothing.
+    /// Sets what content may be used for, as `Content-Signal`; empty: no such line.
     ///
     /// # Errors
     ///
@@ -136,7 +136,7 @@ impl RobotsTxtRules {
         Ok(self)
     }
 
-    /// Says the same as `Content-Usage` (draft-ietf-aipref-attach); empty: nothing.
+    /// Sets the same as `Content-Usage` (draft-ietf-aipref-attach); empty: no such line.
     ///
     /// # Errors
     ///
@@ -205,6 +205,7 @@ impl RobotsTxtRules {
         for path in &self.disallow {
             line(&mut text, "Disallow", path);
         }
+        // A group needs a rule; an empty Disallow allows everything (robotstxt.org, 1994).
         if self.disallow.is_empty() && self.allow.is_empty() {
             text.push_str("Disallow:\n");
         }
@@ -231,7 +232,7 @@ impl RobotsTxtRules {
         self.by_name(robots).1
     }
 
-    /// Groups of the robots that are refused everything, by their operators.
+    /// Returns the groups of the robots that are refused everything, by their operators.
     fn groups<R: Borrow<Robot>>(&self, robots: &[R]) -> String {
         write_robots_txt(&self.by_name(robots).0).text
     }
@@ -284,7 +285,7 @@ fn path(path: &str) -> Result<String, WrongRule> {
     if path.contains(|c: char| c.is_whitespace() || c.is_control()) {
         return wrong("a path has no blanks; write %20");
     }
-    // What we say has to be what robots read.
+    // Our own parser has the last word: robots have to read the path as it is written here.
     let file = format!("User-agent: *\nDisallow: {path}\n");
     let file = RobotsTxt::parse(file.as_bytes(), Dialect::rfc9309());
     let is_read = file.groups().any(|group| {
@@ -317,7 +318,7 @@ fn url(address: &str) -> Result<String, WrongRule> {
     }
 }
 
-/// Reads a list with commas; lint says what is wrong with it.
+/// Checks a list with commas; the error is that of lint.
 fn preferences(field: &str, text: &str) -> Result<String, WrongRule> {
     if text.contains(|c: char| c.is_control() || c == '#') {
         let reason = "a list of preferences has one line and no #";

@@ -1,4 +1,4 @@
-//! Keeps answers and rules ready, and fetches what the upstream says.
+//! Keeps responses and rules ready, and fetches the upstream's files.
 
 use std::{
     collections::HashMap,
@@ -23,30 +23,30 @@ use tracing::{info, warn};
 
 use crate::clock::Clock;
 use crate::detect::{Detector, SharedDetector};
-use crate::fetch::{Conditions, Fetcher, shown_url};
+use crate::fetch::{Fetcher, shown_url};
 use crate::policy::{HostMap, SharedRobotsFiles};
 
 use super::{
     RobotsTxtPlan,
-    answer::{Prepared, unknown},
-    file::{Both, parse},
-    made::{Body, Made, Sources},
-    upstream::{Outcome, retry_after},
+    answer::{PreparedFile, unknown},
+    host_file::{HostBody, HostFile, Sources},
+    merged_file::{MergedFile, parse},
+    upstream::{FetchOutcome, UpstreamCopy, retry_after},
 };
 
 /// The only path that robots ask for; case matters, a query does not.
 const PATH: &str = "/robots.txt";
 
-/// How often it is looked whether the registry has changed.
-const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// How often the registry is checked for changes.
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
-/// How long a start waits for the upstream's file; what has not come by then comes later.
+/// How long a start waits for the upstream's file, which the job fetches otherwise.
 pub(crate) const START_WAIT: Duration = Duration::from_millis(500);
 /// How long a command waits for it, which needs the file to answer.
 #[cfg(feature = "server")]
 pub(crate) const COMMAND_WAIT: Duration = Duration::from_secs(3);
 
-/// What `/robots.txt` is on each host, and what it says there; clones share it.
+/// The `/robots.txt` of each host, as served and as enforced; clones share it.
 #[derive(Clone, Debug)]
 pub struct ServedRobotsTxt {
     inner: Arc<Inner>,
@@ -58,21 +58,21 @@ struct Inner {
     answers: ArcSwap<HostMap<Answer>>,
     files: SharedRobotsFiles,
     /// By the name that the upstream is asked by.
-    copies: Mutex<HashMap<Option<String>, Copy>>,
-    /// Held while answers are made, so that the newest stand last.
-    making: Mutex<Making>,
+    copies: Mutex<HashMap<Option<String>, UpstreamCopy>>,
+    /// Held while answers are made, so that an older state cannot replace a newer one.
+    build_state: Mutex<BuildState>,
     changed: Notify,
     detector: SharedDetector,
     fetcher: Fetcher,
     clock: Clock,
 }
 
-/// Of what the answers were made.
+/// State that the answers were made from.
 #[derive(Debug, Default)]
-struct Making {
+struct BuildState {
     detector: Weak<Detector>,
-    /// What was merged, by host: that of one host may change often.
-    both: HashMap<Option<String>, Both>,
+    /// Merged files by host: one host's file may change often, and merging is costly.
+    merged_file: HashMap<Option<String>, MergedFile>,
 }
 
 /// Who answers on a host.
@@ -82,20 +82,9 @@ enum Answer {
     /// We do, when the upstream's part is known.
     Unknown,
     Ours {
-        prepared: Arc<Prepared>,
+        prepared: Arc<PreparedFile>,
         remark: Option<&'static str>,
     },
-}
-
-/// What is known of the upstream's file.
-#[derive(Clone, Debug, Default)]
-struct Copy {
-    /// `None` until there has been an answer.
-    text: Option<Vec<u8>>,
-    conditions: Conditions,
-    failures: u32,
-    /// When it is asked for again; at once, if never asked.
-    due: Option<Instant>,
 }
 
 impl ServedRobotsTxt {
@@ -111,29 +100,29 @@ impl ServedRobotsTxt {
                 answers: ArcSwap::default(),
                 files: SharedRobotsFiles::default(),
                 copies: Mutex::default(),
-                making: Mutex::default(),
+                build_state: Mutex::default(),
                 changed: Notify::new(),
                 detector,
                 fetcher,
                 clock,
             }),
         };
-        served.make();
+        served.rebuild();
         served
     }
 
-    /// Puts another plan in force; the upstream stays, and is asked again.
+    /// Replaces the plan; the upstream stays, and is asked again.
     pub fn replace(&self, mut plan: RobotsTxtPlan) {
         plan.upstream.clone_from(&self.inner.plan.load().upstream);
         self.inner.plan.store(Arc::new(plan));
         for copy in self.copies().values_mut() {
             copy.due = None;
         }
-        self.make();
+        self.rebuild();
         self.inner.changed.notify_one();
     }
 
-    /// Puts another plan in force with an upstream of its own; what another said is forgotten.
+    /// Replaces the plan and its upstream; copies of another upstream are forgotten.
     #[cfg(feature = "server")]
     pub(crate) fn replace_all(&self, plan: RobotsTxtPlan) {
         let is_same = plan.upstream == self.inner.plan.load().upstream;
@@ -144,7 +133,7 @@ impl ServedRobotsTxt {
         for copy in self.copies().values_mut() {
             copy.due = None;
         }
-        self.make();
+        self.rebuild();
         self.inner.changed.notify_one();
     }
 
@@ -160,7 +149,7 @@ impl ServedRobotsTxt {
         self.inner.plan.load_full()
     }
 
-    /// Answers a request for `/robots.txt`; nothing if it is for the site to answer.
+    /// Answers a request for `/robots.txt`; `None` if the site is to answer it.
     #[must_use]
     pub fn answer<B>(&self, request: &http::Request<B>) -> Option<Response<body::Body>> {
         if request.uri().path() != PATH {
@@ -175,7 +164,7 @@ impl ServedRobotsTxt {
         }
     }
 
-    /// Says who answers on a host, from what, and what is to be known of it.
+    /// Returns who answers on a host, from what, and remarks about it.
     #[must_use]
     pub fn who_answers(&self, host: Option<&str>) -> String {
         let who = self.plan().who_answers(host);
@@ -203,12 +192,12 @@ impl ServedRobotsTxt {
             .with_state(self.clone())
     }
 
-    /// Looks at the registry, and fetches what the plan needs of the upstream within the time.
+    /// Checks the registry, and fetches what the plan needs of the upstream within a time.
     ///
-    /// What has not come by then is for the job to fetch.
+    /// The job fetches what has not arrived by then.
     pub(crate) async fn prepare(&self, within: Duration) {
         if self.has_other_robots() {
-            self.make();
+            self.rebuild();
         }
         let _ = time::timeout(within, Box::pin(self.fetch_due())).await;
     }
@@ -219,10 +208,10 @@ impl ServedRobotsTxt {
             tokio::select! {
                 () = stop.cancelled() => return,
                 () = self.inner.changed.notified() => {}
-                () = time::sleep_until(self.next_look()) => {}
+                () = time::sleep_until(self.next_poll()) => {}
             }
             if self.has_other_robots() {
-                self.make();
+                self.rebuild();
             }
             let fetching = Box::pin(self.fetch_due());
             if stop.run_until_cancelled(fetching).await.is_none() {
@@ -231,7 +220,7 @@ impl ServedRobotsTxt {
         }
     }
 
-    fn next_look(&self) -> Instant {
+    fn next_poll(&self) -> Instant {
         let plan = self.inner.plan.load();
         let copies = self.copies();
         let now = Instant::now();
@@ -239,12 +228,12 @@ impl ServedRobotsTxt {
             let due = copies.get(&host).and_then(|copy| copy.due);
             due.unwrap_or(now)
         });
-        due.chain([now + LOOK_EVERY]).min().unwrap_or(now)
+        due.chain([now + POLL_INTERVAL]).min().unwrap_or(now)
     }
 
     fn has_other_robots(&self) -> bool {
         let detector = self.inner.detector.load();
-        let made = lock(&self.inner.making).detector.as_ptr();
+        let made = lock(&self.inner.build_state).detector.as_ptr();
         self.inner.plan.load().needs_registry() && made != Arc::as_ptr(&detector)
     }
 
@@ -262,19 +251,20 @@ impl ServedRobotsTxt {
             let fetching = upstream.fetch(&self.inner.fetcher, host.as_deref(), &copy.conditions);
             let outcome = fetching.await;
             if !Arc::ptr_eq(&plan, &self.inner.plan.load()) {
-                // It is asked again, and perhaps another server.
+                // The plan was replaced meanwhile: this response may be of another server.
                 return;
             }
             self.take(&upstream.url, host, copy, outcome);
         }
     }
 
-    /// Keeps what came of asking; what is known stays when nothing came.
-    fn take(&self, url: &str, host: Option<String>, mut copy: Copy, outcome: Outcome) {
+    /// Stores the outcome of a fetch; a failure leaves the last good copy.
+    fn take(&self, url: &str, host: Option<String>, mut copy: UpstreamCopy, outcome: FetchOutcome) {
         let url = shown_url(url);
         let failed = copy.failures;
         let fresh_for = match outcome {
-            Outcome::Failed(reason) => {
+            FetchOutcome::Failed(reason) => {
+                // The first failure alone: retries go on for as long as the upstream is down.
                 if failed == 0 {
                     let kept = match copy.text {
                         Some(_) => "the last good copy stays in force",
@@ -285,11 +275,11 @@ impl ServedRobotsTxt {
                 copy.failures = failed.saturating_add(1);
                 retry_after(copy.failures)
             }
-            Outcome::Same { fresh_for } => {
+            FetchOutcome::Same { fresh_for } => {
                 copy.failures = 0;
                 fresh_for
             }
-            Outcome::File {
+            FetchOutcome::File {
                 text,
                 conditions,
                 fresh_for,
@@ -316,13 +306,13 @@ impl ServedRobotsTxt {
             is_same
         };
         if !is_same {
-            self.make();
+            self.rebuild();
         }
     }
 
     /// Makes answers and rules of all hosts.
-    fn make(&self) {
-        let mut making = lock(&self.inner.making);
+    fn rebuild(&self) {
+        let mut build_state = lock(&self.inner.build_state);
         let plan = self.inner.plan.load();
         let detector = self.inner.detector.load_full();
         let old = self.inner.answers.load();
@@ -331,15 +321,15 @@ impl ServedRobotsTxt {
         let mut merged = HashMap::new();
         for (host, entry) in plan.entries.iter() {
             let key = host.map(str::to_owned);
-            let mut both = making.both.remove(&key);
+            let mut merged_file = build_state.merged_file.remove(&key);
             let theirs = || self.copies().get(&plan.asked(host))?.text.clone();
             let sources = Sources {
                 theirs: &theirs,
                 has_upstream: plan.upstream.is_some(),
                 robots: detector.robots(),
             };
-            let made = Made::new(entry, &sources, &mut both);
-            merged.extend(both.map(|both| (key, both)));
+            let made = HostFile::new(entry, &sources, &mut merged_file);
+            merged.extend(merged_file.map(|merged_file| (key, merged_file)));
             let answer = self.prepared(made.body, &old, host);
             let of_host = entry.refused().cloned().unwrap_or_default();
             refused = match host {
@@ -347,7 +337,7 @@ impl ServedRobotsTxt {
                 None => refused.other(of_host),
             };
             (answers, files) = match (host, made.file) {
-                // A host of its own is not held to what the others say.
+                // A host with an entry of its own must not fall back on the file of the others.
                 (Some(host), file) => {
                     let file = file.unwrap_or_else(|| parse(&[]));
                     (answers.host(host, answer), files.host(host, file))
@@ -358,24 +348,24 @@ impl ServedRobotsTxt {
         }
         self.inner.answers.store(Arc::new(answers));
         self.inner.files.replace_with(files, refused);
-        *making = Making {
+        *build_state = BuildState {
             detector: Arc::downgrade(&detector),
-            both: merged,
+            merged_file: merged,
         };
     }
 
-    fn prepared(&self, body: Body, old: &HostMap<Answer>, host: Option<&str>) -> Answer {
+    fn prepared(&self, body: HostBody, old: &HostMap<Answer>, host: Option<&str>) -> Answer {
         let (text, modified_ms, remark) = match body {
-            Body::Site => return Answer::Site,
-            Body::Unknown => return Answer::Unknown,
-            Body::Ours {
+            HostBody::Site => return Answer::Site,
+            HostBody::Unknown => return Answer::Unknown,
+            HostBody::Ours {
                 text,
                 modified_ms,
                 remark,
             } => (text, modified_ms, remark),
         };
         let now = || self.inner.clock.now_ms();
-        let prepared = Prepared::new(text, modified_ms.unwrap_or_else(now));
+        let prepared = PreparedFile::new(text, modified_ms.unwrap_or_else(now));
         let earlier = old.iter().find_map(|(old_host, answer)| match answer {
             Answer::Ours { prepared, .. } if old_host == host => Some(prepared.as_ref()),
             _ => None,
@@ -387,7 +377,7 @@ impl ServedRobotsTxt {
         }
     }
 
-    fn copies(&self) -> MutexGuard<'_, HashMap<Option<String>, Copy>> {
+    fn copies(&self) -> MutexGuard<'_, HashMap<Option<String>, UpstreamCopy>> {
         lock(&self.inner.copies)
     }
 }
@@ -400,7 +390,7 @@ fn host<B>(request: &http::Request<B>) -> Option<&str> {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing that panics is done under the lock.
+    // No change panics half way, so that the data behind a poisoned lock is consistent.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -1,7 +1,8 @@
-//! Asks the upstream for its robots.txt.
+//! Fetches the upstream's robots.txt.
 
 use std::time::Duration;
 
+use tokio::time::Instant;
 use url::Url;
 
 use crate::fetch::{Answered, Ask, Conditions, FetchLimits, Fetcher, shown_url};
@@ -11,16 +12,16 @@ use super::plan::Upstream;
 /// Redirects that are followed (RFC 9309 §2.3.1.2 asks for five at least).
 const MAX_REDIRECTS: usize = 5;
 
-/// How long a file is kept when the upstream says nothing of that.
-const USUAL: Duration = Duration::from_mins(10);
+/// How long a file is fresh where `Cache-Control` does not say it.
+const DEFAULT_FRESHNESS: Duration = Duration::from_mins(10);
 
 /// RFC 9309 §2.4 ends all caching after a day.
-const LONGEST: Duration = Duration::from_hours(24);
+const MAX_FRESHNESS: Duration = Duration::from_hours(24);
 
-const SHORTEST: Duration = Duration::from_mins(1);
+const MIN_FRESHNESS: Duration = Duration::from_mins(1);
 
-const FIRST_RETRY: Duration = Duration::from_secs(5);
-const LAST_RETRY: Duration = Duration::from_mins(5);
+const MIN_RETRY: Duration = Duration::from_secs(5);
+const MAX_RETRY: Duration = Duration::from_mins(5);
 
 /// Limits of one fetch: RFC 9309 §2.5 asks for 500 KiB at least.
 pub(crate) const LIMITS: FetchLimits = FetchLimits {
@@ -29,21 +30,32 @@ pub(crate) const LIMITS: FetchLimits = FetchLimits {
     max_redirects: 0,
 };
 
-/// What came of asking.
+/// Outcome of a fetch.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Outcome {
-    /// The file that is known.
+pub(super) enum FetchOutcome {
+    /// The known file is unchanged.
     Same { fresh_for: Duration },
     /// Another file.
     File {
         text: Vec<u8>,
         conditions: Conditions,
         fresh_for: Duration,
-        /// What is odd about it.
+        /// Remark for the administrator.
         remark: Option<&'static str>,
     },
-    /// No answer that says what the rules are.
+    /// No response from which the rules follow.
     Failed(String),
+}
+
+/// Copy of one of the upstream's files.
+#[derive(Clone, Debug, Default)]
+pub(super) struct UpstreamCopy {
+    /// `None` until there has been an answer.
+    pub(super) text: Option<Vec<u8>>,
+    pub(super) conditions: Conditions,
+    pub(super) failures: u32,
+    /// When it is asked for again; at once, if never asked.
+    pub(super) due: Option<Instant>,
 }
 
 impl Upstream {
@@ -53,7 +65,7 @@ impl Upstream {
         fetcher: &Fetcher,
         host: Option<&str>,
         conditions: &Conditions,
-    ) -> Outcome {
+    ) -> FetchOutcome {
         let mut url = format!("{}/robots.txt", self.url);
         for _ in 0..=MAX_REDIRECTS {
             let ask = Ask {
@@ -63,25 +75,25 @@ impl Upstream {
             };
             let answered = match fetcher.ask(ask).await {
                 Ok(answered) => answered,
-                Err(error) => return Outcome::Failed(error.to_string()),
+                Err(error) => return FetchOutcome::Failed(error.to_string()),
             };
             match answered.status {
                 301..=303 | 307 | 308 => match self.next(&url, host, &answered) {
                     Ok(next) => url = next,
-                    Err(reason) => return Outcome::Failed(reason),
+                    Err(reason) => return FetchOutcome::Failed(reason),
                 },
                 _ => return outcome(&url, &answered),
             }
         }
         let url = shown_url(&url);
-        Outcome::Failed(format!(
+        FetchOutcome::Failed(format!(
             "{url} goes on to redirect after {MAX_REDIRECTS} times"
         ))
     }
 
     /// Returns where a redirect leads, if that is this upstream.
     ///
-    /// It may call itself by the name that it was asked by.
+    /// A redirect may name it as the request did.
     fn next(&self, url: &str, host: Option<&str>, answered: &Answered) -> Result<String, String> {
         let leads = |reason: &str| format!("{} redirects {reason}", shown_url(url));
         let location = answered.location.as_deref().unwrap_or_default();
@@ -97,6 +109,7 @@ impl Upstream {
                 .join(&path)
                 .map_err(|_| leads("to what is no address"))?;
         }
+        // Another server's rules are not the upstream's.
         if next.origin() == own.origin() {
             return Ok(next.into());
         }
@@ -105,9 +118,9 @@ impl Upstream {
     }
 }
 
-fn outcome(url: &str, answered: &Answered) -> Outcome {
+fn outcome(url: &str, answered: &Answered) -> FetchOutcome {
     let fresh_for = fresh_for(answered.cache_control.as_deref());
-    let file = |text: Vec<u8>, remark| Outcome::File {
+    let file = |text: Vec<u8>, remark| FetchOutcome::File {
         text,
         conditions: answered.conditions.clone(),
         fresh_for,
@@ -123,35 +136,35 @@ fn outcome(url: &str, answered: &Answered) -> Outcome {
             Some("is over 1 MiB: what lies beyond is not read"),
         ),
         200 => file(answered.bytes.clone(), None),
-        304 => Outcome::Same { fresh_for },
-        // RFC 9309 §2.3.1.3: there is none. Too many requests are another matter.
+        304 => FetchOutcome::Same { fresh_for },
+        // RFC 9309 §2.3.1.3: there are no rules. A 429 says nothing about the file.
         400..=428 | 430..=499 => file(Vec::new(), None),
-        status => Outcome::Failed(format!("{} answered {status}", shown_url(url))),
+        status => FetchOutcome::Failed(format!("{} answered {status}", shown_url(url))),
     }
 }
 
-/// Returns `true` if a body is a page: an application may answer so whatever is asked.
+/// Returns `true` if a body is a page: some applications answer every path with one.
 fn is_html(body: &[u8]) -> bool {
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
     body.trim_ascii_start().starts_with(b"<")
 }
 
-/// Leaves out the line that was cut: half a rule is another rule.
+/// Returns the text without the line that was cut: half a rule is another rule.
 fn whole_lines(text: &[u8]) -> Vec<u8> {
     let end = memchr::memrchr2(b'\n', b'\r', text);
     let lines = end.and_then(|end| text.get(..=end));
     lines.unwrap_or_default().to_vec()
 }
 
-/// Returns how long an answer is good, by its `Cache-Control`: a minute to a day.
+/// Returns how long a response is fresh by its `Cache-Control` (RFC 9111 §5.2.2): a minute to a day.
 fn fresh_for(cache_control: Option<&str>) -> Duration {
     let Some(text) = cache_control else {
-        return USUAL;
+        return DEFAULT_FRESHNESS;
     };
     let text = text.to_ascii_lowercase();
     let directives = || text.split(',').map(str::trim);
     if directives().any(|directive| matches!(directive, "no-store" | "no-cache")) {
-        return SHORTEST;
+        return MIN_FRESHNESS;
     }
     let value = |name| {
         let mut found = directives().filter_map(|directive| {
@@ -161,15 +174,15 @@ fn fresh_for(cache_control: Option<&str>) -> Duration {
         found.next()
     };
     let seconds: Option<u64> = value("s-maxage").or_else(|| value("max-age"));
-    seconds.map_or(USUAL, |seconds| {
-        Duration::from_secs(seconds).clamp(SHORTEST, LONGEST)
+    seconds.map_or(DEFAULT_FRESHNESS, |seconds| {
+        Duration::from_secs(seconds).clamp(MIN_FRESHNESS, MAX_FRESHNESS)
     })
 }
 
 /// Returns the pause after so many failures.
 pub(super) fn retry_after(failures: u32) -> Duration {
     let doublings = failures.saturating_sub(1).min(10);
-    (FIRST_RETRY * 2_u32.pow(doublings)).min(LAST_RETRY)
+    (MIN_RETRY * 2_u32.pow(doublings)).min(MAX_RETRY)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! How long things took, counted without locks.
+//! Histogram of durations that counts without locks.
 
 use std::{
     fmt::Write as _,
@@ -25,7 +25,7 @@ const BOUNDS: [(u64, &str); 9] = [
 /// and not yet in the sum.
 #[derive(Debug, Default)]
 pub struct Histogram {
-    /// The last one is of what is above all bounds.
+    /// The last one counts what is above all bounds.
     buckets: [AtomicU64; BOUNDS.len() + 1],
     sum_micros: AtomicU64,
 }
@@ -50,11 +50,12 @@ impl Histogram {
         let before = label
             .as_ref()
             .map_or_else(String::new, |(name, value)| format!("{name}=\"{value}\","));
+        // Prometheus buckets are cumulative: each counts all durations up to its bound.
         let mut count = 0;
         let bounds = BOUNDS.iter().map(|(_, bound)| *bound).chain(["+Inf"]);
         for (bucket, bound) in self.buckets.iter().zip(bounds) {
             count += bucket.load(Ordering::Relaxed);
-            // Writing into memory does not fail.
+            // Writing to a string never fails.
             let _ = writeln!(text, "{name}_bucket{{{before}le=\"{bound}\"}} {count}");
         }
         let labels = label.map_or_else(String::new, |(name, value)| {
@@ -66,6 +67,7 @@ impl Histogram {
     }
 }
 
+/// Escapes a label value as the text format requires: backslash, quote and newline.
 fn label_value(value: &str) -> String {
     value
         .replace('\\', "\\\\")

@@ -1,4 +1,4 @@
-//! Lines written to a file off the path of requests.
+//! Writer of lines that makes no request wait for a disk.
 
 use std::{
     cell::RefCell,
@@ -20,24 +20,24 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-/// Bytes that wait, from which on lines are dropped.
+/// Most bytes that wait to be written; further lines are dropped.
 const MAX_BUFFERED_BYTES: usize = 4 * 1024 * 1024;
 /// Bytes at which the writer is woken.
 const WAKE_BYTES: usize = 64 * 1024;
 /// Longest time that a line waits in a buffer.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
-/// Flushes between two reports of lost lines.
+/// Flushes between two reports of lost lines: a report a second would fill the log.
 const FLUSHES_BETWEEN_REPORTS: u32 = 60;
-/// Time that the last lines get at the end.
+/// Longest time that closing waits for the last lines.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
-/// Rights of a new file: nobody else is to read who visited.
+/// Permissions of a new file: addresses of visitors are not for every user of the machine.
 const FILE_MODE: u32 = 0o640;
 
 /// Writer of lines to a file or to standard output, in a thread of its own.
 ///
 /// Lines wait in memory for at most a second. When more of them come than can
 /// be written, they are dropped and counted: nobody waits for a disk. A file
-/// that was moved or removed is made anew. Clones share the file.
+/// that was moved or removed is created again. Clones share the file.
 #[derive(Clone)]
 pub struct LineWriter {
     handle: Arc<Handle>,
@@ -58,7 +58,7 @@ struct Shared {
     closed: CancellationToken,
 }
 
-/// What the thread writes to.
+/// Destination of the lines.
 #[derive(Debug)]
 enum Sink {
     Output,
@@ -106,6 +106,7 @@ impl LineWriter {
         thread_local! {
             static LINE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
         }
+        // A buffer of the thread: the lock is held only to copy a line that is complete.
         LINE.with_borrow_mut(|line| {
             line.clear();
             write(line);
@@ -115,7 +116,7 @@ impl LineWriter {
         });
     }
 
-    /// Opens the file anew, after what was said so far is written.
+    /// Opens the file again, after the lines so far are written: log rotation has moved it.
     pub fn reopen(&self) {
         self.handle.shared.reopen.store(true, Ordering::Release);
         self.handle.thread.unpark();
@@ -131,12 +132,14 @@ impl LineWriter {
         let shared = &*self.handle.shared;
         let mut buffer = lock(&shared.buffer);
         let before = buffer.len();
+        // Dropping a line is better than a request that waits until the disk is back.
         if before + line.len() > MAX_BUFFERED_BYTES {
             drop(buffer);
             shared.lost.fetch_add(1, Ordering::Relaxed);
             return;
         }
         buffer.extend_from_slice(line);
+        // Only the line that crosses the mark wakes the thread, a system call for none of the others.
         let is_time = before < WAKE_BYTES && buffer.len() >= WAKE_BYTES;
         drop(buffer);
         if is_time {
@@ -144,7 +147,7 @@ impl LineWriter {
         }
     }
 
-    /// Writes what was said so far and ends, after a few seconds at the latest.
+    /// Writes the lines so far and ends, after five seconds at the latest.
     pub async fn close(&self) {
         self.handle.close();
         if timeout(CLOSE_TIMEOUT, self.handle.shared.closed.cancelled())
@@ -181,6 +184,7 @@ impl Job {
     fn run(mut self) {
         loop {
             thread::park_timeout(FLUSH_EVERY);
+            // Read before the flush: lines that came before the request are then written.
             let closes = self.shared.close.load(Ordering::Acquire);
             let reopens = self.shared.reopen.swap(false, Ordering::AcqRel);
             self.flush();
@@ -197,9 +201,11 @@ impl Job {
     fn flush(&mut self) {
         mem::swap(&mut *lock(&self.shared.buffer), &mut self.spare);
         if !self.spare.is_empty() {
+            // Once a flush, not once a line: it is a system call.
             self.sink.reopen_if_moved();
             self.write();
             self.spare.clear();
+            // After a burst the memory is given back.
             self.spare.shrink_to(2 * WAKE_BYTES);
         }
         self.report();
@@ -212,6 +218,7 @@ impl Job {
                 let lines = memchr::memchr_iter(b'\n', &self.spare).count();
                 let lines = u64::try_from(lines).unwrap_or(u64::MAX);
                 self.shared.lost.fetch_add(lines, Ordering::Relaxed);
+                // Once for each failure, not for each flush of a disk that is full.
                 if !mem::replace(&mut self.is_failing, true) {
                     let sink = self.sink.name();
                     warn!(%error, "cannot write the access log to {sink}: {error}; its lines are lost until that ends");
@@ -220,7 +227,7 @@ impl Job {
         }
     }
 
-    /// Says once a minute, at most, that lines were lost.
+    /// Reports lost lines, at most once a minute.
     fn report(&mut self) {
         self.flushes_until_report = self.flushes_until_report.saturating_sub(1);
         let lost = self.shared.lost.load(Ordering::Relaxed);
@@ -298,6 +305,8 @@ fn append_to(path: &Path) -> io::Result<File> {
 }
 
 /// Returns `true` if the path leads to another file, or nowhere.
+///
+/// logrotate moves a file without telling its writer, where nobody configured a signal.
 fn is_moved(path: &Path, file: &File) -> bool {
     let Ok(open) = file.metadata() else {
         return false;

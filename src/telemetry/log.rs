@@ -1,4 +1,4 @@
-//! Where log lines go and what they look like.
+//! Set-up of the log: filter and format.
 
 use std::{io::IsTerminal as _, str::FromStr};
 
@@ -31,7 +31,7 @@ impl FromStr for LogFormat {
 #[error("{0}")]
 pub struct LogError(String);
 
-/// Proves that a filter can be read, and starts nothing.
+/// Checks that a filter can be parsed, and starts nothing.
 ///
 /// # Errors
 ///
@@ -68,6 +68,7 @@ pub fn start_log(filter: &str, format: LogFormat, wants_colours: bool) -> Result
             )
             .try_init(),
     };
+    // An application that embeds us may have set up a subscriber already, which then counts.
     drop(started);
     Ok(())
 }
@@ -82,7 +83,9 @@ fn parse(filter: &str) -> Result<EnvFilter, LogError> {
         })
 }
 
-/// A bare level is ours; the libraries below us speak from `warn` on.
+/// Applies a bare level to our own lines; libraries log from `warn` on.
+///
+/// At `debug`, theirs would bury ours.
 fn quiet_libraries(filter: &str) -> String {
     let level = ["error", "warn", "info", "debug", "trace"]
         .into_iter()

@@ -19,7 +19,7 @@ use opentelemetry_sdk::{
 };
 use tracing::warn;
 
-/// Time that the last spans get at the end.
+/// Longest time that closing waits for the last spans.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
@@ -39,7 +39,7 @@ impl Traces {
     ///
     /// # Errors
     ///
-    /// Fails when the URL is none.
+    /// Fails when the URL is not valid.
     pub fn start(
         endpoint: &str,
         client: impl HttpClient + 'static,
@@ -63,8 +63,8 @@ impl Traces {
 
     /// Begins the span of a request, below the one that its `traceparent` names.
     ///
-    /// The header names the new span then, for whoever the request goes to
-    /// (W3C Trace Context).
+    /// Afterwards the header names the new span, for the server that the request is passed to
+    /// (W3C Trace Context §3.2).
     #[must_use]
     pub fn begin(&self, method: &Method, headers: &mut HeaderMap) -> RequestSpan {
         let propagator = TraceContextPropagator::new();
@@ -82,7 +82,7 @@ impl Traces {
         RequestSpan(span)
     }
 
-    /// Exports what has ended so far, for a few seconds at most; blocks.
+    /// Exports the spans that have ended, within five seconds; blocks.
     pub fn close(&self) {
         if let Err(error) = self.provider.shutdown_with_timeout(CLOSE_TIMEOUT) {
             warn!(%error, "the last traces are lost: {error}");
@@ -96,6 +96,7 @@ impl RequestSpan {
         self.0.set_attributes(attributes);
         let status_code = KeyValue::new("http.response.status_code", i64::from(status));
         self.0.set_attribute(status_code);
+        // OpenTelemetry's conventions for HTTP servers: a 4xx is the client's error, not the span's.
         if status >= 500 {
             self.0.set_status(Status::error(""));
         }
@@ -103,7 +104,9 @@ impl RequestSpan {
     }
 }
 
-/// The method, if it is a usual one: names of spans are few.
+/// Returns the name of a span: the method if it is a usual one, else `HTTP`.
+///
+/// Clients choose the method, and names of spans must be few (OpenTelemetry, low cardinality).
 fn name(method: &Method) -> &'static str {
     match method.as_str() {
         "GET" => "GET",

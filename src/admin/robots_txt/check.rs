@@ -1,18 +1,20 @@
-//! May this robot fetch that URL?
+//! The tester: whether a robot may fetch a URL, and what would be done.
 
 use serde::{Deserialize, Serialize};
 
-use super::super::{decided::Decided, problem::Problem, sites::Chosen, state::AdminState};
+use super::super::{
+    decision_view::DecisionView, problem::Problem, sites::SelectedSite, state::AdminState,
+};
 use super::violations::seconds;
 use crate::detect::{Claim, Detector, Listed};
 use crate::policy::{Enforcer, Request};
 use crate::robots_txt::{ForRobot, RobotsTxt};
 
-/// Longest robot, URL and host that are looked at.
+/// Longest robot, URL and host that are examined.
 const MAX_BYTES: usize = 16 * 1024;
 
 #[derive(Clone, Debug, Default, Deserialize)]
-pub(in super::super) struct Question {
+pub(in super::super) struct CheckParams {
     /// Id, product token, or a whole User-Agent.
     #[serde(default)]
     pub(super) robot: String,
@@ -24,19 +26,19 @@ pub(in super::super) struct Question {
     pub(super) host: String,
 }
 
-/// Verdict of robots.txt, and what is done.
+/// Verdict of robots.txt, and the decision on the request.
 #[derive(Clone, Debug, Serialize)]
-pub(in super::super) struct Checked {
+pub(in super::super) struct CheckResult {
     pub(super) robot: String,
     /// Whom the robot is taken for, as a sentence.
     pub(super) taken_for: String,
     pub(super) host: Option<String>,
     /// Path with its query.
     pub(super) url: String,
-    /// What the file says; nothing: there is none.
+    /// Verdict of the file; `None` where there is no file.
     pub(super) verdict: Option<VerdictView>,
     #[serde(flatten)]
-    pub(super) decided: Decided,
+    pub(super) decided: DecisionView,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -47,24 +49,24 @@ pub(in super::super) struct VerdictView {
     pub(super) rule: Option<String>,
     /// Line at which its group begins.
     pub(super) group_line: Option<usize>,
-    /// Whether no group names the robot, so that those of `*` count.
+    /// No group names the robot, so that those of `*` count (RFC 9309 §2.2.1).
     pub(super) is_fallback: bool,
     pub(super) crawl_delay_seconds: Option<f64>,
 }
 
-/// Whom a text is taken for.
-enum Who<'d> {
+/// Robot that an entered text stands for.
+enum RobotName<'d> {
     Claim(Claim<'d>),
-    /// Nobody that detection knows: a name to look for in the file.
+    /// A name that detection does not know, to be looked up in the file.
     Name,
 }
 
-/// Asks the file in force, and says what a visitor would get.
+/// Checks a URL against the file in force, and decides on the request as for a visitor.
 pub(super) fn check(
     state: &AdminState,
-    question: &Question,
-    of: &Chosen,
-) -> Result<Checked, Problem> {
+    question: &CheckParams,
+    of: &SelectedSite,
+) -> Result<CheckResult, Problem> {
     let lengths = [&question.robot, &question.url, &question.host].map(String::len);
     if lengths.iter().any(|&length| length > MAX_BYTES) {
         return Err(Problem::invalid(
@@ -75,7 +77,7 @@ pub(super) fn check(
     let (host, target) = host_and_target(question);
     let host = host.or(of.host.as_deref());
     let detector = state.admin().detector.load();
-    let who = Who::new(&detector, robot);
+    let who = RobotName::new(&detector, robot);
     let request = Request {
         method: "GET",
         host,
@@ -83,23 +85,23 @@ pub(super) fn check(
     };
     let files = of.enforcer.files().load();
     let file = files.of(host);
-    Ok(Checked {
+    Ok(CheckResult {
         robot: robot.to_owned(),
-        taken_for: who.told(),
+        taken_for: who.sentence(),
         host: host.map(str::to_owned),
         url: target.clone(),
         verdict: file.map(|file| VerdictView::new(&who.rules(file, robot), &target)),
         decided: match &who {
-            Who::Claim(claim) => {
-                Decided::new(of, &request, &target, Some(claim.into()), robot.as_bytes())
+            RobotName::Claim(claim) => {
+                DecisionView::new(of, &request, &target, Some(claim.into()), robot.as_bytes())
             }
-            Who::Name => Decided::new(of, &request, &target, None, robot.as_bytes()),
+            RobotName::Name => DecisionView::new(of, &request, &target, None, robot.as_bytes()),
         },
     })
 }
 
-impl<'d> Who<'d> {
-    /// Looks for an id, then for a product token, then asks as of a User-Agent.
+impl<'d> RobotName<'d> {
+    /// Looks up an id, then a product token, then the claim of a User-Agent.
     fn new(detector: &'d Detector, text: &str) -> Self {
         let robots = detector.robots().iter();
         let named = robots
@@ -112,6 +114,7 @@ impl<'d> Who<'d> {
                     token.is_some_and(|token| token.eq_ignore_ascii_case(text))
                 })
             });
+        // Without a pattern detection never names the robot: the text is then read as a User-Agent.
         if let Some(robot) = named
             && let Some(pattern) = robot.patterns.first()
         {
@@ -134,7 +137,7 @@ impl<'d> Who<'d> {
         }
     }
 
-    fn told(&self) -> String {
+    fn sentence(&self) -> String {
         match self {
             Self::Claim(Claim::Listed(listed)) => {
                 let robot = &listed.robot;
@@ -177,8 +180,8 @@ impl VerdictView {
     }
 }
 
-/// Returns the host that was typed, if any, and the path with its query.
-fn host_and_target(question: &Question) -> (Option<&str>, String) {
+/// Returns the entered host, if any, and the path with its query.
+fn host_and_target(question: &CheckParams) -> (Option<&str>, String) {
     let typed = question.url.trim();
     let typed = typed.split('#').next().unwrap_or_default();
     let host = Some(question.host.trim()).filter(|host| !host.is_empty());
@@ -186,6 +189,7 @@ fn host_and_target(question: &Question) -> (Option<&str>, String) {
         Some(("http" | "https", rest)) => {
             let end = rest.find(['/', '?']).unwrap_or(rest.len());
             let (authority, target) = rest.split_at_checked(end).unwrap_or((rest, ""));
+            // A user and password before the host are no part of it (RFC 3986 §3.2.1).
             let typed = authority.rsplit_once('@');
             (Some(typed.map_or(authority, |(_, host)| host)), target)
         }
@@ -218,10 +222,10 @@ mod tests {
             ),
             ("", "", (None, "/")),
         ] {
-            let question = Question {
+            let question = CheckParams {
                 url: url.to_owned(),
                 host: host.to_owned(),
-                ..Question::default()
+                ..CheckParams::default()
             };
             let (host, target) = host_and_target(&question);
             assert_eq!((host, &*target), expected, "{url:?}");

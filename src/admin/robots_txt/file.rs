@@ -1,4 +1,4 @@
-//! A file in force, line by line.
+//! Files in force, and their lines.
 
 use std::collections::HashSet;
 
@@ -8,10 +8,10 @@ use crate::detect::Detector;
 use crate::policy::RobotsFiles;
 use crate::robots_txt::{RobotsTxt, Warning};
 
-/// Lines that a page shows, at most.
+/// Most lines that a page shows; a robots.txt of 500 KiB may have tens of thousands.
 const MAX_LINES: usize = 1_000;
 
-/// Characters of a line that a page shows, at most.
+/// Most characters of a line that a page shows.
 const MAX_LINE_CHARS: usize = 300;
 
 /// File of one host, or of all that have none of their own.
@@ -25,7 +25,7 @@ pub(super) struct FileView {
     pub(super) warnings: Vec<WarningView>,
 }
 
-/// What in a file robots may read in another way than it is meant.
+/// Warning about what robots may read in another way than it is meant.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct WarningView {
     pub(super) line: usize,
@@ -33,7 +33,7 @@ pub(super) struct WarningView {
 }
 
 impl WarningView {
-    /// Returns them; a name that robots.txt has for a robot of the registry is right.
+    /// Returns the warnings but those about names that robots of the registry use.
     pub(super) fn all(file: &RobotsTxt, detector: &Detector) -> Vec<Self> {
         let view = |warning: &Warning| Self {
             line: warning.line,
@@ -61,7 +61,7 @@ pub(super) struct Excerpt {
 pub(super) struct LineView {
     pub(super) number: usize,
     pub(super) text: String,
-    /// Whether it is the line that decided.
+    /// It is the line that decided.
     pub(super) is_marked: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The robots.txt in force: its text, a tester, and who does not keep to it.
+//! The robots.txt in force: its text, a tester, and violations.
 
 mod check;
 mod file;

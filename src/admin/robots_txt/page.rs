@@ -10,33 +10,33 @@ use super::super::{
     fields::Params,
     page::{Page, encode, html},
     problem::Problem,
-    sites::Chosen,
+    sites::SelectedSite,
     state::AdminState,
 };
 use super::{
-    check::{Checked, Question, check},
+    check::{CheckParams, CheckResult, check},
     file::{Excerpt, FileView, WarningView, sorted},
     violations::ViolationsView,
 };
 use crate::detect::Detector;
 use crate::policy::{Enforce, Enforcement, Refusal, RobotsFiles};
 
-/// Hosts that the page names, at most.
+/// Most hosts that the page names.
 const MAX_HOSTS: usize = 200;
 
-/// Violations of a kind that the page shows, at most.
+/// Most violations of a kind that the page shows.
 const MAX_ROWS: usize = 200;
 
 #[derive(Template)]
 #[template(path = "admin/robots_txt.html")]
 struct RobotsTxtPage {
     page: Page,
-    of: Chosen,
+    of: SelectedSite,
     mode: ModeView,
     hosts: Vec<HostView>,
-    file: Option<Shown>,
-    question: Question,
-    checked: Option<Checked>,
+    file: Option<ShownFile>,
+    question: CheckParams,
+    checked: Option<CheckResult>,
     violations: ViolationsView,
     /// Violations that are kept and not shown.
     more: usize,
@@ -56,7 +56,7 @@ struct HostView {
 }
 
 /// The file that the page shows.
-struct Shown {
+struct ShownFile {
     label: String,
     dialect: &'static str,
     bytes: usize,
@@ -67,11 +67,11 @@ struct Shown {
 /// Shows the files, the tester with its answer, and the violations.
 pub(in super::super) async fn show(
     State(state): State<AdminState>,
-    Params(question): Params<Question>,
-    of: Chosen,
+    Params(question): Params<CheckParams>,
+    of: SelectedSite,
     page: Page,
 ) -> Result<Response, Problem> {
-    let has_asked = page.place.local.contains("robot=");
+    let has_asked = page.location.local.contains("robot=");
     let checked = if has_asked {
         Some(check(&state, &question, &of)?)
     } else {
@@ -88,7 +88,7 @@ pub(in super::super) async fn show(
     violations.rules.truncate(MAX_ROWS);
     violations.delays.truncate(MAX_ROWS);
     let detector = state.admin().detector.load();
-    let shown = Shown::new(&files, wanted.as_deref(), checked.as_ref(), &detector);
+    let shown = ShownFile::new(&files, wanted.as_deref(), checked.as_ref(), &detector);
     Ok(html(&RobotsTxtPage {
         page,
         of,
@@ -102,10 +102,10 @@ pub(in super::super) async fn show(
     }))
 }
 
-/// Tells the same as JSON.
+/// Returns the same as JSON.
 pub(in super::super) async fn json(
     State(state): State<AdminState>,
-    of: Chosen,
+    of: SelectedSite,
 ) -> Json<serde_json::Value> {
     let enforcer = &of.enforcer;
     let settings = enforcer.settings();
@@ -124,9 +124,9 @@ pub(in super::super) async fn json(
 /// Answers a question as JSON.
 pub(in super::super) async fn check_json(
     State(state): State<AdminState>,
-    Params(question): Params<Question>,
-    of: Chosen,
-) -> Result<Json<Checked>, Problem> {
+    Params(question): Params<CheckParams>,
+    of: SelectedSite,
+) -> Result<Json<CheckResult>, Problem> {
     check(&state, &question, &of).map(Json)
 }
 
@@ -170,16 +170,16 @@ fn delay_text(settings: Enforcement) -> &'static str {
     }
 }
 
-impl Shown {
-    /// Takes the file of the host that is asked for, else the first.
+impl ShownFile {
+    /// Returns the file of a host, else the first; `None` without any.
     fn new(
         files: &RobotsFiles,
         host: Option<&str>,
-        checked: Option<&Checked>,
+        checked: Option<&CheckResult>,
         detector: &Detector,
     ) -> Option<Self> {
         let of_host = files.of(host);
-        // A question without an answer shows no other host's file.
+        // Beside the answer for one host, the file of another one would mislead.
         let file = match checked {
             Some(_) => of_host,
             None => of_host.or_else(|| sorted(files).first().map(|(_, file)| *file)),
@@ -196,7 +196,7 @@ impl Shown {
     }
 }
 
-fn hosts(files: &RobotsFiles, shown: Option<&Shown>) -> Vec<HostView> {
+fn hosts(files: &RobotsFiles, shown: Option<&ShownFile>) -> Vec<HostView> {
     let view = |host: Option<&str>| HostView {
         label: label(files, host),
         query: format!("?host={}", encode(host.unwrap_or_default())),

@@ -1,4 +1,4 @@
-//! Who does not keep to robots.txt.
+//! Violations of robots.txt.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ pub(super) struct ViolationsView {
     pub(super) rules: Vec<RuleView>,
     /// Requests that came sooner than `Crawl-delay` asks.
     pub(super) delays: Vec<DelayView>,
-    /// Violations that made room for later ones.
+    /// Violations that were dropped to make room for later ones.
     pub(super) dropped: u64,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct RuleView {
     pub(super) group: String,
     pub(super) group_line: usize,
     #[serde(flatten)]
-    pub(super) seen: SeenView,
+    pub(super) seen: ViolationView,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -34,12 +34,12 @@ pub(super) struct DelayView {
     pub(super) delay_seconds: f64,
     pub(super) shortest_gap_seconds: f64,
     #[serde(flatten)]
-    pub(super) seen: SeenView,
+    pub(super) seen: ViolationView,
 }
 
-/// Who, how often and when.
+/// Robot, number and times of a violation.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct SeenView {
+pub(super) struct ViolationView {
     pub(super) robot: String,
     pub(super) host: String,
     pub(super) hits: u64,
@@ -63,13 +63,13 @@ impl ViolationsView {
             dropped: violations.dropped,
         };
         for violation in violations.rules.into_iter().chain(violations.delays) {
-            let seen = SeenView::new(&violation, now_ms);
+            let seen = ViolationView::new(&violation, now_ms);
             view.add(violation.broken, seen);
         }
         view
     }
 
-    fn add(&mut self, broken: Broken, seen: SeenView) {
+    fn add(&mut self, broken: Broken, seen: ViolationView) {
         match broken {
             Broken::Rule {
                 line,
@@ -95,7 +95,7 @@ impl ViolationsView {
     }
 }
 
-impl SeenView {
+impl ViolationView {
     fn new(violation: &Violation, now_ms: i64) -> Self {
         let (hits, refused) = (violation.hits, violation.refused);
         let robot = &violation.robot;

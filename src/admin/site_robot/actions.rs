@@ -1,4 +1,4 @@
-//! What is set in motion: run, pause, resume, stop, clear.
+//! Buttons of the page: run, pause, resume, stop, accept and clear.
 
 use askama::Template;
 use axum::{
@@ -13,7 +13,7 @@ use tracing::info;
 
 use super::{robot_site::RobotSite, status::StatusView};
 use crate::admin::{
-    fields::{Authentic, Fields},
+    fields::{CsrfProof, Fields},
     page::{Page, encode, html},
     problem::Problem,
     state::AdminState,
@@ -38,25 +38,25 @@ pub(in crate::admin) struct SiteForm {
 
 macro_rules! actions {
     ($($doc:literal $page:ident $json:ident $action:expr;)*) => {$(
-        #[doc = concat!($doc, ", then shows how it goes.")]
+        #[doc = concat!($doc, ", then shows the page.")]
         pub(in crate::admin) async fn $page(
             State(state): State<AdminState>,
             page: Page,
             Fields(form): Fields<SiteForm>,
         ) -> Result<Response, Problem> {
             let of = RobotSite::find(&state, &form.site).await?;
-            let is_done = act(&state, &of.name, $action).await?;
-            Ok(see(&page, &of.name, if is_done { "" } else { "none" }))
+            let is_done = control_run(&state, &of.name, $action).await?;
+            Ok(redirect_to_site(&page, &of.name, if is_done { "" } else { "none" }))
         }
 
         #[doc = concat!($doc, " for a program; 409 if there is no such run.")]
         pub(in crate::admin) async fn $json(
             State(state): State<AdminState>,
-            _meant: Authentic,
+            _proof: CsrfProof,
             of: RobotSite,
         ) -> Result<Response, Problem> {
-            if !act(&state, &of.name, $action).await? {
-                return Err(conflict("no_run", "No run of the site is open."));
+            if !control_run(&state, &of.name, $action).await? {
+                return Err(Problem::conflict("no_run", "No run of the site is open."));
             }
             let (status, _) = StatusView::load(&state, &of.name).await?;
             Ok((StatusCode::ACCEPTED, Json(status)).into_response())
@@ -71,7 +71,7 @@ actions! {
     "Stops the run" stop stop_json Some(RunWanted::Stop);
 }
 
-/// Puts the results that are held back in force, then shows how it goes.
+/// Accepts the held results, then shows the page.
 pub(in crate::admin) async fn accept(
     State(state): State<AdminState>,
     page: Page,
@@ -79,21 +79,21 @@ pub(in crate::admin) async fn accept(
 ) -> Result<Response, Problem> {
     let of = RobotSite::find(&state, &form.site).await?;
     let is_done = ask_to_accept(&state, &of.name).await?;
-    Ok(see(
+    Ok(redirect_to_site(
         &page,
         &of.name,
         if is_done { "accepted" } else { "none" },
     ))
 }
 
-/// Puts the results that are held back in force for a program; 409 if none are.
+/// Accepts the held results for a program; 409 if there are none.
 pub(in crate::admin) async fn accept_json(
     State(state): State<AdminState>,
-    _meant: Authentic,
+    _proof: CsrfProof,
     of: RobotSite,
 ) -> Result<Response, Problem> {
     if !ask_to_accept(&state, &of.name).await? {
-        return Err(conflict(
+        return Err(Problem::conflict(
             "not_held",
             "No results of the site are held back.",
         ));
@@ -102,7 +102,7 @@ pub(in crate::admin) async fn accept_json(
     Ok((StatusCode::ACCEPTED, Json(status)).into_response())
 }
 
-/// Asks whether all shall be forgotten.
+/// Shows the page that asks to confirm before everything is forgotten.
 pub(in crate::admin) async fn confirm(
     State(state): State<AdminState>,
     of: RobotSite,
@@ -126,30 +126,34 @@ pub(in crate::admin) async fn clear(
 ) -> Result<Response, Problem> {
     let of = RobotSite::find(&state, &form.site).await?;
     forget(&state, &of.name).await?;
-    // Without descriptions, the site may be known no more.
+    // Without descriptions, a site that has no robot here is unknown afterwards.
     let is_offered = state.admin().robot_runs.offered().contains(&of.name);
     let site = if is_offered { &*of.name } else { "" };
-    Ok(see(&page, site, "cleared"))
+    Ok(redirect_to_site(&page, site, "cleared"))
 }
 
 /// Forgets descriptions, URLs and runs of a site for a program.
 pub(in crate::admin) async fn clear_json(
     State(state): State<AdminState>,
-    _meant: Authentic,
+    _proof: CsrfProof,
     of: RobotSite,
 ) -> Result<Response, Problem> {
     let cleared = forget(&state, &of.name).await?;
     Ok(Json(json!({ "site": of.name, "descriptions": cleared })).into_response())
 }
 
-/// Asks for a run, or tells the open one what to do; returns whether that reaches anybody.
-async fn act(state: &AdminState, site: &str, wanted: Option<RunWanted>) -> Result<bool, Problem> {
+/// Requests a run, or a state of the open one; returns `true` if there is one to change.
+async fn control_run(
+    state: &AdminState,
+    site: &str,
+    wanted: Option<RunWanted>,
+) -> Result<bool, Problem> {
     let admin = state.admin();
     let Some(wanted) = wanted else {
         if !admin.robot_runs.ask(site) {
             let message =
                 "This process has no robot for the site; configure one, or run it elsewhere.";
-            return Err(conflict("no_robot", message));
+            return Err(Problem::conflict("no_robot", message));
         }
         info!(site, "an administrator asked for a run of the site robot");
         return Ok(true);
@@ -157,7 +161,7 @@ async fn act(state: &AdminState, site: &str, wanted: Option<RunWanted>) -> Resul
     let is_told = admin.store.want_run(site, wanted).await?;
     if is_told {
         if let Some(robot) = admin.robot_runs.robot(site) {
-            // It would read the order within a second; so it hears of it at once.
+            // It would read the request from the database within a second; this is immediate.
             let handle = robot.handle();
             match wanted {
                 RunWanted::Run => handle.resume(),
@@ -171,7 +175,7 @@ async fn act(state: &AdminState, site: &str, wanted: Option<RunWanted>) -> Resul
     Ok(is_told)
 }
 
-/// Asks for the results that are held back; returns whether there are any.
+/// Requests that the held results are accepted; returns `true` if there are any.
 async fn ask_to_accept(state: &AdminState, site: &str) -> Result<bool, Problem> {
     let (status, _) = StatusView::load(state, site).await?;
     if status.held.is_none() {
@@ -180,7 +184,7 @@ async fn ask_to_accept(state: &AdminState, site: &str) -> Result<bool, Problem> 
     if !state.admin().robot_runs.ask_to_accept(site) {
         let message = "This process has no robot for the site; accept the results where it runs: \
              robot-detection site-robot run --accept.";
-        return Err(conflict("no_robot", message));
+        return Err(Problem::conflict("no_robot", message));
     }
     info!(
         site,
@@ -192,7 +196,7 @@ async fn ask_to_accept(state: &AdminState, site: &str) -> Result<bool, Problem> 
 async fn forget(state: &AdminState, site: &str) -> Result<u64, Problem> {
     let (status, _) = StatusView::load(state, site).await?;
     if status.running {
-        return Err(conflict(
+        return Err(Problem::conflict(
             "running",
             "A run is under way, which would bring descriptions back. Stop it first.",
         ));
@@ -202,12 +206,8 @@ async fn forget(state: &AdminState, site: &str) -> Result<u64, Problem> {
     Ok(cleared)
 }
 
-fn see(page: &Page, site: &str, note: &str) -> Response {
+fn redirect_to_site(page: &Page, site: &str, note: &str) -> Response {
     let site = encode(site);
-    page.place
+    page.location
         .see_other(&format!("site-robot?site={site}&note={note}"))
-}
-
-fn conflict(code: &'static str, message: &str) -> Problem {
-    Problem::new(StatusCode::CONFLICT, code, message)
 }

@@ -1,4 +1,4 @@
-//! The resource descriptions of a site, and one of them with all that it tells.
+//! The resource descriptions of a site, and one of them with all attributes.
 
 use askama::Template;
 use axum::{
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{
-    found::{Found, Search},
+    description_search::{DescriptionPage, DescriptionSearch},
     robot_site::RobotSite,
 };
 use crate::admin::{
@@ -23,7 +23,7 @@ use crate::admin::{
 use crate::heaven::HeavenSettings;
 use crate::store::StoredDescription;
 
-/// Characters of a value that a page shows; JSON tells all.
+/// Most characters of a value that a page shows; JSON has all of them.
 const MAX_VALUE_CHARS: usize = 20_000;
 
 #[derive(Template)]
@@ -48,7 +48,7 @@ struct OnePage {
     description: DescriptionView,
 }
 
-/// What a search asks for.
+/// Query of a search.
 #[derive(Debug, Default, Deserialize)]
 pub(in crate::admin) struct SearchParams {
     #[serde(default)]
@@ -80,7 +80,7 @@ struct EntryView {
 struct DescriptionView {
     url: String,
     title: String,
-    /// The URL, where it is one that a browser should follow.
+    /// The URL, if a browser may follow it: an imported one may be `javascript:`.
     #[serde(skip)]
     original: Option<String>,
     /// Page of robot heaven, where this process serves heaven for the site.
@@ -99,7 +99,7 @@ struct AttributeView {
     left_out: usize,
 }
 
-/// Lists descriptions that begin with what is looked for.
+/// Lists descriptions whose URL, path or title begins with the search text.
 pub(in crate::admin) async fn list(
     State(state): State<AdminState>,
     of: RobotSite,
@@ -123,7 +123,7 @@ pub(in crate::admin) async fn list(
     }))
 }
 
-/// Tells descriptions as JSON, 50 at a time.
+/// Returns descriptions as JSON, 50 at a time.
 pub(in crate::admin) async fn list_json(
     State(state): State<AdminState>,
     of: RobotSite,
@@ -160,7 +160,7 @@ pub(in crate::admin) async fn one(
     }))
 }
 
-/// Tells one description as JSON.
+/// Returns one description as JSON.
 pub(in crate::admin) async fn one_json(
     State(state): State<AdminState>,
     of: RobotSite,
@@ -171,16 +171,16 @@ pub(in crate::admin) async fn one_json(
 }
 
 impl SearchParams {
-    fn search(self) -> Search {
+    fn search(self) -> DescriptionSearch {
         let after = (!self.after_url.is_empty()).then_some((self.after_key, self.after_url));
-        Search {
+        DescriptionSearch {
             begins: self.q,
             after,
         }
     }
 }
 
-fn next(found: &Found, site: &str, search: &Search) -> Option<String> {
+fn next(found: &DescriptionPage, site: &str, search: &DescriptionSearch) -> Option<String> {
     let last = found.entries.last().filter(|_| found.has_more)?;
     let top = address(site, &search.begins);
     let (key, url) = (encode(&last.key), encode(&last.url));
@@ -193,7 +193,7 @@ fn address(site: &str, begins: &str) -> String {
 }
 
 impl EntryView {
-    fn all(found: Found, site: &str, now_ms: i64) -> Vec<Self> {
+    fn all(found: DescriptionPage, site: &str, now_ms: i64) -> Vec<Self> {
         let site = encode(site);
         let view = |entry: crate::store::DescriptionEntry| Self {
             link: format!(

@@ -1,4 +1,4 @@
-//! Why a URL is visited and described, or not.
+//! Explains why a URL is visited and described, or not.
 
 use askama::Template;
 use axum::{
@@ -27,17 +27,17 @@ struct ExplainPage {
     of: RobotSite,
     target: &'static str,
     asked: String,
-    explained: Option<ExplainedView>,
+    explained: Option<ExplanationView>,
 }
 
 #[derive(Clone, Debug, Serialize)]
-struct ExplainedView {
+struct ExplanationView {
     url: String,
-    /// Whether it would be visited.
+    /// It would be visited.
     visited: bool,
     steps: Vec<StepView>,
-    /// What the last visit came to; nothing: it was never found.
-    known: Option<KnownView>,
+    /// Result of the last visit; `None` where the URL was never found.
+    known: Option<LastVisitView>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -48,7 +48,7 @@ struct StepView {
 }
 
 #[derive(Clone, Debug, Serialize)]
-struct KnownView {
+struct LastVisitView {
     state: &'static str,
     depth: u32,
     found_on: String,
@@ -58,7 +58,7 @@ struct KnownView {
     fetched: Option<Moment>,
 }
 
-/// Asks for a URL, and explains it.
+/// Shows the form, and the explanation of a URL.
 pub(in crate::admin) async fn explain(
     State(state): State<AdminState>,
     of: RobotSite,
@@ -88,13 +88,13 @@ pub(in crate::admin) async fn explain_json(
     Ok(Json(json!({ "site": of.name, "explained": explained })).into_response())
 }
 
-async fn explained(state: &AdminState, site: &str, url: &str) -> Result<ExplainedView, Problem> {
+async fn explained(state: &AdminState, site: &str, url: &str) -> Result<ExplanationView, Problem> {
     let Some(robot) = state.admin().robot_runs.robot(site) else {
         let message = "This process has no robot for the site that could explain anything.";
         return Err(Problem::not_found(message));
     };
     match robot.explain(url).await {
-        Ok(explanation) => Ok(ExplainedView::new(explanation, state.now_ms())),
+        Ok(explanation) => Ok(ExplanationView::new(explanation, state.now_ms())),
         Err(error) => {
             warn!(%error, site, "a URL cannot be explained: {error}");
             Err(Problem::internal("the site robot cannot explain a URL"))
@@ -102,7 +102,7 @@ async fn explained(state: &AdminState, site: &str, url: &str) -> Result<Explaine
     }
 }
 
-impl ExplainedView {
+impl ExplanationView {
     fn new(explanation: Explanation, now_ms: i64) -> Self {
         let visited = explanation.is_visited();
         let steps = explanation.steps.into_iter().map(|explained| StepView {
@@ -113,7 +113,7 @@ impl ExplainedView {
         Self {
             visited,
             steps: steps.collect(),
-            known: explanation.known.map(|known| KnownView {
+            known: explanation.known.map(|known| LastVisitView {
                 state: known.state,
                 depth: known.depth,
                 found_on: known.found_on,
@@ -143,7 +143,7 @@ mod tests {
             },
             target: "",
             asked: hostile(),
-            explained: Some(ExplainedView {
+            explained: Some(ExplanationView {
                 url: hostile(),
                 visited: false,
                 steps: vec![StepView {
@@ -151,7 +151,7 @@ mod tests {
                     goes_on: false,
                     reason: hostile(),
                 }],
-                known: Some(KnownView {
+                known: Some(LastVisitView {
                     state: "done",
                     depth: 1,
                     found_on: hostile(),

@@ -1,9 +1,9 @@
-//! The site robot: how its run goes, what it did before, what it has described.
+//! The site robot: its run under way, its earlier runs, and its descriptions.
 
 mod actions;
+mod description_search;
 mod descriptions;
 mod explain;
-mod found;
 mod page;
 mod robot_site;
 mod status;

@@ -29,21 +29,21 @@ struct RobotPage {
     runs: Vec<RunView>,
     note: &'static str,
     can_explain: bool,
-    /// What becomes of the descriptions, and whether that is nothing.
+    /// Use of the descriptions in words, and whether they are unused.
     heaven: Option<(String, bool)>,
 }
 
 #[derive(Debug, serde::Deserialize)]
-pub(in crate::admin) struct Note {
+pub(in crate::admin) struct NoteParams {
     #[serde(default)]
     note: String,
 }
 
-/// Shows where the run stands, and what came of the last ones.
+/// Shows the state of the run, and the outcomes of the last ones.
 pub(in crate::admin) async fn show(
     State(state): State<AdminState>,
     of: RobotSite,
-    Params(params): Params<Note>,
+    Params(params): Params<NoteParams>,
     page: Page,
 ) -> Result<Response, Problem> {
     let (status, runs) = StatusView::load(&state, &of.name).await?;
@@ -67,7 +67,7 @@ pub(in crate::admin) async fn show(
     }))
 }
 
-/// Tells where the run stands as JSON.
+/// Returns the state of the run as JSON.
 pub(in crate::admin) async fn json(
     State(state): State<AdminState>,
     of: RobotSite,
@@ -76,7 +76,7 @@ pub(in crate::admin) async fn json(
     Ok(Json(status).into_response())
 }
 
-/// Tells the last runs as JSON.
+/// Returns the last runs as JSON.
 pub(in crate::admin) async fn runs_json(
     State(state): State<AdminState>,
     of: RobotSite,
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
     use crate::admin::{
         moment::Moment,
-        site_robot::status::{HostView, LiveView, Standing},
+        site_robot::status::{HostView, LiveView, RunStatus},
     };
 
     const HOSTILE: &str = "<script>alert('x')</script>\"&";
@@ -125,7 +125,7 @@ mod tests {
             target: "site-robot",
             status: StatusView {
                 site: HOSTILE.to_owned(),
-                state: Standing::Running,
+                state: RunStatus::Running,
                 text: "",
                 running: true,
                 can_run: true,

@@ -1,4 +1,4 @@
-//! Which site's robot a page is about.
+//! The site whose robot a page is about.
 
 use axum::{extract::FromRequestParts, http::request::Parts};
 use serde::Deserialize;

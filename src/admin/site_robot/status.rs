@@ -1,4 +1,4 @@
-//! Where the run of a site stands.
+//! State of a site's run.
 
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ use crate::store::{RunCounts, RunState, RunWanted, StoredRun};
 /// Runs that are shown.
 const HISTORY: u32 = 20;
 
-/// Where the run of a site stands.
+/// State of a site's run, and what the page may do with it.
 #[derive(Clone, Debug, Serialize)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -21,25 +21,25 @@ const HISTORY: u32 = 20;
 )]
 pub(super) struct StatusView {
     pub(super) site: String,
-    pub(super) state: Standing,
-    /// Where it stands, in one line.
+    pub(super) state: RunStatus,
+    /// State in one line.
     pub(super) text: &'static str,
-    /// Whether it may change by itself.
+    /// It may change by itself.
     pub(super) running: bool,
     pub(super) can_run: bool,
     pub(super) can_pause: bool,
     pub(super) can_resume: bool,
     pub(super) can_stop: bool,
-    /// Whether the results that are held back can be put in force from here.
+    /// The held results can be accepted from here.
     pub(super) can_accept: bool,
     /// Why the results of the last run are held back.
     pub(super) held: Option<String>,
-    /// Whether another start goes on where the run was stopped.
+    /// Another start resumes the run that was stopped.
     pub(super) is_resumable: bool,
     pub(super) descriptions: u64,
     /// Descriptions that are kept and not shown.
     pub(super) hidden: u64,
-    /// Pages that did not answer the last run, and are shown still.
+    /// Pages that did not answer the last run, and are still shown.
     pub(super) missing: u64,
     /// Why the last run did not begin or broke off.
     pub(super) failure: Option<String>,
@@ -48,10 +48,10 @@ pub(super) struct StatusView {
     pub(super) live: Option<LiveView>,
 }
 
-/// Where a run stands.
+/// State of a run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Standing {
+pub(super) enum RunStatus {
     Idle,
     Starting,
     Running,
@@ -60,7 +60,7 @@ pub(super) enum Standing {
     Stopped,
 }
 
-/// Run, as it goes or as it was.
+/// Run under way, or an earlier one.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct RunView {
     pub(super) id: i64,
@@ -106,7 +106,7 @@ pub(super) struct HostView {
 }
 
 impl StatusView {
-    /// Reads where a site stands, and its last runs, the newest first.
+    /// Loads the state of a site's run, and its last runs, the newest first.
     pub(super) async fn load(
         state: &AdminState,
         site: &str,
@@ -123,8 +123,9 @@ impl StatusView {
         let live = progress
             .as_ref()
             .map_or(RobotState::Idle, |progress| progress.state);
+        // Only the last run of a site can be open.
         let open = runs.first().filter(|run| run.state == RunState::Running);
-        let standing = Standing::new(open.map(|run| run.wanted), live, is_wanted);
+        let standing = RunStatus::new(open.map(|run| run.wanted), live, is_wanted);
         let now_ms = state.now_ms();
         let views: Vec<_> = runs.iter().map(|run| RunView::new(run, now_ms)).collect();
         let is_idle_here = live == RobotState::Idle && !is_wanted;
@@ -132,11 +133,11 @@ impl StatusView {
             site: site.to_owned(),
             state: standing,
             text: standing.text(open.is_some() && live == RobotState::Idle),
-            running: !matches!(standing, Standing::Idle | Standing::Stopped),
-            can_run: is_offered && is_idle_here && standing != Standing::Paused,
-            can_pause: standing == Standing::Running,
-            can_resume: standing == Standing::Paused,
-            can_stop: matches!(standing, Standing::Running | Standing::Paused),
+            running: !matches!(standing, RunStatus::Idle | RunStatus::Stopped),
+            can_run: is_offered && is_idle_here && standing != RunStatus::Paused,
+            can_pause: standing == RunStatus::Running,
+            can_resume: standing == RunStatus::Paused,
+            can_stop: matches!(standing, RunStatus::Running | RunStatus::Paused),
             can_accept: is_offered && is_idle_here && held.is_some(),
             held,
             hidden: states.hidden,
@@ -153,10 +154,11 @@ impl StatusView {
     }
 }
 
-impl Standing {
-    /// Tells where a run stands by what is wanted of it, and by what the robot here does.
+impl RunStatus {
+    /// Returns the state that follows from what is requested of a run and what the robot here does.
     fn new(wanted: Option<RunWanted>, live: RobotState, is_asked_for: bool) -> Self {
         match (wanted, live) {
+            // The database shows a requested run only once it has begun.
             (_, RobotState::Idle) if is_asked_for => Self::Starting,
             (None, RobotState::Idle) => Self::Idle,
             (Some(RunWanted::Stop), RobotState::Idle) => Self::Stopped,
@@ -166,7 +168,7 @@ impl Standing {
         }
     }
 
-    /// Says it; of another process it is only known what it shall do.
+    /// Returns the state in words; of another process only the requested state is known.
     fn text(self, is_elsewhere: bool) -> &'static str {
         match self {
             Self::Idle => "No run is under way.",
@@ -278,18 +280,18 @@ mod tests {
         use RobotState as Live;
         use RunWanted::{Pause, Run, Stop};
         for (wanted, live, is_asked_for, expected) in [
-            (None, Live::Idle, false, Standing::Idle),
-            (None, Live::Idle, true, Standing::Starting),
-            (Some(Stop), Live::Idle, true, Standing::Starting),
-            (Some(Run), Live::Running, false, Standing::Running),
-            (Some(Run), Live::Idle, false, Standing::Running),
-            (Some(Pause), Live::Running, false, Standing::Paused),
-            (Some(Pause), Live::Idle, false, Standing::Paused),
-            (Some(Stop), Live::Running, false, Standing::Stopping),
-            (Some(Stop), Live::Idle, false, Standing::Stopped),
-            (None, Live::Stopping, false, Standing::Running),
+            (None, Live::Idle, false, RunStatus::Idle),
+            (None, Live::Idle, true, RunStatus::Starting),
+            (Some(Stop), Live::Idle, true, RunStatus::Starting),
+            (Some(Run), Live::Running, false, RunStatus::Running),
+            (Some(Run), Live::Idle, false, RunStatus::Running),
+            (Some(Pause), Live::Running, false, RunStatus::Paused),
+            (Some(Pause), Live::Idle, false, RunStatus::Paused),
+            (Some(Stop), Live::Running, false, RunStatus::Stopping),
+            (Some(Stop), Live::Idle, false, RunStatus::Stopped),
+            (None, Live::Stopping, false, RunStatus::Running),
         ] {
-            let standing = Standing::new(wanted, live, is_asked_for);
+            let standing = RunStatus::new(wanted, live, is_asked_for);
             assert_eq!(standing, expected, "{wanted:?} {live:?}");
         }
     }

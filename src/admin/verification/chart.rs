@@ -1,18 +1,20 @@
-//! Verdicts by hour as bars, drawn without styles or scripts of their own.
+//! Bar chart of the verdicts by hour.
+//!
+//! It needs neither inline styles nor a script, which the pages' Content-Security-Policy forbids.
 
 use super::totals::HourView;
 
-/// Edges of what is drawn in, in the units of the picture; the numbers stand on the right,
-/// beside the newest hour.
+/// Edges of the drawing in units of the picture; the numbers stand on the right, beside the newest
+/// hour.
 const LEFT: u64 = 10;
 const TOP: u64 = 14;
 const HEIGHT: u64 = 170;
-/// From one hour to the next, and how wide a bar is.
+/// Distance from one hour to the next, and width of a bar.
 const STEP: u64 = 30;
 const WIDTH: u64 = 22;
-/// An hour in so many has its time below it.
+/// One hour in so many has its time below it, as more would overlap.
 const LABEL_EVERY: usize = 6;
-/// Lowest part of a bar; one request among a million is seen too.
+/// Least height of a part of a bar, so that one request among a million is visible too.
 const MIN_HEIGHT: u64 = 3;
 
 /// Bars of the hours, stacked by verdict.
@@ -30,7 +32,7 @@ pub(super) struct Chart {
 #[derive(Debug)]
 pub(super) struct ChartColumn {
     pub(super) x: u64,
-    /// What it says in words.
+    /// Its counts in words.
     pub(super) words: String,
     /// Time below it; most have none.
     pub(super) label: String,

@@ -1,11 +1,10 @@
-//! Downloads of lists that somebody asked for on the page.
+//! Downloads of lists that the page started.
 
 use std::{
     fmt::Write as _,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use axum::http::StatusCode;
 use serde::Serialize;
 use tracing::info;
 
@@ -15,21 +14,21 @@ use crate::verify::{RangesOutcome, RangesReport};
 /// The fetch that runs, or the last one; one runs at a time.
 #[derive(Debug, Default)]
 pub(in crate::admin) struct ListFetches {
-    last: Mutex<Option<Fetch>>,
+    last: Mutex<Option<ListFetch>>,
 }
 
-/// What has come of a fetch so far.
+/// State of a fetch.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-struct Fetch {
+struct ListFetch {
     lists: usize,
     done: usize,
     busy: usize,
     failed: Vec<FailedList>,
-    /// Nothing while it runs.
+    /// `None` while it runs.
     finished_ms: Option<i64>,
 }
 
-/// List that could not be had.
+/// List that could not be fetched.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub(super) struct FailedList {
     /// Without a password.
@@ -37,25 +36,25 @@ pub(super) struct FailedList {
     pub(super) error: String,
 }
 
-/// A fetch, as page and JSON tell it.
+/// State of a fetch, as page and JSON show it.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::admin) struct FetchView {
     pub(super) running: bool,
-    /// Where it stands, in one line.
+    /// State in one line.
     pub(super) text: String,
-    /// Lists that were asked for.
+    /// Lists that were requested.
     pub(super) lists: usize,
-    /// Those of them that were fetched, in vain or not.
+    /// Lists whose fetch has ended, in vain or not.
     pub(super) done: usize,
-    /// Those that another instance of the fleet was fetching.
+    /// Lists that another instance was fetching.
     pub(super) busy: usize,
-    /// Those that could not be had, by URL.
+    /// Lists that could not be fetched, by URL.
     pub(super) failed: Vec<FailedList>,
     pub(super) finished: Option<Moment>,
 }
 
-/// Marks the fetch as ended, whatever becomes of the task.
-struct EndOfFetch(AdminState);
+/// Guard that marks the fetch as ended, also where its task panics or is dropped at shutdown.
+struct FetchGuard(AdminState);
 
 impl ListFetches {
     /// Returns the fetch that runs, or else the last one of this process.
@@ -65,12 +64,12 @@ impl ListFetches {
 
     fn begin(&self, lists: usize) -> bool {
         let mut last = self.lock();
-        if last.as_ref().is_some_and(Fetch::is_running) {
+        if last.as_ref().is_some_and(ListFetch::is_running) {
             return false;
         }
-        *last = Some(Fetch {
+        *last = Some(ListFetch {
             lists,
-            ..Fetch::default()
+            ..ListFetch::default()
         });
         true
     }
@@ -89,13 +88,13 @@ impl ListFetches {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Fetch>> {
-        // Each change is whole.
+    fn lock(&self) -> MutexGuard<'_, Option<ListFetch>> {
+        // No change panics half way, so that the data behind a poisoned lock is consistent.
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Fetch {
+impl ListFetch {
     fn is_running(&self) -> bool {
         self.finished_ms.is_none()
     }
@@ -107,6 +106,7 @@ impl Fetch {
             RangesOutcome::New | RangesOutcome::Unchanged => {}
             RangesOutcome::Busy => self.busy += 1,
             RangesOutcome::Failed(error) => {
+                // Four workers end in any order, and the page is to be the same each time.
                 let at = self.failed.partition_point(|failed| failed.url <= url);
                 self.failed.insert(at, FailedList { url, error });
             }
@@ -139,7 +139,7 @@ impl Fetch {
                 _ => format!("{failed} of {lists} lists could not be fetched"),
             }
         };
-        // A text is written without fail.
+        // Writing to a string never fails.
         if failed > 0 && (self.is_running() || done < lists) {
             let _ = write!(text, ", {failed} failed");
         }
@@ -151,7 +151,7 @@ impl Fetch {
 }
 
 impl FailedList {
-    /// Returns why it could not be had; most errors begin with the URL.
+    /// Returns URL and error; most errors begin with the URL already.
     pub(super) fn text(&self) -> String {
         let Self { url, error } = self;
         if error.starts_with(url.as_str()) {
@@ -162,53 +162,54 @@ impl FailedList {
     }
 }
 
-impl Drop for EndOfFetch {
+impl Drop for FetchGuard {
     fn drop(&mut self) {
         let state = &self.0;
         state.list_fetches().end(state.now_ms());
     }
 }
 
-/// Begins to fetch lists, whether they are due or not; returns at once.
+/// Starts to fetch lists, whether or not they are due, and returns at once.
 pub(super) fn start(state: &AdminState, urls: Vec<String>) -> Result<(), Problem> {
     if state.admin().verifier.methods().ranges.is_none() {
         let message = "Lists of addresses are not used; see verify.enabled and verify.methods.";
-        return Err(conflict("off", message));
+        return Err(Problem::conflict("off", message));
     }
     let lists = urls.len();
     if !state.list_fetches().begin(lists) {
         let message = "Lists are being fetched already; see GET api/verification.";
-        return Err(conflict("busy", message));
+        return Err(Problem::conflict("busy", message));
     }
     info!(
         lists,
         "an administrator had {lists} lists of robots' addresses fetched"
     );
-    let end = EndOfFetch(state.clone());
+    let end = FetchGuard(state.clone());
     state.admin().tasks.spawn(run(end, urls));
     Ok(())
 }
 
-/// The refresher tells the log how each ended, and the page how each stands.
-async fn run(end: EndOfFetch, urls: Vec<String>) {
+/// Fetches the lists, four at the same time; the refresher logs how each ends.
+async fn run(end: FetchGuard, urls: Vec<String>) {
     let queue = Mutex::new(urls.into_iter());
-    // Four at once.
-    let work = || Box::pin(work(&end.0, &queue));
-    tokio::join!(work(), work(), work(), work());
+    let fetch_queued = || Box::pin(fetch_queued(&end.0, &queue));
+    tokio::join!(
+        fetch_queued(),
+        fetch_queued(),
+        fetch_queued(),
+        fetch_queued()
+    );
 }
 
 /// Fetches lists until none is left, or the process is about to end.
-async fn work(state: &AdminState, queue: &Mutex<impl Iterator<Item = String>>) {
+async fn fetch_queued(state: &AdminState, queue: &Mutex<impl Iterator<Item = String>>) {
     let admin = state.admin();
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+    // Between two lists, so that a shutdown waits for at most one download of each worker.
     while let Some(url) = next().filter(|_| !admin.tasks.is_closed()) {
         let reports = admin.ranges.refresh(&[url], true).await;
         state.list_fetches().note(reports);
     }
-}
-
-fn conflict(code: &'static str, message: &str) -> Problem {
-    Problem::new(StatusCode::CONFLICT, code, message)
 }
 
 #[cfg(test)]
@@ -224,7 +225,7 @@ mod tests {
             url: format!("https://lists.example/{number}"),
             error: "it answers 500".to_owned(),
         };
-        let fetch = Fetch {
+        let fetch = ListFetch {
             lists: 12,
             done,
             busy,

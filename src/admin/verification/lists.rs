@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::robots::{Known, RobotRef};
+use super::robots::{RobotIndex, RobotRef};
 use crate::admin::{moment::Moment, problem::Problem, state::AdminState};
 use crate::detect::Detector;
 use crate::fetch::shown_url;
@@ -15,11 +15,11 @@ use crate::verify::RangesState;
 pub(super) struct ListView {
     /// Without a password.
     pub(super) url: String,
-    /// Robots in force that name it; none: it is kept from before.
+    /// Robots in force that name it; none: a copy from before is kept.
     pub(super) robots: Vec<RobotRef>,
     /// "fresh", "stale", "missing" (no copy could be had) or "unused" (not fetched yet).
     pub(super) state: &'static str,
-    /// Nothing where there is no copy.
+    /// `None` where there is no copy.
     pub(super) prefixes: Option<usize>,
     /// Entries that could not be read.
     pub(super) unreadable: usize,
@@ -36,7 +36,11 @@ pub(super) struct ListView {
 
 impl ListView {
     /// Returns all lists by URL.
-    pub(super) fn all(state: &AdminState, detector: &Detector, known: &Known<'_>) -> Vec<Self> {
+    pub(super) fn all(
+        state: &AdminState,
+        detector: &Detector,
+        known: &RobotIndex<'_>,
+    ) -> Vec<Self> {
         let now_ms = state.now_ms();
         let mut robots: BTreeMap<String, Vec<RobotRef>> = BTreeMap::new();
         for robot in detector.robots() {
@@ -91,7 +95,10 @@ impl ListView {
     }
 }
 
-/// Returns the URLs to fetch for a list as it is shown; for the empty one, all that robots name.
+/// Returns the URLs to fetch for a list by its shown URL; for the empty one, all that robots name.
+///
+/// A request names a list of a robot in force and no other address: it cannot make this server
+/// fetch whatever it likes (server-side request forgery, CWE-918).
 pub(super) fn wanted_urls(state: &AdminState, shown: &str) -> Result<Vec<String>, Problem> {
     let detector = state.admin().detector.load();
     let urls: BTreeSet<&String> = (detector.robots().iter())

@@ -1,4 +1,4 @@
-//! Who was who: verdicts on robots' claims, the last impostors, and the lists of addresses.
+//! Verdicts on robots' claims, the last impostors, and the lists of addresses.
 //!
 //! The page and `api/verification` show the same. `?robot=ID` narrows the hours to one
 //! robot; `sort` (`robot`, `requests`, `verified`, `unverifiable`, `spoofed`) and `dir`
@@ -9,7 +9,6 @@ mod fetches;
 mod lists;
 mod page;
 mod robots;
-mod spoofed;
 mod totals;
 mod view;
 

@@ -17,7 +17,7 @@ use super::{
     view::{View, ViewParams},
 };
 use crate::admin::{
-    fields::{Body, Fields, Params},
+    fields::{Fields, JsonBody, Params},
     listing::Column,
     page::{Page, html},
     problem::Problem,
@@ -27,7 +27,7 @@ use crate::admin::{
 /// Most rows of a table on the page; the JSON has all of them.
 const MAX_ROWS: usize = 100;
 
-/// Most lists that are named beside a fetch that failed in part.
+/// Most lists that are named where a fetch failed in part.
 const MAX_FAILURES: usize = 10;
 
 /// Robots that a list's row names.
@@ -72,7 +72,7 @@ pub(in crate::admin) async fn show(
     }))
 }
 
-/// Tells the same as JSON; 422 where `sort` or `dir` is unknown.
+/// Returns the same as JSON; 422 where `sort` or `dir` is unknown.
 pub(in crate::admin) async fn json(
     State(state): State<AdminState>,
     Params(params): Params<ViewParams>,
@@ -88,7 +88,7 @@ pub(in crate::admin) async fn fetch(
     Fields(form): Fields<FetchForm>,
 ) -> Result<Response, Problem> {
     fetches::start(&state, wanted_urls(&state, &form.url)?)?;
-    Ok(page.place.see_other("verification#list-fetch"))
+    Ok(page.location.see_other("verification#list-fetch"))
 }
 
 /// Does the same for a program: 202, or 409 if lists are off or being fetched already.
@@ -96,14 +96,15 @@ pub(in crate::admin) async fn fetch(
 /// The body is `{}` for all lists, or `{"url": "https://…"}`; 422 where no robot names it.
 pub(in crate::admin) async fn fetch_json(
     State(state): State<AdminState>,
-    Body(body): Body<FetchBody>,
+    JsonBody(body): JsonBody<FetchBody>,
 ) -> Result<Response, Problem> {
     fetches::start(&state, wanted_urls(&state, &body.url)?)?;
+    // 202: the lists are fetched in the background (RFC 9110 §15.3.3).
     let view = View::load(&state, &ViewParams::default())?;
     Ok((StatusCode::ACCEPTED, Json(view)).into_response())
 }
 
-/// Tells how a fetch goes, or how the last one went; `null` where nobody asked for one yet.
+/// Returns the state of the fetch under way or of the last one; `null` before the first one.
 pub(in crate::admin) async fn progress(State(state): State<AdminState>) -> Json<Option<FetchView>> {
     Json(state.list_fetches().view(state.now_ms()))
 }
@@ -139,8 +140,8 @@ mod tests {
         moment::Moment,
         verification::{
             robots::{Order, RobotRef},
-            spoofed::SpoofedView,
             totals::{HourView, TotalsView},
+            view::SpoofedView,
         },
     };
 

@@ -1,4 +1,4 @@
-//! Verdicts robot by robot, in the order that is asked for.
+//! Verdicts by robot, in a chosen order.
 
 use std::{cmp::Reverse, collections::HashMap};
 
@@ -18,9 +18,9 @@ use crate::verify::RobotVerdicts;
 /// Name for all robots that have no counter of their own.
 const OTHERS: &str = "all other robots";
 
-/// Robots in force, by their ids.
+/// Index of the robots in force by their ids.
 #[derive(Debug)]
-pub(super) struct Known<'d> {
+pub(super) struct RobotIndex<'d> {
     robots: HashMap<&'d str, &'d Robot>,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct RobotRef {
 /// Verdicts on the requests of one robot.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct RobotRow {
-    /// Nothing where it stands for all robots beyond those that are counted one by one.
+    /// `None` where the row stands for all robots that have no counter of their own.
     pub(super) robot: Option<RobotRef>,
     #[serde(skip)]
     pub(super) name: String,
@@ -72,7 +72,7 @@ const SORTS: &[(Sort, &str, &str)] = &[
     (Sort::Spoofed, "spoofed", "Spoofed"),
 ];
 
-impl<'d> Known<'d> {
+impl<'d> RobotIndex<'d> {
     pub(super) fn new(detector: &'d Detector) -> Self {
         let robots = detector.robots().iter();
         Self {
@@ -80,7 +80,7 @@ impl<'d> Known<'d> {
         }
     }
 
-    /// Returns what is known of a robot by its id.
+    /// Returns a reference to a robot; one that is not in force has its id for a name.
     pub(super) fn find(&self, id: &str) -> RobotRef {
         let found = self.robots.get(id);
         RobotRef {
@@ -92,7 +92,7 @@ impl<'d> Known<'d> {
 }
 
 impl RobotRow {
-    pub(super) fn new(counted: &RobotVerdicts, known: &Known<'_>) -> Self {
+    pub(super) fn new(counted: &RobotVerdicts, known: &RobotIndex<'_>) -> Self {
         let counts = TotalsView::new(&counted.total());
         let robot = counted.robot.as_deref().map(|id| known.find(id));
         let name = robot.as_ref().map_or(OTHERS, |robot| &*robot.name);
@@ -112,7 +112,7 @@ impl RobotRow {
 }
 
 impl Order {
-    /// Reads the order; by default most requests come first.
+    /// Parses the order; by default most requests come first.
     pub(super) fn parse(sort: &str, dir: &str) -> Result<Self, Problem> {
         let sort = match sort {
             "" => Sort::default(),
@@ -135,9 +135,10 @@ impl Order {
         })
     }
 
-    /// Puts rows in this order; what is equal stands by name.
+    /// Sorts rows; equal ones stand by name.
     pub(super) fn apply(self, rows: &mut [RobotRow]) {
         let name = |row: &RobotRow| (row.robot.is_none(), row.name.to_lowercase());
+        // First by name: the sort by numbers is stable and keeps that order among equals.
         rows.sort_by_cached_key(name);
         let number = |row: &RobotRow| match self.sort {
             Sort::Robot => 0,

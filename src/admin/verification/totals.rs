@@ -1,11 +1,11 @@
-//! Verdicts, counted.
+//! Counts of verdicts.
 
 use serde::Serialize;
 
 use crate::admin::{moment::Moment, state::AdminState};
 use crate::verify::{HourVerdicts, RobotVerdicts};
 
-/// How many requests got which verdict.
+/// Number of requests by verdict.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
 pub(in crate::admin) struct TotalsView {
     pub(in crate::admin) verified: u64,
@@ -30,7 +30,7 @@ impl TotalsView {
         }
     }
 
-    /// Returns what was counted on requests of one robot, if it came in the last 24 hours.
+    /// Returns the counts of one robot, if it came in the last 24 hours.
     pub(in crate::admin) fn of_robot(state: &AdminState, id: &str) -> Option<Self> {
         let counts = state.admin().verifier.counts();
         let found = counts

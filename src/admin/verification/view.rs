@@ -1,21 +1,20 @@
-//! All that is shown of verdicts, for page and JSON.
+//! Everything that page and JSON show of verdicts.
 
 use serde::{Deserialize, Serialize};
 
 use super::{
     fetches::FetchView,
     lists::ListView,
-    robots::{Known, Order, RobotRow},
-    spoofed::SpoofedView,
+    robots::{Order, RobotIndex, RobotRef, RobotRow},
     totals::{HourView, TotalsView},
 };
-use crate::admin::{problem::Problem, state::AdminState};
+use crate::admin::{moment::Moment, problem::Problem, state::AdminState};
 use crate::verify::{DnsProver, Method, Methods};
 
 /// Longest robot id that the query may name.
 const MAX_ROBOT_CHARS: usize = 200;
 
-/// What the query says.
+/// Query of the page.
 #[derive(Debug, Default, Deserialize)]
 pub(in crate::admin) struct ViewParams {
     #[serde(default)]
@@ -26,7 +25,7 @@ pub(in crate::admin) struct ViewParams {
     dir: String,
 }
 
-/// All that is shown of verdicts.
+/// Everything that page and JSON show of verdicts.
 #[derive(Debug, Serialize)]
 pub(super) struct View {
     /// Methods in use; none: verification is off.
@@ -37,7 +36,7 @@ pub(super) struct View {
     pub(super) totals: TotalsView,
     /// Requests that passed or wait without a verdict, at the moment.
     pub(super) pending: u64,
-    /// Robot that the hours are of; nothing: all of them.
+    /// Robot of the hours; `None`: all of them.
     pub(super) robot: Option<String>,
     /// The last 24 hours, the oldest first; empty where no request was counted.
     pub(super) hours: Vec<HourView>,
@@ -45,9 +44,9 @@ pub(super) struct View {
     /// The last hundred, the last first.
     pub(super) spoofed: Vec<SpoofedView>,
     pub(super) lists: Vec<ListView>,
-    /// Whether lists are being fetched, as somebody asked for.
+    /// A fetch that the page started is under way.
     pub(super) fetching: bool,
-    /// What comes of that, or came of it the last time; nothing: nobody asked for it yet.
+    /// State of that fetch, or of the last one; `None` before the first one.
     pub(super) fetch: Option<FetchView>,
     #[serde(skip)]
     pub(super) order: Order,
@@ -58,7 +57,7 @@ impl View {
         let order = Order::parse(&params.sort, &params.dir)?;
         let verifier = &state.admin().verifier;
         let detector = state.admin().detector.load();
-        let known = Known::new(&detector);
+        let known = RobotIndex::new(&detector);
         let robot: String = params.robot.chars().take(MAX_ROBOT_CHARS).collect();
         let robot = (!robot.is_empty()).then_some(robot);
         let (counts, methods) = (verifier.counts(), verifier.methods());
@@ -70,7 +69,7 @@ impl View {
             .map(|counted| RobotRow::new(counted, &known))
             .collect();
         order.apply(&mut robots);
-        // Before the lists: what it says has come, they show.
+        // Read before the lists: a list that it counts as fetched is then among them.
         let fetch = state.list_fetches().view(state.now_ms());
         Ok(Self {
             methods: words(&methods),
@@ -88,7 +87,7 @@ impl View {
         })
     }
 
-    /// Returns `true` if claims are proven at all.
+    /// Returns `true` if any method of proof is in use.
     pub(super) fn is_on(&self) -> bool {
         !self.methods.is_empty()
     }
@@ -107,4 +106,34 @@ fn words(methods: &Methods) -> Vec<&'static str> {
     };
     let methods = Method::ALL.iter().filter(uses);
     methods.map(|method| method.as_str()).collect()
+}
+
+/// Request of a robot that is not who it says.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct SpoofedView {
+    pub(super) at: Moment,
+    /// Robot that it claims to be.
+    pub(super) robot: RobotRef,
+    pub(super) address: Option<String>,
+    pub(super) host: String,
+    pub(super) path: String,
+    pub(super) evidence: String,
+}
+
+impl SpoofedView {
+    /// Returns the last hundred, the last first.
+    pub(super) fn all(state: &AdminState, known: &RobotIndex<'_>) -> Vec<Self> {
+        let now_ms = state.now_ms();
+        let requests = state.admin().verifier.last_spoofed().into_iter();
+        requests
+            .map(|request| Self {
+                at: Moment::new(request.at_ms, now_ms),
+                robot: known.find(&request.robot),
+                address: request.address.map(|address| address.to_string()),
+                host: request.host,
+                path: request.path,
+                evidence: request.evidence,
+            })
+            .collect()
+    }
 }

@@ -1,4 +1,4 @@
-//! How long the certificates are good.
+//! Checks how long the certificates are valid.
 
 use crate::clock::Clock;
 use crate::listen::{CertificateState, Validity};
@@ -6,8 +6,11 @@ use crate::listen::{CertificateState, Validity};
 use super::{check::Check, run::Subject};
 
 const DAY: u64 = 86_400;
-/// From so few days on a certificate is complained of; short-lived ones from a third of their time.
-const SHORT_OF_DAYS: u64 = 14;
+/// Days before its end from which a certificate causes a warning.
+///
+/// One that is valid for less than 42 days does so in the last third of its time, when `listen`
+/// renews those that it orders.
+const WARNING_DAYS: u64 = 14;
 
 pub(super) fn certificates(subject: &Subject<'_>) -> Vec<Check> {
     let now = u64::try_from(Clock::system().now_ms() / 1_000).unwrap_or_default();
@@ -47,8 +50,8 @@ fn certificate(state: &CertificateState, now: u64) -> Check {
         return Check::new(NAME, Err(text));
     }
     let third = (not_after - not_before) / 3;
-    if not_after - now < third.min(SHORT_OF_DAYS * DAY) {
-        return Check::doubt(NAME, format!("{names}: expires in {days} days: {renew}"));
+    if not_after - now < third.min(WARNING_DAYS * DAY) {
+        return Check::warning(NAME, format!("{names}: expires in {days} days: {renew}"));
     }
     Check::new(NAME, Ok(format!("{names}: good for {days} days")))
 }

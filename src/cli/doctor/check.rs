@@ -1,4 +1,4 @@
-//! One check and what came of it.
+//! One check and its result.
 
 use serde_json::{Value, json};
 
@@ -9,8 +9,8 @@ use super::super::output;
 pub(super) struct Check {
     name: String,
     result: Result<String, String>,
-    /// The text is of something that may be meant, and may be a slip.
-    is_doubtful: bool,
+    /// The check passes, but its text is about something that may be a slip.
+    is_warning: bool,
 }
 
 impl Check {
@@ -18,13 +18,13 @@ impl Check {
         Self {
             name: name.into(),
             result,
-            is_doubtful: false,
+            is_warning: false,
         }
     }
 
-    pub(super) fn doubt(name: &str, text: String) -> Self {
+    pub(super) fn warning(name: &str, text: String) -> Self {
         Self {
-            is_doubtful: true,
+            is_warning: true,
             ..Self::new(name, Ok(text))
         }
     }
@@ -36,7 +36,7 @@ impl Check {
     /// Returns it as a line for people.
     pub(super) fn line(&self) -> String {
         let (mark, text) = match &self.result {
-            Ok(text) if self.is_doubtful => ("warn", text),
+            Ok(text) if self.is_warning => ("warn", text),
             Ok(text) => ("ok  ", text),
             Err(text) => ("FAIL", text),
         };
@@ -49,6 +49,6 @@ impl Check {
             Ok(text) => (text, true),
             Err(text) => (text, false),
         };
-        json!({"check": self.name, "ok": ok, "warning": self.is_doubtful, "text": text})
+        json!({"check": self.name, "ok": ok, "warning": self.is_warning, "text": text})
     }
 }

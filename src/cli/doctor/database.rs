@@ -1,4 +1,4 @@
-//! The database, and what its robots say about the settings.
+//! Checks the database, and the settings against its robots.
 
 use std::path::Path;
 
@@ -9,13 +9,13 @@ use crate::registry::Robot;
 use crate::store::Store;
 
 use super::{
-    super::{context, doubts::doubts, robots_txt_doubts::robots_txt_doubts},
+    super::{context, robots_txt_warnings::robots_txt_warnings, rule_warnings::rule_warnings},
     check::Check,
     run::Subject,
 };
 
-/// Robots that are told by their ids.
-const MAX_TOLD: usize = 20;
+/// Most robots that are listed by their ids.
+const MAX_LISTED_IDS: usize = 20;
 
 pub(super) async fn database(subject: &Subject<'_>) -> anyhow::Result<Vec<Check>> {
     let Subject {
@@ -25,18 +25,18 @@ pub(super) async fn database(subject: &Subject<'_>) -> anyhow::Result<Vec<Check>
     let is_readable = checks.iter().all(Check::is_ok);
     if let (Ok(policy), true) = (app::policy(loaded), is_readable) {
         let robots = context::robots(loaded).await?;
-        let of_rules = doubts(settings, &policy, &robots).into_iter();
-        checks.extend(of_rules.map(|text| Check::doubt("rules", text)));
-        let of_robots_txt = robots_txt_doubts(settings, &robots).into_iter();
+        let of_rules = rule_warnings(settings, &policy, &robots).into_iter();
+        checks.extend(of_rules.map(|text| Check::warning("rules", text)));
+        let of_robots_txt = robots_txt_warnings(settings, &robots).into_iter();
         let of_robots_txt = of_robots_txt.chain(unnamed(loaded, &robots));
-        checks.extend(of_robots_txt.map(|text| Check::doubt("robots.txt", text)));
+        checks.extend(of_robots_txt.map(|text| Check::warning("robots.txt", text)));
     }
     Ok(checks)
 }
 
-/// Says which robots are refused by purpose or id, and cannot be named in robots.txt.
+/// Returns warnings about robots that are refused and cannot be named in robots.txt.
 fn unnamed(loaded: &Loaded, robots: &[Robot]) -> Vec<String> {
-    // What is wrong is told with the configuration.
+    // The check of the configuration reports what is wrong.
     let (Ok(plan), Ok(enforcement)) = (app::robots_txt(loaded), app::enforcement(loaded)) else {
         return Vec::new();
     };
@@ -47,7 +47,7 @@ fn unnamed(loaded: &Loaded, robots: &[Robot]) -> Vec<String> {
     let told = plan.unnamed(robots).into_iter().map(|(host, unnamed)| {
         let host = host.map_or_else(String::new, |host| format!(" of {host}"));
         let count = unnamed.len();
-        let told = unnamed.iter().take(MAX_TOLD);
+        let told = unnamed.iter().take(MAX_LISTED_IDS);
         let told: Vec<_> = told
             .map(|robot| format!("{} ({})", robot.id, robot.purpose))
             .collect();
@@ -61,7 +61,9 @@ fn unnamed(loaded: &Loaded, robots: &[Robot]) -> Vec<String> {
     told.collect()
 }
 
-/// A missing file is not made here: it would belong to whoever asks, not to who serves.
+/// Opens the database and counts its robots.
+///
+/// A missing file is not made: it would belong to the user of `doctor`, not to that of `serve`.
 async fn open(settings: &Settings) -> Result<String, String> {
     if let Some(file) = context::sqlite_file(&settings.database.url)
         && !file.exists()

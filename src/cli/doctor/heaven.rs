@@ -1,4 +1,4 @@
-//! Robot heaven of each site: where its pages come from, how many there are, who is sent to them.
+//! Checks robot heaven of each site: where its pages come from, how many there are, who sees them.
 
 use std::path::{Path, absolute};
 
@@ -9,13 +9,13 @@ use crate::heaven::count_published;
 use super::{
     check::Check,
     run::Subject,
-    sites::{OfSite, sites},
+    sites::{ServedSite, sites},
 };
 
 const RUN_IT: &str = "run `robot-detection site-robot run`, or give site_robot.schedule";
 
-/// Looks at the pages that robots are sent to.
-pub(super) async fn heavens(subject: &Subject<'_>) -> Vec<Check> {
+/// Checks the pages that robots are sent to.
+pub(super) async fn heaven_checks(subject: &Subject<'_>) -> Vec<Check> {
     let mut checks = Vec::new();
     for site in sites(subject.loaded) {
         let settings = site.loaded.settings();
@@ -30,7 +30,7 @@ pub(super) async fn heavens(subject: &Subject<'_>) -> Vec<Check> {
 }
 
 fn heaven(
-    site: &OfSite,
+    site: &ServedSite,
     settings: &Settings,
     robot: Option<&SiteRobotSettings>,
     described: Option<u64>,
@@ -60,7 +60,7 @@ fn from_database(name: &str, settings: &Settings, described: Option<u64>) -> Che
         None => Check::new(name, Ok(format!("{made}, which does not answer"))),
         Some(0) => {
             let text = format!("{made}, which has no page yet: {RUN_IT}");
-            Check::doubt(name, text)
+            Check::warning(name, text)
         }
         Some(count) => {
             let text = format!("{made}: {}; {}", pages_text(count), sent_to(settings));
@@ -73,7 +73,7 @@ fn built_in(name: &str, path: &str, has_robot: bool) -> Check {
     let text = format!("{path} is the page that comes with the program");
     if has_robot {
         let advice = "nothing is made of what the site robot finds: set heaven.source = \"database\", or heaven.directory and site_robot.publish";
-        return Check::doubt(name, format!("{text}; {advice}"));
+        return Check::warning(name, format!("{text}; {advice}"));
     }
     Check::new(name, Ok(text))
 }
@@ -106,15 +106,15 @@ fn from_files(
             let advice = format!(
                 "the site robot publishes into {into}: make site_robot.publish and heaven.directory the same"
             );
-            Check::doubt(name, format!("{served}, and {advice}"))
+            Check::warning(name, format!("{served}, and {advice}"))
         }
-        (Some(Some(_)), None) => Check::doubt(
+        (Some(Some(_)), None) => Check::warning(
             name,
             format!("{served}, where nothing is published yet: {RUN_IT}"),
         ),
         (Some(None), None) => {
             let advice = "the site robot publishes nothing there: set site_robot.publish";
-            Check::doubt(name, format!("{served}; {advice}"))
+            Check::warning(name, format!("{served}; {advice}"))
         }
         (None, None) => Check::new(name, Ok(format!("{served}, pages of the site's own"))),
         (_, Some(count)) => {
@@ -134,7 +134,7 @@ fn pages_text(count: u64) -> String {
     }
 }
 
-/// Says to which of the pages robots are redirected.
+/// Returns to which of the pages robots are redirected.
 fn sent_to(settings: &Settings) -> String {
     let is_of_files = settings.heaven.source != HeavenSource::Database;
     let has_url = !settings.heaven.url.is_empty() || !settings.server.hosts.is_empty();

@@ -1,11 +1,9 @@
-//! `doctor`: checks everything that `serve` will need, and says what to do.
+//! `doctor`: checks everything that `serve` will need, and advises what to do.
 
 mod certificates;
 mod check;
-mod configuration;
 mod database;
 mod heaven;
-mod robots_txt;
 mod run;
 mod server;
 mod site_robot;

@@ -1,11 +1,12 @@
-//! The list of checks, and how it is told.
+//! Runs all checks and prints their results.
 
 use std::process::ExitCode;
 
 use serde_json::json;
 
-use crate::app::ServerSettings;
+use crate::app::{self, ServerSettings};
 use crate::config::{ConfigError, ConfigErrors, Loaded, Settings};
+use crate::policy::Policy;
 use crate::store::Store;
 
 use super::{
@@ -17,24 +18,22 @@ use super::{
     },
     certificates::certificates,
     check::Check,
-    configuration::configuration,
     database::database,
-    heaven::heavens,
-    robots_txt::robots_txt,
+    heaven::heaven_checks,
     server::{access_log, listeners, open_files, upstreams},
-    site_robot::robots_of_sites,
+    site_robot::site_robot_checks,
     sources::{held_back, sources},
     verification::verification,
 };
 
-/// What is checked.
+/// Subject of the checks: the settings, and what could be opened with them.
 #[derive(Debug)]
 pub(super) struct Subject<'a> {
     pub(super) loaded: &'a Loaded,
     pub(super) settings: &'a Settings,
-    /// None where the settings are wrong; what is wrong is told with the configuration.
+    /// `None` where the settings are wrong, which the check of the configuration reports.
     pub(super) server: Option<&'a ServerSettings>,
-    /// None where the database does not answer; that is told with it.
+    /// `None` where the database does not answer, which the check of the database reports.
     pub(super) store: Option<Store>,
 }
 
@@ -58,7 +57,8 @@ pub(in super::super) async fn run(cli: &Cli, args: &DoctorArgs) -> anyhow::Resul
     if let Some(store) = &subject.store {
         store.close().await;
     }
-    tell(&checks, args.json)?;
+    print(&checks, args.json)?;
+    // As `serve` would end: 2 where the configuration is wrong, 1 where anything else is.
     Ok(match (checks.iter().all(Check::is_ok), is_configured) {
         (true, _) => ExitCode::SUCCESS,
         (false, true) => ExitCode::FAILURE,
@@ -66,11 +66,11 @@ pub(in super::super) async fn run(cli: &Cli, args: &DoctorArgs) -> anyhow::Resul
     })
 }
 
-/// Tells what is wrong with each value that is none, as nothing else can be checked then.
+/// Prints each wrong value: nothing else can be checked then.
 fn refused(error: anyhow::Error, as_json: bool) -> anyhow::Result<ExitCode> {
     let ConfigErrors(errors) = error.downcast::<ConfigErrors>()?;
     let wrong = |error: &ConfigError| Check::new("configuration", Err(error.to_string()));
-    tell(&errors.iter().map(wrong).collect::<Vec<_>>(), as_json)?;
+    print(&errors.iter().map(wrong).collect::<Vec<_>>(), as_json)?;
     Ok(ExitCode::from(WRONG_USAGE))
 }
 
@@ -84,15 +84,15 @@ fn loaded(cli: &Cli, args: &DoctorArgs) -> anyhow::Result<Loaded> {
     serve::load(cli, &flags)
 }
 
-/// Checks everything but the configuration, in the order in which it is told.
+/// Runs all checks but that of the configuration, in the order in which they are printed.
 async fn all(subject: &Subject<'_>, offline: bool) -> anyhow::Result<Vec<Check>> {
     let groups = [
         upstreams(subject).await,
         listeners(subject).await,
         certificates(subject),
         open_files(subject),
-        heavens(subject).await,
-        robots_of_sites(subject, offline).await,
+        heaven_checks(subject).await,
+        site_robot_checks(subject, offline).await,
         access_log(subject),
         robots_txt(subject).await,
         database(subject).await?,
@@ -107,7 +107,53 @@ async fn all(subject: &Subject<'_>, offline: bool) -> anyhow::Result<Vec<Check>>
     Ok(groups.into_iter().flatten().collect())
 }
 
-fn tell(checks: &[Check], as_json: bool) -> anyhow::Result<()> {
+fn configuration(subject: &Subject<'_>) -> Check {
+    let result = validate(subject.loaded).map(|policy| {
+        if policy.is_disabled() {
+            "nothing is filtered: set filter_pattern and redirect_url".to_owned()
+        } else {
+            let mut places: Vec<_> = policy.filter_patterns().map(str::to_owned).collect();
+            places.extend(match policy.rules().count() {
+                0 => None,
+                1 => Some("by 1 rule".to_owned()),
+                rules => Some(format!("by {rules} rules")),
+            });
+            format!("robots are redirected on {}", places.join(", "))
+        }
+    });
+    Check::new("configuration", result.map_err(|error| error.to_string()))
+}
+
+/// Validates all that `serve` would validate before it opens anything.
+fn validate(loaded: &Loaded) -> Result<Policy, ConfigErrors> {
+    ServerSettings::new(loaded, false)?;
+    app::assemble(loaded).and_then(|_| app::policy(loaded))
+}
+
+/// Checks who answers for /robots.txt, and the upstream's file.
+async fn robots_txt(subject: &Subject<'_>) -> Vec<Check> {
+    let name = "robots.txt";
+    // The check of the configuration reports what is wrong.
+    let Ok(plan) = app::robots_txt(subject.loaded) else {
+        return Vec::new();
+    };
+    let answers = format!("answered by {}", plan.who_answers(None));
+    let upstream = plan
+        .check_upstream()
+        .await
+        .into_iter()
+        .map(|found| match found {
+            Ok(text) => Check::new(name, Ok(text)),
+            // A warning only: the check of the upstreams already fails for one that is down.
+            Err(text) => Check::warning(name, text),
+        });
+    [Check::new(name, Ok(answers))]
+        .into_iter()
+        .chain(upstream)
+        .collect()
+}
+
+fn print(checks: &[Check], as_json: bool) -> anyhow::Result<()> {
     if as_json {
         let is_well = checks.iter().all(Check::is_ok);
         let checks = checks.iter().map(Check::object).collect::<Vec<_>>();

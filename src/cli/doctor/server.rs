@@ -1,4 +1,4 @@
-//! What `serve` opens and reaches: listeners, upstreams, files, the access log.
+//! Checks what `serve` opens and reaches: listeners, upstreams, files, the access log.
 
 use std::{collections::BTreeSet, fs::OpenOptions, path::Path};
 
@@ -30,9 +30,9 @@ pub(super) async fn upstreams(subject: &Subject<'_>) -> Vec<Check> {
     checks
 }
 
-/// Binds each address; one in use is well where this program itself serves there.
+/// Binds each address; one in use passes where this program itself serves there.
 ///
-/// A server there is asked what should be looked at.
+/// Such a server is asked for its warnings.
 pub(super) async fn listeners(subject: &Subject<'_>) -> Vec<Check> {
     let Some(server) = subject.server else {
         return Vec::new();
@@ -41,6 +41,7 @@ pub(super) async fn listeners(subject: &Subject<'_>) -> Vec<Check> {
     let mut warnings = BTreeSet::new();
     for (name, addr, bound) in server.try_listeners().await {
         let result = match bound {
+            // Only the service manager can pass the socket, and only to `serve`.
             _ if matches!(addr, ListenAddr::Systemd(_)) => {
                 Ok("the service manager gives the socket at the start".to_owned())
             }
@@ -56,11 +57,11 @@ pub(super) async fn listeners(subject: &Subject<'_>) -> Vec<Check> {
         checks.push(Check::new(name, result));
     }
     let warnings = warnings.into_iter();
-    checks.extend(warnings.map(|warning| Check::doubt("visitors", warning)));
+    checks.extend(warnings.map(|warning| Check::warning("visitors", warning)));
     checks
 }
 
-/// Says for how many clients the open files are enough, once `serve` has raised their limit.
+/// Checks for how many clients the limit of open files is enough, once `serve` has raised it.
 pub(super) fn open_files(subject: &Subject<'_>) -> Vec<Check> {
     const NAME: &str = "open files";
     let (Some(server), Some(limit)) = (subject.server, OpenFileLimit::current()) else {
@@ -70,11 +71,11 @@ pub(super) fn open_files(subject: &Subject<'_>) -> Vec<Check> {
     vec![if room.is_enough() {
         Check::new(NAME, Ok(room.to_string()))
     } else {
-        Check::doubt(NAME, room.to_string())
+        Check::warning(NAME, room.to_string())
     }]
 }
 
-/// Opens the access log if it is there; it is not made here.
+/// Opens the access log if it exists; `serve` makes it, so that it belongs to its user.
 pub(super) fn access_log(subject: &Subject<'_>) -> Vec<Check> {
     let path = &*subject.settings.access_log.path;
     let result = match path {
@@ -92,7 +93,7 @@ pub(super) fn access_log(subject: &Subject<'_>) -> Vec<Check> {
     vec![Check::new("access log", result)]
 }
 
-/// Returns what a server of this program says of itself at an address, if one serves there.
+/// Returns the readiness report of this program's server at an address, if one serves there.
 async fn readiness(addr: &ListenAddr) -> Option<Value> {
     let ListenAddr::Tcp(addr) = addr else {
         return None;

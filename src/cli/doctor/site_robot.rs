@@ -1,4 +1,4 @@
-//! The site robot: where it begins, how it logs in, what its last run did, when it runs next.
+//! Checks the site robots: starting points, login, the last run and the next one.
 
 use crate::admin::rfc3339;
 use crate::app::{SiteRobotRuns, SiteRobotSettings, site_robots};
@@ -8,14 +8,14 @@ use crate::store::{RunWanted, Store, StoredRun};
 use super::{
     check::Check,
     run::Subject,
-    sites::{OfSite, sites},
+    sites::{ServedSite, sites},
 };
 
-/// Starting points that are asked, at most.
-const MAX_ASKED: usize = 10;
+/// Most starting points that are requested.
+const MAX_REQUESTS: usize = 10;
 
-/// Says of each site robot what it would do, and asks for its starting points.
-pub(super) async fn robots_of_sites(subject: &Subject<'_>, offline: bool) -> Vec<Check> {
+/// Checks what each site robot would do, and requests its starting points.
+pub(super) async fn site_robot_checks(subject: &Subject<'_>, offline: bool) -> Vec<Check> {
     let robots = match site_robots(subject.loaded) {
         Ok(robots) => robots,
         Err(error) => return vec![Check::new("site robot", Err(error.to_string()))],
@@ -30,10 +30,10 @@ pub(super) async fn robots_of_sites(subject: &Subject<'_>, offline: bool) -> Vec
         let site = served.iter().find(|site| site.name() == robot.site());
         let site = site
             .cloned()
-            .unwrap_or_else(|| OfSite::unserved(robot, subject.loaded));
-        checks.push(about(&site, robot, subject.store.as_ref()).await);
-        let doubts = robot.warnings().iter();
-        checks.extend(doubts.map(|text| Check::doubt(&site.label("site robot"), text.clone())));
+            .unwrap_or_else(|| ServedSite::unserved(robot, subject.loaded));
+        checks.push(robot_check(&site, robot, subject.store.as_ref()).await);
+        let warnings = robot.warnings().iter();
+        checks.extend(warnings.map(|text| Check::warning(&site.label("site robot"), text.clone())));
         if !offline {
             checks.extend(starting_points(&site, robot, subject.store.as_ref()).await);
         }
@@ -41,7 +41,7 @@ pub(super) async fn robots_of_sites(subject: &Subject<'_>, offline: bool) -> Vec
     checks
 }
 
-async fn about(site: &OfSite, robot: &SiteRobotSettings, store: Option<&Store>) -> Check {
+async fn robot_check(site: &ServedSite, robot: &SiteRobotSettings, store: Option<&Store>) -> Check {
     let mut starts = robot.starting_points();
     let first = starts.next().map(ToString::to_string).unwrap_or_default();
     let more = match starts.count() {
@@ -59,8 +59,8 @@ async fn about(site: &OfSite, robot: &SiteRobotSettings, store: Option<&Store>) 
     Check::new(site.label("site robot"), Ok(text))
 }
 
-/// Says what the last run did, and when the next one begins.
-async fn runs(site: &OfSite, robot: &SiteRobotSettings, store: &Store) -> String {
+/// Returns what the last run did, and when the next one begins.
+async fn runs(site: &ServedSite, robot: &SiteRobotSettings, store: &Store) -> String {
     let (Ok(runs), Ok(described)) = (
         store.runs(site.name(), 1).await,
         store.description_count(site.name()).await,
@@ -100,23 +100,23 @@ fn run_text(run: &StoredRun) -> String {
     format!("run {id}, begun at {began}, {state}")
 }
 
-/// Asks for each starting point as a run would.
+/// Requests each starting point as a run would.
 async fn starting_points(
-    site: &OfSite,
+    site: &ServedSite,
     robot: &SiteRobotSettings,
     store: Option<&Store>,
 ) -> Vec<Check> {
     let name = site.label("starting point");
-    let runs = match asking(robot, store).await {
+    let runs = match robot_runs(robot, store).await {
         Ok(runs) => runs,
         Err(error) => return vec![Check::new(name, Err(format!("{error:#}")))],
     };
     let mut checks = Vec::new();
-    for url in robot.starting_points().take(MAX_ASKED) {
+    for url in robot.starting_points().take(MAX_REQUESTS) {
         checks.push(match runs.ask(url).await {
             Ok(answer) => {
                 let location = answer.location();
-                judge(&name, url.as_str(), answer.status, location.as_deref())
+                starting_point_check(&name, url.as_str(), answer.status, location.as_deref())
             }
             Err(error) => Check::new(name.clone(), Err(format!("{url}: {error}"))),
         });
@@ -124,26 +124,31 @@ async fn starting_points(
     checks
 }
 
-/// Makes a robot that asks; only with the database of our sites is it known there as ours.
-async fn asking(robot: &SiteRobotSettings, store: Option<&Store>) -> anyhow::Result<SiteRobotRuns> {
+/// Returns a robot that makes requests.
+///
+/// It signs them with a key of the database: without that, our own sites do not recognise it.
+async fn robot_runs(
+    robot: &SiteRobotSettings,
+    store: Option<&Store>,
+) -> anyhow::Result<SiteRobotRuns> {
     match store {
         Some(store) => SiteRobotRuns::new(robot, store).await,
         None => SiteRobotRuns::new(robot, &Store::connect("sqlite::memory:").await?).await,
     }
 }
 
-fn judge(name: &str, url: &str, status: u16, location: Option<&str>) -> Check {
+fn starting_point_check(name: &str, url: &str, status: u16, location: Option<&str>) -> Check {
     match (status, location) {
         (200..=299, _) => Check::new(name, Ok(format!("{url} answers {status}"))),
-        (300..=399, Some(location)) => Check::doubt(
+        (300..=399, Some(location)) => Check::warning(
             name,
             format!("{url} is redirected to {location}: begin there, or see to site_robot.login"),
         ),
-        (401 | 403, _) => Check::doubt(
+        (401 | 403, _) => Check::warning(
             name,
             format!("{url} answers {status}: see to site_robot.login"),
         ),
-        _ => Check::doubt(
+        _ => Check::warning(
             name,
             format!("{url} answers {status}: nothing is found there"),
         ),

@@ -6,19 +6,19 @@ use crate::config::Loaded;
 /// Name of the site that has no table of its own.
 const DEFAULT: &str = "default";
 
-/// Site that is served.
+/// Site that `serve` serves.
 #[derive(Clone, Debug)]
-pub(super) struct OfSite {
-    /// None where it is the only one.
+pub(super) struct ServedSite {
+    /// `None` where it is the only one.
     name: Option<String>,
     pub(super) loaded: Loaded,
 }
 
 /// Returns the sites that `serve` would serve.
-pub(super) fn sites(loaded: &Loaded) -> Vec<OfSite> {
+pub(super) fn sites(loaded: &Loaded) -> Vec<ServedSite> {
     let tables = loaded.sites();
     let has_others = !tables.is_empty();
-    let of_table = |name: &str, loaded: &Loaded| OfSite {
+    let of_table = |name: &str, loaded: &Loaded| ServedSite {
         name: Some(name.to_owned()),
         loaded: loaded.clone(),
     };
@@ -27,7 +27,7 @@ pub(super) fn sites(loaded: &Loaded) -> Vec<OfSite> {
         .map(|table| of_table(table.name(), table.loaded()))
         .collect();
     if !has_others || !loaded.settings().server.upstream.is_empty() {
-        sites.push(OfSite {
+        sites.push(ServedSite {
             name: has_others.then(|| DEFAULT.to_owned()),
             loaded: loaded.clone(),
         });
@@ -35,8 +35,8 @@ pub(super) fn sites(loaded: &Loaded) -> Vec<OfSite> {
     sites
 }
 
-impl OfSite {
-    /// Returns the site of a robot that fills the database alone.
+impl ServedSite {
+    /// Returns the site of a robot that only fills the database, for other instances to serve.
     pub(super) fn unserved(robot: &SiteRobotSettings, loaded: &Loaded) -> Self {
         Self {
             name: Some(robot.site().to_owned()),
@@ -56,7 +56,7 @@ impl OfSite {
         }
     }
 
-    /// Returns the settings of its robot, if it has one; what is wrong is told elsewhere.
+    /// Returns the settings of its robot, if it has one and they are right.
     pub(super) fn robot(&self, whole: &Loaded) -> Option<SiteRobotSettings> {
         let robots = app::site_robots(whole).ok()?;
         robots.into_iter().find(|robot| robot.site() == self.name())

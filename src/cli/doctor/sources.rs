@@ -10,7 +10,7 @@ use crate::store::RefreshRecord;
 
 use super::{check::Check, run::Subject};
 
-/// Asks each of them; those that are wrong are told with the configuration.
+/// Probes each source; the check of the configuration reports those that are wrong.
 pub(super) async fn sources(subject: &Subject<'_>) -> Vec<Check> {
     let mut checks = Vec::new();
     for spec in app::sources(subject.loaded).unwrap_or_default() {
@@ -20,7 +20,7 @@ pub(super) async fn sources(subject: &Subject<'_>) -> Vec<Check> {
     checks
 }
 
-/// Says what is held back until somebody accepts it.
+/// Checks whether documents are held back until somebody accepts them.
 pub(super) async fn held_back(subject: &Subject<'_>) -> Vec<Check> {
     let (Some(store), Ok(specs), Ok(fetcher)) = (
         &subject.store,
@@ -33,16 +33,16 @@ pub(super) async fn held_back(subject: &Subject<'_>) -> Vec<Check> {
     let refresher = Refresher::new(store.clone(), fetcher, detector, clock, specs);
     let mut checks = Vec::new();
     for spec in refresher.sources() {
-        // What is wrong with the database is told with it.
+        // The check of the database reports what is wrong with it.
         if let Ok(Some(record)) = refresher.held(&spec).await {
             let text = held_back_text(&spec.source, &record);
-            checks.push(Check::doubt(&format!("source {}", spec.source), text));
+            checks.push(Check::warning(&format!("source {}", spec.source), text));
         }
     }
     checks
 }
 
-/// Says that a document is held back, and how it is accepted.
+/// Returns the reason why a document is held back, and how it is accepted.
 pub(in super::super) fn held_back_text(source: &Source, record: &RefreshRecord) -> String {
     let reason = &record.error;
     format!(

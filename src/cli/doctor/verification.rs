@@ -12,7 +12,7 @@ const RESOLVER: &str = "resolver";
 
 const HOUR_MS: i64 = 3_600_000;
 
-/// Says what is proven, and which lists and resolvers are no help.
+/// Checks the methods of proof, and which lists and resolvers do not help.
 pub(super) async fn verification(
     subject: &Subject<'_>,
     offline: bool,
@@ -43,7 +43,7 @@ pub(super) async fn verification(
                 (None, true) => format!("the list {url} is too old to contradict anybody"),
                 (None, false) => return None,
             };
-            Some(Check::doubt(NAME, text))
+            Some(Check::warning(NAME, text))
         }));
     }
     let spoofed = &subject.settings.verify.spoofed;
@@ -56,14 +56,14 @@ pub(super) async fn verification(
     Ok(checks)
 }
 
-/// Puts a question to each resolver; those of the system are nobody's choice here.
+/// Sends a query to each resolver; those of the system only cause warnings, as nobody chose them.
 async fn resolvers(verification: &Verification) -> Vec<Check> {
     let is_named = !verification.resolvers().is_empty();
     let failed = |text: String| {
         if is_named {
             Check::new(RESOLVER, Err(text))
         } else {
-            Check::doubt(RESOLVER, text)
+            Check::warning(RESOLVER, text)
         }
     };
     let advice = "without one that answers, no robot is proven by its host";
@@ -77,7 +77,7 @@ async fn resolvers(verification: &Verification) -> Vec<Check> {
     let told = checks.into_iter().map(|check| {
         let (server, took_ms) = (check.server, check.took.as_millis());
         match check.error {
-            None if check.is_without_names => Check::doubt(
+            None if check.is_without_names => Check::warning(
                 RESOLVER,
                 format!(
                     "{server}{whose} answers, in {took_ms} ms, and knows no names of addresses: robots that are known by their hosts alone would all be impostors; name one with reverse zones in verify.dns_servers"
@@ -95,7 +95,7 @@ async fn resolvers(verification: &Verification) -> Vec<Check> {
     told.collect()
 }
 
-/// Tells how many lists there are, and how long ago the oldest was known to be current.
+/// Returns how many lists there are, and how long ago the oldest was known to be current.
 fn summary(states: &[RangesState], now_ms: i64) -> String {
     let prefixes: usize = states.iter().map(|state| state.prefixes).sum();
     let oldest_ms = states.iter().filter_map(|state| state.checked_ms).min();

@@ -1,4 +1,4 @@
-//! What decides about requests, as a server with this configuration would.
+//! Decides about requests as a server with this configuration would.
 
 use std::{fs::File, io::Read as _, net::IpAddr, path::Path};
 
@@ -13,27 +13,27 @@ use crate::policy::{Enforcer, Policy, Request, RobotsFiles, SharedRobotsFiles, V
 use crate::robots_txt::{Dialect, RobotsTxt};
 use crate::verify::{Proof, SignatureProver, SignedRequest};
 
-use super::told::{Asked, Told};
+use super::report::{ExplainedRequest, RequestReport};
 
-/// Bytes of a robots.txt that are read, at most.
+/// Most bytes of a robots.txt that are read.
 const MAX_FILE_BYTES: u64 = 8 * 1024 * 1024;
 
-/// Detector, and what is in force on each site.
+/// Explainer of decisions: a detector, and the policy of each site.
 pub(super) struct Explainer {
     detector: SharedDetector,
     index: SiteIndex,
-    /// Made when the first request for the site is asked about.
-    sites: Vec<OnceCell<InForce>>,
-    /// File that is named in place of those of the sites.
+    /// Made for the first request to the site, as it may fetch the upstream's robots.txt.
+    sites: Vec<OnceCell<SiteContext>>,
+    /// File that `--robots-txt` names, in place of those of the sites.
     robots_txt: Option<RobotsTxt>,
-    /// Who proves claims, where there is something to prove them by.
+    /// Prover of claims, where there is an address or a signature to prove them by.
     prover: Option<ClaimProver>,
     /// Address that requests come from.
     client: Option<IpAddr>,
 }
 
-/// What decides and who answers on one site.
-struct InForce {
+/// Policy of one site, and the parts of the program that answer on it.
+struct SiteContext {
     policy: Policy,
     enforcer: Enforcer,
     answers: SiteAnswers,
@@ -43,6 +43,7 @@ impl Explainer {
     pub(super) async fn new(cli: &Cli, args: &ExplainArgs) -> anyhow::Result<Self> {
         let loaded = context::load(cli)?;
         let index = SiteIndex::new(&loaded)?;
+        // A wrong rule of any site is an error now, not in the middle of a log.
         for settings in index.settings() {
             app::policy(settings)?;
         }
@@ -61,17 +62,21 @@ impl Explainer {
         })
     }
 
-    /// Prints what is done with a request, and why.
-    pub(super) async fn tell(&self, asked: &Asked, as_json: bool) -> anyhow::Result<()> {
-        let site = self.in_force(asked).await?;
+    /// Prints the decision on a request, with its reasons.
+    pub(super) async fn explain(
+        &self,
+        request: &ExplainedRequest,
+        as_json: bool,
+    ) -> anyhow::Result<()> {
+        let site = self.site_context(request).await?;
         let detector = self.detector.load();
-        let mut claim = asked.claim(&detector);
-        let request = Request {
-            method: &asked.method,
-            host: asked.host.as_deref(),
-            path: asked.path(),
+        let mut claim = request.claim(&detector);
+        let policy_request = Request {
+            method: &request.method,
+            host: request.host.as_deref(),
+            path: request.path(),
         };
-        let proof = self.prove(claim.as_mut(), asked).await;
+        let proof = self.prove(claim.as_mut(), request).await;
         let visitor = claim.as_ref().map(|claim| match &proof {
             Some(proof) => Visitor {
                 claim,
@@ -81,40 +86,45 @@ impl Explainer {
         });
         let explained = site.enforcer.explain_all(
             &site.policy,
-            &request,
-            &asked.target,
+            &policy_request,
+            &request.target,
             visitor,
-            &asked.user_agent,
+            &request.user_agent,
         );
-        let explained = explained.own_page(|to| site.answers.own_page(&asked.target, to));
-        let answers = explained.passes() || asked.path() == "/robots.txt";
-        let answered_by = answers.then(|| site.answers.who_answers(&request, &asked.target));
+        let explained = explained.own_page(|to| site.answers.own_page(&request.target, to));
+        let answers = explained.passes() || request.path() == "/robots.txt";
+        let answered_by =
+            answers.then(|| site.answers.who_answers(&policy_request, &request.target));
         let evidence = proof.into_iter().flat_map(|proof| proof.evidence);
         let texts = evidence.map(|evidence| format!("{}: {}", evidence.method, evidence.text));
-        let told = Told {
-            asked,
+        let report = RequestReport {
+            request,
             claim: claim.as_ref(),
             explained: explained.evidence(texts),
             answered_by: answered_by.flatten(),
         };
         if as_json {
-            told.print_json()?;
+            report.print_json()?;
         } else {
-            told.print()?;
+            report.print()?;
         }
         Ok(())
     }
 
-    /// Proves a claim by what was named of the request; who signs gets a name.
-    async fn prove(&self, claim: Option<&mut Claim<'_>>, asked: &Asked) -> Option<Proof> {
+    /// Proves a claim by the address and signature of the request, and names an unknown signer.
+    async fn prove(
+        &self,
+        claim: Option<&mut Claim<'_>>,
+        request: &ExplainedRequest,
+    ) -> Option<Proof> {
         let prover = self.prover.as_ref()?;
-        let method = asked.method.parse().ok()?;
+        let method = request.method.parse().ok()?;
         let signed = SignedRequest {
             method: &method,
             scheme: None,
-            authority: asked.host.as_deref().unwrap_or_default(),
-            target: &asked.target,
-            headers: &asked.headers,
+            authority: request.host.as_deref().unwrap_or_default(),
+            target: &request.target,
+            headers: &request.headers,
         };
         match claim? {
             Claim::Signed(unknown) => {
@@ -124,26 +134,26 @@ impl Explainer {
             }
             claim => {
                 let robot = claim.robot()?;
-                let is_signed = SignatureProver::is_signed(&asked.headers);
+                let is_signed = SignatureProver::is_signed(&request.headers);
                 let signed = is_signed.then_some(&signed);
                 Some(prover.prove_request(robot, self.client, signed).await)
             }
         }
     }
 
-    async fn in_force(&self, asked: &Asked) -> anyhow::Result<&InForce> {
-        let number = self.index.find(asked.host.as_deref(), asked.path());
+    async fn site_context(&self, request: &ExplainedRequest) -> anyhow::Result<&SiteContext> {
+        let number = self.index.find(request.host.as_deref(), request.path());
         let settings = self.index.settings().get(number);
         let found = settings.zip(self.index.names().get(number));
         let (settings, name) = found.context("the site is not one of the index")?;
         let site = self.sites.get(number);
         let site = site.context("the site is not one of the index")?;
-        let made = Box::pin(InForce::new(settings, name, self));
+        let made = Box::pin(SiteContext::new(settings, name, self));
         site.get_or_try_init(|| made).await
     }
 }
 
-impl InForce {
+impl SiteContext {
     async fn new(loaded: &Loaded, name: &str, explainer: &Explainer) -> anyhow::Result<Self> {
         let detector = &explainer.detector;
         let mut answers = if explainer.robots_txt.is_some() {

@@ -1,4 +1,4 @@
-//! Lines of access logs, one after the other.
+//! Explains the lines of access logs.
 
 use std::{
     fs::File,
@@ -13,7 +13,7 @@ use http::HeaderMap;
 use crate::access_log::{Lines, LoggedRequest, open};
 use crate::cli::{args::ExplainArgs, output, usage::WrongUsage};
 
-use super::{explainer::Explainer, told::Asked};
+use super::{explainer::Explainer, report::ExplainedRequest};
 
 /// Explains one line that was given as an argument.
 pub(super) async fn explain_line(
@@ -25,7 +25,9 @@ pub(super) async fn explain_line(
         let usage = "--log-line tells of no request; give a whole line of the common, combined or JSON form";
         anyhow::bail!(WrongUsage(usage.to_owned()));
     };
-    explainer.tell(&asked(logged, args, 1), args.json).await?;
+    explainer
+        .explain(&request(logged, args, 1), args.json)
+        .await?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -49,7 +51,7 @@ pub(super) async fn explain_file(
             match LoggedRequest::read(line) {
                 Some(logged) => {
                     explainer
-                        .tell(&asked(logged, args, number), args.json)
+                        .explain(&request(logged, args, number), args.json)
                         .await?;
                 }
                 None => unreadable += 1,
@@ -61,19 +63,20 @@ pub(super) async fn explain_file(
             "{unreadable} of {number} lines tell of no request in the common, combined or JSON form"
         ));
     }
-    let has_told = unreadable < number || number == 0;
-    Ok(ExitCode::from(u8::from(!has_told)))
+    // An empty log is no failure: nothing was there to be explained.
+    let is_explained = unreadable < number || number == 0;
+    Ok(ExitCode::from(u8::from(!is_explained)))
 }
 
-/// Fills in from the arguments what the line does not say.
-fn asked(logged: LoggedRequest, args: &ExplainArgs, number: u64) -> Asked {
-    Asked {
+/// Returns the request of a line; what it does not say is filled in from the arguments.
+fn request(logged: LoggedRequest, args: &ExplainArgs, number: u64) -> ExplainedRequest {
+    ExplainedRequest {
         line: Some(number),
         method: logged.method.unwrap_or_else(|| args.method.clone()),
         host: logged.host.or_else(|| args.host.clone()),
         target: logged.target,
         user_agent: logged.user_agent.unwrap_or_default(),
-        // No log tells them.
+        // No log format has the headers of a signature.
         headers: HeaderMap::new(),
     }
 }

@@ -1,8 +1,8 @@
-//! `explain`: the decision on a request or a log's lines, with the reason of each step.
+//! `explain`: the decision on a request or on each line of a log, with the reason of each step.
 
 mod explainer;
 mod logs;
+mod report;
 mod run;
-mod told;
 
 pub(super) use run::run;

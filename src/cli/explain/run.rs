@@ -1,4 +1,4 @@
-//! From the arguments to one answer, or one for each line.
+//! Explains one request, or each line of a log.
 
 use std::process::ExitCode;
 
@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::cli::{Cli, args::ExplainArgs, usage::WrongUsage};
 
-use super::{explainer::Explainer, logs, told::Asked};
+use super::{explainer::Explainer, logs, report::ExplainedRequest};
 
 pub(in crate::cli) async fn run(cli: &Cli, args: &ExplainArgs) -> anyhow::Result<ExitCode> {
     if let Some(line) = &args.log_line {
@@ -26,20 +26,21 @@ pub(in crate::cli) async fn run(cli: &Cli, args: &ExplainArgs) -> anyhow::Result
             "--path {path:?} does not start with /; write it as it stands in the request"
         )));
     }
-    let asked = Asked {
+    let request = ExplainedRequest {
         line: None,
         method: args.method.clone(),
         host: args.host.clone(),
+        // Browsers do not send the fragment of a URL (RFC 9110 §7.1).
         target: path.split('#').next().unwrap_or_default().to_owned(),
         user_agent: user_agent.clone().into_bytes(),
         headers: headers(&args.headers)?,
     };
     let explainer = Explainer::new(cli, args).await?;
-    explainer.tell(&asked, args.json).await?;
+    explainer.explain(&request, args.json).await?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads headers as they stand in a request.
+/// Parses headers as they stand in a request.
 fn headers(lines: &[String]) -> anyhow::Result<HeaderMap> {
     let mut headers = HeaderMap::new();
     for line in lines {

@@ -1,10 +1,10 @@
-//! The summary for spreadsheets: CSV (RFC 4180) that no spreadsheet runs.
+//! The summary for spreadsheets: CSV (RFC 4180) without anything that a spreadsheet would run.
 
 use std::io::{self, Write};
 
-use crate::cli::{args::By, output};
+use crate::cli::output;
 
-use super::tally::Tally;
+use super::{args::By, tally::Tally};
 
 /// Writes one table, a header first; shares are fractions of all lines and bytes.
 pub(super) fn write(
@@ -16,7 +16,7 @@ pub(super) fn write(
     let all = tally.all();
     for by in groupings {
         let mut rows = tally.rows(*by);
-        rows.cut(top);
+        rows.truncate(top);
         let columns = rows.columns.join(",");
         writeln!(out, "{columns},hits,hits_share,bytes,bytes_share")?;
         for row in &rows.rows {
@@ -33,8 +33,8 @@ pub(super) fn write(
 
 /// Returns a cell that is text to every reader.
 ///
-/// Spreadsheets take text that begins like a formula for one; an apostrophe
-/// before it stops that.
+/// Visitors choose the User-Agents in it, and spreadsheets run text that begins like a formula,
+/// also with full-width signs; an apostrophe before it stops that (OWASP, CSV injection).
 fn quoted(cell: &str) -> String {
     let clean = output::clean(cell);
     let is_formula = clean.trim_start().starts_with([
@@ -45,6 +45,7 @@ fn quoted(cell: &str) -> String {
     } else {
         clean
     };
+    // Semicolons separate cells in many of Excel's locales, apostrophes quote in some programs.
     if safe.contains([',', '"', '\'', ';']) || safe.trim() != safe {
         return format!("\"{}\"", safe.replace('"', "\"\""));
     }

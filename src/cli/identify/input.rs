@@ -12,18 +12,20 @@ use indicatif::ProgressBar;
 use crate::access_log::{Entry, Lines, Parser, open};
 use crate::cli::output;
 
-/// Taker of what the lines of logs say.
-pub(super) trait Sink {
-    /// Takes a line; `None` is one that is not of the form.
+/// Consumer of the entries of logs.
+pub(super) trait EntrySink {
+    /// Handles one line; `None` is a line that is not of the log's form.
     fn entry(&mut self, entry: Option<Entry<'_>>) -> io::Result<()>;
 
-    /// Is told when reading the next line may take a while.
+    /// Handles a pause: reading the next line may take a while.
+    ///
+    /// What is buffered is written then, so that `tail -f access.log | identify` answers at once.
     fn pause(&mut self) -> io::Result<()>;
 }
 
-/// What was seen on the way through.
+/// Counts of the lines that were read.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct ReadCounts {
     pub(super) lines: u64,
     pub(super) unreadable: u64,
     pub(super) without_user_agent: u64,
@@ -31,7 +33,7 @@ pub(super) struct Seen {
     pub(super) failed: u64,
 }
 
-/// Where lines come from.
+/// Source of lines.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Input {
     Stdin,
@@ -77,42 +79,42 @@ impl fmt::Display for Input {
     }
 }
 
-/// Reads all inputs; one that fails is told, and the next is read.
+/// Reads all inputs; one that fails is reported, and the next is read.
 pub(super) fn read_all(
     inputs: &[Input],
     parser: &mut Parser,
-    sink: &mut impl Sink,
+    sink: &mut impl EntrySink,
     bar: &ProgressBar,
-) -> io::Result<Seen> {
-    let mut seen = Seen::default();
+) -> io::Result<ReadCounts> {
+    let mut counts = ReadCounts::default();
     for input in inputs {
         let failure = match input.reader(bar) {
-            Ok(reader) => read(reader, parser, sink, &mut seen)?,
+            Ok(reader) => read(reader, parser, sink, &mut counts)?,
             Err(error) => Some(error),
         };
         if let Some(error) = failure {
-            seen.failed += 1;
+            counts.failed += 1;
             bar.suspend(|| output::note(&format!("error: cannot read {input}: {error}")));
         }
     }
-    Ok(seen)
+    Ok(counts)
 }
 
 /// Reads one input; returns the error that ended it, fails where the sink does.
 fn read(
     reader: impl Read,
     parser: &mut Parser,
-    sink: &mut impl Sink,
-    seen: &mut Seen,
+    sink: &mut impl EntrySink,
+    counts: &mut ReadCounts,
 ) -> io::Result<Option<io::Error>> {
     let mut lines = Lines::new(reader);
     loop {
         while let Some(line) = lines.next_line() {
             let entry = parser.read(line);
-            seen.lines += 1;
+            counts.lines += 1;
             match entry {
-                None => seen.unreadable += 1,
-                Some(entry) if entry.user_agent.is_none() => seen.without_user_agent += 1,
+                None => counts.unreadable += 1,
+                Some(entry) if entry.user_agent.is_none() => counts.without_user_agent += 1,
                 Some(_) => {}
             }
             sink.entry(entry)?;
@@ -132,20 +134,20 @@ mod tests {
 
     use super::*;
     use crate::access_log::{FieldPath, MAX_LINE_BYTES};
-    use crate::cli::{context, identify::answer::Answers};
+    use crate::cli::{context, identify::answer_writer::AnswerWriter};
     use crate::detect::Detector;
 
     fn answers(detector: &Detector, mut parser: Parser, input: &[u8], is_json: bool) -> String {
         let mut out = Vec::new();
-        let mut seen = Seen::default();
-        let mut sink = Answers::new(detector, &mut out, is_json);
+        let mut counts = ReadCounts::default();
+        let mut sink = AnswerWriter::new(detector, &mut out, is_json);
         assert!(
-            read(input, &mut parser, &mut sink, &mut seen)
+            read(input, &mut parser, &mut sink, &mut counts)
                 .unwrap()
                 .is_none()
         );
         let text = String::from_utf8(out).unwrap();
-        assert_eq!(text.lines().count() as u64, seen.lines);
+        assert_eq!(text.lines().count() as u64, counts.lines);
         text
     }
 

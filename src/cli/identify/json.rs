@@ -4,9 +4,10 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 
-use crate::cli::args::By;
-
-use super::tally::{Count, Rows, Tally};
+use super::{
+    args::By,
+    tally::{Count, Rows, Tally},
+};
 
 /// Writes one object: the totals, and an array for each grouping.
 pub(super) fn write(
@@ -20,7 +21,7 @@ pub(super) fn write(
     summary.insert("totals".to_owned(), totals(tally, all));
     for by in groupings.iter().filter(|by| **by != By::Total) {
         let mut rows = tally.rows(*by);
-        rows.cut(top);
+        rows.truncate(top);
         summary.insert(by.plural().to_owned(), array(&rows, all));
     }
     writeln!(out, "{:#}", Value::Object(summary))

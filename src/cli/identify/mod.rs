@@ -1,20 +1,21 @@
-//! `identify`: which robot is behind a User-Agent, a line of a log, a whole log.
+//! `identify`: the robot behind a User-Agent or a line of a log, and sums of whole logs.
 //!
 //! Without `--summary` each line of the input gives one line: the robot's id,
 //! `-` where no robot is known, `?` where the line is not of its form. An input
-//! that cannot be read is told and the others are read; the exit code is 1 then.
+//! that cannot be read is reported and the others are read; the exit code is 1 then.
 
-mod answer;
+mod answer_writer;
+mod args;
 mod csv;
-mod human;
 mod input;
 mod json;
 mod progress;
-mod proven;
+mod proving_sink;
 mod run;
 mod table;
 mod tally;
 mod usage;
 
-pub(super) use answer::object;
+pub(super) use answer_writer::object;
+pub(super) use args::IdentifyArgs;
 pub(super) use run::run;

@@ -1,4 +1,4 @@
-//! How far it is, for a person who waits.
+//! Progress, shown to a person who waits.
 
 use std::{
     io::{self, IsTerminal as _},
@@ -9,12 +9,13 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::input::Input;
 
-/// Returns a bar where somebody sees it and no answers run through it.
+/// Returns a bar, hidden where nobody sees it or where answers are printed to the same terminal.
 pub(super) fn bar(inputs: &[Input], is_summary: bool) -> ProgressBar {
     let is_free = is_summary || !io::stdout().is_terminal();
     if !is_free || !io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
+    // One input of unknown size, such as a pipe, leaves the whole without a percentage.
     let sizes: Option<u64> = inputs.iter().map(Input::size_bytes).sum();
     let (bar, style) = match sizes {
         Some(bytes) => (
@@ -33,17 +34,18 @@ pub(super) fn bar(inputs: &[Input], is_summary: bool) -> ProgressBar {
     bar
 }
 
-/// How many of the claims that were found are proven: each robot and address once.
+/// Progress of proofs: how many of the claims that were found are proven.
 ///
-/// Reading stops while some are proven, so that a bar of bytes alone seems to hang.
+/// Each robot and address counts once. Reading stops while claims are proven, so that a bar of
+/// bytes alone would seem to hang.
 #[derive(Debug)]
-pub(super) struct ClaimsProven {
+pub(super) struct ProofProgress {
     bar: ProgressBar,
     found: usize,
     proven: usize,
 }
 
-impl ClaimsProven {
+impl ProofProgress {
     pub(super) fn new(bar: &ProgressBar) -> Self {
         Self {
             bar: bar.clone(),
@@ -52,13 +54,13 @@ impl ClaimsProven {
         }
     }
 
-    /// Tells that so many more are to be proven.
+    /// Adds claims that are to be proven.
     pub(super) fn found(&mut self, more: usize) {
         self.found += more;
         self.show();
     }
 
-    /// Tells that one more is proven, or that nothing can be said of it.
+    /// Adds a claim that is proven, or of which nothing can be said.
     pub(super) fn proven(&mut self) {
         self.proven += 1;
         self.show();
@@ -77,7 +79,7 @@ mod tests {
     #[test]
     fn the_bar_tells_how_many_of_the_claims_found_are_proven() {
         let bar = ProgressBar::hidden();
-        let mut claims = ClaimsProven::new(&bar);
+        let mut claims = ProofProgress::new(&bar);
         assert_eq!(bar.message(), "");
         claims.found(3);
         assert_eq!(bar.message(), "0 of 3 robots' addresses proven");

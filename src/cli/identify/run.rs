@@ -9,25 +9,22 @@ use indicatif::ProgressBar;
 
 use crate::access_log::Parser;
 use crate::app::ClaimProver;
-use crate::cli::{
-    Cli,
-    args::{By, IdentifyArgs, SummaryForm},
-    context,
-};
+use crate::cli::{Cli, context};
 use crate::detect::Detector;
 
 use super::{
-    answer::Answers,
+    answer_writer::AnswerWriter,
+    args::{By, IdentifyArgs, SummaryForm},
     csv,
-    input::{Input, Seen, read_all},
+    input::{Input, ReadCounts, read_all},
     json, progress,
-    proven::{Proven, VerdictSink},
+    proving_sink::{ProvingSink, VerdictSink},
     table,
     tally::Tally,
     usage,
 };
 
-/// Bytes of answers that are written at once.
+/// Bytes of answers that are written with one system call.
 const OUTPUT_BYTES: usize = 64 * 1024;
 
 pub(in crate::cli) fn run(cli: &Cli, args: &IdentifyArgs) -> anyhow::Result<ExitCode> {
@@ -36,7 +33,7 @@ pub(in crate::cli) fn run(cli: &Cli, args: &IdentifyArgs) -> anyhow::Result<Exit
     let detector = detector(cli, args)?;
     let mut out = BufWriter::with_capacity(OUTPUT_BYTES, io::stdout().lock());
     if !args.user_agents.is_empty() {
-        let mut answers = Answers::new(&detector, &mut out, args.json);
+        let mut answers = AnswerWriter::new(&detector, &mut out, args.json);
         for user_agent in &args.user_agents {
             answers.answer(user_agent.as_bytes())?;
         }
@@ -45,28 +42,29 @@ pub(in crate::cli) fn run(cli: &Cli, args: &IdentifyArgs) -> anyhow::Result<Exit
     }
     let inputs = Input::named(&args.input);
     let bar = progress::bar(&inputs, form.is_some());
-    let reading = Reading {
+    let reader = LogReader {
         cli,
         args,
         detector: &detector,
         inputs: &inputs,
         bar: &bar,
     };
-    let seen = if let Some(form) = form {
-        let (seen, tally) = reading.read(&mut parser, Tally::new(&detector))?;
+    let counts = if let Some(form) = form {
+        let (counts, tally) = reader.read(&mut parser, Tally::new(&detector))?;
         summarise(&tally, form, args, &mut out)?;
-        seen
+        counts
     } else {
-        let answers = Answers::new(&detector, &mut out, args.json);
-        reading.read(&mut parser, answers)?.0
+        let answers = AnswerWriter::new(&detector, &mut out, args.json);
+        reader.read(&mut parser, answers)?.0
     };
     out.flush()?;
-    usage::hint(args, &seen, form.is_some());
-    Ok(exit_code(&seen))
+    // After the output is flushed, so that a hint does not stand among the answers.
+    usage::hint(args, &counts, form.is_some());
+    Ok(exit_code(&counts))
 }
 
-/// Lines that are to be read.
-struct Reading<'r> {
+/// Reader of the inputs that the arguments name.
+struct LogReader<'r> {
     cli: &'r Cli,
     args: &'r IdentifyArgs,
     detector: &'r Detector,
@@ -74,9 +72,13 @@ struct Reading<'r> {
     bar: &'r ProgressBar,
 }
 
-impl Reading<'_> {
-    /// Reads all lines into a sink, their claims proven if that is asked for.
-    fn read<S: VerdictSink>(&self, parser: &mut Parser, mut sink: S) -> anyhow::Result<(Seen, S)> {
+impl LogReader<'_> {
+    /// Reads all lines into a sink; with `--verify` their claims are proven first.
+    fn read<S: VerdictSink>(
+        &self,
+        parser: &mut Parser,
+        mut sink: S,
+    ) -> anyhow::Result<(ReadCounts, S)> {
         let (inputs, bar) = (self.inputs, self.bar);
         let read = if self.args.verify {
             let loaded = context::load(self.cli)?;
@@ -88,18 +90,18 @@ impl Reading<'_> {
                 let store = context::store(&loaded).await?;
                 anyhow::Ok(ClaimProver::new(settings, store).await?)
             })?;
-            let mut proven = Proven::new(
+            let mut sink = ProvingSink::new(
                 self.detector,
                 prover,
                 &runtime,
                 sink,
-                progress::ClaimsProven::new(bar),
+                progress::ProofProgress::new(bar),
             );
-            let seen = read_all(inputs, parser, &mut proven, bar)?;
-            (seen, proven.into_inner())
+            let counts = read_all(inputs, parser, &mut sink, bar)?;
+            (counts, sink.into_inner())
         } else {
-            let seen = read_all(inputs, parser, &mut sink, bar)?;
-            (seen, sink)
+            let counts = read_all(inputs, parser, &mut sink, bar)?;
+            (counts, sink)
         };
         bar.finish_and_clear();
         Ok(read)
@@ -145,8 +147,8 @@ fn summarise(
     }
 }
 
-fn exit_code(seen: &Seen) -> ExitCode {
-    if seen.failed > 0 {
+fn exit_code(counts: &ReadCounts) -> ExitCode {
+    if counts.failed > 0 {
         return ExitCode::FAILURE;
     }
     ExitCode::SUCCESS

@@ -2,10 +2,12 @@
 
 use std::io::{self, Write};
 
-use crate::cli::{args::By, output};
+use indicatif::{BinaryBytes, HumanCount};
+
+use crate::cli::output;
 
 use super::{
-    human,
+    args::By,
     tally::{Count, Row, Tally},
 };
 
@@ -36,7 +38,7 @@ pub(super) fn write(
 
 fn grid(tally: &Tally<'_>, by: By, top: usize, all: Count, out: &mut impl Write) -> io::Result<()> {
     let mut rows = tally.rows(by);
-    let (gone, rest) = rows.cut(top);
+    let (gone, rest) = rows.truncate(top);
     let shown: Vec<bool> = rows
         .columns
         .iter()
@@ -74,16 +76,20 @@ fn line(row: &Row, shown: &[bool], all: Count, has_bytes: bool) -> Vec<String> {
     let mut line: Vec<_> = cells
         .map(|(cell, _)| text(cell.as_deref().unwrap_or("-"), width))
         .collect();
-    line.push(human::count(row.count.hits));
-    line.push(human::percent(hits_share));
+    line.push(HumanCount(row.count.hits).to_string());
+    line.push(percent(hits_share));
     if has_bytes {
-        line.push(human::bytes(row.count.bytes));
-        line.push(human::percent(bytes_share));
+        line.push(BinaryBytes(row.count.bytes).to_string());
+        line.push(percent(bytes_share));
     }
     line
 }
 
-/// Returns text that is harmless on a terminal and no wider than a column.
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// Returns text without control characters and no wider than a column.
 fn text(cell: &str, width: usize) -> String {
     let clean = output::clean(cell);
     if clean.chars().count() <= width {

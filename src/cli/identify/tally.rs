@@ -1,4 +1,4 @@
-//! Hits and bytes, by robot; the figures of every summary.
+//! Hits and bytes by robot: the figures of every summary.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -7,17 +7,19 @@ use std::{
 };
 
 use crate::access_log::Entry;
-use crate::cli::args::By;
 use crate::detect::{Claim, Detector, UNLISTED, Verdict};
 use crate::registry::{Purpose, Robot};
 
-use super::{input::Sink, proven::VerdictSink};
+use super::{args::By, input::EntrySink, proving_sink::VerdictSink};
 
-/// Most User-Agents that are told apart; later ones are counted together.
-const MAX_NAMES: usize = 10_000;
+/// Most User-Agents of unlisted robots that are counted apart; later ones are counted together.
+///
+/// A scanner may send a new one with each request: without a limit the log decides how much memory
+/// is used.
+const MAX_UNLISTED: usize = 10_000;
 
-/// Bytes of a User-Agent by which it is told apart.
-const MAX_NAME_BYTES: usize = 256;
+/// Bytes of a User-Agent by which it is distinguished from others.
+const MAX_USER_AGENT_BYTES: usize = 256;
 
 /// Hits, and the bytes that were sent for them.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -30,9 +32,9 @@ pub(super) struct Count {
 #[derive(Debug)]
 pub(super) struct Tally<'d> {
     detector: &'d Detector,
-    /// By id, which unlisted robots have none of, and purpose.
-    claims: HashMap<(Option<&'d str>, Purpose), Claimed<'d>>,
-    unlisted: UnlistedNames,
+    /// By id, which unlisted robots lack, and purpose.
+    claims: HashMap<(Option<&'d str>, Purpose), RobotCount<'d>>,
+    unlisted: UnlistedUserAgents,
     /// By id and verdict, where claims are proven.
     verdicts: BTreeMap<(&'d str, &'static str), Count>,
     /// Verdict on the claim of the next line.
@@ -44,9 +46,9 @@ pub(super) struct Tally<'d> {
     unreadable: Count,
 }
 
-/// What was counted for one robot.
+/// Count of one robot.
 #[derive(Debug)]
-struct Claimed<'d> {
+struct RobotCount<'d> {
     /// `None` for robots that no registry lists.
     robot: Option<&'d Robot>,
     purpose: Purpose,
@@ -61,7 +63,7 @@ pub(super) struct Rows {
     pub(super) rows: Vec<Row>,
 }
 
-/// Row of a table; `None` is a cell of which nothing is known.
+/// Row of a table; a cell of `None` is unknown.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Row {
     pub(super) cells: Vec<Option<String>>,
@@ -75,6 +77,7 @@ impl Count {
 
     pub(super) fn add(&mut self, other: Self) {
         self.hits += other.hits;
+        // The log says how many bytes were sent: a forged line must not overflow the sum.
         self.bytes = self.bytes.saturating_add(other.bytes);
     }
 
@@ -100,7 +103,7 @@ impl<'d> Tally<'d> {
         Self {
             detector,
             claims: HashMap::new(),
-            unlisted: UnlistedNames::default(),
+            unlisted: UnlistedUserAgents::default(),
             verdicts: BTreeMap::new(),
             verdict: None,
             people: Count::default(),
@@ -122,10 +125,10 @@ impl<'d> Tally<'d> {
     /// Returns the count of each kind of line; every line is of one kind.
     pub(super) fn totals(&self) -> [(&'static str, Count); 6] {
         let (mut robots, mut unlisted) = (Count::default(), Count::default());
-        for claimed in self.claims.values() {
-            match claimed.robot {
-                Some(_) => robots.add(claimed.count),
-                None => unlisted.add(claimed.count),
+        for robot_count in self.claims.values() {
+            match robot_count.robot {
+                Some(_) => robots.add(robot_count.count),
+                None => unlisted.add(robot_count.count),
             }
         }
         [
@@ -147,31 +150,35 @@ impl<'d> Tally<'d> {
             ),
             By::Operator => (
                 ["operator"].as_slice(),
-                self.grouped(|claimed| claimed.robot?.operator.as_deref()),
+                self.grouped(|robot_count| robot_count.robot?.operator.as_deref()),
             ),
             By::Purpose => (
                 ["purpose"].as_slice(),
-                self.grouped(|claimed| Some(claimed.purpose.as_str())),
+                self.grouped(|robot_count| Some(robot_count.purpose.as_str())),
             ),
             By::Source => (
                 ["source"].as_slice(),
-                self.grouped(|claimed| Some(claimed.robot?.source.as_str())),
+                self.grouped(|robot_count| Some(robot_count.robot?.source.as_str())),
             ),
             By::Unlisted => (["user_agent"].as_slice(), self.unlisted.rows()),
             By::Verdict => (["robot", "verdict"].as_slice(), self.verdict_rows()),
             By::Total => (["total"].as_slice(), self.total_rows()),
         };
         let mut rows = Rows { columns, rows };
+        // Totals keep the order in which they add up.
         if by != By::Total {
             rows.sort();
         }
         rows
     }
 
-    fn grouped<'t>(&'t self, name: impl Fn(&'t Claimed<'d>) -> Option<&'t str>) -> Vec<Row> {
+    fn grouped<'t>(&'t self, name: impl Fn(&'t RobotCount<'d>) -> Option<&'t str>) -> Vec<Row> {
         let mut groups = BTreeMap::<_, Count>::new();
-        for claimed in self.claims.values() {
-            groups.entry(name(claimed)).or_default().add(claimed.count);
+        for robot_count in self.claims.values() {
+            groups
+                .entry(name(robot_count))
+                .or_default()
+                .add(robot_count.count);
         }
         let row = |(name, count): (Option<&str>, Count)| Row {
             cells: vec![name.map(str::to_owned)],
@@ -208,16 +215,16 @@ impl<'d> Tally<'d> {
             self.verdicts.entry(key).or_default().hit(bytes);
         }
         let key = (robot.map(|robot| robot.id.as_str()), claim.purpose());
-        let claimed = self.claims.entry(key).or_insert(Claimed {
+        let robot_count = self.claims.entry(key).or_insert(RobotCount {
             robot: robot.map(Arc::as_ref),
             purpose: claim.purpose(),
             count: Count::default(),
         });
-        claimed.count.hit(bytes);
+        robot_count.count.hit(bytes);
     }
 }
 
-impl Sink for Tally<'_> {
+impl EntrySink for Tally<'_> {
     fn entry(&mut self, entry: Option<Entry<'_>>) -> io::Result<()> {
         let Some(entry) = entry else {
             self.unreadable.hit(0);
@@ -248,8 +255,8 @@ impl VerdictSink for Tally<'_> {
 }
 
 impl Rows {
-    /// Cuts the rows to so many, 0 being all; returns how many went, and their count.
-    pub(super) fn cut(&mut self, top: usize) -> (usize, Count) {
+    /// Keeps the first `top` rows, 0 being all; returns how many were removed, and their count.
+    pub(super) fn truncate(&mut self, top: usize) -> (usize, Count) {
         let mut rest = Count::default();
         if top == 0 || self.rows.len() <= top {
             return (0, rest);
@@ -264,39 +271,40 @@ impl Rows {
     fn sort(&mut self) {
         self.rows.sort_by(|a, b| {
             let most = |row: &Row| std::cmp::Reverse((row.count.hits, row.count.bytes));
+            // Equal counts stand by name: a hash map's order would differ from run to run.
             most(a).cmp(&most(b)).then_with(|| a.cells.cmp(&b.cells))
         });
     }
 }
 
-fn robot_row(claimed: &Claimed<'_>) -> Row {
-    let robot = claimed.robot;
+fn robot_row(robot_count: &RobotCount<'_>) -> Row {
+    let robot = robot_count.robot;
     let id = robot.map_or(UNLISTED, |robot| &robot.id);
     Row {
         cells: vec![
             Some(id.to_owned()),
             robot.map(|robot| robot.name.clone()),
             robot.and_then(|robot| robot.operator.clone()),
-            Some(claimed.purpose.as_str().to_owned()),
+            Some(robot_count.purpose.as_str().to_owned()),
             robot.map(|robot| robot.source.to_string()),
         ],
-        count: claimed.count,
+        count: robot_count.count,
     }
 }
 
-/// Counter of User-Agents that takes at most a few megabytes.
+/// Counter of User-Agents that uses at most a few megabytes.
 #[derive(Debug, Default)]
-struct UnlistedNames {
+struct UnlistedUserAgents {
     names: HashMap<Box<[u8]>, Count>,
     others: Count,
 }
 
-impl UnlistedNames {
+impl UnlistedUserAgents {
     pub(super) fn hit(&mut self, user_agent: &[u8], bytes: u64) {
-        let name = user_agent.get(..MAX_NAME_BYTES).unwrap_or(user_agent);
+        let name = user_agent.get(..MAX_USER_AGENT_BYTES).unwrap_or(user_agent);
         if let Some(count) = self.names.get_mut(name) {
             count.hit(bytes);
-        } else if self.names.len() < MAX_NAMES {
+        } else if self.names.len() < MAX_UNLISTED {
             self.names.insert(name.into(), Count { hits: 1, bytes });
         } else {
             self.others.hit(bytes);
@@ -317,7 +325,7 @@ impl UnlistedNames {
     }
 }
 
-/// A detector and a log of which every figure is known.
+/// Detector and log of which every figure is known.
 #[cfg(test)]
 pub(super) mod sample {
     use super::*;

@@ -1,13 +1,12 @@
-//! Arguments that fit each other, and hints where the log does not fit them.
+//! Checks that arguments fit each other, and hints where the log does not fit them.
 
 use crate::access_log::{FieldPath, Parser};
-use crate::cli::{
-    args::{By, IdentifyArgs, LogFormat, SummaryForm},
-    output,
-    usage::WrongUsage,
-};
+use crate::cli::{output, usage::WrongUsage};
 
-use super::input::Seen;
+use super::{
+    args::{By, IdentifyArgs, LogFormat, SummaryForm},
+    input::ReadCounts,
+};
 
 /// Returns the form of the summary, if one is asked for.
 pub(super) fn summary_form(args: &IdentifyArgs) -> Result<Option<SummaryForm>, WrongUsage> {
@@ -56,19 +55,19 @@ fn paths(named: Option<&FieldPath>, usual: fn() -> Vec<FieldPath>) -> Vec<FieldP
     named.map_or_else(usual, |path| vec![path.clone()])
 }
 
-/// Says on standard error what is odd about the log or its reading.
-pub(super) fn hint(args: &IdentifyArgs, seen: &Seen, is_summary: bool) {
-    let readable = seen.lines - seen.unreadable;
-    if seen.unreadable > readable {
+/// Prints hints on standard error where the log does not seem to be of the named form.
+pub(super) fn hint(args: &IdentifyArgs, counts: &ReadCounts, is_summary: bool) {
+    let readable = counts.lines - counts.unreadable;
+    if counts.unreadable > readable {
         output::note(&format!(
             "{} of {} lines cannot be read as --format {}: is it another?",
-            seen.unreadable,
-            seen.lines,
+            counts.unreadable,
+            counts.lines,
             args.format.as_str()
         ));
     } else if args.format != LogFormat::UserAgents
         && readable > 0
-        && seen.without_user_agent == readable
+        && counts.without_user_agent == readable
     {
         let next = match args.format {
             LogFormat::Json => "name its field with --field",
@@ -76,7 +75,7 @@ pub(super) fn hint(args: &IdentifyArgs, seen: &Seen, is_summary: bool) {
         };
         output::note(&format!("no line has a User-Agent: {next}"));
     }
-    if is_summary && seen.failed > 0 {
+    if is_summary && counts.failed > 0 {
         output::note("the figures leave out what could not be read");
     }
 }

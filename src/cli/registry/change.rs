@@ -5,14 +5,15 @@ use std::process::ExitCode;
 use robot_detection_site_robot::spelling::unknown;
 
 use crate::app::RobotDetection;
-use crate::cli::{args::AddArgs, output, usage::WrongUsage};
+use crate::cli::{output, usage::WrongUsage};
 use crate::detect::browser_hits;
 use crate::registry::{Purpose, Robot, TypedError, TypedRobot};
 
-use super::show::patterns;
+use super::{args::AddArgs, show::patterns};
 
 pub(super) async fn add(robots: &RobotDetection, args: &AddArgs) -> anyhow::Result<ExitCode> {
-    let robot = typed(args)?;
+    let robot = robot_from(args)?;
+    // A warning only: an administrator may mean it, while a source that does this is quarantined.
     for hit in browser_hits(std::slice::from_ref(&robot)) {
         output::note(&format!(
             "warning: the patterns hit the browser {}",
@@ -27,8 +28,8 @@ pub(super) async fn add(robots: &RobotDetection, args: &AddArgs) -> anyhow::Resu
     Ok(ExitCode::SUCCESS)
 }
 
-/// Makes a robot of the arguments.
-fn typed(args: &AddArgs) -> anyhow::Result<Robot> {
+/// Returns the robot that the arguments describe.
+fn robot_from(args: &AddArgs) -> anyhow::Result<Robot> {
     let text = |value: &Option<String>| value.clone().unwrap_or_default();
     if let Some(word) = &args.purpose
         && Purpose::from_word(word).is_none()

@@ -4,12 +4,13 @@ use std::{process::ExitCode, sync::Arc};
 
 use robot_detection_site_robot::spelling::unknown;
 
-use crate::cli::{args::ExportArgs, file::write_file, output, usage::WrongUsage};
+use crate::cli::{file::write_file, output, usage::WrongUsage};
 use crate::detect;
 use crate::registry::{ExportFormat, Format};
 
 use super::{
-    list::NONE,
+    args::ExportArgs,
+    list::NO_ROBOT,
     select::{Row, Selection, mark_duplicates},
     show::robot_object,
 };
@@ -21,11 +22,13 @@ pub(super) fn export(mut rows: Vec<Row>, args: &ExportArgs) -> anyhow::Result<Ex
     let format = format(args)?;
     let selection = Selection::parse(&args.select)?;
     if format.is_none() {
+        // Only JSON has the member; the other formats need no detector.
         mark_duplicates(&mut rows)?;
     }
     let rows = selection.of(rows);
+    // An empty map would let every robot pass: the old file stays where nothing matches.
     if rows.is_empty() && (format.is_some() || args.output.is_some()) {
-        output::note(NONE);
+        output::note(NO_ROBOT);
         let Some(file) = &args.output else {
             return Ok(ExitCode::SUCCESS);
         };
@@ -63,19 +66,19 @@ fn format(args: &ExportArgs) -> anyhow::Result<Option<ExportFormat>> {
     Ok(Some(format))
 }
 
-/// Ids that are told of those that are left out for the same reason; a file with comments
-/// has all of them.
-const MAX_TOLD: usize = 10;
-const MAX_TOLD_WITHOUT_COMMENTS: usize = 100;
+/// Most ids that are listed of robots left out for the same reason; a file with comments lists all
+/// of them itself.
+const MAX_IDS: usize = 10;
+const MAX_IDS_WITHOUT_COMMENTS: usize = 100;
 
-/// Returns the text, and tells which robots are left out.
+/// Returns the text, and prints a note about robots that are left out.
 fn text(format: ExportFormat, rows: Vec<Row>) -> String {
     let robots: Vec<Arc<_>> = rows.into_iter().map(|row| row.robot).collect();
     let exported = detect::export(format, &robots);
     let max = if format.has_comments() {
-        MAX_TOLD
+        MAX_IDS
     } else {
-        MAX_TOLD_WITHOUT_COMMENTS
+        MAX_IDS_WITHOUT_COMMENTS
     };
     for (reason, ids) in exported.ids_by_reason() {
         let more = match ids.len().saturating_sub(max) {

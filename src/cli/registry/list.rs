@@ -2,17 +2,19 @@
 
 use std::process::ExitCode;
 
-use crate::cli::{args::ListArgs, output};
+use crate::cli::output;
 
 use super::{
+    args::ListArgs,
     select::{Row, Selection, mark_duplicates},
-    show::{named, patterns, robot_object},
+    show::{patterns, robot_object, source_and_id},
 };
 
-pub(super) const NONE: &str = "no robot is found; `robot-detection registry list` shows all";
+pub(super) const NO_ROBOT: &str = "no robot is found; `robot-detection registry list` shows all";
 
 pub(super) fn list(mut rows: Vec<Row>, args: &ListArgs) -> anyhow::Result<ExitCode> {
     let selection = Selection::parse(&args.select)?;
+    // Before the selection: a robot may duplicate one that is not selected.
     mark_duplicates(&mut rows)?;
     let mut rows = selection.of(rows);
     rows.sort_by_cached_key(|row| {
@@ -26,7 +28,7 @@ pub(super) fn list(mut rows: Vec<Row>, args: &ListArgs) -> anyhow::Result<ExitCo
     if args.json {
         output::json(&rows.iter().map(robot_object).collect())?;
     } else if rows.is_empty() {
-        output::note(NONE);
+        output::note(NO_ROBOT);
     } else {
         print_table(&rows)?;
     }
@@ -52,7 +54,7 @@ fn print_table(rows: &[Row]) -> std::io::Result<()> {
         ];
         if has_duplicates {
             let other = row.duplicate_of.as_deref();
-            cells.insert(4, other.map_or_else(|| "-".to_owned(), named));
+            cells.insert(4, other.map_or_else(|| "-".to_owned(), source_and_id));
         }
         cells.iter().map(|cell| output::clean(cell)).collect()
     });

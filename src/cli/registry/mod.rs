@@ -1,5 +1,6 @@
 //! `registry`: shows and changes the robots table.
 
+mod args;
 mod change;
 mod export;
 mod list;
@@ -8,4 +9,5 @@ mod run;
 mod select;
 mod show;
 
+pub(super) use args::RegistryCommand;
 pub(super) use run::run;

@@ -1,4 +1,4 @@
-//! `registry refresh`: reads sources anew, one after the other.
+//! `registry refresh`: downloads and parses sources again, one after the other.
 
 use std::{io::IsTerminal as _, path::Path, process::ExitCode, time::Duration};
 
@@ -7,13 +7,16 @@ use robot_detection_site_robot::spelling::unknown;
 use serde_json::{Value, json};
 
 use crate::app::RobotDetection;
-use crate::cli::{args::RefreshArgs, output, usage::WrongUsage};
+use crate::cli::{output, usage::WrongUsage};
 use crate::refresh::{Progress, RefreshError, RefreshOptions, SourceSpec, Trigger};
 use crate::registry::{Format, Source};
 use crate::store::{RefreshOutcome, RefreshRecord};
 
-/// What is said behind the reason for which a document is held back.
-const HELD: &str = "; the robots stay as they are; if that is right, --accept puts it in force";
+use super::args::RefreshArgs;
+
+/// Advice after the reason for which a document is held back.
+const HELD_ADVICE: &str =
+    "; the robots stay as they are; if that is right, --accept puts it in force";
 
 pub(super) async fn refresh(
     robots: &RobotDetection,
@@ -38,7 +41,7 @@ pub(super) async fn refresh(
                 code = ExitCode::FAILURE;
                 let reason = output::clean(&error.to_string());
                 let is_held = matches!(error, RefreshError::Held(_));
-                let advice = if is_held { HELD } else { "" };
+                let advice = if is_held { HELD_ADVICE } else { "" };
                 output::note(&format!("error: {}: {reason}{advice}", spec.source));
                 let outcome = if is_held { "held" } else { "failed" };
                 records.push(json!({"source": spec.source.as_str(), "outcome": outcome, "error": error.to_string()}));
@@ -68,6 +71,7 @@ async fn with_options(
             let Some(document) = held.and_then(|record| record.held_sha256) else {
                 continue;
             };
+            // By its digest: a document that has changed since it was held back is not accepted.
             options.accept = Some(document);
         }
         refreshes.push((spec, options));
@@ -81,7 +85,7 @@ async fn with_options(
 fn specs(robots: &RobotDetection, args: &RefreshArgs) -> anyhow::Result<Vec<SourceSpec>> {
     let configured = robots.refresher().sources();
     if let Some(from) = &args.from {
-        return Ok(vec![spec_from(from, args)?]);
+        return Ok(vec![spec_of_file(from, args)?]);
     }
     let Some(name) = &args.source else {
         return Ok(configured);
@@ -101,7 +105,7 @@ fn specs(robots: &RobotDetection, args: &RefreshArgs) -> anyhow::Result<Vec<Sour
     Ok(found)
 }
 
-fn spec_from(from: &str, args: &RefreshArgs) -> anyhow::Result<SourceSpec> {
+fn spec_of_file(from: &str, args: &RefreshArgs) -> anyhow::Result<SourceSpec> {
     let format = match &args.format {
         None => Format::WebRobotsDb,
         Some(word) => Format::from_word(word).ok_or_else(|| {
@@ -118,6 +122,7 @@ fn spec_from(from: &str, args: &RefreshArgs) -> anyhow::Result<SourceSpec> {
             "--source {source}: the name is taken by the program itself"
         )));
     }
+    // A source is a URL, an absolute path, or a path that begins with `./`.
     let is_url = from.contains("://") || from.starts_with("file:");
     let url = if is_url || Path::new(from).is_absolute() {
         from.to_owned()

@@ -1,13 +1,14 @@
-//! Opens the database and hands over to the command.
+//! Opens the database and runs the command.
 
 use std::process::ExitCode;
 
 use crate::app::{self, RobotDetection};
-use crate::cli::{Cli, args::RegistryCommand, context, doctor::held_back_text, output};
+use crate::cli::{Cli, context, doctor::held_back_text, output};
 use crate::config::wants_colours;
 use crate::telemetry::{LogFormat, start_log};
 
 use super::{
+    args::RegistryCommand,
     change::{add, remove},
     export::export,
     list::list,
@@ -26,13 +27,13 @@ pub(in crate::cli) async fn run(cli: &Cli, command: &RegistryCommand) -> anyhow:
     }
     let loaded = context::load(cli)?;
     context::check_database(loaded.settings())?;
-    // What a refresh has to say is printed as its result, not logged beside it.
+    // A refresh prints its result, and its log lines would repeat it.
     start_log("error", LogFormat::Text, wants_colours())?;
     let robots = app::assemble(&loaded)?.build_idle().await?;
     let code = match command {
         RegistryCommand::Refresh(args) => refresh(&robots, args).await,
         RegistryCommand::List(args) => {
-            tell_held_back(&robots).await;
+            note_held_back(&robots).await;
             let rows = stored_rows(robots.store()).await;
             rows.and_then(|rows| list(rows, args))
         }
@@ -51,11 +52,11 @@ pub(in crate::cli) async fn run(cli: &Cli, command: &RegistryCommand) -> anyhow:
     code
 }
 
-/// Tells on standard error what waits for somebody to accept it.
-async fn tell_held_back(robots: &RobotDetection) {
+/// Prints on standard error which documents wait for somebody to accept them.
+async fn note_held_back(robots: &RobotDetection) {
     let refresher = robots.refresher();
     for spec in refresher.sources() {
-        // A database that does not answer is told of by the command itself.
+        // The command itself reports a database that does not answer.
         if let Ok(Some(record)) = refresher.held(&spec).await {
             let text = held_back_text(&spec.source, &record);
             output::note(&format!("{}: {}", spec.source, output::clean(&text)));

@@ -1,25 +1,27 @@
-//! Which robots a command is about.
+//! Selection of the robots that a command is about.
 
 use std::sync::Arc;
 
 use robot_detection_site_robot::spelling::unknown;
 
-use crate::cli::{args::SelectArgs, usage::WrongUsage};
+use crate::cli::usage::WrongUsage;
 use crate::detect::{Detector, Duplicates};
 use crate::registry::{Purpose, Robot, Source, bundled};
 use crate::store::Store;
+
+use super::args::SelectArgs;
 
 /// Robot of the table, or of the registry that comes with the program.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
     pub(super) robot: Arc<Robot>,
-    /// First seen and last changed; `None` where no database says so.
+    /// Times of insertion and last change; `None` for robots that no database holds.
     pub(super) dates_ms: Option<(i64, i64)>,
-    /// Robot that is named in its place, once [`mark_duplicates`] has looked for it.
+    /// Robot that the detector names in its place; set by [`mark_duplicates`].
     pub(super) duplicate_of: Option<Arc<Robot>>,
 }
 
-/// What is asked for.
+/// Conditions that a robot has to meet.
 #[derive(Clone, Debug)]
 pub(super) struct Selection {
     /// In lower case.
@@ -87,7 +89,7 @@ impl Selection {
         })
     }
 
-    /// Returns the rows that are asked for, in the order of the table.
+    /// Returns the rows that meet the conditions, in the order of the table.
     pub(super) fn of(&self, mut rows: Vec<Row>) -> Vec<Row> {
         rows.retain(|row| self.includes(&row.robot));
         rows
@@ -104,10 +106,10 @@ impl Selection {
                 let operator = robot.operator.as_deref().unwrap_or_default();
                 operator.eq_ignore_ascii_case(it)
             })
-            && self.holds_words(robot)
+            && self.has_words(robot)
     }
 
-    fn holds_words(&self, robot: &Robot) -> bool {
+    fn has_words(&self, robot: &Robot) -> bool {
         let operator = robot.operator.as_deref().unwrap_or_default();
         let text = [&robot.id, &robot.name, &robot.useragent, operator]
             .join("\n")

@@ -1,4 +1,4 @@
-//! `registry show`: all that is known of one robot.
+//! `registry show`: everything that is known about one robot.
 
 use std::process::ExitCode;
 
@@ -11,6 +11,7 @@ use super::select::{Row, mark_duplicates};
 
 pub(super) fn show(mut rows: Vec<Row>, id: &str, json: bool) -> anyhow::Result<ExitCode> {
     mark_duplicates(&mut rows)?;
+    // After the duplicates are marked: the winner may have another id.
     rows.retain(|row| row.robot.id == id);
     rows.sort_by_key(|row| row.robot.source.precedence());
     if rows.is_empty() {
@@ -45,7 +46,10 @@ fn lines(row: &Row) -> Vec<(&'static str, String)> {
     };
     more(
         "duplicate of",
-        row.duplicate_of.iter().map(|other| named(other)).collect(),
+        row.duplicate_of
+            .iter()
+            .map(|other| source_and_id(other))
+            .collect(),
     );
     more("purpose", vec![robot.purpose.to_string()]);
     more("useragent", vec![robot.useragent.clone()]);
@@ -100,7 +104,7 @@ pub(super) fn robot_object(row: &Row) -> Value {
     })
 }
 
-/// Says what robots.txt calls a robot.
+/// Returns the product token of a robot, and whether it is derived.
 fn robots_txt(robot: &Robot) -> String {
     match robot.token() {
         Ok(token) if token.is_published() => token.as_str().to_owned(),
@@ -110,11 +114,11 @@ fn robots_txt(robot: &Robot) -> String {
 }
 
 /// Returns a robot's source and id.
-pub(super) fn named(robot: &Robot) -> String {
+pub(super) fn source_and_id(robot: &Robot) -> String {
     format!("{}:{}", robot.source, robot.id)
 }
 
-/// Why a robot is not active.
+/// Returns why a robot is not active.
 fn reason(status: &Status) -> String {
     match status {
         Status::Active => String::new(),
@@ -125,7 +129,7 @@ fn reason(status: &Status) -> String {
     }
 }
 
-/// The robot's patterns on one line.
+/// Returns the robot's patterns on one line.
 pub(super) fn patterns(robot: &Robot) -> String {
     let patterns = robot.patterns.iter().map(ToString::to_string);
     patterns.collect::<Vec<_>>().join(", ")

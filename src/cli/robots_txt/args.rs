@@ -1,4 +1,4 @@
-//! What the commands take.
+//! Arguments of the commands.
 
 use std::path::PathBuf;
 
@@ -88,10 +88,10 @@ fn eval_help() -> String {
     EVAL_HELP.replace("{dialects}", &text)
 }
 
-/// What stands before the second line of a field's help.
+/// Start of each further line of a field's help.
 const INDENT: &str = "\n                             ";
 
-/// Characters of a line of it.
+/// Most characters on a line of it.
 const MAX_CHARS: usize = 66;
 
 /// The protocol of `robots-txt eval`.

@@ -1,4 +1,4 @@
-//! `robots-txt eval`: an object out for each line in.
+//! `robots-txt eval`: prints an object for each line of standard input.
 
 use std::{
     io::{self, BufReader, BufWriter, Write},
@@ -8,11 +8,11 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    answer::Answers,
-    lines::{Next, next_line},
+    evaluator::Evaluator,
+    lines::{NextLine, next_line},
 };
 
-/// Octets that are read and written at once.
+/// Octets that are read or written with one system call.
 const BUFFER_BYTES: usize = 256 * 1024;
 
 pub(super) fn run() -> anyhow::Result<ExitCode> {
@@ -23,17 +23,17 @@ pub(super) fn run() -> anyhow::Result<ExitCode> {
 }
 
 fn eval<R: io::Read>(mut input: BufReader<R>, mut output: impl Write) -> io::Result<()> {
-    let mut answers = Answers::default();
+    let mut evaluator = Evaluator::default();
     let mut line = Vec::new();
     loop {
-        // Whoever waits for an answer before the next question gets it.
+        // A program that waits for each answer before it asks again must not wait for ever.
         if input.buffer().is_empty() {
             output.flush()?;
         }
         let answer = match next_line(&mut input, &mut line)? {
-            Next::Line => answers.answer(&line),
-            Next::TooLong => json!({"error": "the line is longer than 64 MiB"}),
-            Next::End => return output.flush(),
+            NextLine::Line => evaluator.answer(&line),
+            NextLine::TooLong => json!({"error": "the line is longer than 64 MiB"}),
+            NextLine::End => return output.flush(),
         };
         write(&mut output, &answer)?;
     }

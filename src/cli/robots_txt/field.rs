@@ -31,7 +31,7 @@ pub(super) const META: [&str; 11] = [
 ];
 
 impl Field {
-    /// What a file says to a robot that asks for no URL.
+    /// Fields that a file answers without a URL.
     pub(super) const ABOUT_FILE: [Self; 4] = [
         Self::CrawlDelay,
         Self::RequestRate,

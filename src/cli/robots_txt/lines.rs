@@ -1,24 +1,24 @@
-//! Lines of standard input, none of them longer than memory allows.
+//! Lines of standard input of a limited length.
 
 use std::io::{self, BufRead};
 
 use memchr::memchr;
 
-/// Octets of a line that are kept at most.
+/// Longest line; a longer one is skipped, so that no input fills memory.
 const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 
-/// What a reader holds next.
+/// Outcome of reading a line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Next {
+pub(super) enum NextLine {
     /// A line, in the buffer that was passed.
     Line,
-    /// A line that is longer than 64 MiB; it was read past.
+    /// A line that is longer than 64 MiB and was skipped.
     TooLong,
     End,
 }
 
-/// Reads a line without what ends it into an emptied buffer.
-pub(super) fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Next> {
+/// Clears a buffer and reads a line without its newline into it.
+pub(super) fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<NextLine> {
     line.clear();
     let mut is_too_long = false;
     let mut is_empty = true;
@@ -26,9 +26,9 @@ pub(super) fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Re
         let read = reader.fill_buf()?;
         if read.is_empty() {
             return Ok(match (is_empty, is_too_long) {
-                (true, _) => Next::End,
-                (false, true) => Next::TooLong,
-                (false, false) => Next::Line,
+                (true, _) => NextLine::End,
+                (false, true) => NextLine::TooLong,
+                (false, false) => NextLine::Line,
             });
         }
         is_empty = false;
@@ -44,9 +44,9 @@ pub(super) fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Re
         reader.consume(used);
         if end.is_some() {
             return Ok(if is_too_long {
-                Next::TooLong
+                NextLine::TooLong
             } else {
-                Next::Line
+                NextLine::Line
             });
         }
     }
@@ -65,9 +65,9 @@ mod tests {
         let (mut line, mut seen) = (Vec::new(), Vec::new());
         loop {
             match next_line(&mut reader, &mut line).unwrap() {
-                Next::End => break,
-                Next::TooLong => seen.push("too long".to_owned()),
-                Next::Line => seen.push(String::from_utf8(line.clone()).unwrap()),
+                NextLine::End => break,
+                NextLine::TooLong => seen.push("too long".to_owned()),
+                NextLine::Line => seen.push(String::from_utf8(line.clone()).unwrap()),
             }
         }
         assert_eq!(seen, ["a", "", "too long", "b\r", "c"]);

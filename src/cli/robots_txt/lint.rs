@@ -31,10 +31,10 @@ pub(super) fn run(cli: &Cli, args: &LintArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::FAILURE)
 }
 
-/// Returns the warnings; a name that a robot of the registry publishes is right.
+/// Returns the warnings but those about names that robots of the registry use.
 fn warnings(cli: &Cli, file: &RobotsTxt) -> Vec<Warning> {
     let warnings = file.warnings();
-    // The registry is not read for a file of plain names.
+    // Only warnings about names need the registry: other files are linted without a database.
     let is_name = |warning: &Warning| warning.kind == WarningKind::BadAgent;
     if !warnings.iter().any(is_name) {
         return warnings;
@@ -47,7 +47,7 @@ fn warnings(cli: &Cli, file: &RobotsTxt) -> Vec<Warning> {
     file.warnings_but_for(|name| tokens.contains(&name.to_ascii_lowercase()))
 }
 
-/// Returns the robots in force, by which names are served too.
+/// Returns the robots of the database, else the bundled ones.
 fn robots(cli: &Cli) -> anyhow::Result<Vec<Robot>> {
     let loaded = context::load(cli)?;
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -1,4 +1,4 @@
-//! META tags and `X-Robots-Tag`: the one place where they are joined.
+//! META tags and `X-Robots-Tag` headers, joined.
 
 use serde_json::{Map, Value, json};
 

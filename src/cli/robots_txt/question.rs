@@ -1,4 +1,4 @@
-//! A line of `robots-txt eval`, read.
+//! A parsed line of `robots-txt eval`.
 
 use base64::{
     Engine as _,
@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::field::Field;
 
-/// Base64 (RFC 4648 §4) whose padding is gone and whose last bits may be anything.
+/// Base64 (RFC 4648 §4) that needs no padding (§3.2) and ignores unused last bits (§3.5).
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new()
@@ -17,7 +17,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_padding_mode(DecodePaddingMode::RequireNone),
 );
 
-/// What a line asks; everything may be left out.
+/// Question of one line; every field may be left out.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Question {
@@ -35,15 +35,15 @@ pub(super) struct Question {
     want: Option<Vec<String>>,
 }
 
-/// Fields that are asked for, and whether others are that are not known.
+/// Fields that a question asks for, and whether it asks for unknown ones.
 #[derive(Debug, Default)]
-pub(super) struct Wanted {
+pub(super) struct RequestedFields {
     pub(super) fields: Vec<Field>,
     pub(super) has_unknown: bool,
 }
 
 impl Question {
-    /// Returns the octets of the file; without one, none.
+    /// Returns the octets of the file, which are none where the question has no file.
     pub(super) fn take_body(&mut self) -> Result<Vec<u8>, &'static str> {
         match (self.robots_txt.take(), self.robots_txt_b64.take()) {
             (Some(_), Some(_)) => {
@@ -58,21 +58,21 @@ impl Question {
     }
 
     /// Returns the fields named by `want`; without it, those that the rest is about.
-    pub(super) fn wanted(&self) -> Wanted {
+    pub(super) fn requested(&self) -> RequestedFields {
         let Some(names) = &self.want else {
-            return Wanted {
-                fields: self.implied(),
+            return RequestedFields {
+                fields: self.implied_fields(),
                 has_unknown: false,
             };
         };
         let fields: Vec<_> = names.iter().map(|name| Field::named(name)).collect();
-        Wanted {
+        RequestedFields {
             has_unknown: fields.contains(&None),
             fields: fields.into_iter().flatten().collect(),
         }
     }
 
-    fn implied(&self) -> Vec<Field> {
+    fn implied_fields(&self) -> Vec<Field> {
         let mut fields = Vec::new();
         if self.url.is_some() || self.queries.is_some() {
             fields.push(Field::Allowed);
@@ -91,7 +91,7 @@ impl Question {
     }
 }
 
-/// Returns the octets of base64; white space and a missing padding are forgiven.
+/// Returns the octets of base64, with or without white space and padding.
 fn decode(text: &str) -> Option<Vec<u8>> {
     let text = text.trim_end().trim_end_matches('=');
     let digits = text.bytes().filter(|byte| !byte.is_ascii_whitespace());

@@ -1,4 +1,4 @@
-//! Hands over to the command.
+//! Runs the command.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! What the commands take.
+//! Arguments of the commands.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `site-robot check`: what the files hold, and what is wrong with them.
+//! `site-robot check`: lists what the files hold, and what is wrong with them.
 
 use std::{io, process::ExitCode};
 
@@ -9,34 +9,34 @@ use crate::filter::{FilterText, Note};
 
 use super::{
     args::CheckArgs,
-    checked::{Checked, count},
+    file_kind::FileKind,
+    file_report::{FileReport, count},
     input,
-    kind::Kind,
 };
 
 pub(super) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let mut files = Vec::new();
     for file in &args.files {
-        files.push((input::name(file), Checked::of(file, &input::read(file)?)));
+        files.push((input::name(file), FileReport::of(file, &input::read(file)?)));
     }
     if args.json {
-        let objects = files.iter().map(|(name, checked)| object(name, checked));
+        let objects = files.iter().map(|(name, report)| object(name, report));
         output::json(&objects.collect())?;
     } else {
-        for (name, checked) in &files {
-            print(name, checked)?;
+        for (name, report) in &files {
+            print(name, report)?;
         }
     }
-    if files.iter().all(|(_, checked)| checked.is_usable()) {
+    if files.iter().all(|(_, report)| report.is_usable()) {
         return Ok(ExitCode::SUCCESS);
     }
     Ok(ExitCode::FAILURE)
 }
 
-fn print(name: &str, checked: &Checked) -> io::Result<()> {
-    let kind = checked.kind.map_or("?", Kind::as_str);
-    output::line(&format!("{name}: {kind}, {}", checked.summary))?;
-    for filter in &checked.filters {
+fn print(name: &str, report: &FileReport) -> io::Result<()> {
+    let kind = report.kind.map_or("?", FileKind::as_str);
+    output::line(&format!("{name}: {kind}, {}", report.summary))?;
+    for filter in &report.filters {
         let text = format!(
             "  {}: {}{} (line {})",
             filter.name(),
@@ -46,14 +46,14 @@ fn print(name: &str, checked: &Checked) -> io::Result<()> {
         );
         output::line(&output::clean(&text))?;
     }
-    if !checked.rows.is_empty() {
-        print_rows(checked)?;
+    if !report.rows.is_empty() {
+        print_rows(report)?;
     }
-    for (url, depth) in &checked.starting_points {
+    for (url, depth) in &report.starting_points {
         let depth = depth.map_or(String::new(), |depth| format!(" depth={depth}"));
         output::line(&output::clean(&format!("  start {url}{depth}")))?;
     }
-    for note in &checked.notes {
+    for note in &report.notes {
         let Note {
             line,
             severity,
@@ -68,8 +68,8 @@ fn print(name: &str, checked: &Checked) -> io::Result<()> {
     Ok(())
 }
 
-fn print_rows(checked: &Checked) -> io::Result<()> {
-    let rows: Vec<_> = checked
+fn print_rows(report: &FileReport) -> io::Result<()> {
+    let rows: Vec<_> = report
         .rows
         .iter()
         .map(|row| {
@@ -93,8 +93,8 @@ fn disabled(filter: &FilterText) -> usize {
     directives.filter(|it| !it.is_enabled()).count()
 }
 
-fn object(name: &str, checked: &Checked) -> Value {
-    let filters = checked.filters.iter().map(|filter| {
+fn object(name: &str, report: &FileReport) -> Value {
+    let filters = report.filters.iter().map(|filter| {
         json!({
             "name": filter.name(),
             "line": filter.line(),
@@ -102,7 +102,7 @@ fn object(name: &str, checked: &Checked) -> Value {
             "disabled": disabled(filter),
         })
     });
-    let keys = checked.rows.iter().map(|row| {
+    let keys = report.rows.iter().map(|row| {
         json!({
             "key": row.key,
             "value": row.value,
@@ -110,16 +110,16 @@ fn object(name: &str, checked: &Checked) -> Value {
             "help": row.help,
         })
     });
-    let starts = checked.starting_points.iter();
+    let starts = report.starting_points.iter();
     let starts = starts.map(|(url, depth)| json!({"url": url, "depth": depth}));
     json!({
         "file": name,
-        "kind": checked.kind.map(Kind::as_str),
-        "usable": checked.is_usable(),
+        "kind": report.kind.map(FileKind::as_str),
+        "usable": report.is_usable(),
         "filters": filters.collect::<Vec<_>>(),
         "keys": keys.collect::<Vec<_>>(),
         "starting_points": starts.collect::<Vec<_>>(),
-        "notes": checked.notes.iter().map(note).collect::<Vec<_>>(),
+        "notes": report.notes.iter().map(note).collect::<Vec<_>>(),
     })
 }
 

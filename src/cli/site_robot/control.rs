@@ -1,4 +1,6 @@
-//! `site-robot status`, `pause`, `resume`, `stop` and `clear`: all through the database.
+//! `site-robot status`, `pause`, `resume`, `stop` and `clear`.
+//!
+//! All work through the database, so that they reach a run in whatever process it goes on.
 
 use std::{
     collections::BTreeSet,
@@ -15,18 +17,21 @@ use crate::store::{DescriptionStates, RunWanted, StoredRun};
 
 use super::{
     args::{ClearArgs, SiteArgs, StatusArgs},
-    opened::Opened,
+    command_context::CommandContext,
     visit::{add_counts, lines},
 };
 
 /// Prints the last run of each site.
-pub(super) async fn status(opened: &Opened, args: &StatusArgs) -> anyhow::Result<ExitCode> {
+pub(super) async fn status(
+    context: &CommandContext,
+    args: &StatusArgs,
+) -> anyhow::Result<ExitCode> {
     let mut sites = Vec::new();
-    for site in known_sites(opened, args.site.as_deref()).await? {
-        let last = opened.store.runs(&site, 1).await?.into_iter().next();
-        let count = opened.store.description_count(&site).await?;
-        let states = opened.store.description_states(&site).await?;
-        let heaven = heaven_use(&opened.loaded, &site, None);
+    for site in known_sites(context, args.site.as_deref()).await? {
+        let last = context.store.runs(&site, 1).await?.into_iter().next();
+        let count = context.store.description_count(&site).await?;
+        let states = context.store.description_states(&site).await?;
+        let heaven = heaven_use(&context.loaded, &site, None);
         sites.push((site, last, (count, states), heaven));
     }
     if args.json {
@@ -66,14 +71,14 @@ pub(super) async fn status(opened: &Opened, args: &StatusArgs) -> anyhow::Result
     Ok(ExitCode::SUCCESS)
 }
 
-/// Tells those who run a site's robot what to do.
-pub(super) async fn want(
-    opened: &Opened,
+/// Requests a state of a site's run from the process that runs it.
+pub(super) async fn request(
+    context: &CommandContext,
     args: &SiteArgs,
     wanted: RunWanted,
 ) -> anyhow::Result<ExitCode> {
     let site = output::clean(&args.site);
-    if !opened.store.want_run(&args.site, wanted).await? {
+    if !context.store.want_run(&args.site, wanted).await? {
         output::note(&format!("error: no run of {site} goes on"));
         return Ok(ExitCode::FAILURE);
     }
@@ -85,26 +90,27 @@ pub(super) async fn want(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Forgets what is known of a site, descriptions included.
-pub(super) async fn clear(opened: &Opened, args: &ClearArgs) -> anyhow::Result<ExitCode> {
+/// Forgets everything about a site, descriptions included.
+pub(super) async fn clear(context: &CommandContext, args: &ClearArgs) -> anyhow::Result<ExitCode> {
     let site = output::clean(&args.site);
-    if !args.yes && !agrees(&site)? {
+    if !args.yes && !is_confirmed(&site)? {
         output::note("nothing was cleared");
         return Ok(ExitCode::FAILURE);
     }
-    opened.store.want_run(&args.site, RunWanted::Stop).await?;
-    opened
+    // A robot that still runs would write what is deleted here once more.
+    context.store.want_run(&args.site, RunWanted::Stop).await?;
+    context
         .store
-        .abandon_run(&args.site, Opened::now_ms())
+        .abandon_run(&args.site, CommandContext::now_ms())
         .await?;
-    let cleared = opened.store.clear_site(&args.site).await?;
+    let cleared = context.store.clear_site(&args.site).await?;
     output::line(&format!(
         "{site}: cleared, {cleared} descriptions forgotten"
     ))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn agrees(site: &str) -> anyhow::Result<bool> {
+fn is_confirmed(site: &str) -> anyhow::Result<bool> {
     if !std::io::stdin().is_terminal() {
         let text = "clear asks first, and nobody is there to answer: add --yes";
         return Err(WrongUsage(text.to_owned()).into());
@@ -117,19 +123,22 @@ fn agrees(site: &str) -> anyhow::Result<bool> {
     Ok(matches!(answer.trim(), "yes" | "y"))
 }
 
-async fn known_sites(opened: &Opened, one: Option<&str>) -> anyhow::Result<BTreeSet<String>> {
+async fn known_sites(
+    context: &CommandContext,
+    one: Option<&str>,
+) -> anyhow::Result<BTreeSet<String>> {
     if let Some(site) = one {
         return Ok([site.to_owned()].into());
     }
-    let described = opened.store.description_sites().await?;
+    let described = context.store.description_sites().await?;
     let mut sites: BTreeSet<_> = described.into_iter().map(|(site, ..)| site).collect();
-    sites.extend(opened.store.run_sites().await?);
-    let configured = crate::app::site_robots(&opened.loaded)?;
+    sites.extend(context.store.run_sites().await?);
+    let configured = crate::app::site_robots(&context.loaded)?;
     sites.extend(configured.iter().map(|settings| settings.site().to_owned()));
     Ok(sites)
 }
 
-/// Returns the word for what a run does.
+/// Returns the word for the state of a run.
 fn word(run: &StoredRun) -> &'static str {
     match (run.finished_ms, run.wanted) {
         (Some(_), _) => run.state.as_str(),

@@ -14,33 +14,34 @@ use crate::store::{DescriptionCursor, DescriptionQuery};
 
 use super::{
     args::{DescriptionFormat, ExportDescriptionsArgs, ImportArgs},
+    command_context::CommandContext,
     input,
-    opened::Opened,
 };
 
-/// Descriptions in memory at once.
-const PIECE: u32 = 100;
+/// Descriptions that are in memory at the same time.
+const BATCH_SIZE: u32 = 100;
 
-/// Run that imported descriptions belong to: none.
+/// Run id of imported descriptions, which belong to no run.
 const NO_RUN: i64 = 0;
 
 pub(super) async fn export(
-    opened: &Opened,
+    context: &CommandContext,
     args: &ExportDescriptionsArgs,
 ) -> anyhow::Result<ExitCode> {
     let mut out: Box<dyn Write> = match &args.output {
         Some(path) => Box::new(BufWriter::new(File::create(path)?)),
         None => Box::new(BufWriter::new(io::stdout().lock())),
     };
+    // By cursor and in batches: a site may have more descriptions than fit into memory.
     let mut after = None;
     loop {
         let query = DescriptionQuery::new(&*args.site)
             .after(after.take())
-            .limit(PIECE);
-        let piece = opened.store.descriptions(&query).await?;
-        let Some(last) = piece.last() else { break };
+            .limit(BATCH_SIZE);
+        let batch = context.store.descriptions(&query).await?;
+        let Some(last) = batch.last() else { break };
         after = Some(DescriptionCursor::behind_url(last.description.url()));
-        for stored in &piece {
+        for stored in &batch {
             match args.format {
                 DescriptionFormat::Soif => write_soif(&stored.description, &mut out)?,
                 DescriptionFormat::Jsonl => write_json_line(&stored.description, &mut out)?,
@@ -51,7 +52,10 @@ pub(super) async fn export(
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) async fn import(opened: &Opened, args: &ImportArgs) -> anyhow::Result<ExitCode> {
+pub(super) async fn import(
+    context: &CommandContext,
+    args: &ImportArgs,
+) -> anyhow::Result<ExitCode> {
     let name = input::name(&args.file);
     let reader: Box<dyn BufRead> = if input::is_standard_input(&args.file) {
         Box::new(BufReader::new(io::stdin()))
@@ -61,6 +65,7 @@ pub(super) async fn import(opened: &Opened, args: &ImportArgs) -> anyhow::Result
         Box::new(BufReader::new(file))
     };
     let mut reader = reader;
+    // A SOIF object begins with `@`, a JSON line never does: no option has to name the format.
     let is_soif = reader
         .fill_buf()?
         .iter()
@@ -73,24 +78,24 @@ pub(super) async fn import(opened: &Opened, args: &ImportArgs) -> anyhow::Result
     };
     let (mut imported, mut wrong) = (0_u64, 0_u64);
     loop {
-        let mut piece = Vec::new();
-        for description in found.by_ref().take(PIECE as usize) {
+        let mut batch = Vec::new();
+        for description in found.by_ref().take(BATCH_SIZE as usize) {
             match description {
-                Ok(description) => piece.push(description),
+                Ok(description) => batch.push(description),
                 Err(error) => {
                     wrong += 1;
                     output::note(&format!("error: {name}: {}", output::clean(&error)));
                 }
             }
         }
-        let count = piece.len() as u64;
+        let count = batch.len() as u64;
         if count == 0 {
             break;
         }
-        let now_ms = Opened::now_ms();
-        opened
+        let now_ms = CommandContext::now_ms();
+        context
             .store
-            .save_descriptions(&args.site, NO_RUN, &piece, now_ms)
+            .save_descriptions(&args.site, NO_RUN, &batch, now_ms)
             .await?;
         imported += count;
     }

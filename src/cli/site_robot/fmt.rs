@@ -6,11 +6,12 @@ use crate::cli::{file::write_file, output, usage::WrongUsage};
 use crate::filter::{ClassificationRules, FilterConf, FilterRules, Note, Severity, has_error};
 use crate::site_robot::RobotConfFile;
 
-use super::{args::FmtArgs, input, kind::Kind};
+use super::{args::FmtArgs, file_kind::FileKind, input};
 
 pub(super) fn run(args: &FmtArgs) -> anyhow::Result<ExitCode> {
     let text = input::read(&args.file)?;
     let (normal, notes) = normal(&args.file, &text)?;
+    // Writing a file that was not understood as a whole could lose what was not.
     if has_error(&notes) {
         let name = input::name(&args.file);
         for note in notes.iter().filter(|it| it.severity == Severity::Error) {
@@ -41,26 +42,26 @@ pub(super) fn run(args: &FmtArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the normal form, and what reading it found.
+/// Returns the normal form, and the notes of the parser.
 fn normal(file: &Path, text: &str) -> Result<(String, Vec<Note>), WrongUsage> {
-    match Kind::of(file, text) {
-        Some(Kind::Filter) => {
+    match FileKind::of(file, text) {
+        Some(FileKind::Filter) => {
             let conf = FilterConf::parse(text);
             Ok((conf.to_string(), conf.notes().to_vec()))
         }
-        Some(Kind::Robot) => {
+        Some(FileKind::Robot) => {
             let conf = RobotConfFile::parse(text);
             Ok((conf.to_string(), conf.notes().to_vec()))
         }
-        Some(Kind::FilterRules) => {
+        Some(FileKind::FilterRules) => {
             let rules = FilterRules::parse(text);
             Ok((rules.to_string(), rules.notes().to_vec()))
         }
-        Some(Kind::Classification) => {
+        Some(FileKind::Classification) => {
             let rules = ClassificationRules::parse(text);
             Ok((rules.to_string(), rules.notes().to_vec()))
         }
-        Some(Kind::MimeTypes) | None => {
+        Some(FileKind::MimeTypes) | None => {
             let name = input::name(file);
             let names = "filter.conf, robot.conf, filterrules.conf or classification.conf";
             Err(WrongUsage(format!(

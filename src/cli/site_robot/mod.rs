@@ -4,19 +4,19 @@
 
 mod args;
 mod check;
-mod checked;
+mod command_context;
 mod control;
 mod exchange;
+mod file_kind;
+mod file_report;
 mod fmt;
-mod handed;
+mod handover;
 mod input;
-mod kind;
-mod opened;
 mod questions;
 mod run;
 mod visit;
 mod withdraw;
 
 pub(super) use args::SiteRobotCommand;
-pub(super) use opened::Opened;
+pub(super) use command_context::CommandContext;
 pub(super) use run::run;

@@ -1,4 +1,4 @@
-//! `site-robot explain` and `parity`: what the robot would do, and whether heaven is true.
+//! `site-robot explain` and `parity`: what the robot would do, and whether heaven is faithful.
 
 use std::process::ExitCode;
 
@@ -10,11 +10,14 @@ use crate::site_robot::Explanation;
 
 use super::{
     args::{ExplainUrlArgs, ParityArgs},
-    opened::Opened,
+    command_context::CommandContext,
 };
 
-pub(super) async fn explain(opened: &Opened, args: &ExplainUrlArgs) -> anyhow::Result<ExitCode> {
-    let runs = opened.runs_for(&args.site, &args.url).await?;
+pub(super) async fn explain(
+    context: &CommandContext,
+    args: &ExplainUrlArgs,
+) -> anyhow::Result<ExitCode> {
+    let runs = context.runs_for(&args.site, &args.url).await?;
     let explanation = runs.robot().explain(&args.url).await?;
     if args.json {
         print_json(&explanation)?;
@@ -57,13 +60,16 @@ fn print_json(explanation: &Explanation) -> std::io::Result<()> {
     }))
 }
 
-pub(super) async fn parity(opened: &Opened, args: &ParityArgs) -> anyhow::Result<ExitCode> {
-    let first = opened.first_described(&args.site).await?;
+pub(super) async fn parity(
+    context: &CommandContext,
+    args: &ParityArgs,
+) -> anyhow::Result<ExitCode> {
+    let first = context.first_described(&args.site).await?;
     let runs = if let Some(url) = first {
-        opened.runs_for(&args.site, &url).await?
+        context.runs_for(&args.site, &url).await?
     } else {
         let none = SiteRobotChanges::default();
-        opened.runs(&args.site, &none).await?
+        context.runs(&args.site, &none).await?
     };
     let parity = runs.parity(args.sample).await?;
     if args.json {

@@ -1,4 +1,4 @@
-//! Hands over to the command.
+//! Runs the command.
 
 use std::process::ExitCode;
 
@@ -6,15 +6,16 @@ use crate::cli::Cli;
 use crate::store::RunWanted;
 
 use super::{
-    SiteRobotCommand, check, control, exchange, fmt, opened::Opened, questions, visit, withdraw,
+    SiteRobotCommand, check, command_context::CommandContext, control, exchange, fmt, questions,
+    visit, withdraw,
 };
 
 pub(in crate::cli) fn run(cli: &Cli, command: &SiteRobotCommand) -> anyhow::Result<ExitCode> {
     match command {
         SiteRobotCommand::Check(args) => check::run(args),
         SiteRobotCommand::Fmt(args) => fmt::run(args),
-        // Most of the work is done on threads of its own (pages, files, the database):
-        // among several that wait, tasks would only be handed to and fro.
+        // Pages, files and the database have threads of their own: with several for the tasks that
+        // wait for them, tasks would only move from one to another.
         command => tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?
@@ -23,21 +24,21 @@ pub(in crate::cli) fn run(cli: &Cli, command: &SiteRobotCommand) -> anyhow::Resu
 }
 
 async fn with_database(cli: &Cli, command: &SiteRobotCommand) -> anyhow::Result<ExitCode> {
-    let opened = Opened::new(cli).await?;
+    let context = CommandContext::new(cli).await?;
     let code = match command {
-        SiteRobotCommand::Run(args) => visit::run(&opened, args).await,
-        SiteRobotCommand::Status(args) => control::status(&opened, args).await,
-        SiteRobotCommand::Pause(args) => control::want(&opened, args, RunWanted::Pause).await,
-        SiteRobotCommand::Resume(args) => control::want(&opened, args, RunWanted::Run).await,
-        SiteRobotCommand::Stop(args) => control::want(&opened, args, RunWanted::Stop).await,
-        SiteRobotCommand::Withdraw(args) => withdraw::withdraw(&opened, args).await,
-        SiteRobotCommand::Clear(args) => control::clear(&opened, args).await,
-        SiteRobotCommand::Explain(args) => questions::explain(&opened, args).await,
-        SiteRobotCommand::Parity(args) => questions::parity(&opened, args).await,
-        SiteRobotCommand::Export(args) => exchange::export(&opened, args).await,
-        SiteRobotCommand::Import(args) => exchange::import(&opened, args).await,
+        SiteRobotCommand::Run(args) => visit::run(&context, args).await,
+        SiteRobotCommand::Status(args) => control::status(&context, args).await,
+        SiteRobotCommand::Pause(args) => control::request(&context, args, RunWanted::Pause).await,
+        SiteRobotCommand::Resume(args) => control::request(&context, args, RunWanted::Run).await,
+        SiteRobotCommand::Stop(args) => control::request(&context, args, RunWanted::Stop).await,
+        SiteRobotCommand::Withdraw(args) => withdraw::withdraw(&context, args).await,
+        SiteRobotCommand::Clear(args) => control::clear(&context, args).await,
+        SiteRobotCommand::Explain(args) => questions::explain(&context, args).await,
+        SiteRobotCommand::Parity(args) => questions::parity(&context, args).await,
+        SiteRobotCommand::Export(args) => exchange::export(&context, args).await,
+        SiteRobotCommand::Import(args) => exchange::import(&context, args).await,
         SiteRobotCommand::Check(_) | SiteRobotCommand::Fmt(_) => Ok(ExitCode::SUCCESS),
     };
-    opened.store.close().await;
+    context.store.close().await;
     code
 }

@@ -1,4 +1,4 @@
-//! `site-robot run`: visits sites until everything is described.
+//! `site-robot run`: visits a site until everything is described.
 
 use std::{io::IsTerminal as _, process::ExitCode, time::Duration};
 
@@ -13,25 +13,26 @@ use crate::store::{RunCounts, RunState};
 
 use super::{
     args::VisitArgs,
-    handed::{self, Handing},
-    opened::Opened,
+    command_context::CommandContext,
+    handover::{self, HandoverResult},
 };
 
-/// How often the bar is drawn anew.
-const REDRAW: Duration = Duration::from_millis(200);
+/// How often the bar is redrawn.
+const REDRAW_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Exit code of a program that Ctrl-C ended at once.
+/// Exit code of a program that Ctrl-C ended at once: 128 + SIGINT, as shells report it.
 const INTERRUPTED: u8 = 130;
 
-/// What may be the matter where nothing was described.
-const FOREIGN: &str = "note: these URLs are not known as of a site of ours; where robots are \
+/// Hint where nothing was described.
+const UNKNOWN_SITE_NOTE: &str = "note: these URLs are not known as of a site of ours; where robots are \
                        redirected there, set site_robot.starting_points or server.hosts, and the \
                        site robot is let pass";
 
-pub(super) async fn run(opened: &Opened, args: &VisitArgs) -> anyhow::Result<ExitCode> {
+pub(super) async fn run(context: &CommandContext, args: &VisitArgs) -> anyhow::Result<ExitCode> {
     let delay = args.delay.map(Duration::try_from_secs_f64).transpose();
     let mut changes = SiteRobotChanges::default();
     changes.urls.clone_from(&args.urls);
+    // -1 stands for any number, as in site_robot.depth.
     changes.depth = args.depth.map(|depth| u32::try_from(depth).ok());
     changes.delay = delay.map_err(|error| WrongUsage(format!("--delay: {error}")))?;
     changes.only_below.clone_from(&args.only_below);
@@ -39,27 +40,27 @@ pub(super) async fn run(opened: &Opened, args: &VisitArgs) -> anyhow::Result<Exi
     changes.filter_conf.clone_from(&args.filter_conf);
     changes.publish.clone_from(&args.publish);
     changes.accept = args.accept;
-    let runs = opened.runs(&args.site, &changes).await?;
-    let heaven = heaven_use(&opened.loaded, &args.site, args.publish.as_deref());
+    let runs = context.runs(&args.site, &changes).await?;
+    let heaven = heaven_use(&context.loaded, &args.site, args.publish.as_deref());
     if args.fresh {
-        opened
+        context
             .store
-            .abandon_run(&args.site, Opened::now_ms())
+            .abandon_run(&args.site, CommandContext::now_ms())
             .await?;
     }
     loop {
-        let ran = match handed::run(opened, args, &changes).await? {
-            Handing::Ran(ran) => Some(*ran),
-            Handing::Interrupted => None,
-            Handing::NotTaken => show(&runs, args.json).await?,
+        let ran = match handover::run(context, args, &changes).await? {
+            HandoverResult::Ran(ran) => Some(*ran),
+            HandoverResult::Interrupted => None,
+            HandoverResult::NotTaken => run_with_bar(&runs, args.json).await?,
         };
         let Some(ran) = ran else {
             output::note("ended at once; the same command resumes the run");
             return Ok(ExitCode::from(INTERRUPTED));
         };
-        tell(&ran, &heaven, args.json)?;
+        print(&ran, &heaven, args.json)?;
         if described(&ran.summary.counts) == 0 && !runs.is_at_home() {
-            output::note(FOREIGN);
+            output::note(UNKNOWN_SITE_NOTE);
         }
         let is_finished = ran.summary.state == RunState::Finished;
         if !is_finished || runs.on_completion() != OnCompletion::Loop {
@@ -76,9 +77,9 @@ pub(super) async fn run(opened: &Opened, args: &VisitArgs) -> anyhow::Result<Exi
     }
 }
 
-/// Waits for the next round of a loop; returns `false` where Ctrl-C ends it.
+/// Waits for the next round; returns `false` if Ctrl-C ends the wait.
 async fn pause(runs: &SiteRobotRuns) -> anyhow::Result<bool> {
-    let now_ms = Opened::now_ms();
+    let now_ms = CommandContext::now_ms();
     let pause_ms = runs.next_round_ms(now_ms).saturating_sub(now_ms);
     let pause = Duration::from_millis(u64::try_from(pause_ms).unwrap_or(0));
     let minutes = pause.as_secs().div_ceil(60);
@@ -91,13 +92,15 @@ async fn pause(runs: &SiteRobotRuns) -> anyhow::Result<bool> {
     }
 }
 
-/// Runs with a bar; Ctrl-C stops the run, which can be resumed, and ends it the second time.
-async fn show(runs: &SiteRobotRuns, is_json: bool) -> anyhow::Result<Option<Ran>> {
+/// Runs with a progress bar.
+///
+/// Ctrl-C stops the run after the visits under way; a second one ends it at once.
+async fn run_with_bar(runs: &SiteRobotRuns, is_json: bool) -> anyhow::Result<Option<Ran>> {
     let handle = runs.robot().handle();
     let bar = bar(is_json);
     let running = runs.run();
     tokio::pin!(running);
-    let mut redraw = tokio::time::interval(REDRAW);
+    let mut redraw = tokio::time::interval(REDRAW_INTERVAL);
     let mut is_stopping = false;
     let ran = loop {
         tokio::select! {
@@ -146,7 +149,7 @@ fn described(counts: &RunCounts) -> u64 {
     counts.added + counts.changed + counts.same + counts.unmodified
 }
 
-fn tell(ran: &Ran, heaven: &HeavenUse, is_json: bool) -> std::io::Result<()> {
+fn print(ran: &Ran, heaven: &HeavenUse, is_json: bool) -> std::io::Result<()> {
     for (url, outcome) in &ran.summary.failed_starts {
         let (url, outcome) = (output::clean(url), output::clean(outcome));
         output::note(&format!("error: nothing came of {url}: {outcome}"));

@@ -1,20 +1,23 @@
-//! `site-robot withdraw`: one page is taken out everywhere, or let in again.
+//! `site-robot withdraw`: removes one page of heaven everywhere, or admits it again.
 
 use std::process::ExitCode;
 
 use crate::cli::output;
 
-use super::{args::WithdrawArgs, opened::Opened};
+use super::{args::WithdrawArgs, command_context::CommandContext};
 
-pub(super) async fn withdraw(opened: &Opened, args: &WithdrawArgs) -> anyhow::Result<ExitCode> {
-    let (store, site) = (&opened.store, &args.site);
-    // As the robot writes it: https://www.example.com is https://www.example.com/.
+pub(super) async fn withdraw(
+    context: &CommandContext,
+    args: &WithdrawArgs,
+) -> anyhow::Result<ExitCode> {
+    let (store, site) = (&context.store, &args.site);
+    // The robot stores URLs as the URL Standard serialises them, with a slash after the host.
     let url = url::Url::parse(&args.url).map_or_else(|_| args.url.clone(), String::from);
     let shown = output::clean(&url);
     let is_done = if args.again {
         store.admit_url(site, &url).await?
     } else {
-        let now_ms = Opened::now_ms();
+        let now_ms = CommandContext::now_ms();
         let was_described = store
             .withdraw_url(site, &url, args.for_good, now_ms)
             .await?;
@@ -29,7 +32,7 @@ pub(super) async fn withdraw(opened: &Opened, args: &WithdrawArgs) -> anyhow::Re
         output::note(&format!("error: {shown}: {hint}"));
         return Ok(ExitCode::FAILURE);
     }
-    if let Some(runs) = opened.configured(site).await? {
+    if let Some(runs) = context.configured(site).await? {
         runs.publish().await?;
     }
     output::line(&match (args.again, args.for_good) {

@@ -26,6 +26,7 @@ pub(super) async fn run(
     } else {
         print(claim.as_ref(), address, proof.as_ref())?;
     }
+    // The exit code answers for scripts: 0 only where the claim is verified.
     let is_verified = proof.is_some_and(|proof| proof.verdict == Verdict::Verified);
     Ok(ExitCode::from(u8::from(!is_verified)))
 }

@@ -11,7 +11,7 @@ use crate::fetch::shown_url;
 use crate::registry::Robot;
 use crate::verify::{RangesOutcome, RangesState};
 
-/// List that robots name, and where it stands.
+/// List that robots name, and its state.
 #[derive(Debug)]
 struct List<'r> {
     /// As it may be shown.
@@ -25,6 +25,7 @@ pub(super) async fn run(
     robots: &[Robot],
     args: &VerifyArgs,
 ) -> anyhow::Result<ExitCode> {
+    // Several robots of an operator may share one list, which is downloaded once.
     let mut named = BTreeMap::<&String, Vec<&str>>::new();
     for robot in robots {
         if let Some(url) = &robot.ranges_url {

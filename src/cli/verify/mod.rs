@@ -1,4 +1,4 @@
-//! `verify`: the proof of one claim, and the lists of addresses that prove claims.
+//! `verify`: proves one claim, or shows the lists of addresses that prove claims.
 
 mod claim;
 mod lists;

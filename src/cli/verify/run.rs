@@ -1,4 +1,4 @@
-//! From the arguments to a proof or the lists.
+//! Proves one claim, or shows the lists.
 
 use std::process::ExitCode;
 

@@ -103,9 +103,9 @@ fn rows_that_are_cut_are_counted() {
     let mut tally = Tally::new(&detector);
     fill(&mut tally);
     let mut rows = tally.rows(By::Robot);
-    assert_eq!(rows.cut(0).0, 0);
-    assert_eq!(rows.cut(4).0, 0);
-    let (gone, count) = rows.cut(1);
+    assert_eq!(rows.truncate(0).0, 0);
+    assert_eq!(rows.truncate(4).0, 0);
+    let (gone, count) = rows.truncate(1);
     assert_eq!((gone, rows.rows.len()), (3, 1));
     assert_eq!(
         count,
@@ -127,15 +127,15 @@ fn bytes_do_not_overflow() {
 
 #[test]
 fn names_are_bounded_and_no_hit_is_lost() {
-    let mut names = UnlistedNames::default();
-    for number in 0..MAX_NAMES as u64 + 5 {
+    let mut names = UnlistedUserAgents::default();
+    for number in 0..MAX_UNLISTED as u64 + 5 {
         names.hit(format!("robot{number}").as_bytes(), 2);
     }
     names.hit(b"robot7", 1);
-    let long = b"x".repeat(2 * MAX_NAME_BYTES);
+    let long = b"x".repeat(2 * MAX_USER_AGENT_BYTES);
     names.hit(&long, 1);
     let rows = names.rows();
-    assert_eq!(rows.len(), MAX_NAMES + 1);
+    assert_eq!(rows.len(), MAX_UNLISTED + 1);
     let find = |name: Option<&str>| {
         let name = name.map(str::to_owned);
         rows.iter()
@@ -149,8 +149,8 @@ fn names_are_bounded_and_no_hit_is_lost() {
 
 #[test]
 fn long_names_are_cut() {
-    let mut names = UnlistedNames::default();
-    names.hit(&b"x".repeat(MAX_NAME_BYTES), 0);
-    names.hit(&b"x".repeat(100 * MAX_NAME_BYTES), 0);
+    let mut names = UnlistedUserAgents::default();
+    names.hit(&b"x".repeat(MAX_USER_AGENT_BYTES), 0);
+    names.hit(&b"x".repeat(100 * MAX_USER_AGENT_BYTES), 0);
     assert_eq!(names.rows().len(), 1);
 }

@@ -1,4 +1,4 @@
-//! The answer to a line.
+//! Evaluates one line of `robots-txt eval`.
 
 use std::{
     collections::{HashMap, hash_map},
@@ -11,17 +11,17 @@ use crate::robots_txt::{Access, Dialect, Escapes, ForRobot, RobotsTxt};
 
 use super::{field::Field, meta::meta, question::Question};
 
-/// Robots that are kept for one file.
+/// Most robots that are cached for one file.
 const MAX_ROBOTS: usize = 256;
 
-/// Answerer of lines, which remembers the file of the line before.
+/// Evaluator of lines that remembers the file of the line before.
 #[derive(Debug, Default)]
-pub(super) struct Answers {
-    kept: Option<KeptFile>,
+pub(super) struct Evaluator {
+    cached: Option<CachedFile>,
 }
 
-impl Answers {
-    /// Answers a line with an object, whatever it is.
+impl Evaluator {
+    /// Returns the answer to a line: an object with an `error` where the line is no question.
     pub(super) fn answer(&mut self, line: &[u8]) -> Value {
         if line.trim_ascii().is_empty() {
             return error("the line is empty; write a JSON object");
@@ -39,8 +39,8 @@ impl Answers {
         let Ok(dialect) = name.parse::<Dialect>() else {
             return Ok(json!({"unsupported": true}));
         };
-        let wanted = question.wanted();
-        if wanted.fields.is_empty() && !wanted.has_unknown {
+        let requested = question.requested();
+        if requested.fields.is_empty() && !requested.has_unknown {
             return Err(
                 "nothing is asked; give url, queries, status, html, headers or want".to_owned(),
             );
@@ -50,32 +50,32 @@ impl Answers {
             .map(|status| Access::from_status(status, question.redirects.unwrap_or(0), &dialect));
         let body = question.take_body()?;
         let body = access.unwrap_or(Access::Rules).file(&body);
-        let asked = Asked {
+        let evaluation = Evaluation {
             question: &question,
             access,
             dialect: &dialect,
-            kept: self.kept(question.robots_url.as_deref(), body, dialect),
+            cached: self.cached(question.robots_url.as_deref(), body, dialect),
         };
-        asked.answer(&wanted.fields, wanted.has_unknown)
+        evaluation.answer(&requested.fields, requested.has_unknown)
     }
 
-    fn kept(&mut self, url: Option<&str>, body: &[u8], dialect: Dialect) -> &mut KeptFile {
-        let kept = self.kept.take();
-        let kept = kept.filter(|kept| kept.is(url, body, &dialect));
-        self.kept
-            .insert(kept.unwrap_or_else(|| KeptFile::new(url, body, dialect)))
+    fn cached(&mut self, url: Option<&str>, body: &[u8], dialect: Dialect) -> &mut CachedFile {
+        let cached = self.cached.take();
+        let cached = cached.filter(|cached| cached.is(url, body, &dialect));
+        self.cached
+            .insert(cached.unwrap_or_else(|| CachedFile::new(url, body, dialect)))
     }
 }
 
-/// A question and the file that it is about.
-struct Asked<'a> {
+/// Evaluation of a question about a file.
+struct Evaluation<'a> {
     question: &'a Question,
     access: Option<Access>,
     dialect: &'a Dialect,
-    kept: &'a mut KeptFile,
+    cached: &'a mut CachedFile,
 }
 
-impl Asked<'_> {
+impl Evaluation<'_> {
     fn answer(mut self, fields: &[Field], has_unknown: bool) -> Result<Value, String> {
         let mut answer = Map::new();
         let mut is_unsupported = has_unknown;
@@ -108,19 +108,19 @@ impl Asked<'_> {
             }
             Field::CleanUrl => return self.urls(field, |file, url| json!(file.clean_url(url))),
             Field::CrawlDelay => self
-                .kept
+                .cached
                 .robot(user_agent)
                 .crawl_delay()
                 .map_or(Value::Null, seconds),
             Field::RequestRate => self
-                .kept
+                .cached
                 .robot(user_agent)
                 .request_rate()
                 .map_or(Value::Null, |rate| {
                     json!([rate.requests, seconds(rate.period)])
                 }),
-            Field::Sitemaps => self.kept.file.sitemaps().map(|url| json!(url)).collect(),
-            Field::Host => json!(self.kept.file.host()),
+            Field::Sitemaps => self.cached.file.sitemaps().map(|url| json!(url)).collect(),
+            Field::Host => json!(self.cached.file.host()),
             Field::Access => match self.access {
                 Some(access) => json!(access.as_str()),
                 None => return Err("access needs status, 0 for no answer".to_owned()),
@@ -143,13 +143,13 @@ impl Asked<'_> {
         Ok(Value::from(self.is_allowed(user_agent, url)))
     }
 
-    /// Returns nothing where the file, read in a dialect that minds, is of another site.
+    /// Returns `None` where the file is of another site, in a dialect that distinguishes sites.
     fn is_allowed(&mut self, user_agent: &str, url: &str) -> Option<bool> {
-        let minds_site = self.dialect.escapes == Escapes::Resolved && has_robots_txt(url);
-        if minds_site && !self.kept.file.covers(url) {
+        let is_site_specific = self.dialect.escapes == Escapes::Resolved && has_robots_txt(url);
+        if is_site_specific && !self.cached.file.covers(url) {
             return None;
         }
-        Some(self.kept.robot(user_agent).check(url).allowed())
+        Some(self.cached.robot(user_agent).check(url).allowed())
     }
 
     fn urls(
@@ -157,7 +157,7 @@ impl Asked<'_> {
         field: Field,
         changed: impl Fn(&RobotsTxt, &str) -> Value,
     ) -> Result<Value, String> {
-        let file = &self.kept.file;
+        let file = &self.cached.file;
         match (&self.question.url, &self.question.queries) {
             (Some(url), _) => Ok(changed(file, url)),
             (None, Some(queries)) => {
@@ -176,7 +176,7 @@ impl Asked<'_> {
     }
 }
 
-/// Sites of http and https have a robots.txt.
+/// Returns `true` for URLs whose sites have a robots.txt: those of http and https.
 fn has_robots_txt(url: &str) -> bool {
     ["http://", "https://"].iter().any(|scheme| {
         url.get(..scheme.len())
@@ -188,7 +188,7 @@ fn error(text: &str) -> Value {
     json!({ "error": text })
 }
 
-/// Whole seconds are a whole number.
+/// Returns seconds, whole ones as an integer.
 fn seconds(duration: Duration) -> Value {
     if duration.subsec_nanos() == 0 {
         return json!(duration.as_secs());
@@ -196,16 +196,17 @@ fn seconds(duration: Duration) -> Value {
     json!(duration.as_secs_f64())
 }
 
-/// File of the line before and the robots that have asked it: many lines in a row ask
-/// the same one.
+/// File of the line before, with the rules of the robots that have asked about it.
+///
+/// Test suites ask many lines in a row about one file, which is parsed once.
 #[derive(Debug)]
-struct KeptFile {
+struct CachedFile {
     pub(super) file: RobotsTxt,
     url: Option<String>,
     robots: HashMap<String, ForRobot>,
 }
 
-impl KeptFile {
+impl CachedFile {
     pub(super) fn new(url: Option<&str>, body: &[u8], dialect: Dialect) -> Self {
         let file = match url {
             Some(url) => RobotsTxt::parse_from(url, body, dialect),
@@ -223,7 +224,7 @@ impl KeptFile {
         self.url.as_deref() == url && self.file.dialect() == dialect && self.file.as_bytes() == body
     }
 
-    /// Returns what the file says to a robot.
+    /// Returns the rules of the file for a robot.
     pub(super) fn robot(&mut self, name: &str) -> &ForRobot {
         if self.robots.len() >= MAX_ROBOTS && !self.robots.contains_key(name) {
             self.robots.clear();

@@ -1,4 +1,4 @@
-//! What is told of a request, as text and JSON.
+//! The report on a request, as text and JSON.
 
 use std::io;
 
@@ -12,28 +12,28 @@ use crate::policy::{PassReason, RateLimiter, RequestExplanation, Rule};
 
 /// Request that is explained.
 #[derive(Clone, Debug)]
-pub(super) struct Asked {
-    /// Line of the log that tells of it, from 1.
+pub(super) struct ExplainedRequest {
+    /// Number of its line in the log, from 1.
     pub(super) line: Option<u64>,
     pub(super) method: String,
     pub(super) host: Option<String>,
     /// Path with its query.
     pub(super) target: String,
     pub(super) user_agent: Vec<u8>,
-    /// Those that say who signs, if any.
+    /// Headers of its signature, if any.
     pub(super) headers: HeaderMap,
 }
 
-/// What is done with a request, and why.
-pub(super) struct Told<'t> {
-    pub(super) asked: &'t Asked,
+/// Report on what is done with a request, and why.
+pub(super) struct RequestReport<'t> {
+    pub(super) request: &'t ExplainedRequest,
     pub(super) claim: Option<&'t Claim<'t>>,
     pub(super) explained: RequestExplanation<'t>,
-    /// Who answers for `/robots.txt`, and which part of the program what else passes; `None`: the site.
+    /// Part of the program that answers, for `/robots.txt` and for what passes; `None`: the site.
     pub(super) answered_by: Option<String>,
 }
 
-impl Asked {
+impl ExplainedRequest {
     pub(super) fn path(&self) -> &str {
         self.target.split('?').next().unwrap_or_default()
     }
@@ -49,14 +49,14 @@ impl Asked {
     }
 }
 
-impl Told<'_> {
-    /// Prints a row for each step; of a log's line its request first, and an empty line last.
+impl RequestReport<'_> {
+    /// Prints a row for each step; for a line of a log, its request first and an empty line last.
     pub(super) fn print(&self) -> io::Result<()> {
-        if let Some(number) = self.asked.line {
+        if let Some(number) = self.request.line {
             row("line", &format!("{number}: {}", self.request()))?;
         }
         if let Some(claim) = self.claim {
-            row("claim", &found(claim, &self.asked.user_agent))?;
+            row("claim", &claim_text(claim, &self.request.user_agent))?;
         }
         for step in &self.explained.steps {
             row(step.name, &step.text)?;
@@ -67,13 +67,13 @@ impl Told<'_> {
         if let Some(answers) = &self.answered_by {
             row("answered", &format!("by {answers}"))?;
         }
-        match self.asked.line {
+        match self.request.line {
             Some(_) => output::line(""),
             None => Ok(()),
         }
     }
 
-    /// Prints one object: indented, but of a log's line in one line.
+    /// Prints one object, indented; for a line of a log, on one line (JSON lines).
     pub(super) fn print_json(&self) -> io::Result<()> {
         let steps = self.explained.steps.iter();
         let steps = steps.map(|step| json!({"step": step.name, "reason": step.text}));
@@ -90,15 +90,15 @@ impl Told<'_> {
             "steps": steps.collect::<Vec<_>>(),
             "answered_by": self.answered_by,
         });
-        let Some(number) = self.asked.line else {
+        let Some(number) = self.request.line else {
             return output::json(&object);
         };
         for (key, value) in [
             ("line", json!(number)),
-            ("method", json!(self.asked.method)),
-            ("host", json!(self.asked.host)),
-            ("path", json!(self.asked.target)),
-            ("user_agent", json!(self.asked.user_agent())),
+            ("method", json!(self.request.method)),
+            ("host", json!(self.request.host)),
+            ("path", json!(self.request.target)),
+            ("user_agent", json!(self.request.user_agent())),
         ] {
             if let Value::Object(object) = &mut object {
                 object.insert(key.to_owned(), value);
@@ -107,7 +107,7 @@ impl Told<'_> {
         output::line(&object.to_string())
     }
 
-    /// Returns what is done; in a dry run that is nothing.
+    /// Returns the decision; in a dry run every request passes.
     fn decision(&self) -> String {
         if self.explained.is_dry_run {
             return "pass".to_owned();
@@ -115,21 +115,21 @@ impl Told<'_> {
         self.explained.to_string()
     }
 
-    /// Returns what only a dry run keeps from being done.
+    /// Returns what would be done but for the dry run.
     fn would(&self) -> Option<String> {
         let is_kept = self.explained.is_dry_run && self.explained.pass_reason.is_none();
         is_kept.then(|| self.explained.to_string())
     }
 
     fn request(&self) -> String {
-        let Asked {
+        let ExplainedRequest {
             method,
             host,
             target,
             ..
-        } = self.asked;
+        } = self.request;
         let host = host.as_deref().unwrap_or_default();
-        format!("{method} {host}{target} by {:?}", self.asked.user_agent())
+        format!("{method} {host}{target} by {:?}", self.request.user_agent())
     }
 }
 
@@ -137,8 +137,8 @@ fn row(name: &str, text: &str) -> io::Result<()> {
     output::line(&format!("{name:<8}  {}", output::clean(text)))
 }
 
-/// Says which robot is claimed, and by what of the User-Agent.
-fn found(claim: &Claim<'_>, user_agent: &[u8]) -> String {
+/// Returns the claimed robot, and the part of the User-Agent that claims it.
+fn claim_text(claim: &Claim<'_>, user_agent: &[u8]) -> String {
     let by = match claim {
         Claim::Listed(_) | Claim::Signed(_) | Claim::Nameless | Claim::Shared(_) => {
             claim.to_string()

@@ -1,4 +1,4 @@
-//! Descriptions that begin with what is looked for.
+//! Search for descriptions by the beginning of URL, path or title.
 
 use url::Url;
 
@@ -8,31 +8,35 @@ use crate::store::{DescriptionCursor, DescriptionEntry, DescriptionOrder, Descri
 /// Descriptions on a page.
 pub(super) const PER_PAGE: u32 = 50;
 
-/// What is looked for, and behind what.
+/// Search text, and the entry after which the page begins.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Search {
+pub(super) struct DescriptionSearch {
     /// How a URL, a path or a title begins; empty: all, by URL.
     pub(super) begins: String,
     /// Key and URL of the last entry of the page before.
     pub(super) after: Option<(String, String)>,
 }
 
-/// What was found: entries of one page, and whether there are more.
+/// One page of entries, and whether more follow.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct DescriptionPage {
     pub(super) entries: Vec<DescriptionEntry>,
     pub(super) has_more: bool,
 }
 
-impl Search {
-    /// Looks among the descriptions of a site.
-    pub(super) async fn find(&self, state: &AdminState, site: &str) -> Result<Found, Problem> {
+impl DescriptionSearch {
+    /// Searches the descriptions of a site.
+    pub(super) async fn find(
+        &self,
+        state: &AdminState,
+        site: &str,
+    ) -> Result<DescriptionPage, Problem> {
         let begins = self.begins.trim();
         if begins.is_empty() || begins.contains("://") {
             self.by_url(state, site, begins).await
         } else if begins.starts_with('/') {
             let Some(origin) = first_origin(state, site).await? else {
-                return Ok(Found::new(Vec::new()));
+                return Ok(DescriptionPage::new(Vec::new()));
             };
             self.by_url(state, site, &format!("{origin}{begins}")).await
         } else {
@@ -40,13 +44,18 @@ impl Search {
         }
     }
 
-    async fn by_url(&self, state: &AdminState, site: &str, begins: &str) -> Result<Found, Problem> {
+    async fn by_url(
+        &self,
+        state: &AdminState,
+        site: &str,
+        begins: &str,
+    ) -> Result<DescriptionPage, Problem> {
         let store = &state.admin().store;
         let mut entries = Vec::new();
         let after = if let Some((_, url)) = &self.after {
             url.as_str()
         } else {
-            // What begins with the text stands behind it, but for the text itself.
+            // The cursor excludes the text itself, which may be a whole URL.
             if let Some(exact) = store.description(site, begins).await? {
                 entries.push(DescriptionEntry {
                     url: exact.description.url().to_owned(),
@@ -60,11 +69,12 @@ impl Search {
         };
         let query = DescriptionQuery::new(site)
             .after(DescriptionCursor::behind_url(after))
+            // One more than a page shows tells whether another page follows.
             .limit(PER_PAGE + 1);
         let found = store.description_entries(&query).await?;
         let found = found.into_iter();
         entries.extend(found.take_while(|entry| entry.url.starts_with(begins)));
-        Ok(Found::new(entries))
+        Ok(DescriptionPage::new(entries))
     }
 
     async fn by_title(
@@ -72,7 +82,7 @@ impl Search {
         state: &AdminState,
         site: &str,
         begins: &str,
-    ) -> Result<Found, Problem> {
+    ) -> Result<DescriptionPage, Problem> {
         let words: Vec<_> = begins.split_whitespace().collect();
         let begins = words.join(" ").to_lowercase();
         let after = match &self.after {
@@ -85,7 +95,7 @@ impl Search {
             .limit(PER_PAGE + 1);
         let found = state.admin().store.description_entries(&query).await?;
         let found = found.into_iter();
-        Ok(Found::new(
+        Ok(DescriptionPage::new(
             found
                 .take_while(|entry| entry.key.starts_with(&begins))
                 .collect(),
@@ -93,7 +103,7 @@ impl Search {
     }
 }
 
-impl Found {
+impl DescriptionPage {
     fn new(mut entries: Vec<DescriptionEntry>) -> Self {
         let per_page = usize::try_from(PER_PAGE).unwrap_or(usize::MAX);
         let has_more = entries.len() > per_page;

@@ -1,4 +1,4 @@
-//! What in the settings of robots.txt may be meant, and may be a slip.
+//! Warnings about settings of robots.txt that look like slips.
 
 use robot_detection_site_robot::spelling::nearest;
 
@@ -6,19 +6,19 @@ use crate::config::{Key, RobotsTxtSection, RobotsTxtSource, Settings};
 use crate::policy::HostName;
 use crate::registry::Robot;
 
-/// Returns a sentence about each setting that has no effect, or not the one that it seems to have.
-pub(super) fn robots_txt_doubts(settings: &Settings, robots: &[Robot]) -> Vec<String> {
-    let mut doubts = Vec::new();
+/// Returns a warning for each setting without an effect, or with another one than it seems.
+pub(super) fn robots_txt_warnings(settings: &Settings, robots: &[Robot]) -> Vec<String> {
+    let mut warnings = Vec::new();
     let site = &settings.robots_txt.refuse_robots;
-    doubts.extend(
+    warnings.extend(
         site.iter()
-            .filter_map(|id| about_id("robots_txt", id, robots)),
+            .filter_map(|id| id_warning("robots_txt", id, robots)),
     );
-    doubts.extend(without_effect(settings));
+    warnings.extend(ineffective_keys(settings));
     for host in &settings.tables.robots_txt_hosts {
         let label = format!("[[robots_txt.host]] ({})", host.origin());
         let ids = host.own.refuse_robots.iter();
-        doubts.extend(ids.filter_map(|id| about_id(&label, id, robots)));
+        warnings.extend(ids.filter_map(|id| id_warning(&label, id, robots)));
         let Some(main) = host.main_mirror.as_deref() else {
             continue;
         };
@@ -27,38 +27,38 @@ pub(super) fn robots_txt_doubts(settings: &Settings, robots: &[Robot]) -> Vec<St
             matches!(names, (Ok(name), Ok(main)) if name.is_same(&main))
         };
         if !host.hosts.iter().any(is_main) {
-            doubts.push(format!(
+            warnings.push(format!(
                 "{label}: main_mirror {main:?} is not among its hosts; if it is no other server's, add it"
             ));
         } else if host.hosts.len() == 1 {
-            doubts.push(format!(
+            warnings.push(format!(
                 "{label}: main_mirror {main:?} is its only host; add the other names of the site"
             ));
         }
     }
-    doubts
+    warnings
 }
 
-/// Returns a sentence about each key that what is served makes nothing of.
-fn without_effect(settings: &Settings) -> Vec<String> {
-    let mut doubts = Vec::new();
+/// Returns a warning for each key that has no effect on what is served.
+fn ineffective_keys(settings: &Settings) -> Vec<String> {
+    let mut warnings = Vec::new();
     let (site, has_upstream) = (&settings.robots_txt, !settings.server.upstream.is_empty());
     let hosts = &settings.tables.robots_txt_hosts;
     let serve = site.serve.as_str();
     for (key, _) in keys(site).iter().filter(|(_, says)| *says) {
-        // What the site says counts for hosts that do not say otherwise.
+        // Hosts inherit the site's value unless they set their own.
         let is_used = hosts.iter().any(|host| {
             host.origin_of(key).is_none() && has_effect(key, host.content(settings).serve)
         });
         if !is_used && !has_effect(key, site.serve) {
-            doubts.push(format!(
+            warnings.push(format!(
                 "{} has no effect on the site: robots_txt.serve is {serve}",
                 key.name
             ));
         }
     }
     if site.serve == RobotsTxtSource::Merge && !has_upstream {
-        doubts.push(NO_UPSTREAM.replace("WHERE", "robots_txt.serve"));
+        warnings.push(NO_UPSTREAM.replace("WHERE", "robots_txt.serve"));
     }
     for host in hosts {
         let label = format!("[[robots_txt.host]] ({})", host.origin());
@@ -66,19 +66,19 @@ fn without_effect(settings: &Settings) -> Vec<String> {
         for (key, _) in keys(&host.own).iter().filter(|(_, says)| *says) {
             if !has_effect(key, serve) {
                 let (key, serve) = (key.short_name, serve.as_str());
-                doubts.push(format!("{label}: {key} has no effect: serve is {serve}"));
+                warnings.push(format!("{label}: {key} has no effect: serve is {serve}"));
             }
         }
         if host.own.serve == RobotsTxtSource::Merge && !has_upstream {
-            doubts.push(NO_UPSTREAM.replace("WHERE", &format!("{label}: serve")));
+            warnings.push(NO_UPSTREAM.replace("WHERE", &format!("{label}: serve")));
         }
     }
-    doubts
+    warnings
 }
 
 const NO_UPSTREAM: &str = "WHERE is merge, but there is no upstream to merge with: the settings are served alone; set server.upstream, or write settings";
 
-/// Returns `true` if a key says something about what is served so.
+/// Returns `true` if a key has an effect on a file that is served this way.
 fn has_effect(key: &Key, serve: RobotsTxtSource) -> bool {
     let is_file = key.name == RobotsTxtSection::KEY.file.name;
     match serve {
@@ -88,7 +88,7 @@ fn has_effect(key: &Key, serve: RobotsTxtSource) -> bool {
     }
 }
 
-/// Returns the keys about what is served, and whether each says anything.
+/// Returns the keys about what is served, and whether each is set.
 fn keys(what: &RobotsTxtSection) -> [(Key, bool); 10] {
     let key = RobotsTxtSection::KEY;
     [
@@ -105,7 +105,7 @@ fn keys(what: &RobotsTxtSection) -> [(Key, bool); 10] {
     ]
 }
 
-fn about_id(who: &str, id: &str, robots: &[Robot]) -> Option<String> {
+fn id_warning(who: &str, id: &str, robots: &[Robot]) -> Option<String> {
     let id = id.trim();
     let Some(robot) = robots.iter().find(|robot| robot.id == id) else {
         let near = nearest(id, robots.iter().map(|robot| robot.id.as_str()));
@@ -124,9 +124,9 @@ mod tests {
     use super::*;
     use crate::config::Loader;
 
-    fn doubts(text: &str) -> Vec<String> {
+    fn warnings(text: &str) -> Vec<String> {
         let loaded = Loader::new().file("c.toml", text).load().unwrap();
-        robots_txt_doubts(loaded.settings(), &[])
+        robots_txt_warnings(loaded.settings(), &[])
     }
 
     #[test]
@@ -171,7 +171,7 @@ mod tests {
                 vec![host(1, "license", "pass")],
             ),
         ] {
-            assert_eq!(doubts(text), expected, "{text}");
+            assert_eq!(warnings(text), expected, "{text}");
         }
     }
 
@@ -179,8 +179,8 @@ mod tests {
     fn a_merge_needs_an_upstream() {
         let merge =
             "[robots_txt]\nserve = 'merge'\n[[robots_txt.host]]\nhosts = 'a'\nserve = 'merge'";
-        let found = doubts(merge);
-        let starts = |start: &str| found.iter().any(|doubt| doubt.starts_with(start));
+        let found = warnings(merge);
+        let starts = |start: &str| found.iter().any(|warning| warning.starts_with(start));
         assert!(starts(
             "robots_txt.serve is merge, but there is no upstream"
         ));
@@ -188,6 +188,6 @@ mod tests {
             "[[robots_txt.host]] (c.toml:3): serve is merge, but"
         ));
         let upstream = "[server]\nupstream = 'http://127.0.0.1:1'\n";
-        assert_eq!(doubts(&format!("{upstream}{merge}")), [""; 0]);
+        assert_eq!(warnings(&format!("{upstream}{merge}")), [""; 0]);
     }
 }

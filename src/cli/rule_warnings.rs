@@ -1,4 +1,4 @@
-//! What in rules and lists of robots may be meant, and may be a slip.
+//! Warnings about rules and lists of robots that look like slips.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,49 +9,49 @@ use crate::detect::{NAMELESS, SigningHost, UNLISTED};
 use crate::policy::Policy;
 use crate::registry::{Robot, Source};
 
-/// Returns a sentence about each name that is not known, and each rule that never decides.
+/// Returns a warning for each unknown name and for each rule that never decides.
 ///
 /// None of these is an error: the next refresh may bring what is not there yet.
-pub(super) fn doubts(settings: &Settings, policy: &Policy, robots: &[Robot]) -> Vec<String> {
+pub(super) fn rule_warnings(settings: &Settings, policy: &Policy, robots: &[Robot]) -> Vec<String> {
     let own = [Source::bundled(), Source::manual(), Source::web_robots_db()];
     let names = Names::new(settings, robots, &own);
-    let mut doubts = Vec::new();
+    let mut warnings = Vec::new();
     for (list, ids) in [
         ("allow_robots", &settings.general.allow_robots),
         ("deny_robots", &settings.general.deny_robots),
     ] {
-        doubts.extend(ids.iter().filter_map(|id| names.about_id(list, id)));
+        warnings.extend(ids.iter().filter_map(|id| names.id_warning(list, id)));
     }
     let denied = settings.general.deny_robots.iter();
     let both = denied.filter(|id| settings.general.allow_robots.contains(id));
-    doubts.extend(both.map(|id| {
+    warnings.extend(both.map(|id| {
         format!("deny_robots names {id:?}, which allow_robots lets pass; leave it out of one")
     }));
     let has_patterns = policy.filter_patterns().next().is_some();
     if !settings.general.deny_robots.is_empty() && !has_patterns {
-        doubts.push("deny_robots has no effect: filter_pattern is empty".to_owned());
+        warnings.push("deny_robots has no effect: filter_pattern is empty".to_owned());
     }
     for (settings, rule) in settings.tables.rules.iter().zip(policy.rules()) {
-        doubts.extend(names.about(&settings.when, rule.label()));
+        warnings.extend(names.about(&settings.when, rule.label()));
         if settings.when.paths.is_none() && !has_patterns {
             let label = rule.label();
-            doubts.push(format!(
+            warnings.push(format!(
                 "{label} never matches: it has no path, and filter_pattern is empty"
             ));
         }
     }
     for (settings, rule) in settings.tables.tags.iter().zip(policy.tag_rules()) {
-        doubts.extend(names.about(&settings.when, rule.label()));
+        warnings.extend(names.about(&settings.when, rule.label()));
     }
-    doubts.extend(unknown_words(policy));
-    doubts.extend(policy.shadowed_rules().map(|(rule, earlier)| {
+    warnings.extend(unknown_words(policy));
+    warnings.extend(policy.shadowed_rules().map(|(rule, earlier)| {
         let (rule, earlier) = (rule.label(), earlier.label());
         format!("{rule} never decides: {earlier} comes first and matches all that it would")
     }));
-    doubts
+    warnings
 }
 
-/// Returns a sentence about each word of an `X-Robots-Tag` header that robots do not know.
+/// Returns a warning for each word of an `X-Robots-Tag` header that robots do not know.
 pub(super) fn unknown_words(policy: &Policy) -> impl Iterator<Item = String> {
     policy.tag_rules().flat_map(|rule| {
         rule.unknown_words().map(|(word, meant)| {
@@ -62,10 +62,10 @@ pub(super) fn unknown_words(policy: &Policy) -> impl Iterator<Item = String> {
     })
 }
 
-/// Names that are known, to compare those of the settings with.
+/// Known names, with which those of the settings are compared.
 struct Names<'r> {
     ids: BTreeSet<&'r str>,
-    /// By their lower case, as they are spelled.
+    /// Spelling of each operator by its lower case, as rules compare operators without case.
     operators: BTreeMap<String, &'r str>,
     sources: BTreeSet<&'r str>,
     has_unlisted: bool,
@@ -95,22 +95,22 @@ impl<'r> Names<'r> {
         let ids = settings.robots.iter().flatten();
         let operators = settings.operators.iter().flatten();
         let sources = settings.sources.iter().flatten().map(Source::as_str);
-        let mut doubts: Vec<_> = ids
-            .filter_map(|id| self.about_id(label, id))
-            .chain(operators.filter_map(|name| self.about_operator(label, name)))
-            .chain(sources.filter_map(|name| self.about_source(label, name)))
+        let mut warnings: Vec<_> = ids
+            .filter_map(|id| self.id_warning(label, id))
+            .chain(operators.filter_map(|name| self.operator_warning(label, name)))
+            .chain(sources.filter_map(|name| self.source_warning(label, name)))
             .collect();
         if settings.unlisted == Some(true) && !self.has_unlisted {
-            doubts.push(not_recognised(label));
+            warnings.push(not_recognised(label));
         }
-        doubts
+        warnings
     }
 
-    fn about_id(&self, who: &str, id: &str) -> Option<String> {
+    fn id_warning(&self, who: &str, id: &str) -> Option<String> {
         if id == UNLISTED {
             return (!self.has_unlisted).then(|| not_recognised(who));
         }
-        // Whoever has no User-Agent has no source either, nor has a robot that its host names.
+        // A visitor without a User-Agent has no source, nor has a robot named by its signing host.
         if id == NAMELESS || SigningHost::new(id).is_some() {
             return None;
         }
@@ -120,14 +120,14 @@ impl<'r> Names<'r> {
         })
     }
 
-    fn about_operator(&self, who: &str, name: &str) -> Option<String> {
+    fn operator_warning(&self, who: &str, name: &str) -> Option<String> {
         (!self.operators.contains_key(&name.to_lowercase())).then(|| {
             let near = did_you_mean(name, self.operators.values().copied());
             format!("{who} names the operator {name:?}, which no robot has{near}")
         })
     }
 
-    fn about_source(&self, who: &str, name: &str) -> Option<String> {
+    fn source_warning(&self, who: &str, name: &str) -> Option<String> {
         (!self.sources.contains(name)).then(|| {
             let near = did_you_mean(name, self.sources.iter().copied());
             format!("{who} names the source {name:?}, which is not there{near}")

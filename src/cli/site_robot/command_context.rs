@@ -1,4 +1,4 @@
-//! Configuration and database, as the commands need them.
+//! Configuration and database of the commands.
 
 use crate::app::{SiteRobotChanges, SiteRobotRuns, SiteRobotSettings};
 use crate::cli::{Cli, context, output, usage::WrongUsage};
@@ -9,15 +9,15 @@ use crate::telemetry::{LogFormat, start_log};
 
 /// Configuration and database.
 #[derive(Debug)]
-pub(in crate::cli) struct Opened {
+pub(in crate::cli) struct CommandContext {
     pub(in crate::cli) loaded: Loaded,
     pub(in crate::cli) store: Store,
 }
 
-impl Opened {
+impl CommandContext {
     pub(in crate::cli) async fn new(cli: &Cli) -> anyhow::Result<Self> {
         let loaded = context::load(cli)?;
-        // What a run has to say is printed as its result, not logged beside it.
+        // A run prints its result, and its log lines would repeat it.
         start_log("error", LogFormat::Text, wants_colours())?;
         let settings = loaded.settings();
         context::check_database(settings)?;
@@ -25,7 +25,7 @@ impl Opened {
         Ok(Self { loaded, store })
     }
 
-    /// Makes the robot of a site, and tells what of its settings is not used.
+    /// Returns the robot of a site, and prints warnings about settings that are not used.
     pub(in crate::cli) async fn runs(
         &self,
         site: &str,
@@ -42,7 +42,7 @@ impl Opened {
         SiteRobotRuns::new(&settings, &self.store).await
     }
 
-    /// Makes the robot of a site that is configured.
+    /// Returns the robot of a site, if one is configured.
     pub(in crate::cli) async fn configured(
         &self,
         site: &str,
@@ -54,7 +54,7 @@ impl Opened {
         }
     }
 
-    /// Makes the robot of a site for a question about it, wherever it may begin.
+    /// Returns the robot of a site for a question; where none is configured, `url` is its start.
     pub(super) async fn runs_for(&self, site: &str, url: &str) -> anyhow::Result<SiteRobotRuns> {
         let none = SiteRobotChanges::default();
         if SiteRobotSettings::new(&self.loaded, site, &none)?.is_some() {

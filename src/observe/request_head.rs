@@ -1,4 +1,4 @@
-//! What logs and traces tell of a request, kept until its response has ended.
+//! The parts of a request that logs and traces need until its response has ended.
 
 use std::{borrow::Cow, net::IpAddr};
 
@@ -7,9 +7,9 @@ use axum::http::{
     header::{HOST, REFERER, USER_AGENT},
 };
 
-/// Head of a request; neither cookies nor authorisation are in it.
+/// Head of a request, without cookies and authorisation: secrets must not reach a log.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct RequestHead {
     pub(super) client: IpAddr,
     pub(super) received_ms: i64,
     pub(super) method: Method,
@@ -24,11 +24,11 @@ pub(super) struct Kept {
 enum UserAgents {
     None,
     One(HeaderValue),
-    /// The layer looks at each of them.
+    /// The layer examines each of them, so that the log shows all.
     Several(Box<[u8]>),
 }
 
-impl Kept {
+impl RequestHead {
     pub(super) fn new<B>(request: &Request<B>, client: IpAddr, received_ms: i64) -> Self {
         let headers = request.headers();
         let authority = request.uri().authority();
@@ -53,7 +53,7 @@ impl Kept {
         let is_absolute = self.uri.authority().is_some() && self.version < Version::HTTP_2;
         match self.uri.path_and_query() {
             Some(target) if !is_absolute => Cow::Borrowed(target.as_str()),
-            // What a user name in it is followed by is a password.
+            // Userinfo may hold a password, which must not be logged (RFC 3986 §3.2.1).
             _ => match self.uri.to_string().split_once('@') {
                 Some((before, after)) if self.has_user() => {
                     let scheme = before.split_once("://").map(|(scheme, _)| scheme);
@@ -130,7 +130,7 @@ mod tests {
 
     const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-    fn kept(target: &str, version: Version) -> Kept {
+    fn head(target: &str, version: Version) -> RequestHead {
         let request = Request::builder()
             .uri(target)
             .version(version)
@@ -139,7 +139,7 @@ mod tests {
             .header("Authorization", "Bearer secret")
             .body(())
             .unwrap();
-        Kept::new(&request, CLIENT, 0)
+        RequestHead::new(&request, CLIENT, 0)
     }
 
     #[test]
@@ -172,15 +172,15 @@ mod tests {
                 "a.example:443",
             ),
         ] {
-            let kept = kept(target, version);
-            assert_eq!(kept.target(), expected, "{target}");
-            assert_eq!(kept.host.as_deref(), Some(host.as_bytes()), "{target}");
+            let head = head(target, version);
+            assert_eq!(head.target(), expected, "{target}");
+            assert_eq!(head.host.as_deref(), Some(host.as_bytes()), "{target}");
         }
     }
 
     #[test]
     fn neither_cookies_nor_authorisation_are_kept() {
-        assert!(!format!("{:?}", kept("/", Version::HTTP_11)).contains("secret"));
+        assert!(!format!("{:?}", head("/", Version::HTTP_11)).contains("secret"));
     }
 
     #[test]
@@ -188,9 +188,9 @@ mod tests {
         let mut headers = HeaderMap::new();
         let joined = |headers: &HeaderMap| {
             let request = Request::builder().body(()).unwrap();
-            let mut kept = Kept::new(&request, CLIENT, 0);
-            kept.user_agents = UserAgents::new(headers);
-            kept.user_agent().map(<[u8]>::to_vec)
+            let mut head = RequestHead::new(&request, CLIENT, 0);
+            head.user_agents = UserAgents::new(headers);
+            head.user_agent().map(<[u8]>::to_vec)
         };
         assert_eq!(joined(&headers), None);
         headers.append(USER_AGENT, HeaderValue::from_static("a"));

@@ -1,17 +1,17 @@
-//! What is done with a request, and why, as the pages and their JSON show it.
+//! The decision on a request, and its reasons, as the pages and their JSON show it.
 
 use serde::Serialize;
 
-use super::sites::Chosen;
+use super::sites::SelectedSite;
 use crate::detect::Verdict;
 use crate::policy::{RateLimiter, Request, Rule, Step, Visitor};
 
-/// What is done with a request.
+/// Decision on a request.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Decided {
-    /// The word of an action.
+pub(super) struct DecisionView {
+    /// Word of the action.
     pub(super) decision: &'static str,
-    /// What the request gets: before its location or status, and behind it.
+    /// What the request gets: the words before its location or status, and those after it.
     #[serde(skip)]
     pub(super) gets: (&'static str, &'static str),
     /// "verified", "spoofed", "unverifiable" or "pending"; of a person none. Where
@@ -27,7 +27,7 @@ pub(super) struct Decided {
     pub(super) rule: Option<String>,
     /// How many requests of the robot are let through, where a rule slows it down.
     pub(super) slowed: Option<String>,
-    /// Whether the request passes, whatever was decided.
+    /// The request passes, whatever was decided.
     pub(super) is_dry_run: bool,
     pub(super) steps: Vec<StepView>,
 }
@@ -38,10 +38,10 @@ pub(super) struct StepView {
     pub(super) text: String,
 }
 
-impl Decided {
-    /// Asks the policy and robots.txt, as the layer does; `target` is the path with its query.
+impl DecisionView {
+    /// Asks the policy and robots.txt as the layer does; `target` is the path with its query.
     pub(super) fn new(
-        site: &Chosen,
+        site: &SelectedSite,
         request: &Request<'_>,
         target: &str,
         visitor: Option<Visitor<'_>>,

@@ -1,4 +1,4 @@
-//! Claims of a log's lines, proven by their addresses: each robot and address once.
+//! Proves the claims of a log's lines by their addresses: each robot and address once.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -14,48 +14,51 @@ use crate::app::ClaimProver;
 use crate::detect::{Claim, Detector, Verdict};
 use crate::registry::Robot;
 
-use super::{input::Sink, progress::ClaimsProven};
+use super::{input::EntrySink, progress::ProofProgress};
 
-/// Proofs at the same time.
+/// Most proofs that run at the same time.
 const MAX_PROOFS: usize = 64;
 
-/// Verdicts that are remembered; beyond it all are forgotten and proven again.
-const MAX_KNOWN: usize = 500_000;
+/// Most verdicts that are remembered; beyond it all are forgotten and proven again.
+const MAX_VERDICTS: usize = 500_000;
 
-/// Taker of lines that is told the verdict on each of them first.
-pub(super) trait VerdictSink: Sink {
-    /// Tells the verdict on the claim of the next line; none where it claims nothing.
+/// Consumer of entries that receives the verdict on each of them first.
+pub(super) trait VerdictSink: EntrySink {
+    /// Receives the verdict on the claim of the next line; none where it claims nothing.
     fn verdict(&mut self, verdict: Option<Verdict>);
 }
 
-/// Proves the claims of a block of lines, then hands the lines on.
-pub(super) struct Proven<'d, S> {
+/// Sink that proves the claims of a block of lines, then forwards the lines to another sink.
+///
+/// A block is what is read until the next pause: its claims are proven side by side, while line by
+/// line each would wait for the DNS.
+pub(super) struct ProvingSink<'d, S> {
     detector: &'d Detector,
     prover: ClaimProver,
     runtime: &'d Runtime,
     inner: S,
-    /// Lines whose verdicts are still to be found.
-    lines: Vec<Option<Kept>>,
-    known: HashMap<(&'d str, IpAddr), Verdict>,
-    progress: ClaimsProven,
+    /// Lines whose claims are still to be proven.
+    lines: Vec<Option<BufferedLine>>,
+    verdicts: HashMap<(&'d str, IpAddr), Verdict>,
+    progress: ProofProgress,
     fetched: BTreeSet<&'d str>,
 }
 
-/// What is kept of a line.
+/// Line that waits for its verdict.
 #[derive(Debug)]
-struct Kept {
+struct BufferedLine {
     user_agent: Option<Vec<u8>>,
     bytes: u64,
     client: Option<IpAddr>,
 }
 
-impl<'d, S: VerdictSink> Proven<'d, S> {
+impl<'d, S: VerdictSink> ProvingSink<'d, S> {
     pub(super) fn new(
         detector: &'d Detector,
         prover: ClaimProver,
         runtime: &'d Runtime,
         inner: S,
-        progress: ClaimsProven,
+        progress: ProofProgress,
     ) -> Self {
         Self {
             detector,
@@ -63,7 +66,7 @@ impl<'d, S: VerdictSink> Proven<'d, S> {
             runtime,
             inner,
             lines: Vec::new(),
-            known: HashMap::new(),
+            verdicts: HashMap::new(),
             progress,
             fetched: BTreeSet::new(),
         }
@@ -73,15 +76,15 @@ impl<'d, S: VerdictSink> Proven<'d, S> {
         self.inner
     }
 
-    /// Finds the verdicts on what the lines claim.
+    /// Proves the claims of the lines.
     fn prove(&mut self) {
-        if self.known.len() >= MAX_KNOWN {
-            self.known.clear();
+        if self.verdicts.len() >= MAX_VERDICTS {
+            self.verdicts.clear();
         }
         let mut unknown = HashMap::new();
         for line in self.lines.iter().flatten() {
-            if let Some((robot, client)) = self.claimed(line)
-                && !self.known.contains_key(&(robot.id.as_str(), client))
+            if let Some((robot, client)) = self.robot_and_client(line)
+                && !self.verdicts.contains_key(&(robot.id.as_str(), client))
             {
                 unknown.insert((robot.id.as_str(), client), robot);
             }
@@ -98,49 +101,51 @@ impl<'d, S: VerdictSink> Proven<'d, S> {
         let progress = &mut self.progress;
         progress.found(unknown.len());
         let verdicts = runtime.block_on(async {
+            // Each list is fetched once, before the proofs, which then wait for none of them.
             prover.refresh(&lists, false).await;
             prove_all(&prover.offline(true), unknown, progress).await
         });
-        self.known.extend(verdicts);
+        self.verdicts.extend(verdicts);
     }
 
-    /// Hands the lines on, each after its verdict.
-    fn hand_on(&mut self) -> io::Result<()> {
+    /// Forwards the lines, each after its verdict.
+    fn forward(&mut self) -> io::Result<()> {
         for line in std::mem::take(&mut self.lines) {
             let verdict = line.as_ref().and_then(|line| self.verdict_on(line));
             self.inner.verdict(verdict);
-            self.inner.entry(line.as_ref().map(Kept::entry))?;
+            self.inner.entry(line.as_ref().map(BufferedLine::entry))?;
         }
         Ok(())
     }
 
-    fn verdict_on(&self, line: &Kept) -> Option<Verdict> {
+    fn verdict_on(&self, line: &BufferedLine) -> Option<Verdict> {
         let user_agent = line.user_agent.as_deref()?;
         self.detector.identify(user_agent)?;
-        let known = self.claimed(line);
-        let known = known.and_then(|(robot, client)| self.known.get(&(&*robot.id, client)));
-        Some(known.copied().unwrap_or_default())
+        let verdict = self
+            .robot_and_client(line)
+            .and_then(|(robot, client)| self.verdicts.get(&(&*robot.id, client)));
+        Some(verdict.copied().unwrap_or_default())
     }
 
     /// Returns the listed robot that a line names, and where it comes from.
-    fn claimed(&self, line: &Kept) -> Option<(&'d Arc<Robot>, IpAddr)> {
+    fn robot_and_client(&self, line: &BufferedLine) -> Option<(&'d Arc<Robot>, IpAddr)> {
         let claim: Claim<'d> = self.detector.identify(line.user_agent.as_deref()?)?;
         Some((claim.robot()?, line.client?))
     }
 }
 
-/// Proves claims, some at a time.
+/// Proves claims, at most [`MAX_PROOFS`] at a time.
 async fn prove_all<'d>(
     prover: &ClaimProver,
     claims: HashMap<(&'d str, IpAddr), &'d Arc<Robot>>,
-    progress: &mut ClaimsProven,
+    progress: &mut ProofProgress,
 ) -> Vec<((&'d str, IpAddr), Verdict)> {
     let mut proofs = JoinSet::new();
     let mut verdicts = Vec::with_capacity(claims.len());
     let keys: Vec<_> = claims.keys().copied().collect();
     let mut done = |ended: Option<Result<(usize, Verdict), _>>| {
         progress.proven();
-        // A proof that panics is none.
+        // A proof that panics proves nothing: its claim stays unverifiable.
         if let Some(Ok::<_, tokio::task::JoinError>((number, verdict))) = ended
             && let Some(key) = keys.get(number)
         {
@@ -160,7 +165,7 @@ async fn prove_all<'d>(
     verdicts
 }
 
-impl Kept {
+impl BufferedLine {
     fn new(entry: &Entry<'_>) -> Self {
         Self {
             user_agent: entry.user_agent.map(<[u8]>::to_vec),
@@ -178,15 +183,15 @@ impl Kept {
     }
 }
 
-impl<S: VerdictSink> Sink for Proven<'_, S> {
+impl<S: VerdictSink> EntrySink for ProvingSink<'_, S> {
     fn entry(&mut self, entry: Option<Entry<'_>>) -> io::Result<()> {
-        self.lines.push(entry.as_ref().map(Kept::new));
+        self.lines.push(entry.as_ref().map(BufferedLine::new));
         Ok(())
     }
 
     fn pause(&mut self) -> io::Result<()> {
         self.prove();
-        self.hand_on()?;
+        self.forward()?;
         self.inner.pause()
     }
 }

@@ -1,4 +1,4 @@
-//! The file of one host, made from what the plan says of it.
+//! The file of one host, made by its entry in the plan.
 
 use std::borrow::Borrow;
 
@@ -9,19 +9,19 @@ use crate::robots_txt::RobotsTxt;
 
 use super::{
     RobotsTxtContent,
-    file::{Both, both, closed, parse, with_host},
+    merged_file::{MergedFile, closed, merged_file, parse, with_host},
     plan::Entry,
 };
 
-/// File of a host, made.
-pub(super) struct Made {
-    /// What is served by us.
-    pub(super) body: Body,
-    /// What is in force; nothing where nobody has said anything.
+/// File of one host.
+pub(super) struct HostFile {
+    /// What this program serves.
+    pub(super) body: HostBody,
+    /// Rules in force; `None` where there is no file.
     pub(super) file: Option<RobotsTxt>,
 }
 
-pub(super) enum Body {
+pub(super) enum HostBody {
     Site,
     Unknown,
     Ours {
@@ -31,7 +31,7 @@ pub(super) enum Body {
     },
 }
 
-/// What files are made from, besides the plan.
+/// Sources of the files, besides the plan.
 pub(super) struct Sources<'s, R> {
     /// Returns the upstream's file, if there has been an answer.
     pub(super) theirs: &'s dyn Fn() -> Option<Vec<u8>>,
@@ -40,12 +40,12 @@ pub(super) struct Sources<'s, R> {
     pub(super) robots: &'s [R],
 }
 
-impl Made {
+impl HostFile {
     /// Makes the file of one host; `merged` is what was merged for it, before and after.
     pub(super) fn new<R: Borrow<Robot>>(
         entry: &Entry,
         sources: &Sources<'_, R>,
-        merged: &mut Option<Both>,
+        merged: &mut Option<MergedFile>,
     ) -> Self {
         let earlier = merged.take();
         let (content, main) = match entry {
@@ -54,7 +54,7 @@ impl Made {
         };
         match content.as_ref() {
             RobotsTxtContent::Pass => Self {
-                body: Body::Site,
+                body: HostBody::Site,
                 file: (sources.theirs)().map(|text| parse(&text)),
             },
             RobotsTxtContent::File { text, modified_ms } => {
@@ -66,13 +66,13 @@ impl Made {
                 let theirs = (sources.theirs)();
                 if theirs.is_none() && sources.has_upstream {
                     return Self {
-                        body: Body::Unknown,
-                        // Until then ours hold at least.
+                        body: HostBody::Unknown,
+                        // Our rules are in force until the upstream's are known.
                         file: Some(parse(ours.as_bytes())),
                     };
                 }
-                let both = both(&theirs.unwrap_or_default(), &ours, earlier.as_ref());
-                Self::from(&*merged.insert(both))
+                let merged_file = merged_file(&theirs.unwrap_or_default(), &ours, earlier.as_ref());
+                Self::from(&*merged.insert(merged_file))
             }
         }
     }
@@ -81,7 +81,7 @@ impl Made {
         let text = text.into();
         Self {
             file: Some(parse(&text)),
-            body: Body::Ours {
+            body: HostBody::Ours {
                 text,
                 modified_ms,
                 remark: None,
@@ -90,14 +90,14 @@ impl Made {
     }
 }
 
-impl From<&Both> for Made {
-    fn from(both: &Both) -> Self {
+impl From<&MergedFile> for HostFile {
+    fn from(merged_file: &MergedFile) -> Self {
         Self {
-            file: Some(parse(&both.text)),
-            body: Body::Ours {
-                text: both.text.clone(),
+            file: Some(parse(&merged_file.text)),
+            body: HostBody::Ours {
+                text: merged_file.text.clone(),
                 modified_ms: None,
-                remark: both.remark,
+                remark: merged_file.remark,
             },
         }
     }

@@ -1,4 +1,4 @@
-//! What one file holds, and what is to be said about it.
+//! Report on one configuration file.
 
 use std::path::Path;
 
@@ -8,14 +8,14 @@ use crate::filter::{
 };
 use crate::site_robot::{ConfigFiles, RobotConfFile, RobotConfRow};
 
-use super::kind::Kind;
+use super::file_kind::FileKind;
 
-/// What is in a file.
+/// Report on what a file holds.
 #[derive(Debug)]
-pub(super) struct Checked {
-    /// None: it is none of those that are known.
-    pub(super) kind: Option<Kind>,
-    /// What it holds, in words.
+pub(super) struct FileReport {
+    /// `None`: the file is of no known kind.
+    pub(super) kind: Option<FileKind>,
+    /// Count of what it holds, in words.
     pub(super) summary: String,
     /// Filters of a filter.conf.
     pub(super) filters: Vec<FilterText>,
@@ -26,26 +26,26 @@ pub(super) struct Checked {
     pub(super) notes: Vec<Note>,
 }
 
-impl Checked {
+impl FileReport {
     /// Reads a file of any kind.
     pub(super) fn of(file: &Path, text: &str) -> Self {
-        match Kind::of(file, text) {
-            Some(Kind::Filter) => filter(file, text),
-            Some(Kind::Robot) => robot(text),
-            Some(Kind::FilterRules) => filter_rules(text),
-            Some(Kind::Classification) => {
+        match FileKind::of(file, text) {
+            Some(FileKind::Filter) => filter(file, text),
+            Some(FileKind::Robot) => robot(text),
+            Some(FileKind::FilterRules) => filter_rules(text),
+            Some(FileKind::Classification) => {
                 let rules = ClassificationRules::parse(text);
                 let summary = count(rules.len(), "rule");
-                Self::new(Kind::Classification, summary, rules.notes())
+                Self::new(FileKind::Classification, summary, rules.notes())
             }
-            Some(Kind::MimeTypes) => {
+            Some(FileKind::MimeTypes) => {
                 let types = MimeTypes::parse(text);
                 let summary = count(types.len(), "extension");
-                Self::new(Kind::MimeTypes, summary, types.notes())
+                Self::new(FileKind::MimeTypes, summary, types.notes())
             }
             None => Self {
                 kind: None,
-                ..Self::new(Kind::Filter, "unknown file".to_owned(), &[unknown()])
+                ..Self::new(FileKind::Filter, "unknown file".to_owned(), &[unknown()])
             },
         }
     }
@@ -54,7 +54,7 @@ impl Checked {
         !has_error(&self.notes)
     }
 
-    fn new(kind: Kind, summary: String, notes: &[Note]) -> Self {
+    fn new(kind: FileKind, summary: String, notes: &[Note]) -> Self {
         Self {
             kind: Some(kind),
             summary,
@@ -66,37 +66,37 @@ impl Checked {
     }
 }
 
-fn filter(file: &Path, text: &str) -> Checked {
+fn filter(file: &Path, text: &str) -> FileReport {
     let conf = FilterConf::parse(text);
     let files = ConfigFiles::beside(file);
     let notes = Filters::check(&conf, &Functions::new(), &files);
     let summary = count(conf.filters().len(), "filter");
-    Checked {
+    FileReport {
         filters: conf.filters().to_vec(),
-        ..Checked::new(Kind::Filter, summary, &notes)
+        ..FileReport::new(FileKind::Filter, summary, &notes)
     }
 }
 
-fn robot(text: &str) -> Checked {
+fn robot(text: &str) -> FileReport {
     let file = RobotConfFile::parse(text);
     let rows = file.conf().rows();
     let set = rows.iter().filter(|row| !row.is_default).count();
     let seeds = file.conf().seeds.iter();
     let summary = format!("{}, {set} set", count(rows.len(), "key"));
-    Checked {
+    FileReport {
         rows,
         starting_points: seeds.map(|it| (it.url.to_string(), it.depth)).collect(),
-        ..Checked::new(Kind::Robot, summary, file.notes())
+        ..FileReport::new(FileKind::Robot, summary, file.notes())
     }
 }
 
-fn filter_rules(text: &str) -> Checked {
+fn filter_rules(text: &str) -> FileReport {
     let rules = FilterRules::parse(text);
     let starts = rules.sites().iter().flat_map(Site::starting_points);
     let summary = count(rules.sites().len(), "site");
-    Checked {
+    FileReport {
         starting_points: starts.map(|it| (it.url.to_string(), it.depth)).collect(),
-        ..Checked::new(Kind::FilterRules, summary, rules.notes())
+        ..FileReport::new(FileKind::FilterRules, summary, rules.notes())
     }
 }
 

@@ -1,13 +1,13 @@
-//! Which file it is.
+//! Recognises a configuration file by its name or its content.
 
 use std::path::Path;
 
 use crate::filter::Stage;
 use crate::site_robot::RobotKey;
 
-/// Kind of a file.
+/// Kind of a configuration file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum FileKind {
     Filter,
     Robot,
     FilterRules,
@@ -15,7 +15,7 @@ pub(super) enum Kind {
     MimeTypes,
 }
 
-impl Kind {
+impl FileKind {
     const ALL: [Self; 5] = [
         Self::Filter,
         Self::Robot,
@@ -24,7 +24,7 @@ impl Kind {
         Self::MimeTypes,
     ];
 
-    /// Returns the name that such a file has in the reference.
+    /// Returns the name of such a file.
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Filter => "filter.conf",
@@ -35,7 +35,7 @@ impl Kind {
         }
     }
 
-    /// Tells a file by its name, else by the first line that says it.
+    /// Recognises a file by its name, else by the first line that only such a file has.
     pub(super) fn of(file: &Path, text: &str) -> Option<Self> {
         let name = file.file_name().map(|name| name.to_string_lossy());
         let by_name = |kind: &Self| name.as_deref() == Some(kind.as_str());
@@ -44,7 +44,7 @@ impl Kind {
     }
 }
 
-fn of_line(line: &str) -> Option<Kind> {
+fn of_line(line: &str) -> Option<FileKind> {
     if line.starts_with('#') {
         return None;
     }
@@ -52,15 +52,15 @@ fn of_line(line: &str) -> Option<Kind> {
     let (word, rest) = line.split_at(end.unwrap_or(line.len()));
     let is = |known: &str| word.eq_ignore_ascii_case(known);
     if is("<filter") || Stage::named(word).is_some() {
-        Some(Kind::Filter)
+        Some(FileKind::Filter)
     } else if ["<site", "<newsites", "<rules"].into_iter().any(is) {
-        Some(Kind::FilterRules)
+        Some(FileKind::FilterRules)
     } else if is("class") || is("<classes") {
-        Some(Kind::Classification)
+        Some(FileKind::Classification)
     } else if is("type") || (!rest.starts_with('=') && word.split('/').count() == 2) {
-        Some(Kind::MimeTypes)
+        Some(FileKind::MimeTypes)
     } else if rest.trim_start().starts_with('=') && (is("seed") || RobotKey::find(word).is_some()) {
-        Some(Kind::Robot)
+        Some(FileKind::Robot)
     } else {
         None
     }
@@ -73,19 +73,19 @@ mod tests {
     #[test]
     fn a_file_is_known_by_its_name_or_by_its_content() {
         for (name, text, kind) in [
-            ("config/filter.conf", "", Some(Kind::Filter)),
-            ("mime.types", "", Some(Kind::MimeTypes)),
-            ("a", "# x\n\n<Filter name=a>", Some(Kind::Filter)),
-            ("a", "metadata fn=x", Some(Kind::Filter)),
-            ("a", "what=1\ndepth = 10", Some(Kind::Robot)),
-            ("a", "<NewSites>", Some(Kind::FilterRules)),
-            ("a", "Class name=x", Some(Kind::Classification)),
-            ("a", "text/html html", Some(Kind::MimeTypes)),
-            ("a", "type=text/html exts=htm", Some(Kind::MimeTypes)),
+            ("config/filter.conf", "", Some(FileKind::Filter)),
+            ("mime.types", "", Some(FileKind::MimeTypes)),
+            ("a", "# x\n\n<Filter name=a>", Some(FileKind::Filter)),
+            ("a", "metadata fn=x", Some(FileKind::Filter)),
+            ("a", "what=1\ndepth = 10", Some(FileKind::Robot)),
+            ("a", "<NewSites>", Some(FileKind::FilterRules)),
+            ("a", "Class name=x", Some(FileKind::Classification)),
+            ("a", "text/html html", Some(FileKind::MimeTypes)),
+            ("a", "type=text/html exts=htm", Some(FileKind::MimeTypes)),
             ("a", "", None),
             ("a", "User-agent: *", None),
         ] {
-            assert_eq!(Kind::of(Path::new(name), text), kind, "{name} {text}");
+            assert_eq!(FileKind::of(Path::new(name), text), kind, "{name} {text}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A run is handed over to a running server, and shown here as it goes.
+//! Hands a run over to a running server and shows its progress.
 
 use std::time::Duration;
 
@@ -7,41 +7,41 @@ use crate::cli::output;
 
 use super::{
     args::VisitArgs,
-    opened::Opened,
+    command_context::CommandContext,
     visit::{bar, draw},
 };
 
-/// How often it is looked how the run goes.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// How often the progress of the run is polled.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// What came of handing a run over.
-pub(super) enum Handing {
+/// Result of handing a run over.
+pub(super) enum HandoverResult {
     Ran(Box<Ran>),
-    /// Somebody does not want to wait for its end.
+    /// The user does not want to wait for its end.
     Interrupted,
-    /// No server does it.
+    /// No server took it over.
     NotTaken,
 }
 
 /// Hands a run over, and shows it; Ctrl-C stops the run, and a second one the waiting.
 pub(super) async fn run(
-    opened: &Opened,
+    context: &CommandContext,
     args: &VisitArgs,
     changes: &SiteRobotChanges,
-) -> anyhow::Result<Handing> {
-    let placed = Handover::place(&opened.loaded, &opened.store, &args.site, changes);
+) -> anyhow::Result<HandoverResult> {
+    let placed = Handover::place(&context.loaded, &context.store, &args.site, changes);
     let Some(mut handover) = placed.await? else {
-        return Ok(Handing::NotTaken);
+        return Ok(HandoverResult::NotTaken);
     };
     let bar = bar(args.json);
-    let mut looks = tokio::time::interval(LOOK_EVERY);
-    // Kept between two looks: none of its signals is missed.
+    let mut polls = tokio::time::interval(POLL_INTERVAL);
+    // One future for all polls: a new one each time would miss a signal in between.
     let interrupted = tokio::signal::ctrl_c();
     tokio::pin!(interrupted);
     let (mut is_stopping, mut is_going) = (false, false);
-    let handing = loop {
+    let result = loop {
         tokio::select! {
-            _ = looks.tick() => match handover.look().await? {
+            _ = polls.tick() => match handover.look().await? {
                 Handed::Going(progress) => {
                     if !std::mem::replace(&mut is_going, true) {
                         bar.suspend(|| output::note("a running server visits; Ctrl-C stops it"));
@@ -52,12 +52,12 @@ pub(super) async fn run(
                     if !is_going {
                         output::note("a running server has visited");
                     }
-                    break Handing::Ran(ran);
+                    break HandoverResult::Ran(ran);
                 }
                 Handed::Failed(reason) => anyhow::bail!("{}", output::clean(&reason)),
                 Handed::Declined(reason) => {
                     tell_declined(reason.as_deref());
-                    break Handing::NotTaken;
+                    break HandoverResult::NotTaken;
                 }
                 _ => {}
             },
@@ -65,7 +65,7 @@ pub(super) async fn run(
                 stopped?;
                 interrupted.set(tokio::signal::ctrl_c());
                 if is_stopping || handover.take_back().await? {
-                    break Handing::Interrupted;
+                    break HandoverResult::Interrupted;
                 }
                 is_stopping = true;
                 handover.stop().await?;
@@ -74,7 +74,7 @@ pub(super) async fn run(
         }
     };
     bar.finish_and_clear();
-    Ok(handing)
+    Ok(result)
 }
 
 fn tell_declined(reason: Option<&str>) {

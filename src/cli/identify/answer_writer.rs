@@ -8,22 +8,22 @@ use crate::access_log::Entry;
 use crate::detect::{Claim, Detector, Kind, Listed, SigningHost, Verdict};
 use crate::registry::Pattern;
 
-use super::{input::Sink, proven::VerdictSink};
+use super::{input::EntrySink, proving_sink::VerdictSink};
 
-/// What stands for the verdict on a line that claims nothing.
+/// Verdict of a line that claims nothing.
 const NO_VERDICT: &str = "-";
 
 /// Writer of answers: the robot's id, `-` for none, `?` for an unreadable line.
 #[derive(Debug)]
-pub(super) struct Answers<'d, W> {
+pub(super) struct AnswerWriter<'d, W> {
     detector: &'d Detector,
     out: W,
     is_json: bool,
-    /// Word for the verdict on the next line's claim, where claims are proven.
+    /// Verdict on the next line's claim, where claims are proven.
     verdict: Option<&'static str>,
 }
 
-impl<'d, W: Write> Answers<'d, W> {
+impl<'d, W: Write> AnswerWriter<'d, W> {
     pub(super) fn new(detector: &'d Detector, out: W, is_json: bool) -> Self {
         Self {
             detector,
@@ -72,7 +72,7 @@ impl<'d, W: Write> Answers<'d, W> {
     }
 }
 
-impl<W: Write> Sink for Answers<'_, W> {
+impl<W: Write> EntrySink for AnswerWriter<'_, W> {
     fn entry(&mut self, entry: Option<Entry<'_>>) -> io::Result<()> {
         match entry {
             Some(entry) => self.answer(entry.user_agent.unwrap_or_default()),
@@ -85,7 +85,7 @@ impl<W: Write> Sink for Answers<'_, W> {
     }
 }
 
-impl<W: Write> VerdictSink for Answers<'_, W> {
+impl<W: Write> VerdictSink for AnswerWriter<'_, W> {
     fn verdict(&mut self, verdict: Option<Verdict>) {
         self.verdict = Some(verdict.map_or(NO_VERDICT, Verdict::as_str));
     }
@@ -112,7 +112,7 @@ pub(in crate::cli) fn object(claim: &Claim<'_>) -> Value {
             "sign": unlisted.sign.as_str(),
             "matched": matched,
         }),
-        // No robot: who reads this counts people.
+        // `robot` is null: a program that counts robots by it must not count people.
         Claim::Shared(Listed { robot, pattern, .. }) => json!({
             "robot": null,
             "visitor": claim.id(),

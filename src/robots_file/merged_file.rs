@@ -1,4 +1,4 @@
-//! Files that are made of others.
+//! Files that are made from others.
 
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
@@ -11,21 +11,21 @@ pub(super) fn parse(text: &[u8]) -> RobotsTxt {
     RobotsTxt::parse(text, Dialect::default())
 }
 
-/// Two files as one.
+/// File that two others were merged into.
 #[derive(Clone, Debug)]
-pub(super) struct Both {
+pub(super) struct MergedFile {
     pub(super) text: Bytes,
-    /// What is to be known of it.
+    /// Remark for the administrator.
     pub(super) remark: Option<&'static str>,
-    /// Of what it was made.
+    /// Digests of the two files, by which an unchanged merge is recognised.
     of: [[u8; 32]; 2],
 }
 
 /// Merges ours over theirs, if they are not those that were merged before.
 ///
-/// Where that would be too much, what either refuses is refused, and nothing
-/// allowed below it: never is there less refused than either refuses.
-pub(super) fn both(theirs: &[u8], ours: &str, earlier: Option<&Both>) -> Both {
+/// Where the result would be too large, everything that either refuses is refused and no `Allow`
+/// counts: a merge never refuses less than either file.
+pub(super) fn merged_file(theirs: &[u8], ours: &str, earlier: Option<&MergedFile>) -> MergedFile {
     let of = [theirs, ours.as_bytes()].map(|text| Sha256::digest(text).into());
     if let Some(earlier) = earlier.filter(|earlier| earlier.of == of) {
         return earlier.clone();
@@ -38,7 +38,7 @@ pub(super) fn both(theirs: &[u8], ours: &str, earlier: Option<&Both>) -> Both {
     if let Some(remark) = remark {
         warn!("the upstream's robots.txt and ours {remark}");
     }
-    Both {
+    MergedFile {
         text: text.into(),
         remark,
         of,
@@ -59,12 +59,12 @@ fn merged(theirs: &RobotsTxt, ours: &RobotsTxt) -> (Vec<u8>, Option<&'static str
     }
 }
 
-/// The file of a mirror: nothing here, everything there.
+/// Returns the file of a mirror: it refuses everything and names the main mirror.
 pub(super) fn closed(main: &HostName) -> Vec<u8> {
     format!("User-agent: *\nDisallow: /\nHost: {main}\n").into()
 }
 
-/// Names the main mirror in the group about everybody; other `Host` lines go.
+/// Names the main mirror in the group of `*`, and removes other `Host` lines.
 pub(super) fn with_host(text: Vec<u8>, main: Option<&HostName>) -> Vec<u8> {
     let Some(main) = main else {
         return text;
@@ -114,7 +114,7 @@ mod tests {
         let theirs: String = groups.collect();
         let paths = (0..500).map(|n| format!("Disallow: /a/rather/long/path/to/refuse/{n}\n"));
         let ours = format!("User-agent: *\nAllow: /y\n{}", paths.collect::<String>());
-        let made = both(theirs.as_bytes(), &ours, None);
+        let made = merged_file(theirs.as_bytes(), &ours, None);
         assert!(
             made.remark
                 .is_some_and(|remark| remark.contains("too large"))
@@ -128,10 +128,10 @@ mod tests {
     #[test]
     fn what_is_merged_already_is_not_merged_again() {
         let ours = "User-agent: *\nDisallow: /a\n";
-        let first = both(b"User-agent: *\nDisallow: /b\n", ours, None);
-        let again = both(b"User-agent: *\nDisallow: /b\n", ours, Some(&first));
+        let first = merged_file(b"User-agent: *\nDisallow: /b\n", ours, None);
+        let again = merged_file(b"User-agent: *\nDisallow: /b\n", ours, Some(&first));
         assert_eq!(again.text.as_ptr(), first.text.as_ptr());
-        let other = both(b"User-agent: *\nDisallow: /c\n", ours, Some(&first));
+        let other = merged_file(b"User-agent: *\nDisallow: /c\n", ours, Some(&first));
         assert_eq!(other.text, "User-agent: *\nDisallow: /a\nDisallow: /c\n");
     }
 

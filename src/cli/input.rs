@@ -1,0 +1,45 @@
+//! The file that a command is about, or standard input.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::Path,
+};
+
+use super::{output, usage::WrongUsage};
+
+/// Returns `true` if a file name stands for standard input.
+pub(super) fn is_standard_input(file: &Path) -> bool {
+    file.as_os_str() == "-"
+}
+
+/// Returns the name of a file as messages print it.
+pub(super) fn name(file: &Path) -> String {
+    if is_standard_input(file) {
+        return "standard input".to_owned();
+    }
+    output::clean(&file.display().to_string())
+}
+
+/// Reads a file or standard input of at most `max_bytes`.
+///
+/// # Errors
+///
+/// The error of a larger one ends with `too_large`.
+pub(super) fn read(file: &Path, max_bytes: u64, too_large: &str) -> Result<Vec<u8>, WrongUsage> {
+    let mut bytes = Vec::new();
+    // One byte more than the limit tells a file that is too large from one that just fits.
+    let max_read = max_bytes + 1;
+    let read = if is_standard_input(file) {
+        let stdin = io::stdin().lock();
+        stdin.take(max_read).read_to_end(&mut bytes)
+    } else {
+        File::open(file).and_then(|file| file.take(max_read).read_to_end(&mut bytes))
+    };
+    let name = name(file);
+    read.map_err(|error| WrongUsage(format!("cannot read {name} (is it a file?): {error}")))?;
+    if bytes.len() as u64 > max_bytes {
+        return Err(WrongUsage(format!("{name} {too_large}")));
+    }
+    Ok(bytes)
+}
