@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use url::Url;
 
-use crate::fetch::{Answered, Ask, Conditions, FetchLimits, Fetcher, shown_url};
+use crate::fetch::{
+    AnyStatusRequest, AnyStatusResponse, Conditions, FetchLimits, Fetcher, shown_url,
+};
 
 use super::plan::Upstream;
 
@@ -56,7 +58,7 @@ impl Upstream {
     ) -> Outcome {
         let mut url = format!("{}/robots.txt", self.url);
         for _ in 0..=MAX_REDIRECTS {
-            let ask = Ask {
+            let ask = AnyStatusRequest {
                 url: &url,
                 host,
                 conditions,
@@ -82,7 +84,12 @@ impl Upstream {
     /// Returns where a redirect leads, if that is this upstream.
     ///
     /// It may call itself by the name that it was asked by.
-    fn next(&self, url: &str, host: Option<&str>, answered: &Answered) -> Result<String, String> {
+    fn next(
+        &self,
+        url: &str,
+        host: Option<&str>,
+        answered: &AnyStatusResponse,
+    ) -> Result<String, String> {
         let leads = |reason: &str| format!("{} redirects {reason}", shown_url(url));
         let location = answered.location.as_deref().unwrap_or_default();
         let own = Url::parse(&self.url).map_err(|error| leads(&error.to_string()))?;
@@ -105,7 +112,7 @@ impl Upstream {
     }
 }
 
-fn outcome(url: &str, answered: &Answered) -> Outcome {
+fn outcome(url: &str, answered: &AnyStatusResponse) -> Outcome {
     let fresh_for = fresh_for(answered.cache_control.as_deref());
     let file = |text: Vec<u8>, remark| Outcome::File {
         text,
@@ -211,7 +218,7 @@ mod tests {
             host: None,
         };
         let next = |location: &str| {
-            let mut answered = Answered::default();
+            let mut answered = AnyStatusResponse::default();
             answered.location = Some(location.to_owned());
             let url = "http://127.0.0.1:3000/app/robots.txt";
             upstream.next(url, Some("www.example.com"), &answered).ok()

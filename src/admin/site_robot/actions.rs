@@ -18,7 +18,7 @@ use crate::admin::{
     problem::Problem,
     state::AdminState,
 };
-use crate::store::RunWanted;
+use crate::store::RunCommand;
 
 #[derive(Template)]
 #[template(path = "admin/site_robot_clear.html")]
@@ -66,9 +66,9 @@ macro_rules! actions {
 
 actions! {
     "Begins a run, or goes on with one that was stopped" run run_json None;
-    "Pauses the run" pause pause_json Some(RunWanted::Pause);
-    "Goes on with a paused run" resume resume_json Some(RunWanted::Run);
-    "Stops the run" stop stop_json Some(RunWanted::Stop);
+    "Pauses the run" pause pause_json Some(RunCommand::Pause);
+    "Goes on with a paused run" resume resume_json Some(RunCommand::Run);
+    "Stops the run" stop stop_json Some(RunCommand::Stop);
 }
 
 /// Puts the results that are held back in force, then shows how it goes.
@@ -143,7 +143,7 @@ pub(in crate::admin) async fn clear_json(
 }
 
 /// Asks for a run, or tells the open one what to do; returns whether that reaches anybody.
-async fn act(state: &AdminState, site: &str, wanted: Option<RunWanted>) -> Result<bool, Problem> {
+async fn act(state: &AdminState, site: &str, wanted: Option<RunCommand>) -> Result<bool, Problem> {
     let admin = state.admin();
     let Some(wanted) = wanted else {
         if !admin.robot_runs.ask(site) {
@@ -154,15 +154,15 @@ async fn act(state: &AdminState, site: &str, wanted: Option<RunWanted>) -> Resul
         info!(site, "an administrator asked for a run of the site robot");
         return Ok(true);
     };
-    let is_told = admin.store.want_run(site, wanted).await?;
+    let is_told = admin.store.set_run_command(site, wanted).await?;
     if is_told {
         if let Some(robot) = admin.robot_runs.robot(site) {
             // It would read the order within a second; so it hears of it at once.
             let handle = robot.handle();
             match wanted {
-                RunWanted::Run => handle.resume(),
-                RunWanted::Pause => handle.pause(),
-                RunWanted::Stop => handle.stop(),
+                RunCommand::Run => handle.resume(),
+                RunCommand::Pause => handle.pause(),
+                RunCommand::Stop => handle.stop(),
             }
         }
         let word = wanted.as_str();

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::admin::HeavenUse;
 use crate::app::heaven_use;
 use crate::cli::{output, usage::WrongUsage};
-use crate::store::{DescriptionStates, RunWanted, StoredRun};
+use crate::store::{DescriptionStates, RunCommand, StoredRun};
 
 use super::{
     args::{ClearArgs, SiteArgs, StatusArgs},
@@ -70,17 +70,17 @@ pub(super) async fn status(opened: &Opened, args: &StatusArgs) -> anyhow::Result
 pub(super) async fn want(
     opened: &Opened,
     args: &SiteArgs,
-    wanted: RunWanted,
+    wanted: RunCommand,
 ) -> anyhow::Result<ExitCode> {
     let site = output::clean(&args.site);
-    if !opened.store.want_run(&args.site, wanted).await? {
+    if !opened.store.set_run_command(&args.site, wanted).await? {
         output::note(&format!("error: no run of {site} goes on"));
         return Ok(ExitCode::FAILURE);
     }
     output::line(&match wanted {
-        RunWanted::Run => format!("{site}: resumed, where a process runs it"),
-        RunWanted::Pause => format!("{site}: paused"),
-        RunWanted::Stop => format!("{site}: stopped; the next run resumes it"),
+        RunCommand::Run => format!("{site}: resumed, where a process runs it"),
+        RunCommand::Pause => format!("{site}: paused"),
+        RunCommand::Stop => format!("{site}: stopped; the next run resumes it"),
     })?;
     Ok(ExitCode::SUCCESS)
 }
@@ -92,7 +92,10 @@ pub(super) async fn clear(opened: &Opened, args: &ClearArgs) -> anyhow::Result<E
         output::note("nothing was cleared");
         return Ok(ExitCode::FAILURE);
     }
-    opened.store.want_run(&args.site, RunWanted::Stop).await?;
+    opened
+        .store
+        .set_run_command(&args.site, RunCommand::Stop)
+        .await?;
     opened
         .store
         .abandon_run(&args.site, Opened::now_ms())
@@ -133,9 +136,9 @@ async fn known_sites(opened: &Opened, one: Option<&str>) -> anyhow::Result<BTree
 fn word(run: &StoredRun) -> &'static str {
     match (run.finished_ms, run.wanted) {
         (Some(_), _) => run.state.as_str(),
-        (None, RunWanted::Run) => "running, or was cut off",
-        (None, RunWanted::Pause) => "paused",
-        (None, RunWanted::Stop) => "stopped",
+        (None, RunCommand::Run) => "running, or was cut off",
+        (None, RunCommand::Pause) => "paused",
+        (None, RunCommand::Stop) => "stopped",
     }
 }
 

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use crate::cli::Cli;
-use crate::store::RunWanted;
+use crate::store::RunCommand;
 
 use super::{
     SiteRobotCommand, check, control, exchange, fmt, opened::Opened, questions, visit, withdraw,
@@ -27,9 +27,9 @@ async fn with_database(cli: &Cli, command: &SiteRobotCommand) -> anyhow::Result<
     let code = match command {
         SiteRobotCommand::Run(args) => visit::run(&opened, args).await,
         SiteRobotCommand::Status(args) => control::status(&opened, args).await,
-        SiteRobotCommand::Pause(args) => control::want(&opened, args, RunWanted::Pause).await,
-        SiteRobotCommand::Resume(args) => control::want(&opened, args, RunWanted::Run).await,
-        SiteRobotCommand::Stop(args) => control::want(&opened, args, RunWanted::Stop).await,
+        SiteRobotCommand::Pause(args) => control::want(&opened, args, RunCommand::Pause).await,
+        SiteRobotCommand::Resume(args) => control::want(&opened, args, RunCommand::Run).await,
+        SiteRobotCommand::Stop(args) => control::want(&opened, args, RunCommand::Stop).await,
         SiteRobotCommand::Withdraw(args) => withdraw::withdraw(&opened, args).await,
         SiteRobotCommand::Clear(args) => control::clear(&opened, args).await,
         SiteRobotCommand::Explain(args) => questions::explain(&opened, args).await,

@@ -9,7 +9,7 @@ use tokio::{
 use url::Url;
 
 use robot_detection_store::store::{
-    ClaimedUrl, FoundUrl, PageRecord, Recorded, RunWanted, StoredRun,
+    ClaimedUrl, FoundUrl, PageRecord, RecordSummary, RunCommand, StoredRun,
 };
 
 use super::{
@@ -60,7 +60,7 @@ pub(super) struct Course {
     pub(super) is_look_due: bool,
     /// Whether the database may have more to visit than was taken.
     pub(super) may_have_more: bool,
-    pub(super) wanted: RunWanted,
+    pub(super) wanted: RunCommand,
     /// Whether somebody else has ended the run.
     pub(super) is_over: bool,
     /// Whether pages were entered that are described and that nothing leads to any more.
@@ -77,9 +77,9 @@ pub(super) enum Done {
     /// A page came: its connection is free, and it is to be read.
     Came(Box<Came>),
     Visited(Box<Visited>),
-    Recorded {
+    RecordSummary {
         pages: usize,
-        recorded: Recorded,
+        recorded: RecordSummary,
     },
     /// Hosts have waiting URLs in the database.
     Looked(Vec<String>),
@@ -115,7 +115,7 @@ impl Course {
             is_taking: false,
             is_look_due: true,
             may_have_more: true,
-            wanted: RunWanted::Run,
+            wanted: RunCommand::Run,
             is_over: false,
             has_rechecked: false,
         }
@@ -129,17 +129,17 @@ impl Course {
         let mut tick = tokio::time::interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         tick.tick().await;
-        self.show_alive().await?;
+        self.heartbeat().await?;
         loop {
             self.fill();
             self.begin_visits();
             self.record();
             if self.is_idle() {
-                if self.is_over || self.wanted == RunWanted::Stop {
+                if self.is_over || self.wanted == RunCommand::Stop {
                     return Ok(false);
                 }
                 let has_nothing = self.hosts.queued() == 0 && !self.may_have_more;
-                if self.wanted == RunWanted::Run && has_nothing && self.is_done().await? {
+                if self.wanted == RunCommand::Run && has_nothing && self.is_done().await? {
                     // Another instance may have entered some of them.
                     if !self.recheck().await? && self.is_done().await? {
                         return Ok(true);
@@ -152,7 +152,7 @@ impl Course {
                 Some(done) = self.work.join_next() => self.done(flatten(done)?),
                 changed = orders.changed() => self.order(changed, &orders).await?,
                 () = tokio::time::sleep(pause), if pause < TICK => self.pending.hurry(),
-                _ = tick.tick() => self.show_alive().await?,
+                _ = tick.tick() => self.heartbeat().await?,
             }
         }
     }
@@ -160,7 +160,7 @@ impl Course {
     /// Begins visits as connections and the hosts' pauses allow.
     fn begin_visits(&mut self) {
         let limits = self.visitor.settings().limits;
-        while self.wanted == RunWanted::Run
+        while self.wanted == RunCommand::Run
             && !self.is_over
             // What is not recorded is fetched again by who goes on where we were killed.
             && self.active + self.unrecorded < limits.max_connections
@@ -210,7 +210,7 @@ impl Course {
             }
             Done::Came(came) => self.read(*came, now_ms),
             Done::Visited(visited) => self.visited(*visited, now_ms),
-            Done::Recorded { pages, recorded } => {
+            Done::RecordSummary { pages, recorded } => {
                 self.is_recording = false;
                 self.unrecorded -= pages;
                 self.may_have_more |= recorded.counts.found > 0;
@@ -304,9 +304,9 @@ impl Course {
             let entered = settings
                 .store
                 .enter_urls(&settings.site, run_id, position, &sitemaps);
-            let mut recorded = Recorded::default();
+            let mut recorded = RecordSummary::default();
             recorded.counts.found = entered.await?;
-            Ok(Done::Recorded { pages: 1, recorded })
+            Ok(Done::RecordSummary { pages: 1, recorded })
         });
     }
 
@@ -320,7 +320,7 @@ impl Course {
         let next_ms = self
             .hosts
             .next_ms()
-            .filter(|_| self.wanted == RunWanted::Run);
+            .filter(|_| self.wanted == RunCommand::Run);
         let pause_ms = next_ms.map_or(i64::MAX, |next_ms| next_ms.saturating_sub(self.now_ms()));
         let pause = Duration::from_millis(u64::try_from(pause_ms).unwrap_or(0));
         // Something is due and cannot begin: a task has to end first.

@@ -5,7 +5,8 @@ use std::{fmt, future::Future, pin::Pin, time::Duration};
 use url::Url;
 
 use robot_detection_store::store::{
-    DescribedTwice, Loss, LostDescription, RunState, Staged, StagedChange, StoreError, StoredRun,
+    DuplicateDescription, Loss, LostDescription, RunState, StagedChange, StagedSelection,
+    StoreError, StoredRun,
 };
 
 use crate::filter::url_rank;
@@ -79,14 +80,14 @@ pub(super) async fn publish_so_far(settings: &Settings) -> Result<(), SiteRobotE
         return Ok(());
     };
     let is_doubtful = doubt_of_starts(settings, run.run_id).await?.is_some()
-        || store.stages_logins(site, run.run_id).await?
+        || store.has_staged_logins(site, run.run_id).await?
         || !store
-            .alike_contents(site, run.run_id, ALIKE)
+            .identical_contents(site, run.run_id, ALIKE)
             .await?
             .is_empty();
     if !is_doubtful {
         let now_ms = settings.clock.now_ms();
-        let what = Staged::Saved;
+        let what = StagedSelection::Saved;
         store.publish_staged(site, run.run_id, what, now_ms).await?;
     }
     Ok(())
@@ -116,7 +117,7 @@ impl<'r> Ending<'r> {
             return self.summary(ended).await;
         }
         if let Some(why) = tally.doubt(shown, &self.starts()).filter(|_| !terms.accept) {
-            let hidden = store.publish_staged(site, run_id, Staged::Hidden, now_ms);
+            let hidden = store.publish_staged(site, run_id, StagedSelection::Hidden, now_ms);
             let hidden = hidden.await?;
             let run = store.hold_run(run_id, &why, hidden, now_ms).await?;
             tracing::warn!(site, "the results of {site} are held back: {why}");
@@ -126,9 +127,9 @@ impl<'r> Ending<'r> {
             store.accept_logins(site, run_id).await?;
         } else {
             let alike: Vec<String> = tally.alike.into_iter().map(|(hash, _)| hash).collect();
-            store.discard_doubtful(site, run_id, &alike).await?;
+            store.discard_doubtful_pages(site, run_id, &alike).await?;
         }
-        let gone = store.publish_staged(site, run_id, Staged::All, now_ms);
+        let gone = store.publish_staged(site, run_id, StagedSelection::All, now_ms);
         let gone = gone.await?;
         let run = if self.run.state == RunState::Held {
             store.accept_run(site, run_id, gone).await?
@@ -168,7 +169,7 @@ impl<'r> Ending<'r> {
         let run_id = self.run.run_id;
         let mut tally = Tally::default();
         if !is_accepted {
-            tally.alike = store.alike_contents(site, run_id, ALIKE).await?;
+            tally.alike = store.identical_contents(site, run_id, ALIKE).await?;
             tally.start = doubt_of_starts(self.settings, run_id).await?;
             if tally.start.is_none() {
                 tally.start = self.doubt_of_alike(&tally.alike).await?;
@@ -306,9 +307,9 @@ async fn withdraw_duplicates(settings: &Settings, run: &StoredRun) -> Result<(),
     let reason = "filter-by-md5: a better URL has the same content";
     let outcome = format!("not described: {}", Rejection::new(Step::Data, reason));
     loop {
-        let described = settings.store.described_twice(run, DUPLICATES_PIECE);
+        let described = settings.store.duplicates(run, DUPLICATES_PIECE);
         let described = described.await?;
-        let worse: Vec<&DescribedTwice> = described
+        let worse: Vec<&DuplicateDescription> = described
             .chunk_by(|one, other| one.md5 == other.md5)
             .flat_map(worse)
             .collect();
@@ -321,7 +322,7 @@ async fn withdraw_duplicates(settings: &Settings, run: &StoredRun) -> Result<(),
 }
 
 /// Returns all but the best of those with one content.
-fn worse(same: &[DescribedTwice]) -> impl Iterator<Item = &DescribedTwice> {
+fn worse(same: &[DuplicateDescription]) -> impl Iterator<Item = &DuplicateDescription> {
     let best = same.iter().map(|it| url_rank(&it.url)).min();
     same.iter()
         .filter(move |it| Some(url_rank(&it.url)) != best)

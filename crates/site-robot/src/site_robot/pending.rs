@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use robot_detection_store::store::{PageRecord, RunCounts, RunKey, RunWanted};
+use robot_detection_store::store::{PageRecord, RunCommand, RunCounts, RunKey};
 
 use super::course::{Course, Done, LOW};
 
@@ -109,7 +109,7 @@ impl Course {
             };
             let now_ms = settings.clock.now_ms();
             let recorded = settings.store.record_pages(&key, &pages, &counts, now_ms);
-            Ok(Done::Recorded {
+            Ok(Done::RecordSummary {
                 recorded: recorded.await?,
                 pages: pages.len(),
             })
@@ -121,7 +121,7 @@ impl Course {
     fn is_record_due(&self) -> bool {
         // What was found is wanted where little waits; nobody knows what comes of a pause.
         let is_short = self.hosts.queued() < LOW && !self.is_taking;
-        let is_wanted = is_short || self.wanted != RunWanted::Run || self.is_over;
+        let is_wanted = is_short || self.wanted != RunCommand::Run || self.is_over;
         is_wanted || self.active == 0 || self.pending.is_due(self.now_ms())
     }
 }

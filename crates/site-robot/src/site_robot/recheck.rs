@@ -2,7 +2,7 @@
 
 use url::Url;
 
-use robot_detection_store::store::{FoundUrl, RunCounts, UnmetDescription};
+use robot_detection_store::store::{FoundUrl, RunCounts, UnreachedDescription};
 
 use super::{
     SiteRobotError,
@@ -37,7 +37,7 @@ impl Course {
         let (mut after, mut found) = (String::new(), 0);
         loop {
             let piece = store
-                .unmet_descriptions(site, run_id, &after, PIECE)
+                .unreached_descriptions(site, run_id, &after, PIECE)
                 .await?;
             let Some(last) = piece.last() else { break };
             after.clone_from(&last.url);
@@ -63,7 +63,7 @@ impl Course {
 }
 
 /// Returns how a page is entered, unless it is too deep; its links are not followed.
-fn found_url(settings: &Settings, unmet: &UnmetDescription) -> Option<FoundUrl> {
+fn found_url(settings: &Settings, unmet: &UnreachedDescription) -> Option<FoundUrl> {
     let url = Url::parse(&unmet.url).ok()?;
     let depth = unmet.depth.unwrap_or(0);
     let is_too_deep = max_depth(settings).is_some_and(|max| depth > max);

@@ -7,7 +7,7 @@ use std::sync::{
 
 use tokio::sync::watch;
 
-use robot_detection_store::store::{RunWanted, Store};
+use robot_detection_store::store::{RunCommand, Store};
 
 use super::{
     Explanation, Progress, SiteRobotBuilder, SiteRobotError, Summary, Terms, ending, explain, run,
@@ -28,7 +28,7 @@ pub struct SiteRobot {
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) settings: Settings,
-    pub(super) wanted: watch::Sender<RunWanted>,
+    pub(super) wanted: watch::Sender<RunCommand>,
     pub(super) progress: watch::Sender<Progress>,
     is_running: AtomicBool,
     runs_ended: AtomicU64,
@@ -37,7 +37,7 @@ pub(super) struct Shared {
 /// Control of a robot: pause, resume, stop, and its progress.
 #[derive(Clone, Debug)]
 pub struct Handle {
-    wanted: watch::Sender<RunWanted>,
+    wanted: watch::Sender<RunCommand>,
     progress: watch::Receiver<Progress>,
 }
 
@@ -151,7 +151,7 @@ impl SiteRobot {
             let site = self.site().to_owned();
             return Err(SiteRobotError::RunsAlready { site });
         }
-        self.shared.wanted.send_replace(RunWanted::Run);
+        self.shared.wanted.send_replace(RunCommand::Run);
         Ok(Running(&self.shared))
     }
 }
@@ -159,17 +159,17 @@ impl SiteRobot {
 impl Handle {
     /// Has the robot begin no more visits until it is resumed.
     pub fn pause(&self) {
-        self.wanted.send_replace(RunWanted::Pause);
+        self.wanted.send_replace(RunCommand::Pause);
     }
 
     /// Has the robot go on.
     pub fn resume(&self) {
-        self.wanted.send_replace(RunWanted::Run);
+        self.wanted.send_replace(RunCommand::Run);
     }
 
     /// Has the robot finish what it has begun, and end; the next run resumes it.
     pub fn stop(&self) {
-        self.wanted.send_replace(RunWanted::Stop);
+        self.wanted.send_replace(RunCommand::Stop);
     }
 
     /// Returns the progress as it is now.

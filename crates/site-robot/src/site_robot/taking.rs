@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use robot_detection_store::store::{ClaimedUrl, RunWanted};
+use robot_detection_store::store::{ClaimedUrl, RunCommand};
 
 use super::course::{Course, Done, LOW};
 
@@ -68,6 +68,6 @@ impl Course {
     }
 
     fn goes_on(&self) -> bool {
-        self.wanted == RunWanted::Run && !self.is_over
+        self.wanted == RunCommand::Run && !self.is_over
     }
 }
