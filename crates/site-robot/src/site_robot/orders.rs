@@ -1,13 +1,13 @@
-//! What others want of a run, and whether it goes on.
+//! Commands to a run, and its heartbeat.
 
 use tokio::sync::watch;
 
 use robot_detection_store::store::RunCommand;
 
-use super::{RobotState, SiteRobotError, course::Course, has_ended};
+use super::{RobotState, SiteRobotError, has_ended, run_loop::RunLoop};
 
-impl Course {
-    /// Obeys who holds a handle, and tells the other instances.
+impl RunLoop {
+    /// Obeys a command of the handle, and passes it on to the other instances.
     pub(super) async fn order(
         &mut self,
         changed: Result<(), watch::error::RecvError>,
@@ -36,7 +36,7 @@ impl Course {
         });
     }
 
-    /// Shows that this instance is alive, and reads what others want.
+    /// Renews the lease of this instance, and reads the command of others.
     pub(super) async fn heartbeat(&mut self) -> Result<(), SiteRobotError> {
         let settings = self.visitor.settings();
         let (store, site, run_id) = (&settings.store, &settings.site, self.run.run_id);
@@ -63,7 +63,7 @@ impl Course {
         Ok(())
     }
 
-    /// Returns `true` if nobody has anything left to visit.
+    /// Returns `true` if no instance has anything left to visit.
     pub(super) async fn is_done(&self) -> Result<bool, SiteRobotError> {
         let settings = self.visitor.settings();
         let open = settings

@@ -1,4 +1,4 @@
-//! Pages of heaven that nothing leads to any more are asked themselves, before a run ends.
+//! Before a run ends, pages of heaven that nothing links to any more are visited themselves.
 
 use url::Url;
 
@@ -6,19 +6,19 @@ use robot_detection_store::store::{FoundUrl, RunCounts, UnreachedDescription};
 
 use super::{
     SiteRobotError,
-    course::Course,
+    run_loop::RunLoop,
     scope::host_key,
     settings::Settings,
     starts::{doubt_of_starts, max_depth},
 };
 
-/// Where a page was found that is described and that nothing leads to.
+/// Value of `found_on` for a page that is described and that nothing links to.
 const HEAVEN: &str = "robot heaven";
 
-/// Descriptions that are looked at together.
+/// Descriptions that are read together.
 const PIECE: u32 = 1_000;
 
-impl Course {
+impl RunLoop {
     /// Enters pages that are described and were not met, once; returns whether there are any.
     ///
     /// Servers that answered nothing in this run are left alone, and so is a site that answers
